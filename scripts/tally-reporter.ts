@@ -1,0 +1,31 @@
+import { writeFileSync } from "node:fs";
+import type { Reporter, SerializedError, TestModule } from "vitest/node";
+
+/**
+ * Counts a finished run in one line, `N passed, N failed`, and writes it to the file that the environment
+ * variable `TEST_TALLY_FILE` names; without that variable it does nothing. A test file that could not be
+ * loaded, an error outside a test, and a run that was cut short count as failed.
+ */
+export default class TallyReporter implements Reporter {
+  onTestRunEnd(
+    testModules: readonly TestModule[],
+    unhandledErrors: readonly SerializedError[],
+    reason: "passed" | "failed" | "interrupted",
+  ): void {
+    const tallyFile = process.env["TEST_TALLY_FILE"];
+    if (tallyFile === undefined || tallyFile === "") return;
+    let passed = 0;
+    let failed = unhandledErrors.length;
+    for (const testModule of testModules) {
+      failed += testModule.errors().length;
+      for (const suite of testModule.children.allSuites()) failed += suite.errors().length;
+      for (const test of testModule.children.allTests()) {
+        const { state } = test.result();
+        if (state === "passed") passed += 1;
+        else if (state !== "skipped") failed += 1;
+      }
+    }
+    if (reason !== "passed" && failed === 0) failed = 1;
+    writeFileSync(tallyFile, `${passed} passed, ${failed} failed\n`);
+  }
+}

@@ -1,0 +1,134 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "../../..");
+const cruiser = join(root, "node_modules/dependency-cruiser/bin/dependency-cruiser.mjs");
+
+interface CruiseReport {
+  readonly summary: {
+    readonly violations: readonly {
+      readonly from: string;
+      readonly to: string;
+      readonly rule: { readonly name: string };
+    }[];
+    readonly totalCruised: number;
+  };
+}
+
+describe("import direction", () => {
+  let tree: string;
+
+  beforeEach(() => {
+    tree = mkdtempSync(join(tmpdir(), "import-direction-"));
+  });
+
+  afterEach(() => {
+    rmSync(tree, { recursive: true, force: true });
+  });
+
+  /** Writes a source tree (path below src -> text) and gives its violations as "rule: from -> to". */
+  function violationsOf(files: Readonly<Record<string, string>>): string[] {
+    writeFileSync(join(tree, "package.json"), JSON.stringify({ type: "module" }));
+    for (const [path, text] of Object.entries(files)) {
+      const file = join(tree, "src", path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
+    const config = join(root, ".dependency-cruiser.mjs");
+    const run = spawnSync(process.execPath, [cruiser, "--config", config, "--output-type", "json", "src"], {
+      cwd: tree,
+      encoding: "utf8",
+    });
+    expect(run.stderr).toBe("");
+    const { summary } = JSON.parse(run.stdout) as CruiseReport;
+    expect(summary.totalCruised).toBeGreaterThanOrEqual(Object.keys(files).length);
+    return summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`).toSorted();
+  }
+
+  const empty = "export const value = 1;\nexport interface Shape {\n  readonly size: number;\n}\n";
+
+  it.each([
+    ["a value import", 'import { value } from "../cli/main.ts";\nexport const copy: number = value;\n'],
+    ["a type import", 'import type { Shape } from "../cli/main.ts";\nexport type Copy = Shape;\n'],
+    ["an inline type import", 'import { type Shape } from "../cli/main.ts";\nexport type Copy = Shape;\n'],
+    ["a re-export", 'export { value } from "../cli/main.ts";\n'],
+    ["a type re-export", 'export type { Shape } from "../cli/main.ts";\n'],
+    ["a dynamic import", 'export const load = async (): Promise<unknown> => await import("../cli/main.ts");\n'],
+  ])("refuses %s from a lower layer to a higher one", (_kind, text) => {
+    expect(violationsOf({ "cli/main.ts": empty, "store/accept.ts": text })).toEqual([
+      "direction-of-store: src/store/accept.ts -> src/cli/main.ts",
+    ]);
+  });
+
+  it("refuses an import between siblings, except the listed ones", () => {
+    const violations = violationsOf({
+      "mapping/template.ts": empty,
+      "presets/gmail.ts": 'export { value } from "../mapping/template.ts";\n',
+      "boundary/wrap.ts": empty,
+      "dispatch/lanes.ts": 'export { value } from "../boundary/wrap.ts";\n',
+      "policy/budget.ts": 'export { value } from "../mapping/template.ts";\n',
+    });
+    expect(violations).toEqual(["direction-of-policy: src/policy/budget.ts -> src/mapping/template.ts"]);
+  });
+
+  it("refuses what the embedded gateway takes past the public API", () => {
+    const violations = violationsOf({
+      "index.ts": empty,
+      "auth/token.ts": empty,
+      "embedded/server.ts": 'export { value } from "../index.ts";\nexport { type Shape } from "../auth/token.ts";\n',
+    });
+    expect(violations).toEqual(["direction-of-embedded: src/embedded/server.ts -> src/auth/token.ts"]);
+  });
+
+  it("refuses the SQLite writer outside the store and the embedded gateway", () => {
+    const violations = violationsOf({
+      "errors.ts": empty,
+      "sqlite/writer.ts": 'export { value } from "../errors.ts";\n',
+      "store/open.ts": 'export { value } from "../sqlite/writer.ts";\n',
+      "config/load.ts": 'export { value } from "../sqlite/writer.ts";\n',
+    });
+    expect(violations).toEqual(["reserved-sqlite: src/config/load.ts -> src/sqlite/writer.ts"]);
+  });
+
+  it("refuses the OpenClaw SDK outside its own adapter", () => {
+    const violations = violationsOf({
+      "openclaw/host.ts": 'export * from "openclaw/plugin-sdk";\n',
+      "embedded/host.ts": 'export * from "openclaw/plugin-sdk";\n',
+    });
+    expect(violations).toEqual(["reserved-package-openclaw: src/embedded/host.ts -> openclaw/plugin-sdk"]);
+  });
+
+  it("refuses a cycle, also of types alone", () => {
+    const violations = violationsOf({
+      "store/first.ts": 'import type { Second } from "./second.ts";\nexport type First = Second | 1;\n',
+      "store/second.ts": 'import type { First } from "./first.ts";\nexport type Second = First | 2;\n',
+    });
+    expect(violations).toEqual(["no-cycle: src/store/first.ts -> src/store/second.ts"]);
+  });
+
+  it("refuses a module that has no place in the list of layers", () => {
+    const violations = violationsOf({ "errors.ts": empty, "misc/odds.ts": 'export { value } from "../errors.ts";\n' });
+    expect(violations).toEqual(["unknown-importer: src/misc/odds.ts -> src/errors.ts"]);
+  });
+
+  it("accepts imports that go downward", () => {
+    const violations = violationsOf({
+      "cli/main.ts": 'export { value } from "../embedded/server.ts";\n',
+      "embedded/server.ts": 'export { value } from "../index.ts";\n',
+      "index.ts": 'export { value } from "./plugin.ts";\n',
+      "plugin.ts": 'export { value } from "./ingress.ts";\n',
+      "ingress.ts": 'export { value } from "./pipeline.ts";\n',
+      "pipeline.ts": 'export { value } from "./http/respond.ts";\n',
+      "http/respond.ts": 'export { value } from "../store/accept.ts";\n',
+      "store/accept.ts": 'export { value } from "../config/schema.ts";\n',
+      "config/schema.ts": 'export { value } from "../hooks.ts";\n',
+      "hooks.ts": 'export { value } from "./delivery.ts";\n',
+      "delivery.ts": 'export { value } from "./errors.ts";\n',
+      "errors.ts": empty,
+    });
+    expect(violations).toEqual([]);
+  });
+});
