@@ -1,0 +1,194 @@
+/** The domain types that travel down the pipeline and into the store. */
+import type { ChannelTarget } from "./host.ts";
+
+/** Header names in lower case; repeated headers are joined with `, `. Has no prototype. */
+export type Headers = Readonly<Record<string, string>>;
+/** Query parameters; the last value of a repeated name wins. Has no prototype. */
+export type Query = Readonly<Record<string, string>>;
+
+/** What is known of a request before its body is read. */
+export interface RequestHead {
+  readonly method: string;
+  /** The part of the raw, still percent-encoded pathname below the prefix: `wake`, `github/push`. */
+  readonly path: string;
+  readonly query: Query;
+  readonly headers: Headers;
+  /** The client's address after trusted proxies were skipped, or `unknown`. */
+  readonly clientAddress: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+}
+
+/** A request whose body has been read and whose sender has not been verified. */
+export interface RawRequest extends RequestHead {
+  /** The exact bytes received. */
+  readonly body: Uint8Array;
+}
+
+/** Who vouches for a request. */
+export interface Credential {
+  readonly scheme: string;
+  /** Identifies the secret without disclosing it; scopes idempotency keys. */
+  readonly id: string;
+}
+
+declare const verified: unique symbol;
+
+/** A request whose sender is known; the only kind that can be parsed. Made by the verify stage. */
+export interface VerifiedRequest extends RawRequest {
+  readonly credential: Credential;
+  readonly [verified]: true;
+}
+
+/** A parsed request as mappings, transforms and taps see it: without any credential. */
+export interface PayloadContext {
+  readonly path: string;
+  readonly headers: Headers;
+  readonly query: Query;
+  readonly payload: unknown;
+  /** When the request arrived. */
+  readonly now: Date;
+}
+
+/** How a payload was read. */
+export type PayloadFormat = "json" | "form" | "text";
+
+export type WakeMode = "now" | "next-heartbeat";
+
+/** Wakes the main session with a system event (specification 4.1). */
+export interface WakeAction {
+  readonly kind: "wake";
+  readonly text: string;
+  readonly mode: WakeMode;
+  readonly name?: string;
+  readonly agentId?: string;
+  /** Turns the boundary off; only a mapping's author can set it. */
+  readonly allowUnsafeExternalContent?: boolean;
+}
+
+/** Starts one isolated agent turn (specification 4.2). */
+export interface AgentAction {
+  readonly kind: "agent";
+  readonly message: string;
+  readonly name?: string;
+  readonly agentId?: string;
+  readonly sessionKey?: string;
+  /** `request` when any part of the key came from the caller or the payload. */
+  readonly sessionKeySource?: "request" | "static";
+  readonly wakeMode: WakeMode;
+  readonly deliver: boolean;
+  /** `last` or a channel id. */
+  readonly channel: string;
+  readonly to?: string;
+  readonly model?: string;
+  readonly thinking?: string;
+  readonly timeoutSeconds?: number;
+  readonly allowUnsafeExternalContent?: boolean;
+}
+
+export type Action = WakeAction | AgentAction;
+
+/** An action that policy has passed: agent, session and target are fixed for good. */
+export type RunSpec = WakeSpec | AgentSpec;
+
+export interface WakeSpec {
+  readonly kind: "wake";
+  readonly text: string;
+  readonly name: string;
+  readonly agentId: string;
+  /** The main session of the agent. */
+  readonly sessionKey: string;
+  readonly mode: WakeMode;
+  readonly source: string;
+  readonly unsafe: boolean;
+}
+
+export interface AgentSpec {
+  readonly kind: "agent";
+  readonly message: string;
+  readonly name: string;
+  readonly agentId: string;
+  readonly sessionKey: string;
+  readonly wakeMode: WakeMode;
+  readonly model?: string;
+  readonly thinking?: string;
+  readonly timeoutMs: number;
+  /** What becomes of the run when the process dies under it. */
+  readonly interrupted: "rerun" | "hold";
+  /** What the boundary names as the source: `Webhook`, `Email`. */
+  readonly source: string;
+  readonly unsafe: boolean;
+  /** Where the reply goes; absent when no delivery was asked for. */
+  readonly delivery?: DeliveryTarget;
+}
+
+/** The reply's target, resolved when the call was accepted. */
+export type DeliveryTarget = ChannelTarget | { readonly unresolved: string };
+
+/** The states a delivery or a run can be in; see DESIGN.md section 2, rule 5. */
+export const STATES = [
+  "filtered",
+  "skipped",
+  "duplicate",
+  "coalesced",
+  "queued",
+  "running",
+  "held",
+  "done",
+  "failed",
+  "canceled",
+] as const;
+export type State = (typeof STATES)[number];
+export type RunState = Extract<State, "queued" | "running" | "held" | "done" | "failed" | "canceled">;
+
+/** How a run ended: the only states that {@link "./store/delivery-store".DeliveryStore} settles to. */
+export type SettledState = Extract<RunState, "done" | "failed" | "canceled">;
+
+/** One delivery as a person sees it in a list. */
+export interface DeliverySummary {
+  readonly id: string;
+  readonly state: State;
+  /** Why it is in that state; `null` when the state says it all. */
+  readonly reason: string | null;
+  /** The path below the prefix: `wake`, `agent`, `gmail`. */
+  readonly route: string;
+  readonly mappingId: string | null;
+  readonly name: string;
+  /** ISO 8601 UTC. */
+  readonly receivedAt: string;
+  readonly runIds: readonly string[];
+}
+
+/** One delivery with everything that is kept of it. */
+export interface DeliveryDetail extends DeliverySummary {
+  readonly headers: Headers;
+  readonly query: Query;
+  readonly bodyBytes: number;
+  readonly runs: readonly RunDetail[];
+}
+
+/** One action to carry out, and what became of it. */
+export interface RunDetail {
+  readonly id: string;
+  readonly state: RunState;
+  readonly reason: string | null;
+  readonly spec: RunSpec;
+  readonly attempts: readonly Attempt[];
+  /** The agent's reply, cut to 2,000 characters; `null` before there is one. */
+  readonly reply: string | null;
+  readonly delivery: DeliveryOutcome;
+}
+
+/** What became of a reply. */
+export type DeliveryOutcome = "none" | "pending" | "sent" | "suppressed" | "failed" | "no-target";
+
+/** One try at a run. */
+export interface Attempt {
+  readonly number: number;
+  /** ISO 8601 UTC. */
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+  /** `interrupted` when the process died under it. */
+  readonly status: "running" | "ok" | "error" | "timeout" | "aborted" | "interrupted";
+  readonly error: string | null;
+}

@@ -1,0 +1,104 @@
+/**
+ * Everything that can be answered to a caller besides success: code -> status, retryable, message.
+ *
+ * `docs/errors.md` and the exported type are held to this table by a test. A message says what
+ * went wrong and what to do; details that were written for the caller may replace it, nothing else.
+ */
+export const ERRORS = Object.freeze({
+  TOKEN_IN_QUERY: entry(
+    400,
+    false,
+    "The hook token must be sent in the Authorization header (Bearer <token>), never in the query string.",
+  ),
+  METHOD_NOT_ALLOWED: entry(405, false, "Hooks are called with POST."),
+  BUSY: entry(503, true, "Too many requests are under way; try again shortly."),
+  UNAUTHORIZED: entry(401, false, "The request carries no valid credential; send Authorization: Bearer <hook token>."),
+  TOO_MANY_FAILURES: entry(429, true, "Too many failed attempts from this address; wait and send a valid credential."),
+  BODY_TIMEOUT: entry(408, true, "The request body did not arrive in time."),
+  BODY_TOO_LARGE: entry(413, false, "The request body is larger than this hook accepts."),
+  BODY_ABORTED: entry(400, true, "The connection closed before the request body was complete."),
+  UNSUPPORTED_ENCODING: entry(415, false, "The Content-Encoding is not supported; send the body unencoded."),
+  UNSUPPORTED_MEDIA_TYPE: entry(
+    415,
+    false,
+    "The body is not JSON and this hook does not take its Content-Type; send application/json.",
+  ),
+  INVALID_JSON: entry(400, false, "The body is not valid JSON."),
+  INVALID_UTF8: entry(400, false, "The body is not valid UTF-8."),
+  TOO_DEEP: entry(400, false, "The JSON body is nested too deeply."),
+  INVALID_PAYLOAD: entry(400, false, "The payload is not valid for this hook."),
+  INVALID_IDEMPOTENCY_KEY: entry(400, false, "The idempotency key must be a string of 1 to 255 visible characters."),
+  NOT_FOUND: entry(404, false, "No hook is configured under this path."),
+  TRANSFORM_FAILED: entry(500, false, "The transform of this hook failed; the gateway's log says why."),
+  INVALID_ACTION: entry(400, false, "The mapping of this hook made no usable action from the payload."),
+  SESSION_KEY_DISABLED: entry(
+    400,
+    false,
+    "sessionKey is not accepted from callers; set hooks.allowRequestSessionKey to true to allow it.",
+  ),
+  SESSION_KEY_PREFIX: entry(400, false, "sessionKey has none of the allowed prefixes."),
+  AGENT_NOT_ALLOWED: entry(400, false, "agentId is not allowed by hooks.allowedAgentIds."),
+  MODEL_NOT_ALLOWED: entry(400, false, "model is not in the gateway's list of allowed models."),
+  UNKNOWN_CHANNEL: entry(400, false, "channel is not one of the gateway's channels."),
+  DENIED: entry(403, false, "A policy of this gateway refuses the request."),
+  IDEMPOTENCY_CONFLICT: entry(
+    422,
+    false,
+    "This idempotency key was used before with a different request; use a new key.",
+  ),
+  QUEUE_FULL: entry(503, true, "The queue of this gateway is full; try again later."),
+  STORE_UNAVAILABLE: entry(503, true, "The request could not be stored; try again later."),
+  SHUTTING_DOWN: entry(503, true, "The gateway is shutting down; try again shortly."),
+  INTERNAL: entry(500, true, "The gateway failed on this request; its log says why."),
+});
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface ErrorEntry {
+  readonly status: number;
+  /** True when the same request may succeed later. */
+  readonly retryable: boolean;
+  readonly message: string;
+}
+
+function entry(status: number, retryable: boolean, message: string): ErrorEntry {
+  return Object.freeze({ status, retryable, message });
+}
+
+/** A refusal travels through the pipeline as a value; only `http/respond` turns it into a status. */
+export interface Refusal {
+  readonly refused: ErrorCode;
+  /** Written for the caller; the table's message when absent. */
+  readonly message?: string;
+  /** Whole seconds, for 429 and 503. */
+  readonly retryAfterSeconds?: number;
+}
+
+/** Makes a refusal; `message` must have been written for the caller. */
+export function refuse(code: ErrorCode, message?: string, options: { retryAfterSeconds?: number } = {}): Refusal {
+  return { refused: code, message, retryAfterSeconds: options.retryAfterSeconds };
+}
+
+/** True for the refusal member of a stage's result. */
+export function isRefusal(value: unknown): value is Refusal {
+  return typeof value === "object" && value !== null && "refused" in value;
+}
+
+const brand = Symbol.for("reveille.IngressError");
+
+/** An error with a code of the table; recognized by {@link isIngressError}, never by `instanceof`. */
+export class IngressError extends Error {
+  override readonly name = "IngressError";
+  readonly code: ErrorCode;
+  readonly [brand] = true;
+
+  constructor(code: ErrorCode, message: string = ERRORS[code].message, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** True for an {@link IngressError} of any copy of this package in the process. */
+export function isIngressError(value: unknown): value is IngressError {
+  return typeof value === "object" && value !== null && brand in value;
+}

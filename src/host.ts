@@ -1,0 +1,228 @@
+/**
+ * The host contract: everything the plugin asks of the gateway it runs in.
+ *
+ * A host implements {@link GatewayHost} once and passes `test/conformance/host`. What a real
+ * gateway already does (sessions, agents, channels, secrets, logging) is asked of it here and
+ * never rebuilt by the plugin.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AsyncSeriesHook, SyncHook } from "tapable";
+
+/** A gateway as its plugins see it. Valid from `apply(host)` until `onShutdown` has returned. */
+export interface GatewayHost {
+  /** Short name for logs: `embedded`, `openclaw`. */
+  readonly name: string;
+  readonly lifecycle: HostLifecycle;
+  readonly sessions: HostSessions;
+  readonly agents: HostAgents;
+  readonly channels: HostChannels;
+  readonly logger: Logger;
+  readonly paths: HostPaths;
+  readonly clock: Clock;
+}
+
+/** The hooks a host owns and fires; a plugin taps them in `apply(host)` and nowhere else. */
+export interface HostLifecycle {
+  /**
+   * A configuration was read. A tap validates and prepares, and hands what takes it into use to
+   * `snapshot.onCommit`; a throw refuses the whole configuration and the previous one stays.
+   */
+  readonly onConfigLoad: AsyncSeriesHook<[ConfigSnapshot]>;
+  /**
+   * The routing table is being built: after the first commit, and anew after every later one.
+   * The table of the previous commit serves until this one is complete.
+   */
+  readonly onHttpRoute: SyncHook<[HttpRouter]>;
+  /** The host is stopping. A tap stops taking requests and returns before the deadline. */
+  readonly onShutdown: AsyncSeriesHook<[ShutdownDeadline]>;
+}
+
+/** One configuration on its way into force. */
+export interface ConfigSnapshot {
+  /** The plugin's block (`hooks`) as written, unvalidated; `undefined` when it is absent. */
+  readonly config: unknown;
+  readonly reason: "start" | "reload";
+  readonly gateway: GatewayFacts;
+  /** Agents and models as they will be once this snapshot is committed. */
+  readonly agents: AgentCatalog;
+  /** Channels as they will be once this snapshot is committed. */
+  readonly channels: readonly ChannelInfo[];
+  /**
+   * Registers what takes the prepared state into use. It is called once, synchronously and in
+   * order of registration, after every tap has accepted the snapshot; it must not throw. Agents,
+   * sessions and channels can be called from then on.
+   */
+  onCommit(commit: () => void): void;
+}
+
+/** Facts about the gateway that decide what a safe ingress configuration is. */
+export interface GatewayFacts {
+  /** Every secret of the gateway itself; the hook token must differ from all of them. */
+  readonly secrets: readonly string[];
+  /** True when the gateway listens on loopback addresses only. */
+  readonly loopbackOnly: boolean;
+  /** Addresses and CIDR blocks whose forwarded headers are believed. */
+  readonly trustedProxies: readonly string[];
+}
+
+/** A point in time by which a shutdown has to be finished. */
+export interface ShutdownDeadline {
+  /** Milliseconds since the epoch, on the host's clock. */
+  readonly deadlineMs: number;
+}
+
+/** Where a plugin registers its HTTP routes. */
+export interface HttpRouter {
+  /**
+   * Adds a route. `prefix` takes the path itself and everything below it (`/hooks`, `/hooks/x`,
+   * not `/hooksx`); `exact` takes the path alone. The pathname is compared as sent, never
+   * percent-decoded. A second route for the same path and match throws.
+   */
+  register(route: HttpRoute): void;
+}
+
+/** A route: plain Node request and response, body unread. */
+export interface HttpRoute {
+  readonly path: string;
+  readonly match: "prefix" | "exact";
+  handler(req: IncomingMessage, res: ServerResponse): void | Promise<void>;
+}
+
+/** The gateway's conversations. */
+export interface HostSessions {
+  /** The key of an agent's main session, for example `agent:main:main`. */
+  mainSessionKey(agentId: string): string;
+  /**
+   * Puts a line before the agent at the session's next turn. Resolves when the event is as
+   * durable as the host can make it. Calls take effect in the order in which they were made, and
+   * a second event with the same idempotency key is dropped, even after the first was consumed.
+   * Rejects with a {@link HostError}.
+   */
+  enqueueSystemEvent(event: SystemEvent): Promise<void>;
+  /** Asks for a turn of the session soon; requests that arrive together make one turn. */
+  requestHeartbeat(request: HeartbeatRequest): void;
+}
+
+export interface SystemEvent {
+  readonly sessionKey: string;
+  readonly text: string;
+  readonly idempotencyKey: string;
+}
+
+export interface HeartbeatRequest {
+  readonly agentId: string;
+  readonly sessionKey: string;
+  /** Why, for logs and for the turn's prompt: `hook:wake`, `hook:<run id>`. */
+  readonly reason: string;
+}
+
+/** The agents that a configuration defines. */
+export interface AgentCatalog {
+  list(): readonly AgentInfo[];
+  /** The agent with that id, or the default agent when the id is unknown or absent. */
+  resolve(agentId: string | undefined): AgentInfo;
+  /** Model references that runs may use, or `undefined` when no allowlist is enforced. */
+  allowedModels(agentId: string): readonly string[] | undefined;
+}
+
+export interface AgentInfo {
+  readonly id: string;
+  readonly isDefault: boolean;
+}
+
+/** The gateway's agents. */
+export interface HostAgents extends AgentCatalog {
+  /**
+   * Runs one isolated turn: a fresh transcript under the session key. Resolves with what came of
+   * it, also when the run failed, timed out or was aborted through `signal`; it rejects only with
+   * a {@link HostError}, when the run never began.
+   */
+  run(request: AgentRunRequest): Promise<AgentRunResult>;
+}
+
+export interface AgentRunRequest {
+  /** Unique for each attempt; a host never runs the same id twice. */
+  readonly runId: string;
+  readonly agentId: string;
+  readonly sessionKey: string;
+  readonly prompt: string;
+  /** Model reference `<provider>/<model>` or an alias; the agent's own model when absent. */
+  readonly model?: string;
+  readonly thinking?: string;
+  /** The run is aborted after this many milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface AgentRunResult {
+  readonly status: "ok" | "error" | "timeout" | "aborted";
+  /** The agent's reply; empty when there is none. */
+  readonly reply: string;
+  /** What went wrong, in words for the gateway's owner; never holds a secret. */
+  readonly error?: string;
+}
+
+/** The gateway's messaging channels. */
+export interface HostChannels {
+  list(): readonly ChannelInfo[];
+  /** The channel and recipient that the agent's main session last talked to. */
+  lastRoute(agentId: string): Promise<ChannelTarget | undefined>;
+  /**
+   * Sends one message; resolves when the channel took it. A second message with the same
+   * idempotency key is not sent again where the channel can know it. Rejects with a
+   * {@link HostError}.
+   */
+  send(message: ChannelMessage): Promise<void>;
+}
+
+export interface ChannelInfo {
+  readonly id: string;
+  /** The recipient when nobody names one, for channels that have such a one. */
+  readonly defaultTo?: string;
+}
+
+export interface ChannelTarget {
+  readonly channel: string;
+  readonly to: string;
+}
+
+export interface ChannelMessage extends ChannelTarget {
+  readonly text: string;
+  readonly idempotencyKey: string;
+}
+
+/** What a host's call rejects with when it did not take effect. */
+export class HostError extends Error {
+  override readonly name = "HostError";
+  /** True when the same call may succeed later. */
+  readonly retryable: boolean;
+
+  constructor(message: string, options: { retryable: boolean; cause?: unknown }) {
+    super(message, { cause: options.cause });
+    this.retryable = options.retryable;
+  }
+}
+
+/** Where a host keeps things. Both are absolute paths; the state directory is private (0700). */
+export interface HostPaths {
+  readonly configDir: string;
+  readonly stateDir: string;
+}
+
+/** A structured logger in the manner of pino: fields first, then a sentence. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+/** A plugin of a gateway: the constructor validates and stores options, `apply` only taps. */
+export interface GatewayPlugin {
+  apply(host: GatewayHost): void;
+}
