@@ -1,0 +1,91 @@
+import { Worker } from "node:worker_threads";
+import type { CheckpointReply, CheckpointRequest } from "./serve-checkpoints.ts";
+import { siblingUrl } from "./sibling-url.ts";
+import type { SqliteLogger } from "./sqlite-logger.ts";
+
+/** A checkpoint starts when the log is this long, and then after each further step of this length. */
+const STEP_BYTES = 16 * 1024 * 1024;
+/** Beyond this the writer waits for readers so that the log can start over. */
+const CAP_BYTES = 64 * 1024 * 1024;
+const RETRY_AFTER_MS = 1000;
+
+/** What the writer is asked for; `restart-log` also waits for readers. */
+export type FinishCheckpoint = "finish-checkpoint" | "restart-log";
+
+/**
+ * Keeps the write-ahead log short without stopping the writer.
+ *
+ * A second thread copies the log into the database file while writes go on. What they added
+ * meanwhile, little, the writer copies itself between two commits (`finish`), and its next commit
+ * starts the log over. A passive checkpoint alone would never catch up under steady load.
+ */
+export class Checkpoints {
+  readonly #file: string;
+  readonly #finish: (how: FinishCheckpoint) => void;
+  readonly #logger: SqliteLogger | undefined;
+  #worker: Worker | undefined;
+  #busy = false;
+  #startAtBytes = STEP_BYTES;
+  #notBefore = 0;
+  #logBytes = 0;
+
+  constructor(file: string, finish: (how: FinishCheckpoint) => void, options: { logger?: SqliteLogger } = {}) {
+    this.#file = file;
+    this.#finish = finish;
+    this.#logger = options.logger;
+  }
+
+  /** To be called after each commit. */
+  observe(logBytes: number): void {
+    this.#logBytes = logBytes;
+    if (logBytes < STEP_BYTES) {
+      this.#startAtBytes = STEP_BYTES;
+      return;
+    }
+    if (this.#busy || (logBytes < this.#startAtBytes && Date.now() < this.#notBefore)) return;
+    this.#busy = true;
+    this.#startAtBytes = logBytes + STEP_BYTES;
+    this.#notBefore = Date.now() + RETRY_AFTER_MS;
+    this.#worker ??= this.#launch();
+    this.#worker.postMessage("checkpoint" satisfies CheckpointRequest);
+  }
+
+  /** To be called when the writer has done what `finish` asked for, or has died. */
+  finished(): void {
+    this.#busy = false;
+  }
+
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    await new Promise((resolve) => {
+      worker.once("exit", resolve);
+      worker.postMessage("close" satisfies CheckpointRequest);
+    });
+  }
+
+  #launch(): Worker {
+    const worker = new Worker(siblingUrl("checkpoint-worker", import.meta.url), {
+      name: "sqlite-checkpoints",
+      workerData: { file: this.#file },
+      execArgv: [],
+    });
+    worker.on("message", (reply: CheckpointReply) => {
+      if (reply.ok) {
+        this.#finish(this.#logBytes > CAP_BYTES ? "restart-log" : "finish-checkpoint");
+        return;
+      }
+      this.#failed(reply.message);
+    });
+    worker.on("error", (error) => this.#failed(error instanceof Error ? error.message : String(error)));
+    worker.on("exit", () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
+    return worker;
+  }
+
+  #failed(message: string): void {
+    this.#busy = false;
+    this.#logger?.warn({ file: this.#file, reason: message }, "the write-ahead log could not be copied; trying again");
+  }
+}

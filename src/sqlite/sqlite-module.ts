@@ -1,0 +1,25 @@
+/** What a part of the product brings into the shared database file. */
+import type { DatabaseSync } from "node:sqlite";
+import type { Migration } from "kysely/migration";
+
+/**
+ * A module of the database: its tables and the operations that write them.
+ *
+ * The writer thread imports the file that exports it (as `sqliteModule`), applies the migrations
+ * in order of their names, and prepares the operations once. It must import nothing that touches
+ * the main thread's state.
+ */
+export interface SqliteModule {
+  /** Lower-case word; prefixes its migration table and names its operations (`store.accept`). */
+  readonly name: string;
+  readonly migrations: Readonly<Record<string, Migration>>;
+  /** Prepares statements and returns the operations that use them. */
+  operations(database: DatabaseSync): SqliteOperations;
+}
+
+/**
+ * Operations by name. Each runs inside the transaction of its group commit; what it returns must
+ * survive a structured clone and reaches the caller after the commit. A throw undoes that
+ * operation alone and rejects its caller.
+ */
+export type SqliteOperations = Readonly<Record<string, (args: never) => unknown>>;
