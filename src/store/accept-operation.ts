@@ -1,0 +1,67 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { ClaimOperations, Holder } from "./claim-operations.ts";
+import { QUEUED, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
+
+/**
+ * A delivery as it travels to the writer thread: flat, because cloning an array of scalars costs a
+ * third of cloning the objects they came from.
+ */
+export type AcceptRow = readonly [
+  seq: number,
+  tag: string,
+  receivedAt: number,
+  route: string,
+  mappingId: string | null,
+  name: string,
+  ended: number | null,
+  reason: string | null,
+  headers: string,
+  query: string,
+  body: Uint8Array,
+  claimKey: Uint8Array | null,
+  fingerprint: Uint8Array | null,
+  expiresAt: number,
+  /** Lane, kind, spec and text of each run, in order. */
+  ...runs: (string | number | null)[],
+];
+
+const RUN_OFFSET = 14;
+const RUN_FIELDS = 4;
+
+/** The delivery that has the idempotency key; `undefined` when the new one was stored. */
+export type AcceptResult = Holder | undefined;
+
+/** Prepares the insertion of a delivery with its runs and its claim. */
+export function acceptOperation(database: DatabaseSync, claims: ClaimOperations): (row: AcceptRow) => AcceptResult {
+  const insertDelivery = database.prepare(`
+    INSERT INTO deliveries (seq, tag, received_at, route, mapping_id, name, ended, reason, runs, claim)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertRun = database.prepare(`
+    INSERT INTO runs (id, tag, lane, kind, state, steps) VALUES (?, ?, ?, ?, ${QUEUED}, 0)`);
+  const insertContents = database.prepare(
+    "INSERT INTO contents (id, spec, text, headers, query, body) VALUES (?, ?, ?, ?, ?, ?)",
+  );
+
+  return (row) => {
+    const [seq, tag, receivedAt, route, mappingId, name, ended, reason, headers, query, body] = row;
+    const claimKey = row[11];
+    const count = (row.length - RUN_OFFSET) / RUN_FIELDS;
+    if (claimKey !== null) {
+      const claim = { key: claimKey, fingerprint: row[12]!, expiresAt: row[13] };
+      const holder = claims.claim(claim, { seq, tag, runs: count }, receivedAt);
+      if (holder !== undefined) return holder;
+    }
+    insertDelivery.run(seq, tag, receivedAt, route, mappingId, name, ended, reason, count, claimKey);
+    const base = seq * RUNS_PER_DELIVERY;
+    if (count === 0) insertContents.run(base, null, null, headers, query, body);
+    for (let index = 0; index < count; index++) {
+      const at = RUN_OFFSET + index * RUN_FIELDS;
+      const spec = row[at + 2]!;
+      const text = row[at + 3]!;
+      insertRun.run(base + index, tag, row[at]!, row[at + 1]!);
+      if (index === 0) insertContents.run(base, spec, text, headers, query, body);
+      else insertContents.run(base + index, spec, text, null, null, null);
+    }
+    return undefined;
+  };
+}

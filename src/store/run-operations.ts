@@ -1,0 +1,81 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { ClaimOperations } from "./claim-operations.ts";
+import { FAILED, HELD, RUNNING, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
+
+/** Characters of a reply that are kept after the run is settled. */
+export const KEPT_REPLY_CHARS = 2000;
+
+/** Position of the first run that could not be changed; `undefined` when all were. */
+export type RunResult = number | undefined;
+
+/**
+ * Prepares what is recorded of a run after it was accepted; one operation each.
+ *
+ * A run that is settled stays as it is: settling it again changes nothing, and it begins no
+ * attempt. What has happened is recorded all the same: ends of attempts and steps.
+ */
+export function runOperations(database: DatabaseSync, claims: ClaimOperations) {
+  const begin = database.prepare(`
+    UPDATE runs SET state = ${RUNNING}, reason = NULL WHERE id = ? AND tag = ? AND state >= ${HELD}`);
+  const insertAttempt = database.prepare(`
+    INSERT INTO attempts (run, number, started_at, status) VALUES (?, ?, ?, 'running')
+    ON CONFLICT (run, number) DO UPDATE SET started_at = excluded.started_at, ended_at = NULL, status = 'running',
+      error = NULL, reply = NULL`);
+  const end = database.prepare(`
+    UPDATE attempts SET ended_at = ?, status = ?, error = ?, reply = ?
+    WHERE run = ? AND number = (SELECT max(number) FROM attempts WHERE run = ?)`);
+  const addStep = database.prepare(`
+    UPDATE runs SET steps = steps | ?, outcome = coalesce(?, outcome) WHERE id = ? AND tag = ?`);
+  const putOnHold = database.prepare(`
+    UPDATE runs SET state = ${HELD}, reason = ? WHERE id = ? AND tag = ? AND state >= ${HELD}`);
+  const settleRun = database.prepare(`
+    UPDATE runs SET state = ?, reason = ? WHERE id = ? AND tag = ? AND state >= ${HELD}`);
+  const cutReply = database.prepare(`
+    UPDATE attempts SET reply = substr(reply, 1, ${KEPT_REPLY_CHARS})
+    WHERE run = ? AND length(reply) > ${KEPT_REPLY_CHARS}`);
+  const exists = database.prepare("SELECT 1 FROM runs WHERE id = ? AND tag = ?");
+  const claimOfFailed = database.prepare(`
+    SELECT claim FROM deliveries WHERE seq = ?1 AND claim IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM runs
+      WHERE id >= ?1 * ${RUNS_PER_DELIVERY} AND id < (?1 + 1) * ${RUNS_PER_DELIVERY} AND state <> ${FAILED})`);
+
+  /** A sender whose delivery came to nothing may send it again under the same key. */
+  const releaseClaim = (run: number) => {
+    const seq = Math.floor(run / RUNS_PER_DELIVERY);
+    const key = claimOfFailed.get(seq)?.["claim"];
+    if (key instanceof Uint8Array) claims.release(key, seq);
+  };
+
+  const settle = (run: number, tag: string, state: number, reason: string | null) => {
+    if (settleRun.run(state, reason, run, tag).changes === 0) return;
+    cutReply.run(run);
+    if (state === FAILED) releaseClaim(run);
+  };
+
+  return {
+    beginAttempt([run, tag, number, startedAt]: [number, string, number, number]): RunResult {
+      if (begin.run(run, tag).changes === 0) return 0;
+      insertAttempt.run(run, number, startedAt);
+      return undefined;
+    },
+    endAttempt(args: [number, string, number, string, string | null, string | null]): RunResult {
+      const [run, tag, endedAt, status, error, reply] = args;
+      if (exists.get(run, tag) === undefined) return 0;
+      return end.run(endedAt, status, error, reply, run, run).changes === 0 ? 0 : undefined;
+    },
+    recordStep([run, tag, step, outcome]: [number, string, number, number | null]): RunResult {
+      return addStep.run(step, outcome, run, tag).changes === 0 ? 0 : undefined;
+    },
+    hold([run, tag, reason]: [number, string, string]): RunResult {
+      return putOnHold.run(reason, run, tag).changes === 0 ? 0 : undefined;
+    },
+    /** Runs and tags alternate from the third item on; all are settled or, if one is unknown, none. */
+    settle([state, reason, ...runs]: [number, string | null, ...(number | string)[]]): RunResult {
+      for (let at = 0; at < runs.length; at += 2) {
+        if (exists.get(runs[at]!, runs[at + 1]!) === undefined) return at / 2;
+      }
+      for (let at = 0; at < runs.length; at += 2) settle(Number(runs[at]), String(runs[at + 1]), state, reason);
+      return undefined;
+    },
+  };
+}

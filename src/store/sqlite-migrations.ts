@@ -1,0 +1,76 @@
+/** The tables of the delivery store, from its first version on. */
+import { sql } from "kysely";
+import type { Migration } from "kysely/migration";
+
+/**
+ * `deliveries` and `runs` are narrow, since lists read many of their rows and every step after
+ * acceptance rewrites a run's page. What is large and never changes is in `contents`: the row of a
+ * run has its spec, and the row of a delivery's first run (or of no run) has the request too, so
+ * that accepting the usual delivery of one run inserts three rows.
+ *
+ * All keys grow with time. `claims` alone has random keys; a row exists only when a caller gave an
+ * idempotency key.
+ */
+const first: Migration = {
+  async up(database) {
+    await sql`
+      CREATE TABLE deliveries (
+        seq INTEGER PRIMARY KEY,
+        tag TEXT NOT NULL,
+        received_at INTEGER NOT NULL,
+        route TEXT NOT NULL,
+        mapping_id TEXT,
+        name TEXT NOT NULL,
+        runs INTEGER NOT NULL,
+        ended INTEGER,
+        reason TEXT,
+        claim BLOB
+      ) STRICT`.execute(database);
+    await sql`CREATE INDEX deliveries_ended ON deliveries (ended, seq) WHERE ended IS NOT NULL`.execute(database);
+    await sql`
+      CREATE TABLE runs (
+        id INTEGER PRIMARY KEY,
+        tag TEXT NOT NULL,
+        lane TEXT NOT NULL,
+        kind INTEGER NOT NULL,
+        state INTEGER NOT NULL,
+        steps INTEGER NOT NULL,
+        outcome INTEGER,
+        reason TEXT
+      ) STRICT`.execute(database);
+    await sql`CREATE INDEX runs_not_done ON runs (state, id) WHERE state > 0`.execute(database);
+    // The body comes last: what stands before it is read without following its overflow pages.
+    await sql`
+      CREATE TABLE contents (
+        id INTEGER PRIMARY KEY,
+        spec TEXT,
+        text TEXT,
+        headers TEXT,
+        query TEXT,
+        body BLOB
+      ) STRICT`.execute(database);
+    await sql`
+      CREATE TABLE attempts (
+        run INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        started_at INTEGER NOT NULL,
+        ended_at INTEGER,
+        status TEXT NOT NULL,
+        error TEXT,
+        reply TEXT,
+        PRIMARY KEY (run, number)
+      ) STRICT, WITHOUT ROWID`.execute(database);
+    await sql`
+      CREATE TABLE claims (
+        key BLOB PRIMARY KEY,
+        expires_at INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        runs INTEGER NOT NULL,
+        tag TEXT NOT NULL,
+        fingerprint BLOB NOT NULL
+      ) STRICT, WITHOUT ROWID`.execute(database);
+    await sql`CREATE INDEX claims_expiry ON claims (expires_at)`.execute(database);
+  },
+};
+
+export const storeMigrations: Readonly<Record<string, Migration>> = { "0001-deliveries": first };

@@ -1,0 +1,64 @@
+/** How rows become what the contract speaks of. */
+import type { Attempt, DeliveryOutcome, Headers, RunSpec } from "../delivery.ts";
+import { RUN_STEPS, type RunStep } from "./delivery-store.ts";
+import { HELD, outcomeOf } from "./sqlite-codes.ts";
+
+export interface RunRow {
+  readonly id: number;
+  readonly lane: string;
+  readonly state: number;
+  readonly steps: number;
+  readonly outcome: number | null;
+  readonly reason: string | null;
+  readonly spec: string;
+  readonly text: string | null;
+}
+
+export interface AttemptRow {
+  readonly number: number;
+  readonly started_at: number;
+  readonly ended_at: number | null;
+  readonly status: Attempt["status"];
+  readonly error: string | null;
+  readonly reply: string | null;
+}
+
+export function attemptOf(row: AttemptRow): Attempt {
+  return {
+    number: row.number,
+    startedAt: isoTime(row.started_at),
+    endedAt: row.ended_at === null ? null : isoTime(row.ended_at),
+    status: row.status,
+    error: row.error,
+  };
+}
+
+/** Of the latest attempt that ended well. */
+export function replyOf(attempts: readonly AttemptRow[]): string | null {
+  return attempts.findLast((attempt) => attempt.status === "ok")?.reply ?? null;
+}
+
+export function stepsOf(bits: number): RunStep[] {
+  return RUN_STEPS.filter((_, index) => (bits & (1 << index)) !== 0);
+}
+
+export function bitOfStep(step: RunStep): number {
+  return 1 << RUN_STEPS.indexOf(step);
+}
+
+/** Until something is recorded, a reply with a target is pending while its run is open. */
+export function outcomeOfRun(row: RunRow, spec: RunSpec): DeliveryOutcome {
+  if (row.outcome !== null) return outcomeOf(row.outcome);
+  const expected = spec.kind === "agent" && spec.delivery !== undefined && row.state >= HELD;
+  return expected ? "pending" : "none";
+}
+
+/** Headers or a query: names are the caller's, so the object has no prototype. */
+export function dictionaryOf(json: string): Headers {
+  const bare = Object.create(null) as Record<string, string>;
+  return Object.assign(bare, JSON.parse(json) as Record<string, string>);
+}
+
+export function isoTime(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

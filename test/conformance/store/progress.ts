@@ -1,0 +1,196 @@
+import { expect, it } from "vitest";
+import type { DeliveryStore } from "../../../src/store/delivery-store.ts";
+import { agentSpec, RECEIVED_AT } from "./new-delivery.ts";
+import { accept, openRuns } from "./store-actions.ts";
+import type { StoreUnderTest } from "./store-harness.ts";
+
+const DONE = { state: "done", reason: null } as const;
+const STARTED_AT = RECEIVED_AT + 1000;
+
+/** What is recorded of a run after it was accepted. */
+export function describeProgress(underTest: () => StoreUnderTest): void {
+  it("loads an accepted run with everything the dispatcher needs", async () => {
+    const { store } = underTest();
+    const { deliveryId, runId } = await accept(store, { runs: [{ lane: "lane 7", spec: agentSpec() }] });
+    expect(await store.loadRun(runId)).toEqual({
+      runId,
+      deliveryId,
+      lane: "lane 7",
+      state: "queued",
+      spec: agentSpec(),
+      attempts: [],
+      reply: null,
+      steps: [],
+      delivery: "none",
+    });
+  });
+
+  it("records attempts, steps and the outcome, and has them after it was opened again", async () => {
+    const { store } = underTest();
+    const spec = agentSpec({ delivery: { unresolved: "later" } });
+    const { deliveryId, runId } = await accept(store, { runs: [{ lane: "a", spec }] });
+    expect((await store.loadRun(runId)).delivery).toBe("pending");
+    await store.beginAttempt(runId, { number: 1, startedAt: STARTED_AT });
+    expect((await store.get(deliveryId))?.state).toBe("running");
+    await store.endAttempt(runId, { endedAt: STARTED_AT + 5, status: "error", error: "refused", reply: null });
+    await store.beginAttempt(runId, { number: 2, startedAt: STARTED_AT + 10 });
+    await store.endAttempt(runId, { endedAt: STARTED_AT + 20, status: "ok", error: null, reply: "The reply." });
+    await store.recordStep(runId, "summarized");
+    await store.recordStep(runId, "delivered", "sent");
+
+    const reopened = await underTest().reopen();
+    const run = await reopened.loadRun(runId);
+    expect(run).toMatchObject({
+      state: "running",
+      reply: "The reply.",
+      steps: ["summarized", "delivered"],
+      delivery: "sent",
+      attempts: [
+        {
+          number: 1,
+          startedAt: "2026-01-02T03:04:06.678Z",
+          endedAt: "2026-01-02T03:04:06.683Z",
+          status: "error",
+          error: "refused",
+        },
+        {
+          number: 2,
+          startedAt: "2026-01-02T03:04:06.688Z",
+          endedAt: "2026-01-02T03:04:06.698Z",
+          status: "ok",
+          error: null,
+        },
+      ],
+    });
+    await reopened.settle(runId, DONE);
+    expect((await reopened.get(deliveryId))?.runs[0]).toEqual({
+      id: runId,
+      state: "done",
+      reason: null,
+      spec,
+      attempts: run.attempts,
+      reply: "The reply.",
+      delivery: "sent",
+    });
+  });
+
+  it("shows an attempt that a dead process left as running until its end is recorded", async () => {
+    const { runId } = await accept(underTest().store);
+    await underTest().store.beginAttempt(runId, { number: 1, startedAt: STARTED_AT });
+    const reopened = await underTest().reopen();
+    expect((await reopened.loadRun(runId)).attempts).toMatchObject([{ status: "running", endedAt: null }]);
+    await reopened.endAttempt(runId, { endedAt: STARTED_AT + 1, status: "interrupted", error: null, reply: null });
+    expect((await reopened.loadRun(runId)).attempts).toMatchObject([{ status: "interrupted" }]);
+  });
+
+  it("gives the whole reply while the run is open, and 2,000 characters to people", async () => {
+    const { store } = underTest();
+    const reply = `${"a".repeat(1999)}😀${"b".repeat(50_000)}`;
+    const { deliveryId, runId } = await accept(store);
+    await store.beginAttempt(runId, { number: 1, startedAt: STARTED_AT });
+    await store.endAttempt(runId, { endedAt: STARTED_AT, status: "ok", error: null, reply });
+    expect((await store.loadRun(runId)).reply).toBe(reply);
+    // The character at the edge takes two places and is left out whole.
+    expect((await store.get(deliveryId))?.runs[0]?.reply).toBe("a".repeat(1999));
+    await store.settle(runId, DONE);
+    expect((await store.get(deliveryId))?.runs[0]?.reply).toBe("a".repeat(1999));
+  });
+
+  it("keeps no reply of an attempt that did not end well", async () => {
+    const { store } = underTest();
+    const { runId } = await accept(store);
+    await store.beginAttempt(runId, { number: 1, startedAt: STARTED_AT });
+    await store.endAttempt(runId, { endedAt: STARTED_AT, status: "timeout", error: "too slow", reply: "half a" });
+    expect((await store.loadRun(runId)).reply).toBeNull();
+  });
+
+  it("holds a run with its reason and lets it go on later", async () => {
+    const { store } = underTest();
+    const { deliveryId, runId } = await accept(store);
+    await store.hold(runId, "the process died under it");
+    expect(await store.get(deliveryId)).toMatchObject({ state: "held", reason: "the process died under it" });
+    await store.beginAttempt(runId, { number: 1, startedAt: STARTED_AT });
+    expect(await store.get(deliveryId)).toMatchObject({ state: "running", reason: null });
+  });
+
+  it("settles a run for good", async () => {
+    const { store } = underTest();
+    const { deliveryId, runId } = await accept(store);
+    await store.settle(runId, { state: "failed", reason: "gave up" });
+    await store.settle(runId, DONE);
+    expect(await store.get(deliveryId)).toMatchObject({ state: "failed", reason: "gave up" });
+    await expect(store.beginAttempt(runId, { number: 1, startedAt: 0 })).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(store.hold(runId, "x")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(await openRuns(store)).toEqual([]);
+  });
+
+  it("settles many runs in one call, or none when one is unknown", async () => {
+    const { store } = underTest();
+    const ids: string[] = [];
+    for (let index = 0; index < 20; index++) ids.push((await accept(store)).runId);
+    const unknown = `${ids[0]!.slice(0, -3)}00_0`;
+    await expect(store.settleAll([...ids, unknown], DONE)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(await openRuns(store)).toHaveLength(20);
+    await store.settleAll(ids, DONE);
+    expect(await openRuns(store)).toEqual([]);
+    await store.settleAll([], DONE);
+  });
+
+  it("derives a delivery's state from its runs: running, queued, held, failed, canceled, done", async () => {
+    const { store } = underTest();
+    const runs = Array.from({ length: 6 }, (_, index) => ({ lane: `${index}`, spec: agentSpec() }));
+    const { deliveryId, runIds } = await accept(store, { runs });
+    const state = async () => (await store.get(deliveryId))?.state;
+    expect(await state()).toBe("queued");
+    await store.beginAttempt(runIds[0]!, { number: 1, startedAt: STARTED_AT });
+    expect(await state()).toBe("running");
+    await store.settle(runIds[0]!, DONE);
+    expect(await state()).toBe("queued");
+    await store.settle(runIds[5]!, { state: "failed", reason: "no model" });
+    await store.settle(runIds[1]!, { state: "canceled", reason: "by hand" });
+    await store.settle(runIds[2]!, DONE);
+    await store.settle(runIds[4]!, DONE);
+    await store.hold(runIds[3]!, "interrupted");
+    expect(await state()).toBe("held");
+    await store.settle(runIds[3]!, DONE);
+    expect(await store.get(deliveryId)).toMatchObject({ state: "failed", reason: "no model" });
+    const [summary] = (await store.list({ limit: 1 })).deliveries;
+    expect(summary).toMatchObject({ state: "failed", reason: "no model", runIds });
+  });
+
+  it("knows no run and no delivery that it did not accept", async () => {
+    const { store } = underTest();
+    const { deliveryId, runId } = await accept(store);
+    const end = { endedAt: 0, status: "ok", error: null, reply: null } as const;
+    const calls = (id: string): readonly Promise<unknown>[] => [
+      store.loadRun(id),
+      store.beginAttempt(id, { number: 1, startedAt: 0 }),
+      store.endAttempt(id, end),
+      store.recordStep(id, "summarized"),
+      store.hold(id, "x"),
+      store.settle(id, DONE),
+      store.settleAll([id], DONE),
+    ];
+    for (const id of ["", "run_1", "run_../../x_0", otherTag(runId), `${runId}9`, deliveryId]) {
+      for (const call of calls(id)) await expect(call).rejects.toMatchObject({ name: "StoreError", code: "NOT_FOUND" });
+    }
+    for (const id of ["", "dlv_1", otherTag(deliveryId), runId, `${deliveryId}0`]) {
+      expect(await store.get(id)).toBeUndefined();
+      expect(await store.body(id)).toBeUndefined();
+    }
+    // No attempt of it has begun.
+    await expect(store.endAttempt(runId, end)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(await stateOf(store, deliveryId)).toBe("queued");
+  });
+}
+
+async function stateOf(store: DeliveryStore, deliveryId: string): Promise<string | undefined> {
+  return (await store.get(deliveryId))?.state;
+}
+
+/** The same place, guessed without knowing the random part. */
+function otherTag(id: string): string {
+  const at = id.length - 4;
+  const digit = id[at] === "0" ? "1" : "0";
+  return id.slice(0, at) + digit + id.slice(at + 1);
+}
