@@ -1,0 +1,152 @@
+/**
+ * Writes what is made from the configuration's schema: `plugin.json` and `docs/configuration.md`.
+ * `node scripts/generate.ts` writes them, `--check` only compares and exits 1 when one is stale.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { HooksSchema } from "../src/config/schema.ts";
+
+/** A generated file: its path from the root of the repository, and what it has to hold. */
+export interface GeneratedFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+interface Package {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+}
+
+/** What of a JSON schema the reference prints. */
+interface SchemaNode {
+  readonly type?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly SchemaNode[];
+  readonly items?: SchemaNode;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly maxLength?: number;
+}
+
+const root = join(import.meta.dirname, "..");
+// The schema as any other program reads it: without what its library keeps beside the JSON.
+const configSchema = JSON.parse(JSON.stringify(HooksSchema)) as SchemaNode;
+
+/** The generated files as they have to be. */
+export function generatedFiles(): GeneratedFile[] {
+  const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Package;
+  return [
+    { path: "plugin.json", text: `${JSON.stringify(manifest(about), null, 2)}\n` },
+    { path: "docs/configuration.md", text: reference() },
+  ];
+}
+
+function manifest({ name, version, description }: Package): object {
+  return {
+    id: name,
+    name: "Reveille",
+    description,
+    version,
+    entry: "./dist/index.js",
+    pluginApi: "1",
+    lifecycle: ["onConfigLoad", "onHttpRoute", "onShutdown"],
+    configSchema,
+  };
+}
+
+const INTRODUCTION = `# Configuration: the \`hooks\` block
+
+<!-- Made from the schema by scripts/generate.ts: change src/config/ and run it again. -->
+
+A block that is wrong is refused as a whole, with one line for each thing that is wrong in it, and the one in force before stays. Unknown keys are refused. No key is required except \`token\` once \`enabled\` is \`true\`, and \`module\` in a \`transform\`.
+
+- A **size** is a number of bytes, or a string such as \`"256kb"\` (units \`b\`, \`kb\`, \`mb\`, \`gb\`, of 1024).
+- A **duration** is a number of seconds, or a string such as \`"24h"\` (units \`ms\`, \`s\`, \`m\`, \`h\`, \`d\`, \`w\`).
+- A **secret** is a string, \`{ "env": "NAME" }\` (an environment variable) or \`{ "file": "path" }\` (a regular file that only its owner may use; relative to the configuration's folder). Spaces and line breaks around it do not count.
+- A **template** is text in which \`{{path}}\` is replaced by what the payload holds there.
+- Strings without a bound of their own may have 1,024 characters.
+`;
+
+function reference(): string {
+  const sections = [INTRODUCTION];
+  describe(configSchema, "hooks", sections);
+  return sections.join("\n");
+}
+
+/** Adds the table of an object, then those of the objects in it. */
+function describe(node: SchemaNode, path: string, sections: string[]): void {
+  const properties = Object.entries(node.properties ?? {});
+  const rows = properties.map(([key, property]) => tableRow(key, property));
+  const heading = path === "hooks" ? "## `hooks`" : `### \`${path}\``;
+  const meaning = path === "hooks" || node.description === undefined ? [] : [node.description, ""];
+  const table = ["| key | type | default | bounds | meaning |", "|---|---|---|---|---|", ...rows];
+  sections.push([heading, "", ...meaning, ...table, ""].join("\n"));
+  for (const [key, property] of properties) {
+    const inner = property.items ?? property;
+    if (Object.keys(inner.properties ?? {}).length === 0) continue;
+    describe(inner, property.items ? `${path}.${key}[]` : `${path}.${key}`, sections);
+  }
+}
+
+function tableRow(key: string, node: SchemaNode): string {
+  const cells = [`\`${key}\``, typeOf(node), defaultOf(node), boundsOf(node), node.description ?? ""];
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+}
+
+function typeOf(node: SchemaNode): string {
+  if (node.enum) return node.enum.map((value) => `\`${value}\``).join(", ");
+  if (node.type === "array" && node.items?.enum) return `list of ${typeOf(node.items)}`;
+  if (node.title !== undefined) return node.title.replace(/^(?:an?|the) /, "").replaceAll(/\{[^}]*\}|"[^"]*"/g, "`$&`");
+  if (node.items) return "list of objects";
+  return node.type === "integer" ? "whole number" : (node.type ?? "");
+}
+
+function defaultOf(node: SchemaNode): string {
+  return node.default === undefined ? "none" : `\`${JSON.stringify(node.default)}\``;
+}
+
+function boundsOf(node: SchemaNode): string {
+  const numeric = node.anyOf?.find(({ minimum }) => minimum !== undefined) ?? node;
+  if (numeric.minimum !== undefined && numeric.maximum !== undefined) {
+    const unit = node.title?.includes("bytes") ? " bytes" : node.title?.includes("seconds") ? " s" : "";
+    return `${count(numeric.minimum)} to ${count(numeric.maximum)}${unit}`;
+  }
+  const list = node.anyOf?.find(({ maxItems }) => maxItems !== undefined) ?? node;
+  if (list.maxItems !== undefined) return `at most ${count(list.maxItems)} entries`;
+  if (node.maxLength !== undefined && node.maxLength !== 1_024) return `at most ${count(node.maxLength)} characters`;
+  return "";
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en-US", { maximumFractionDigits: 3 });
+}
+
+if (import.meta.main) {
+  for (const { path, text } of generatedFiles()) {
+    const file = join(root, path);
+    if (process.argv.includes("--check")) {
+      if (readOrEmpty(file) === text) continue;
+      console.error(`${path} is stale: run node scripts/generate.ts`);
+      process.exitCode = 1;
+    } else {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
+  }
+}
+
+function readOrEmpty(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}

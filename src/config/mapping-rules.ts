@@ -1,0 +1,119 @@
+import type { AgentCatalog, ChannelInfo } from "../host.ts";
+import type { Findings } from "./findings.ts";
+import type { HooksConfig, MappingConfig } from "./hooks-config.ts";
+import { checkSessionKeyForm, hasPrefix, isTemplated } from "./session-rules.ts";
+import { showNames, showValue } from "./show-value.ts";
+
+/** What of the gateway a mapping may refer to. */
+export interface References {
+  readonly agents: AgentCatalog;
+  readonly channels: readonly ChannelInfo[];
+}
+
+/** Keys that only a run of an agent reads. */
+const AGENT_ONLY = ["sessionKey", "messageTemplate", "to", "model", "thinking", "timeoutSeconds"] as const;
+const ENDPOINTS: ReadonlySet<string> = new Set(["wake", "agent"]);
+/** What a path of a URL may hold as it is sent: unescaped characters and escapes (RFC 3986, 3.3). */
+const SENT_PATH = /^(?:[\w.~!$&'()*+,;=:@/-]|%[\dA-Fa-f]{2})*$/;
+
+/** Judges one mapping by itself: what can never work is refused, what is odd gives a warning. */
+export function checkMapping(mapping: MappingConfig, findings: Findings): void {
+  const { where, match, transform } = mapping;
+  const needed = mapping.action === "wake" ? "textTemplate" : "messageTemplate";
+  if (!transform && !mapping[needed]?.trim()) {
+    findings.refuse(where, `the action ${mapping.action} needs ${needed} or transform`);
+  }
+  if (match.path !== undefined && ENDPOINTS.has(match.path)) {
+    findings.warn(
+      `${where}.match.path`,
+      `${showValue(match.path)} is a built-in endpoint, which comes first: this mapping does not get its requests`,
+    );
+  } else if (match.path !== undefined && !SENT_PATH.test(match.path)) {
+    findings.warn(
+      `${where}.match.path`,
+      `${showValue(match.path)} can never match: paths are compared as they are sent, with ? and # cut off and the rest percent-encoded`,
+    );
+  }
+  if (mapping.sessionKey !== undefined && !isTemplated(mapping.sessionKey)) {
+    checkSessionKeyForm(mapping.sessionKey, `${where}.sessionKey`, findings);
+  }
+  if (!transform) warnOfUnread(mapping, findings);
+}
+
+/** Warns of keys that the mapping's action does not read. */
+function warnOfUnread(mapping: MappingConfig, findings: Findings): void {
+  const unread = mapping.action === "wake" ? AGENT_ONLY : (["textTemplate"] as const);
+  for (const key of unread) {
+    if (mapping[key] === undefined) continue;
+    findings.warn(`${mapping.where}.${key}`, `has no effect with the action ${mapping.action}`);
+  }
+}
+
+/** Judges what a mapping says of agents, models, channels and sessions by what there is and allowed. */
+export function checkReferences(
+  mapping: MappingConfig,
+  config: HooksConfig,
+  { agents, channels }: References,
+  findings: Findings,
+): void {
+  const { where, agentId } = mapping;
+  const { id } = agents.resolve(agentId);
+  if (agentId !== undefined) {
+    if (!isKnownAgent(agents, agentId)) {
+      findings.warn(
+        `${where}.agentId`,
+        `no agent is called ${showValue(agentId)}: the default agent ${showValue(id)} is used`,
+      );
+    }
+    if (config.allowedAgentIds?.has(id) === false) {
+      findings.warn(`${where}.agentId`, "is not in hooks.allowedAgentIds: calls that use it are answered 400");
+    }
+  }
+  if (mapping.action === "wake") return;
+  checkModel(mapping.model, `${where}.model`, agents.allowedModels(id), findings);
+  if (mapping.deliver) checkChannel(mapping, channels, findings);
+  checkSessionKey(mapping, config, findings);
+}
+
+/** Warns of a key that policy answers with 400 on each call. */
+function checkSessionKey(mapping: MappingConfig, config: HooksConfig, findings: Findings): void {
+  const { where, sessionKey } = mapping;
+  if (sessionKey === undefined) return;
+  if (isTemplated(sessionKey)) {
+    if (config.allowRequestSessionKey) return;
+    findings.warn(
+      `${where}.sessionKey`,
+      "is a template, so it counts as a key from the caller: calls are answered 400 until hooks.allowRequestSessionKey is true",
+    );
+  } else if (!hasPrefix(sessionKey, config.allowedSessionKeyPrefixes)) {
+    findings.warn(
+      `${where}.sessionKey`,
+      "does not begin with one of hooks.allowedSessionKeyPrefixes: calls that use it are answered 400",
+    );
+  }
+}
+
+function checkChannel(mapping: MappingConfig, channels: readonly ChannelInfo[], findings: Findings): void {
+  const known = ["last", ...channels.map(({ id }) => id)];
+  if (known.includes(mapping.channel.toLowerCase())) return;
+  findings.refuse(
+    `${mapping.where}.channel`,
+    `${showValue(mapping.channel)} is not a channel of this gateway; known are ${showNames(known)}`,
+  );
+}
+
+/** Refuses a fixed model that the allowlist of the agent does not hold. */
+export function checkModel(
+  model: string | undefined,
+  path: string,
+  allowed: readonly string[] | undefined,
+  findings: Findings,
+): void {
+  if (model === undefined || isTemplated(model) || !allowed || allowed.includes(model)) return;
+  findings.refuse(path, `${showValue(model)} is not one of the gateway's allowed models: ${showNames(allowed)}`);
+}
+
+/** True when the id resolves to the agent it names and not to the default one. */
+export function isKnownAgent(agents: AgentCatalog, agentId: string): boolean {
+  return agents.resolve(agentId).id.toLowerCase() === agentId.toLowerCase();
+}

@@ -1,0 +1,172 @@
+import type { AgentCatalog, ChannelInfo, GatewayFacts } from "../host.ts";
+import { readAllowedAgentIds } from "./allowed-agents.ts";
+import { ConfigError, configLines } from "./config-error.ts";
+import { Findings } from "./findings.ts";
+import { GmailSchema } from "./gmail-schema.ts";
+import { readHookPath } from "./hook-path.ts";
+import type { GmailConfig, HooksConfig, LockoutConfig } from "./hooks-config.ts";
+import { checkModel, checkReferences } from "./mapping-rules.ts";
+import { readBodyBytes, readTtlMs } from "./quantity.ts";
+import { readMappings } from "./read-mappings.ts";
+import { HooksSchema, LockoutSchema } from "./schema.ts";
+import type { HooksInput } from "./schema.ts";
+import { compileSchemaCheck } from "./schema-check.ts";
+import { auditHooks } from "./security-audit.ts";
+import { checkDefaultSessionKey, checkTemplatedKeys, readPrefixes } from "./session-rules.ts";
+import { showNames, showValue } from "./show-value.ts";
+import { readTokens } from "./token-rules.ts";
+import { readTransformsDir } from "./transforms-dir.ts";
+import { usablePart } from "./usable-part.ts";
+import type { UsablePart } from "./usable-part.ts";
+
+/** What a `hooks` block is read against: the gateway as it will be once the block is in force. */
+export interface HooksContext {
+  /** Absolute; transforms and files with secrets are looked up from here. */
+  readonly configDir: string;
+  readonly gateway: GatewayFacts;
+  readonly agents: AgentCatalog;
+  readonly channels: readonly ChannelInfo[];
+  /** Every preset there is, built-in ones and those of plugins. */
+  readonly presetNames: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Findings that are worth a line at every start, and not only in an audit. */
+const TOLD_AT_LOAD: ReadonlySet<string> = new Set(["hooks.token_too_short", "hooks.unsafe_external_content"]);
+const keys = HooksSchema.properties;
+const checkSchema = compileSchemaCheck(HooksSchema, { root: ["hooks"] });
+
+/**
+ * Reads the `hooks` block (specification 2.1): holds it to the schema and to the rules that need more
+ * than one key, resolves secrets and fills in every default.
+ *
+ * Throws a {@link ConfigError} with every issue at once. A block that is not `enabled` is held to its
+ * own rules only: its secrets are not looked up, and what it says of agents, models, channels and
+ * presets is not compared with the gateway. Warnings are lines for the gateway's owner.
+ */
+export function readHooksConfig(
+  raw: unknown,
+  context: HooksContext,
+): { config: HooksConfig; warnings: readonly string[] } {
+  const block: unknown = raw === undefined ? {} : raw;
+  const schemaIssues = checkSchema(block);
+  const findings = new Findings();
+  for (const { path, message } of schemaIssues) findings.refuse(path, message);
+  if (typeof block !== "object" || block === null || Array.isArray(block)) throw new ConfigError(findings.issues);
+
+  const config = normalize(usablePart(block, schemaIssues), context, findings);
+  if (findings.issues.length > 0) throw new ConfigError(findings.issues);
+  const audited = auditHooks(config, context.gateway).filter(({ id }) => TOLD_AT_LOAD.has(id));
+  return { config, warnings: configLines([...findings.warnings, ...audited]) };
+}
+
+/** Fills in and judges a block; the result is of use only when nothing was refused. */
+function normalize(part: UsablePart, context: HooksContext, findings: Findings): HooksConfig {
+  const { input } = part;
+  const enabled = input.enabled ?? keys.enabled.default;
+  const config: HooksConfig = {
+    enabled,
+    tokens: enabled && part.isSound("token") ? readTokens(input.token, context, findings) : [],
+    tokenHeader: readTokenHeader(input.tokenHeader, findings),
+    path: readHookPath(input.path, findings),
+    maxBodyBytes: readBodyBytes(input.maxBodyBytes ?? keys.maxBodyBytes.default, "hooks.maxBodyBytes", findings),
+    bodyTimeoutMs: milliseconds(input.bodyTimeoutSeconds ?? keys.bodyTimeoutSeconds.default),
+    maxDepth: input.maxDepth ?? keys.maxDepth.default,
+    maxInFlight: input.maxInFlight ?? keys.maxInFlight.default,
+    concurrency: input.concurrency ?? keys.concurrency.default,
+    maxQueuedRuns: input.maxQueuedRuns ?? keys.maxQueuedRuns.default,
+    maxFanOut: input.maxFanOut ?? keys.maxFanOut.default,
+    idempotencyTtlMs: readTtlMs(input.idempotencyTtl ?? keys.idempotencyTtl.default, "hooks.idempotencyTtl", findings),
+    lockout: readLockout(input.lockout ?? {}),
+    allowedAgentIds: readAllowedAgentIds(input.allowedAgentIds, enabled ? context.agents : undefined, findings),
+    defaultSessionKey: input.defaultSessionKey?.trim() || undefined,
+    allowRequestSessionKey: input.allowRequestSessionKey ?? keys.allowRequestSessionKey.default,
+    allowedSessionKeyPrefixes: readPrefixes(input.allowedSessionKeyPrefixes),
+    interrupted: input.interrupted ?? keys.interrupted.default,
+    defaultTimeoutMs: milliseconds(input.defaultTimeoutSeconds ?? keys.defaultTimeoutSeconds.default),
+    transformsDir: readTransformsDir(input.transformsDir, context.configDir, findings),
+    gmail: readGmail(input.gmail ?? {}),
+    presets: readPresets(input.presets ?? [], enabled ? context.presetNames : undefined, findings),
+    mappings: [],
+  };
+  const { mappings, effective } = readMappings(part.mappings, findings);
+  if (part.isSound("defaultSessionKey", "allowedSessionKeyPrefixes")) {
+    checkDefaultSessionKey(config.defaultSessionKey, config.allowedSessionKeyPrefixes, findings);
+  }
+  if (part.isSound("allowedSessionKeyPrefixes")) {
+    checkTemplatedKeys(effective, config.allowedSessionKeyPrefixes, findings);
+  }
+  const complete = { ...config, mappings };
+  if (enabled) checkAgainstGateway(complete, context, findings);
+  return complete;
+}
+
+/** Judges what the block says of agents, models and channels by what the gateway has. */
+function checkAgainstGateway(config: HooksConfig, context: HooksContext, findings: Findings): void {
+  for (const mapping of config.mappings) checkReferences(mapping, config, context, findings);
+  if (config.presets.includes("gmail")) {
+    const { id } = context.agents.resolve(undefined);
+    checkModel(config.gmail.model, "hooks.gmail.model", context.agents.allowedModels(id), findings);
+  }
+}
+
+function readPresets(written: readonly string[], known: readonly string[] | undefined, findings: Findings): string[] {
+  const names = written.map((name) => name.trim());
+  for (const [at, name] of names.entries()) {
+    if (known === undefined || known.includes(name)) continue;
+    findings.refuse(`hooks.presets[${at}]`, `${showValue(name)} is not a preset; known are ${showNames(known)}`);
+  }
+  return [...new Set(names)];
+}
+
+function readGmail(input: NonNullable<HooksInput["gmail"]>): GmailConfig {
+  return {
+    model: input.model?.trim() || undefined,
+    thinking: input.thinking,
+    allowUnsafeExternalContent: input.allowUnsafeExternalContent,
+    maxBytes: input.maxBytes ?? GmailSchema.properties.maxBytes.default,
+  };
+}
+
+function readLockout(input: NonNullable<HooksInput["lockout"]>): LockoutConfig {
+  const { failures, windowSeconds, lockSeconds, maxClients } = LockoutSchema.properties;
+  return {
+    failures: input.failures ?? failures.default,
+    windowMs: milliseconds(input.windowSeconds ?? windowSeconds.default),
+    lockMs: milliseconds(input.lockSeconds ?? lockSeconds.default),
+    maxClients: input.maxClients ?? maxClients.default,
+  };
+}
+
+/** Headers that mean something else to a server, a proxy or this ingress. */
+const TAKEN_HEADERS: ReadonlySet<string> = new Set([
+  "authorization",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "cookie",
+  "expect",
+  "forwarded",
+  "host",
+  "idempotency-key",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "x-forwarded-for",
+  "x-service-idempotency-key",
+]);
+
+function readTokenHeader(written: string | undefined, findings: Findings): string {
+  const name = (written ?? keys.tokenHeader.default).toLowerCase();
+  if (TAKEN_HEADERS.has(name)) {
+    findings.refuse("hooks.tokenHeader", `${showValue(name)} has a meaning of its own; choose another header`);
+  }
+  return name;
+}
+
+function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1_000);
+}

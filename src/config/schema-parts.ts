@@ -1,0 +1,116 @@
+import Type from "typebox";
+import type { TSchema } from "typebox";
+
+/** Smallest and largest value, both allowed. */
+export interface Bounds {
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+/** Bytes of a request body that a limit may allow: up to 64 MiB. */
+export const BODY_BYTES: Bounds = { minimum: 1, maximum: 67_108_864 };
+/** Seconds for which an idempotency key may be remembered: up to a year. */
+export const TTL_SECONDS: Bounds = { minimum: 1, maximum: 31_536_000 };
+/** Seconds that a run may take: up to a day. */
+export const RUN_SECONDS: Bounds = { minimum: 0.001, maximum: 86_400 };
+
+interface KeyOptions {
+  readonly description: string;
+  /** What a value of the key is, as a noun phrase; messages and the reference use it. */
+  readonly title?: string;
+}
+
+interface TextOptions extends KeyOptions {
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly writeOnly?: boolean;
+}
+
+const MAX_TEXT = 1_024;
+const MAX_TEMPLATE = 100_000;
+const SIZE_TITLE = 'a number of bytes or a size such as "256kb"';
+const DURATION_TITLE = 'a number of seconds or a duration such as "24h"';
+const SECRET_TITLE = '{ "env": "NAME" } or { "file": "path" }';
+
+/** An optional key whose default is in the schema, where code and the reference read it. */
+export function withDefault<Schema extends TSchema, const Value>(
+  schema: Schema,
+  value: Value,
+): ReturnType<typeof Type.Optional<Schema & { default: Value }>> {
+  return Type.Optional(Object.assign(schema, { default: value }));
+}
+
+/** A string of at most 1,024 characters unless the options say otherwise. */
+export const text = (options: TextOptions) => Type.String({ maxLength: MAX_TEXT, ...options });
+
+/** A `{{path}}` template. */
+export const template = (description: string) =>
+  Type.Optional(text({ description, title: "a template", maxLength: MAX_TEMPLATE }));
+
+/** A whole number within bounds. */
+export const whole = (bounds: Bounds, description: string) => Type.Integer({ ...bounds, description });
+
+/** A number of seconds within bounds, fractions allowed. */
+export const seconds = (bounds: Bounds, description: string) =>
+  Type.Number({ ...bounds, description, title: "a number of seconds" });
+
+export const flag = (description: string) => Type.Boolean({ description });
+
+/** A list of short strings. */
+export const texts = (maxItems: number, options: Required<KeyOptions>) =>
+  Type.Array(Type.String({ maxLength: MAX_TEXT }), { maxItems, ...options });
+
+/** A number of bytes, or a string that {@link "./quantity".readBodyBytes} takes. */
+export const size = (bounds: Bounds, description: string) =>
+  Type.Union(
+    [
+      Type.Integer({ ...bounds }),
+      Type.String({ title: SIZE_TITLE, pattern: "^(?:[0-9]+ ?[bB]?|[0-9]+(?:\\.[0-9]+)? ?[kKmMgG][bB])$" }),
+    ],
+    { title: SIZE_TITLE, description },
+  );
+
+/** A number of seconds, or a string that {@link "./quantity".readTtlMs} takes. */
+export const duration = (bounds: Bounds, description: string) =>
+  Type.Union(
+    [
+      Type.Number({ ...bounds }),
+      Type.String({ title: DURATION_TITLE, pattern: "^[0-9]+(?:\\.[0-9]+)? ?(?:ms|s|m|h|d|w)$" }),
+    ],
+    { title: DURATION_TITLE, description },
+  );
+
+const secretReference = () =>
+  Type.Object(
+    {
+      env: Type.Optional(
+        text({
+          description: "Name of an environment variable that holds the secret.",
+          title: "the name of an environment variable",
+          pattern: "^(?=\\s*\\S)[^=\\u0000]*$",
+        }),
+      ),
+      file: Type.Optional(
+        text({
+          description: "Path of a file that holds the secret and nothing else; relative to the configuration's folder.",
+          title: "the path of a file",
+          pattern: "^(?=\\s*\\S)[^\\u0000]*$",
+        }),
+      ),
+    },
+    { additionalProperties: false, minProperties: 1, maxProperties: 1, title: SECRET_TITLE },
+  );
+
+/** A secret, or several of which any may match: each as a string, `{ env }` or `{ file }`. */
+export const secrets = (description: string) =>
+  Type.Union(
+    [
+      Type.String(),
+      secretReference(),
+      Type.Array(Type.Union([Type.String(), secretReference()], { title: `a string, ${SECRET_TITLE}` }), {
+        minItems: 1,
+        maxItems: 16,
+      }),
+    ],
+    { title: `a string, ${SECRET_TITLE}, or a list of those`, description, writeOnly: true },
+  );

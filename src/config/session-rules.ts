@@ -1,0 +1,66 @@
+import type { Findings } from "./findings.ts";
+import type { MappingConfig } from "./hooks-config.ts";
+
+/** Line breaks, tabs and the like have no business in a key that ends up in logs and file names. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+const MAX_KEY_CHARACTERS = 512;
+/** A run that is given no key gets one that begins so. */
+const GENERATED_PREFIX = "hook:";
+
+/** The prefixes as keys are compared with them: trimmed, in lower case, none blank, none twice. */
+export function readPrefixes(written: readonly string[] | undefined): string[] {
+  const prefixes = (written ?? []).map((prefix) => prefix.trim().toLowerCase());
+  return [...new Set(prefixes)].filter((prefix) => prefix !== "");
+}
+
+/** True when a key begins with one of the prefixes, or there are none. */
+export function hasPrefix(key: string, prefixes: readonly string[]): boolean {
+  const folded = key.toLowerCase();
+  return prefixes.length === 0 || prefixes.some((prefix) => folded.startsWith(prefix));
+}
+
+/** Refuses a fixed key that no session can have. */
+export function checkSessionKeyForm(key: string, path: string, findings: Findings): void {
+  if (key.length > MAX_KEY_CHARACTERS) findings.refuse(path, `has more than ${MAX_KEY_CHARACTERS} characters`);
+  else if (UNPRINTABLE.test(key)) findings.refuse(path, "must not hold control characters");
+}
+
+/** Refuses a default key, or the lack of one, that the prefixes do not allow. */
+export function checkDefaultSessionKey(key: string | undefined, prefixes: readonly string[], findings: Findings): void {
+  if (key === undefined) {
+    if (!hasPrefix(GENERATED_PREFIX, prefixes)) {
+      findings.refuse(
+        "hooks.allowedSessionKeyPrefixes",
+        'must include "hook:" when hooks.defaultSessionKey is not set, since generated keys begin with it',
+      );
+    }
+    return;
+  }
+  checkSessionKeyForm(key, "hooks.defaultSessionKey", findings);
+  if (!hasPrefix(key, prefixes)) {
+    findings.refuse("hooks.defaultSessionKey", "must begin with one of hooks.allowedSessionKeyPrefixes");
+  }
+}
+
+/** True for a template; without one every rendering is the same. */
+export function isTemplated(text: string): boolean {
+  return text.includes("{{");
+}
+
+/** Refuses keys that payloads choose without bounds. `effective` is without shadowed mappings. */
+export function checkTemplatedKeys(
+  effective: readonly MappingConfig[],
+  prefixes: readonly string[],
+  findings: Findings,
+): void {
+  if (prefixes.length > 0) return;
+  const templated = effective.find(
+    ({ action, sessionKey, ownSessionPrefix }) =>
+      action === "agent" && ownSessionPrefix === undefined && sessionKey !== undefined && isTemplated(sessionKey),
+  );
+  if (!templated) return;
+  findings.refuse(
+    "hooks.allowedSessionKeyPrefixes",
+    `is required since the sessionKey of ${templated.where} is a template; set it, for example to ["hook:"]`,
+  );
+}

@@ -1,0 +1,32 @@
+import type { HooksInput, MappingInput } from "./schema.ts";
+import type { SchemaIssue } from "./schema-check.ts";
+
+/** What of a block the schema has nothing against, so that the rest can be judged all the same. */
+export interface UsablePart {
+  /** Without the keys that are wrong somewhere, and without `mappings`. */
+  readonly input: Omit<HooksInput, "mappings">;
+  /** In their places; one that is wrong somewhere is a hole. */
+  readonly mappings: readonly (MappingInput | undefined)[];
+  /** True when the schema has nothing against any of the keys; only then a rule about them says the truth. */
+  isSound(...keys: readonly (keyof HooksInput)[]): boolean;
+}
+
+/** Takes out of a block what the schema refuses; of the mappings, only the ones that are wrong. */
+export function usablePart(raw: object, issues: readonly SchemaIssue[]): UsablePart {
+  const broken = new Set<string>();
+  const brokenMappings = new Set<number>();
+  for (const { keys } of issues) {
+    const [key, at] = keys;
+    broken.add(String(key));
+    if (key === "mappings" && typeof at === "number") brokenMappings.add(at);
+  }
+  const whole = raw as HooksInput;
+  const entries = Object.entries(whole).filter(([key]) => !broken.has(key) && key !== "mappings");
+  const isListBroken = issues.some(({ keys }) => keys.length === 1 && keys[0] === "mappings");
+  const mappings = isListBroken ? [] : (whole.mappings ?? []);
+  return {
+    input: Object.fromEntries(entries),
+    mappings: mappings.map((mapping, at) => (brokenMappings.has(at) ? undefined : mapping)),
+    isSound: (...keys) => keys.every((key) => !broken.has(key)),
+  };
+}
