@@ -1,0 +1,49 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Headers } from "../delivery.ts";
+import { isCredentialName } from "./credential-name.ts";
+
+/** Headers past the 100th, and those that bring names and values over 16 KiB, are left out. */
+const MAX_HEADERS = 100;
+const MAX_CHARACTERS = 16_384;
+const MAX_REMEMBERED_NAMES = 512;
+
+/**
+ * Prepares the removal of credentials from a request's headers: authorization, cookies, every
+ * header in `names` (lower case: the token header and those of other schemes) and every other one
+ * that {@link isCredentialName} knows. What remains may be seen by templates and transforms and be
+ * stored; it is a copy without prototype, of at most 100 headers and 16,384 characters. A header
+ * that would not fit is left out whole.
+ */
+export function compileWithoutCredentials(names: readonly string[]): (headers: IncomingHttpHeaders) => Headers {
+  const isDropped = rememberNames(names);
+
+  return (headers) => {
+    const kept: Record<string, string> = Object.create(null) as Record<string, string>;
+    let count = 0;
+    let characters = 0;
+    for (const name of Object.keys(headers)) {
+      const given = headers[name];
+      if (given === undefined || isDropped(name)) continue;
+      const value = typeof given === "string" ? given : given.join(", ");
+      const size = name.length + value.length;
+      if (count === MAX_HEADERS || characters + size > MAX_CHARACTERS) continue;
+      count++;
+      characters += size;
+      kept[name] = value;
+    }
+    return kept;
+  };
+}
+
+/** Senders use few names: the first 512 are looked up, whatever comes later is judged each time. */
+function rememberNames(names: readonly string[]): (name: string) => boolean {
+  const remembered = new Map<string, boolean>(names.map((name) => [name, true]));
+  const limit = remembered.size + MAX_REMEMBERED_NAMES;
+  return (name) => {
+    const known = remembered.get(name);
+    if (known !== undefined) return known;
+    const dropped = isCredentialName(name);
+    if (remembered.size < limit) remembered.set(name, dropped);
+    return dropped;
+  };
+}

@@ -1,0 +1,52 @@
+import { isTokenValid, isTypeValid, parse } from "content-type";
+
+/** What a Content-Type header says of a body. */
+export interface MediaType {
+  /** `none`: no header; `other`: neither JSON, a form nor text, or not readable. */
+  readonly kind: "json" | "form" | "text" | "other" | "none";
+  /** Lower case, for messages: `application/xml`; `undefined` when absent or not a media type. */
+  readonly name: string | undefined;
+  /** The charset parameter, in lower case, when it is one that UTF-8 decoding would misread. */
+  readonly foreignCharset: string | undefined;
+}
+
+const NONE: MediaType = Object.freeze({ kind: "none", name: undefined, foreignCharset: undefined });
+const JSON_TYPE: MediaType = Object.freeze({ kind: "json", name: "application/json", foreignCharset: undefined });
+
+/** ASCII is a part of UTF-8; the names without a hyphen and prefix are misspellings seen in the field. */
+const UTF8_CHARSETS: ReadonlySet<string> = new Set(["utf-8", "utf8", "us-ascii", "ascii"]);
+
+const MAX_NAME_CHARS = 100;
+
+/**
+ * Classifies a Content-Type header; never throws, whatever a client wrote there.
+ *
+ * JSON is `application/json`, `text/json` and every `+json` (RFC 6839), a form is
+ * `application/x-www-form-urlencoded`, text is every other `text/*`. An unreadable charset is
+ * reported as `unreadable`, and a name that is no media type (RFC 9110, 8.3.1) or is longer than 100
+ * characters is left out, so that nothing else of the header can reach an answer.
+ */
+export function readMediaType(header: string | undefined): MediaType {
+  if (header === undefined || header === "") return NONE;
+  if (header === "application/json") return JSON_TYPE;
+  const { type, parameters } = parse(header);
+  const name = type.length <= MAX_NAME_CHARS && isTypeValid(type) ? type : undefined;
+  return {
+    kind: name === undefined ? "other" : kindOf(name),
+    name,
+    foreignCharset: foreignCharset(parameters["charset"]),
+  };
+}
+
+function kindOf(name: string): MediaType["kind"] {
+  if (name === "application/json" || name === "text/json" || name.endsWith("+json")) return "json";
+  if (name === "application/x-www-form-urlencoded") return "form";
+  return name.startsWith("text/") ? "text" : "other";
+}
+
+function foreignCharset(parameter: string | undefined): string | undefined {
+  if (parameter === undefined) return undefined;
+  const charset = parameter.toLowerCase();
+  if (UTF8_CHARSETS.has(charset)) return undefined;
+  return charset.length <= MAX_NAME_CHARS && isTokenValid(charset) ? charset : "unreadable";
+}

@@ -1,0 +1,115 @@
+import type { PayloadFormat } from "../delivery.ts";
+import { dropPollutingKeys } from "./drop-polluting-keys.ts";
+import { exceedsDepth } from "./json-depth.ts";
+import { parseForm } from "./parse-form.ts";
+import { readMediaType } from "./media-type.ts";
+import type { MediaType } from "./media-type.ts";
+
+/** An object or an array, with own properties only. */
+export type Payload = Record<string, unknown> | unknown[];
+
+export interface ParsePayloadOptions {
+  /** What besides JSON the mapping takes; JSON is read whether it is listed or not. Default: nothing. */
+  readonly accept?: readonly PayloadFormat[];
+  /** Levels of nesting that a JSON body may have; `{}` has one. Default: 64. */
+  readonly maxDepth?: number;
+}
+
+/** Why a body is no payload: 400, and 415 for the media type. */
+export type PayloadRefusalCode = "INVALID_JSON" | "INVALID_UTF8" | "TOO_DEEP" | "UNSUPPORTED_MEDIA_TYPE";
+
+export type ParsedPayload =
+  | { readonly ok: true; readonly payload: Payload; readonly format: PayloadFormat }
+  /** `detail` is a sentence for the caller; it never holds a part of the body. */
+  | { readonly ok: false; readonly code: PayloadRefusalCode; readonly detail: string };
+
+const DEFAULT_MAX_DEPTH = 64;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Turns the exact bytes of a verified body into a payload; never throws.
+ *
+ * JSON is read whatever the content type says, since `curl -d` says it is a form. What is not JSON is
+ * INVALID_JSON under a JSON content type or none, and UNSUPPORTED_MEDIA_TYPE, naming the type, under
+ * any other, unless the mapping takes it: then a form becomes an object of strings (the last value of
+ * a repeated name wins), and text becomes `{ text }`.
+ *
+ * - UTF-8 is strict; one byte order mark is stripped; a charset parameter other than UTF-8 or ASCII is
+ *   UNSUPPORTED_MEDIA_TYPE, naming the charset.
+ * - An empty or blank body is `{}`. So is a JSON scalar, unless the mapping takes the content type,
+ *   in which case `42` is the text or form that was sent.
+ * - The last of duplicate keys wins. Keys that could pollute a prototype are dropped.
+ * - JSON nested deeper than `maxDepth` is TOO_DEEP, and is not built; where text is taken, it is text.
+ */
+export function parsePayload(
+  raw: Uint8Array,
+  contentType: string | undefined,
+  options: ParsePayloadOptions = {},
+): ParsedPayload {
+  if (raw.length === 0) return accepted({}, "json");
+  const media = readMediaType(contentType);
+  if (media.foreignCharset !== undefined) {
+    return refused("UNSUPPORTED_MEDIA_TYPE", `The charset "${media.foreignCharset}" is not supported; send UTF-8.`);
+  }
+  const text = decode(raw);
+  const trimmed = text?.trim();
+  if (trimmed === "") return accepted({}, "json");
+
+  const format = takenFormat(media.kind, options.accept);
+  const maxDepth = options.maxDepth ?? DEFAULT_MAX_DEPTH;
+  const json = trimmed === undefined ? "invalid utf-8" : parseJson(trimmed, raw, maxDepth);
+  if (typeof json === "object") return accepted(json, "json");
+  if (json === "too deep" && format !== "text") {
+    return refused("TOO_DEEP", `The JSON body is nested deeper than ${maxDepth} levels; send a flatter one.`);
+  }
+  if (text !== undefined && format === "text") return accepted({ text }, format);
+  if (trimmed !== undefined && format === "form") return accepted(parseForm(trimmed), format);
+  if (json === "scalar") return accepted({}, "json");
+  if (format === undefined && media.kind !== "json" && media.kind !== "none") {
+    const type = media.name === undefined ? "this Content-Type" : `"${media.name}"`;
+    return refused(
+      "UNSUPPORTED_MEDIA_TYPE",
+      `The body is not JSON in UTF-8 and this hook does not take ${type}; send application/json.`,
+    );
+  }
+  return json === "invalid utf-8"
+    ? refused("INVALID_UTF8", "The body is not valid UTF-8; send it encoded in UTF-8.")
+    : refused("INVALID_JSON", "The body is not valid JSON; send JSON.");
+}
+
+function accepted(payload: Payload, format: PayloadFormat): ParsedPayload {
+  return { ok: true, payload, format };
+}
+
+function refused(code: PayloadRefusalCode, detail: string): ParsedPayload {
+  return { ok: false, code, detail };
+}
+
+function decode(raw: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(raw);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An object or array, or the reason why there is none. */
+function parseJson(text: string, raw: Uint8Array, maxDepth: number): Payload | "scalar" | "too deep" | "invalid" {
+  const isNested = text.startsWith("{") || text.startsWith("[");
+  if (isNested && exceedsDepth(text, raw, maxDepth)) return "too deep";
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return "invalid";
+  }
+  if (!isNested) return "scalar";
+  const payload = value as Payload;
+  dropPollutingKeys(payload, text);
+  return payload;
+}
+
+function takenFormat(kind: MediaType["kind"], accept: ParsePayloadOptions["accept"]): "form" | "text" | undefined {
+  return (kind === "form" || kind === "text") && accept?.includes(kind) ? kind : undefined;
+}

@@ -1,0 +1,100 @@
+import type { IncomingMessage } from "node:http";
+import { refuse } from "../errors.ts";
+import type { Refusal } from "../errors.ts";
+
+export interface BodyLimits {
+  /** A body of exactly this size is accepted. */
+  readonly maxBytes: number;
+  /** For the whole body, from the call on. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Reads the whole body of a request that nobody has read from: its exact bytes in memory of their
+ * own, or why not. A declared length over the limit is refused before any byte is read
+ * (BODY_TOO_LARGE), otherwise the bytes are counted; a body that is not complete in time is refused
+ * (BODY_TIMEOUT), as is one whose connection went away (BODY_ABORTED) and one with a
+ * Content-Encoding (UNSUPPORTED_ENCODING; identity is none). After a refusal the request is paused
+ * with the rest of its body unread. Rejects when the body was read before.
+ *
+ * Written here because raw-body keeps every chunk until the end: a chunked body of 256 KiB sent a
+ * byte at a time then holds over 24 MB (`docs/decisions/0002-body-reader.md`).
+ */
+export function readBody(req: IncomingMessage, limits: BodyLimits): Promise<Uint8Array | Refusal> {
+  const encoding = req.headers["content-encoding"];
+  if (encoding !== undefined && !isIdentity(encoding)) return Promise.resolve(refuse("UNSUPPORTED_ENCODING"));
+  const declared = req.headers["content-length"];
+  const length = declared === undefined ? undefined : Number(declared);
+  if (length !== undefined && length > limits.maxBytes) return Promise.resolve(refuse("BODY_TOO_LARGE"));
+  if (req.readableEnded) return Promise.reject(new Error("The request's body was read before."));
+  if (req.destroyed) return Promise.resolve(refuse("BODY_ABORTED"));
+  return new Promise((resolve) => {
+    collect(req, limits, length ?? limits.maxBytes, resolve);
+  });
+}
+
+function isIdentity(encoding: string): boolean {
+  const name = encoding.trim().toLowerCase();
+  return name === "" || name === "identity";
+}
+
+function collect(
+  req: IncomingMessage,
+  limits: BodyLimits,
+  expectedBytes: number,
+  resolve: (result: Uint8Array | Refusal) => void,
+): void {
+  let bytes: Uint8Array | undefined;
+  let length = 0;
+
+  function onData(chunk: Buffer): void {
+    const end = length + chunk.length;
+    if (end > limits.maxBytes) return stop(refuse("BODY_TOO_LARGE"));
+    if (bytes === undefined) {
+      bytes = chunk;
+    } else {
+      if (bytes.length < end) bytes = grow(bytes.subarray(0, length), end, expectedBytes);
+      bytes.set(chunk, length);
+    }
+    length = end;
+  }
+  function onEnd(): void {
+    settle(exactly(bytes, length));
+  }
+  function onGone(): void {
+    stop(refuse("BODY_ABORTED"));
+  }
+  function onTimeout(): void {
+    stop(refuse("BODY_TIMEOUT"));
+  }
+  function stop(refusal: Refusal): void {
+    req.pause();
+    settle(refusal);
+  }
+  function settle(result: Uint8Array | Refusal): void {
+    clearTimeout(timer);
+    req.off("data", onData);
+    req.off("end", onEnd);
+    req.off("close", onGone);
+    resolve(result);
+  }
+
+  const timer = setTimeout(onTimeout, limits.timeoutMs);
+  req.on("data", onData);
+  req.on("end", onEnd);
+  req.on("close", onGone);
+}
+
+/** Room for at least `end` bytes: twice that, but no more than are expected in all. */
+function grow(bytes: Uint8Array, end: number, expectedBytes: number): Uint8Array {
+  const grown = Buffer.allocUnsafeSlow(Math.max(end, Math.min(2 * end, expectedBytes)));
+  grown.set(bytes);
+  return grown;
+}
+
+/** Node hands over each chunk in memory of its own, so that a body of one chunk is not copied. */
+function exactly(bytes: Uint8Array | undefined, length: number): Uint8Array {
+  if (bytes === undefined) return new Uint8Array(0);
+  if (bytes.length === length && bytes.buffer.byteLength === length) return bytes;
+  return new Uint8Array(bytes.subarray(0, length));
+}
