@@ -1,0 +1,109 @@
+import type { AgentAction, WakeAction, WakeMode } from "../delivery.ts";
+import { refuse } from "../errors.ts";
+import type { Refusal } from "../errors.ts";
+
+const MAX_TIMEOUT_SECONDS = 86_400;
+
+/** Reads the payload of `POST /hooks/wake` (specification 2.2). */
+export function readWakePayload(payload: unknown): WakeAction | Refusal {
+  return reading(payload, (fields) => ({
+    kind: "wake",
+    text: fields.required("text"),
+    mode: fields.wakeMode("mode"),
+  }));
+}
+
+/**
+ * Reads the payload of `POST /hooks/agent` (specification 2.3). Fields it does not name are left
+ * alone; a named field of a wrong type is refused, because a misread one would send the reply to
+ * the wrong place.
+ */
+export function readAgentPayload(payload: unknown): AgentAction | Refusal {
+  return reading(payload, (fields) => {
+    const sessionKey = fields.optional("sessionKey");
+    return {
+      kind: "agent",
+      message: fields.required("message"),
+      name: fields.optional("name"),
+      agentId: fields.optional("agentId"),
+      sessionKey,
+      sessionKeySource: sessionKey === undefined ? "static" : "request",
+      wakeMode: fields.wakeMode("wakeMode"),
+      deliver: fields.boolean("deliver", true),
+      channel: fields.optional("channel") ?? "last",
+      to: fields.optional("to"),
+      model: fields.present("model"),
+      thinking: fields.optional("thinking"),
+      timeoutSeconds: fields.seconds("timeoutSeconds"),
+    };
+  });
+}
+
+function reading<Result>(payload: unknown, read: (fields: Fields) => Result): Result | Refusal {
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) {
+    return refuse("INVALID_PAYLOAD", "The payload must be a JSON object.");
+  }
+  try {
+    return read(new Fields(payload));
+  } catch (error) {
+    if (error instanceof InvalidField) return refuse("INVALID_PAYLOAD", error.message);
+    throw error;
+  }
+}
+
+class InvalidField extends Error {}
+
+/** Reads own fields of a payload; each method throws an {@link InvalidField} in words for the caller. */
+class Fields {
+  readonly #payload: Readonly<Record<string, unknown>>;
+
+  constructor(payload: object) {
+    this.#payload = payload as Readonly<Record<string, unknown>>;
+  }
+
+  required(name: string): string {
+    const value = this.#own(name);
+    if (typeof value === "string" && value.trim() !== "") return value.trim();
+    throw new InvalidField(`${name} required: a string that is not blank.`);
+  }
+
+  /** A trimmed string; `undefined` when it is absent, `null` or blank. */
+  optional(name: string): string | undefined {
+    const value = this.#own(name);
+    if (value === undefined || value === null) return undefined;
+    if (typeof value !== "string") throw new InvalidField(`${name} must be a string.`);
+    return value.trim() || undefined;
+  }
+
+  /** Like {@link optional}, but a blank one is refused: it was meant to choose something. */
+  present(name: string): string | undefined {
+    const value = this.optional(name);
+    if (value === undefined && typeof this.#own(name) === "string") {
+      throw new InvalidField(`${name} must not be blank; leave it out for the default.`);
+    }
+    return value;
+  }
+
+  boolean(name: string, absent: boolean): boolean {
+    const value = this.#own(name) ?? absent;
+    if (typeof value === "boolean") return value;
+    throw new InvalidField(`${name} must be true or false.`);
+  }
+
+  wakeMode(name: string): WakeMode {
+    const value = this.#own(name) ?? "now";
+    if (value === "now" || value === "next-heartbeat") return value;
+    throw new InvalidField(`${name} must be one of now, next-heartbeat.`);
+  }
+
+  seconds(name: string): number | undefined {
+    const value = this.#own(name) ?? undefined;
+    if (value === undefined) return undefined;
+    if (typeof value === "number" && value > 0 && value <= MAX_TIMEOUT_SECONDS) return value;
+    throw new InvalidField(`${name} must be a number of seconds above 0 and at most ${MAX_TIMEOUT_SECONDS}.`);
+  }
+
+  #own(name: string): unknown {
+    return Object.hasOwn(this.#payload, name) ? this.#payload[name] : undefined;
+  }
+}

@@ -1,0 +1,44 @@
+import type { Action, AgentAction, PayloadContext, WakeAction } from "../delivery.ts";
+import type { CompiledMapping } from "./compile-mapping.ts";
+import type { CompiledTemplate } from "./template.ts";
+
+/**
+ * Renders a mapping's own action. It may still lack its message or text: a transform can supply it,
+ * and {@link "./complete-action".completeAction} checks it afterwards.
+ */
+export function renderAction(mapping: CompiledMapping, context: PayloadContext): Action {
+  const { config } = mapping;
+  const shared = {
+    name: optional(mapping.name, context),
+    agentId: config.agentId,
+    allowUnsafeExternalContent: config.allowUnsafeExternalContent,
+  };
+  if (config.action === "wake") {
+    return {
+      kind: "wake",
+      ...shared,
+      text: mapping.content.render(context),
+      mode: config.wakeMode,
+    } satisfies WakeAction;
+  }
+  const sessionKey = optional(mapping.sessionKey, context);
+  return {
+    kind: "agent",
+    ...shared,
+    message: mapping.content.render(context),
+    sessionKey,
+    sessionKeySource: sessionKey === undefined || mapping.sessionKey.isStatic ? "static" : "request",
+    wakeMode: config.wakeMode,
+    deliver: config.deliver,
+    channel: config.channel,
+    to: optional(mapping.to, context),
+    model: optional(mapping.model, context),
+    thinking: optional(mapping.thinking, context),
+    timeoutSeconds: config.timeoutSeconds,
+  } satisfies AgentAction;
+}
+
+/** A rendered field that counts as absent when it is blank. */
+function optional(template: CompiledTemplate, context: PayloadContext): string | undefined {
+  return template.render(context).trim() || undefined;
+}

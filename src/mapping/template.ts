@@ -1,0 +1,96 @@
+import { compilePath, lookup } from "./path.ts";
+import type { CompiledPath } from "./path.ts";
+import type { Headers, Query } from "../delivery.ts";
+import { renderValue } from "./render-value.ts";
+
+/** What the expressions of a template read. */
+export interface TemplateContext {
+  /** What `{{payload.<path>}}` and `{{<path>}}` read: JSON data, or what a transform made of it. */
+  readonly payload: unknown;
+  /** Lower-case names; those that carry a credential are already gone. */
+  readonly headers: Headers;
+  readonly query: Query;
+  /** The path below the prefix, as received: `github/push`. */
+  readonly path: string;
+  /** What `{{now}}` prints, as ISO 8601 UTC with milliseconds. */
+  readonly now: Date;
+}
+
+/** A template taken apart once, so that a render only looks up and concatenates. */
+export interface CompiledTemplate {
+  readonly source: string;
+  /** True when the source holds no `{{...}}`, so that every render is the source itself. */
+  readonly isStatic: boolean;
+  /** The trimmed text of each `{{...}}`, in order; repeated ones are repeated. */
+  readonly expressions: readonly string[];
+  /** Renders in one pass: a value that looks like a template stays text. Never throws. */
+  render(context: TemplateContext): string;
+}
+
+/**
+ * Compiles a `{{path}}` template; every text is a valid one.
+ *
+ * `{{`, one or more characters other than `}`, and `}}` make an expression; anything else is literal.
+ * An expression is `path`, `now`, `headers.<name>`, `query.<name>`, `payload.<path>`, or a path from
+ * the payload's root; see {@link compilePath} for paths, {@link lookup} for what they reach and
+ * {@link renderValue} for how values print. What is missing prints nothing. There are no filters,
+ * defaults, conditions or loops (behavior of the `{{path}}` templates of existing hook mappings).
+ */
+export function compileTemplate(source: string): CompiledTemplate {
+  const { literals, expressions } = split(source);
+  const [first = "", ...following] = literals;
+  const steps = expressions.map((expression, at) => ({ read: compileExpression(expression), after: following[at]! }));
+  return {
+    source,
+    isStatic: expressions.length === 0,
+    expressions,
+    render(context) {
+      let text = first;
+      for (let at = 0; at < steps.length; at++) {
+        const { read, after } = steps[at]!;
+        text += read(context) + after;
+      }
+      return text;
+    },
+  };
+}
+
+/** Cuts a template into its expressions and the literals around them: one literal more than expressions. */
+function split(source: string): { literals: string[]; expressions: string[] } {
+  const literals: string[] = [];
+  const expressions: string[] = [];
+  let literalStart = 0;
+  let open = source.indexOf("{{");
+  while (open !== -1) {
+    const close = source.indexOf("}", open + 2);
+    if (close === -1) break;
+    // Any `{{` before a lone or too early `}` fails for the same reason, so the search goes on behind it.
+    if (close > open + 2 && source[close + 1] === "}") {
+      literals.push(source.slice(literalStart, open));
+      expressions.push(source.slice(open + 2, close).trim());
+      literalStart = close + 2;
+    }
+    open = source.indexOf("{{", Math.max(close, literalStart));
+  }
+  literals.push(source.slice(literalStart));
+  return { literals, expressions };
+}
+
+type Read = (context: TemplateContext) => string;
+
+function compileExpression(expression: string): Read {
+  if (expression === "path") return (context) => context.path;
+  if (expression === "now") return (context) => printTime(context.now);
+  const name = /^(headers|query|payload)\./.exec(expression)?.[1];
+  const path = compilePath(name === undefined ? expression : expression.slice(name.length + 1));
+  if (path.length === 0) return () => "";
+  return name === "headers" || name === "query" ? readFrom(name, path) : readFrom("payload", path);
+}
+
+function readFrom(root: "headers" | "query" | "payload", path: CompiledPath): Read {
+  return (context) => renderValue(lookup(context[root], path));
+}
+
+function printTime(time: Date): string {
+  return Number.isNaN(time.getTime()) ? "" : time.toISOString();
+}

@@ -1,0 +1,186 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isRefusal } from "../../../src/errors.ts";
+import { readAgentPayload, readWakePayload } from "../../../src/mapping/direct-action.ts";
+
+const invalid = (message: string): object => ({ refused: "INVALID_PAYLOAD", message, retryAfterSeconds: undefined });
+
+describe("the payload of /hooks/wake", () => {
+  it("spec 2.2: text is required and mode is now by default", () => {
+    expect(readWakePayload({ text: "New mail" })).toEqual({ kind: "wake", text: "New mail", mode: "now" });
+  });
+
+  it.each(["now", "next-heartbeat"] as const)("spec 2.2: mode may be %s", (mode) => {
+    expect(readWakePayload({ text: "New mail", mode })).toEqual({ kind: "wake", text: "New mail", mode });
+  });
+
+  it("trims the text, and takes null for an absent mode", () => {
+    expect(readWakePayload({ text: "\n New mail ", mode: null })).toMatchObject({ text: "New mail", mode: "now" });
+  });
+
+  it.each<[string, object]>([
+    ["missing", {}],
+    ["null", { text: null }],
+    ["a number", { text: 7 }],
+    ["a list", { text: ["a"] }],
+    ["empty", { text: "" }],
+    ["blank", { text: " \t\n" }],
+    ["inherited", Object.create({ text: "a" }) as object],
+  ])("spec 7: is invalid with a text that is %s", (_case, payload) => {
+    expect(readWakePayload(payload)).toEqual(invalid("text required: a string that is not blank."));
+  });
+
+  it.each(["later", "NOW", "", true, 1, {}])("spec 7: is invalid with the mode %j", (mode) => {
+    expect(readWakePayload({ text: "a", mode })).toEqual(invalid("mode must be one of now, next-heartbeat."));
+  });
+
+  it("leaves fields alone that it does not name", () => {
+    const payload = { text: "a", sessionKey: "agent:x:y", agentId: 7, allowUnsafeExternalContent: true };
+    expect(readWakePayload(payload)).toEqual({ kind: "wake", text: "a", mode: "now" });
+  });
+});
+
+describe("the payload of /hooks/agent", () => {
+  it("spec 2.3: message is required, wakeMode is now, deliver true and channel last by default", () => {
+    expect(readAgentPayload({ message: "Summarize the inbox" })).toEqual({
+      kind: "agent",
+      message: "Summarize the inbox",
+      name: undefined,
+      agentId: undefined,
+      sessionKey: undefined,
+      sessionKeySource: "static",
+      wakeMode: "now",
+      deliver: true,
+      channel: "last",
+      to: undefined,
+      model: undefined,
+      thinking: undefined,
+      timeoutSeconds: undefined,
+    });
+  });
+
+  it("spec 2.3: reads every field", () => {
+    const payload = {
+      message: "m",
+      name: "CI",
+      agentId: "ops",
+      sessionKey: "hook:ci",
+      wakeMode: "next-heartbeat",
+      deliver: false,
+      channel: "telegram",
+      to: "+491701234567",
+      model: "openai/gpt-5",
+      thinking: "high",
+      timeoutSeconds: 90,
+    };
+    expect(readAgentPayload(payload)).toEqual({ kind: "agent", ...payload, sessionKeySource: "request" });
+  });
+
+  it.each<[string, unknown]>([
+    ["missing", undefined],
+    ["null", null],
+    ["empty", ""],
+    ["blank", "\n \t"],
+    ["a number", 1],
+    ["an object", { text: "a" }],
+  ])("spec 7: is invalid with a message that is %s", (_case, message) => {
+    expect(readAgentPayload({ message })).toEqual(invalid("message required: a string that is not blank."));
+  });
+
+  const texts = ["name", "agentId", "sessionKey", "channel", "to", "thinking", "model"] as const;
+
+  it.each(texts)("trims %s, and takes null for an absent one", (field) => {
+    expect(readAgentPayload({ message: "m", [field]: "  x y " })).toMatchObject({ [field]: "x y" });
+    expect(readAgentPayload({ message: "m", [field]: null })).toEqual(readAgentPayload({ message: "m" }));
+  });
+
+  it.each(texts.filter((field) => field !== "model"))("takes a blank %s for an absent one", (field) => {
+    expect(readAgentPayload({ message: "m", [field]: " \t" })).toEqual(readAgentPayload({ message: "m" }));
+  });
+
+  it.each(["", "  "])("refuses the blank model %j: it was meant to choose something", (model) => {
+    const refusal = invalid("model must not be blank; leave it out for the default.");
+    expect(readAgentPayload({ message: "m", model })).toEqual(refusal);
+  });
+
+  it.each(texts.flatMap((field) => [1, true, ["x"], { x: 1 }].map((value) => [field, value] as const)))(
+    "spec 7: is invalid with a %s of a wrong type: %j",
+    (field, value) => {
+      expect(readAgentPayload({ message: "m", [field]: value })).toEqual(invalid(`${field} must be a string.`));
+    },
+  );
+
+  it.each(["false", 0, 1, "", {}])("spec 7: is invalid with deliver %j, which could mean either", (deliver) => {
+    expect(readAgentPayload({ message: "m", deliver })).toEqual(invalid("deliver must be true or false."));
+  });
+
+  it("takes deliver null for an absent one", () => {
+    expect(readAgentPayload({ message: "m", deliver: null })).toMatchObject({ deliver: true });
+  });
+
+  it.each(["later", "", "Next-Heartbeat", false, 0])("spec 7: is invalid with the wakeMode %j", (wakeMode) => {
+    const refusal = invalid("wakeMode must be one of now, next-heartbeat.");
+    expect(readAgentPayload({ message: "m", wakeMode })).toEqual(refusal);
+  });
+
+  it.each([0.5, 1, 30, 86_400])("spec 2.3: timeoutSeconds may be %d", (timeoutSeconds) => {
+    expect(readAgentPayload({ message: "m", timeoutSeconds })).toMatchObject({ timeoutSeconds });
+  });
+
+  it("takes timeoutSeconds null for an absent one", () => {
+    expect(readAgentPayload({ message: "m", timeoutSeconds: null })).toMatchObject({ timeoutSeconds: undefined });
+  });
+
+  it.each([0, -1, 86_401, Infinity, NaN, "30", true, [30]])(
+    "spec 7: is invalid with timeoutSeconds %j",
+    (timeoutSeconds) => {
+      const refusal = invalid("timeoutSeconds must be a number of seconds above 0 and at most 86400.");
+      expect(readAgentPayload({ message: "m", timeoutSeconds })).toEqual(refusal);
+    },
+  );
+
+  it("leaves fields alone that it does not name: a caller cannot turn the boundary off or vouch for its own key", () => {
+    const payload = { message: "m", allowUnsafeExternalContent: true, sessionKeySource: "static", sessionKey: "k" };
+    const action = readAgentPayload(payload);
+    expect(action).toMatchObject({ sessionKey: "k", sessionKeySource: "request" });
+    expect(action).not.toHaveProperty("allowUnsafeExternalContent");
+  });
+
+  it("reads own fields only", () => {
+    const payload = Object.assign(Object.create({ agentId: "ops", deliver: false }) as object, { message: "m" });
+    expect(readAgentPayload(payload)).toMatchObject({ agentId: undefined, deliver: true });
+  });
+});
+
+describe.each([
+  ["wake", readWakePayload],
+  ["agent", readAgentPayload],
+])("any payload of /hooks/%s", (_route, read) => {
+  it.each([[[]], [null], ["text"], [7], [undefined], [true]])("spec 7: is invalid when it is no object: %j", (payload) => {
+    expect(read(payload)).toEqual(invalid("The payload must be a JSON object."));
+  });
+
+  it("becomes an action or a refusal with a sentence, and never an exception", () => {
+    const names = ["text", "mode", "message", "name", "sessionKey", "deliver", "timeoutSeconds", "wakeMode", "to"];
+    const field = fc.oneof(fc.constantFrom(...names), fc.string());
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), fc.dictionary(field, fc.jsonValue())), (payload) => {
+        const action = read(payload);
+        if (isRefusal(action)) expect(action.message).toMatch(/^[^{}]+\.$/);
+        else expect(action.kind === "wake" ? action.text : action.message).toMatch(/\S/);
+      }),
+    );
+  });
+
+  it("passes on what is no fault of the payload", () => {
+    const broken = { text: "t", message: "m" };
+    const failure = new Error("a defect");
+    Object.defineProperty(broken, "mode", {
+      get() {
+        throw failure;
+      },
+    });
+    Object.defineProperty(broken, "wakeMode", Object.getOwnPropertyDescriptor(broken, "mode")!);
+    expect(() => read(broken)).toThrow(failure);
+  });
+});
