@@ -1,0 +1,100 @@
+import type { HooksConfig } from "../config/hooks-config.ts";
+import type { Action, AgentAction, AgentSpec, DeliveryTarget, RunSpec, WakeAction, WakeSpec } from "../delivery.ts";
+import { isRefusal, refuse } from "../errors.ts";
+import type { Refusal } from "../errors.ts";
+import type { GatewayHost } from "../host.ts";
+import { sanitizeName } from "../boundary/sanitize-name.ts";
+import { chooseAgent } from "./agent-choice.ts";
+import { resolveTarget } from "./delivery-target.ts";
+import { resolveSessionKey } from "./session-key.ts";
+
+/** Where an action came from, as far as policy cares. */
+export interface ActionOrigin {
+  /** What the boundary names as the source: `Webhook`, `Email`. */
+  readonly contentSource: string;
+  readonly interrupted: "rerun" | "hold";
+  /** See {@link MappingConfig.ownSessionPrefix}. */
+  readonly ownSessionPrefix: string | undefined;
+}
+
+const MAX_TIMEOUT_SECONDS = 86_400;
+const DEFAULT_NAME = "Hook";
+
+/**
+ * Turns an action into a run whose agent, session, model and target are fixed, or refuses it.
+ *
+ * Everything a caller or a payload may not choose is refused here, before anything is stored.
+ */
+export async function applyPolicy(
+  host: Pick<GatewayHost, "agents" | "channels" | "sessions">,
+  config: HooksConfig,
+  action: Action,
+  origin: ActionOrigin,
+): Promise<RunSpec | Refusal> {
+  const agentId = chooseAgent(host.agents, config.allowedAgentIds, action.agentId);
+  if (typeof agentId !== "string") return agentId;
+  const name = (action.name && sanitizeName(action.name)) || DEFAULT_NAME;
+  if (action.kind === "wake") return wakeSpec(host, action, origin, { agentId, name });
+  const allowed = host.agents.allowedModels(agentId);
+  if (action.model !== undefined && allowed && !allowed.includes(action.model)) {
+    return refuse("MODEL_NOT_ALLOWED", `model must be one of ${allowed.join(", ")}.`);
+  }
+  const sessionKey = resolveSessionKey(
+    config,
+    {
+      key: action.sessionKey,
+      source: action.sessionKeySource ?? "static",
+      ownPrefix: origin.ownSessionPrefix,
+    },
+    agentId,
+  );
+  if (typeof sessionKey !== "string") return sessionKey;
+  const delivery = await targetOf(host, action, agentId);
+  if (isRefusal(delivery)) return delivery;
+  return {
+    kind: "agent",
+    message: action.message,
+    name,
+    agentId,
+    sessionKey,
+    wakeMode: action.wakeMode,
+    model: action.model,
+    thinking: action.thinking,
+    timeoutMs: timeoutMs(config, action),
+    interrupted: origin.interrupted,
+    source: origin.contentSource,
+    unsafe: action.allowUnsafeExternalContent === true,
+    delivery,
+  } satisfies AgentSpec;
+}
+
+function wakeSpec(
+  host: Pick<GatewayHost, "sessions">,
+  action: WakeAction,
+  origin: ActionOrigin,
+  fixed: { agentId: string; name: string },
+): WakeSpec {
+  return {
+    kind: "wake",
+    text: action.text.trim(),
+    ...fixed,
+    sessionKey: host.sessions.mainSessionKey(fixed.agentId),
+    mode: action.mode,
+    source: origin.contentSource,
+    unsafe: action.allowUnsafeExternalContent === true,
+  };
+}
+
+async function targetOf(
+  host: Pick<GatewayHost, "channels">,
+  action: AgentAction,
+  agentId: string,
+): Promise<DeliveryTarget | undefined | Refusal> {
+  if (!action.deliver) return undefined;
+  return resolveTarget(host.channels, { channel: action.channel, to: action.to, agentId });
+}
+
+function timeoutMs(config: HooksConfig, action: AgentAction): number {
+  const seconds = Math.min(action.timeoutSeconds ?? Infinity, MAX_TIMEOUT_SECONDS);
+  return action.timeoutSeconds === undefined ? config.defaultTimeoutMs : Math.max(1, Math.floor(seconds * 1_000));
+}

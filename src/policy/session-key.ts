@@ -1,0 +1,81 @@
+import { randomUUID } from "node:crypto";
+import { refuse } from "../errors.ts";
+import type { Refusal } from "../errors.ts";
+
+/** What of the configuration decides about session keys (specification 4.2). */
+export interface SessionKeyRules {
+  readonly defaultSessionKey: string | undefined;
+  readonly allowRequestSessionKey: boolean;
+  /** Lower case; empty: no restriction. */
+  readonly allowedSessionKeyPrefixes: readonly string[];
+}
+
+/** A key somebody asked for. */
+export interface RequestedKey {
+  readonly key: string | undefined;
+  /** `request` when any part of it came from the caller or the payload. */
+  readonly source: "request" | "static";
+  /** A name space that a built-in preset's derived keys cannot leave; such keys need no permission. */
+  readonly ownPrefix?: string | undefined;
+}
+
+const MAX_KEY_LENGTH = 512;
+const AGENT_KEY = /^agent:[^:]*:/i;
+/**
+ * Line breaks, tabs and the like have no business in a key that ends up in logs and file names; half a
+ * surrogate pair does not survive a store, which would make two keys one.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+const OUTSIDE_DERIVED = /[^A-Za-z0-9._-]/g;
+const MAX_DERIVED_LENGTH = 128;
+
+/**
+ * Decides which session a run speaks in, as `agent:<agentId>:<rest>`.
+ *
+ * An explicit key wins, then `defaultSessionKey`, then a new `hook:<uuid>`. Keys that came from a
+ * caller need `allowRequestSessionKey`. A key written for another agent is put under the agent that
+ * runs, and the prefixes are asked before and after that.
+ */
+export function resolveSessionKey(rules: SessionKeyRules, requested: RequestedKey, agentId: string): string | Refusal {
+  const { key, ownPrefix } = requested;
+  if (ownPrefix !== undefined) return scope(derivedKey(ownPrefix, key), agentId);
+  if (key === undefined) return scope(rules.defaultSessionKey ?? `hook:${randomUUID()}`, agentId);
+  if (requested.source === "request" && !rules.allowRequestSessionKey) {
+    return refuse("SESSION_KEY_DISABLED");
+  }
+  if (key.length > MAX_KEY_LENGTH || UNPRINTABLE.test(key)) {
+    return refuse(
+      "INVALID_PAYLOAD",
+      `sessionKey must have at most ${MAX_KEY_LENGTH} characters and no control characters.`,
+    );
+  }
+  const scoped = scope(key, agentId);
+  if (key.replace(AGENT_KEY, "").trim() === "") {
+    return refuse("INVALID_PAYLOAD", "sessionKey must name a session, and not an agent alone.");
+  }
+  if (!hasAllowedPrefix(rules, key) || (AGENT_KEY.test(key) && !hasAllowedPrefix(rules, scoped))) {
+    return refuse(
+      "SESSION_KEY_PREFIX",
+      `sessionKey must start with one of: ${rules.allowedSessionKeyPrefixes.join(", ")}`,
+    );
+  }
+  return scoped;
+}
+
+function hasAllowedPrefix(rules: SessionKeyRules, key: string): boolean {
+  const prefixes = rules.allowedSessionKeyPrefixes;
+  if (prefixes.length === 0) return true;
+  const folded = key.toLowerCase();
+  return prefixes.some((prefix) => folded.startsWith(prefix));
+}
+
+function scope(key: string, agentId: string): string {
+  return `agent:${agentId}:${key.replace(AGENT_KEY, "")}`;
+}
+
+/** A preset's key: whatever the payload held, it stays one plain word under the preset's prefix. */
+function derivedKey(ownPrefix: string, key: string | undefined): string {
+  const rest = key?.startsWith(ownPrefix) ? key.slice(ownPrefix.length) : "";
+  const word = rest.slice(0, MAX_DERIVED_LENGTH).replace(OUTSIDE_DERIVED, "_");
+  return ownPrefix + (word || randomUUID());
+}
