@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { HostError } from "../../../src/host.ts";
+import { agentSpec, DispatchBench, wakeSpec } from "./dispatch-bench.ts";
+
+describe("the dispatcher", () => {
+  let bench: DispatchBench;
+
+  beforeEach(async () => {
+    bench = await DispatchBench.open();
+  });
+  afterEach(() => bench.close());
+
+  it("carries out the runs of one session key one after the other, in order of acceptance", async () => {
+    const order: string[] = [];
+    let underWay = 0;
+    let most = 0;
+    bench.host.onRun = async ({ prompt }) => {
+      most = Math.max(most, ++underWay);
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
+      order.push(/number (\d+)/.exec(prompt)![1]!);
+      underWay--;
+      return { status: "ok", reply: "ok" };
+    };
+    bench.dispatcher.start();
+    for (let at = 0; at < 12; at++) await bench.acceptAndEnqueue(agentSpec({ message: `number ${at}` }));
+    await bench.settledRuns(12);
+    expect(order).toEqual(Array.from({ length: 12 }, (_, at) => String(at)));
+    expect(most).toBe(1);
+  });
+
+  it("carries out different session keys side by side, at most hooks.concurrency at once", async () => {
+    let underWay = 0;
+    let most = 0;
+    bench.concurrency = 3;
+    bench.host.onRun = async () => {
+      most = Math.max(most, ++underWay);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      underWay--;
+      return { status: "ok", reply: "ok" };
+    };
+    bench.dispatcher.start();
+    const specs = Array.from({ length: 9 }, (_, at) => agentSpec({ sessionKey: `agent:main:hook:${at}` }));
+    await bench.acceptAndEnqueue(...specs);
+    await bench.settledRuns(9);
+    expect(most).toBe(3);
+  });
+
+  it("a run that fails does not hold up its lane", async () => {
+    bench.host.onRun = async ({ prompt }) => {
+      if (prompt.includes("bad")) throw new HostError("no", { retryable: false });
+      return { status: "ok", reply: "ok" };
+    };
+    bench.dispatcher.start();
+    const [bad, good] = await bench.acceptAndEnqueue(agentSpec({ message: "bad" }), agentSpec());
+    await bench.settledRuns(2);
+    expect((await bench.detail(bad!)).state).toBe("failed");
+    expect((await bench.detail(good!)).state).toBe("done");
+  });
+
+  it("spec 4.1: a wake enqueues a system event for the main session and triggers a heartbeat when the mode is now", async () => {
+    bench.dispatcher.start();
+    const [runId] = await bench.acceptAndEnqueue(wakeSpec({ text: "Build 12 is red" }));
+    await bench.settledRuns(1);
+    expect(bench.host.events).toHaveLength(1);
+    expect(bench.host.events[0]).toMatchObject({ sessionKey: "agent:main:main", idempotencyKey: runId });
+    expect(bench.host.events[0]!.text).toContain("Build 12 is red");
+    expect(bench.host.events[0]!.text).toContain("EXTERNAL_UNTRUSTED_CONTENT");
+    expect(bench.host.heartbeats).toEqual(["agent:main:main hook:wake"]);
+    expect((await bench.detail(runId!)).state).toBe("done");
+  });
+
+  it("spec 6: with next-heartbeat the event waits for the next periodic check", async () => {
+    bench.dispatcher.start();
+    await bench.acceptAndEnqueue(wakeSpec({ mode: "next-heartbeat" }));
+    await bench.settledRuns(1);
+    expect(bench.host.events).toHaveLength(1);
+    expect(bench.host.heartbeats).toEqual([]);
+  });
+
+  it("keeps a burst of wakes in order and asks for one heartbeat a batch", async () => {
+    bench.dispatcher.start();
+    const specs = Array.from({ length: 300 }, (_, at) => wakeSpec({ text: `event number ${at}.` }));
+    const accepted = specs.map((spec) => bench.acceptAndEnqueue(spec));
+    await Promise.all(accepted);
+    await bench.settledRuns(300);
+    const numbers = bench.host.events.map(({ text }) => Number(/event number (\d+)\./.exec(text)![1]));
+    expect(numbers).toEqual(Array.from({ length: 300 }, (_, at) => at));
+    expect(bench.host.heartbeats.length).toBeLessThan(150);
+  });
+
+  it("goes on with wakes at a measured pace while calls are coming in", async () => {
+    bench.busy = true;
+    bench.dispatcher.start();
+    await bench.acceptAndEnqueue(...Array.from({ length: 130 }, () => wakeSpec()));
+    await bench.acceptAndEnqueue(
+      ...Array.from({ length: 3 }, (_, at) => agentSpec({ sessionKey: `agent:main:hook:${at}` })),
+    );
+    await bench.settledRuns(133);
+    expect(bench.host.events).toHaveLength(133);
+  });
+
+  it("ends a wake as failed when the main session refuses it for good", async () => {
+    bench.host.onEvent = async () => {
+      throw new HostError("the text is too long", { retryable: false });
+    };
+    bench.dispatcher.start();
+    const [runId] = await bench.acceptAndEnqueue(wakeSpec());
+    await bench.settledRuns(1);
+    expect(await bench.detail(runId!)).toMatchObject({ state: "failed", reason: "the text is too long" });
+    expect(bench.host.heartbeats).toEqual([]);
+  });
+
+  it("asks again until the main session takes a wake", async () => {
+    let refused = 1;
+    bench.host.onEvent = async () => {
+      if (refused-- > 0) throw new HostError("too many pending events", { retryable: true });
+    };
+    bench.dispatcher.start();
+    const [runId] = await bench.acceptAndEnqueue(wakeSpec());
+    await bench.settledRuns(1);
+    expect((await bench.detail(runId!)).state).toBe("done");
+  });
+
+  it("takes up after a restart what was accepted and not carried out, in order", async () => {
+    const first = await bench.accept(wakeSpec({ text: "one" }), agentSpec({ message: "two" }));
+    const second = await bench.accept(agentSpec({ message: "three" }));
+    await bench.restart();
+    await bench.dispatcher.recover();
+    expect(bench.dispatcher.open).toBe(3);
+    expect(bench.host.runs).toEqual([]);
+    bench.dispatcher.start();
+    await bench.settledRuns(3);
+    expect(bench.host.runs.map(({ runId }) => runId)).toEqual([`${first[1]}-a1`, `${second[0]}-a1`]);
+    expect(bench.dispatcher.open).toBe(0);
+  });
+
+  it("leaves what was not begun on disk when it is stopped", async () => {
+    bench.dispatcher.start();
+    await bench.dispatcher.stop(Date.now());
+    const [wake, agent] = await bench.acceptAndEnqueue(wakeSpec(), agentSpec());
+    expect((await bench.detail(wake!)).state).toBe("queued");
+    expect((await bench.detail(agent!)).state).toBe("queued");
+    expect(bench.host.runs).toEqual([]);
+  });
+
+  it("does not wait for a host that never comes back longer than the deadline", async () => {
+    bench.host.onRun = () => new Promise(() => {});
+    bench.dispatcher.start();
+    await bench.acceptAndEnqueue(agentSpec());
+    await expect.poll(() => bench.host.runs.length).toBe(1);
+    await bench.dispatcher.stop(Date.now());
+    expect(bench.settled).toEqual([]);
+  });
+});
