@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from "node:util";
+import { compileAuthenticate } from "./auth/authenticate.ts";
+import type { Authenticate } from "./auth/authenticate.ts";
+import { compileClientAddress } from "./auth/client-address.ts";
+import type { ClientAddressResolver } from "./auth/client-address.ts";
+import { Lockout } from "./auth/lockout.ts";
+import { compileTokens } from "./auth/token.ts";
+import { ConfigError } from "./config/config-error.ts";
+import type { ConfigIssue } from "./config/config-error.ts";
+import type { HooksConfig, MappingConfig } from "./config/hooks-config.ts";
+import { readHooksConfig } from "./config/read-hooks-config.ts";
+import type { IngressHooks } from "./hooks.ts";
+import type { ConfigSnapshot, GatewayHost } from "./host.ts";
+import { compileRequestHead } from "./http/request-head.ts";
+import { compileRequestTarget } from "./http/request-target.ts";
+import { compileMapping } from "./mapping/compile-mapping.ts";
+import { MappingIndex } from "./mapping/mapping-index.ts";
+import { BUILT_IN_PRESETS } from "./presets/built-in-presets.ts";
+import { PresetRegistry } from "./presets/preset-registry.ts";
+import { loadTransforms } from "./transform/load-transforms.ts";
+
+/**
+ * One configuration, made ready: everything a request needs is compiled, loaded and indexed here.
+ * A request finishes on the generation it began with; a reload makes a new one.
+ */
+export interface Generation {
+  readonly config: HooksConfig;
+  readonly readTarget: ReturnType<typeof compileRequestTarget>;
+  readonly clientAddress: ClientAddressResolver;
+  readonly authenticate: Authenticate;
+  readonly lockout: Lockout;
+  readonly readHead: ReturnType<typeof compileRequestHead>;
+  readonly mappings: MappingIndex;
+  /** What works and should still be looked at, in words for the gateway's owner. */
+  readonly warnings: readonly string[];
+}
+
+/** What a generation is prepared from, besides the snapshot. */
+export interface GenerationOptions {
+  readonly host: Pick<GatewayHost, "paths" | "clock">;
+  readonly hooks: Pick<IngressHooks, "presets">;
+  /** The generation in force, whose locked addresses stay locked. */
+  readonly previous: Generation | undefined;
+}
+
+/** Prepares a snapshot, or throws a {@link ConfigError} that names every key that is wrong. */
+export async function prepareGeneration(
+  snapshot: ConfigSnapshot,
+  { host, hooks, previous }: GenerationOptions,
+): Promise<Generation> {
+  const { configDir } = host.paths;
+  const registry = new PresetRegistry();
+  for (const preset of BUILT_IN_PRESETS) registry.add(preset);
+  hooks.presets.call(registry);
+  const { gateway, agents, channels } = snapshot;
+  const { config, warnings } = readHooksConfig(snapshot.config, {
+    configDir,
+    gateway,
+    agents,
+    channels,
+    presetNames: registry.names(),
+    env: process.env,
+  });
+  const mappings = [...config.mappings, ...presetMappings(config, registry)];
+  refuseRepeatedIds(mappings);
+  const transforms = await loadTransforms(mappings, { configDir, transformsDir: config.transformsDir });
+  const compiled = mappings.map((mapping) => compileMapping(mapping, transforms.get(mapping.id)));
+  const lockout = lockoutOf(config, host, previous);
+  return {
+    config,
+    readTarget: compileRequestTarget(config.path),
+    clientAddress: compileClientAddress(gateway.trustedProxies),
+    authenticate: compileAuthenticate({
+      tokens: compileTokens(config.tokens, { tokenHeader: config.tokenHeader }),
+      lockout,
+    }),
+    lockout,
+    readHead: compileRequestHead({ credentialHeaders: [config.tokenHeader] }),
+    mappings: new MappingIndex(compiled, { maxBodyBytes: config.maxBodyBytes }),
+    warnings,
+  };
+}
+
+function presetMappings(config: HooksConfig, registry: PresetRegistry): MappingConfig[] {
+  return config.presets.flatMap((name) => [...(registry.get(name)?.mappings({ gmail: config.gmail }) ?? [])]);
+}
+
+function refuseRepeatedIds(mappings: readonly MappingConfig[]): void {
+  const seen = new Map<string, string>();
+  const issues: ConfigIssue[] = [];
+  for (const { id, where } of mappings) {
+    const first = seen.get(id);
+    if (first === undefined) seen.set(id, where);
+    else issues.push({ path: `${where}.id`, message: `"${id}" is also the id of ${first}; give it another` });
+  }
+  if (issues.length > 0) throw new ConfigError(issues);
+}
+
+function lockoutOf(config: HooksConfig, host: GenerationOptions["host"], previous: Generation | undefined): Lockout {
+  const isSame = previous && isDeepStrictEqual(previous.config.lockout, config.lockout);
+  return isSame ? previous.lockout : new Lockout(config.lockout, { clock: host.clock });
+}

@@ -1,0 +1,62 @@
+import { createIngressHooks } from "./hooks.ts";
+import type { IngressHooks } from "./hooks.ts";
+import type { GatewayHost, GatewayPlugin } from "./host.ts";
+import { Ingress } from "./ingress.ts";
+import type { DeliveryPage, DeliveryQuery, DeliveryStore } from "./store/delivery-store.ts";
+import type { DeliveryDetail } from "./delivery.ts";
+import { openSqliteStore } from "./store/open-sqlite-store.ts";
+
+const NAME = "reveille";
+
+/** What a host may give the plugin at construction. */
+export interface WebhookIngressOptions {
+  /** Opens the store; a file of its own in the host's state directory when absent. */
+  readonly openStore?: (host: GatewayHost) => Promise<DeliveryStore>;
+}
+
+/** Reads what became of deliveries, for a host's operator API. */
+export interface DeliveryReader {
+  list(query: DeliveryQuery): Promise<DeliveryPage>;
+  get(deliveryId: string): Promise<DeliveryDetail | undefined>;
+}
+
+const hooksOf = new WeakMap<GatewayHost, IngressHooks>();
+
+/** The webhook ingress as a plugin of a gateway: `new WebhookIngress().apply(host)`. */
+export class WebhookIngress implements GatewayPlugin {
+  /** The ingress's own hooks in that host, for other plugins, whichever of them is applied first. */
+  static hooks(host: GatewayHost): IngressHooks {
+    let hooks = hooksOf.get(host);
+    if (!hooks) hooksOf.set(host, (hooks = createIngressHooks()));
+    return hooks;
+  }
+
+  readonly #openStore: (host: GatewayHost) => Promise<DeliveryStore>;
+  #ingress: Ingress | undefined;
+
+  constructor(options: WebhookIngressOptions = {}) {
+    this.#openStore = options.openStore ?? openSqliteStore;
+  }
+
+  apply(host: GatewayHost): void {
+    if (this.#ingress) throw new Error("This WebhookIngress has been applied to a host already.");
+    const ingress = new Ingress(host, {
+      hooks: WebhookIngress.hooks(host),
+      openStore: () => this.#openStore(host),
+    });
+    this.#ingress = ingress;
+    host.lifecycle.onConfigLoad.tapPromise(NAME, (snapshot) => ingress.load(snapshot));
+    host.lifecycle.onHttpRoute.tap(NAME, (router) => ingress.route(router));
+    host.lifecycle.onShutdown.tapPromise(NAME, (deadline) => ingress.shutdown(deadline));
+  }
+
+  /** What became of deliveries; usable after the first configuration was loaded. */
+  deliveries(): DeliveryReader {
+    const ingress = this.#ingress;
+    if (!ingress) throw new Error("This WebhookIngress has not been applied to a host.");
+    return {
+      list: (query) => ingress.store.list(query),
+      get: (deliveryId) => ingress.store.get(deliveryId),
+    };
+  }
+}

@@ -1,0 +1,26 @@
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { IngressHooks } from "../hooks.ts";
+import type { GatewayHost } from "../host.ts";
+import type { InFlight } from "../http/in-flight.ts";
+import type { DeliveryStore } from "../store/delivery-store.ts";
+
+/** What the stages work with and a reload does not change. */
+export interface IngressContext {
+  readonly host: GatewayHost;
+  readonly hooks: IngressHooks;
+  readonly store: DeliveryStore;
+  readonly dispatcher: Dispatcher;
+  readonly inFlight: InFlight;
+}
+
+/** Tells observers, if there are any; what they throw is logged and never fatal. */
+export function observe<Event>(
+  { logger }: Pick<GatewayHost, "logger">,
+  hook: { isUsed(): boolean; promise(event: Event): Promise<void> },
+  event: Event,
+): Promise<void> | undefined {
+  if (!hook.isUsed()) return undefined;
+  return hook.promise(event).catch((error: unknown) => {
+    logger.error({ err: error }, "an observer of the ingress failed");
+  });
+}

@@ -1,0 +1,41 @@
+import type { Action, PayloadContext, RunSpec } from "../delivery.ts";
+import { isRefusal, refuse } from "../errors.ts";
+import type { Refusal } from "../errors.ts";
+import type { Generation } from "../generation.ts";
+import { applyPolicy } from "../policy/apply-policy.ts";
+import type { ActionOrigin } from "../policy/apply-policy.ts";
+import type { IngressContext } from "./ingress-context.ts";
+import type { Route } from "./resolve.ts";
+
+/** Fixes agent, session, model and target of every action, or refuses the whole request. */
+export async function policy(
+  ingress: IngressContext,
+  generation: Generation,
+  route: Route,
+  actions: readonly Action[],
+  context: PayloadContext,
+): Promise<readonly RunSpec[] | Refusal> {
+  const origin = originOf(route, generation);
+  const runs: RunSpec[] = [];
+  for (const action of actions) {
+    const run = await applyPolicy(ingress.host, generation.config, action, origin);
+    if (isRefusal(run)) return run;
+    if (ingress.hooks.policy.isUsed()) {
+      const denial = await ingress.hooks.policy.promise(run, context);
+      if (denial) return refuse("DENIED", denial.deny);
+    }
+    runs.push(run);
+  }
+  return runs;
+}
+
+function originOf(route: Route, { config }: Generation): ActionOrigin {
+  if (typeof route === "string") {
+    return { contentSource: "Webhook", interrupted: config.interrupted, ownSessionPrefix: undefined };
+  }
+  return {
+    contentSource: route.config.contentSource,
+    interrupted: route.config.interrupted ?? config.interrupted,
+    ownSessionPrefix: route.config.ownSessionPrefix,
+  };
+}
