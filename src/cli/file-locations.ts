@@ -1,0 +1,29 @@
+/** Where the configuration and the state are. */
+import { dirname, join, resolve } from "node:path";
+import type { CliIo } from "./cli-io.ts";
+
+export interface FileLocations {
+  /** Absolute. */
+  readonly configFile: string;
+  /** Absolute. */
+  readonly stateDir: string;
+}
+
+/** What was given on the command line. */
+export interface LocationOptions {
+  readonly config?: string;
+  readonly stateDir?: string;
+}
+
+/**
+ * An option wins over the environment (`REVEILLE_CONFIG`, `REVEILLE_STATE_DIR`), which wins over
+ * the defaults: `~/.reveille/reveille.json5`, and `state` beside the configuration.
+ */
+export function findLocations(
+  options: LocationOptions,
+  { env, homeDir }: Pick<CliIo, "env" | "homeDir">,
+): FileLocations {
+  const configFile = resolve(options.config ?? (env.REVEILLE_CONFIG || join(homeDir, ".reveille", "reveille.json5")));
+  const stateDir = resolve(options.stateDir ?? (env.REVEILLE_STATE_DIR || join(dirname(configFile), "state")));
+  return { configFile, stateDir };
+}

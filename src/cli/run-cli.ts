@@ -1,0 +1,82 @@
+/** The command line of Reveille. */
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { ConfigError } from "../config/config-error.ts";
+import { StartError } from "../embedded/start-error.ts";
+import { check } from "./check-command.ts";
+import type { CliIo } from "./cli-io.ts";
+import type { LocationOptions } from "./file-locations.ts";
+import { ConfigExistsError } from "./first-config.ts";
+import { init } from "./init-command.ts";
+import type { InitOptions } from "./init-command.ts";
+import { serve } from "./serve-command.ts";
+import type { ServeOptions } from "./serve-command.ts";
+
+/** Runs a command line (without the program's name) and resolves with the exit code; never rejects. */
+export async function runCli(args: readonly string[], io: CliIo): Promise<number> {
+  let code = 0;
+  const program = buildProgram(io, (given) => {
+    code = given;
+  });
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    io.err(`${explain(error)}\n`);
+    return 1;
+  }
+}
+
+function buildProgram(io: CliIo, finish: (code: number) => void): Command {
+  const program = new Command("reveille")
+    .description("The webhook ingress of an AI-agent gateway, on its own embedded gateway.")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => {
+        io.out(text);
+      },
+      writeErr: (text) => {
+        io.err(text);
+      },
+    });
+  // Commands inherit the settings above only when they are made after them.
+  withConfig(program.command("serve", { isDefault: true }))
+    .description("run the gateway (the default)")
+    .option("--state-dir <dir>", "where the database is")
+    .option("--host <address>", "loopback, lan or an address, instead of gateway.bind")
+    .option("--port <number>", "instead of gateway.port; 0: a free one", readPort)
+    .action(async (options: ServeOptions) => {
+      finish(await serve(options, io));
+    });
+  withConfig(program.command("init"))
+    .description("write a configuration with fresh tokens")
+    .option("--force", "replace an existing one")
+    .action((options: InitOptions) => {
+      init(options, io);
+    });
+  withConfig(program.command("check"))
+    .description("say whether the configuration is valid, and what could be safer")
+    .action(async (options: LocationOptions) => {
+      await check(options, io);
+    });
+  return program;
+}
+
+function withConfig(command: Command): Command {
+  return command.option("--config <file>", "the configuration file (default: ~/.reveille/reveille.json5)");
+}
+
+function readPort(text: string): number {
+  const port = /^\d{1,5}$/u.test(text) ? Number(text) : NaN;
+  if (!(port <= 65_535)) throw new InvalidArgumentError("It must be a whole number from 0 to 65535.");
+  return port;
+}
+
+/** Errors whose message was written for the gateway's owner are told as they are, the others with their stack. */
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return `The configuration is not valid.\n${error.message}`;
+  if (error instanceof StartError || error instanceof ConfigExistsError) return error.message;
+  if (!(error instanceof Error)) return String(error);
+  const isSystemError = "code" in error && "syscall" in error;
+  return isSystemError ? error.message : (error.stack ?? error.message);
+}

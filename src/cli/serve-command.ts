@@ -1,0 +1,114 @@
+/** `reveille serve`. */
+import { existsSync } from "node:fs";
+import { EmbeddedGateway } from "../embedded/gateway.ts";
+import type { CliIo } from "./cli-io.ts";
+import { findLocations } from "./file-locations.ts";
+import type { LocationOptions } from "./file-locations.ts";
+import { curlLine, writeFirstConfig } from "./first-config.ts";
+import type { FirstTokens } from "./first-config.ts";
+
+export interface ServeOptions extends LocationOptions {
+  readonly host?: string;
+  readonly port?: number;
+}
+
+/** Exit codes of a process that a signal ended: 128 and the signal's number. */
+const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/** Ctrl-C under npm arrives twice, from the terminal and from npm: what follows so closely is the same one. */
+const echoMs = 250;
+
+/**
+ * Runs a gateway until SIGTERM or SIGINT, and then stops it in order; a second signal ends the
+ * process at once, and SIGHUP reads the configuration again. Resolves with the exit code. Without
+ * a configuration, one is written first and a call that it answers is shown.
+ */
+export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
+  const { configFile, stateDir } = findLocations(options, io);
+  const first = existsSync(configFile) ? undefined : writeFirstConfig(configFile);
+  if (first !== undefined) io.err(`A configuration with fresh tokens was written to ${configFile}\n`);
+  const logger = io.createLogger();
+  const { host, port } = options;
+  const signals = new Signals(io, (error) => {
+    logger.error({ err: error }, "The gateway failed and ends; calls that were accepted are on disk.");
+    logger.flush();
+    io.exit(1);
+  });
+  try {
+    const gateway = await EmbeddedGateway.start({ configFile, stateDir, host, port, logger, env: io.env });
+    if (first !== undefined) io.err(firstSteps(gateway.url, first));
+    io.out(`Reveille is listening on ${gateway.url}\n`);
+    await signals.untilStop(() => void gateway.reload());
+    logger.info({}, "Shutting down.");
+    await gateway.stop();
+    return 0;
+  } finally {
+    signals.forget();
+    logger.flush();
+  }
+}
+
+/** For people; the log beside it is for machines. */
+function firstSteps(url: string, tokens: FirstTokens): string {
+  return `
+No model is configured, so a built-in agent answers offline. Try it:
+
+${curlLine(url, tokens)}
+
+and read what came of it:
+
+curl -H 'Authorization: Bearer ${tokens.gatewayToken}' ${url}/api/v1/deliveries
+
+`;
+}
+
+/** The signals of a process, from its beginning: one that comes while the gateway starts is not lost. */
+class Signals {
+  readonly #io: CliIo;
+  readonly #listeners: readonly (readonly [string, (value: unknown) => void])[];
+  readonly #stop = Promise.withResolvers<void>();
+  #stoppingSince: number | undefined;
+  #onReload = (): void => {};
+
+  constructor(io: CliIo, onFailure: (error: unknown) => void) {
+    this.#io = io;
+    this.#listeners = [
+      [
+        "SIGTERM",
+        () => {
+          this.#stopOrExit("SIGTERM");
+        },
+      ],
+      [
+        "SIGINT",
+        () => {
+          this.#stopOrExit("SIGINT");
+        },
+      ],
+      [
+        "SIGHUP",
+        () => {
+          this.#onReload();
+        },
+      ],
+      ["uncaughtException", onFailure],
+    ];
+    for (const [name, listener] of this.#listeners) io.signals.on(name, listener);
+  }
+
+  async untilStop(onReload: () => void): Promise<void> {
+    this.#onReload = onReload;
+    await this.#stop.promise;
+  }
+
+  forget(): void {
+    for (const [name, listener] of this.#listeners) this.#io.signals.off(name, listener);
+  }
+
+  #stopOrExit(signal: keyof typeof signalCodes): void {
+    const now = performance.now();
+    this.#stoppingSince ??= now;
+    if (now - this.#stoppingSince > echoMs) this.#io.exit(signalCodes[signal]);
+    this.#stop.resolve();
+  }
+}

@@ -1,0 +1,103 @@
+/** What went wrong with a model endpoint, in words for the gateway's owner. */
+import { APICallError } from "ai";
+import type { ResolvedModel } from "./model-reference.ts";
+import { ResponseTooLargeError } from "./capped-fetch.ts";
+
+/** A failed turn. */
+export interface ModelFailure {
+  /** One line, at most a few hundred characters, without the endpoint's key or headers. */
+  readonly message: string;
+  /** True when the request reached nobody or was turned away before anything was answered. */
+  readonly retryable: boolean;
+}
+
+/** How much of the endpoint's own words is shown. */
+const MAX_EXCERPT_CHARS = 200;
+
+/** How much of them is searched for secrets before they are cut. */
+const MAX_SCANNED_CHARS = 16_384;
+
+/** Nobody took the request, or the connection broke; a request that ran into a time limit is not here. */
+const RETRYABLE_CODES: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+  "ETIMEDOUT",
+  "UND_ERR_SOCKET",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Words a failure of the endpoint and says whether the same request may be sent once more. */
+export function describeModelFailure(error: unknown, model: ResolvedModel): ModelFailure {
+  const endpoint = `The model endpoint of the provider ${JSON.stringify(model.providerId)}`;
+  const chain = causes(error);
+  const tooLarge = chain.find((cause) => cause instanceof ResponseTooLargeError);
+  if (tooLarge !== undefined) {
+    return { message: `${endpoint} was cut off: ${tooLarge.message}.`, retryable: false };
+  }
+  const answered = chain.find((cause) => APICallError.isInstance(cause) && cause.statusCode !== undefined);
+  if (APICallError.isInstance(answered) && answered.statusCode !== undefined && answered.statusCode !== 200) {
+    return describeStatus(endpoint, answered.statusCode, excerpt(bodyOf(answered), model));
+  }
+  const code = chain.map(codeOf).find((value) => value !== undefined);
+  if (code !== undefined) {
+    const retryable = RETRYABLE_CODES.has(code);
+    return { message: `${endpoint} could not be reached or broke the connection (${code}).`, retryable };
+  }
+  return { message: `${endpoint} failed: ${excerpt(messageOf(error), model)}.`, retryable: false };
+}
+
+function describeStatus(endpoint: string, status: number, words: string): ModelFailure {
+  const said = words === "" ? "" : `: ${words}`;
+  const hint = status >= 300 && status < 400 ? " (redirects are not followed; correct baseUrl)" : "";
+  const retryable = status === 408 || status === 429 || status >= 500;
+  return { message: `${endpoint} answered ${status}${hint}${said}.`, retryable };
+}
+
+/** The error and what caused it; bounded, since causes can form a ring. */
+function causes(error: unknown): Error[] {
+  const chain: Error[] = [];
+  let current = error;
+  while (current instanceof Error && chain.length < 8) {
+    chain.push(current);
+    current = current.cause;
+  }
+  return chain;
+}
+
+function codeOf(error: Error): string | undefined {
+  return "code" in error && typeof error.code === "string" && /^[A-Z][A-Z_]+$/.test(error.code)
+    ? error.code
+    : undefined;
+}
+
+/** The sentence of an error in OpenAI's shape, else the body as it is. */
+function bodyOf(error: APICallError): string {
+  return error.data === undefined ? (error.responseBody ?? "") : error.message;
+}
+
+/** Errors inside a stream arrive as whatever the endpoint sent. */
+function messageOf(error: unknown): string {
+  if (typeof error === "object" && error !== null && "message" in error && typeof error.message === "string") {
+    return error.message;
+  }
+  return typeof error === "string" ? error : "unknown error";
+}
+
+/** Cuts the endpoint's words to one short line; a careless endpoint may echo what it was sent. */
+function excerpt(text: string, model: ResolvedModel): string {
+  const secrets = [model.provider.apiKey, ...Object.values(model.provider.headers)]
+    .filter((secret) => secret !== undefined && secret.length > 3)
+    .toSorted((a, b) => b!.length - a!.length);
+  let clean = text.slice(0, MAX_SCANNED_CHARS);
+  for (const secret of secrets) {
+    clean = clean.replaceAll(secret!, "[redacted]");
+  }
+  clean = clean.replaceAll(/[\p{C}\p{Z}\s]+/gu, " ").trim();
+  const cut = clean.length > MAX_EXCERPT_CHARS ? `${clean.slice(0, MAX_EXCERPT_CHARS)} ...` : clean;
+  return cut.toWellFormed().replace(/\.$/, "");
+}

@@ -1,0 +1,88 @@
+/** The embedded gateway's configuration after validation: every default filled in. */
+
+export interface GatewayConfig {
+  /** Absolute path of the file it was read from. */
+  readonly file: string;
+  readonly gateway: {
+    /** 0: a free port. */
+    readonly port: number;
+    /** The address to listen on. */
+    readonly host: string;
+    /** True when that address can be reached from this machine alone. */
+    readonly loopbackOnly: boolean;
+    /** At least one; any of them is accepted (rotation). */
+    readonly authTokens: readonly string[];
+    readonly trustedProxies: readonly string[];
+    /** How long a shutdown waits for runs. */
+    readonly shutdownMs: number;
+  };
+  readonly agents: AgentsConfig;
+  readonly models: ModelsConfig;
+  readonly session: { readonly mainKey: string };
+  readonly channels: ChannelsConfig;
+  readonly plugins: PluginsConfig;
+  /** The plugin's block, unvalidated. */
+  readonly hooks: unknown;
+}
+
+export interface AgentsConfig {
+  /** At least one; exactly one is the default. */
+  readonly list: readonly AgentConfig[];
+  /** Aliases and model references runs may use; `undefined`: no allowlist. */
+  readonly allowedModels: readonly AllowedModel[] | undefined;
+  /** 0: no periodic heartbeat. */
+  readonly heartbeatEveryMs: number;
+  readonly timeoutMs: number;
+}
+
+export interface AgentConfig {
+  readonly id: string;
+  readonly isDefault: boolean;
+  /** Model reference `<provider>/<model>`; `undefined`: the built-in offline agent answers. */
+  readonly model: string | undefined;
+  readonly systemPrompt: string | undefined;
+  readonly thinking: string | undefined;
+}
+
+export interface AllowedModel {
+  /** `<provider>/<model>`. */
+  readonly ref: string;
+  readonly alias: string | undefined;
+}
+
+export interface ModelsConfig {
+  readonly providers: ReadonlyMap<string, ProviderConfig>;
+}
+
+/** An OpenAI-compatible endpoint. */
+export interface ProviderConfig {
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface ChannelsConfig {
+  readonly console: { readonly enabled: boolean };
+  /** Absent when no URL is configured. */
+  readonly webhook: WebhookChannelConfig | undefined;
+}
+
+export interface WebhookChannelConfig {
+  readonly url: string;
+  /** `whsec_` and the base64 of 24 to 64 bytes (Standard Webhooks). */
+  readonly secret: string;
+  readonly defaultTo: string | undefined;
+  readonly timeoutMs: number;
+}
+
+export interface PluginsConfig {
+  /** Folders or files of plugins, absolute. */
+  readonly load: readonly string[];
+  /** Options of each plugin by its id. */
+  readonly entries: ReadonlyMap<string, PluginEntryConfig>;
+}
+
+export interface PluginEntryConfig {
+  readonly enabled: boolean;
+  readonly config: unknown;
+}

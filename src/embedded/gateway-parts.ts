@@ -1,0 +1,72 @@
+/** What the embedded gateway is made of below its plugins. */
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Clock, GatewayHost, Logger } from "../host.ts";
+import { SqliteDatabase } from "../sqlite/sqlite-database.ts";
+import { SqliteError } from "../sqlite/sqlite-error.ts";
+import { sqliteStoreModule } from "../store/sqlite-delivery-store.ts";
+import { EmbeddedAgents } from "./agents/embedded-agents.ts";
+import { EmbeddedChannels } from "./channels/embedded-channels.ts";
+import type { GatewayConfig } from "./gateway-config.ts";
+import { createLifecycle } from "./gateway-lifecycle.ts";
+import { EmbeddedHeartbeat } from "./heartbeat.ts";
+import { EmbeddedSessions } from "./sessions.ts";
+import { StartError } from "./start-error.ts";
+import { STATE_MODULE_URL } from "./state/sqlite-state-module.ts";
+
+export interface GatewayParts {
+  readonly database: SqliteDatabase;
+  readonly sessions: EmbeddedSessions;
+  readonly channels: EmbeddedChannels;
+  readonly heartbeat: EmbeddedHeartbeat;
+  /** The same object for every plugin: their own hooks hang on it. */
+  readonly host: GatewayHost;
+}
+
+export interface GatewayPartsOptions {
+  /** The configuration in force, asked anew at each use. */
+  readonly config: () => GatewayConfig;
+  /** Absolute; made with mode 0700 when it does not exist. */
+  readonly stateDir: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const databaseName = "reveille.sqlite";
+
+/** Opens the database, in which all state is, and puts the parts together. */
+export async function openGatewayParts(options: GatewayPartsOptions): Promise<GatewayParts> {
+  const { config, stateDir, clock, logger } = options;
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  const database = await openDatabase(join(stateDir, databaseName), logger);
+  const sessions = new EmbeddedSessions({ database, clock, config });
+  const agents = new EmbeddedAgents({ config, sessions, logger });
+  const channels = new EmbeddedChannels({ config, database, sessions, clock, logger });
+  const heartbeat = new EmbeddedHeartbeat({ sessions, agents, channels, config, clock, logger });
+  const host: GatewayHost = {
+    name: "embedded",
+    lifecycle: createLifecycle(),
+    sessions: {
+      mainSessionKey: (agentId) => sessions.mainSessionKey(agentId),
+      enqueueSystemEvent: (event) => sessions.enqueueSystemEvent(event),
+      requestHeartbeat: (request) => {
+        heartbeat.request(request);
+      },
+    },
+    agents,
+    channels,
+    logger,
+    paths: { configDir: dirname(config().file), stateDir },
+    clock,
+  };
+  return { database, sessions, channels, heartbeat, host };
+}
+
+async function openDatabase(file: string, logger: Logger): Promise<SqliteDatabase> {
+  try {
+    return await SqliteDatabase.open({ file, modules: [STATE_MODULE_URL, sqliteStoreModule], logger });
+  } catch (error) {
+    if (error instanceof SqliteError) throw new StartError(error.message, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,100 @@
+import { randomUUID } from "node:crypto";
+import { expect, it, vi } from "vitest";
+import type { AgentRunRequest, GatewayHost } from "../../../src/host.ts";
+import type { SuiteContext } from "./describe-gateway-host.ts";
+import { REPLY_PREFIX } from "./model-server.ts";
+
+/** Agents and their isolated turns. */
+export function testAgents(context: SuiteContext): void {
+  const { shareProbe } = context;
+
+  function request(host: GatewayHost, given: Partial<AgentRunRequest> = {}): AgentRunRequest {
+    const { id } = host.agents.resolve(undefined);
+    return {
+      runId: randomUUID(),
+      agentId: id,
+      sessionKey: `agent:${id}:hook:test`,
+      prompt: "Say something.",
+      timeoutMs: 30_000,
+      signal: new AbortController().signal,
+      ...given,
+    };
+  }
+
+  it("lists agents of which one is the default, and resolves unknown and absent ids to it", async () => {
+    const { host } = await shareProbe();
+    const agents = host.agents.list();
+    expect(agents.filter(({ isDefault }) => isDefault)).toHaveLength(1);
+    const chosen = agents.find(({ isDefault }) => isDefault);
+    expect(host.agents.resolve(undefined)).toEqual(chosen);
+    expect(host.agents.resolve("nobody-has-this-id")).toEqual(chosen);
+    for (const agent of agents) expect(host.agents.resolve(agent.id)).toEqual(agent);
+  });
+
+  it("enforces no list of models when none is configured", async () => {
+    const { host } = await shareProbe();
+    expect(host.agents.allowedModels(host.agents.resolve(undefined).id)).toBeUndefined();
+  });
+
+  it("runs one turn and resolves with the reply", async () => {
+    const { host } = await shareProbe();
+    const result = await host.agents.run(request(host, { prompt: "What is up?" }));
+    expect(result.status).toBe("ok");
+    expect(result.reply).toContain(REPLY_PREFIX);
+    expect(result.reply).toContain("What is up?");
+    expect(context.model.prompts).toHaveLength(1);
+  });
+
+  it("gives each run a fresh transcript, also under the same session key", async () => {
+    const { host } = await shareProbe();
+    await host.agents.run(request(host, { prompt: "The first prompt." }));
+    await host.agents.run(request(host, { prompt: "The second prompt." }));
+    expect(context.model.prompts[1]).toContain("The second prompt.");
+    expect(context.model.prompts[1]).not.toContain("The first prompt.");
+  });
+
+  it("runs turns of different sessions at the same time", async () => {
+    const { host } = await shareProbe();
+    const waiting = new AbortController();
+    const hanging = host.agents.run(request(host, { prompt: "[hang]", signal: waiting.signal }));
+    const { id } = host.agents.resolve(undefined);
+    const other = await host.agents.run(request(host, { sessionKey: `agent:${id}:hook:other` }));
+    expect(other.status).toBe("ok");
+    waiting.abort();
+    expect((await hanging).status).toBe("aborted");
+  });
+
+  it("never runs the same id twice", async () => {
+    const { host } = await shareProbe();
+    const once = request(host);
+    await host.agents.run(once);
+    await expect(host.agents.run(once)).rejects.toMatchObject({ name: "HostError", retryable: false });
+    expect(context.model.prompts).toHaveLength(1);
+  });
+
+  it("resolves, and does not reject, when the run failed, and says why without a secret", async () => {
+    const { host } = await shareProbe();
+    const result = await host.agents.run(request(host, { prompt: "[fail]" }));
+    expect(result).toMatchObject({ status: "error", reply: "" });
+    expect(result.error).toBeTruthy();
+  });
+
+  it("aborts a run after its time", async () => {
+    const { host } = await shareProbe();
+    const result = await host.agents.run(request(host, { prompt: "[hang]", timeoutMs: 100 }));
+    expect(result).toMatchObject({ status: "timeout", reply: "" });
+  });
+
+  it("aborts a run through its signal, and does not begin one whose signal has fired", async () => {
+    const { host } = await shareProbe();
+    const running = new AbortController();
+    const result = host.agents.run(request(host, { prompt: "[hang]", signal: running.signal }));
+    await vi.waitFor(() => {
+      expect(context.model.prompts).toHaveLength(1);
+    });
+    running.abort();
+    expect(await result).toMatchObject({ status: "aborted", reply: "" });
+    expect((await host.agents.run(request(host, { signal: AbortSignal.abort() }))).status).toBe("aborted");
+    expect(context.model.prompts).toHaveLength(1);
+  });
+}

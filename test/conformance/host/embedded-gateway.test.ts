@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { EmbeddedGateway } from "../../../src/embedded/gateway.ts";
+import { createGatewayLogger } from "../../../src/embedded/gateway-logger.ts";
+import { describeGatewayHost } from "./describe-gateway-host.ts";
+import type { GatewayHostHarness } from "./gateway-host-harness.ts";
+
+const token = "the-gateway-token-of-this-suite";
+const logger = createGatewayLogger({ level: "silent" });
+
+interface Page {
+  readonly messages: readonly { readonly role?: string; readonly channel?: string; readonly text: string }[];
+  readonly events: readonly { readonly text: string }[];
+}
+
+const harness: GatewayHostHarness = {
+  async start({ plugins, config, modelUrl }) {
+    const folder = mkdtempSync(join(tmpdir(), "reveille-host-"));
+    const configFile = join(folder, "reveille.json5");
+    const write = (hooks: unknown): void => {
+      writeFileSync(configFile, JSON.stringify({ ...configuration(modelUrl), hooks }), { mode: 0o600 });
+    };
+    write(config);
+    let gateway: EmbeddedGateway;
+    try {
+      gateway = await EmbeddedGateway.start({ configFile, stateDir: join(folder, "state"), logger, plugins });
+    } catch (error) {
+      rmSync(folder, { recursive: true });
+      throw error;
+    }
+    const { url } = gateway;
+    const read = async (path: string): Promise<Page> => {
+      const response = await fetch(`${url}/api/v1/${path}?limit=200`, {
+        headers: { Authorization: `Bearer ${token}` },
+      });
+      return (await response.json()) as Page;
+    };
+    return {
+      url,
+      async reload(next) {
+        write(next);
+        await gateway.reload();
+      },
+      async stop() {
+        await gateway.stop();
+        rmSync(folder, { recursive: true, force: true });
+      },
+      async pendingEvents(sessionKey) {
+        return (await read(`sessions/${encodeURIComponent(sessionKey)}/events`)).events.map(({ text }) => text);
+      },
+      async turns(sessionKey) {
+        const { messages } = await read(`sessions/${encodeURIComponent(sessionKey)}/messages`);
+        return messages.filter(({ role }) => role === "assistant").length;
+      },
+      async sent(channel) {
+        const { messages } = await read("outbox");
+        return messages
+          .filter((message) => message.channel === channel)
+          .map(({ text }) => text)
+          .toReversed();
+      },
+    };
+  },
+};
+
+function configuration(modelUrl: string): object {
+  return {
+    gateway: { port: 0, auth: { token }, shutdownSeconds: 5 },
+    agents: { defaults: { model: "test/m", heartbeat: { every: "0m" } } },
+    models: { providers: { test: { baseUrl: modelUrl } } },
+  };
+}
+
+describeGatewayHost("embedded gateway", harness);

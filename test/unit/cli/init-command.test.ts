@@ -1,0 +1,67 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readGatewayConfig } from "../../../src/embedded/config/read-gateway-config.ts";
+import { RecordedProcess } from "./recorded-process.ts";
+
+let terminal: RecordedProcess;
+
+beforeEach(() => {
+  terminal = new RecordedProcess();
+});
+
+afterEach(() => {
+  terminal.remove();
+});
+
+function read(): { readonly gatewayToken: string; readonly hookToken: string } {
+  const { config, warnings } = readGatewayConfig({ file: terminal.configFile, env: {} });
+  expect(warnings).toEqual([]);
+  expect(config.hooks).toMatchObject({ enabled: true });
+  return {
+    gatewayToken: config.gateway.authTokens[0] ?? "",
+    hookToken: (config.hooks as { token: string }).token,
+  };
+}
+
+describe("reveille init", () => {
+  it("writes a valid configuration with fresh tokens that nobody else can read", async () => {
+    expect(await terminal.run("init")).toBe(0);
+    expect(statSync(terminal.configFile).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(terminal.configFile)).mode & 0o777).toBe(0o700);
+    const { gatewayToken, hookToken } = read();
+    expect(gatewayToken).toMatch(/^[0-9a-f]{48}$/u);
+    expect(hookToken).toMatch(/^[0-9a-f]{48}$/u);
+    expect(gatewayToken).not.toBe(hookToken);
+    expect(terminal.out).toContain(terminal.configFile);
+    expect(terminal.out).toContain(
+      `curl -X POST http://127.0.0.1:18789/hooks/agent -H 'Authorization: Bearer ${hookToken}'`,
+    );
+    expect(terminal.out).not.toContain(gatewayToken);
+  });
+
+  it("leaves an existing file alone unless it is forced, and then makes new tokens", async () => {
+    await terminal.run("init");
+    const first = read();
+    expect(await terminal.run("init")).toBe(1);
+    expect(terminal.err).toBe(`${terminal.configFile} exists already; use --force to replace it.\n`);
+    expect(read()).toEqual(first);
+    writeFileSync(terminal.configFile, "mine", { mode: 0o644 });
+    expect(await terminal.run("init", "--force")).toBe(0);
+    expect(read().hookToken).not.toBe(first.hookToken);
+    expect(statSync(terminal.configFile).mode & 0o777).toBe(0o600);
+  });
+
+  it("writes where it is told to", async () => {
+    const file = `${terminal.homeDir}/deep/down/my.json5`;
+    expect(await terminal.run("init", "--config", file)).toBe(0);
+    expect(readFileSync(file, "utf8")).toContain("gateway:");
+  });
+
+  it("says in one line why a file cannot be written", async () => {
+    writeFileSync(`${terminal.homeDir}/file`, "");
+    expect(await terminal.run("init", "--config", `${terminal.homeDir}/file/my.json5`)).toBe(1);
+    expect(terminal.err.trimEnd().split("\n")).toHaveLength(1);
+    expect(terminal.err).toMatch(/^E(NOTDIR|EXIST): /u);
+  });
+});

@@ -1,0 +1,59 @@
+import { EventEmitter, once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CliIo } from "../../../src/cli/cli-io.ts";
+import { runCli } from "../../../src/cli/run-cli.ts";
+import { recordingLogger } from "../embedded/server/recording-logger.ts";
+
+/** A process for the command line: what it writes is kept, and a test sends its signals. */
+export class RecordedProcess {
+  readonly homeDir = mkdtempSync(join(tmpdir(), "reveille-cli-"));
+  readonly env: Record<string, string> = {};
+  readonly signals = new EventEmitter();
+  readonly exits: number[] = [];
+  readonly logger = { ...recordingLogger(), flush: (): void => {} };
+  readonly #output = new EventEmitter();
+  out = "";
+  err = "";
+
+  get configFile(): string {
+    return join(this.homeDir, ".reveille", "reveille.json5");
+  }
+
+  run(...args: readonly string[]): Promise<number> {
+    return runCli(args, this.#io());
+  }
+
+  /** Starts `serve` and resolves when it is ready, with its URL and the exit code to come. */
+  async serve(...args: readonly string[]): Promise<{ readonly url: string; readonly code: Promise<number> }> {
+    const code = this.run("serve", "--port", "0", ...args);
+    await Promise.race([once(this.#output, "line"), code]);
+    const url = /http:\S+/u.exec(this.out)?.[0];
+    if (url === undefined) throw new Error(`It did not start: ${this.err}`);
+    return { url, code };
+  }
+
+  remove(): void {
+    rmSync(this.homeDir, { recursive: true, force: true });
+  }
+
+  #io(): CliIo {
+    return {
+      out: (text) => {
+        this.out += text;
+        this.#output.emit("line");
+      },
+      err: (text) => {
+        this.err += text;
+      },
+      env: this.env,
+      homeDir: this.homeDir,
+      signals: this.signals,
+      exit: (code) => {
+        this.exits.push(code);
+      },
+      createLogger: () => this.logger,
+    };
+  }
+}

@@ -1,0 +1,53 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { ApiGuard } from "../../../../src/embedded/api/api-guard.ts";
+import { GatewayApi } from "../../../../src/embedded/api/gateway-api.ts";
+import type { ApiSources } from "../../../../src/embedded/api/gateway-api.ts";
+import { GatewayServer } from "../../../../src/embedded/server/gateway-server.ts";
+import { RoutingTable } from "../../../../src/embedded/server/routing-table.ts";
+import { StoreError } from "../../../../src/store/delivery-store.ts";
+import { recordingLogger } from "../server/recording-logger.ts";
+
+const token = "gateway-token-of-these-tests";
+const logger = recordingLogger();
+let server: GatewayServer | undefined;
+
+afterEach(async () => {
+  await server?.close(0);
+});
+
+/** Serves an API whose database cannot be read. */
+async function readFrom(error: Error): Promise<Response> {
+  const fail = (): never => {
+    throw error;
+  };
+  const failLater = (): Promise<never> => Promise.reject(error);
+  const sources: ApiSources = {
+    sessions: { list: fail, messages: fail, pendingEvents: fail },
+    channels: { outbox: fail },
+    deliveries: { list: failLater, get: failLater },
+  };
+  const guard = new ApiGuard({ authTokens: [token], trustedProxies: [] }, { clock: { now: () => Date.now() } });
+  const routes = new RoutingTable();
+  new GatewayApi({ sources, guard }).route(routes);
+  server = await GatewayServer.listen({ host: "127.0.0.1", port: 0, routes, logger });
+  const headers = { Authorization: `Bearer ${token}` };
+  return await fetch(`http://127.0.0.1:${server.port}/api/v1/deliveries`, { headers });
+}
+
+describe("the API, when the database cannot be read", () => {
+  it("answers 503 while that may pass", async () => {
+    for (const code of ["UNAVAILABLE", "CLOSED"] as const) {
+      const response = await readFrom(new StoreError(code, "inner detail"));
+      expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+      expect(await response.json()).toMatchObject({ ok: false, code: "STORE_UNAVAILABLE" });
+      await server?.close(0);
+    }
+  });
+
+  it("answers 500 and logs the reason otherwise", async () => {
+    const response = await readFrom(new TypeError("inner detail"));
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain("inner detail");
+    expect(String(logger.lines.at(-1)?.fields.err)).toContain("inner detail");
+  });
+});

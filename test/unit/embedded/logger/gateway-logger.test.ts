@@ -1,0 +1,84 @@
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createGatewayLogger } from "../../../../src/embedded/gateway-logger.ts";
+import type { GatewayLogger, GatewayLoggerOptions } from "../../../../src/embedded/gateway-logger.ts";
+
+let folder: string;
+let fd: number;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "reveille-log-"));
+  fd = openSync(join(folder, "log"), "w");
+});
+
+afterEach(() => {
+  closeSync(fd);
+  rmSync(folder, { recursive: true });
+});
+
+function written(log: (logger: GatewayLogger) => void, options: GatewayLoggerOptions = {}): string {
+  const logger = createGatewayLogger({ fd, ...options });
+  log(logger);
+  logger.flush();
+  return readFileSync(join(folder, "log"), "utf8");
+}
+
+describe("createGatewayLogger", () => {
+  it("writes one JSON line for each message, with its fields", () => {
+    const text = written((logger) => {
+      logger.info({ port: 1 }, "first");
+      logger.warn({}, "second");
+      logger.error({ err: new Error("broke") }, "third");
+    });
+    const lines = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines).toMatchObject([
+      { level: "info", port: 1, msg: "first" },
+      { level: "warn", msg: "second" },
+      { level: "error", msg: "third", err: { message: "broke" } },
+    ]);
+    expect(lines[0]?.time).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/u);
+  });
+
+  it("replaces what stands under the name of a secret, however deep it is logged", () => {
+    const secret = "never-in-a-log";
+    const text = written((logger) => {
+      logger.info(
+        {
+          token: secret,
+          headers: { authorization: secret },
+          config: { gateway: { secret }, provider: { apiKey: secret } },
+          err: Object.assign(new Error("x"), { authorization: secret }),
+        },
+        "settings",
+      );
+    });
+    expect(text).not.toContain(secret);
+    expect(text.match(/\[redacted\]/gu)).toHaveLength(5);
+  });
+
+  it("writes from the given level on, and from info on when the level is unknown", () => {
+    const debug = (logger: GatewayLogger): void => {
+      logger.debug({}, "detail");
+    };
+    expect(written(debug)).toBe("");
+    expect(written(debug, { level: "louder" })).toBe("");
+    expect(written(debug, { level: "debug" })).toContain("detail");
+  });
+
+  it("writes lines for people where asked to, with the same replacements", () => {
+    const text = written(
+      (logger) => {
+        logger.info({ token: "never-in-a-log", port: 1 }, "listening");
+      },
+      { readable: true },
+    );
+    expect(text).toMatch(/INFO.*listening/u);
+    expect(text).toContain("port: 1");
+    expect(text).not.toContain("never-in-a-log");
+  });
+});
