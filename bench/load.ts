@@ -1,0 +1,103 @@
+/**
+ * The load of the benchmark, run as a process of its own so that it can be pinned to its own core:
+ * `node bench/load.ts '<json of LoadOptions>'` prints one line of JSON, a `LoadResult`.
+ *
+ * It speaks HTTP/1.1 over plain sockets with prepared bytes, one request at a time a connection,
+ * because a general client costs more than the servers it would measure.
+ */
+import { createHistogram } from "node:perf_hooks";
+import { connect } from "node:net";
+
+export interface LoadOptions {
+  readonly port: number;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly connections: number;
+  readonly warmupMs: number;
+  readonly durationMs: number;
+}
+
+export interface LoadResult {
+  readonly requestsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** How many answers had which status, while it was measured. */
+  readonly statuses: Readonly<Record<string, number>>;
+}
+
+function requestBytes({ port, path, headers, body }: LoadOptions): Buffer {
+  const lines = Object.entries({
+    host: `127.0.0.1:${port}`,
+    "content-type": "application/json",
+    "content-length": String(Buffer.byteLength(body)),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
+}
+
+/** Length of the first complete response in `text`, or 0 when there is none yet. */
+function responseLength(text: string): number {
+  const headEnd = text.indexOf("\r\n\r\n");
+  if (headEnd === -1) return 0;
+  const lengthAt = text.toLowerCase().indexOf("content-length: ");
+  const bodyLength = lengthAt === -1 || lengthAt > headEnd ? 0 : Number.parseInt(text.slice(lengthAt + 16), 10);
+  const total = headEnd + 4 + bodyLength;
+  return text.length >= total ? total : 0;
+}
+
+async function run(options: LoadOptions): Promise<LoadResult> {
+  const bytes = requestBytes(options);
+  const histogram = createHistogram();
+  const statuses: Record<string, number> = {};
+  let measuring = false;
+  let stopped = false;
+  let count = 0;
+
+  function open(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port: options.port, host: "127.0.0.1", noDelay: true });
+      let pending = "";
+      let sentAt = 0n;
+      const send = (): void => {
+        sentAt = process.hrtime.bigint();
+        socket.write(bytes);
+      };
+      socket.on("connect", send);
+      socket.on("data", (chunk: Buffer) => {
+        pending += chunk.toString("latin1");
+        const length = responseLength(pending);
+        if (length === 0) return;
+        const status = pending.slice(9, 12);
+        pending = pending.slice(length);
+        if (measuring) {
+          count++;
+          statuses[status] = (statuses[status] ?? 0) + 1;
+          histogram.record(process.hrtime.bigint() - sentAt || 1n);
+        }
+        if (stopped) socket.end();
+        else send();
+      });
+      socket.on("close", () => resolve());
+      socket.on("error", reject);
+    });
+  }
+
+  const connections = Array.from({ length: options.connections }, open);
+  await Promise.race([Promise.all(connections), new Promise((done) => setTimeout(done, options.warmupMs))]);
+  measuring = true;
+  const startedAt = performance.now();
+  await Promise.race([Promise.all(connections), new Promise((done) => setTimeout(done, options.durationMs))]);
+  measuring = false;
+  stopped = true;
+  const seconds = (performance.now() - startedAt) / 1_000;
+  await Promise.all(connections);
+  return {
+    requestsPerSecond: count / seconds,
+    p50Ms: histogram.percentile(50) / 1e6,
+    p99Ms: histogram.percentile(99) / 1e6,
+    statuses,
+  };
+}
+
+console.log(JSON.stringify(await run(JSON.parse(process.argv[2]!) as LoadOptions)));

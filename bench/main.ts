@@ -1,0 +1,143 @@
+/**
+ * `npm run bench`: what an accepted-and-durable call costs, beside a bare `node:http` server that
+ * reads and parses the same body, and a common framework that keeps the call in memory.
+ *
+ * Server on one core, load on the other, 64 connections. Every round measures the bare server
+ * again, and ratios are taken within the round, because the machine's speed drifts. The result is
+ * printed and written to bench/RESULTS.md, whatever it is. `--quick` measures shortly and writes
+ * nothing.
+ */
+import { spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { fileURLToPath } from "node:url";
+import type { LoadOptions, LoadResult } from "./load.ts";
+import { HOOK_TOKEN, lastMappingPath, pinned, startBare, startGateway, startPeer } from "./servers.ts";
+import type { RunningServer } from "./servers.ts";
+
+const quick = process.argv.includes("--quick");
+const ROUNDS = quick ? 1 : 3;
+const WARMUP_MS = quick ? 500 : 2_000;
+const DURATION_MS = quick ? 1_500 : 6_000;
+const STORED = quick ? 20_000 : 1_000_000;
+const MAPPINGS = 10_000;
+const BODY_BYTES = 1_024;
+
+interface Scenario {
+  readonly name: string;
+  readonly path: string;
+  start(): Promise<RunningServer>;
+}
+
+interface Measured extends LoadResult {
+  readonly memoryMiB: number;
+  /** Of the bare server of the same round. */
+  readonly ratio: number;
+}
+
+const scenarios: readonly Scenario[] = [
+  { name: "peer: fastify, in memory, wake", path: "/hooks/wake", start: startPeer },
+  ...[0, STORED].flatMap((stored) => [
+    gateway("wake", "/hooks/wake", 1, stored),
+    gateway("mapped agent call", lastMappingPath(1), 1, stored),
+    gateway("mapped agent call", lastMappingPath(MAPPINGS), MAPPINGS, stored),
+  ]),
+];
+
+function gateway(what: string, path: string, mappings: number, stored: number): Scenario {
+  const count = (value: number): string => value.toLocaleString("en");
+  const name = `${what}, ${count(mappings)} mapping${mappings === 1 ? "" : "s"}, ${count(stored)} stored`;
+  return { name, path, start: () => startGateway({ mappings, stored }) };
+}
+
+function body(): string {
+  const payload = { event: "push", mode: "next-heartbeat", user: { name: "ada", id: 4711 }, text: "" };
+  return JSON.stringify({ ...payload, text: "x".repeat(BODY_BYTES - JSON.stringify(payload).length) });
+}
+
+async function measure(server: RunningServer, path: string): Promise<LoadResult> {
+  const options: LoadOptions = {
+    port: server.port,
+    path,
+    headers: { authorization: `Bearer ${HOOK_TOKEN}` },
+    body: body(),
+    connections: 64,
+    warmupMs: WARMUP_MS,
+    durationMs: DURATION_MS,
+  };
+  const load = fileURLToPath(new URL("load.ts", import.meta.url));
+  const [command, args] = pinned(1, [load, JSON.stringify(options)]);
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
+  let text = "";
+  child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  await new Promise((resolve) => child.once("close", resolve));
+  return JSON.parse(text) as LoadResult;
+}
+
+async function measureBare(): Promise<LoadResult> {
+  const server = await startBare();
+  const result = await measure(server, "/hooks/wake");
+  await server.stop();
+  return result;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** Bare, scenario, bare: the ratio is taken against the mean of the two around it. */
+async function measureScenario(scenario: Scenario): Promise<Measured[]> {
+  const rounds: Measured[] = [];
+  const server = await scenario.start();
+  for (let round = 0; round < ROUNDS; round++) {
+    const before = await measureBare();
+    const result = await measure(server, scenario.path);
+    const after = await measureBare();
+    const bare = (before.requestsPerSecond + after.requestsPerSecond) / 2;
+    refuseFailures(scenario, result);
+    rounds.push({ ...result, memoryMiB: await server.memoryMiB(), ratio: result.requestsPerSecond / bare });
+  }
+  await server.stop();
+  return rounds;
+}
+
+function refuseFailures({ name }: Scenario, { statuses }: LoadResult): void {
+  const failed = Object.keys(statuses).filter((status) => !status.startsWith("2"));
+  if (failed.length > 0) throw new Error(`${name}: not all calls were accepted: ${JSON.stringify(statuses)}`);
+}
+
+function row(name: string, rounds: readonly Measured[]): string {
+  const figures = [
+    Math.round(median(rounds.map((round) => round.requestsPerSecond))).toLocaleString("en"),
+    median(rounds.map((round) => round.ratio)).toFixed(2),
+    median(rounds.map((round) => round.p50Ms)).toFixed(1),
+    median(rounds.map((round) => round.p99Ms)).toFixed(1),
+    Math.round(median(rounds.map((round) => round.memoryMiB))),
+  ];
+  return `| ${[name, ...figures].join(" | ")} |`;
+}
+
+const rows = ["| what | req/s | of the bare server | p50 ms | p99 ms | memory MiB |", "|---|---|---|---|---|---|"];
+const bareRounds: Measured[] = [];
+for (let round = 0; round < ROUNDS; round++) {
+  const server = await startBare();
+  const result = await measure(server, "/hooks/wake");
+  bareRounds.push({ ...result, memoryMiB: await server.memoryMiB(), ratio: 1 });
+  await server.stop();
+}
+rows.push(row("bare node:http: read, parse, answer", bareRounds));
+for (const scenario of scenarios) {
+  rows.push(row(scenario.name, await measureScenario(scenario)));
+  console.log(rows.at(-1));
+}
+
+const report = `# Results of the benchmark
+
+\`npm run bench\`, ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}): 64 keep-alive connections, a body of ${BODY_BYTES} bytes, the server pinned to one core and the load to the other. Medians of ${ROUNDS} rounds of ${DURATION_MS / 1_000} s; each ratio is taken against the bare server measured right before and after, because the machine is shared and its speed drifts. Read the ratios.
+
+Every call of the gateway was answered after its commit had reached the disk (SQLite, WAL, \`synchronous=FULL\`); the peer keeps its calls in memory. The gateway carries out what it accepted meanwhile: its model takes a second a turn.
+
+${rows.join("\n")}
+`;
+console.log(report);
+if (!quick) await writeFile(new URL("RESULTS.md", import.meta.url), report);

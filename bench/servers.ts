@@ -1,0 +1,143 @@
+/** Starts what is measured: each server a process of its own, pinned to the first core. */
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { prefill } from "./prefill.ts";
+
+export const HOOK_TOKEN = "bench-hook-token-0123456789abcdef";
+const GATEWAY_TOKEN = "bench-gateway-token-0123456789abcdef";
+
+export interface RunningServer {
+  readonly port: number;
+  /** Resident memory in MiB. */
+  memoryMiB(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** A command pinned to one core, where the system can pin. */
+export function pinned(core: number, args: readonly string[]): [string, string[]] {
+  if (process.platform !== "linux") return [process.execPath, [...args]];
+  return ["taskset", ["--cpu-list", String(core), process.execPath, ...args]];
+}
+
+export function startBare(): Promise<RunningServer> {
+  return start([fileURLToPath(new URL("bare-server.ts", import.meta.url))]);
+}
+
+export function startPeer(): Promise<RunningServer> {
+  return start([fileURLToPath(new URL("peer-server.ts", import.meta.url))]);
+}
+
+/** The gateway as `npm start` runs it, with that many mappings and stored deliveries. */
+export async function startGateway(options: { mappings: number; stored: number }): Promise<RunningServer> {
+  const folder = await mkdtemp(join(tmpdir(), "reveille-bench-"));
+  const model = await startSlowModel();
+  await writeFile(join(folder, "reveille.json5"), JSON.stringify(configuration(options.mappings, model.url)), {
+    mode: 0o600,
+  });
+  const stateDir = join(folder, "state");
+  if (options.stored > 0) await prefill(stateDir, options.stored);
+  const cli = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+  const server = await start([
+    cli,
+    "serve",
+    "--config",
+    join(folder, "reveille.json5"),
+    "--state-dir",
+    stateDir,
+    "--port",
+    "0",
+  ]);
+  return {
+    ...server,
+    async stop() {
+      await server.stop();
+      model.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The path of the last of `count` mappings. */
+export function lastMappingPath(count: number): string {
+  return `/hooks/sender-${count}`;
+}
+
+function configuration(mappings: number, modelUrl: string): object {
+  return {
+    gateway: { bind: "loopback", auth: { token: GATEWAY_TOKEN }, shutdownSeconds: 1 },
+    agents: { defaults: { model: "bench/slow", heartbeat: { every: "0m" } } },
+    models: { providers: { bench: { baseUrl: modelUrl } } },
+    hooks: {
+      enabled: true,
+      token: HOOK_TOKEN,
+      // The queue's bound is not what is measured.
+      maxQueuedRuns: 10_000_000,
+      mappings: Array.from({ length: mappings }, (_, index) => ({
+        match: { path: `sender-${index + 1}` },
+        name: `Sender ${index + 1}`,
+        messageTemplate: "Event {{event}} of {{user.name}}: {{text}}",
+      })),
+    },
+  };
+}
+
+/** A model that takes a second for each turn, as a fast one does. */
+async function startSlowModel(): Promise<{ url: string; stop(): void }> {
+  const chunk = { id: "c", object: "chat.completion.chunk", created: 0, model: "slow" };
+  const delta = { ...chunk, choices: [{ index: 0, delta: { content: "HEARTBEAT_OK" }, finish_reason: "stop" }] };
+  const server = createServer((req, res) => {
+    req.resume();
+    setTimeout(() => {
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      res.end(`data: ${JSON.stringify(delta)}\n\ndata: [DONE]\n\n`);
+    }, 1_000);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    stop() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function start(args: readonly string[]): Promise<RunningServer> {
+  const [command, commandArgs] = pinned(0, args);
+  const child = spawn(command, commandArgs, {
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { ...process.env, BENCH_TOKEN: HOOK_TOKEN },
+  });
+  const port = await readPort(child);
+  return {
+    port,
+    async memoryMiB() {
+      const status = await readFile(`/proc/${child.pid}/status`, "utf8").catch(() => "");
+      return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024;
+    },
+    stop() {
+      const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+      child.kill("SIGTERM");
+      return exited;
+    },
+  };
+}
+
+function readPort(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout?.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+      const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(text)?.[1];
+      if (port) resolve(Number(port));
+    });
+    child.once("exit", (code) => reject(new Error(`The server ended with ${code} before it listened.`)));
+  });
+}
