@@ -1,0 +1,116 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DeliveryDetail, DeliverySummary } from "../../src/delivery.ts";
+
+export const HOOK_TOKEN = "hook-token-of-the-integration-tests";
+const GATEWAY_TOKEN = "gateway-token-of-the-integration-tests";
+const cli = join(import.meta.dirname, "../../src/cli/main.ts");
+
+export interface HookAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** A gateway as `npm start` runs it: a process of its own, on a state directory that outlives it. */
+export class GatewayProcess {
+  readonly folder: string;
+  readonly stateDir: string;
+  readonly #configFile: string;
+  #child: ChildProcess | undefined;
+  log = "";
+  url = "";
+
+  /** `config` is laid over a minimal one; the state directory is in the folder unless it is named. */
+  constructor(config: object = {}, options: { stateDir?: string } = {}) {
+    this.folder = mkdtempSync(join(tmpdir(), "reveille-process-"));
+    this.stateDir = options.stateDir ?? join(this.folder, "state");
+    this.#configFile = join(this.folder, "reveille.json5");
+    const minimal = {
+      gateway: { auth: { token: GATEWAY_TOKEN }, shutdownSeconds: 5 },
+      agents: { defaults: { heartbeat: { every: "0m" } } },
+      hooks: { enabled: true, token: HOOK_TOKEN },
+    };
+    writeFileSync(this.#configFile, JSON.stringify({ ...minimal, ...config }), { mode: 0o600 });
+  }
+
+  async start(): Promise<void> {
+    const args = [cli, "serve", "--config", this.#configFile, "--state-dir", this.stateDir, "--port", "0"];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+    this.#child = child;
+    child.stderr.on("data", (chunk: Buffer) => (this.log += chunk.toString()));
+    this.url = await new Promise((resolve, reject) => {
+      child.stdout.on("data", (chunk: Buffer) => resolve(chunk.toString().trim().split(" ").at(-1)!));
+      child.once("exit", (code) => reject(new Error(`The gateway ended with ${code}: ${this.log}`)));
+    });
+  }
+
+  /** Ends the process with a signal and waits until it is gone; gives its exit code. */
+  async end(signal: "SIGKILL" | "SIGTERM"): Promise<number | null> {
+    const child = this.#child!;
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+    child.kill(signal);
+    return exited;
+  }
+
+  async close(): Promise<void> {
+    if (this.#child) await this.end("SIGKILL");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  get isRunning(): boolean {
+    return this.#child?.exitCode === null && this.#child.signalCode === null;
+  }
+
+  async post(path: string, payload: unknown, headers: Readonly<Record<string, string>> = {}): Promise<HookAnswer> {
+    const response = await fetch(`${this.url}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${HOOK_TOKEN}`, "content-type": "application/json", ...headers },
+      body: JSON.stringify(payload),
+    });
+    const text = await response.text();
+    const body = (text === "" ? {} : JSON.parse(text)) as Record<string, unknown>;
+    return { status: response.status, headers: response.headers, body };
+  }
+
+  async api<Result>(path: string): Promise<Result> {
+    const response = await fetch(`${this.url}/api/v1${path}`, {
+      headers: { authorization: `Bearer ${GATEWAY_TOKEN}` },
+    });
+    return (await response.json()) as Result;
+  }
+
+  /** Every delivery, newest first. */
+  async deliveries(filter = ""): Promise<DeliverySummary[]> {
+    const all: DeliverySummary[] = [];
+    let cursor = "";
+    do {
+      const page = await this.api<{ deliveries: DeliverySummary[]; nextCursor: string | null }>(
+        `/deliveries?limit=200${filter}${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`,
+      );
+      all.push(...page.deliveries);
+      cursor = page.nextCursor ?? "";
+    } while (cursor !== "");
+    return all;
+  }
+
+  delivery(id: string): Promise<DeliveryDetail> {
+    return this.api(`/deliveries/${id}`);
+  }
+
+  /** Waits until no delivery is queued or under way. */
+  async settled(timeoutMs = 60_000): Promise<void> {
+    const deadline = Date.now() + timeoutMs;
+    for (;;) {
+      const open = [...(await this.deliveries("&state=queued")), ...(await this.deliveries("&state=running"))];
+      if (open.length === 0) return;
+      if (Date.now() > deadline) throw new Error(`${open.length} deliveries are still open.`);
+      await sleep(100);
+    }
+  }
+}

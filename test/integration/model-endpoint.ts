@@ -1,0 +1,65 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface ModelRequest {
+  readonly path: string;
+  readonly authorization: string | undefined;
+  readonly body: {
+    readonly model: string;
+    readonly stream: boolean;
+    readonly messages: readonly { readonly role: string; readonly content: unknown }[];
+    readonly [field: string]: unknown;
+  };
+}
+
+/** An OpenAI-compatible endpoint on loopback, at the documented wire format; it outlives gateways. */
+export class ModelEndpoint {
+  readonly requests: ModelRequest[] = [];
+  reply = "The model has read it.";
+  delayMs = 0;
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((req, res) => void this.#answer(req, res));
+  }
+
+  static async listen(): Promise<ModelEndpoint> {
+    const endpoint = new ModelEndpoint();
+    await new Promise<void>((resolve) => endpoint.#server.listen(0, "127.0.0.1", resolve));
+    return endpoint;
+  }
+
+  get baseUrl(): string {
+    const address = this.#server.address();
+    return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/v1`;
+  }
+
+  /** The text of every prompt that an isolated run or a heartbeat brought, in order of arrival. */
+  get prompts(): string[] {
+    return this.requests.map(({ body }) => JSON.stringify(body.messages.at(-1)?.content));
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of req) chunks.push(chunk as Buffer);
+    const body = JSON.parse(Buffer.concat(chunks).toString()) as ModelRequest["body"];
+    this.requests.push({ path: req.url ?? "", authorization: req.headers.authorization, body });
+    if (this.delayMs > 0) await sleep(this.delayMs);
+    const part = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: body.model };
+    const choice = (delta: object, reason: string | null) => ({
+      ...part,
+      choices: [{ index: 0, delta, finish_reason: reason }],
+    });
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    for (const event of [choice({ role: "assistant", content: this.reply }, null), choice({}, "stop")]) {
+      res.write(`data: ${JSON.stringify(event)}\n\n`);
+    }
+    res.end("data: [DONE]\n\n");
+  }
+}
