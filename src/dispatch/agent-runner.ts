@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentSpec, Attempt, DeliveryOutcome, SettledState } from "../delivery.ts";
 import type { AgentRunResult } from "../host.ts";
-import type { StoredRun } from "../store/delivery-store.ts";
-import type { DispatchContext, QueuedRun } from "./dispatch-context.ts";
+import type { OpenRun, StoredRun } from "../store/delivery-store.ts";
+import type { DispatchContext } from "./dispatch-context.ts";
 import { agentPrompt } from "./prompt.ts";
 import { summaryLine, suppression } from "./reply.ts";
 import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retrying.ts";
@@ -23,7 +23,7 @@ export class AgentRunner {
     this.#context = context;
   }
 
-  async carryOut(queued: QueuedRun): Promise<void> {
+  async carryOut(queued: OpenRun): Promise<void> {
     const stored = await this.#context.store.loadRun(queued.runId);
     if (stored.spec.kind !== "agent" || isEnded(stored)) return;
     const { spec } = stored;

@@ -1,7 +1,6 @@
 import type { DispatchedEvent, SettledEvent } from "../hooks.ts";
 import type { Clock, GatewayHost, Logger } from "../host.ts";
-import type { DeliveryStore, OpenRun } from "../store/delivery-store.ts";
-import type { RunSpec } from "../delivery.ts";
+import type { DeliveryStore } from "../store/delivery-store.ts";
 
 /** What the dispatcher and its runners work with. */
 export interface DispatchContext {
@@ -18,10 +17,4 @@ export interface DispatchContext {
 export interface RunEvents {
   dispatched(event: DispatchedEvent): Promise<void> | undefined;
   settled(event: SettledEvent): Promise<void> | undefined;
-}
-
-/** A run that waits for its turn. */
-export interface QueuedRun extends OpenRun {
-  /** Kept from the accept of a wake while memory allows; read from the store otherwise. */
-  readonly spec?: RunSpec | undefined;
 }

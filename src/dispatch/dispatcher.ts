@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AgentRunner } from "./agent-runner.ts";
-import type { DispatchContext, QueuedRun } from "./dispatch-context.ts";
+import type { OpenRun } from "../store/delivery-store.ts";
+import type { DispatchContext } from "./dispatch-context.ts";
 import { Lanes } from "./lanes.ts";
 import { WakeRunner } from "./wake-runner.ts";
 
@@ -24,10 +25,11 @@ export interface DispatcherOptions extends Omit<DispatchContext, "abandon"> {
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #abandon = new AbortController();
-  readonly #lanes = new Lanes<QueuedRun>();
+  readonly #lanes = new Lanes<OpenRun>();
   readonly #agents: AgentRunner;
   readonly #wakes: WakeRunner;
   readonly #underWay = new Set<Promise<void>>();
+  #reserved = 0;
   #running = false;
   #nextStartMs = 0;
   #paced: NodeJS.Timeout | undefined;
@@ -46,9 +48,21 @@ export class Dispatcher {
     this.#wakes = new WakeRunner(context, { isBusy: () => options.isBusy() });
   }
 
-  /** Runs that wait or are under way. */
+  /** Runs that wait or are under way, and those that are being accepted. */
   get open(): number {
-    return this.#lanes.queued + this.#wakes.queued + this.#underWay.size;
+    return this.#reserved + this.#lanes.queued + this.#wakes.queued + this.#underWay.size;
+  }
+
+  /** Keeps room for runs that are about to be stored; false when there would be more than `maxOpen`. */
+  reserve(count: number, maxOpen: number): boolean {
+    if (this.open + count > maxOpen) return false;
+    this.#reserved += count;
+    return true;
+  }
+
+  /** Gives back what was reserved, once the runs have been enqueued or refused. */
+  release(count: number): void {
+    this.#reserved -= count;
   }
 
   /**
@@ -69,7 +83,7 @@ export class Dispatcher {
   }
 
   /** Takes runs whose delivery is on disk. */
-  enqueue(runs: readonly QueuedRun[]): void {
+  enqueue(runs: readonly OpenRun[]): void {
     for (const run of runs) this.#queue(run);
     this.#fill();
   }
@@ -92,7 +106,7 @@ export class Dispatcher {
     this.#abandon.abort();
   }
 
-  #queue(run: QueuedRun): void {
+  #queue(run: OpenRun): void {
     if (run.kind === "wake") this.#wakes.push(run);
     else this.#lanes.push(run.lane, run);
   }
@@ -127,7 +141,7 @@ export class Dispatcher {
   }
 
   /** Never rejects: a run that cannot be carried out stays on disk and the log says why. */
-  async #carryOut(run: QueuedRun): Promise<void> {
+  async #carryOut(run: OpenRun): Promise<void> {
     try {
       await this.#agents.carryOut(run);
     } catch (error) {

@@ -38,7 +38,7 @@ export class Lanes<Item> {
   /** Says that the item taken from the lane has ended, so that its successor may go. */
   release(laneKey: string): void {
     const lane = this.#lanes.get(laneKey);
-    if (!lane) return;
+    if (!lane?.busy) return;
     lane.busy = false;
     if (lane.items.length > 0) this.#ready.push(laneKey);
     else this.#lanes.delete(laneKey);

@@ -17,8 +17,8 @@ export const HOST_RETRY: RetryPolicy = { tries: 6, firstDelayMs: 500, maxDelayMs
 export const STORE_RETRY: RetryPolicy = { tries: Infinity, firstDelayMs: 200, maxDelayMs: 5_000 };
 
 /**
- * Calls `step` until it succeeds, fails for good, or the tries are used up; rejects with its last
- * error. Delays double, with full jitter over their upper half.
+ * Calls `step` until it succeeds, fails for good, the tries are used up or the signal says stop;
+ * rejects with its last error. Delays double, with full jitter over their upper half.
  */
 export async function retrying<Result>(
   step: () => Promise<Result>,
@@ -29,10 +29,12 @@ export async function retrying<Result>(
     try {
       return await step();
     } catch (error) {
-      if (!isRetryable(error) || attempt >= policy.tries || signal.aborted) throw error;
+      if (!isRetryable(error) || attempt >= policy.tries) throw error;
+      const delayMs = Math.min(policy.maxDelayMs, policy.firstDelayMs * 2 ** (attempt - 1));
+      await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {});
+      // What was told to stop must not begin anything more, such as a run past its timeout.
+      if (signal.aborted) throw error;
     }
-    const delayMs = Math.min(policy.maxDelayMs, policy.firstDelayMs * 2 ** (attempt - 1));
-    await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {});
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WakeSpec } from "../delivery.ts";
-import type { DispatchContext, QueuedRun } from "./dispatch-context.ts";
+import type { OpenRun } from "../store/delivery-store.ts";
+import type { DispatchContext } from "./dispatch-context.ts";
 import { Fifo } from "./lanes.ts";
 import { wakeText } from "./prompt.ts";
 import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retrying.ts";
@@ -8,8 +9,6 @@ import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retrying.ts";
 const BATCH = 64;
 /** While calls are coming in, they come first: one batch of wakes in this many milliseconds. */
 const PACE_MS = 20;
-/** Texts kept in memory from accept to dispatch; what does not fit is read from the store. */
-const MAX_KEPT_BYTES = 16 * 1_048_576;
 
 /**
  * Carries out wakes: system event into the main session, heartbeat, settle; in order, in batches.
@@ -20,8 +19,7 @@ const MAX_KEPT_BYTES = 16 * 1_048_576;
 export class WakeRunner {
   readonly #context: DispatchContext;
   readonly #isBusy: () => boolean;
-  readonly #queue = new Fifo<QueuedRun>();
-  #keptBytes = 0;
+  readonly #queue = new Fifo<OpenRun>();
   #loop: Promise<void> | undefined;
   #running = false;
 
@@ -34,8 +32,8 @@ export class WakeRunner {
     return this.#queue.length;
   }
 
-  push(run: QueuedRun): void {
-    this.#queue.push(this.#keep(run));
+  push(run: OpenRun): void {
+    this.#queue.push(run);
     if (this.#running) this.#loop ??= this.#work();
   }
 
@@ -51,14 +49,6 @@ export class WakeRunner {
     await this.#loop;
   }
 
-  #keep(run: QueuedRun): QueuedRun {
-    if (run.spec?.kind !== "wake") return run;
-    const bytes = run.spec.text.length * 2;
-    if (this.#keptBytes + bytes > MAX_KEPT_BYTES) return { ...run, spec: undefined };
-    this.#keptBytes += bytes;
-    return run;
-  }
-
   async #work(): Promise<void> {
     // The calls of this turn of the event loop make one batch, and their answers go out first.
     await new Promise(setImmediate);
@@ -70,7 +60,7 @@ export class WakeRunner {
     this.#loop = undefined;
   }
 
-  async #carryOut(batch: readonly QueuedRun[]): Promise<void> {
+  async #carryOut(batch: readonly OpenRun[]): Promise<void> {
     const specs = await Promise.all(batch.map((run) => this.#specOf(run)));
     const wakes = batch.flatMap((run, at) => {
       const spec = specs[at];
@@ -94,10 +84,8 @@ export class WakeRunner {
     this.#context.logger.error({ err: error }, "a batch of wakes could not be carried out");
   }
 
-  async #specOf(run: QueuedRun): Promise<WakeSpec | undefined> {
-    let { spec } = run;
-    if (spec?.kind === "wake") this.#keptBytes -= spec.text.length * 2;
-    spec ??= (await this.#context.store.loadRun(run.runId)).spec;
+  async #specOf(run: OpenRun): Promise<WakeSpec | undefined> {
+    const { spec } = await this.#context.store.loadRun(run.runId);
     return spec.kind === "wake" ? spec : undefined;
   }
 

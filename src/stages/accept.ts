@@ -4,13 +4,11 @@ import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
 import { readClaim } from "../policy/idempotency.ts";
 import { StoreError } from "../store/delivery-store.ts";
-import type { AcceptOutcome, NewDelivery, NewRun } from "../store/delivery-store.ts";
+import type { IdempotencyClaim, NewDelivery, NewRun, OpenRun } from "../store/delivery-store.ts";
 import { observe } from "./ingress-context.ts";
 import type { IngressContext } from "./ingress-context.ts";
 import type { Parsed } from "./parse.ts";
 import type { Route } from "./resolve.ts";
-
-const RETRY_AFTER_SECONDS = 5;
 
 /** What the stages before have made of the request. */
 export interface Accepting {
@@ -38,31 +36,39 @@ export async function accept(
   generation: Generation,
   accepting: Accepting,
 ): Promise<Accepted | Refusal> {
-  const { specs } = accepting;
-  if (ingress.dispatcher.open + specs.length > generation.config.maxQueuedRuns) {
-    return refuse("QUEUE_FULL", undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS });
-  }
   const idempotency = claimOf(generation, accepting);
   if (isRefusal(idempotency)) return idempotency;
-  const runs = specs.map((spec): NewRun => ({ lane: spec.sessionKey, spec }));
-  let outcome: AcceptOutcome;
+  const count = accepting.specs.length;
+  if (!ingress.dispatcher.reserve(count, generation.config.maxQueuedRuns)) return refuse("QUEUE_FULL");
   try {
-    outcome = await ingress.store.accept({ ...deliveryOf(accepting), runs, idempotency });
+    return await store(ingress, accepting, idempotency);
   } catch (error) {
     return refusalFor(error, ingress);
+  } finally {
+    ingress.dispatcher.release(count);
   }
+}
+
+async function store(
+  ingress: IngressContext,
+  accepting: Accepting,
+  idempotency: IdempotencyClaim | undefined,
+): Promise<Accepted | Refusal> {
+  const { specs } = accepting;
+  const runs = specs.map((spec): NewRun => ({ lane: spec.sessionKey, spec }));
+  const outcome = await ingress.store.accept({ ...deliveryOf(accepting), runs, idempotency });
   if (outcome.kind === "conflict") return refuse("IDEMPOTENCY_CONFLICT");
   const { deliveryId, runIds } = outcome;
   if (outcome.kind === "repeat") return { deliveryId, runIds, specs: await storedSpecs(ingress, runIds) };
-  ingress.dispatcher.enqueue(
-    runs.map(({ lane, spec }, at) => ({ runId: runIds[at]!, lane, kind: spec.kind, state: "queued", spec })),
-  );
-  await observe(ingress.host, ingress.hooks.accepted, {
-    deliveryId,
-    runIds,
-    route: accepting.request.path,
-    name: nameOf(accepting),
-  });
+  const queued = specs.map(({ sessionKey, kind }, at): OpenRun => ({
+    runId: runIds[at]!,
+    lane: sessionKey,
+    kind,
+    state: "queued",
+  }));
+  ingress.dispatcher.enqueue(queued);
+  const { path } = accepting.request;
+  await observe(ingress.host, ingress.hooks.accepted, { deliveryId, runIds, route: path, name: nameOf(accepting) });
   return { deliveryId, runIds, specs };
 }
 
@@ -107,7 +113,7 @@ async function storedSpecs(ingress: IngressContext, runIds: readonly string[]): 
 
 function refusalFor(error: unknown, ingress: IngressContext): Refusal {
   if (!(error instanceof StoreError)) throw error;
-  if (error.code === "CLOSED") return refuse("SHUTTING_DOWN", undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  if (error.code === "CLOSED") return refuse("SHUTTING_DOWN");
   ingress.host.logger.error({ err: error }, "a delivery could not be stored and was refused");
-  return refuse("STORE_UNAVAILABLE", undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  return refuse("STORE_UNAVAILABLE");
 }

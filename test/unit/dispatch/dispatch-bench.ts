@@ -94,7 +94,7 @@ export class DispatchBench {
   async acceptAndEnqueue(...specs: RunSpec[]): Promise<readonly string[]> {
     const runIds = await this.accept(...specs);
     this.dispatcher.enqueue(
-      specs.map((spec, at) => ({ runId: runIds[at]!, lane: spec.sessionKey, kind: spec.kind, state: "queued", spec })),
+      specs.map((spec, at) => ({ runId: runIds[at]!, lane: spec.sessionKey, kind: spec.kind, state: "queued" })),
     );
     return runIds;
   }

@@ -63,24 +63,22 @@ describe("import direction", () => {
     ]);
   });
 
-  it("refuses an import between siblings, except the listed ones", () => {
+  it("refuses an import between siblings", () => {
     const violations = violationsOf({
-      "mapping/template.ts": empty,
-      "presets/gmail.ts": 'export { value } from "../mapping/template.ts";\n',
-      "boundary/wrap.ts": empty,
-      "dispatch/lanes.ts": 'export { value } from "../boundary/wrap.ts";\n',
-      "policy/budget.ts": 'export { value } from "../mapping/template.ts";\n',
+      "transform/load.ts": empty,
+      "mapping/compile.ts": 'export { value } from "../transform/load.ts";\n',
+      "policy/budget.ts": 'export { value } from "../transform/load.ts";\n',
     });
-    expect(violations).toEqual(["direction-of-policy: src/policy/budget.ts -> src/mapping/template.ts"]);
+    expect(violations).toEqual(["direction-of-policy: src/policy/budget.ts -> src/transform/load.ts"]);
   });
 
   it("refuses what the embedded gateway takes past the public API", () => {
     const violations = violationsOf({
       "index.ts": empty,
-      "auth/token.ts": empty,
-      "embedded/server.ts": 'export { value } from "../index.ts";\nexport { type Shape } from "../auth/token.ts";\n',
+      "dispatch/lanes.ts": empty,
+      "embedded/server.ts": 'export { value } from "../index.ts";\nexport { type Shape } from "../dispatch/lanes.ts";\n',
     });
-    expect(violations).toEqual(["direction-of-embedded: src/embedded/server.ts -> src/auth/token.ts"]);
+    expect(violations).toEqual(["direction-of-embedded: src/embedded/server.ts -> src/dispatch/lanes.ts"]);
   });
 
   it("refuses the SQLite writer outside the store and the embedded gateway", () => {
@@ -121,11 +119,15 @@ describe("import direction", () => {
       "index.ts": 'export { value } from "./plugin.ts";\n',
       "plugin.ts": 'export { value } from "./ingress.ts";\n',
       "ingress.ts": 'export { value } from "./pipeline.ts";\n',
-      "pipeline.ts": 'export { value } from "./http/respond.ts";\n',
+      "pipeline.ts": 'export { value } from "./stages/respond.ts";\n',
+      "stages/respond.ts": 'export { value } from "../generation.ts";\n',
+      "generation.ts": 'export { value } from "./dispatch/lanes.ts";\n',
+      "dispatch/lanes.ts": 'export { value } from "../hooks.ts";\n',
+      "hooks.ts": 'export { value } from "./mapping/compile.ts";\n',
+      "mapping/compile.ts": 'export { value } from "../http/respond.ts";\n',
       "http/respond.ts": 'export { value } from "../store/accept.ts";\n',
       "store/accept.ts": 'export { value } from "../config/schema.ts";\n',
-      "config/schema.ts": 'export { value } from "../hooks.ts";\n',
-      "hooks.ts": 'export { value } from "./delivery.ts";\n',
+      "config/schema.ts": 'export { value } from "../delivery.ts";\n',
       "delivery.ts": 'export { value } from "./errors.ts";\n',
       "errors.ts": empty,
     });
