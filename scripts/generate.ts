@@ -1,10 +1,12 @@
 /**
- * Writes what is made from the configuration's schema: `plugin.json` and `docs/configuration.md`.
+ * Writes what is made from the configuration's schemas: `plugin.json`, `docs/configuration.md` and
+ * `docs/gateway-configuration.md`.
  * `node scripts/generate.ts` writes them, `--check` only compares and exits 1 when one is stale.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { HooksSchema } from "../src/config/schema.ts";
+import { GatewaySchema } from "../src/embedded/config/gateway-schema.ts";
 
 /** A generated file: its path from the root of the repository, and what it has to hold. */
 export interface GeneratedFile {
@@ -28,6 +30,7 @@ interface SchemaNode {
   readonly anyOf?: readonly SchemaNode[];
   readonly items?: SchemaNode;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
   readonly required?: readonly string[];
   readonly minimum?: number;
   readonly maximum?: number;
@@ -37,15 +40,20 @@ interface SchemaNode {
 }
 
 const root = join(import.meta.dirname, "..");
-// The schema as any other program reads it: without what its library keeps beside the JSON.
-const configSchema = JSON.parse(JSON.stringify(HooksSchema)) as SchemaNode;
+const configSchema = plain(HooksSchema);
+
+/** A schema as any other program reads it: without what its library keeps beside the JSON. */
+function plain(schema: object): SchemaNode {
+  return JSON.parse(JSON.stringify(schema)) as SchemaNode;
+}
 
 /** The generated files as they have to be. */
 export function generatedFiles(): GeneratedFile[] {
   const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Package;
   return [
     { path: "plugin.json", text: `${JSON.stringify(manifest(about), null, 2)}\n` },
-    { path: "docs/configuration.md", text: reference() },
+    { path: "docs/configuration.md", text: reference(configSchema, "hooks", INTRODUCTION) },
+    { path: "docs/gateway-configuration.md", text: reference(plain(GatewaySchema), "", GATEWAY_INTRODUCTION) },
   ];
 }
 
@@ -75,38 +83,62 @@ A block that is wrong is refused as a whole, with one line for each thing that i
 - Strings without a bound of their own may have 1,024 characters.
 `;
 
-function reference(): string {
-  const sections = [INTRODUCTION];
-  describe(configSchema, "hooks", sections);
+const GATEWAY_INTRODUCTION = `# Configuration: the embedded gateway
+
+<!-- Made from the schema by scripts/generate.ts: change src/embedded/config/gateway-schema.ts and run it again. -->
+
+Every key of the file beside \`hooks\`, which has [a page of its own](configuration.md). Sizes, durations and secrets are written as there. Unknown keys are refused. No key is required except \`gateway.auth.token\`, and the keys marked "required" where their object is there at all. What the keys do is told in [The embedded gateway](gateway.md).
+`;
+
+/** The page of a schema; `path` is that of its root. */
+function reference(schema: SchemaNode, path: string, introduction: string): string {
+  const sections = [introduction];
+  describe(schema, path, sections);
   return sections.join("\n");
 }
 
 /** Adds the table of an object, then those of the objects in it. */
 function describe(node: SchemaNode, path: string, sections: string[]): void {
   const properties = Object.entries(node.properties ?? {});
-  const rows = properties.map(([key, property]) => tableRow(key, property));
-  const heading = path === "hooks" ? "## `hooks`" : `### \`${path}\``;
+  const rows = properties.map(([key, property]) => tableRow(key, property, node.required?.includes(key) ?? false));
+  const isRoot = !path.includes(".");
+  const heading = `${isRoot ? "##" : "###"} ${path === "" ? "The file" : `\`${path}\``}`;
   const meaning = path === "hooks" || node.description === undefined ? [] : [node.description, ""];
-  const table = ["| key | type | default | bounds | meaning |", "|---|---|---|---|---|", ...rows];
+  const table = [
+    "<!-- prettier-ignore -->",
+    "| key | type | default | bounds | meaning |",
+    "|---|---|---|---|---|",
+    ...rows,
+  ];
   sections.push([heading, "", ...meaning, ...table, ""].join("\n"));
   for (const [key, property] of properties) {
-    const inner = property.items ?? property;
+    const [inner, step] = innerOf(property);
     if (Object.keys(inner.properties ?? {}).length === 0) continue;
-    describe(inner, property.items ? `${path}.${key}[]` : `${path}.${key}`, sections);
+    describe(inner, `${path === "" ? "" : `${path}.`}${key}${step}`, sections);
   }
 }
 
-function tableRow(key: string, node: SchemaNode): string {
-  const cells = [`\`${key}\``, typeOf(node), defaultOf(node), boundsOf(node), node.description ?? ""];
+/** What is in a list or behind the names of an object, and how its path goes on; else the node itself. */
+function innerOf(node: SchemaNode): [SchemaNode, string] {
+  if (node.items) return [node.items, "[]"];
+  const [named] = Object.values(node.patternProperties ?? {});
+  return named === undefined ? [node, ""] : [named, ".<name>"];
+}
+
+function tableRow(key: string, node: SchemaNode, isRequired: boolean): string {
+  const defaultCell = isRequired ? "required" : defaultOf(node);
+  const cells = [`\`${key}\``, typeOf(node), defaultCell, boundsOf(node), node.description ?? ""];
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
 
 function typeOf(node: SchemaNode): string {
   if (node.enum) return node.enum.map((value) => `\`${value}\``).join(", ");
   if (node.type === "array" && node.items?.enum) return `list of ${typeOf(node.items)}`;
-  if (node.title !== undefined) return node.title.replace(/^(?:an?|the) /, "").replaceAll(/\{[^}]*\}|"[^"]*"/g, "`$&`");
-  if (node.items) return "list of objects";
-  return node.type === "integer" ? "whole number" : (node.type ?? "");
+  if (node.title !== undefined)
+    return node.title.replace(/^(?:an?|the) /, "").replaceAll(/\{[^}]*\}|"[^"]*"|<\w+>\/<\w+>/g, "`$&`");
+  if (node.items) return node.items.type === "string" ? "list of strings" : "list of objects";
+  if (node.patternProperties) return "object, by name";
+  return node.type === "integer" ? "whole number" : (node.type ?? "anything");
 }
 
 function defaultOf(node: SchemaNode): string {

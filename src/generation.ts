@@ -5,6 +5,7 @@ import { compileClientAddress } from "./auth/client-address.ts";
 import type { ClientAddressResolver } from "./auth/client-address.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { compileTokens } from "./auth/token.ts";
+import type { TokenCheck } from "./auth/token.ts";
 import { ConfigError } from "./config/config-error.ts";
 import type { ConfigIssue } from "./config/config-error.ts";
 import type { HooksConfig, MappingConfig } from "./config/hooks-config.ts";
@@ -27,6 +28,8 @@ export interface Generation {
   readonly config: HooksConfig;
   readonly readTarget: ReturnType<typeof compileRequestTarget>;
   readonly clientAddress: ClientAddressResolver;
+  /** Compares tokens and counts nothing; {@link authenticate} does both. */
+  readonly tokens: TokenCheck;
   readonly authenticate: Authenticate;
   readonly lockout: Lockout;
   readonly readHead: ReturnType<typeof compileRequestHead>;
@@ -66,14 +69,13 @@ export async function prepareGeneration(
   const transforms = await loadTransforms(mappings, { configDir, transformsDir: config.transformsDir });
   const compiled = mappings.map((mapping) => compileMapping(mapping, transforms.get(mapping.id)));
   const lockout = lockoutOf(config, host, previous);
+  const tokens = compileTokens(config.tokens, { tokenHeader: config.tokenHeader });
   return {
     config,
     readTarget: compileRequestTarget(config.path),
     clientAddress: compileClientAddress(gateway.trustedProxies),
-    authenticate: compileAuthenticate({
-      tokens: compileTokens(config.tokens, { tokenHeader: config.tokenHeader }),
-      lockout,
-    }),
+    tokens,
+    authenticate: compileAuthenticate({ tokens, lockout }),
     lockout,
     readHead: compileRequestHead({ credentialHeaders: [config.tokenHeader] }),
     mappings: new MappingIndex(compiled, { maxBodyBytes: config.maxBodyBytes }),

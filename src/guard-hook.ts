@@ -37,9 +37,7 @@ export function guardHook<Guarded extends Guardable>(name: string, hook: Guarded
     register(tap) {
       const who = `Hook "${name}", tap "${tap.name}"`;
       if (tap.type === "sync" && tap.fn instanceof AsyncFunction) {
-        throw new TypeError(
-          `${who}: an async function was tapped with tap(); use tapPromise() so that it is awaited.`,
-        );
+        throw new TypeError(`${who}: an async function was tapped with tap(); use tapPromise() so that it is awaited.`);
       }
       return { ...tap, fn: GUARDS[tap.type](who, tap.fn as TapFunction) };
     },
@@ -89,16 +87,14 @@ function guardCallback(who: string, fn: TapFunction): TapFunction {
       answered = true;
       callback(error ? named(who, error) : error, result);
     };
-    const fail = (error: unknown): void => {
-      // Once it has called back, what it throws is that of whatever came after.
-      if (answered) throw error;
-      answered = true;
-      callback(named(who, error));
-    };
+    const fail = (error: unknown): void => callback(named(who, error));
     try {
       const result = fn(...args, answer);
-      if (isThenable(result)) result.then(undefined, fail);
+      // What fails after the answer comes too late for anyone, and must not end the process.
+      if (isThenable(result)) result.then(undefined, (error: unknown) => (answered ? undefined : fail(error)));
     } catch (error) {
+      // Once it has called back, what is thrown through it comes from the caller's side.
+      if (answered) throw error;
       fail(error);
     }
   };

@@ -1,8 +1,8 @@
 /**
  * The ingress's own hooks, in firing order, for plugin authors.
  *
- * They are reached with `WebhookIngress.hooks(host)` and tapped in a plugin's `apply`. A hook that
- * nobody tapped costs a request nothing.
+ * They are reached with `WebhookIngress.hooks(host)` and tapped in a plugin's `apply`. A tap that has
+ * nothing to answer returns `undefined`. A hook that nobody tapped costs a request nothing.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
@@ -17,13 +17,13 @@ export interface IngressHooks {
   /** A request has been read; its sender is not verified and its body is not parsed. */
   readonly received: AsyncSeriesHook<[RequestHead]>;
   /** The hook token was not there or not right: a tap may know the sender. Nobody answers: 401. */
-  readonly authenticate: AsyncSeriesBailHook<[UnauthenticatedRequest], Credential>;
+  readonly authenticate: AsyncSeriesBailHook<[UnauthenticatedRequest], Credential | undefined>;
   /** No configured mapping matches: a tap may bring one it compiled at load. Nobody answers: 404. */
-  readonly resolve: AsyncSeriesBailHook<[PayloadContext], CompiledMapping>;
+  readonly resolve: AsyncSeriesBailHook<[PayloadContext], CompiledMapping | undefined>;
   /** The actions that a request was turned into; a tap returns them changed. */
   readonly actions: AsyncSeriesWaterfallHook<[readonly Action[], PayloadContext]>;
   /** The built-in policy has passed: a tap can only deny. */
-  readonly policy: AsyncSeriesBailHook<[RunSpec, PayloadContext], Denial>;
+  readonly policy: AsyncSeriesBailHook<[RunSpec, PayloadContext], Denial | undefined>;
   /** A delivery is on disk. Fired before the answer is written; observers cannot change it. */
   readonly accepted: AsyncSeriesHook<[AcceptedEvent]>;
   /** An attempt at a run begins. */
@@ -71,13 +71,19 @@ export function createIngressHooks(): IngressHooks {
   return Object.freeze({
     presets: guardHook("presets", new SyncHook<[PresetRegistry]>(["registry"])),
     received: guardHook("received", new AsyncSeriesHook<[RequestHead]>(["request"])),
-    authenticate: guardHook("authenticate", new AsyncSeriesBailHook<[UnauthenticatedRequest], Credential>(["request"])),
-    resolve: guardHook("resolve", new AsyncSeriesBailHook<[PayloadContext], CompiledMapping>(["context"])),
+    authenticate: guardHook(
+      "authenticate",
+      new AsyncSeriesBailHook<[UnauthenticatedRequest], Credential | undefined>(["request"]),
+    ),
+    resolve: guardHook("resolve", new AsyncSeriesBailHook<[PayloadContext], CompiledMapping | undefined>(["context"])),
     actions: guardHook(
       "actions",
       new AsyncSeriesWaterfallHook<[readonly Action[], PayloadContext]>(["actions", "context"]),
     ),
-    policy: guardHook("policy", new AsyncSeriesBailHook<[RunSpec, PayloadContext], Denial>(["run", "context"])),
+    policy: guardHook(
+      "policy",
+      new AsyncSeriesBailHook<[RunSpec, PayloadContext], Denial | undefined>(["run", "context"]),
+    ),
     accepted: guardHook("accepted", new AsyncSeriesHook<[AcceptedEvent]>(["event"])),
     dispatched: guardHook("dispatched", new AsyncSeriesHook<[DispatchedEvent]>(["event"])),
     settled: guardHook("settled", new AsyncSeriesHook<[SettledEvent]>(["event"])),

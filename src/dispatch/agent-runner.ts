@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentSpec, Attempt, DeliveryOutcome, SettledState } from "../delivery.ts";
 import type { AgentRunResult } from "../host.ts";
+import { suppression } from "../suppression.ts";
 import type { OpenRun, StoredRun } from "../store/delivery-store.ts";
 import type { DispatchContext } from "./dispatch-context.ts";
 import { agentPrompt } from "./prompt.ts";
-import { summaryLine, suppression } from "./reply.ts";
+import { summaryLine } from "./reply.ts";
 import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retrying.ts";
 
 /** How long a host may take to come back after its run was told to stop. */

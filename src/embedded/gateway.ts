@@ -136,6 +136,7 @@ export class EmbeddedGateway {
       },
     });
     // The file may have been changed before it was watched.
+    await this.#reloadIfChanged();
   }
 
   async #reloadIfChanged(): Promise<void> {

@@ -43,6 +43,18 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
     return `agent:${agentId}:${this.#config().session.mainKey}`;
   }
 
+  /** The full key of a session that was written short: `main`, `hook:ingress` are the default agent's. */
+  fullKey(sessionKey: string): string {
+    if (sessionKey.startsWith("agent:")) return sessionKey;
+    const agent = this.#config().agents.list.find(({ isDefault }) => isDefault);
+    return `agent:${agent?.id ?? ""}:${sessionKey}`;
+  }
+
+  /** The agent whose main session has that key, or `undefined`. */
+  agentOfMainSession(sessionKey: string): string | undefined {
+    return this.#config().agents.list.find(({ id }) => this.mainSessionKey(id) === sessionKey)?.id;
+  }
+
   /**
    * Stores the event; one with a key that was stored before is dropped, for at least seven days
    * after it was consumed. Rejects retryably when the session holds too many pending events, and

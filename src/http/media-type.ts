@@ -38,6 +38,12 @@ export function readMediaType(header: string | undefined): MediaType {
   };
 }
 
+/** Says to the caller that a body is not JSON and that its type is not taken, which it names. */
+export function untakenType({ name }: MediaType): string {
+  const type = name === undefined ? "this Content-Type" : `"${name}"`;
+  return `The body is not JSON in UTF-8 and this hook does not take ${type}; send application/json.`;
+}
+
 function kindOf(name: string): MediaType["kind"] {
   if (name === "application/json" || name === "text/json" || name.endsWith("+json")) return "json";
   if (name === "application/x-www-form-urlencoded") return "form";

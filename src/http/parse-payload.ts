@@ -2,7 +2,7 @@ import type { PayloadFormat } from "../delivery.ts";
 import { dropPollutingKeys } from "./drop-polluting-keys.ts";
 import { exceedsDepth } from "./json-depth.ts";
 import { parseForm } from "./parse-form.ts";
-import { readMediaType } from "./media-type.ts";
+import { readMediaType, untakenType } from "./media-type.ts";
 import type { MediaType } from "./media-type.ts";
 
 /** An object or an array, with own properties only. */
@@ -67,11 +67,7 @@ export function parsePayload(
   if (trimmed !== undefined && format === "form") return accepted(parseForm(trimmed), format);
   if (json === "scalar") return accepted({}, "json");
   if (format === undefined && media.kind !== "json" && media.kind !== "none") {
-    const type = media.name === undefined ? "this Content-Type" : `"${media.name}"`;
-    return refused(
-      "UNSUPPORTED_MEDIA_TYPE",
-      `The body is not JSON in UTF-8 and this hook does not take ${type}; send application/json.`,
-    );
+    return refused("UNSUPPORTED_MEDIA_TYPE", untakenType(media));
   }
   return json === "invalid utf-8"
     ? refused("INVALID_UTF8", "The body is not valid UTF-8; send it encoded in UTF-8.")

@@ -16,7 +16,8 @@ type Override = Readonly<Record<string, unknown>>;
  */
 export function mergeOverride(base: Action, result: unknown): Action | Refusal {
   if (!result) return base;
-  if (typeof result !== "object" || Array.isArray(result)) return notAnAction("it has to return an object, null or undefined");
+  if (typeof result !== "object" || Array.isArray(result))
+    return notAnAction("it has to return an object, null or undefined");
   const override = result as Override;
   const kind = own(override, "kind") ?? base.kind;
   if (kind === "wake") return mergeWake(base, override);

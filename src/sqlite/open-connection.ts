@@ -3,9 +3,10 @@ import { DatabaseSync } from "node:sqlite";
 
 /** Bytes to which the log is cut after it started over; overwriting is cheaper than growing. */
 const KEPT_LOG_BYTES = 64 * 1024 * 1024;
-const PAGE_BYTES = Number(process.env["PB"] ?? 8192);
+const PAGE_BYTES = 8192;
 const CACHE_BYTES = 16 * 1024 * 1024;
-const BUSY_TIMEOUT_MS = 2000;
+/** Only other processes (a backup, a person with the sqlite3 tool) can make the writer wait. */
+const BUSY_TIMEOUT_MS = 500;
 
 /**
  * Opens a connection that writes: WAL, `synchronous=FULL` (both read back, since a pragma that

@@ -15,18 +15,24 @@ export function authenticate(
   return askTaps(ingress, generation, arrival);
 }
 
-/** Taps are asked before the token, so that a sender they know costs its address no failure. */
+/**
+ * Taps are asked about a request that has no right token, before that counts as a failure: a sender
+ * they know costs its address none, and a tap that fails stops nobody who has the token.
+ */
 async function askTaps(
   ingress: IngressContext,
   generation: Generation,
   { req, target, clientAddress }: Arrival,
 ): Promise<Credential | Refusal> {
-  const credential = await ingress.hooks.authenticate.promise({
-    method: req.method ?? "",
-    path: target.path,
-    query: target.query,
-    headers: req.headers,
-    clientAddress,
-  });
-  return credential ?? generation.authenticate(req, clientAddress);
+  if (!generation.tokens.check(req)) {
+    const credential = await ingress.hooks.authenticate.promise({
+      method: req.method ?? "",
+      path: target.path,
+      query: target.query,
+      headers: req.headers,
+      clientAddress,
+    });
+    if (credential) return credential;
+  }
+  return generation.authenticate(req, clientAddress);
 }

@@ -32,5 +32,10 @@ function rulesFor(ingress: IngressContext, generation: Generation, path: string)
   if (path === "") return undefined;
   const ordinary: BodyRules = { maxBodyBytes: generation.config.maxBodyBytes, accept: [] };
   if (isDirect(path)) return ordinary;
-  return generation.mappings.bodyRules(path) ?? (ingress.hooks.resolve.isUsed() ? ordinary : undefined);
+  const configured = generation.mappings.bodyRules(path);
+  if (configured || !ingress.hooks.resolve.isUsed()) return configured;
+  // What a plugin's mapping takes is known once it owns the request.
+  return { ...ordinary, accept: EVERY_FORMAT };
 }
+
+const EVERY_FORMAT: BodyRules["accept"] = ["json", "form", "text"];

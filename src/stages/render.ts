@@ -28,8 +28,8 @@ export async function render(
   const rendered = await renderRoute(ingress, generation, route, context);
   if (isRefusal(rendered) || !ingress.hooks.actions.isUsed()) return rendered;
   const actions = await ingress.hooks.actions.promise(rendered.actions, context);
-  const emptied = actions.length === 0 && rendered.actions.length > 0;
-  return emptied ? { actions, skipped: "a plugin left no action" } : { ...rendered, actions };
+  if (actions.length > 0) return { actions };
+  return { actions, skipped: rendered.skipped ?? "a plugin left no action" };
 }
 
 function renderRoute(
@@ -77,13 +77,16 @@ async function transformed(
   context: PayloadContext,
 ): Promise<Action | Refusal | null> {
   const { id, transform } = mapping.config;
+  const { logger } = ingress.host;
   try {
     const result: unknown = await mapping.transform?.(transformContext(context));
     if (result === null) return null;
     const merged = mergeOverride(renderAction(mapping, context), result);
-    return isRefusal(merged) ? merged : completeAction(merged, id);
+    if (!isRefusal(merged)) return completeAction(merged, id);
+    logger.error({ reason: merged.message, mapping: id, module: transform?.module }, "a transform failed");
+    return merged;
   } catch (error) {
-    ingress.host.logger.error({ err: error, mapping: id, module: transform?.module }, "a transform failed");
+    logger.error({ err: error, mapping: id, module: transform?.module }, "a transform failed");
     return refuse("TRANSFORM_FAILED");
   }
 }

@@ -2,6 +2,7 @@ import type { VerifiedRequest } from "../delivery.ts";
 import { refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
+import { readMediaType, untakenType } from "../http/media-type.ts";
 import type { CompiledMapping } from "../mapping/compile-mapping.ts";
 import type { IngressContext } from "./ingress-context.ts";
 import type { Parsed } from "./parse.ts";
@@ -28,6 +29,6 @@ export async function resolve(
   if (!mapping) return refuse("NOT_FOUND");
   const { maxBodyBytes, accept } = mappings.rulesOf(mapping);
   if (request.body.length > maxBodyBytes) return refuse("BODY_TOO_LARGE");
-  if (format !== "json" && !accept.includes(format)) return refuse("UNSUPPORTED_MEDIA_TYPE");
-  return mapping;
+  if (format === "json" || accept.includes(format)) return mapping;
+  return refuse("UNSUPPORTED_MEDIA_TYPE", untakenType(readMediaType(request.headers["content-type"])));
 }

@@ -19,9 +19,9 @@ interface Scan {
 }
 
 const columns = "d.seq, d.tag, received_at, route, mapping_id, name, runs, ended, d.reason";
-const runsOfDelivery = (run: string) =>
-  `${run}.id >= d.seq * ${RUNS_PER_DELIVERY} AND ${run}.id < (d.seq + 1) * ${RUNS_PER_DELIVERY}`;
-const stateOfDelivery = `(SELECT max(state) FROM runs AS r WHERE ${runsOfDelivery("r")})`;
+const runsOfDelivery = (seq: string) =>
+  `r.id >= ${seq} * ${RUNS_PER_DELIVERY} AND r.id < (${seq} + 1) * ${RUNS_PER_DELIVERY}`;
+const stateOfDelivery = `(SELECT max(state) FROM runs AS r WHERE ${runsOfDelivery("d.seq")})`;
 
 /**
  * Pages of deliveries, newest first.
@@ -71,8 +71,7 @@ export class DeliveryList {
         ORDER BY f.id DESC LIMIT ?4`),
       keysPerDelivery: RUNS_PER_DELIVERY,
     };
-    this.#runs = reader.prepare(`
-      SELECT state, reason FROM runs AS r JOIN (SELECT ? AS seq) AS d ON ${runsOfDelivery("r")} ORDER BY id`);
+    this.#runs = reader.prepare(`SELECT state, reason FROM runs AS r WHERE ${runsOfDelivery("?1")} ORDER BY id`);
   }
 
   /** Throws a {@link StoreError} `INVALID` for a cursor nobody gave out and for a limit out of range. */

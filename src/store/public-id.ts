@@ -18,8 +18,7 @@ export interface RunKey extends DeliveryKey {
 const SEQ_DIGITS = 8;
 /** The greatest seq whose runs still have exact keys. */
 const MAX_SEQ = Math.floor(Number.MAX_SAFE_INTEGER / RUNS_PER_DELIVERY) - 1;
-const deliveryPattern = /^dlv_([0-9a-z]{8})([0-9a-f]{16})$/u;
-const runPattern = /^run_([0-9a-z]{8})([0-9a-f]{16})_(0|[1-9][0-9]{0,3})$/u;
+const TAG_DIGITS = 16;
 
 /** `dlv_` + seq in base 36, padded so that ids sort as they were accepted, + tag. */
 export function deliveryId(seq: number, tag: string): string {
@@ -40,19 +39,24 @@ export function runId(run: number, tag: string): string {
 
 /** `undefined` for what was never an id. */
 export function parseDeliveryId(id: string): DeliveryKey | undefined {
-  const match = deliveryPattern.exec(id);
-  const seq = match === null ? Number.NaN : parseSeq(match[1]!);
-  return seq <= MAX_SEQ ? { seq, tag: match![2]! } : undefined;
+  const { seq, tag } = parseKey(id);
+  // Only the one spelling that was given out counts; this refuses every other at once.
+  return deliveryId(seq, tag) === id ? { seq, tag } : undefined;
 }
 
 /** `undefined` for what was never an id. */
 export function parseRunId(id: string): RunKey | undefined {
-  const match = runPattern.exec(id);
-  if (match === null) return undefined;
-  const seq = parseSeq(match[1]!);
-  const index = Number(match[3]);
-  if (seq > MAX_SEQ || index >= RUNS_PER_DELIVERY) return undefined;
-  return { seq, tag: match[2]!, run: seq * RUNS_PER_DELIVERY + index };
+  const { seq, tag } = parseKey(id);
+  const index = Number(id.slice(5 + SEQ_DIGITS + TAG_DIGITS));
+  if (!Number.isInteger(index) || index >= RUNS_PER_DELIVERY) return undefined;
+  const run = seq * RUNS_PER_DELIVERY + index;
+  return runId(run, tag) === id ? { seq, tag, run } : undefined;
+}
+
+/** Both kinds of id begin with four letters, the seq and the tag. */
+function parseKey(id: string): DeliveryKey {
+  const seq = parseSeq(id.slice(4, 4 + SEQ_DIGITS));
+  return { seq: seq <= MAX_SEQ ? seq : 0, tag: id.slice(4 + SEQ_DIGITS, 4 + SEQ_DIGITS + TAG_DIGITS) };
 }
 
 /** The position after which a page goes on: only rows below `seq` follow. */

@@ -19,6 +19,7 @@ import {
   StoreError,
   type StoredRun,
 } from "./delivery-store.ts";
+import { FreshRuns } from "./fresh-runs.ts";
 import { deliveryId, newTag, parseDeliveryId, parseRunId, runIds, type RunKey } from "./public-id.ts";
 import type { RunResult } from "./run-operations.ts";
 import { codeOfOutcome, codeOfSettled, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
@@ -38,6 +39,7 @@ export class SqliteDeliveryStore implements DeliveryStore {
   readonly #ownsDatabase: boolean;
   readonly #reader: DeliveryReader;
   readonly #list: DeliveryList;
+  readonly #fresh = new FreshRuns();
   /** Given out here, not by the writer: its answer to the usual call is then nothing at all. */
   #nextSeq: number;
   #closing: Promise<void> | undefined;
@@ -66,7 +68,10 @@ export class SqliteDeliveryStore implements DeliveryStore {
     this.#nextSeq++;
     const holder = await this.#write<AcceptResult>("store.accept", row);
     if (holder === undefined) {
-      return { kind: "accepted", deliveryId: deliveryId(seq, tag), runIds: runIds(seq, tag, delivery.runs.length) };
+      const ids = runIds(seq, tag, delivery.runs.length);
+      const id = deliveryId(seq, tag);
+      this.#fresh.add(id, ids, delivery.runs);
+      return { kind: "accepted", deliveryId: id, runIds: ids };
     }
     const heldBy = deliveryId(holder.seq, holder.tag);
     if (!holder.sameRequest) return { kind: "conflict", deliveryId: heldBy };
@@ -81,7 +86,7 @@ export class SqliteDeliveryStore implements DeliveryStore {
   async loadRun(runId: string): Promise<StoredRun> {
     this.#assertOpen();
     const key = runKey(runId);
-    const run = read(() => this.#reader.run(key));
+    const run = this.#fresh.take(runId) ?? read(() => this.#reader.run(key));
     if (run === undefined) throw notFound(runId);
     return run;
   }
@@ -113,6 +118,7 @@ export class SqliteDeliveryStore implements DeliveryStore {
     for (const id of runIds) {
       const key = runKey(id);
       args.push(key.run, key.tag);
+      this.#fresh.forget(id);
     }
     const failed = await this.#write<RunResult>("store.settle", args);
     if (failed !== undefined) throw notFound(runIds[failed]!);
@@ -161,6 +167,7 @@ export class SqliteDeliveryStore implements DeliveryStore {
   async #change(operation: string, runId: string, values: readonly (string | number | null)[]): Promise<void> {
     this.#assertOpen();
     const key = runKey(runId);
+    this.#fresh.forget(runId);
     const failed = await this.#write<RunResult>(operation, [key.run, key.tag, ...values]);
     if (failed !== undefined) throw notFound(runId);
   }

@@ -46,11 +46,13 @@ export function bitOfStep(step: RunStep): number {
   return 1 << RUN_STEPS.indexOf(step);
 }
 
-/** Until something is recorded, a reply with a target is pending while its run is open. */
 export function outcomeOfRun(row: RunRow, spec: RunSpec): DeliveryOutcome {
-  if (row.outcome !== null) return outcomeOf(row.outcome);
-  const expected = spec.kind === "agent" && spec.delivery !== undefined && row.state >= HELD;
-  return expected ? "pending" : "none";
+  return row.outcome === null ? expectedOutcome(spec, row.state) : outcomeOf(row.outcome);
+}
+
+/** Until something is recorded, a reply that has a target is pending while its run is open. */
+export function expectedOutcome(spec: RunSpec, state: number): DeliveryOutcome {
+  return spec.kind === "agent" && spec.delivery !== undefined && state >= HELD ? "pending" : "none";
 }
 
 /** Headers or a query: names are the caller's, so the object has no prototype. */

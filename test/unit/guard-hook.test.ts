@@ -13,7 +13,11 @@ import {
 import { describe, expect, it } from "vitest";
 import { guardHook } from "../../src/guard-hook.ts";
 
-type Sync = SyncHook<[string]> | SyncBailHook<[string], unknown> | SyncWaterfallHook<[unknown]> | SyncLoopHook<[string]>;
+type Sync =
+  | SyncHook<[string]>
+  | SyncBailHook<[string], unknown>
+  | SyncWaterfallHook<[unknown]>
+  | SyncLoopHook<[string]>;
 type Async =
   | AsyncSeriesHook<[string]>
   | AsyncSeriesBailHook<[string], unknown>
@@ -169,7 +173,8 @@ describe("a later tap of a series, which tapable calls outside of any try", () =
 
   it.each(SERIES)("fails the call of %s when it was tapped with tapPromise() and gives none", async (_class, make) => {
     const hook = withFirst(make);
-    (hook as AsyncSeriesHook<[string]>).tapPromise("audit", (() => undefined) as unknown as () => Promise<void>);
+    const loosely = hook as { tapPromise(name: string, fn: () => unknown): void };
+    loosely.tapPromise("audit", () => undefined);
     await expect(hook.promise("v")).rejects.toThrow(
       'Hook "settled", tap "audit": a function tapped with tapPromise() returned no promise; use tap().',
     );
@@ -216,8 +221,8 @@ describe("taps that are written as they should be", () => {
   });
 
   it("bail with what they answer, and not with undefined", async () => {
-    const hook = guardHook("policy", new AsyncSeriesBailHook<[string], string>(["value"]));
-    hook.tapPromise("silent", () => Promise.resolve(undefined as unknown as string));
+    const hook = guardHook("policy", new AsyncSeriesBailHook<[string], string | undefined>(["value"]));
+    hook.tapPromise("silent", () => Promise.resolve(undefined));
     hook.tapAsync("silent too", (_value, done) => {
       done();
     });
@@ -264,7 +269,7 @@ describe("taps that are written as they should be", () => {
         throw failure;
       }),
     ).toThrow(failure);
-    expect(answers).toEqual([null]);
+    expect(answers).toEqual([undefined]);
   });
 
   it("that are async and tapped with tapAsync() have answered once they called back", async () => {
@@ -286,7 +291,13 @@ describe("guardHook", () => {
     expect(hook.name).toBe("presets");
   });
 
-  it("leaves a hook that nobody tapped unused", () => {
-    expect(guardHook("presets", new SyncHook<[string]>(["value"])).isUsed()).toBe(false);
+  it("leaves a hook unused until somebody taps or intercepts it, so that asking spares the call", () => {
+    const tapped = guardHook("presets", new SyncHook<[string]>(["value"]));
+    expect(tapped.isUsed()).toBe(false);
+    tapped.tap("somebody", () => {});
+    expect(tapped.isUsed()).toBe(true);
+    const intercepted = guardHook("presets", new SyncHook<[string]>(["value"]));
+    intercepted.intercept({ name: "trace", call: () => {} });
+    expect(intercepted.isUsed()).toBe(true);
   });
 });

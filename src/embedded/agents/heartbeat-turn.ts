@@ -4,8 +4,8 @@ import type { ChannelMessage, Clock, Logger } from "../../host.ts";
 import type { GatewayConfig } from "../gateway-config.ts";
 import type { EmbeddedSessions } from "../sessions.ts";
 import type { EmbeddedAgents } from "./embedded-agents.ts";
+import { suppression } from "../../suppression.ts";
 import { heartbeatPrompt } from "./heartbeat-prompt.ts";
-import { isWorthSending } from "./heartbeat-reply.ts";
 
 /** What one turn is given at most; what is left makes another turn at once. */
 const TURN_EVENTS = { limit: 100, maxChars: 65_536 };
@@ -80,5 +80,7 @@ function outgoingReply(
   options: { turnId: string; route: { channel: string; to: string } | undefined },
 ): ChannelMessage | undefined {
   const { turnId, route } = options;
-  return route === undefined || !isWorthSending(reply) ? undefined : { ...route, text: reply, idempotencyKey: turnId };
+  return route === undefined || suppression(reply) !== undefined
+    ? undefined
+    : { ...route, text: reply, idempotencyKey: turnId };
 }

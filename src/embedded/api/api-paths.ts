@@ -1,4 +1,32 @@
+import { ApiQueryError } from "./api-query.ts";
+
 /** The paths under which the gateway itself answers; plugins have to choose others. */
 export const API_PATH = "/api/v1";
 /** Says that the process lives; takes no token. */
 export const HEALTH_PATH = "/health";
+
+/** A request target under {@link API_PATH}, cut at its slashes; segments are still percent-encoded. */
+export interface ApiPath {
+  readonly collection: string | undefined;
+  readonly key: string | undefined;
+  readonly part: string | undefined;
+  readonly rest: readonly string[];
+  /** Without the question mark. */
+  readonly search: string;
+}
+
+export function readApiPath(target: string): ApiPath {
+  const end = target.indexOf("?");
+  const pathname = end === -1 ? target : target.slice(0, end);
+  const [collection, key, part, ...rest] = pathname.slice(API_PATH.length + 1).split("/");
+  return { collection, key, part, rest, search: end === -1 ? "" : target.slice(end + 1) };
+}
+
+/** Session keys hold colons, which some clients escape and others do not. */
+export function decodeSegment(segment: string | undefined): string {
+  try {
+    return decodeURIComponent(segment ?? "");
+  } catch {
+    throw new ApiQueryError("The path holds a percent sign that is not followed by two hexadecimal digits of UTF-8.");
+  }
+}

@@ -5,21 +5,15 @@ import type { State } from "../../delivery.ts";
 import { answerJson } from "../../http/respond.ts";
 import { sendAnswer } from "../../http/send-answer.ts";
 import type { HttpRoute, HttpRouter } from "../../host.ts";
-import type { DeliveryReader } from "../../index.ts";
 import { StoreError } from "../../store/delivery-store.ts";
-import type { EmbeddedChannels } from "../channels/embedded-channels.ts";
 import { sendError } from "../server/gateway-errors.ts";
 import { InvalidCursorError } from "../state/page-cursor.ts";
-import type { EmbeddedSessions } from "../sessions.ts";
-import { API_PATH, HEALTH_PATH } from "./api-paths.ts";
 import type { ApiGuard } from "./api-guard.ts";
+import { API_PATH, decodeSegment, HEALTH_PATH, readApiPath } from "./api-paths.ts";
+import type { ApiPath } from "./api-paths.ts";
 import { ApiQueryError, readApiQuery, readPage } from "./api-query.ts";
-
-export interface ApiSources {
-  readonly sessions: Pick<EmbeddedSessions, "list" | "messages" | "pendingEvents">;
-  readonly channels: Pick<EmbeddedChannels, "outbox">;
-  readonly deliveries: DeliveryReader;
-}
+import type { ApiSources } from "./api-sources.ts";
+import { OwnerRoute } from "./owner-route.ts";
 
 const readMethods = "GET, HEAD";
 /** Lists that are cut into pages take these. */
@@ -29,10 +23,12 @@ const pageNames = ["limit", "cursor"] as const;
 export class GatewayApi {
   readonly #sources: ApiSources;
   readonly #guard: ApiGuard;
+  readonly #ownerRoute: OwnerRoute;
 
   constructor(options: { sources: ApiSources; guard: ApiGuard }) {
     this.#sources = options.sources;
     this.#guard = options.guard;
+    this.#ownerRoute = new OwnerRoute(options.sources);
   }
 
   /** Registers the routes of the gateway itself. */
@@ -48,8 +44,11 @@ export class GatewayApi {
   }
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    if (!isRead(req)) {
-      sendError(res, "METHOD_NOT_ALLOWED", { headers: { allow: readMethods } });
+    const path = readApiPath(req.url ?? API_PATH);
+    const writes = req.method === "PUT" && takesRoute(path);
+    if (!isRead(req) && !writes) {
+      const allow = takesRoute(path) ? `${readMethods}, PUT` : readMethods;
+      sendError(res, "METHOD_NOT_ALLOWED", { headers: { allow } });
       return;
     }
     const verdict = this.#guard.check(req);
@@ -62,7 +61,7 @@ export class GatewayApi {
       return;
     }
     try {
-      const answer = await this.#answer(req.url ?? API_PATH);
+      const answer = writes ? await this.#ownerRoute.set(req, path.key) : await this.#answer(path);
       if (answer === undefined) sendError(res, "NOT_FOUND");
       else sendAnswer(req, res, answerJson(200, answer));
     } catch (error) {
@@ -71,27 +70,26 @@ export class GatewayApi {
   }
 
   /** The body of the answer, or `undefined` when there is nothing under the path. */
-  async #answer(target: string): Promise<object | undefined> {
-    const end = target.indexOf("?");
-    const pathname = end === -1 ? target : target.slice(0, end);
-    const search = end === -1 ? "" : target.slice(end + 1);
-    const [collection, key, part, ...rest] = pathname.slice(API_PATH.length + 1).split("/");
+  async #answer({ collection, key, part, rest, search }: ApiPath): Promise<object | undefined> {
     if (rest.length > 0 || key === "") return undefined;
     const { sessions, channels, deliveries } = this.#sources;
     const page = () => readPage(readApiQuery(search, pageNames));
+    const session = () => sessions.fullKey(decodeSegment(key));
     switch (part === undefined ? collection : `${collection}/${part}`) {
       case "sessions":
         return key === undefined ? sessions.list(page()) : undefined;
       case "sessions/messages":
-        return sessions.messages(decode(key), page());
+        return sessions.messages(session(), page());
       case "sessions/events":
-        return sessions.pendingEvents(decode(key), page());
+        return sessions.pendingEvents(session(), page());
+      case "sessions/route":
+        return this.#ownerRoute.get(key);
       case "outbox":
         return key === undefined ? channels.outbox(page()) : undefined;
       case "deliveries":
         if (key === undefined) return await this.#listDeliveries(search);
         readApiQuery(search, []);
-        return await deliveries.get(decode(key));
+        return await deliveries.get(decodeSegment(key));
       default:
         return undefined;
     }
@@ -112,6 +110,11 @@ export class GatewayApi {
 function answerHealth(req: IncomingMessage, res: ServerResponse): void {
   if (isRead(req)) sendAnswer(req, res, answerJson(200, { ok: true, status: "live" }));
   else sendError(res, "METHOD_NOT_ALLOWED", { headers: { allow: readMethods } });
+}
+
+/** The one thing that can be set: whom a main session last talked to. */
+function takesRoute({ collection, key, part, rest }: ApiPath): boolean {
+  return collection === "sessions" && Boolean(key) && part === "route" && rest.length === 0;
 }
 
 function isRead({ method }: IncomingMessage): boolean {
@@ -135,13 +138,4 @@ function readState(text: string | undefined): State | undefined {
   const state = STATES.find((known) => known === text);
   if (state === undefined) throw new ApiQueryError(`state must be one of ${STATES.join(", ")}.`);
   return state;
-}
-
-/** Session keys hold colons, which some clients escape and others do not. */
-function decode(segment: string | undefined): string {
-  try {
-    return decodeURIComponent(segment ?? "");
-  } catch {
-    throw new ApiQueryError("The path holds a percent sign that is not followed by two hexadecimal digits of UTF-8.");
-  }
 }

@@ -6,7 +6,7 @@ import type { Static } from "typebox";
 import { compileSchemaCheck } from "../../config/schema-check.ts";
 
 /** The version of the host contract that plugins of this gateway are written against. */
-const pluginApi = 1;
+const pluginApi = "1";
 
 const ManifestSchema = Type.Object(
   {
@@ -20,7 +20,7 @@ const ManifestSchema = Type.Object(
     version: Type.Optional(Type.String()),
     description: Type.Optional(Type.String()),
     entry: Type.String({ title: "a path within the plugin's folder", minLength: 1 }),
-    pluginApi: Type.Integer(),
+    pluginApi: Type.String({ title: `a version such as "${pluginApi}"` }),
     lifecycle: Type.Optional(Type.Array(Type.Enum(["onConfigLoad", "onHttpRoute", "onShutdown"]))),
     configSchema: Type.Optional(Type.Object({})),
   },

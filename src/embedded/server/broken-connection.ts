@@ -12,11 +12,8 @@ const refused = new WeakSet<Duplex>();
 /** Handles the server's `clientError`: answers 400, 408 or 431 where that is still possible. */
 export function refuseBrokenRequest(error: Error, socket: Duplex): void {
   const code = "code" in error ? error.code : undefined;
-  if (code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  refuseConnection(socket, codeOf(code));
+  if (code === "ECONNRESET") socket.destroy();
+  else refuseConnection(socket, codeOf(code));
 }
 
 /**

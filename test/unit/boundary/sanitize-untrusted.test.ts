@@ -230,7 +230,7 @@ describe("hostile sizes", () => {
     ["invisible characters", `<${"\u200B".repeat(MIB)}external untrusted content`, START],
     ["a token's name", `<|${"a".repeat(MIB)}|>`, TOKEN],
   ])("finds a marker or token through a mebibyte of %s", (_what, text, expected) => {
-    expect(sanitizeUntrusted(text)).toBe(expected);
+    expect(sanitizeUntrusted(text) === expected).toBe(true);
   });
 
   it("replaces a mebibyte of markers one by one", () => {

@@ -74,7 +74,7 @@ describe("reveille check", () => {
   it("loads plugins, lets them refuse, and opens nothing", async () => {
     const folder = join(terminal.homeDir, ".reveille", "p");
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "plugin.json"), JSON.stringify({ id: "p", entry: "p.js", pluginApi: 1 }));
+    writeFileSync(join(folder, "plugin.json"), JSON.stringify({ id: "p", entry: "p.js", pluginApi: "1" }));
     writeFileSync(
       join(folder, "p.js"),
       `import { WebhookIngress } from "reveille";

@@ -65,7 +65,9 @@ describe("scripts/generate.ts", () => {
 
   beforeEach(() => {
     copy = mkdtempSync(join(tmpdir(), "generate-"));
-    for (const path of ["package.json", "src/config", "src/host.ts", "src/delivery.ts", "scripts/generate.ts"]) {
+    const gatewaySchema = "src/embedded/config/gateway-schema.ts";
+    const sources = ["src/config", gatewaySchema, "src/host.ts", "src/delivery.ts", "scripts/generate.ts"];
+    for (const path of ["package.json", ...sources]) {
       cpSync(join(root, path), join(copy, path), { recursive: true });
     }
     symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cut, summaryLine, suppression } from "../../../src/dispatch/reply.ts";
+import { cut, summaryLine } from "../../../src/dispatch/reply.ts";
+import { suppression } from "../../../src/suppression.ts";
 import type { AgentRunResult } from "../../../src/host.ts";
 
 const ACK = "the reply only acknowledges a heartbeat";

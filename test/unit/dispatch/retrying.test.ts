@@ -1,3 +1,4 @@
+import type * as Timers from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "../../../src/dispatch/retrying.ts";
 import { HostError } from "../../../src/host.ts";
@@ -8,7 +9,7 @@ const delays: number[] = [];
 const LONG_MS = 1_000_000;
 
 vi.mock("node:timers/promises", async (original) => {
-  const timers = await original<typeof import("node:timers/promises")>();
+  const timers = await original<typeof Timers>();
   return {
     ...timers,
     setTimeout: (delayMs: number, value: unknown, options: { signal: AbortSignal }) => {
@@ -28,7 +29,7 @@ const SOON = { tries: 3, firstDelayMs: 1, maxDelayMs: 1 };
 const goOn = new AbortController().signal;
 
 /** A step that fails with each of the errors in turn, then succeeds. */
-function failing(...errors: readonly Error[]): { step(): Promise<string>; calls(): number } {
+function failing(...errors: readonly Error[]): { step: () => Promise<string>; calls: () => number } {
   let calls = 0;
   return {
     calls: () => calls,

@@ -156,9 +156,12 @@ describe.each([
   ["wake", readWakePayload],
   ["agent", readAgentPayload],
 ])("any payload of /hooks/%s", (_route, read) => {
-  it.each([[[]], [null], ["text"], [7], [undefined], [true]])("spec 7: is invalid when it is no object: %j", (payload) => {
-    expect(read(payload)).toEqual(invalid("The payload must be a JSON object."));
-  });
+  it.each([[[]], [null], ["text"], [7], [undefined], [true]])(
+    "spec 7: is invalid when it is no object: %j",
+    (payload) => {
+      expect(read(payload)).toEqual(invalid("The payload must be a JSON object."));
+    },
+  );
 
   it("becomes an action or a refusal with a sentence, and never an exception", () => {
     const names = ["text", "mode", "message", "name", "sessionKey", "deliver", "timeoutSeconds", "wakeMode", "to"];

@@ -85,18 +85,22 @@ describe("forEach", () => {
 
   it("never adds, drops or reorders items", () => {
     fc.assert(
-      fc.property(fc.array(fc.jsonValue(), { maxLength: 20 }), fc.integer({ min: 1, max: 20 }), (messages, maxItems) => {
-        const contexts = fanOut(requestWith({ messages, other: 1 }), "messages", maxItems);
-        if (messages.length > maxItems) {
-          expect(contexts).toMatchObject({ refused: "BODY_TOO_LARGE" });
-          return;
-        }
-        const items = (contexts as ReturnType<typeof requestWith>[]).map(({ payload }) => {
-          expect(payload).toMatchObject({ other: 1 });
-          return (payload as { messages: unknown[] }).messages[0];
-        });
-        expect(items).toEqual(messages);
-      }),
+      fc.property(
+        fc.array(fc.jsonValue(), { maxLength: 20 }),
+        fc.integer({ min: 1, max: 20 }),
+        (messages, maxItems) => {
+          const contexts = fanOut(requestWith({ messages, other: 1 }), "messages", maxItems);
+          if (messages.length > maxItems) {
+            expect(contexts).toMatchObject({ refused: "BODY_TOO_LARGE" });
+            return;
+          }
+          const items = (contexts as ReturnType<typeof requestWith>[]).map(({ payload }) => {
+            expect(payload).toMatchObject({ other: 1 });
+            return (payload as { messages: unknown[] }).messages[0];
+          });
+          expect(items).toEqual(messages);
+        },
+      ),
     );
   });
 });

@@ -7,8 +7,24 @@ import { renderAction } from "../../../src/mapping/render-action.ts";
 import { mappingOf, requestWith } from "./mappings.ts";
 
 const FIELDS = [
-  ...["kind", "text", "mode", "message", "name", "agentId", "sessionKey", "sessionKeySource", "wakeMode", "deliver"],
-  ...["channel", "to", "model", "thinking", "timeoutSeconds", "allowUnsafeExternalContent", "__proto__", "unknown"],
+  "kind",
+  "text",
+  "mode",
+  "message",
+  "name",
+  "agentId",
+  "sessionKey",
+  "sessionKeySource",
+  "wakeMode",
+  "deliver",
+  "channel",
+  "to",
+  "model",
+  "thinking",
+  "timeoutSeconds",
+  "allowUnsafeExternalContent",
+  "__proto__",
+  "unknown",
 ];
 const value = fc.oneof(
   fc.constantFrom("wake", "agent", "static", "next-heartbeat", "now", "", " ", 0, -1, 5, NaN, Infinity, true, false),

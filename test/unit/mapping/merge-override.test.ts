@@ -133,6 +133,7 @@ describe("an agent override", () => {
     [{ thinking: "high" }, { thinking: "high" }],
     [{ thinking: "" }, { thinking: undefined }],
     [{ timeoutSeconds: 5 }, { timeoutSeconds: 5 }],
+    [{ timeoutSeconds: 0.5 }, { timeoutSeconds: 0.5 }],
     [{ timeoutSeconds: 0 }, {}],
     [{ timeoutSeconds: -5 }, {}],
     [{ timeoutSeconds: Number.NaN }, {}],
@@ -155,7 +156,7 @@ describe("an agent override", () => {
 });
 
 describe("a session key", () => {
-  const keyOf = (override: Record<string, unknown>, base: AgentAction = AGENT): unknown => {
+  const keyOf = (override: Record<string, unknown>, base: AgentAction = AGENT): unknown[] => {
     const { sessionKey, sessionKeySource } = mergeOverride(base, override) as AgentAction;
     return [sessionKey, sessionKeySource];
   };

@@ -27,7 +27,10 @@ describe("the channel `last`", () => {
   });
 
   it("falls back to the first-listed channel when the last one is no longer there", async () => {
-    expect(await target({ last: { main: { channel: "gone", to: "42" } } })).toEqual({ channel: "console", to: "owner" });
+    expect(await target({ last: { main: { channel: "gone", to: "42" } } })).toEqual({
+      channel: "console",
+      to: "owner",
+    });
   });
 
   it("spec 2.3: takes the recipient that was named, on the last channel", async () => {

@@ -68,7 +68,11 @@ describe("a claim", () => {
   });
 
   it("cannot be moved into another scope by what a route or a key looks like", () => {
-    const parts = fc.tuple(fc.string(), fc.string(), fc.stringMatching(/^[!-~]{1,6}$/).filter((key) => !key.includes('"')));
+    const parts = fc.tuple(
+      fc.string(),
+      fc.string(),
+      fc.stringMatching(/^[!-~]{1,6}$/).filter((key) => !key.includes('"')),
+    );
     fc.assert(
       fc.property(parts, parts, ([route, credentialId, key], [otherRoute, otherId, otherKey]) => {
         const same = route === otherRoute && credentialId === otherId && key === otherKey;
@@ -88,12 +92,15 @@ describe("the key of a claim", () => {
     expect(identity({ ...all, headers: {} })).toBe(identity(withHeader("c")));
   });
 
-  it.each(["", " ", "\t", '""', ' "" ', '" "'])("counts as absent in a header that holds %j, so the next is asked", (blank) => {
-    const next = identity(withHeader("b"));
-    expect(identity({ headers: { [HEADER]: blank, [SERVICE_HEADER]: "b" } })).toBe(next);
-    expect(identity({ headers: { [HEADER]: blank, [SERVICE_HEADER]: blank }, payloadKey: "b" })).toBe(next);
-    expect(claimOf(withHeader(blank))).toBeUndefined();
-  });
+  it.each(["", " ", "\t", '""', ' "" ', '" "'])(
+    "counts as absent in a header that holds %j, so the next is asked",
+    (blank) => {
+      const next = identity(withHeader("b"));
+      expect(identity({ headers: { [HEADER]: blank, [SERVICE_HEADER]: "b" } })).toBe(next);
+      expect(identity({ headers: { [HEADER]: blank, [SERVICE_HEADER]: blank }, payloadKey: "b" })).toBe(next);
+      expect(claimOf(withHeader(blank))).toBeUndefined();
+    },
+  );
 
   it.each(["", "  "])("counts as absent in a payload that holds %j", (payloadKey) => {
     expect(claimOf({ payloadKey })).toBeUndefined();

@@ -6,10 +6,12 @@ import type { RequestedKey } from "../../../src/policy/session-key.ts";
 
 const agentId = fc.constantFrom("main", "ops", "a-b.c");
 const PARTS = ["agent:", "AGENT:", "main", "ops", ":", "hook:", "HOOK:", "hook:gmail:", "gmail", "x", " ", "\n", "\0"];
-const key = fc.oneof(
-  fc.array(fc.oneof(fc.constantFrom(...PARTS), fc.string({ unit: "binary", maxLength: 3 })), { minLength: 1 }),
-  fc.array(fc.constantFrom(...PARTS), { minLength: 1, maxLength: 5 }),
-).map((parts) => parts.join(""));
+const key = fc
+  .oneof(
+    fc.array(fc.oneof(fc.constantFrom(...PARTS), fc.string({ unit: "binary", maxLength: 3 })), { minLength: 1 }),
+    fc.array(fc.constantFrom(...PARTS), { minLength: 1, maxLength: 5 }),
+  )
+  .map((parts) => parts.join(""));
 const prefixes = fc
   .array(fc.constantFrom("hook:", "Team:", "agent:", "agent:main:", "agent:main:hook:", "k", " "), { maxLength: 3 })
   .map(readPrefixes);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { acknowledgeOffline, answerOffline } from "../../../../src/embedded/agents/offline-agent.ts";
 import { wrapUntrusted } from "../../../../src/boundary/wrap-untrusted.ts";
-import { isWorthSending } from "../../../../src/embedded/agents/heartbeat-reply.ts";
+import { suppression } from "../../../../src/suppression.ts";
 
 const id = "0123456789abcdef";
 
@@ -51,7 +51,7 @@ describe("the offline agent", () => {
   });
 
   it("is always worth sending, whatever is quoted", () => {
-    expect(isWorthSending(answerOffline("HEARTBEAT_OK"))).toBe(true);
+    expect(suppression(answerOffline("HEARTBEAT_OK"))).toBeUndefined();
   });
 
   it("quotes the first 200 characters on one line and says how many there were", () => {
@@ -87,6 +87,6 @@ describe("the offline agent", () => {
   });
 
   it("acknowledges a heartbeat without events so that nothing is sent", () => {
-    expect(isWorthSending(acknowledgeOffline())).toBe(false);
+    expect(suppression(acknowledgeOffline())).toBeDefined();
   });
 });

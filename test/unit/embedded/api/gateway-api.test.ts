@@ -216,3 +216,46 @@ describe("the gateway token", () => {
     connection.destroy();
   });
 });
+
+describe("PUT /api/v1/sessions/<key>/route", () => {
+  const put = (path: string, body: string, token = gatewayToken): Promise<Response> =>
+    fetch(`${gateway.url}/api/v1/${path}`, { method: "PUT", body, headers: { authorization: `Bearer ${token}` } });
+
+  it("spec 2.3: sets the last recipient in the main session, to which a call without channel is delivered", async () => {
+    expect(await json("sessions/main/route")).toEqual({ route: null });
+    const set = await put("sessions/agent%3Amain%3Amain/route", '{"channel":"console","to":"ada"}');
+    expect([set.status, await set.json()]).toEqual([200, { route: { channel: "console", to: "ada" } }]);
+    expect(await json("sessions/main/route")).toEqual({ route: { channel: "console", to: "ada" } });
+    await callHook(gateway, "/hooks/agent", { message: "For the last recipient.", wakeMode: "next-heartbeat" });
+    await vi.waitFor(async () => {
+      const { messages } = await json<{ messages: { to: string }[] }>("outbox");
+      expect(messages[0]?.to).toBe("ada");
+    }, 10_000);
+  });
+
+  it.each([
+    ['{"channel":"pigeon","to":"ada"}', "channel must be one of console."],
+    ['{"channel":"console","to":" "}', "to must be a string of 1 to 1000 characters."],
+    ['{"channel":"console"}', "to must be a string of 1 to 1000 characters."],
+    ["nothing", 'The body must be JSON: { "channel": ..., "to": ... }.'],
+    [JSON.stringify("x".repeat(20_000)), 'The body must be JSON: { "channel": ..., "to": ... }.'],
+  ])("refuses %j", async (body, error) => {
+    const response = await put("sessions/main/route", body);
+    expect([response.status, await response.json()]).toEqual([400, { ok: false, error, code: "INVALID_QUERY" }]);
+  });
+
+  it("needs the gateway token, a main session, and no other method", async () => {
+    expect((await put("sessions/main/route", "{}", "wrong")).status).toBe(401);
+    expect((await put("sessions/hook%3Ax/route", '{"channel":"console","to":"ada"}')).status).toBe(404);
+    expect((await readApi(gateway, "sessions/hook%3Ax/route")).status).toBe(404);
+    const response = await fetch(`${gateway.url}/api/v1/sessions/main/route`, { method: "DELETE" });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD, PUT"]);
+  });
+});
+
+describe("a session key", () => {
+  it("may be written short, and then means the default agent's session", async () => {
+    const short = await json<{ messages: object[] }>("sessions/main/messages");
+    expect(short).toEqual(await json("sessions/agent%3Amain%3Amain/messages"));
+  });
+});

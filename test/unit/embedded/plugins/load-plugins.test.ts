@@ -27,7 +27,7 @@ afterEach(() => {
 function plugin(name: string, manifest: object | string, files: Record<string, string> = { "index.js": good }): string {
   const path = join(folder, name);
   const text =
-    typeof manifest === "string" ? manifest : JSON.stringify({ pluginApi: 1, entry: "index.js", ...manifest });
+    typeof manifest === "string" ? manifest : JSON.stringify({ pluginApi: "1", entry: "index.js", ...manifest });
   for (const [file, content] of Object.entries({ "plugin.json": text, ...files })) {
     mkdirSync(dirname(join(path, file)), { recursive: true });
     writeFileSync(join(path, file), content);
@@ -140,7 +140,7 @@ describe("loadPlugins", () => {
   });
 
   it("refuses a plugin for another version of the plugin API", async () => {
-    expect(await refusal([plugin("v", { id: "v", pluginApi: 2 })])).toContain(
+    expect(await refusal([plugin("v", { id: "v", pluginApi: "2" })])).toContain(
       "the plugin is written for plugin API 2, and this gateway has 1",
     );
   });

@@ -346,6 +346,14 @@ describe("broken requests", () => {
   it("cuts off a refused client that goes on sending", async () => {
     const server = await serve({});
     const connection = await RawConnection.open(server.port, { allowHalfOpen: true });
+    connection.send("nonsense\r\n\r\n");
+    await connection.answers(1);
+    // What is still on its way must not cost the client the answer: it is taken in for a while.
+    for (let chunk = 0; chunk < 10; chunk++) {
+      connection.send("more nonsense\r\n\r\n");
+      await new Promise((resolve) => setTimeout(resolve, 40));
+    }
+    expect(connection.ended).toBe(false);
     const sending = setInterval(() => {
       connection.send("nonsense\r\n\r\n");
     }, 50);

@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { isRefusal } from "../../../src/errors.ts";
+import { body } from "../../../src/stages/body.ts";
+import type { ReceivedBody } from "../../../src/stages/body.ts";
+import { edge } from "../../../src/stages/edge.ts";
+import { mappingOf } from "../mapping/mappings.ts";
+import { withRequest } from "../http/wire.ts";
+import { RECEIVED_AT, StageBench } from "./stage-bench.ts";
+
+describe("body", () => {
+  let bench: StageBench;
+
+  beforeEach(async () => {
+    bench = await StageBench.open();
+  });
+  afterEach(() => bench[Symbol.asyncDispose]());
+
+  async function read(path: string, content: string, block: object = {}) {
+    const generation = await bench.generation(block);
+    return withRequest(
+      async (req) => {
+        const arrival = edge(bench.ingress, generation, req);
+        if (isRefusal(arrival)) return { outcome: arrival, started: false };
+        const outcome = await body(bench.ingress, generation, arrival);
+        return { outcome, started: req.readableDidRead };
+      },
+      (socket) =>
+        socket.write(
+          `POST /hooks/${path} HTTP/1.1\r\nHost: localhost\r\nX-Event: push\r\nAuthorization: Bearer x\r\nContent-Length: ${content.length}\r\n\r\n${content}`,
+        ),
+    );
+  }
+
+  const MAPPINGS = {
+    maxBodyBytes: 10,
+    mappings: [{ match: { path: "in" }, messageTemplate: "m", maxBodyBytes: 20, accept: ["text"] }],
+  };
+
+  it("gives the exact bytes with the head of the request, without its credential", async () => {
+    const { outcome } = await read("wake?a=1", '{"text":1}');
+    const { request, rules } = outcome as ReceivedBody;
+    expect(Buffer.from(request.body).toString()).toBe('{"text":1}');
+    expect(request).toMatchObject({
+      method: "POST",
+      path: "wake",
+      query: { a: "1" },
+      clientAddress: "127.0.0.1",
+      receivedAt: RECEIVED_AT,
+    });
+    expect(request.headers["x-event"]).toBe("push");
+    expect(request.headers).not.toHaveProperty("authorization");
+    expect(rules).toEqual({ maxBodyBytes: 262_144, accept: [] });
+  });
+
+  it.each([
+    ["wake", 10],
+    ["agent", 10],
+    ["in", 20],
+    ["in/", 20],
+  ])("spec 8: takes on /%s a body of %d bytes and not one more", async (path, limit) => {
+    expect((await read(path, "x".repeat(limit), MAPPINGS)).outcome).toHaveProperty("request");
+    expect((await read(path, "x".repeat(limit + 1), MAPPINGS)).outcome).toMatchObject({ refused: "BODY_TOO_LARGE" });
+  });
+
+  it("says what the path takes besides JSON", async () => {
+    expect((await read("in", "x", MAPPINGS)).outcome).toMatchObject({ rules: { accept: ["text"] } });
+  });
+
+  it.each(["", "none", "none/in", "Wake"])("reads nothing on /hooks/%s, where no hook is", async (path) => {
+    expect(await read(path, "x", MAPPINGS)).toMatchObject({ outcome: { refused: "NOT_FOUND" }, started: false });
+  });
+
+  it("reads on every path once a plugin resolves paths of its own, within the common limit", async () => {
+    bench.hooks.resolve.tap("plugin", () => mappingOf({ messageTemplate: "m" }));
+    expect((await read("none", "x", MAPPINGS)).outcome).toMatchObject({ rules: { maxBodyBytes: 10, accept: [] } });
+    expect((await read("none", "x".repeat(11), MAPPINGS)).outcome).toMatchObject({ refused: "BODY_TOO_LARGE" });
+    expect((await read("", "x", MAPPINGS)).outcome).toMatchObject({ refused: "NOT_FOUND" });
+  });
+});

@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { newClaim, RECEIVED_AT } from "../../conformance/store/new-delivery.ts";
+import { openStoreTables } from "./store-in-thread.ts";
+
+describe("claims", () => {
+  it("are removed after they lapse, some with each few new ones, so that the table does not grow", async () => {
+    const tables = await openStoreTables();
+    const count = () => Number(tables.reader.prepare("SELECT count(*) AS n FROM claims").get()?.["n"]);
+    tables.accept(2000, () => ({ idempotency: newClaim({ expiresAt: RECEIVED_AT + 10 }) }));
+    expect(count()).toBe(2000);
+    const later = RECEIVED_AT + 11;
+    tables.accept(32, () => ({ idempotency: newClaim(), receivedAt: later }));
+    const afterOneLook = count();
+    expect(afterOneLook).toBeLessThan(2000);
+    expect(afterOneLook).toBeGreaterThan(1800);
+    for (let round = 0; round < 20; round++) {
+      tables.accept(32, () => ({ idempotency: newClaim(), receivedAt: later }));
+    }
+    expect(count()).toBe(21 * 32);
+  });
+
+  it("cost a delivery without a key nothing", async () => {
+    const tables = await openStoreTables();
+    tables.accept(10);
+    expect(tables.reader.prepare("SELECT count(*) AS n FROM claims").get()).toEqual({ n: 0 });
+  });
+});
