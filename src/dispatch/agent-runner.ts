@@ -6,7 +6,7 @@ import type { OpenRun, StoredRun } from "../store/delivery-store.ts";
 import type { DispatchContext } from "./dispatch-context.ts";
 import { agentPrompt } from "./prompt.ts";
 import { summaryLine } from "./reply.ts";
-import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retrying.ts";
+import { HOST_RETRY, isRetryable, retrying, SEND_RETRY, STORE_RETRY } from "./retrying.ts";
 
 /** How long a host may take to come back after its run was told to stop. */
 const ABORT_GRACE_MS = 10_000;
@@ -114,7 +114,11 @@ export class AgentRunner {
       const run = retrying(() => host.agents.run(request), HOST_RETRY, stop.signal);
       const result = await Promise.race([run.catch(failed), overdue(stop.signal)]);
       if (result.status === "ok" || !timedOut) return result;
-      const error = `The run took longer than ${spec.timeoutMs / 1_000} s.`;
+      const limit = `${spec.timeoutMs / 1_000} s`;
+      const error =
+        result.status === "error"
+          ? `It could not begin within ${limit}: ${result.error}`
+          : `The run took longer than ${limit}.`;
       return { ...result, status: "timeout", error };
     } finally {
       clearTimeout(timer);
@@ -136,7 +140,7 @@ export class AgentRunner {
     };
     try {
       // A main session that takes nothing for now is asked until it does.
-      await retrying(() => host.sessions.enqueueSystemEvent(event), { ...HOST_RETRY, tries: Infinity }, abandon);
+      await retrying(() => host.sessions.enqueueSystemEvent(event), HOST_RETRY, abandon);
     } catch (error) {
       // One that will never take it must cost neither the reply nor the lane.
       if (isRetryable(error)) throw error;
@@ -163,7 +167,7 @@ export class AgentRunner {
     }
     const message = { ...target, text: result.reply, idempotencyKey: `${runId}:reply` };
     try {
-      await retrying(() => this.#context.host.channels.send(message), HOST_RETRY, this.#context.abandon);
+      await retrying(() => this.#context.host.channels.send(message), SEND_RETRY, this.#context.abandon);
       return { outcome: "sent" };
     } catch (error) {
       return { outcome: "failed", reason: `delivery to ${target.channel} failed: ${wording(error)}` };

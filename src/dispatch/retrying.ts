@@ -10,8 +10,11 @@ export interface RetryPolicy {
   readonly maxDelayMs: number;
 }
 
-/** What the host refused for now is worth about half a minute. */
-export const HOST_RETRY: RetryPolicy = { tries: 6, firstDelayMs: 500, maxDelayMs: 10_000 };
+/** What the host cannot begin or take for now, and nothing came of: it is asked until it can. */
+export const HOST_RETRY: RetryPolicy = { tries: Infinity, firstDelayMs: 500, maxDelayMs: 10_000 };
+
+/** A message that a channel does not take for now is worth about a quarter of a minute. */
+export const SEND_RETRY: RetryPolicy = { ...HOST_RETRY, tries: 6 };
 
 /** State that cannot be written (a full disk) is written later: nothing else may happen before. */
 export const STORE_RETRY: RetryPolicy = { tries: Infinity, firstDelayMs: 200, maxDelayMs: 5_000 };

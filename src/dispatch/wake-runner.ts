@@ -94,7 +94,7 @@ export class WakeRunner {
     await events.dispatched({ runId, kind: "wake", attempt: 1 });
     const event = { sessionKey: spec.sessionKey, text: wakeText(spec), idempotencyKey: runId };
     try {
-      await retrying(() => host.sessions.enqueueSystemEvent(event), { ...HOST_RETRY, tries: Infinity }, abandon);
+      await retrying(() => host.sessions.enqueueSystemEvent(event), HOST_RETRY, abandon);
       return "done";
     } catch (error) {
       if (isRetryable(error)) return "abandoned";

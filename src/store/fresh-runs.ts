@@ -1,5 +1,6 @@
 import type { NewRun, StoredRun } from "./delivery-store.ts";
-import { QUEUED } from "./sqlite-codes.ts";
+import { deliveryId, runId, type RunKey } from "./public-id.ts";
+import { QUEUED, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
 import { expectedOutcome } from "./stored-rows.ts";
 
 const MAX_RUNS = 256;
@@ -7,51 +8,56 @@ const MAX_RUNS = 256;
 const MAX_TEXT_CHARS = 16_384;
 
 /**
- * The runs that were accepted last, as they are stored, until they are loaded or change.
+ * The runs that were accepted last, until they are loaded or change.
  *
- * Most runs are carried out at once, and reading one back costs the main thread as much as accepting
- * it. The oldest make room for new ones; whoever is not found here is in the database.
+ * Most runs are carried out at once, and reading one back costs the main thread more than accepting
+ * it. A run has a fixed place, from which a newer one displaces it; whoever is not found here is in
+ * the database. (A map would make room as well, but its discarded tables keep what they held alive
+ * until the next full collection.)
  */
 export class FreshRuns {
-  readonly #runs = new Map<string, StoredRun>();
+  readonly #places: ({ readonly key: RunKey; readonly run: NewRun } | undefined)[] = [];
 
-  add(deliveryId: string, runIds: readonly string[], runs: readonly NewRun[]): void {
+  constructor() {
+    for (let place = 0; place < MAX_RUNS; place++) this.#places.push(undefined);
+  }
+
+  add(seq: number, tag: string, runs: readonly NewRun[]): void {
     for (let index = 0; index < runs.length && index < MAX_RUNS; index++) {
-      const { lane, spec } = runs[index]!;
-      const text = spec.kind === "wake" ? spec.text : spec.message;
-      if (text.length > MAX_TEXT_CHARS) continue;
-      const runId = runIds[index]!;
-      if (this.#runs.size >= MAX_RUNS) this.#forgetOldest();
-      this.#runs.set(runId, {
-        runId,
-        deliveryId,
-        lane,
-        state: "queued",
-        spec,
-        attempts: [],
-        reply: null,
-        steps: [],
-        delivery: expectedOutcome(spec, QUEUED),
-      });
+      const run = runs[index]!;
+      const { length } = run.spec.kind === "wake" ? run.spec.text : run.spec.message;
+      if (length > MAX_TEXT_CHARS) continue;
+      const key = { seq, tag, run: seq * RUNS_PER_DELIVERY + index };
+      this.#places[placeOf(key)] = { key, run };
     }
   }
 
-  /** Gives the run and forgets it. */
-  take(runId: string): StoredRun | undefined {
-    const run = this.#runs.get(runId);
-    if (run !== undefined) this.#runs.delete(runId);
-    return run;
+  /** Gives the run as it is stored, and forgets it. */
+  take(key: RunKey): StoredRun | undefined {
+    const place = this.#places[placeOf(key)];
+    if (place?.key.run !== key.run || place.key.tag !== key.tag) return undefined;
+    this.forget(key);
+    const { lane, spec } = place.run;
+    return {
+      runId: runId(key.run, key.tag),
+      deliveryId: deliveryId(key.seq, key.tag),
+      lane,
+      state: "queued",
+      spec,
+      attempts: [],
+      reply: null,
+      steps: [],
+      delivery: expectedOutcome(spec, QUEUED),
+    };
   }
 
   /** To be called before anything of the run is changed. */
-  forget(runId: string): void {
-    this.#runs.delete(runId);
+  forget(key: RunKey): void {
+    this.#places[placeOf(key)] = undefined;
   }
+}
 
-  #forgetOldest(): void {
-    for (const runId of this.#runs.keys()) {
-      this.#runs.delete(runId);
-      return;
-    }
-  }
+/** Neighbors in order of acceptance have different places. */
+function placeOf(key: RunKey): number {
+  return (key.seq + (key.run % RUNS_PER_DELIVERY)) % MAX_RUNS;
 }

@@ -68,10 +68,8 @@ export class SqliteDeliveryStore implements DeliveryStore {
     this.#nextSeq++;
     const holder = await this.#write<AcceptResult>("store.accept", row);
     if (holder === undefined) {
-      const ids = runIds(seq, tag, delivery.runs.length);
-      const id = deliveryId(seq, tag);
-      this.#fresh.add(id, ids, delivery.runs);
-      return { kind: "accepted", deliveryId: id, runIds: ids };
+      this.#fresh.add(seq, tag, delivery.runs);
+      return { kind: "accepted", deliveryId: deliveryId(seq, tag), runIds: runIds(seq, tag, delivery.runs.length) };
     }
     const heldBy = deliveryId(holder.seq, holder.tag);
     if (!holder.sameRequest) return { kind: "conflict", deliveryId: heldBy };
@@ -86,7 +84,7 @@ export class SqliteDeliveryStore implements DeliveryStore {
   async loadRun(runId: string): Promise<StoredRun> {
     this.#assertOpen();
     const key = runKey(runId);
-    const run = this.#fresh.take(runId) ?? read(() => this.#reader.run(key));
+    const run = this.#fresh.take(key) ?? read(() => this.#reader.run(key));
     if (run === undefined) throw notFound(runId);
     return run;
   }
@@ -118,7 +116,7 @@ export class SqliteDeliveryStore implements DeliveryStore {
     for (const id of runIds) {
       const key = runKey(id);
       args.push(key.run, key.tag);
-      this.#fresh.forget(id);
+      this.#fresh.forget(key);
     }
     const failed = await this.#write<RunResult>("store.settle", args);
     if (failed !== undefined) throw notFound(runIds[failed]!);
@@ -167,7 +165,7 @@ export class SqliteDeliveryStore implements DeliveryStore {
   async #change(operation: string, runId: string, values: readonly (string | number | null)[]): Promise<void> {
     this.#assertOpen();
     const key = runKey(runId);
-    this.#fresh.forget(runId);
+    this.#fresh.forget(key);
     const failed = await this.#write<RunResult>(operation, [key.run, key.tag, ...values]);
     if (failed !== undefined) throw notFound(runId);
   }

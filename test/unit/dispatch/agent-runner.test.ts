@@ -106,6 +106,17 @@ describe("an agent run", () => {
     expect(bench.host.sent[0]?.text).toBe("Second try.");
   });
 
+  it("spec 8: a host that cannot begin it is asked until timeoutSeconds have passed, and the reason is kept", async () => {
+    bench.host.onRun = async () => {
+      throw new HostError("the disk is full", { retryable: true });
+    };
+    const [runId] = await carryOut({ timeoutMs: 50 });
+    expect(await bench.detail(runId!)).toMatchObject({
+      state: "failed",
+      reason: "timeout: It could not begin within 0.05 s: the disk is full",
+    });
+  });
+
   it("ends as failed when the host refuses it for good", async () => {
     bench.host.onRun = async () => {
       throw new HostError("no such agent", { retryable: false });

@@ -1,17 +1,21 @@
 import { describe, expect, it } from "vitest";
+import type { RunSpec } from "../../../src/delivery.ts";
 import { FreshRuns } from "../../../src/store/fresh-runs.ts";
+import { deliveryId, runId } from "../../../src/store/public-id.ts";
 import { agentSpec, wakeSpec } from "../../conformance/store/new-delivery.ts";
 
-const run = (spec: Parameters<FreshRuns["add"]>[2][number]["spec"]) => ({ lane: "a", spec });
+const TAG = "0123456789abcdef";
+const runs = (...specs: RunSpec[]) => specs.map((spec) => ({ lane: "a", spec }));
+const key = (seq: number, index = 0, tag = TAG) => ({ seq, tag, run: seq * 4096 + index });
 
 describe("FreshRuns", () => {
   it("gives a run once, as it was accepted", () => {
     const fresh = new FreshRuns();
     const spec = agentSpec({ delivery: { unresolved: "later" } });
-    fresh.add("dlv", ["r0", "r1"], [run(spec), run(wakeSpec())]);
-    expect(fresh.take("r0")).toEqual({
-      runId: "r0",
-      deliveryId: "dlv",
+    fresh.add(7, TAG, runs(spec, wakeSpec()));
+    expect(fresh.take(key(7))).toEqual({
+      runId: runId(7 * 4096, TAG),
+      deliveryId: deliveryId(7, TAG),
       lane: "a",
       state: "queued",
       spec,
@@ -20,38 +24,41 @@ describe("FreshRuns", () => {
       steps: [],
       delivery: "pending",
     });
-    expect(fresh.take("r0")).toBeUndefined();
-    expect(fresh.take("r1")?.delivery).toBe("none");
+    expect(fresh.take(key(7))).toBeUndefined();
+    expect(fresh.take(key(7, 1))?.delivery).toBe("none");
+  });
+
+  it("gives nothing to who does not know the tag", () => {
+    const fresh = new FreshRuns();
+    fresh.add(7, TAG, runs(wakeSpec()));
+    expect(fresh.take(key(7, 0, "0000000000000000"))).toBeUndefined();
+    expect(fresh.take(key(7))).toBeDefined();
   });
 
   it("forgets a run that changes", () => {
     const fresh = new FreshRuns();
-    fresh.add("dlv", ["r0"], [run(wakeSpec())]);
-    fresh.forget("r0");
-    expect(fresh.take("r0")).toBeUndefined();
+    fresh.add(7, TAG, runs(wakeSpec()));
+    fresh.forget(key(7));
+    expect(fresh.take(key(7))).toBeUndefined();
   });
 
   it("keeps the newest 256 runs and no long text", () => {
     const fresh = new FreshRuns();
-    for (let index = 0; index < 300; index++) fresh.add("dlv", [`r${index}`], [run(wakeSpec())]);
-    expect(fresh.take("r43")).toBeUndefined();
-    expect(fresh.take("r44")).toBeDefined();
-    expect(fresh.take("r299")).toBeDefined();
+    for (let seq = 1; seq <= 300; seq++) fresh.add(seq, TAG, runs(wakeSpec()));
+    expect(fresh.take(key(44))).toBeUndefined();
+    expect(fresh.take(key(45))).toBeDefined();
+    expect(fresh.take(key(300))).toBeDefined();
     const long = "x".repeat(16_385);
-    fresh.add("dlv", ["long", "wake"], [run(agentSpec({ message: long })), run(wakeSpec({ text: long }))]);
-    expect(fresh.take("long")).toBeUndefined();
-    expect(fresh.take("wake")).toBeUndefined();
+    fresh.add(301, TAG, runs(agentSpec({ message: long }), wakeSpec({ text: long })));
+    expect(fresh.take(key(301))).toBeUndefined();
+    expect(fresh.take(key(301, 1))).toBeUndefined();
   });
 
   it("keeps the first runs of a delivery that has more than there is room for", () => {
     const fresh = new FreshRuns();
-    const ids = Array.from({ length: 1000 }, (_, index) => `r${index}`);
-    fresh.add(
-      "dlv",
-      ids,
-      ids.map(() => run(wakeSpec())),
-    );
-    expect(fresh.take("r0")).toBeDefined();
-    expect(fresh.take("r256")).toBeUndefined();
+    fresh.add(1, TAG, runs(...Array.from({ length: 1000 }, () => wakeSpec())));
+    expect(fresh.take(key(1, 0))).toBeDefined();
+    expect(fresh.take(key(1, 255))).toBeDefined();
+    expect(fresh.take(key(1, 256))).toBeUndefined();
   });
 });

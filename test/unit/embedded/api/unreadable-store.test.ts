@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { ApiGuard } from "../../../../src/embedded/api/api-guard.ts";
-import { GatewayApi } from "../../../../src/embedded/api/api-sources.ts";
+import { GatewayApi } from "../../../../src/embedded/api/gateway-api.ts";
 import type { ApiSources } from "../../../../src/embedded/api/api-sources.ts";
 import { GatewayServer } from "../../../../src/embedded/server/gateway-server.ts";
 import { RoutingTable } from "../../../../src/embedded/server/routing-table.ts";

@@ -1,0 +1,313 @@
+import { existsSync, readdirSync } from "node:fs";
+import { connect } from "node:net";
+import { once } from "node:events";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { AgentRunResult } from "../../../src/host.ts";
+import { WebhookIngress } from "../../../src/plugin.ts";
+import { openSqliteStore } from "../../../src/store/open-sqlite-store.ts";
+import { AGENT_CALL, IngressHost, TOKEN } from "./ingress-host.ts";
+import type { HostAnswer } from "./ingress-host.ts";
+
+const OTHER_TOKEN = "another-token-of-the-ingress-tests";
+
+let fixture: IngressHost;
+let ingress: WebhookIngress;
+beforeEach(async () => {
+  fixture = await IngressHost.listen();
+  ingress = new WebhookIngress();
+});
+afterEach(() => fixture[Symbol.asyncDispose]());
+
+function call(path = "/hooks/agent"): Promise<HostAnswer> {
+  return fixture.post(path, AGENT_CALL);
+}
+
+/** Runs hold until it is resolved. */
+function holdRuns(host = fixture): PromiseWithResolvers<AgentRunResult> {
+  const held = Promise.withResolvers<AgentRunResult>();
+  host.scripted.onRun = () => held.promise;
+  return held;
+}
+
+/** Runs hold until they are told to stop. */
+function holdUntilAborted(): void {
+  fixture.scripted.onRun = async ({ signal }) => {
+    if (!signal.aborted) await once(signal, "abort");
+    return { status: "aborted", reply: "", error: "stopped" };
+  };
+}
+
+async function stateOf(answer: HostAnswer, reader = ingress): Promise<string | undefined> {
+  return (await reader.deliveries().get(String(answer.body["deliveryId"])))?.state;
+}
+
+describe("WebhookIngress.apply", () => {
+  it("only taps: nothing is opened and nothing is answered before a configuration was loaded", async () => {
+    ingress.apply(fixture.host);
+    expect(readdirSync(fixture.folder)).toEqual([]);
+    expect((await call()).status).toBe(404);
+  });
+
+  it("throws the second time, on the same host and on another", async () => {
+    ingress.apply(fixture.host);
+    expect(() => ingress.apply(fixture.host)).toThrow("applied to a host already");
+    const other = await fixture.other({ sameFolder: false });
+    expect(() => ingress.apply(other.host)).toThrow("applied to a host already");
+    expect(other.host.lifecycle.onConfigLoad.isUsed()).toBe(false);
+  });
+});
+
+describe("WebhookIngress.hooks", () => {
+  it("are the same object before and after apply, whoever asks first", () => {
+    const before = WebhookIngress.hooks(fixture.host);
+    ingress.apply(fixture.host);
+    expect(WebhookIngress.hooks(fixture.host)).toBe(before);
+    expect(Object.isFrozen(before)).toBe(true);
+  });
+
+  it("are another host's own", async () => {
+    const other = await fixture.other({ sameFolder: false });
+    expect(WebhookIngress.hooks(other.host)).not.toBe(WebhookIngress.hooks(fixture.host));
+  });
+
+  it("fire also for taps that were there before the plugin was applied", async () => {
+    const accepted: string[] = [];
+    WebhookIngress.hooks(fixture.host).accepted.tap("early", ({ route }) => void accepted.push(`early ${route}`));
+    ingress.apply(fixture.host);
+    WebhookIngress.hooks(fixture.host).accepted.tap("late", ({ route }) => void accepted.push(`late ${route}`));
+    await fixture.load({}, "start");
+    await call();
+    expect(accepted).toEqual(["early agent", "late agent"]);
+  });
+});
+
+describe("WebhookIngress.deliveries", () => {
+  it("throws before apply", () => {
+    expect(() => ingress.deliveries()).toThrow("has not been applied");
+  });
+
+  it("gives a reader that fails before the first configuration, and reads what became of calls after it", async () => {
+    ingress.apply(fixture.host);
+    const reader = ingress.deliveries();
+    await expect((async () => reader.list({ limit: 1 }))()).rejects.toMatchObject({ name: "StoreError", code: "CLOSED" });
+    await fixture.load({}, "start");
+    const answer = await call();
+    const id = String(answer.body["deliveryId"]);
+    expect((await reader.list({ limit: 10 })).deliveries).toMatchObject([{ id, route: "agent" }]);
+    expect(await reader.get(id)).toMatchObject({ id, bodyBytes: JSON.stringify(AGENT_CALL).length });
+    expect(await reader.get("nonsense")).toBeUndefined();
+  });
+});
+
+describe("the store of an ingress", () => {
+  it("is a file of its own in the host's state directory where the host gives none", async () => {
+    ingress.apply(fixture.host);
+    await fixture.load({}, "start");
+    await call();
+    expect(readdirSync(fixture.folder)).toContain("reveille-deliveries.sqlite");
+    await fixture.shutdown(5_000);
+    // Closed in order, it leaves no journal behind.
+    expect(readdirSync(fixture.folder).filter((name) => name.endsWith("-wal"))).toEqual([]);
+  });
+
+  it("is the one that the host gives", async () => {
+    const other = await fixture.other({ sameFolder: false });
+    ingress = new WebhookIngress({ openStore: () => openSqliteStore(other.host) });
+    ingress.apply(fixture.host);
+    await fixture.load({}, "start");
+    expect((await call()).status).toBe(202);
+    expect(existsSync(`${other.folder}/reveille-deliveries.sqlite`)).toBe(true);
+    expect(readdirSync(fixture.folder)).toEqual([]);
+  });
+
+  it("is opened once, with the first configuration that is valid", async () => {
+    let opened = 0;
+    ingress = new WebhookIngress({ openStore: (host) => (opened++, openSqliteStore(host)) });
+    ingress.apply(fixture.host);
+    await expect(fixture.offer({ token: "" }, "start")).rejects.toThrow("hooks.token");
+    expect(opened).toBe(0);
+    await fixture.load({}, "start");
+    await fixture.load({ maxDepth: 10 });
+    expect(opened).toBe(1);
+  });
+
+  it("that cannot be opened refuses the configuration, and is tried again with the next", async () => {
+    let isBroken = true;
+    ingress = new WebhookIngress({
+      openStore: async (host) => {
+        if (isBroken) throw new Error("no such disk");
+        return openSqliteStore(host);
+      },
+    });
+    ingress.apply(fixture.host);
+    await expect(fixture.offer({}, "start")).rejects.toThrow("no such disk");
+    isBroken = false;
+    await fixture.load({}, "start");
+    expect((await call()).status).toBe(202);
+  });
+});
+
+describe("a configuration", () => {
+  beforeEach(async () => {
+    ingress.apply(fixture.host);
+    await fixture.load({}, "start");
+  });
+
+  it("is in force from its commit on, and not before", async () => {
+    const commit = await fixture.offer({ token: OTHER_TOKEN });
+    expect((await call()).status).toBe(202);
+    expect((await fixture.post("/hooks/agent", AGENT_CALL, OTHER_TOKEN)).status).toBe(401);
+    commit();
+    expect((await call()).status).toBe(401);
+    expect((await fixture.post("/hooks/agent", AGENT_CALL, OTHER_TOKEN)).status).toBe(202);
+  });
+
+  it("that a later plugin refuses leaves the generation before it in force", async () => {
+    fixture.host.lifecycle.onConfigLoad.tap("later", ({ reason }) => {
+      if (reason === "reload") throw new Error("not with me");
+    });
+    const refused = fixture.offer({ token: OTHER_TOKEN, path: "/other" });
+    await expect(refused).rejects.toThrow('Hook "onConfigLoad", tap "later": not with me');
+    expect((await call()).status).toBe(202);
+    expect((await fixture.post("/hooks/agent", AGENT_CALL, OTHER_TOKEN)).status).toBe(401);
+    expect((await fixture.post("/other/agent", AGENT_CALL, OTHER_TOKEN)).status).toBe(404);
+  });
+
+  it("that is not valid is refused with every key, and the one before stays", async () => {
+    const refused = fixture.offer({ maxDepht: 1, concurrency: 0 });
+    await expect(refused).rejects.toThrow(/hooks\.concurrency[^]*maxDepht|maxDepht[^]*hooks\.concurrency/);
+    expect((await call()).status).toBe(202);
+  });
+
+  it("names what works and should be looked at once it is in force", async () => {
+    const warnings = () => fixture.logger.lines.filter(({ level }) => level === "warn").length;
+    const before = warnings();
+    const mappings = [{ match: { path: "wake" }, messageTemplate: "x" }];
+    const commit = await fixture.offer({ mappings });
+    expect(warnings()).toBe(before);
+    commit();
+    expect(fixture.logger.lines.filter(({ level }) => level === "warn").map(({ fields }) => fields["warning"])).toContainEqual(
+      expect.stringContaining('"wake" is a built-in endpoint'),
+    );
+  });
+
+  it("moves the route, and without hooks.enabled there is none", async () => {
+    await fixture.load({ path: "/moved" });
+    expect([(await call()).status, (await call("/moved/agent")).status]).toEqual([404, 202]);
+    await fixture.load({ enabled: false });
+    expect([(await call()).status, (await call("/moved/agent")).status]).toEqual([404, 404]);
+    await fixture.load();
+    expect((await call()).status).toBe(202);
+  });
+
+  it("that follows does not touch a request under way, which finishes on the one it began with", async () => {
+    const body = JSON.stringify(AGENT_CALL);
+    const socket = connect({ host: "127.0.0.1", port: fixture.port });
+    let received = "";
+    socket.on("data", (chunk: Buffer) => (received += chunk.toString()));
+    const head = ["POST /hooks/agent HTTP/1.1", "Host: x", `Authorization: Bearer ${TOKEN}`, "Expect: 100-continue"];
+    socket.write([...head, `Content-Length: ${body.length}`, "", ""].join("\r\n"));
+    // It is let in and its body is awaited.
+    await vi.waitFor(() => expect(received).toContain("100 Continue"));
+    await fixture.load({ token: OTHER_TOKEN, path: "/other", maxBodyBytes: 1 });
+    socket.write(body);
+    await vi.waitFor(() => expect(received).toContain("HTTP/1.1 202"));
+    socket.destroy();
+  });
+
+  it("changes how many runs there are at once", async () => {
+    const held = holdRuns();
+    await fixture.load({ concurrency: 1 });
+    await Promise.all([call(), call(), call()]);
+    await vi.waitFor(() => expect(fixture.scripted.runs).toHaveLength(1));
+    await fixture.load({ concurrency: 4 });
+    await call();
+    await vi.waitFor(() => expect(fixture.scripted.runs).toHaveLength(4));
+    held.resolve({ status: "ok", reply: "NO_REPLY" });
+  });
+});
+
+describe("a shutdown", () => {
+  beforeEach(async () => {
+    ingress.apply(fixture.host);
+    await fixture.load({}, "start");
+  });
+
+  it("answers 503 from then on, with Retry-After, and closes the connection", async () => {
+    await fixture.shutdown(5_000);
+    const answer = await call();
+    expect([answer.status, answer.body["code"]]).toEqual([503, "SHUTTING_DOWN"]);
+    expect(answer.headers.get("retry-after")).toMatch(/^[1-9]/);
+    expect(answer.headers.get("connection")).toBe("close");
+  });
+
+  it("waits for the runs under way, and begins no other", async () => {
+    await fixture.load({ concurrency: 1 });
+    const held = holdRuns();
+    const [first, second] = [await call(), await call()];
+    await vi.waitFor(() => expect(fixture.scripted.runs).toHaveLength(1));
+    let isDown = false;
+    const down = fixture.shutdown(20_000).then(() => (isDown = true));
+    expect((await call()).status).toBe(503);
+    expect(isDown).toBe(false);
+    held.resolve({ status: "ok", reply: "NO_REPLY" });
+    await down;
+    expect(fixture.scripted.runs).toHaveLength(1);
+
+    const next = await fixture.other({ sameFolder: true });
+    const later = new WebhookIngress();
+    later.apply(next.host);
+    await next.load({}, "start");
+    expect(await stateOf(first, later)).toBe("done");
+    await vi.waitFor(async () => expect(await stateOf(second, later)).toBe("done"));
+  });
+
+  it("leaves a run on disk that does not end by the deadline; it runs again at the next start, and says so", async () => {
+    holdUntilAborted();
+    const answer = await call();
+    await vi.waitFor(() => expect(fixture.scripted.runs).toHaveLength(1));
+    await fixture.shutdown(50);
+    expect(fixture.scripted.runs[0]!.signal.aborted).toBe(true);
+
+    const next = await fixture.other({ sameFolder: true });
+    const later = new WebhookIngress();
+    later.apply(next.host);
+    const commit = await next.offer({}, "start");
+    // Nothing begins before the configuration is in force.
+    expect(next.scripted.runs).toHaveLength(0);
+    commit();
+    await vi.waitFor(async () => expect(await stateOf(answer, later)).toBe("done"));
+    expect(next.scripted.runs).toHaveLength(1);
+    expect(next.scripted.runs[0]!.prompt).toContain("may already have taken effect");
+    const { runs } = (await later.deliveries().get(String(answer.body["deliveryId"])))!;
+    expect(runs[0]!.attempts.map(({ status }) => status)).toEqual(["interrupted", "ok"]);
+  });
+
+  it("closes the store, and a second one does no harm", async () => {
+    await fixture.shutdown(5_000);
+    await fixture.shutdown(5_000);
+    await expect(ingress.deliveries().list({ limit: 1 })).rejects.toMatchObject({ code: "CLOSED" });
+  });
+
+  it("before any configuration does no harm", async () => {
+    const other = await fixture.other({ sameFolder: false });
+    new WebhookIngress().apply(other.host);
+    await other.shutdown(5_000);
+    expect(readdirSync(other.folder)).toEqual([]);
+  });
+
+  it("refuses a request that was under way when the store closed: 503, and nothing is lost silently", async () => {
+    const body = JSON.stringify(AGENT_CALL);
+    const socket = connect({ host: "127.0.0.1", port: fixture.port });
+    let received = "";
+    socket.on("data", (chunk: Buffer) => (received += chunk.toString()));
+    const head = ["POST /hooks/agent HTTP/1.1", "Host: x", `Authorization: Bearer ${TOKEN}`, "Expect: 100-continue"];
+    socket.write([...head, `Content-Length: ${body.length}`, "", ""].join("\r\n"));
+    await vi.waitFor(() => expect(received).toContain("100 Continue"));
+    await fixture.shutdown(5_000);
+    socket.write(body);
+    await vi.waitFor(() => expect(received).toContain("HTTP/1.1 503"));
+    expect(received).toContain("SHUTTING_DOWN");
+    socket.destroy();
+  });
+});
