@@ -50,16 +50,13 @@ describe("a full disk", () => {
     }
   }, 60_000);
 
+  /** Writes until there is no space left. */
   function fill(file: string): void {
-    const handle: Buffer[] = [];
-    for (let bytes = 4_096; ; bytes += 4_096) {
-      handle.push(Buffer.alloc(4_096));
-      try {
-        writeFileSync(file, Buffer.concat(handle), { flag: "a" });
-      } catch {
-        return;
-      }
-      handle.length = 0;
+    const page = Buffer.alloc(4_096);
+    try {
+      for (;;) writeFileSync(file, page, { flag: "a" });
+    } catch (error) {
+      expect(error).toMatchObject({ code: "ENOSPC" });
     }
   }
 

@@ -76,7 +76,8 @@ describe("import direction", () => {
     const violations = violationsOf({
       "index.ts": empty,
       "dispatch/lanes.ts": empty,
-      "embedded/server.ts": 'export { value } from "../index.ts";\nexport { type Shape } from "../dispatch/lanes.ts";\n',
+      "embedded/server.ts":
+        'export { value } from "../index.ts";\nexport { type Shape } from "../dispatch/lanes.ts";\n',
     });
     expect(violations).toEqual(["direction-of-embedded: src/embedded/server.ts -> src/dispatch/lanes.ts"]);
   });
