@@ -1,6 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { Type as sinclair } from "@sinclair/typebox";
+import { Type as typebox } from "typebox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ConfigError } from "../../../../src/config/config-error.ts";
 import type { PluginEntryConfig } from "../../../../src/embedded/gateway-config.ts";
@@ -107,6 +109,18 @@ describe("loadPlugins", () => {
       "plugins.entries.strict.config.token: the value is not a number",
       'plugins.entries.strict.config.ulr: unknown key; did you mean "url"?',
     ]);
+  });
+
+  it.each([
+    ["typebox", typebox.Object({ url: typebox.String() }, { additionalProperties: false })],
+    ["@sinclair/typebox", sinclair.Object({ url: sinclair.String() }, { additionalProperties: false })],
+  ])("accepts a schema that the plugin's author wrote with %s", async (_library, configSchema) => {
+    const path = plugin("typed", { id: "typed", configSchema });
+    const [loaded] = await load([path], { typed: { config: { url: "x" } } });
+    expect(loaded?.plugin).toMatchObject({ config: { url: "x" } });
+    expect(await refusal([path], { typed: { config: { url: 1 } } })).toBe(
+      "plugins.entries.typed.config.url: the value is not a string",
+    );
   });
 
   it("leaves a disabled plugin out, and does not even import it", async () => {
