@@ -6,8 +6,6 @@ import type { ClientAddressResolver } from "./auth/client-address.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { compileTokens } from "./auth/token.ts";
 import type { TokenCheck } from "./auth/token.ts";
-import { ConfigError } from "./config/config-error.ts";
-import type { ConfigIssue } from "./config/config-error.ts";
 import type { HooksConfig, MappingConfig } from "./config/hooks-config.ts";
 import { readHooksConfig } from "./config/read-hooks-config.ts";
 import type { IngressHooks } from "./hooks.ts";
@@ -46,7 +44,7 @@ export interface GenerationOptions {
   readonly previous: Generation | undefined;
 }
 
-/** Prepares a snapshot, or throws a {@link ConfigError} that names every key that is wrong. */
+/** Prepares a snapshot, or throws a `ConfigError` that names every key that is wrong. */
 export async function prepareGeneration(
   snapshot: ConfigSnapshot,
   { host, hooks, previous }: GenerationOptions,
@@ -65,7 +63,6 @@ export async function prepareGeneration(
     env: process.env,
   });
   const mappings = [...config.mappings, ...presetMappings(config, registry)];
-  refuseRepeatedIds(mappings);
   const transforms = await loadTransforms(mappings, { configDir, transformsDir: config.transformsDir });
   const compiled = mappings.map((mapping) => compileMapping(mapping, transforms.get(mapping.id)));
   const lockout = lockoutOf(config, host, previous);
@@ -83,19 +80,24 @@ export async function prepareGeneration(
   };
 }
 
+/** The enabled presets' mappings; one whose id an earlier mapping has is told apart by a prefix. */
 function presetMappings(config: HooksConfig, registry: PresetRegistry): MappingConfig[] {
-  return config.presets.flatMap((name) => [...(registry.get(name)?.mappings({ gmail: config.gmail }) ?? [])]);
+  const taken = new Set(config.mappings.map(({ id }) => id));
+  const brought: MappingConfig[] = [];
+  for (const name of config.presets) {
+    for (const mapping of registry.get(name)?.mappings({ gmail: config.gmail }) ?? []) {
+      const id = freeId(mapping.id, taken);
+      taken.add(id);
+      brought.push({ ...mapping, id });
+    }
+  }
+  return brought;
 }
 
-function refuseRepeatedIds(mappings: readonly MappingConfig[]): void {
-  const seen = new Map<string, string>();
-  const issues: ConfigIssue[] = [];
-  for (const { id, where } of mappings) {
-    const first = seen.get(id);
-    if (first === undefined) seen.set(id, where);
-    else issues.push({ path: `${where}.id`, message: `"${id}" is also the id of ${first}; give it another` });
-  }
-  if (issues.length > 0) throw new ConfigError(issues);
+function freeId(wanted: string, taken: ReadonlySet<string>): string {
+  let id = wanted;
+  while (taken.has(id)) id = `preset-${id}`;
+  return id;
 }
 
 function lockoutOf(config: HooksConfig, host: GenerationOptions["host"], previous: Generation | undefined): Lockout {

@@ -94,8 +94,7 @@ function walkValue(raw: unknown, pointer: string): { values: readonly unknown[];
   for (const key of stepsOf(pointer)) {
     const parent = values.at(-1);
     path.push(Array.isArray(parent) ? Number(key) : key);
-    const isThere = typeof parent === "object" && parent !== null && Object.hasOwn(parent, key);
-    values.push(isThere ? (parent as Readonly<Record<string, unknown>>)[key] : undefined);
+    values.push((parent as Readonly<Record<string, unknown>>)[key]);
   }
   return { values, path };
 }
@@ -104,6 +103,5 @@ function isOfType(value: unknown, type: string | undefined): boolean {
   if (type === undefined) return true;
   if (type === "array") return Array.isArray(value);
   if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
-  if (type === "null") return value === null;
   return typeof value === (type === "integer" ? "number" : type);
 }

@@ -4,7 +4,7 @@ import { siblingUrl } from "./sibling-url.ts";
 import type { SqliteLogger } from "./sqlite-logger.ts";
 
 /** A checkpoint starts when the log is this long, and then after each further step of this length. */
-const STEP_BYTES = 16 * 1024 * 1024;
+const STEP_BYTES = 8 * 1024 * 1024;
 /** Beyond this the writer waits for readers so that the log can start over. */
 const CAP_BYTES = 64 * 1024 * 1024;
 const RETRY_AFTER_MS = 1000;

@@ -29,13 +29,13 @@ const RUN_OFFSET = 14;
 const RUN_FIELDS = 4;
 
 /** The delivery that has the idempotency key; `undefined` when the new one was stored. */
-export type AcceptResult = Holder | undefined;
+export type AcceptResult = (Pick<Holder, "seq" | "tag" | "runs"> & { readonly sameRequest: boolean }) | undefined;
 
 /** Prepares the insertion of a delivery with its runs and its claim. */
 export function acceptOperation(database: DatabaseSync, claims: ClaimOperations): (row: AcceptRow) => AcceptResult {
   const insertDelivery = database.prepare(`
-    INSERT INTO deliveries (seq, tag, received_at, route, mapping_id, name, ended, reason, runs, claim)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    INSERT INTO deliveries (seq, tag, received_at, route, mapping_id, name, ended, reason, runs, claim, fingerprint)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertRun = database.prepare(`
     INSERT INTO runs (id, tag, lane, kind, state, steps) VALUES (?, ?, ?, ?, ${QUEUED}, 0)`);
   const insertContents = database.prepare(
@@ -44,14 +44,14 @@ export function acceptOperation(database: DatabaseSync, claims: ClaimOperations)
 
   return (row) => {
     const [seq, tag, receivedAt, route, mappingId, name, ended, reason, headers, query, body] = row;
-    const claimKey = row[11];
+    const fingerprint = row[12];
     const count = (row.length - RUN_OFFSET) / RUN_FIELDS;
-    if (claimKey !== null) {
-      const claim = { key: claimKey, fingerprint: row[12]!, expiresAt: row[13] };
-      const holder = claims.claim(claim, { seq, tag, runs: count }, receivedAt);
-      if (holder !== undefined) return holder;
+    const claim = row[11] === null ? null : claims.storedKey(row[11]);
+    if (claim !== null) {
+      const holder = claims.claim(claim, row[13], seq, receivedAt);
+      if (holder !== undefined) return answerOf(holder, fingerprint);
     }
-    insertDelivery.run(seq, tag, receivedAt, route, mappingId, name, ended, reason, count, claimKey);
+    insertDelivery.run(seq, tag, receivedAt, route, mappingId, name, ended, reason, count, claim, fingerprint);
     const base = seq * RUNS_PER_DELIVERY;
     if (count === 0) insertContents.run(base, null, null, headers, query, body);
     for (let index = 0; index < count; index++) {
@@ -64,4 +64,9 @@ export function acceptOperation(database: DatabaseSync, claims: ClaimOperations)
     }
     return undefined;
   };
+}
+
+function answerOf(holder: Holder, fingerprint: Uint8Array | null): AcceptResult {
+  const { seq, tag, runs } = holder;
+  return { seq, tag, runs, sameRequest: Buffer.compare(holder.fingerprint, fingerprint ?? Buffer.alloc(0)) === 0 };
 }

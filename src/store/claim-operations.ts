@@ -1,45 +1,45 @@
 import type { DatabaseSync } from "node:sqlite";
 
+/** Bytes of a claim's key that are stored: 128 bits of a hash are as good as all, in half the pages. */
+const KEY_BYTES = 16;
 /** Claims between two looks for lapsed ones, and how many of these one look removes. */
 const PURGE_EVERY = 32;
 const PURGE_LIMIT = 128;
 
-export interface Claim {
-  readonly key: Uint8Array;
-  readonly fingerprint: Uint8Array;
-  readonly expiresAt: number;
-}
-
-export interface Claimant {
+/** Who has a key: the delivery that claimed it. */
+export interface Holder {
   readonly seq: number;
   readonly tag: string;
   readonly runs: number;
-}
-
-/** Who has the key, when it is not the one who asked. */
-export interface Holder extends Claimant {
-  readonly sameRequest: boolean;
+  /** Identifies the request that was accepted under the key. */
+  readonly fingerprint: Uint8Array;
 }
 
 /** What is remembered of callers' idempotency keys; to be used inside a transaction. */
 export interface ClaimOperations {
-  /** `undefined` when the key is now the claimant's: it was free, or its claim had lapsed at `now`. */
-  claim(claim: Claim, claimant: Claimant, now: number): Holder | undefined;
-  /** Frees the key if the delivery still has it. */
-  release(key: Uint8Array, seq: number): void;
+  /** The key as it is stored. */
+  storedKey(key: Uint8Array): Uint8Array;
+  /** `undefined` when the stored key is now that of `seq`: it was free, or its claim had lapsed at `now`. */
+  claim(storedKey: Uint8Array, expiresAt: number, seq: number, now: number): Holder | undefined;
+  /** Frees the stored key if the delivery still has it. */
+  release(storedKey: Uint8Array, seq: number): void;
 }
 
 /**
- * Prepares the claims. Lapsed ones are removed a few at a time along with new ones, faster than
- * new ones come, so there is no timer and no commit has more to do than another.
+ * Prepares the claims. Keys are random, so each new one changes a page of its own: rows are as small
+ * as can be, and what is needed of the holder is read from its delivery. Lapsed claims are removed a
+ * few at a time along with new ones, faster than these come: there is no timer, and no commit has
+ * more to do than another.
  */
 export function claimOperations(database: DatabaseSync): ClaimOperations {
   const insert = database.prepare(`
-    INSERT INTO claims (key, expires_at, seq, runs, tag, fingerprint) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at, seq = excluded.seq, runs = excluded.runs,
-      tag = excluded.tag, fingerprint = excluded.fingerprint
+    INSERT INTO claims (key, expires_at, seq) VALUES (?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at, seq = excluded.seq
     WHERE claims.expires_at <= ?`);
-  const select = database.prepare("SELECT seq, tag, runs, fingerprint FROM claims WHERE key = ?");
+  const holderOf = database.prepare(`
+    SELECT deliveries.seq, tag, runs, fingerprint FROM claims JOIN deliveries ON deliveries.seq = claims.seq
+    WHERE key = ?`);
+  const take = database.prepare("UPDATE claims SET expires_at = ?, seq = ? WHERE key = ?");
   const remove = database.prepare("DELETE FROM claims WHERE key = ? AND seq = ?");
   const purge = database.prepare(`
     DELETE FROM claims WHERE key IN
@@ -47,15 +47,17 @@ export function claimOperations(database: DatabaseSync): ClaimOperations {
   let sincePurge = 0;
 
   return {
-    claim({ key, fingerprint, expiresAt }, { seq, tag, runs }, now) {
+    storedKey: (key) => key.subarray(0, KEY_BYTES),
+    claim(key, expiresAt, seq, now) {
       if (++sincePurge >= PURGE_EVERY) {
         sincePurge = 0;
         purge.run(now);
       }
-      if (insert.run(key, expiresAt, seq, runs, tag, fingerprint, now).changes !== 0) return undefined;
-      const holder = select.get(key) as unknown as Claimant & { fingerprint: Uint8Array };
-      const sameRequest = Buffer.compare(holder.fingerprint, fingerprint) === 0;
-      return { seq: holder.seq, tag: holder.tag, runs: holder.runs, sameRequest };
+      if (insert.run(key, expiresAt, seq, now).changes !== 0) return undefined;
+      const holder = holderOf.get(key) as unknown as Holder | undefined;
+      // Without its delivery a claim has nothing to answer with.
+      if (holder === undefined) take.run(expiresAt, seq, key);
+      return holder;
     },
     release(key, seq) {
       remove.run(key, seq);

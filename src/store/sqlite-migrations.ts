@@ -24,7 +24,8 @@ const first: Migration = {
         runs INTEGER NOT NULL,
         ended INTEGER,
         reason TEXT,
-        claim BLOB
+        claim BLOB,
+        fingerprint BLOB
       ) STRICT`.execute(database);
     await sql`CREATE INDEX deliveries_ended ON deliveries (ended, seq) WHERE ended IS NOT NULL`.execute(database);
     await sql`
@@ -64,10 +65,7 @@ const first: Migration = {
       CREATE TABLE claims (
         key BLOB PRIMARY KEY,
         expires_at INTEGER NOT NULL,
-        seq INTEGER NOT NULL,
-        runs INTEGER NOT NULL,
-        tag TEXT NOT NULL,
-        fingerprint BLOB NOT NULL
+        seq INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID`.execute(database);
     await sql`CREATE INDEX claims_expiry ON claims (expires_at)`.execute(database);
   },

@@ -140,17 +140,13 @@ describe("a tap that fails", () => {
     await expect(hook.promise("v")).rejects.toThrow(expect.objectContaining({ message: named, cause: failure }));
   });
 
-  it.each([
-    ["a text", "no disk", "no disk"],
-    ["nothing", undefined, "undefined"],
-    ["null", null, "null"],
-  ])("with %s instead of an error is named all the same", async (_case, thrown, words) => {
+  it.each(["no disk", undefined, null])("with %s instead of an error is named all the same", async (thrown) => {
     const hook = guardHook("settled", new AsyncSeriesHook<[string]>(["value"]));
     hook.tap("audit", () => {
       // oxlint-disable-next-line typescript/only-throw-error -- what plugins do
       throw thrown;
     });
-    await expect(hook.promise("v")).rejects.toThrow(`Hook "settled", tap "audit": ${words}`);
+    await expect(hook.promise("v")).rejects.toThrow(`Hook "settled", tap "audit": ${thrown}`);
   });
 });
 

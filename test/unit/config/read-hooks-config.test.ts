@@ -283,6 +283,13 @@ describe("readHooksConfig", () => {
     ]);
   });
 
+  it("tells a wrong entry of another list from a wrong mapping of the same number", () => {
+    expect(refusalsOf({ presets: [1], mappings: [{}] })).toEqual([
+      "hooks.presets[0]: 1 is not a string",
+      "hooks.mappings[0]: the action agent needs messageTemplate or transform",
+    ]);
+  });
+
   it("throws a ConfigError whose message is those lines", () => {
     expect(() => readHooksConfig({ mappings: [{}, {}, {}, { action: "wak" }] }, context())).toThrow(ConfigError);
     expect(() => readHooksConfig({ mappings: [{ messageTemplate: "m", action: "wak" }] }, context())).toThrow(

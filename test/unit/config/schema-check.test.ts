@@ -85,6 +85,11 @@ describe("compileSchemaCheck", () => {
     expect(linesOf(schema, { size: null })).toEqual([]);
   });
 
+  it("lets a branch without a type speak for values of any", () => {
+    const schema = closed({ mode: { anyOf: [{ enum: ["a", "b"] }, { type: "object" }], title: "a mode" } });
+    expect(linesOf(schema, { mode: "c" })).toEqual(['mode: "c" is not one of a, b']);
+  });
+
   it("never shows a value under a key that is write-only, nor any when it is told so", () => {
     const schema = closed({ token: { type: "array", items: { type: "string", maxLength: 3 }, writeOnly: true } });
     expect(linesOf(schema, { token: [12_345] })).toEqual(["token[0]: the value is not a string"]);
@@ -110,6 +115,9 @@ describe("compileSchemaCheck", () => {
   it("hides values where the schema goes on by a reference", () => {
     const schema = { type: "object", properties: { a: { $ref: "#/$defs/name" } }, $defs: { name: { type: "string" } } };
     expect(linesOf(schema, { a: 5 })).toEqual(["a: the value must be string"]);
+    const $defs = { secret: closed({ value: { type: "string", writeOnly: true } }) };
+    const nested = { type: "object", properties: { a: { $ref: "#/$defs/secret" } }, $defs };
+    expect(linesOf(nested, { a: { value: 5 } })).toEqual(["a.value: the value must be string"]);
     const tuple = { type: "array", prefixItems: [{ type: "string" }] };
     expect(linesOf(tuple, [5])).toEqual(["[0]: the value must be string"]);
   });

@@ -49,6 +49,11 @@ describe("secrets of hooks.token", () => {
     expect(read({ file: "./link" }).config.tokens).toEqual([GOOD_TOKEN]);
   });
 
+  it("takes a file of 64 KiB", () => {
+    write("padded", GOOD_TOKEN.padEnd(65_536));
+    expect(read({ file: "padded" }).config.tokens).toEqual([GOOD_TOKEN]);
+  });
+
   it("takes a list of all kinds in its order, each token once", () => {
     write("hook-token", OTHER_TOKEN);
     const list = [{ env: "HOOK_TOKEN" }, GOOD_TOKEN, { file: "hook-token" }];

@@ -29,6 +29,7 @@ describe("auditHooks", () => {
         message: "has fewer than 24 characters; make a longer one with: openssl rand -hex 24",
       },
     ]);
+    expect(audit({ ...safe, token: "k".repeat(24) })).toEqual([]);
   });
 
   it("warns of a missing default session key, beyond loopback too", () => {

@@ -50,6 +50,10 @@ describe("rules for session keys", () => {
     ]);
   });
 
+  it("takes a key of 512 characters", () => {
+    expect(refusalsOf({ defaultSessionKey: "k".repeat(512) })).toEqual([]);
+  });
+
   it("refuses a templated key of an effective mapping when there are no prefixes, whatever callers may choose", () => {
     expect(refusalsOf({ mappings: [templated] })).toEqual([NEEDS_PREFIXES]);
     expect(refusalsOf({ mappings: [templated], allowRequestSessionKey: true })).toEqual([NEEDS_PREFIXES]);

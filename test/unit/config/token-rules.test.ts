@@ -21,7 +21,7 @@ describe("rules for hooks.token", () => {
   });
 
   it("refuses a secret of the gateway however many it has", () => {
-    const gateway = { secrets: ["one", "two", GOOD_TOKEN], loopbackOnly: true, trustedProxies: [] };
+    const gateway = { secrets: ["one", "two", ` ${GOOD_TOKEN}\n`], loopbackOnly: true, trustedProxies: [] };
     expect(refusals({ enabled: true, token: GOOD_TOKEN }, context({ gateway }))).toHaveLength(1);
   });
 

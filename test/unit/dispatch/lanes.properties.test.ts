@@ -97,7 +97,7 @@ describe("lanes, for any order of pushes, takes and releases", () => {
   it("are FIFO, have at most one item under way each, and serve whoever could go first", () => {
     const commands = fc.commands(
       [lane.map((name) => new Push(name)), fc.constant(new Take()), lane.map((name) => new Release(name))],
-      { maxCommands: 120 },
+      { maxCommands: 120, size: "max" },
     );
     fc.assert(
       fc.property(commands, (commands) => {

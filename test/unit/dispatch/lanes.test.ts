@@ -76,6 +76,10 @@ describe("lanes", () => {
     expect(lanes.take()).toEqual({ lane: "a", item: "1" });
     expect(lanes.take()).toBeUndefined();
     expect(lanes.queued).toBe(1);
+    lanes.release("a");
+    lanes.release("a");
+    expect(lanes.take()).toEqual({ lane: "a", item: "2" });
+    expect(lanes.take()).toBeUndefined();
   });
 });
 

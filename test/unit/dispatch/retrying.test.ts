@@ -1,6 +1,6 @@
 import type * as Timers from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "../../../src/dispatch/retrying.ts";
+import { HOST_RETRY, isRetryable, retrying, SEND_RETRY, STORE_RETRY } from "../../../src/dispatch/retrying.ts";
 import { HostError } from "../../../src/host.ts";
 import { StoreError } from "../../../src/store/delivery-store.ts";
 
@@ -95,6 +95,14 @@ describe("a step after the durable line", () => {
     expect(calls()).toBe(1);
   });
 
+  it("that a channel does not take is tried six times, over 15.5 seconds at most", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(1);
+    const { step, calls } = failing(...Array.from({ length: 10 }, () => busy));
+    await expect(retrying(step, SEND_RETRY, goOn)).rejects.toBe(busy);
+    expect(calls()).toBe(6);
+    expect(delays.reduce((sum, delayMs) => sum + delayMs)).toBe(15_500);
+  });
+
   it("waits twice as long each time, up to a bound", async () => {
     vi.spyOn(Math, "random").mockReturnValue(1);
     await retrying(failing(busy, busy, busy, busy, busy).step, HOST_RETRY, goOn);
@@ -114,11 +122,14 @@ describe("a step after the durable line", () => {
     expect(delays).toEqual([375, 750, 1_500]);
   });
 
-  it("that writes state is tried until the signal says stop, however often it failed", async () => {
+  it.each([
+    ["writes state", STORE_RETRY, 5_000],
+    ["asks the host", HOST_RETRY, 10_000],
+  ] as const)("that %s is tried until the signal says stop, however often it failed", async (_what, policy, maxMs) => {
     const { step, calls } = failing(...Array.from({ length: 2_000 }, () => busy));
-    await expect(retrying(step, STORE_RETRY, goOn)).resolves.toBe("done");
+    await expect(retrying(step, policy, goOn)).resolves.toBe("done");
     expect(calls()).toBe(2_001);
-    expect(Math.max(...delays)).toBeLessThanOrEqual(5_000);
+    expect(Math.max(...delays)).toBeLessThanOrEqual(maxMs);
   });
 });
 
