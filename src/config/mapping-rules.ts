@@ -95,7 +95,8 @@ function checkSessionKey(mapping: MappingConfig, config: HooksConfig, findings: 
 
 function checkChannel(mapping: MappingConfig, channels: readonly ChannelInfo[], findings: Findings): void {
   const known = ["last", ...channels.map(({ id }) => id)];
-  if (known.includes(mapping.channel.toLowerCase())) return;
+  const wanted = mapping.channel.toLowerCase();
+  if (known.some((id) => id.toLowerCase() === wanted)) return;
   findings.refuse(
     `${mapping.where}.channel`,
     `${showValue(mapping.channel)} is not a channel of this gateway; known are ${showNames(known)}`,

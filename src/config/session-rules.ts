@@ -1,9 +1,7 @@
 import type { Findings } from "./findings.ts";
 import type { MappingConfig } from "./hooks-config.ts";
+import { sessionKeyFault } from "./session-key-form.ts";
 
-/** Line breaks, tabs and the like have no business in a key that ends up in logs and file names. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
-const MAX_KEY_CHARACTERS = 512;
 /** A run that is given no key gets one that begins so. */
 const GENERATED_PREFIX = "hook:";
 
@@ -21,8 +19,8 @@ export function hasPrefix(key: string, prefixes: readonly string[]): boolean {
 
 /** Refuses a fixed key that no session can have. */
 export function checkSessionKeyForm(key: string, path: string, findings: Findings): void {
-  if (key.length > MAX_KEY_CHARACTERS) findings.refuse(path, `has more than ${MAX_KEY_CHARACTERS} characters`);
-  else if (UNPRINTABLE.test(key)) findings.refuse(path, "must not hold control characters");
+  const fault = sessionKeyFault(key);
+  if (fault !== undefined) findings.refuse(path, fault);
 }
 
 /** Refuses a default key, or the lack of one, that the prefixes do not allow. */

@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { namesAgent, sessionKeyFault, withoutAgent } from "../config/session-key-form.ts";
+import { hasPrefix } from "../config/session-rules.ts";
 import { refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 
@@ -19,13 +21,6 @@ export interface RequestedKey {
   readonly ownPrefix?: string | undefined;
 }
 
-const MAX_KEY_LENGTH = 512;
-const AGENT_KEY = /^agent:[^:]*:/i;
-/**
- * Line breaks, tabs and the like have no business in a key that ends up in logs and file names; half a
- * surrogate pair does not survive a store, which would make two keys one.
- */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const OUTSIDE_DERIVED = /[^A-Za-z0-9._-]/g;
 const MAX_DERIVED_LENGTH = 128;
 
@@ -43,34 +38,18 @@ export function resolveSessionKey(rules: SessionKeyRules, requested: RequestedKe
   if (requested.source === "request" && !rules.allowRequestSessionKey) {
     return refuse("SESSION_KEY_DISABLED");
   }
-  if (key.length > MAX_KEY_LENGTH || UNPRINTABLE.test(key)) {
-    return refuse(
-      "INVALID_PAYLOAD",
-      `sessionKey must have at most ${MAX_KEY_LENGTH} characters and no control characters.`,
-    );
-  }
+  const fault = sessionKeyFault(key);
+  if (fault !== undefined) return refuse("INVALID_PAYLOAD", `sessionKey ${fault}.`);
   const scoped = scope(key, agentId);
-  if (key.replace(AGENT_KEY, "").trim() === "") {
-    return refuse("INVALID_PAYLOAD", "sessionKey must name a session, and not an agent alone.");
-  }
-  if (!hasAllowedPrefix(rules, key) || (AGENT_KEY.test(key) && !hasAllowedPrefix(rules, scoped))) {
-    return refuse(
-      "SESSION_KEY_PREFIX",
-      `sessionKey must start with one of: ${rules.allowedSessionKeyPrefixes.join(", ")}`,
-    );
+  const prefixes = rules.allowedSessionKeyPrefixes;
+  if (!hasPrefix(key, prefixes) || (namesAgent(key) && !hasPrefix(scoped, prefixes))) {
+    return refuse("SESSION_KEY_PREFIX", `sessionKey must start with one of: ${prefixes.join(", ")}`);
   }
   return scoped;
 }
 
-function hasAllowedPrefix(rules: SessionKeyRules, key: string): boolean {
-  const prefixes = rules.allowedSessionKeyPrefixes;
-  if (prefixes.length === 0) return true;
-  const folded = key.toLowerCase();
-  return prefixes.some((prefix) => folded.startsWith(prefix));
-}
-
 function scope(key: string, agentId: string): string {
-  return `agent:${agentId}:${key.replace(AGENT_KEY, "")}`;
+  return `agent:${agentId}:${withoutAgent(key)}`;
 }
 
 /** A preset's key: whatever the payload held, it stays one plain word under the preset's prefix. */

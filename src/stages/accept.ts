@@ -107,8 +107,8 @@ function nameOf({ specs, route }: Accepting): string {
 
 /** A repeat is answered as the first call was, also when the configuration has changed since. */
 async function storedSpecs(ingress: IngressContext, runIds: readonly string[]): Promise<RunSpec[]> {
-  const first = runIds[0];
-  return first === undefined ? [] : [(await ingress.store.loadRun(first)).spec];
+  const runs = await Promise.all(runIds.map((runId) => ingress.store.loadRun(runId)));
+  return runs.map(({ spec }) => spec);
 }
 
 function refusalFor(error: unknown, ingress: IngressContext): Refusal {

@@ -5,7 +5,7 @@ import type { Accepted } from "./accept.ts";
 const SKIPPED = answerEmpty(204);
 
 /**
- * The answer to an accepted call: 200 for a wake, 202 for agent runs, 204 when it was skipped
+ * The answer to an accepted call: 200 for wakes, 202 when an agent runs, 204 when it was skipped
  * (specification 4.1, 4.2). A repeat gets the answer of the first call.
  */
 export function respond({ deliveryId, runIds, specs }: Accepted): Answer {
@@ -13,8 +13,8 @@ export function respond({ deliveryId, runIds, specs }: Accepted): Answer {
   if (!first) return SKIPPED;
   const runId = runIds[0];
   if (runIds.length > 1) {
-    const dispatched = runIds.length;
-    return answerJson(202, { ok: true, runId, runIds, dispatched, deliveryId });
+    const status = specs.every(({ kind }) => kind === "wake") ? 200 : 202;
+    return answerJson(status, { ok: true, runId, runIds, dispatched: runIds.length, deliveryId });
   }
   return first.kind === "wake"
     ? answerJson(200, { ok: true, mode: first.mode, deliveryId })

@@ -37,8 +37,7 @@ export function claimOperations(database: DatabaseSync): ClaimOperations {
     ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at, seq = excluded.seq
     WHERE claims.expires_at <= ?`);
   const holderOf = database.prepare(`
-    SELECT deliveries.seq, tag, runs, fingerprint FROM claims JOIN deliveries ON deliveries.seq = claims.seq
-    WHERE key = ?`);
+    SELECT seq, tag, runs, fingerprint FROM deliveries WHERE seq = (SELECT seq FROM claims WHERE key = ?)`);
   const take = database.prepare("UPDATE claims SET expires_at = ?, seq = ? WHERE key = ?");
   const remove = database.prepare("DELETE FROM claims WHERE key = ? AND seq = ?");
   const purge = database.prepare(`

@@ -42,6 +42,8 @@ describe("rules for session keys", () => {
   it.each([
     ["a\nb", "must not hold control characters"],
     ["a\u200bb", "must not hold control characters"],
+    ["a\ud800b", "must not hold control characters"],
+    ["agent:main: ", "must name a session, and not an agent alone"],
     ["k".repeat(513), "has more than 512 characters"],
   ])("refuses the key %j, as a default and in a mapping", (key, message) => {
     expect(refusalsOf({ defaultSessionKey: key })).toEqual([`hooks.defaultSessionKey: ${message}`]);

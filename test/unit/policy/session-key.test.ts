@@ -133,7 +133,7 @@ describe("the form of a key", () => {
   ])("is refused with %s", (_case, key) => {
     expect(resolveSessionKey(OPEN, asked(key), "main")).toEqual({
       refused: "INVALID_PAYLOAD",
-      message: "sessionKey must have at most 512 characters and no control characters.",
+      message: "sessionKey must not hold control characters.",
       retryAfterSeconds: undefined,
     });
     expect(resolve(CLOSED, configured(key))).toBe("INVALID_PAYLOAD");

@@ -11,7 +11,8 @@ CREATE TABLE deliveries (
   runs INTEGER NOT NULL,
   ended INTEGER,
   reason TEXT,
-  claim BLOB
+  claim BLOB,
+  fingerprint BLOB
 ) STRICT;
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY,
@@ -44,25 +45,22 @@ CREATE TABLE attempts (
 CREATE TABLE claims (
   key BLOB PRIMARY KEY,
   expires_at INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  runs INTEGER NOT NULL,
-  tag TEXT NOT NULL,
-  fingerprint BLOB NOT NULL
+  seq INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deliveries_ended ON deliveries (ended, seq) WHERE ended IS NOT NULL;
 CREATE INDEX runs_not_done ON runs (state, id) WHERE state > 0;
 CREATE INDEX claims_expiry ON claims (expires_at);
-INSERT INTO "store_migration" VALUES ('0001-deliveries', '2026-11-21T09:22:37.263Z');
+INSERT INTO "store_migration" VALUES ('0001-deliveries', '2026-11-21T09:52:12.247Z');
 INSERT INTO "store_migration_lock" VALUES ('migration_lock', 0);
-INSERT INTO "deliveries" VALUES (1, '27db78c176708dd9', 1767323045678, 'github', 'push', 'GitHub', 2, NULL, NULL, x'0101010101010101010101010101010101010101010101010101010101010101');
-INSERT INTO "deliveries" VALUES (2, 'a677a861a183c8eb', 1767323045678, 'wake', NULL, 'Hook', 0, 0, 'not listed', NULL);
-INSERT INTO "deliveries" VALUES (3, 'b02d590de0f01001', 1767323045678, 'agent', NULL, 'Hook', 1, NULL, NULL, NULL);
-INSERT INTO "runs" VALUES (4096, '27db78c176708dd9', 'agent:main:hook:1', 1, 0, 3, 2, NULL);
-INSERT INTO "runs" VALUES (4097, '27db78c176708dd9', 'agent:main:main', 0, 3, 0, NULL, 'a person decides');
-INSERT INTO "runs" VALUES (12288, 'b02d590de0f01001', 'agent:main:hook:1', 1, 2, 0, NULL, 'no model');
+INSERT INTO "deliveries" VALUES (1, '97ccee7b68d4eb96', 1767323045678, 'github', 'push', 'GitHub', 2, NULL, NULL, x'01010101010101010101010101010101', x'0202020202020202020202020202020202020202020202020202020202020202');
+INSERT INTO "deliveries" VALUES (2, '6cbee026e388ca4b', 1767323045678, 'wake', NULL, 'Hook', 0, 0, 'not listed', NULL, NULL);
+INSERT INTO "deliveries" VALUES (3, 'fa8e223127bade95', 1767323045678, 'agent', NULL, 'Hook', 1, NULL, NULL, NULL, NULL);
+INSERT INTO "runs" VALUES (4096, '97ccee7b68d4eb96', 'agent:main:hook:1', 1, 0, 3, 2, NULL);
+INSERT INTO "runs" VALUES (4097, '97ccee7b68d4eb96', 'agent:main:main', 0, 3, 0, NULL, 'a person decides');
+INSERT INTO "runs" VALUES (12288, 'fa8e223127bade95', 'agent:main:hook:1', 1, 2, 0, NULL, 'no model');
 INSERT INTO "contents" VALUES (4096, '{"kind":"agent","name":"Hook","agentId":"main","sessionKey":"agent:main:hook:1","wakeMode":"now","timeoutMs":60000,"interrupted":"rerun","source":"Webhook","unsafe":false,"delivery":{"unresolved":"no recipient yet"}}', 'First message', '{"x-event":"push"}', '{"q":"1"}', x'666972737420626f6479');
 INSERT INTO "contents" VALUES (4097, '{"kind":"wake","name":"Hook","agentId":"main","sessionKey":"agent:main:main","mode":"now","source":"Webhook","unsafe":false}', 'Wake text', NULL, NULL, NULL);
 INSERT INTO "contents" VALUES (8192, NULL, NULL, '{"content-type":"application/json"}', '{}', x'7b226d657373616765223a224c6f6f6b20617420746869732e227d');
 INSERT INTO "contents" VALUES (12288, '{"kind":"agent","name":"Hook","agentId":"main","sessionKey":"agent:main:hook:1","wakeMode":"now","timeoutMs":60000,"interrupted":"rerun","source":"Webhook","unsafe":false}', 'Look at this.', '{"content-type":"application/json"}', '{}', x'7468697264');
 INSERT INTO "attempts" VALUES (4096, 1, 1767323046678, 1767323047678, 'ok', NULL, 'The reply.');
-INSERT INTO "claims" VALUES (x'0101010101010101010101010101010101010101010101010101010101010101', 1767409445678, 1, 2, '27db78c176708dd9', x'0202020202020202020202020202020202020202020202020202020202020202');
+INSERT INTO "claims" VALUES (x'01010101010101010101010101010101', 1767409445678, 1);
