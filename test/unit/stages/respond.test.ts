@@ -42,7 +42,8 @@ describe("the answer", () => {
     expect(answerOf([], [])).toEqual({ status: 204, type: undefined, body: undefined });
   });
 
-  it("to the repeat of a call with several runs is the same, though only the first run was read again", () => {
-    expect(answerOf(["r1", "r2"], [agentSpec()])).toEqual(answerOf(["r1", "r2"], [agentSpec(), agentSpec()]));
+  it("spec 4.1: to a call that became several wakes is 200, and 202 as soon as an agent runs", () => {
+    expect(answerOf(["r1", "r2"], [wakeSpec(), wakeSpec()])).toMatchObject({ status: 200, body: { dispatched: 2 } });
+    expect(answerOf(["r1", "r2"], [wakeSpec(), agentSpec()])).toMatchObject({ status: 202, body: { dispatched: 2 } });
   });
 });
