@@ -12,13 +12,13 @@ import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { LoadOptions, LoadResult } from "./load.ts";
-import { HOOK_TOKEN, lastMappingPath, pinned, startBare, startGateway, startPeer } from "./servers.ts";
+import { HOOK_TOKEN, lastMappingPath, pinned, startBare, startGateway, startPeer, StateFolders } from "./servers.ts";
 import type { RunningServer } from "./servers.ts";
 
 const quick = process.argv.includes("--quick");
 const ROUNDS = quick ? 1 : 3;
-const WARMUP_MS = quick ? 500 : 2_000;
-const DURATION_MS = quick ? 1_500 : 6_000;
+const WARMUP_MS = quick ? 500 : 1_500;
+const DURATION_MS = quick ? 1_500 : 5_000;
 const STORED = quick ? 20_000 : 1_000_000;
 const MAPPINGS = 10_000;
 const BODY_BYTES = 1_024;
@@ -35,6 +35,8 @@ interface Measured extends LoadResult {
   readonly ratio: number;
 }
 
+const state = new StateFolders();
+
 const scenarios: readonly Scenario[] = [
   { name: "peer: fastify, in memory, wake", path: "/hooks/wake", start: startPeer },
   ...[0, STORED].flatMap((stored) => [
@@ -47,7 +49,7 @@ const scenarios: readonly Scenario[] = [
 function gateway(what: string, path: string, mappings: number, stored: number): Scenario {
   const count = (value: number): string => value.toLocaleString("en");
   const name = `${what}, ${count(mappings)} mapping${mappings === 1 ? "" : "s"}, ${count(stored)} stored`;
-  return { name, path, start: () => startGateway({ mappings, stored }) };
+  return { name, path, start: async () => startGateway({ mappings, stateDir: await state.with(stored) }) };
 }
 
 function body(): string {
@@ -130,6 +132,8 @@ for (const scenario of scenarios) {
   rows.push(row(scenario.name, await measureScenario(scenario)));
   console.log(rows.at(-1));
 }
+
+await state.remove();
 
 const report = `# Results of the benchmark
 

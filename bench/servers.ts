@@ -32,26 +32,38 @@ export function startPeer(): Promise<RunningServer> {
   return start([fileURLToPath(new URL("peer-server.ts", import.meta.url))]);
 }
 
-/** The gateway as `npm start` runs it, with that many mappings and stored deliveries. */
-export async function startGateway(options: { mappings: number; stored: number }): Promise<RunningServer> {
+/** State folders: a new one for an empty gateway, one that gateways share for many stored deliveries. */
+export class StateFolders {
+  readonly #made: Promise<string>[] = [];
+  readonly #filled = new Map<number, Promise<string>>();
+
+  with(stored: number): Promise<string> {
+    const folder = this.#filled.get(stored) ?? fill(stored);
+    this.#made.push(folder);
+    // Filling takes minutes; what the gateways before have added is little beside it.
+    if (stored > 0) this.#filled.set(stored, folder);
+    return folder;
+  }
+
+  async remove(): Promise<void> {
+    for (const folder of this.#made) await rm(await folder, { recursive: true, force: true });
+  }
+}
+
+async function fill(stored: number): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "reveille-bench-state-"));
+  if (stored > 0) await prefill(folder, stored);
+  return folder;
+}
+
+/** The gateway as `npm start` runs it, with that many mappings, on that state. */
+export async function startGateway(options: { mappings: number; stateDir: string }): Promise<RunningServer> {
   const folder = await mkdtemp(join(tmpdir(), "reveille-bench-"));
   const model = await startSlowModel();
-  await writeFile(join(folder, "reveille.json5"), JSON.stringify(configuration(options.mappings, model.url)), {
-    mode: 0o600,
-  });
-  const stateDir = join(folder, "state");
-  if (options.stored > 0) await prefill(stateDir, options.stored);
+  const config = join(folder, "reveille.json5");
+  await writeFile(config, JSON.stringify(configuration(options.mappings, model.url)), { mode: 0o600 });
   const cli = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
-  const server = await start([
-    cli,
-    "serve",
-    "--config",
-    join(folder, "reveille.json5"),
-    "--state-dir",
-    stateDir,
-    "--port",
-    "0",
-  ]);
+  const server = await start([cli, "serve", "--config", config, "--state-dir", options.stateDir, "--port", "0"]);
   return {
     ...server,
     async stop() {
