@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isAnswer, PageRun } from "./page-run.ts";
+import { readDocPages } from "./doc-blocks.ts";
+import type { DocPage } from "./doc-blocks.ts";
+
+/**
+ * Every code block of README.md and docs/ does what it says, in order, against one gateway a page:
+ *
+ * - `json5` is laid over the configuration of a first start and taken into use, until the next section;
+ * - a block with a file behind its language is that file, in the configuration's folder;
+ * - `sh` is run by a real shell, where that gateway's URL and tokens are;
+ * - `json` and `text` without a file are what the `sh` before them prints, `<id>` and `<time>` aside.
+ */
+describe.each(readDocPages().filter(({ blocks }) => blocks.length > 0))("$path", ({ blocks }: DocPage) => {
+  const variables = variablesIn(blocks.map(({ text }) => text).join());
+  let page: PageRun;
+
+  beforeAll(async () => {
+    for (const name of variables) process.env[name] = secretOf(name);
+    page = new PageRun();
+    await page.gateway.start();
+  });
+  afterAll(async () => {
+    await page.gateway.stop();
+    for (const name of variables) delete process.env[name];
+  });
+
+  for (const [at, block] of blocks.entries()) {
+    const answer = blocks.slice(at + 1, at + 2).find(isAnswer);
+    if (isAnswer(block)) {
+      it(`${block.where} is what the script before it prints`, () => {
+        expect(blocks[at - 1]?.language).toBe("sh");
+      });
+    } else {
+      it(`${block.where} does what it says: ${block.language} ${block.file ?? firstLine(block.text)}`, async () => {
+        await page.run(block, answer);
+      });
+    }
+  }
+});
+
+function firstLine(text: string): string {
+  return text.split("\n", 1).join("").slice(0, 60);
+}
+
+/** Environment variables that configurations of the page take secrets from. */
+function variablesIn(text: string): Set<string> {
+  return new Set(Array.from(text.matchAll(/(?:\$\{|env: ")([A-Z][A-Z0-9_]+)["}]/g), ([, name]) => name!));
+}
+
+/** Good as a token and as a key for signatures, and another for each name. */
+function secretOf(name: string): string {
+  return `whsec_${Buffer.from(name.padEnd(32, ".")).toString("base64")}`;
+}
