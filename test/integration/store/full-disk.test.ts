@@ -43,7 +43,7 @@ describe("a store whose disk is full", () => {
 
   it("does so too when the disk fills up while the log is copied into the file", async () => {
     // The log takes half of the room; copying it into the file needs the other half.
-    const report = await fillDisk(folder, { diskBytes: 80 * MB, fillerBytes: 50 * MB, bodyBytes: 60_000 });
+    const report = await fillDisk(folder, { diskBytes: 160 * MB, fillerBytes: 130 * MB, bodyBytes: 60_000 });
     expect(report).toMatchObject(expected);
     // A limit on each file's size never lets the log grow long enough for that.
     if (unshare !== undefined) expect(report.copyFailures).toBeGreaterThan(0);
