@@ -20,6 +20,7 @@ export interface SqliteModule {
 /**
  * Operations by name. Each runs inside the transaction of its group commit; what it returns must
  * survive a structured clone and reaches the caller after the commit. A throw undoes that
- * operation alone and rejects its caller.
+ * operation alone and rejects its caller; the others of the commit are then run a second time, so
+ * an operation is synchronous and depends on nothing but its arguments and the database.
  */
 export type SqliteOperations = Readonly<Record<string, (args: never) => unknown>>;

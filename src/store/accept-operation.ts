@@ -49,7 +49,7 @@ export function acceptOperation(database: DatabaseSync, claims: ClaimOperations)
     const claim = row[11] === null ? null : claims.storedKey(row[11]);
     if (claim !== null) {
       const holder = claims.claim(claim, row[13], seq, receivedAt);
-      if (holder !== undefined) return answerOf(holder, fingerprint);
+      if (holder !== undefined) return answerOf(holder, fingerprint!);
     }
     insertDelivery.run(seq, tag, receivedAt, route, mappingId, name, ended, reason, count, claim, fingerprint);
     const base = seq * RUNS_PER_DELIVERY;
@@ -66,7 +66,7 @@ export function acceptOperation(database: DatabaseSync, claims: ClaimOperations)
   };
 }
 
-function answerOf(holder: Holder, fingerprint: Uint8Array | null): AcceptResult {
+function answerOf(holder: Holder, fingerprint: Uint8Array): AcceptResult {
   const { seq, tag, runs } = holder;
-  return { seq, tag, runs, sameRequest: Buffer.compare(holder.fingerprint, fingerprint ?? Buffer.alloc(0)) === 0 };
+  return { seq, tag, runs, sameRequest: Buffer.compare(holder.fingerprint, fingerprint) === 0 };
 }

@@ -1,4 +1,4 @@
-/** How much of everything the embedded gateway keeps; documented in `docs/configuration.md`. */
+/** How much of everything the embedded gateway keeps; documented in `docs/gateway.md`. */
 export const STATE_LIMITS = Object.freeze({
   /** Events of one session that wait for a turn; one more is refused for now. */
   maxPendingEvents: 10_000,

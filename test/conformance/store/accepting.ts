@@ -81,7 +81,11 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
       wakeSpec({ text: "lone \udfff" }),
     ];
     const { runIds } = await accept(store, { runs: specs.map((spec) => ({ lane: "one", spec })) });
-    for (const [index, spec] of specs.entries()) expect((await store.loadRun(runIds[index]!)).spec).toEqual(spec);
+    const first = await Promise.all(runIds.map((id) => store.loadRun(id)));
+    expect(first.map((run) => run.spec)).toEqual(specs);
+    expect(await Promise.all(runIds.map((id) => store.loadRun(id)))).toEqual(first);
+    const reopened = await underTest().reopen();
+    expect(await Promise.all(runIds.map((id) => reopened.loadRun(id)))).toEqual(first);
   });
 
   it("keeps a delivery that ended at once, with its reason and no run", async () => {

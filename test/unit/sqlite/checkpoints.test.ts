@@ -64,7 +64,7 @@ describe("Checkpoints", () => {
   it("leaves a short log alone", async () => {
     const { file } = openWithLog();
     const { checkpoints, asked } = checkpointsOf(file);
-    checkpoints.observe(16 * MB - 1);
+    checkpoints.observe(8 * MB - 1);
     await checkpoints.close();
     expect(asked).toEqual([]);
     expect(statSync(file).size).toBeLessThan(MB / 2);
@@ -74,7 +74,7 @@ describe("Checkpoints", () => {
     const { file } = openWithLog();
     const { checkpoints, asked, nextAsked } = checkpointsOf(file);
     const finished = nextAsked();
-    checkpoints.observe(16 * MB);
+    checkpoints.observe(8 * MB);
     await finished;
     expect(asked).toEqual(["finish-checkpoint"]);
     expect(statSync(file).size).toBeGreaterThan(MB / 2);
@@ -93,17 +93,18 @@ describe("Checkpoints", () => {
     const { file } = openWithLog();
     const { checkpoints, asked, nextAsked } = checkpointsOf(file);
     let finished = nextAsked();
-    checkpoints.observe(16 * MB);
+    checkpoints.observe(8 * MB);
     checkpoints.observe(40 * MB);
     await finished;
     checkpoints.observe(40 * MB);
     checkpoints.finished();
     expect(asked).toHaveLength(1);
     // Still long, for a reader kept it from starting over: not again at once.
-    checkpoints.observe(20 * MB);
+    checkpoints.observe(12 * MB);
     finished = nextAsked();
-    checkpoints.observe(32 * MB);
+    checkpoints.observe(16 * MB);
     await finished;
+    await checkpoints.close();
     expect(asked).toHaveLength(2);
   });
 
@@ -112,7 +113,7 @@ describe("Checkpoints", () => {
     const { checkpoints, nextAsked } = checkpointsOf(file);
     for (let round = 0; round < 2; round++) {
       const finished = nextAsked();
-      checkpoints.observe(17 * MB);
+      checkpoints.observe(9 * MB);
       await finished;
       checkpoints.finished();
       checkpoints.observe(MB);

@@ -155,7 +155,7 @@ describe("SqliteDatabase", () => {
       longestLog = Math.max(longestLog, statSync(`${file}-wal`).size);
     }
     // 100 MB were written.
-    expect(longestLog).toBeGreaterThan(16 * 1024 * 1024);
+    expect(longestLog).toBeGreaterThan(8 * 1024 * 1024);
     expect(longestLog).toBeLessThan(66 * 1024 * 1024);
     expect(database.reader.prepare("SELECT count(*) AS n FROM notes").get()).toEqual({ n: 1600 });
   });

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { newClaim, RECEIVED_AT } from "../../conformance/store/new-delivery.ts";
 import { openStoreTables } from "./store-in-thread.ts";
@@ -17,6 +18,19 @@ describe("claims", () => {
       tables.accept(32, () => ({ idempotency: newClaim(), receivedAt: later }));
     }
     expect(count()).toBe(21 * 32);
+  });
+
+  it("are free again when the delivery that has them is no longer there", async () => {
+    const tables = await openStoreTables();
+    const idempotency = newClaim();
+    tables.accept(1, () => ({ idempotency }));
+    const other = new DatabaseSync(tables.file);
+    other.exec("DELETE FROM deliveries");
+    other.close();
+    tables.accept(1, () => ({ idempotency }));
+    expect(tables.reader.prepare("SELECT seq FROM claims").all()).toEqual([{ seq: 2 }]);
+    tables.accept(1, () => ({ idempotency }));
+    expect(tables.reader.prepare("SELECT seq FROM deliveries").all()).toEqual([{ seq: 2 }]);
   });
 
   it("cost a delivery without a key nothing", async () => {
