@@ -14,10 +14,10 @@ import type { PresetRegistry } from "./presets/preset-registry.ts";
 export interface IngressHooks {
   /** At config load: add presets. They are compiled with the configuration. */
   readonly presets: SyncHook<[PresetRegistry]>;
-  /** A request has been read; its sender is not verified and its body is not parsed. */
-  readonly received: AsyncSeriesHook<[RequestHead]>;
   /** The hook token was not there or not right: a tap may know the sender. Nobody answers: 401. */
   readonly authenticate: AsyncSeriesBailHook<[UnauthenticatedRequest], Credential | undefined>;
+  /** A request has been read; its sender is not verified and its body is not parsed. */
+  readonly received: AsyncSeriesHook<[RequestHead]>;
   /** No configured mapping matches: a tap may bring one it compiled at load. Nobody answers: 404. */
   readonly resolve: AsyncSeriesBailHook<[PayloadContext], CompiledMapping | undefined>;
   /** The actions that a request was turned into; a tap returns them changed. */
@@ -70,11 +70,11 @@ export interface SettledEvent {
 export function createIngressHooks(): IngressHooks {
   return Object.freeze({
     presets: guardHook("presets", new SyncHook<[PresetRegistry]>(["registry"])),
-    received: guardHook("received", new AsyncSeriesHook<[RequestHead]>(["request"])),
     authenticate: guardHook(
       "authenticate",
       new AsyncSeriesBailHook<[UnauthenticatedRequest], Credential | undefined>(["request"]),
     ),
+    received: guardHook("received", new AsyncSeriesHook<[RequestHead]>(["request"])),
     resolve: guardHook("resolve", new AsyncSeriesBailHook<[PayloadContext], CompiledMapping | undefined>(["context"])),
     actions: guardHook(
       "actions",

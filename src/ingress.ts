@@ -6,6 +6,7 @@ import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "./host.ts";
 import { InFlight } from "./http/in-flight.ts";
 import { answerRefusal } from "./http/respond.ts";
+import type { Answer } from "./http/respond.ts";
 import { sendAnswer } from "./http/send-answer.ts";
 import { refuse } from "./errors.ts";
 import { answerRequest } from "./pipeline.ts";
@@ -110,6 +111,16 @@ export class Ingress {
       sendAnswer(req, res, answerRefusal(refuse("SHUTTING_DOWN")));
       return;
     }
-    sendAnswer(req, res, await answerRequest(this.#running, generation, req));
+    sendAnswer(req, res, await this.#answer(this.#running, generation, req));
+  }
+
+  /** A defect of ours or of a plugin refuses the request; the log says what it was. */
+  async #answer(running: IngressContext, generation: Generation, req: IncomingMessage): Promise<Answer> {
+    try {
+      return await answerRequest(running, generation, req);
+    } catch (error) {
+      this.#host.logger.error({ err: error }, "a request failed");
+      return answerRefusal(refuse("INTERNAL"));
+    }
   }
 }

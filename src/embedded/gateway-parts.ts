@@ -1,7 +1,8 @@
 /** What the embedded gateway is made of below its plugins. */
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Clock, GatewayHost, Logger } from "../host.ts";
+import { HostError } from "../host.ts";
+import type { Clock, GatewayHost, Logger, SystemEvent } from "../host.ts";
 import { SqliteDatabase } from "../sqlite/sqlite-database.ts";
 import { SqliteError } from "../sqlite/sqlite-error.ts";
 import { sqliteStoreModule } from "../store/sqlite-delivery-store.ts";
@@ -48,7 +49,7 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     lifecycle: createLifecycle(),
     sessions: {
       mainSessionKey: (agentId) => sessions.mainSessionKey(agentId),
-      enqueueSystemEvent: (event) => sessions.enqueueSystemEvent(event),
+      enqueueSystemEvent: (event) => enqueue(event, sessions, heartbeat),
       requestHeartbeat: (request) => {
         heartbeat.request(request);
       },
@@ -67,6 +68,27 @@ async function openDatabase(file: string, logger: Logger): Promise<SqliteDatabas
     return await SqliteDatabase.open({ file, modules: [STATE_MODULE_URL, sqliteStoreModule], logger });
   } catch (error) {
     if (error instanceof SqliteError) throw new StartError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/**
+ * A session that can take no more events is given a turn, also when the periodic heartbeat is off:
+ * otherwise nothing would ever make room, and the runs whose summaries wait would wait for good.
+ */
+async function enqueue(
+  event: SystemEvent,
+  sessions: EmbeddedSessions,
+  heartbeat: Pick<EmbeddedHeartbeat, "request">,
+): Promise<void> {
+  try {
+    await sessions.enqueueSystemEvent(event);
+  } catch (error) {
+    const { sessionKey } = event;
+    const agentId = sessions.agentOfMainSession(sessionKey);
+    if (agentId !== undefined && error instanceof HostError && error.retryable) {
+      heartbeat.request({ agentId, sessionKey, reason: "too many pending events" });
+    }
     throw error;
   }
 }

@@ -7,8 +7,8 @@ import { mappingOf, requestWith } from "../mapping/mappings.ts";
 
 const NAMES = [
   "presets",
-  "received",
   "authenticate",
+  "received",
   "resolve",
   "actions",
   "policy",

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AgentRunResult } from "../../../src/host.ts";
 import { WebhookIngress } from "../../../src/plugin.ts";
+import { StoreError } from "../../../src/store/delivery-store.ts";
 import { openSqliteStore } from "../../../src/store/open-sqlite-store.ts";
 import { AGENT_CALL, IngressHost, TOKEN } from "./ingress-host.ts";
 import type { HostAnswer } from "./ingress-host.ts";
@@ -136,6 +137,45 @@ describe("the store of an ingress", () => {
     isBroken = false;
     await fixture.load({}, "start");
     expect((await call()).status).toBe(202);
+  });
+});
+
+describe("a store that takes nothing", () => {
+  async function startWith(failure: Error): Promise<void> {
+    ingress = new WebhookIngress({
+      openStore: async (host) => {
+        const store = await openSqliteStore(host);
+        store.accept = () => Promise.reject(failure);
+        return store;
+      },
+    });
+    ingress.apply(fixture.host);
+    await fixture.load({}, "start");
+  }
+
+  it("is answered 503 with Retry-After, and the log says why", async () => {
+    await startWith(new StoreError("UNAVAILABLE", "the disk is full"));
+    const answer = await call();
+    expect([answer.status, answer.body["code"]]).toEqual([503, "STORE_UNAVAILABLE"]);
+    expect(answer.headers.get("retry-after")).toMatch(/^[1-9]/);
+    expect(JSON.stringify(answer.body)).not.toContain("disk");
+    expect(fixture.logger.lines.findLast(({ level }) => level === "error")?.fields["err"]).toMatchObject({
+      message: "the disk is full",
+    });
+    expect((await ingress.deliveries().list({ limit: 1 })).deliveries).toEqual([]);
+  });
+
+  it("gives the room in the queue back that was kept for the call", async () => {
+    await startWith(new StoreError("UNAVAILABLE", "the disk is full"));
+    await fixture.load({ maxQueuedRuns: 1 });
+    for (let round = 0; round < 3; round++) expect((await call()).body["code"]).toBe("STORE_UNAVAILABLE");
+  });
+
+  it("for a reason that is a defect is answered 500 and not mistaken for a full disk", async () => {
+    await startWith(new TypeError("a defect"));
+    const answer = await call();
+    expect([answer.status, answer.body["code"]]).toEqual([500, "INTERNAL"]);
+    expect(JSON.stringify(answer.body)).not.toContain("defect");
   });
 });
 
