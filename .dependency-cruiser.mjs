@@ -33,7 +33,19 @@ const exceptions = {};
 
 /** Modules that may import less than all layers below them: importer -> the only ones imported. */
 const narrowed = {
-  embedded: ["index.ts", "guard-hook.ts", "suppression.ts", "auth", "http", "store", "config", "delivery.ts", "host.ts", "sqlite", "errors.ts"],
+  embedded: [
+    "index.ts",
+    "guard-hook.ts",
+    "suppression.ts",
+    "auth",
+    "http",
+    "store",
+    "config",
+    "delivery.ts",
+    "host.ts",
+    "sqlite",
+    "errors.ts",
+  ],
 };
 
 /** What only some modules may import: imported (a name as above, or a package) -> importers. */
