@@ -11,7 +11,7 @@ import type { TransformFunction } from "../../../src/transform/transform.ts";
 export const NOW = new Date("2026-02-03T04:05:06.007Z");
 
 /** A mapping's configuration as it stands at `hooks.mappings[at]`. */
-export function configOf(input: MappingInput, at = 0): MappingConfig {
+function configOf(input: MappingInput, at = 0): MappingConfig {
   return normalizeMapping(input, at, new Findings());
 }
 
