@@ -55,8 +55,8 @@ export class WebhookIngress implements GatewayPlugin {
     const ingress = this.#ingress;
     if (!ingress) throw new Error("This WebhookIngress has not been applied to a host.");
     return {
-      list: (query) => ingress.store.list(query),
-      get: (deliveryId) => ingress.store.get(deliveryId),
+      list: async (query) => ingress.store.list(query),
+      get: async (deliveryId) => ingress.store.get(deliveryId),
     };
   }
 }

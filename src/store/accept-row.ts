@@ -18,7 +18,12 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
   if ((runs.length === 0) !== (ended !== undefined)) {
     throw new RangeError("A delivery has either runs or an end.");
   }
-  const row: (string | number | Uint8Array | null)[] = [
+  const runFields: (string | number | null)[] = [];
+  for (const { lane, spec } of runs) {
+    const { text, json } = storeSpec(spec);
+    runFields.push(lane, codeOfKind(spec.kind), json, text);
+  }
+  return [
     seq,
     tag,
     delivery.receivedAt,
@@ -33,12 +38,8 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
     idempotency === undefined ? null : idempotency.key,
     idempotency === undefined ? null : idempotency.fingerprint,
     idempotency === undefined ? 0 : idempotency.expiresAt,
+    ...runFields,
   ];
-  for (const { lane, spec } of runs) {
-    const { text, json } = storeSpec(spec);
-    row.push(lane, codeOfKind(spec.kind), json, text);
-  }
-  return row as unknown as AcceptRow;
 }
 
 function codeOfKind(kind: RunSpec["kind"]): number {

@@ -12,6 +12,13 @@ beforeAll(async () => {
         { match: { path: "agent-hook" }, messageTemplate: "{{text}}", deliver: false },
         { match: { path: "wake-hook" }, action: "wake", wakeMode: "next-heartbeat", textTemplate: "{{text}}" },
         { match: { path: "many" }, forEach: "items", messageTemplate: "{{items[0]}}", deliver: false },
+        {
+          match: { path: "many-wakes" },
+          action: "wake",
+          wakeMode: "next-heartbeat",
+          forEach: "items",
+          textTemplate: "{{items[0]}}",
+        },
         { match: { path: "skips" }, transform: { module: "skip.mjs" }, messageTemplate: "{{text}}" },
         { match: { path: "throws" }, transform: { module: "throw.mjs" }, messageTemplate: "{{text}}" },
         { match: { path: "rejects" }, transform: { module: "throw.mjs", export: "later" }, messageTemplate: "x" },
@@ -70,6 +77,8 @@ describe("a call that was accepted", () => {
     expect(many.body).toEqual({ ok: true, runId: runIds[0], runIds, dispatched: 3, deliveryId: ID });
     const { runs } = await gateway.delivery(many.body["deliveryId"]);
     expect(runs.map(({ spec }) => (spec as AgentSpec).message)).toEqual(["a", "b", "c"]);
+    const wakes = await gateway.post("/hooks/many-wakes", { items: ["a", "b"] });
+    expect([wakes.status, wakes.body["dispatched"]]).toEqual([200, 2]);
     const one = await gateway.post("/hooks/many", { items: ["a"] });
     expect(one.body).toEqual({ ok: true, runId: ID, deliveryId: ID });
     const none = await gateway.post("/hooks/many", { items: [] });
