@@ -31,8 +31,9 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   const { host, port } = options;
   const signals = new Signals(io, (error) => {
     logger.error({ err: error }, "The gateway failed and ends; calls that were accepted are on disk.");
-    logger.flush();
-    io.exit(1);
+    void logger.flush().finally(() => {
+      io.exit(1);
+    });
   });
   try {
     const gateway = await EmbeddedGateway.start({ configFile, stateDir, host, port, logger, env: io.env });
@@ -44,7 +45,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
     return 0;
   } finally {
     signals.forget();
-    logger.flush();
+    await logger.flush();
   }
 }
 

@@ -1,12 +1,13 @@
 /** The gateway's log: JSON lines, or readable ones on a terminal, without secrets. */
+import { setTimeout } from "node:timers/promises";
 import { isatty } from "node:tty";
 import pino from "pino";
 import pretty from "pino-pretty";
 import type { Logger } from "../host.ts";
 
 export interface GatewayLogger extends Logger {
-  /** Writes what is buffered; to be called before the process exits. */
-  flush(): void;
+  /** Resolves once what was logged is written, or after a second if nobody reads it; for the end of the process. */
+  flush(): Promise<void>;
 }
 
 export interface GatewayLoggerOptions {
@@ -21,6 +22,9 @@ export interface GatewayLoggerOptions {
 /** What a reader that is too slow can make the gateway keep in memory; lines over it are dropped. */
 const maxBufferBytes = 8 * 1024 * 1024;
 
+/** How long the end of the process waits for a reader that stands still. */
+const flushWaitMs = 1000;
+
 const secretKeys = ["authorization", "token", "tokens", "authTokens", "secret", "secrets", "apiKey", "password"];
 
 /** A name alone, and one or two objects deep: as deep as anything here logs. */
@@ -33,7 +37,8 @@ const redactedPaths = secretKeys.flatMap((key) => [key, `*.${key}`, `*.*.${key}`
 export function createGatewayLogger(options: GatewayLoggerOptions = {}): GatewayLogger {
   const { fd = 2, level = "info", readable = isatty(fd) } = options;
   // Asynchronous: a reader of the log that is slow, or stands still, must not hold up requests.
-  const destination = pino.destination({ fd, sync: false, maxLength: maxBufferBytes });
+  // A least length of 1 writes at once as 0 would, but with 0 the destination's flush waits for nothing.
+  const destination = pino.destination({ fd, sync: false, maxLength: maxBufferBytes, minLength: 1 });
   const stream = readable ? pretty({ destination, colorize: isatty(fd) }) : destination;
   const logger = pino(
     {
@@ -50,8 +55,14 @@ export function createGatewayLogger(options: GatewayLoggerOptions = {}): Gateway
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),
     error: (fields, message) => logger.error(fields, message),
-    flush: () => {
-      destination.flushSync();
+    flush: async () => {
+      // An error, such as that of a pipe that cannot be synchronized, changes nothing at this point.
+      const written = new Promise<void>((resolve) => {
+        destination.flush(() => {
+          resolve();
+        });
+      });
+      await Promise.race([written, setTimeout(flushWaitMs, undefined, { ref: false })]);
     },
   };
 }

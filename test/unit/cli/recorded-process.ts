@@ -12,7 +12,7 @@ export class RecordedProcess {
   readonly env: Record<string, string> = {};
   readonly signals = new EventEmitter();
   readonly exits: number[] = [];
-  readonly logger = { ...recordingLogger(), flush: (): void => {} };
+  readonly logger = { ...recordingLogger(), flush: async (): Promise<void> => {} };
   readonly #output = new EventEmitter();
   out = "";
   err = "";

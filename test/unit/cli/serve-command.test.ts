@@ -117,7 +117,9 @@ describe("reveille serve", () => {
   it("logs what nobody caught, and ends", async () => {
     const { code } = await terminal.serve();
     terminal.signals.emit("uncaughtException", new Error("nobody caught this"));
-    expect(terminal.exits).toEqual([1]);
+    await vi.waitFor(() => {
+      expect(terminal.exits).toEqual([1]);
+    });
     expect(String(terminal.logger.lines.at(-1)?.fields.err)).toContain("nobody caught this");
     terminal.signals.emit("SIGTERM");
     await code;

@@ -18,16 +18,16 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-function written(log: (logger: GatewayLogger) => void, options: GatewayLoggerOptions = {}): string {
+async function written(log: (logger: GatewayLogger) => void, options: GatewayLoggerOptions = {}): Promise<string> {
   const logger = createGatewayLogger({ fd, ...options });
   log(logger);
-  logger.flush();
+  await logger.flush();
   return readFileSync(join(folder, "log"), "utf8");
 }
 
 describe("createGatewayLogger", () => {
-  it("writes one JSON line for each message, with its fields", () => {
-    const text = written((logger) => {
+  it("writes one JSON line for each message, with its fields", async () => {
+    const text = await written((logger) => {
       logger.info({ port: 1 }, "first");
       logger.warn({}, "second");
       logger.error({ err: new Error("broke") }, "third");
@@ -44,9 +44,9 @@ describe("createGatewayLogger", () => {
     expect(lines[0]?.time).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/u);
   });
 
-  it("replaces what stands under the name of a secret, however deep it is logged", () => {
+  it("replaces what stands under the name of a secret, however deep it is logged", async () => {
     const secret = "never-in-a-log";
-    const text = written((logger) => {
+    const text = await written((logger) => {
       logger.info(
         {
           token: secret,
@@ -61,17 +61,17 @@ describe("createGatewayLogger", () => {
     expect(text.match(/\[redacted\]/gu)).toHaveLength(5);
   });
 
-  it("writes from the given level on, and from info on when the level is unknown", () => {
+  it("writes from the given level on, and from info on when the level is unknown", async () => {
     const debug = (logger: GatewayLogger): void => {
       logger.debug({}, "detail");
     };
-    expect(written(debug)).toBe("");
-    expect(written(debug, { level: "louder" })).toBe("");
-    expect(written(debug, { level: "debug" })).toContain("detail");
+    expect(await written(debug)).toBe("");
+    expect(await written(debug, { level: "louder" })).toBe("");
+    expect(await written(debug, { level: "debug" })).toContain("detail");
   });
 
-  it("writes lines for people where asked to, with the same replacements", () => {
-    const text = written(
+  it("writes lines for people where asked to, with the same replacements", async () => {
+    const text = await written(
       (logger) => {
         logger.info({ token: "never-in-a-log", port: 1 }, "listening");
       },
