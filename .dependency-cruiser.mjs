@@ -6,7 +6,7 @@
 
 /** From top to bottom: a module imports its own folder and the layers below it. */
 const layers = [
-  ["cli"],
+  ["cli", "testing"],
   ["embedded", "openclaw", "console"],
   ["index.ts"],
   ["plugin.ts"],
@@ -17,8 +17,10 @@ const layers = [
   ["dispatch"],
   ["hooks.ts"],
   ["mapping"],
-  ["policy", "presets", "transform"],
-  ["http", "auth", "boundary"],
+  ["policy", "presets"],
+  ["transform"],
+  ["auth", "boundary"],
+  ["http"],
   ["store"],
   ["config"],
   ["guard-hook.ts", "suppression.ts"],

@@ -5,14 +5,22 @@
  * It speaks HTTP/1.1 over plain sockets with prepared bytes, one request at a time a connection,
  * because a general client costs more than the servers it would measure.
  */
+import { randomUUID } from "node:crypto";
 import { createHistogram } from "node:perf_hooks";
 import { connect } from "node:net";
+import { callBody } from "./call-body.ts";
+import { processCpuMicros } from "./process-cpu.ts";
+import { senders } from "./senders.ts";
+import type { SenderName } from "./senders.ts";
 
 export interface LoadOptions {
   readonly port: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  /** Process of the server, whose processor time is read. */
+  readonly pid: number;
+  /** The same body again and again, or that many calls with a body each, made before the clock starts. */
+  readonly body: string | { readonly distinct: number; readonly sender?: SenderName | undefined };
   readonly connections: number;
   readonly warmupMs: number;
   readonly durationMs: number;
@@ -22,11 +30,33 @@ export interface LoadResult {
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** Processor time of the server for each answer, all its threads; `null` where the system does not say. */
+  readonly cpuMicrosPerCall: number | null;
   /** How many answers had which status, while it was measured. */
   readonly statuses: Readonly<Record<string, number>>;
+  /** Of calls with a body each: the answers from first to last, and how many deliveries they name. */
+  readonly distinct?: { readonly answers: number; readonly deliveries: number };
 }
 
-function requestBytes({ port, path, headers, body }: LoadOptions): Buffer {
+/** The requests in the order in which they are sent; a single one is sent for ever. */
+function prepare({ body, ...options }: LoadOptions): () => Buffer | undefined {
+  if (typeof body === "string") {
+    const bytes = requestBytes({ ...options, body });
+    return () => bytes;
+  }
+  const sender = body.sender && senders[body.sender];
+  const requests = Array.from({ length: body.distinct }, () => {
+    const id = randomUUID();
+    const text = callBody(id);
+    return requestBytes({ ...options, body: text, headers: { ...options.headers, ...sender?.sign(text, id) } });
+  });
+  let sent = 0;
+  return () => requests[sent++];
+}
+
+type Request = Pick<LoadOptions, "port" | "path" | "headers"> & { readonly body: string };
+
+function requestBytes({ port, path, headers, body }: Request): Buffer {
   const lines = Object.entries({
     host: `127.0.0.1:${port}`,
     "content-type": "application/json",
@@ -47,7 +77,8 @@ function responseLength(text: string): number {
 }
 
 async function run(options: LoadOptions): Promise<LoadResult> {
-  const bytes = requestBytes(options);
+  const next = prepare(options);
+  const answers: string[] | undefined = typeof options.body === "string" ? undefined : [];
   const histogram = createHistogram();
   const statuses: Record<string, number> = {};
   let measuring = false;
@@ -60,6 +91,11 @@ async function run(options: LoadOptions): Promise<LoadResult> {
       let pending = "";
       let sentAt = 0n;
       const send = (): void => {
+        const bytes = next();
+        if (bytes === undefined) {
+          socket.end();
+          return;
+        }
         sentAt = process.hrtime.bigint();
         socket.write(bytes);
       };
@@ -69,6 +105,7 @@ async function run(options: LoadOptions): Promise<LoadResult> {
         const length = responseLength(pending);
         if (length === 0) return;
         const status = pending.slice(9, 12);
+        answers?.push(pending.slice(0, length));
         pending = pending.slice(length);
         if (measuring) {
           count++;
@@ -86,18 +123,28 @@ async function run(options: LoadOptions): Promise<LoadResult> {
   const connections = Array.from({ length: options.connections }, open);
   await Promise.race([Promise.all(connections), new Promise((done) => setTimeout(done, options.warmupMs))]);
   measuring = true;
+  const cpuBefore = processCpuMicros(options.pid);
   const startedAt = performance.now();
   await Promise.race([Promise.all(connections), new Promise((done) => setTimeout(done, options.durationMs))]);
   measuring = false;
   stopped = true;
   const seconds = (performance.now() - startedAt) / 1_000;
+  const cpuMicros = processCpuMicros(options.pid) - cpuBefore;
   await Promise.all(connections);
   return {
     requestsPerSecond: count / seconds,
     p50Ms: histogram.percentile(50) / 1e6,
     p99Ms: histogram.percentile(99) / 1e6,
+    // JSON has no NaN.
+    cpuMicrosPerCall: Number.isFinite(cpuMicros / count) ? cpuMicros / count : null,
     statuses,
+    ...(answers && { distinct: { answers: answers.length, deliveries: countDeliveries(answers) } }),
   };
+}
+
+function countDeliveries(answers: readonly string[]): number {
+  const ids = answers.map((answer) => /"deliveryId":"([^"]+)"/.exec(answer)?.[1]);
+  return new Set(ids.filter((id) => id !== undefined)).size;
 }
 
 console.log(JSON.stringify(await run(JSON.parse(process.argv[2]!) as LoadOptions)));

@@ -3,17 +3,19 @@
  * reads and parses the same body, and a common framework that keeps the call in memory.
  *
  * Server on one core, load on the other, 64 connections. Every round measures the bare server
- * again, and ratios are taken within the round, because the machine's speed drifts. The result is
- * printed and written to bench/RESULTS.md, whatever it is. `--quick` measures shortly and writes
- * nothing.
+ * again, and ratios are taken within the round, because the machine's speed drifts. A second table
+ * says what a sender's signature adds to a call (see signed-calls.ts). The result is printed and
+ * written to bench/RESULTS.md, whatever it is. `--quick` measures shortly and writes nothing.
  */
-import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
-import { fileURLToPath } from "node:url";
-import type { LoadOptions, LoadResult } from "./load.ts";
-import { HOOK_TOKEN, lastMappingPath, pinned, startBare, startGateway, startPeer, StateFolders } from "./servers.ts";
+import { callBody } from "./call-body.ts";
+import type { LoadResult } from "./load.ts";
+import { median } from "./median.ts";
+import { refuseFailures, runLoad } from "./run-load.ts";
+import { HOOK_TOKEN, lastMappingPath, startBare, startGateway, startPeer, StateFolders } from "./servers.ts";
 import type { RunningServer } from "./servers.ts";
+import { reportSignedCalls } from "./signed-calls.ts";
 
 const quick = process.argv.includes("--quick");
 const ROUNDS = quick ? 1 : 3;
@@ -21,7 +23,7 @@ const WARMUP_MS = quick ? 500 : 1_500;
 const DURATION_MS = quick ? 1_500 : 5_000;
 const STORED = quick ? 20_000 : 1_000_000;
 const MAPPINGS = 10_000;
-const BODY_BYTES = 1_024;
+const CONNECTIONS = 64;
 
 interface Scenario {
   readonly name: string;
@@ -52,28 +54,17 @@ function gateway(what: string, path: string, mappings: number, stored: number): 
   return { name, path, start: async () => startGateway({ mappings, stateDir: await state.with(stored) }) };
 }
 
-function body(): string {
-  const payload = { event: "push", mode: "next-heartbeat", user: { name: "ada", id: 4711 }, text: "" };
-  return JSON.stringify({ ...payload, text: "x".repeat(BODY_BYTES - JSON.stringify(payload).length) });
-}
-
-async function measure(server: RunningServer, path: string): Promise<LoadResult> {
-  const options: LoadOptions = {
+function measure(server: RunningServer, path: string): Promise<LoadResult> {
+  return runLoad({
     port: server.port,
+    pid: server.pid,
     path,
     headers: { authorization: `Bearer ${HOOK_TOKEN}` },
-    body: body(),
-    connections: 64,
+    body: callBody(4711),
+    connections: CONNECTIONS,
     warmupMs: WARMUP_MS,
     durationMs: DURATION_MS,
-  };
-  const load = fileURLToPath(new URL("load.ts", import.meta.url));
-  const [command, args] = pinned(1, [load, JSON.stringify(options)]);
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
-  let text = "";
-  child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
-  await new Promise((resolve) => child.once("close", resolve));
-  return JSON.parse(text) as LoadResult;
+  });
 }
 
 async function measureBare(): Promise<LoadResult> {
@@ -81,10 +72,6 @@ async function measureBare(): Promise<LoadResult> {
   const result = await measure(server, "/hooks/wake");
   await server.stop();
   return result;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 /** Bare, scenario, bare: the ratio is taken against the mean of the two around it. */
@@ -96,16 +83,11 @@ async function measureScenario(scenario: Scenario): Promise<Measured[]> {
     const result = await measure(server, scenario.path);
     const after = await measureBare();
     const bare = (before.requestsPerSecond + after.requestsPerSecond) / 2;
-    refuseFailures(scenario, result);
+    refuseFailures(scenario.name, result);
     rounds.push({ ...result, memoryMiB: await server.memoryMiB(), ratio: result.requestsPerSecond / bare });
   }
   await server.stop();
   return rounds;
-}
-
-function refuseFailures({ name }: Scenario, { statuses }: LoadResult): void {
-  const failed = Object.keys(statuses).filter((status) => !status.startsWith("2"));
-  if (failed.length > 0) throw new Error(`${name}: not all calls were accepted: ${JSON.stringify(statuses)}`);
 }
 
 function row(name: string, rounds: readonly Measured[]): string {
@@ -133,15 +115,20 @@ for (const scenario of scenarios) {
   console.log(rows.at(-1));
 }
 
+const signed = await reportSignedCalls(
+  { rounds: ROUNDS, warmupMs: WARMUP_MS, durationMs: DURATION_MS, connections: CONNECTIONS },
+  state,
+);
 await state.remove();
 
 const report = `# Results of the benchmark
 
-\`npm run bench\`, ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}): 64 keep-alive connections, a body of ${BODY_BYTES} bytes, the server pinned to one core and the load to the other. Medians of ${ROUNDS} rounds of ${DURATION_MS / 1_000} s; each ratio is taken against the bare server measured right before and after, because the machine is shared and its speed drifts. Read the ratios.
+\`npm run bench\`, ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}): ${CONNECTIONS} keep-alive connections, a body of ${callBody(4711).length} bytes, the server pinned to one core and the load to the other. Medians of ${ROUNDS} rounds of ${DURATION_MS / 1_000} s; each ratio is taken against the bare server measured right before and after, because the machine is shared and its speed drifts. Read the ratios.
 
 Every call of the gateway was answered after its commit had reached the disk (SQLite, WAL, \`synchronous=FULL\`); the peer keeps its calls in memory. The gateway carries out what it accepted meanwhile: its model takes a second a turn.
 
 ${rows.join("\n")}
-`;
+
+${signed}`;
 console.log(report);
 if (!quick) await writeFile(new URL("RESULTS.md", import.meta.url), report);

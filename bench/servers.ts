@@ -7,12 +7,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { prefill } from "./prefill.ts";
+import { senders } from "./senders.ts";
+import type { SenderName } from "./senders.ts";
 
 export const HOOK_TOKEN = "bench-hook-token-0123456789abcdef";
 const GATEWAY_TOKEN = "bench-gateway-token-0123456789abcdef";
 
 export interface RunningServer {
   readonly port: number;
+  readonly pid: number;
   /** Resident memory in MiB. */
   memoryMiB(): Promise<number>;
   stop(): Promise<void>;
@@ -56,12 +59,19 @@ async function fill(stored: number): Promise<string> {
   return folder;
 }
 
+export interface GatewayOptions {
+  readonly mappings: number;
+  readonly stateDir: string;
+  /** Who has a mapping more, the same but for its `auth`. */
+  readonly sender?: SenderName;
+}
+
 /** The gateway as `npm start` runs it, with that many mappings, on that state. */
-export async function startGateway(options: { mappings: number; stateDir: string }): Promise<RunningServer> {
+export async function startGateway(options: GatewayOptions): Promise<RunningServer> {
   const folder = await mkdtemp(join(tmpdir(), "reveille-bench-"));
   const model = await startSlowModel();
   const config = join(folder, "reveille.json5");
-  await writeFile(config, JSON.stringify(configuration(options.mappings, model.url)), { mode: 0o600 });
+  await writeFile(config, JSON.stringify(configuration(options, model.url)), { mode: 0o600 });
   const cli = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
   const server = await start([cli, "serve", "--config", config, "--state-dir", options.stateDir, "--port", "0"]);
   return {
@@ -79,7 +89,12 @@ export function lastMappingPath(count: number): string {
   return `/hooks/sender-${count}`;
 }
 
-function configuration(mappings: number, modelUrl: string): object {
+/** The path of the mapping of a sender. */
+export function senderPath(sender: SenderName): string {
+  return `/hooks/${sender}`;
+}
+
+function configuration({ mappings, sender }: GatewayOptions, modelUrl: string): object {
   return {
     gateway: { bind: "loopback", auth: { token: GATEWAY_TOKEN }, shutdownSeconds: 1 },
     agents: { defaults: { model: "bench/slow", heartbeat: { every: "0m" } } },
@@ -89,13 +104,16 @@ function configuration(mappings: number, modelUrl: string): object {
       token: HOOK_TOKEN,
       // The queue's bound is not what is measured.
       maxQueuedRuns: 10_000_000,
-      mappings: Array.from({ length: mappings }, (_, index) => ({
-        match: { path: `sender-${index + 1}` },
-        name: `Sender ${index + 1}`,
-        messageTemplate: "Event {{event}} of {{user.name}}: {{text}}",
-      })),
+      mappings: [
+        ...Array.from({ length: mappings }, (_, index) => mapping(`sender-${index + 1}`, `Sender ${index + 1}`)),
+        ...(sender ? [{ ...mapping(sender, "Sender 1"), auth: senders[sender].auth }] : []),
+      ],
     },
   };
+}
+
+function mapping(path: string, name: string): object {
+  return { match: { path }, name, messageTemplate: "Event {{event}} of {{user.name}}: {{text}}" };
 }
 
 /** A model that takes a second for each turn, as a fast one does. */
@@ -130,6 +148,7 @@ async function start(args: readonly string[]): Promise<RunningServer> {
   const port = await readPort(child);
   return {
     port,
+    pid: child.pid!,
     async memoryMiB() {
       const status = await readFile(`/proc/${child.pid}/status`, "utf8").catch(() => "");
       return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024;

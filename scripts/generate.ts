@@ -1,12 +1,17 @@
 /**
  * Writes what is made from the configuration's schemas: `plugin.json`, `docs/configuration.md` and
- * `docs/gateway-configuration.md`.
+ * `docs/gateway-configuration.md`; and, from the presets, `docs/senders.md`.
  * `node scripts/generate.ts` writes them, `--check` only compares and exits 1 when one is stale.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { HooksSchema } from "../src/config/schema.ts";
 import { GatewaySchema } from "../src/embedded/config/gateway-schema.ts";
+import { manifestSchema } from "./manifest-schema.ts";
+import { plain } from "./plain-schema.ts";
+import type { SchemaNode } from "./plain-schema.ts";
+import { presetReference } from "./preset-reference.ts";
+import { sendersPage } from "./senders-page.ts";
 
 /** A generated file: its path from the root of the repository, and what it has to hold. */
 export interface GeneratedFile {
@@ -20,39 +25,19 @@ interface Package {
   readonly description: string;
 }
 
-/** What of a JSON schema the reference prints. */
-interface SchemaNode {
-  readonly type?: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly enum?: readonly string[];
-  readonly anyOf?: readonly SchemaNode[];
-  readonly items?: SchemaNode;
-  readonly properties?: Readonly<Record<string, SchemaNode>>;
-  readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
-  readonly required?: readonly string[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly maxLength?: number;
-}
-
 const root = join(import.meta.dirname, "..");
 const configSchema = plain(HooksSchema);
-
-/** A schema as any other program reads it: without what its library keeps beside the JSON. */
-function plain(schema: object): SchemaNode {
-  return JSON.parse(JSON.stringify(schema)) as SchemaNode;
-}
 
 /** The generated files as they have to be. */
 export function generatedFiles(): GeneratedFile[] {
   const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Package;
   return [
     { path: "plugin.json", text: `${JSON.stringify(manifest(about), null, 2)}\n` },
-    { path: "docs/configuration.md", text: reference(configSchema, "hooks", INTRODUCTION) },
+    {
+      path: "docs/configuration.md",
+      text: `${reference(configSchema, "hooks", INTRODUCTION)}\n${presetReference(describe)}`,
+    },
+    { path: "docs/senders.md", text: sendersPage() },
     { path: "docs/gateway-configuration.md", text: reference(plain(GatewaySchema), "", GATEWAY_INTRODUCTION) },
   ];
 }
@@ -66,7 +51,7 @@ function manifest({ name, version, description }: Package): object {
     entry: "./dist/index.js",
     pluginApi: "1",
     lifecycle: ["onConfigLoad", "onHttpRoute", "onShutdown"],
-    configSchema,
+    configSchema: manifestSchema(),
   };
 }
 
@@ -74,12 +59,13 @@ const INTRODUCTION = `# Configuration: the \`hooks\` block
 
 <!-- Made from the schema by scripts/generate.ts: change src/config/ and run it again. -->
 
-A block that is wrong is refused as a whole, with one line for each thing that is wrong in it, and the one in force before stays. Unknown keys are refused. No key is required except \`token\` once \`enabled\` is \`true\`, and \`module\` in a \`transform\`.
+A block that is wrong is refused as a whole, with one line for each thing that is wrong in it, and the one in force before stays. Unknown keys are refused. No key is required except \`token\` once \`enabled\` is \`true\`, and the keys marked "required" where their object is there at all. Beside the keys of this page stands one block for each preset, [\`hooks.<preset>\`](#presets).
 
 - A **size** is a number of bytes, or a string such as \`"256kb"\` (units \`b\`, \`kb\`, \`mb\`, \`gb\`, of 1024).
 - A **duration** is a number of seconds, or a string such as \`"24h"\` (units \`ms\`, \`s\`, \`m\`, \`h\`, \`d\`, \`w\`).
 - A **secret** is a string, \`{ "env": "NAME" }\` (an environment variable) or \`{ "file": "path" }\` (a regular file that only its owner may use; relative to the configuration's folder). Spaces and line breaks around it do not count.
 - A **template** is text in which \`{{path}}\` is replaced by what the payload holds there.
+- A **place in the request** is \`header:<name>\`, \`query:<name>\`, \`body:<path>\` with a path as templates have it, or \`pair:<key>\` of a signature header that is a list of \`key=value\`.
 - Strings without a bound of their own may have 1,024 characters.
 `;
 
@@ -97,8 +83,8 @@ function reference(schema: SchemaNode, path: string, introduction: string): stri
   return sections.join("\n");
 }
 
-/** Adds the table of an object, then those of the objects in it. */
-function describe(node: SchemaNode, path: string, sections: string[]): void {
+/** Adds the table of an object, then those of the objects in it, but for the keys in `without`. */
+function describe(node: SchemaNode, path: string, sections: string[], without: readonly string[] = []): void {
   const properties = Object.entries(node.properties ?? {});
   const rows = properties.map(([key, property]) => tableRow(key, property, node.required?.includes(key) ?? false));
   const isRoot = !path.includes(".");
@@ -113,7 +99,7 @@ function describe(node: SchemaNode, path: string, sections: string[]): void {
   sections.push([heading, "", ...meaning, ...table, ""].join("\n"));
   for (const [key, property] of properties) {
     const [inner, step] = innerOf(property);
-    if (Object.keys(inner.properties ?? {}).length === 0) continue;
+    if (without.includes(key) || Object.keys(inner.properties ?? {}).length === 0) continue;
     describe(inner, `${path === "" ? "" : `${path}.`}${key}${step}`, sections);
   }
 }

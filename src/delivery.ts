@@ -32,11 +32,21 @@ export interface Credential {
   readonly id: string;
 }
 
+/** What a signed request and any copy of it have in common. */
+export interface ReplayMark {
+  /** 32 bytes: the digest of the signed content, the same for every way of writing the signature. */
+  readonly digest: Uint8Array;
+  /** Milliseconds since the epoch, after which a copy would be refused anyway or is allowed. */
+  readonly expiresAt: number;
+}
+
 declare const verified: unique symbol;
 
 /** A request whose sender is known; the only kind that can be parsed. Made by the verify stage. */
 export interface VerifiedRequest extends RawRequest {
   readonly credential: Credential;
+  /** What a copy of a signed request is recognized by. */
+  readonly replay: ReplayMark | undefined;
   readonly [verified]: true;
 }
 
@@ -48,6 +58,20 @@ export interface PayloadContext {
   readonly payload: unknown;
   /** When the request arrived. */
   readonly now: Date;
+  /** The event's name, when a preset knows it: `pull_request.opened`. */
+  readonly event?: string | undefined;
+  /** Who caused the event, when a preset knows it. */
+  readonly sender?: EventSender | undefined;
+}
+
+/** Who caused an event. */
+export interface EventSender {
+  /** The name by which `ignoreSenders` knows it. */
+  readonly name: string;
+  /** Another name it goes by, such as an id. */
+  readonly id?: string;
+  /** True when the sender marks it as a bot, an app or an automation. */
+  readonly bot: boolean;
 }
 
 /** How a payload was read. */

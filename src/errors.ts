@@ -12,8 +12,17 @@ export const ERRORS = Object.freeze({
   ),
   METHOD_NOT_ALLOWED: entry(405, false, "Hooks are called with POST."),
   BUSY: entry(503, true, "Too many requests are under way; try again shortly."),
-  UNAUTHORIZED: entry(401, false, "The request carries no valid credential; send Authorization: Bearer <hook token>."),
+  UNAUTHORIZED: entry(
+    401,
+    false,
+    "The request carries no valid credential; send Authorization: Bearer <hook token>, or sign it as this hook's sender does.",
+  ),
   TOO_MANY_FAILURES: entry(429, true, "Too many failed attempts from this address; wait and send a valid credential."),
+  KEYS_UNAVAILABLE: entry(
+    503,
+    true,
+    "The keys to verify this sender with could not be fetched yet; try again shortly.",
+  ),
   BODY_TIMEOUT: entry(408, true, "The request body did not arrive in time."),
   BODY_TOO_LARGE: entry(413, false, "The request body is larger than this hook accepts."),
   BODY_ABORTED: entry(400, true, "The connection closed before the request body was complete."),
@@ -72,6 +81,8 @@ export interface Refusal {
   readonly message?: string;
   /** Whole seconds, for 429 and 503. */
   readonly retryAfterSeconds?: number;
+  /** For 405: the methods that are taken; `POST` when absent. */
+  readonly allow?: string;
 }
 
 /** Makes a refusal; `message` must have been written for the caller. */

@@ -43,6 +43,7 @@ export type {
   Credential,
   DeliveryDetail,
   DeliverySummary,
+  EventSender,
   PayloadContext,
   RequestHead,
   RunDetail,
@@ -55,7 +56,23 @@ export type {
 export type { MappingConfig } from "./config/hooks-config.ts";
 export { compileMapping } from "./mapping/compile-mapping.ts";
 export type { CompiledMapping } from "./mapping/compile-mapping.ts";
-export type { Preset, PresetOptions } from "./presets/preset.ts";
+export {
+  asJson,
+  clip,
+  definePreset,
+  itemLines,
+  joinText,
+  labeled,
+  listAt,
+  messageOf,
+  textAt,
+  valueAt,
+} from "./presets/preset-authoring.ts";
+export type { PresetDefinition } from "./presets/define-preset.ts";
+export type { Preset, PresetAnswer, PresetContext, PresetEvent, PresetSample } from "./presets/preset.ts";
+export type { SettingsSchema, PresetMapping, PresetPart, PresetSecret, PresetSettings } from "./config/preset-part.ts";
+export type { AuthInput } from "./config/auth-schema.ts";
+export type { Handshake } from "./config/handshake-schema.ts";
 export type { PresetRegistry } from "./presets/preset-registry.ts";
 export type { TransformContext, TransformFunction } from "./transform/transform.ts";
 export { StoreError } from "./store/delivery-store.ts";

@@ -1,9 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { join } from "node:path";
+import { openDeliveredKeys } from "./auth/keys/delivered-keys.ts";
+import { SENDER_KEYS_FILE } from "./auth/keys/sender-keys-file.ts";
+import { createRemoteKeys } from "./auth/keys/remote-keys.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import { prepareGeneration } from "./generation.ts";
-import type { Generation } from "./generation.ts";
+import type { Generation, GenerationOptions } from "./generation.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "./host.ts";
+import { ByteBudget } from "./http/byte-budget.ts";
 import { InFlight } from "./http/in-flight.ts";
 import { answerRefusal } from "./http/respond.ts";
 import type { Answer } from "./http/respond.ts";
@@ -12,6 +17,7 @@ import { refuse } from "./errors.ts";
 import { answerRequest } from "./pipeline.ts";
 import { observe } from "./stages/ingress-context.ts";
 import type { IngressContext } from "./stages/ingress-context.ts";
+import { RefusalLog } from "./stages/refusal-log.ts";
 import { StoreError } from "./store/delivery-store.ts";
 import type { DeliveryStore } from "./store/delivery-store.ts";
 
@@ -29,7 +35,11 @@ export class Ingress {
   readonly #inFlight = new InFlight({
     limit: () => this.#generation?.config.maxInFlight ?? 0,
   });
+  readonly #unverifiedBytes = new ByteBudget({
+    limit: () => this.#generation?.config.maxUnverifiedBytes ?? 0,
+  });
   #generation: Generation | undefined;
+  #keys: GenerationOptions["keys"] | undefined;
   #running: IngressContext | undefined;
   #closing = false;
 
@@ -50,6 +60,7 @@ export class Ingress {
     const generation = await prepareGeneration(snapshot, {
       host: this.#host,
       hooks: this.#hooks,
+      keys: (this.#keys ??= await this.#openKeys()),
       previous: this.#generation,
     });
     this.#running ??= await this.#open();
@@ -72,6 +83,7 @@ export class Ingress {
     this.#closing = true;
     await this.#running?.dispatcher.stop(deadlineMs);
     await this.#running?.store.close();
+    this.#keys?.remoteKeys.close();
   }
 
   async #open(): Promise<IngressContext> {
@@ -95,6 +107,16 @@ export class Ingress {
       host: this.#host,
       hooks: this.#hooks,
       inFlight: this.#inFlight,
+      unverifiedBytes: this.#unverifiedBytes,
+      refusals: new RefusalLog({ clock: this.#host.clock }),
+    };
+  }
+
+  async #openKeys(): Promise<GenerationOptions["keys"]> {
+    const { clock, logger, paths } = this.#host;
+    return {
+      remoteKeys: createRemoteKeys({ clock, logger }),
+      deliveredKeys: await openDeliveredKeys({ file: join(paths.stateDir, SENDER_KEYS_FILE), clock, logger }),
     };
   }
 

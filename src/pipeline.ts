@@ -16,6 +16,8 @@ import { authenticate } from "./stages/authenticate.ts";
 import { body } from "./stages/body.ts";
 import { edge } from "./stages/edge.ts";
 import type { Arrival } from "./stages/edge.ts";
+import { filter } from "./stages/filter.ts";
+import { greet, handshake } from "./stages/handshake.ts";
 import { observe } from "./stages/ingress-context.ts";
 import type { IngressContext } from "./stages/ingress-context.ts";
 import { parse } from "./stages/parse.ts";
@@ -23,7 +25,7 @@ import { policy } from "./stages/policy.ts";
 import { render } from "./stages/render.ts";
 import { resolve } from "./stages/resolve.ts";
 import { respond } from "./stages/respond.ts";
-import { verify } from "./stages/verify.ts";
+import { callOf, verify } from "./stages/verify.ts";
 
 /** Answers one request under the hooks' prefix. Rejects only on a defect. */
 export async function answerRequest(
@@ -37,6 +39,7 @@ export async function answerRequest(
     const answer = await carryThrough(ingress, generation, arrival);
     return isRefusal(answer) ? answerRefusal(answer) : answer;
   } finally {
+    ingress.unverifiedBytes.release(arrival.heldBytes);
     ingress.inFlight.leave();
   }
 }
@@ -53,22 +56,32 @@ async function carryThrough(
   if (isRefusal(received)) return received;
   await observe<RequestHead>(ingress.host, ingress.hooks.received, received.request);
 
-  const request = verify(received.request, credential);
+  const call = callOf(arrival, received.request.body);
+  const greeting = await greet(ingress, arrival, call);
+  if (greeting) return greeting;
+
+  const request = await verify(ingress, generation, arrival, { request: received.request, call, credential });
+  if (isRefusal(request)) return request;
+
+  const challenge = await handshake(ingress, arrival, call);
+  if (challenge) return challenge;
 
   const parsed = parse(request, { accept: received.rules.accept, maxDepth: generation.config.maxDepth });
   if (isRefusal(parsed)) return parsed;
 
-  const route = await resolve(ingress, generation, request, parsed);
-  if (isRefusal(route)) return route;
+  const resolved = await resolve(ingress, generation, arrival, request, parsed);
+  if (isRefusal(resolved)) return resolved;
 
-  const rendered = await render(ingress, generation, route, parsed.context);
+  const missed = filter(resolved);
+  const rendered = missed ?? (await render(ingress, generation, resolved));
   if (isRefusal(rendered)) return rendered;
 
-  const specs = await policy(ingress, generation, route, rendered.actions, parsed.context);
+  const specs = await policy(ingress, generation, resolved, rendered.actions);
   if (isRefusal(specs)) return specs;
 
-  const accepted = await accept(ingress, generation, { request, parsed, route, specs, skipped: rendered.skipped });
+  const { ended } = rendered;
+  const accepted = await accept(ingress, generation, { request, parsed, resolved, specs, ended });
   if (isRefusal(accepted)) return accepted;
 
-  return respond(accepted);
+  return respond(resolved, accepted);
 }

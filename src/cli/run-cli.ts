@@ -3,11 +3,18 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { StartError } from "../embedded/start-error.ts";
 import { check } from "./check-command.ts";
+import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { ConfigExistsError } from "./first-config.ts";
 import { init } from "./init-command.ts";
 import type { InitOptions } from "./init-command.ts";
+import { keys } from "./keys-command.ts";
+import type { KeysOptions } from "./keys-command.ts";
+import { listPresets, showPreset } from "./presets-command.ts";
+import type { PresetsOptions } from "./presets-command.ts";
+import { send } from "./send-command.ts";
+import type { SendOptions } from "./send-command.ts";
 import { serve } from "./serve-command.ts";
 import type { ServeOptions } from "./serve-command.ts";
 
@@ -59,11 +66,48 @@ function buildProgram(io: CliIo, finish: (code: number) => void): Command {
     .action(async (options: LocationOptions) => {
       await check(options, io);
     });
+  const presets = withConfig(program.command("presets"))
+    .description("list the senders that are known, and how each proves who it is")
+    .option("--json", "as JSON")
+    .action(async (options: PresetsOptions) => {
+      await listPresets(options, io);
+    });
+  withConfig(presets.command("show"))
+    .description("tell what to paste where, in the configuration and in the sender's settings")
+    .argument("<preset>", "its name")
+    .action(async (name: string, options: LocationOptions) => {
+      await showPreset(name, options, io);
+    });
+  withConfig(program.command("send"))
+    .description("sign a sample as its sender would, post it to the running gateway and tell what became of it")
+    .argument("<preset>", "its name")
+    .argument("[sample]", "one of its samples (default: the first)")
+    .option("--file <file>", "send this body in the place of the sample's")
+    .option("--url <url>", "where the gateway is (default: as configured)")
+    .option("--key <file>", "the sender's private key as PEM, for schemes that sign with one")
+    .option("--wait <seconds>", "how long to wait for the delivery's final state", readSeconds, 60)
+    .action(async (name: string, sample: string | undefined, options: SendOptions) => {
+      finish(await send(name, sample, options, io));
+    });
+  withConfig(program.command("keys"))
+    .description("the keys that senders delivered themselves in a handshake (Asana, Notion)")
+    .option("--state-dir <dir>", "where they are kept")
+    .option("--show <route>", "print the key of a route, to be pasted into the sender's settings")
+    .option("--forget <route>", "forget the key of a route, so that the sender can deliver another")
+    .action(async (options: KeysOptions) => {
+      await keys(options, io);
+    });
   return program;
 }
 
 function withConfig(command: Command): Command {
   return command.option("--config <file>", "the configuration file (default: ~/.reveille/reveille.json5)");
+}
+
+function readSeconds(text: string): number {
+  const seconds = /^\d{1,6}$/u.test(text) ? Number(text) : NaN;
+  if (!(seconds <= 86_400)) throw new InvalidArgumentError("It must be a whole number from 0 to 86400.");
+  return seconds;
 }
 
 function readPort(text: string): number {
@@ -75,7 +119,9 @@ function readPort(text: string): number {
 /** Errors whose message was written for the gateway's owner are told as they are, the others with their stack. */
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return `The configuration is not valid.\n${error.message}`;
-  if (error instanceof StartError || error instanceof ConfigExistsError) return error.message;
+  if (error instanceof StartError || error instanceof ConfigExistsError || error instanceof CliError) {
+    return error.message;
+  }
   if (!(error instanceof Error)) return String(error);
   const isSystemError = "code" in error && "syscall" in error;
   return isSystemError ? error.message : (error.stack ?? error.message);

@@ -1,10 +1,15 @@
 import Type from "typebox";
+import type { Static } from "typebox";
+import type { GmailConfig } from "./hooks-config.ts";
 import { flag, text, whole, withDefault } from "./schema-parts.ts";
 
 const WATCHER = "For the mail watcher; without effect here.";
 const PORT = { minimum: 1, maximum: 65_535 };
 
 const watcherText = (description: string) => Type.Optional(text({ description: `${description} ${WATCHER}` }));
+
+/** The preset whose block has a schema of its own. */
+export const GMAIL = "gmail";
 
 /** `hooks.gmail` (reference/openclaw.md 8): the `gmail` preset's settings and those of its watcher. */
 export const GmailSchema = Type.Object(
@@ -56,3 +61,13 @@ export const GmailSchema = Type.Object(
   },
   { additionalProperties: false, description: "Settings of the preset `gmail` and of its watcher." },
 );
+
+/** Reads `hooks.gmail` as the preset wants it; what it leaves out is as in `base`. */
+export function readGmail(input: Static<typeof GmailSchema>, base: Partial<GmailConfig> = {}): GmailConfig {
+  return {
+    model: input.model?.trim() || base.model,
+    thinking: input.thinking ?? base.thinking,
+    allowUnsafeExternalContent: input.allowUnsafeExternalContent ?? base.allowUnsafeExternalContent,
+    maxBytes: input.maxBytes ?? base.maxBytes ?? GmailSchema.properties.maxBytes.default,
+  };
+}

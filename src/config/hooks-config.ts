@@ -1,5 +1,7 @@
 /** The `hooks` block after validation: every default filled in, every secret resolved. */
 import type { WakeMode } from "../delivery.ts";
+import type { AuthConfig } from "./auth-config.ts";
+import type { Handshake } from "./handshake-schema.ts";
 
 export interface HooksConfig {
   readonly enabled: boolean;
@@ -9,7 +11,11 @@ export interface HooksConfig {
   readonly tokenHeader: string;
   /** Begins with `/`, never ends with one, never is `/`. */
   readonly path: string;
+  /** Where the outside reaches the gateway, without a trailing slash; `hooks.path` follows it. */
+  readonly publicUrl: string | undefined;
   readonly maxBodyBytes: number;
+  /** Bytes that large requests of senders hold together before they are verified, over which the answer is 503. */
+  readonly maxUnverifiedBytes: number;
   readonly bodyTimeoutMs: number;
   /** Nesting bound of a JSON body. */
   readonly maxDepth: number;
@@ -37,6 +43,7 @@ export interface HooksConfig {
   readonly gmail: GmailConfig;
   /** Names of enabled presets, in order. */
   readonly presets: readonly string[];
+  /** The own ones in their order, then one for each enabled preset. */
   readonly mappings: readonly MappingConfig[];
 }
 
@@ -57,10 +64,13 @@ export interface GmailConfig {
   readonly maxBytes: number;
 }
 
+/** Further keys of `hooks.<preset>` besides `secret`, `auth` and the mapping's own, by name. */
+export type PresetSettings = Readonly<Record<string, unknown>>;
+
 /** One mapping (reference/openclaw.md 1.2), own or of a preset. */
 export interface MappingConfig {
   readonly id: string;
-  /** Where it stands, for messages: `hooks.mappings[3]`, `preset gmail`. */
+  /** Where it stands, for messages: `hooks.mappings[3]`; of an enabled preset, `hooks.gmail`. */
   readonly where: string;
   readonly match: {
     /** Without leading and trailing slashes; `undefined` or empty: any path. */
@@ -88,6 +98,19 @@ export interface MappingConfig {
   readonly accept: readonly ("json" | "form" | "text")[];
   readonly interrupted: "rerun" | "hold" | undefined;
   readonly transform: { readonly module: string; readonly export: string | undefined } | undefined;
+  /** The preset that knows its sender. */
+  readonly preset: string | undefined;
+  /** The preset's further settings, secrets resolved. */
+  readonly settings: PresetSettings;
+  /** How its sender proves who it is; `undefined`: by the hook token. All mappings of a path have the same. */
+  readonly auth: AuthConfig | undefined;
+  readonly handshakes: readonly Handshake[];
+  /** Methods besides `POST` that carry events: `PUT`. */
+  readonly methods: readonly string[];
+  /** Senders whose events are filtered, without regard to case; `*` stands for any characters. */
+  readonly ignoreSenders: readonly string[];
+  /** Whether events of senders that the preset knows to be bots are filtered. */
+  readonly ignoreBots: boolean;
   /** What the boundary names as the source. */
   readonly contentSource: string;
   /**

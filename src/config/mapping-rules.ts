@@ -12,39 +12,49 @@ export interface References {
 
 /** Keys that only a run of an agent reads. */
 const AGENT_ONLY = ["sessionKey", "messageTemplate", "to", "model", "thinking", "timeoutSeconds"] as const;
-const ENDPOINTS: ReadonlySet<string> = new Set(["wake", "agent"]);
+/** Paths that no mapping gets. */
+export const ENDPOINTS: ReadonlySet<string> = new Set(["wake", "agent"]);
 /** What a path of a URL may hold as it is sent: unescaped characters and escapes (RFC 3986, 3.3). */
 const SENT_PATH = /^(?:[\w.~!$&'()*+,;=:@/-]|%[\dA-Fa-f]{2})*$/;
 
-/** Judges one mapping by itself: what can never work is refused, what is odd gives a warning. */
-export function checkMapping(mapping: MappingConfig, findings: Findings): void {
-  const { where, match, transform } = mapping;
+/** The key that says the path of a mapping; that of an enabled preset stands in its block. */
+export function pathKeyOf({ where }: Pick<MappingConfig, "where">): string {
+  return where.startsWith("hooks.mappings[") ? `${where}.match.path` : `${where}.path`;
+}
+
+/**
+ * Judges one mapping by itself: what can never work is refused, what is odd gives a warning. `written` are
+ * the keys that its author wrote.
+ */
+export function checkMapping(mapping: MappingConfig, written: object, findings: Findings): void {
+  const { where, match, transform, preset } = mapping;
   const needed = mapping.action === "wake" ? "textTemplate" : "messageTemplate";
-  if (!transform && !mapping[needed]?.trim()) {
+  // A preset has something to say of its own.
+  if (!transform && preset === undefined && !mapping[needed]?.trim()) {
     findings.refuse(where, `the action ${mapping.action} needs ${needed} or transform`);
   }
   if (match.path !== undefined && ENDPOINTS.has(match.path)) {
     findings.warn(
-      `${where}.match.path`,
+      pathKeyOf(mapping),
       `${showValue(match.path)} is a built-in endpoint, which comes first: this mapping does not get its requests`,
     );
   } else if (match.path !== undefined && !SENT_PATH.test(match.path)) {
     findings.warn(
-      `${where}.match.path`,
+      pathKeyOf(mapping),
       `${showValue(match.path)} can never match: paths are compared as they are sent, with ? and # cut off and the rest percent-encoded`,
     );
   }
   if (mapping.sessionKey !== undefined && !isTemplated(mapping.sessionKey)) {
     checkSessionKeyForm(mapping.sessionKey, `${where}.sessionKey`, findings);
   }
-  if (!transform) warnOfUnread(mapping, findings);
+  if (!transform) warnOfUnread(mapping, written, findings);
 }
 
 /** Warns of keys that the mapping's action does not read. */
-function warnOfUnread(mapping: MappingConfig, findings: Findings): void {
+function warnOfUnread(mapping: MappingConfig, written: object, findings: Findings): void {
   const unread = mapping.action === "wake" ? AGENT_ONLY : (["textTemplate"] as const);
   for (const key of unread) {
-    if (mapping[key] === undefined) continue;
+    if (mapping[key] === undefined || !Object.hasOwn(written, key)) continue;
     findings.warn(`${mapping.where}.${key}`, `has no effect with the action ${mapping.action}`);
   }
 }
@@ -77,8 +87,8 @@ export function checkReferences(
 
 /** Warns of a key that policy answers with 400 on each call. */
 function checkSessionKey(mapping: MappingConfig, config: HooksConfig, findings: Findings): void {
-  const { where, sessionKey } = mapping;
-  if (sessionKey === undefined) return;
+  const { where, sessionKey, ownSessionPrefix } = mapping;
+  if (sessionKey === undefined || ownSessionPrefix !== undefined) return;
   if (isTemplated(sessionKey)) {
     if (config.allowRequestSessionKey) return;
     findings.warn(
@@ -104,7 +114,7 @@ function checkChannel(mapping: MappingConfig, channels: readonly ChannelInfo[], 
 }
 
 /** Refuses a fixed model that the allowlist of the agent does not hold. */
-export function checkModel(
+function checkModel(
   model: string | undefined,
   path: string,
   allowed: readonly string[] | undefined,

@@ -1,5 +1,18 @@
 import Type from "typebox";
-import { BODY_BYTES, flag, RUN_SECONDS, seconds, size, template, text, withDefault } from "./schema-parts.ts";
+import { AuthSchema } from "./auth-schema.ts";
+import { HandshakeSchema } from "./handshake-schema.ts";
+import {
+  BODY_BYTES,
+  flag,
+  RUN_SECONDS,
+  seconds,
+  secrets,
+  size,
+  template,
+  text,
+  texts,
+  withDefault,
+} from "./schema-parts.ts";
 
 /** No `.`, `[` or `]`, and none of the names that could reach a prototype. */
 const TOP_LEVEL_KEY = "^(?!(?:__proto__|prototype|constructor)$)[^.\\[\\]]+$";
@@ -140,6 +153,46 @@ export const MappingSchema = Type.Object(
       Type.Enum(["rerun", "hold"], {
         description: "Like `hooks.interrupted`, for this mapping. Absent: what that says.",
       }),
+    ),
+    preset: Type.Optional(
+      text({
+        description:
+          "The preset that knows the sender: how it signs, and what it sends. The other keys come before what it says, and `match.path` is its name when absent.",
+        title: "the name of a preset",
+      }),
+    ),
+    settings: Type.Optional(
+      Type.Object(
+        {},
+        { description: "Further settings of the preset for this mapping, before those of `hooks.<preset>`." },
+      ),
+    ),
+    auth: Type.Optional(AuthSchema),
+    secret: Type.Optional(
+      secrets("Short for `auth.secret`. Absent, with `preset`: what `hooks.<preset>.secret` says."),
+    ),
+    handshakes: Type.Optional(
+      Type.Array(HandshakeSchema, {
+        maxItems: 32,
+        description: "Challenges by which the sender checks the endpoint. Absent: those of the preset.",
+      }),
+    ),
+    methods: Type.Optional(
+      Type.Array(Type.Enum(["PUT"]), {
+        maxItems: 1,
+        description: "Methods besides `POST` that carry events. Absent: those of the preset.",
+      }),
+    ),
+    ignoreSenders: Type.Optional(
+      texts(1_000, {
+        title: "a list of senders",
+        description:
+          "Senders whose events are filtered, so that the agent is not woken by what it did itself; without regard to case, `*` stands for any characters. Needs `preset`.",
+      }),
+    ),
+    ignoreBots: withDefault(
+      flag("Whether events of senders that the preset knows to be bots are filtered. Needs `preset`."),
+      true,
     ),
   },
   { additionalProperties: false },

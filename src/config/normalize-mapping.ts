@@ -1,41 +1,85 @@
 import type { Findings } from "./findings.ts";
 import type { MappingConfig } from "./hooks-config.ts";
 import { MappingSchema } from "./mapping-schema.ts";
+import type { PresetMapping, PresetPart } from "./preset-part.ts";
 import { readBodyBytes } from "./quantity.ts";
 import type { MappingInput } from "./schema.ts";
 
 const defaults = MappingSchema.properties;
 
-/** Fills in what a mapping leaves out; `at` is its place in `hooks.mappings`, from 0. */
-export function normalizeMapping(input: MappingInput, at: number, findings: Findings): MappingConfig {
-  const where = `hooks.mappings[${at}]`;
+/** What a mapping begins with before its own keys are laid over it. */
+export interface MappingBase {
+  readonly part: PresetPart;
+  /** What the preset's mapping says with the settings it has. */
+  readonly mapping: Partial<PresetMapping>;
+}
+
+/**
+ * Fills in what a mapping leaves out, first from its preset; `at` is its place in `hooks.mappings`, from 0.
+ * `auth` and `settings` are left empty: {@link "./read-mappings".readMappings} reads them.
+ */
+export function normalizeMapping(
+  input: MappingInput,
+  at: number,
+  findings: Findings,
+  base?: MappingBase,
+): MappingConfig {
+  const id = trimmed(input.id) ?? `mapping-${at + 1}`;
+  return fillIn(input, { id, where: `hooks.mappings[${at}]` }, findings, base);
+}
+
+/** Like {@link normalizeMapping}, for a mapping that has its name and its place already. */
+export function fillIn(
+  input: MappingInput,
+  { id, where }: Pick<MappingConfig, "id" | "where">,
+  findings: Findings,
+  base?: MappingBase,
+): MappingConfig {
   const { maxBodyBytes, transform } = input;
+  const { part, mapping: given = {} } = base ?? {};
+  const action = input.action ?? given.action ?? defaults.action.default;
+  const sessionKey = trimmed(input.sessionKey);
   return {
-    id: trimmed(input.id) ?? `mapping-${at + 1}`,
+    id,
     where,
-    match: { path: withoutOuterSlashes(trimmed(input.match?.path)), source: trimmed(input.match?.source) },
-    action: input.action ?? defaults.action.default,
-    wakeMode: input.wakeMode ?? defaults.wakeMode.default,
-    name: trimmed(input.name),
-    agentId: trimmed(input.agentId),
-    sessionKey: trimmed(input.sessionKey),
-    messageTemplate: input.messageTemplate,
-    textTemplate: input.textTemplate,
-    forEach: input.forEach,
-    deliver: input.deliver ?? defaults.deliver.default,
-    allowUnsafeExternalContent: input.allowUnsafeExternalContent ?? defaults.allowUnsafeExternalContent.default,
-    channel: trimmed(input.channel) ?? defaults.channel.default,
-    to: trimmed(input.to),
-    model: trimmed(input.model),
-    thinking: trimmed(input.thinking),
-    timeoutSeconds: input.timeoutSeconds,
+    match: {
+      path: withoutOuterSlashes(trimmed(input.match?.path)) ?? part?.name,
+      source: trimmed(input.match?.source),
+    },
+    action,
+    wakeMode: input.wakeMode ?? given.wakeMode ?? defaults.wakeMode.default,
+    name: trimmed(input.name) ?? given.name ?? part?.title,
+    agentId: trimmed(input.agentId) ?? given.agentId,
+    sessionKey: sessionKey ?? given.sessionKey,
+    messageTemplate: input.messageTemplate ?? given.messageTemplate,
+    // A preset that has a template has one for either action.
+    textTemplate: input.textTemplate ?? given.textTemplate ?? (action === "wake" ? given.messageTemplate : undefined),
+    forEach: input.forEach ?? given.forEach,
+    deliver: input.deliver ?? given.deliver ?? defaults.deliver.default,
+    allowUnsafeExternalContent:
+      input.allowUnsafeExternalContent ??
+      given.allowUnsafeExternalContent ??
+      defaults.allowUnsafeExternalContent.default,
+    channel: trimmed(input.channel) ?? given.channel ?? defaults.channel.default,
+    to: trimmed(input.to) ?? given.to,
+    model: trimmed(input.model) ?? given.model,
+    thinking: trimmed(input.thinking) ?? given.thinking,
+    timeoutSeconds: input.timeoutSeconds ?? given.timeoutSeconds,
     maxBodyBytes:
-      maxBodyBytes === undefined ? undefined : readBodyBytes(maxBodyBytes, `${where}.maxBodyBytes`, findings),
-    accept: [...new Set(input.accept ?? defaults.accept.default)],
-    interrupted: input.interrupted,
-    transform: transform && { module: transform.module.trim(), export: trimmed(transform.export) },
-    contentSource: "Webhook",
-    ownSessionPrefix: undefined,
+      maxBodyBytes === undefined ? given.maxBodyBytes : readBodyBytes(maxBodyBytes, `${where}.maxBodyBytes`, findings),
+    accept: [...new Set(input.accept ?? given.accept ?? defaults.accept.default)],
+    interrupted: input.interrupted ?? given.interrupted,
+    transform: transform ? { module: transform.module.trim(), export: trimmed(transform.export) } : given.transform,
+    preset: part?.name,
+    settings: {},
+    auth: undefined,
+    handshakes: input.handshakes ?? given.handshakes ?? part?.handshakes ?? [],
+    methods: [...new Set(input.methods ?? given.methods ?? part?.methods)],
+    ignoreSenders: input.ignoreSenders?.map((name) => name.trim()).filter(Boolean) ?? given.ignoreSenders ?? [],
+    ignoreBots: input.ignoreBots ?? given.ignoreBots ?? defaults.ignoreBots.default,
+    contentSource: given.contentSource ?? part?.title ?? "Webhook",
+    // Only the preset's own key is known to stay under its prefix.
+    ownSessionPrefix: sessionKey === undefined ? given.ownSessionPrefix : undefined,
   };
 }
 

@@ -5,11 +5,16 @@ import type { Findings } from "./findings.ts";
 import { BODY_BYTES, TTL_SECONDS } from "./schema-parts.ts";
 import type { Bounds } from "./schema-parts.ts";
 
-/** Bytes of a body limit that the schema passed: a number, or a string such as `256kb`. */
-export function readBodyBytes(value: number | string, path: string, findings: Findings): number {
+/** Bytes of a limit that the schema passed, by default of a body: a number, or a string such as `256kb`. */
+export function readBodyBytes(
+  value: number | string,
+  path: string,
+  findings: Findings,
+  bounds: Bounds = BODY_BYTES,
+): number {
   // The library takes "12zz" for 12; the schema has let nothing of the kind through.
   const size = typeof value === "number" ? value : (bytes.parse(value) ?? NaN);
-  return within(size, BODY_BYTES, "bytes", path, findings);
+  return within(size, bounds, "bytes", path, findings);
 }
 
 /** Milliseconds of a lifetime that the schema passed: seconds, or a string such as `24h`. */

@@ -1,22 +1,29 @@
 import type { AgentCatalog, ChannelInfo, GatewayFacts } from "../host.ts";
 import { readAllowedAgentIds } from "./allowed-agents.ts";
+import { closestKey } from "./closest-key.ts";
 import { ConfigError, configLines } from "./config-error.ts";
 import { Findings } from "./findings.ts";
-import { GmailSchema } from "./gmail-schema.ts";
+import { ConfiguredPresets } from "./configured-presets.ts";
+import { readGmail } from "./gmail-schema.ts";
 import { readHookPath } from "./hook-path.ts";
-import type { GmailConfig, HooksConfig, LockoutConfig } from "./hooks-config.ts";
-import { checkModel, checkReferences } from "./mapping-rules.ts";
+import type { HooksConfig, LockoutConfig } from "./hooks-config.ts";
+import { checkReferences } from "./mapping-rules.ts";
+import type { PresetPart } from "./preset-part.ts";
+import { checkPresetBlock } from "./preset-settings.ts";
+import { checkPublicUrl, readPublicUrl } from "./public-url.ts";
 import { readBodyBytes, readTtlMs } from "./quantity.ts";
 import { readMappings } from "./read-mappings.ts";
+import { BUDGET_BYTES } from "./schema-parts.ts";
 import { HooksSchema, LockoutSchema } from "./schema.ts";
 import type { HooksInput } from "./schema.ts";
 import { compileSchemaCheck } from "./schema-check.ts";
+import type { SchemaIssue } from "./schema-check.ts";
 import { auditHooks } from "./security-audit.ts";
 import { checkDefaultSessionKey, checkTemplatedKeys, readPrefixes } from "./session-rules.ts";
 import { showNames, showValue } from "./show-value.ts";
 import { readTokens } from "./token-rules.ts";
 import { readTransformsDir } from "./transforms-dir.ts";
-import { usablePart } from "./usable-part.ts";
+import { isPresetKey, usablePart } from "./usable-part.ts";
 import type { UsablePart } from "./usable-part.ts";
 
 /** What a `hooks` block is read against: the gateway as it will be once the block is in force. */
@@ -26,8 +33,8 @@ export interface HooksContext {
   readonly gateway: GatewayFacts;
   readonly agents: AgentCatalog;
   readonly channels: readonly ChannelInfo[];
-  /** Every preset there is, built-in ones and those of plugins. */
-  readonly presetNames: readonly string[];
+  /** Every preset there is by its name, built-in ones and those of plugins. */
+  readonly presets: ReadonlyMap<string, PresetPart>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -49,7 +56,7 @@ export function readHooksConfig(
   context: HooksContext,
 ): { config: HooksConfig; warnings: readonly string[] } {
   const block: unknown = raw === undefined ? {} : raw;
-  const schemaIssues = checkSchema(block);
+  const schemaIssues = [...checkSchema(block, [...context.presets.keys()]), ...checkPresetBlocks(block, context)];
   const findings = new Findings();
   for (const { path, message } of schemaIssues) findings.refuse(path, message);
   if (typeof block !== "object" || block === null || Array.isArray(block)) throw new ConfigError(findings.issues);
@@ -58,6 +65,15 @@ export function readHooksConfig(
   if (findings.issues.length > 0) throw new ConfigError(findings.issues);
   const audited = auditHooks(config, context.gateway).filter(({ id }) => TOLD_AT_LOAD.has(id));
   return { config, warnings: configLines([...findings.warnings, ...audited]) };
+}
+
+/** What is wrong with the blocks of presets, `hooks.<preset>`. */
+function checkPresetBlocks(block: unknown, { presets }: HooksContext): SchemaIssue[] {
+  if (typeof block !== "object" || block === null || Array.isArray(block)) return [];
+  return Object.entries(block).flatMap(([key, written]) => {
+    const preset = isPresetKey(key) && written !== undefined ? presets.get(key) : undefined;
+    return preset === undefined ? [] : checkPresetBlock(preset, written);
+  });
 }
 
 /** Fills in and judges a block; the result is of use only when nothing was refused. */
@@ -69,7 +85,14 @@ function normalize(part: UsablePart, context: HooksContext, findings: Findings):
     tokens: enabled && part.isSound("token") ? readTokens(input.token, context, findings) : [],
     tokenHeader: readTokenHeader(input.tokenHeader, findings),
     path: readHookPath(input.path, findings),
+    publicUrl: undefined,
     maxBodyBytes: readBodyBytes(input.maxBodyBytes ?? keys.maxBodyBytes.default, "hooks.maxBodyBytes", findings),
+    maxUnverifiedBytes: readBodyBytes(
+      input.maxUnverifiedBytes ?? keys.maxUnverifiedBytes.default,
+      "hooks.maxUnverifiedBytes",
+      findings,
+      BUDGET_BYTES,
+    ),
     bodyTimeoutMs: milliseconds(input.bodyTimeoutSeconds ?? keys.bodyTimeoutSeconds.default),
     maxDepth: input.maxDepth ?? keys.maxDepth.default,
     maxInFlight: input.maxInFlight ?? keys.maxInFlight.default,
@@ -86,17 +109,28 @@ function normalize(part: UsablePart, context: HooksContext, findings: Findings):
     defaultTimeoutMs: milliseconds(input.defaultTimeoutSeconds ?? keys.defaultTimeoutSeconds.default),
     transformsDir: readTransformsDir(input.transformsDir, context.configDir, findings),
     gmail: readGmail(input.gmail ?? {}),
-    presets: readPresets(input.presets ?? [], enabled ? context.presetNames : undefined, findings),
+    presets: readPresets(input.presets ?? [], enabled ? [...context.presets.keys()] : undefined, findings),
     mappings: [],
   };
-  const { mappings, effective } = readMappings(part.mappings, findings);
+  const sources = enabled ? { ...context, tokens: config.tokens } : undefined;
+  const presets = new ConfiguredPresets({
+    parts: context.presets,
+    written: part,
+    gmail: config.gmail,
+    sources,
+    findings,
+  });
+  const enabledPresets = enabled ? config.presets.filter((name) => context.presets.has(name)) : [];
+  const { mappings, effective } = readMappings(part.mappings, { presets, enabledPresets, sources, findings });
+  if (enabled && part.isSound("presets", "mappings")) presets.warnOfUnused();
   if (part.isSound("defaultSessionKey", "allowedSessionKeyPrefixes")) {
     checkDefaultSessionKey(config.defaultSessionKey, config.allowedSessionKeyPrefixes, findings);
   }
   if (part.isSound("allowedSessionKeyPrefixes")) {
     checkTemplatedKeys(effective, config.allowedSessionKeyPrefixes, findings);
   }
-  const complete = { ...config, mappings };
+  const complete = { ...config, mappings, publicUrl: readPublicUrl(input.publicUrl, config.path, findings) };
+  if (enabled && part.isSound("publicUrl")) checkPublicUrl(complete, findings);
   if (enabled) checkAgainstGateway(complete, context, findings);
   return complete;
 }
@@ -104,28 +138,17 @@ function normalize(part: UsablePart, context: HooksContext, findings: Findings):
 /** Judges what the block says of agents, models and channels by what the gateway has. */
 function checkAgainstGateway(config: HooksConfig, context: HooksContext, findings: Findings): void {
   for (const mapping of config.mappings) checkReferences(mapping, config, context, findings);
-  if (config.presets.includes("gmail")) {
-    const { id } = context.agents.resolve(undefined);
-    checkModel(config.gmail.model, "hooks.gmail.model", context.agents.allowedModels(id), findings);
-  }
 }
 
 function readPresets(written: readonly string[], known: readonly string[] | undefined, findings: Findings): string[] {
   const names = written.map((name) => name.trim());
   for (const [at, name] of names.entries()) {
     if (known === undefined || known.includes(name)) continue;
-    findings.refuse(`hooks.presets[${at}]`, `${showValue(name)} is not a preset; known are ${showNames(known)}`);
+    const closest = closestKey(name, known);
+    const hint = closest === undefined ? `known are ${showNames(known)}` : `did you mean "${closest}"?`;
+    findings.refuse(`hooks.presets[${at}]`, `${showValue(name)} is not a preset; ${hint}`);
   }
   return [...new Set(names)];
-}
-
-function readGmail(input: NonNullable<HooksInput["gmail"]>): GmailConfig {
-  return {
-    model: input.model?.trim() || undefined,
-    thinking: input.thinking,
-    allowUnsafeExternalContent: input.allowUnsafeExternalContent,
-    maxBytes: input.maxBytes ?? GmailSchema.properties.maxBytes.default,
-  };
 }
 
 function readLockout(input: NonNullable<HooksInput["lockout"]>): LockoutConfig {

@@ -14,8 +14,11 @@ export interface SchemaIssue extends ConfigIssue {
   readonly keys: KeyPath;
 }
 
-/** Everything that is wrong with a value, at once; empty when nothing is. */
-export type SchemaCheck = (raw: unknown) => readonly SchemaIssue[];
+/**
+ * Everything that is wrong with a value, at once; empty when nothing is. `alsoKnown` are keys at the top
+ * that the schema does not have and somebody else judges.
+ */
+export type SchemaCheck = (raw: unknown, alsoKnown?: readonly string[]) => readonly SchemaIssue[];
 
 export interface SchemaCheckOptions {
   /** Where the value stands in the configuration, for messages. */
@@ -32,13 +35,14 @@ export interface SchemaCheckOptions {
 export function compileSchemaCheck(schema: object, options: SchemaCheckOptions = {}): SchemaCheck {
   const { root = [], showValues = true } = options;
   const validator = Compile(schema);
-  return (raw) => {
+  return (raw, alsoKnown = []) => {
     if (validator.Check(raw)) return [];
     const issues = new Map<string, SchemaIssue>();
     for (const error of withAllErrors(() => validator.Errors(raw)[1])) {
       const violation = locateViolation(schema, raw, error);
       if (violation === undefined) continue;
-      for (const { keys, message } of wordIssues(showValues ? violation : { ...violation, isSecret: true })) {
+      const shown = showValues ? violation : { ...violation, isSecret: true };
+      for (const { keys, message } of wordIssues(shown, alsoKnown)) {
         const path = showKeyPath([...root, ...keys]);
         // An empty string, say, is too short and of the wrong form: the first issue of a key says enough.
         if (!issues.has(path)) issues.set(path, { path, keys, message });
@@ -59,11 +63,16 @@ function withAllErrors<Errors>(read: () => Errors): Errors {
   }
 }
 
-function wordIssues(violation: Violation): { readonly keys: KeyPath; readonly message: string }[] {
+function wordIssues(
+  violation: Violation,
+  alsoKnown: readonly string[],
+): { readonly keys: KeyPath; readonly message: string }[] {
   const { error, path, node } = violation;
   if (error.keyword === "additionalProperties") {
-    const known = Object.keys(node.properties ?? {});
-    return error.params.additionalProperties.map((key) => ({
+    const others = path.length === 0 ? alsoKnown : [];
+    const known = [...Object.keys(node.properties ?? {}), ...others];
+    const unknown = error.params.additionalProperties.filter((key) => !others.includes(key));
+    return unknown.map((key) => ({
       keys: [...path, key],
       message: wordUnknownKey(key, known),
     }));
@@ -81,7 +90,9 @@ function wordUnknownKey(key: string, known: readonly string[]): string {
 }
 
 function wordValue({ error, value, node, isSecret }: Violation): string {
-  const shown = isSecret ? "the value" : showValue(value);
+  // A long text in the place of a block is likely the secret that belongs into it.
+  const isMisplaced = typeof value === "string" && value.length >= 16 && node.type === "object";
+  const shown = isSecret || isMisplaced ? "the value" : showValue(value);
   switch (error.keyword) {
     case "enum": {
       const allowed = error.params.allowedValues.map(String);

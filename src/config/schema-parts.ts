@@ -9,6 +9,8 @@ export interface Bounds {
 
 /** Bytes of a request body that a limit may allow: up to 64 MiB. */
 export const BODY_BYTES: Bounds = { minimum: 1, maximum: 67_108_864 };
+/** Bytes of all unverified bodies together: up to 4 GiB. */
+export const BUDGET_BYTES: Bounds = { minimum: 1, maximum: 4_294_967_296 };
 /** Seconds for which an idempotency key may be remembered: up to a year. */
 export const TTL_SECONDS: Bounds = { minimum: 1, maximum: 31_536_000 };
 /** Seconds that a run may take: up to a day. */
@@ -80,7 +82,8 @@ export const duration = (bounds: Bounds, description: string) =>
     { title: DURATION_TITLE, description },
   );
 
-const secretReference = () =>
+/** A secret that is named and not written. */
+export const secretReference = () =>
   Type.Object(
     {
       env: Type.Optional(
@@ -100,6 +103,10 @@ const secretReference = () =>
     },
     { additionalProperties: false, minProperties: 1, maxProperties: 1, title: SECRET_TITLE },
   );
+
+/** One secret: a string, `{ env }` or `{ file }`. */
+export const secret = (description: string) =>
+  Type.Union([Type.String(), secretReference()], { title: `a string, ${SECRET_TITLE}`, description, writeOnly: true });
 
 /** A secret, or several of which any may match: each as a string, `{ env }` or `{ file }`. */
 export const secrets = (description: string) =>

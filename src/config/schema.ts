@@ -8,6 +8,7 @@ import { GmailSchema } from "./gmail-schema.ts";
 import { MappingSchema } from "./mapping-schema.ts";
 import {
   BODY_BYTES,
+  BUDGET_BYTES,
   duration,
   flag,
   RUN_SECONDS,
@@ -69,7 +70,21 @@ export const HooksSchema = Type.Object(
       text({ description: "Path below which all hooks are reached; not `/`. Compared as sent, so without escapes." }),
       "/hooks",
     ),
+    publicUrl: Type.Optional(
+      text({
+        description:
+          "Where the outside reaches the gateway, for senders that sign the URL: `https://gateway.example.com`. `hooks.path` follows it.",
+        title: "an https URL",
+      }),
+    ),
     maxBodyBytes: withDefault(size(BODY_BYTES, "Largest request body, over which the answer is 413."), 262_144),
+    maxUnverifiedBytes: withDefault(
+      size(
+        BUDGET_BYTES,
+        "Bytes that requests of senders may hold together before they are verified, counting those above `maxBodyBytes`; over it the answer is 503.",
+      ),
+      67_108_864,
+    ),
     bodyTimeoutSeconds: withDefault(
       seconds({ minimum: 0.1, maximum: 600 }, "Within that time a body must have arrived, or the answer is 408."),
       30,
@@ -140,7 +155,8 @@ export const HooksSchema = Type.Object(
     presets: withDefault(
       texts(100, {
         title: "a list of preset names",
-        description: "Built-in mappings to enable, after the own ones: `gmail`, and what plugins add.",
+        description:
+          "Senders to take calls from, after the own mappings: `github` at `<path>/github` and so on. What there is to say of one stands in `hooks.<preset>`.",
       }),
       [],
     ),

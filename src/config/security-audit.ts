@@ -1,6 +1,7 @@
 import type { GatewayFacts } from "../host.ts";
 import type { ConfigIssue } from "./config-error.ts";
-import type { HooksConfig } from "./hooks-config.ts";
+import { signsBody } from "./content-rules.ts";
+import type { HooksConfig, MappingConfig } from "./hooks-config.ts";
 import { MIN_TOKEN_CHARACTERS } from "./token-rules.ts";
 
 /** One setting that works and makes the ingress less safe than it could be. */
@@ -16,6 +17,9 @@ export type AuditId =
   | "hooks.request_session_key_enabled"
   | "hooks.request_session_key_prefixes_missing"
   | "hooks.unsafe_external_content"
+  | "hooks.auth_weaker_than_signature"
+  | "hooks.replay_unguarded"
+  | "hooks.bots_not_ignored"
   | "config.secrets.hooks_token_in_config";
 
 /**
@@ -30,7 +34,7 @@ export function auditHooks(config: HooksConfig, gateway: GatewayFacts, written?:
   if (!config.enabled) return [];
   const findings: AuditFinding[] = [];
   const exposed = gateway.loopbackOnly ? "warn" : "critical";
-  const add = (id: AuditId, severity: AuditFinding["severity"], path: string, message: string): void => {
+  const add: Add = (id, severity, path, message) => {
     findings.push({ id, severity, path, message });
   };
   if (config.tokens.some((token) => token.length < MIN_TOKEN_CHARACTERS)) {
@@ -68,7 +72,10 @@ export function auditHooks(config: HooksConfig, gateway: GatewayFacts, written?:
       );
     }
   }
-  for (const path of unsafePaths(config)) add("hooks.unsafe_external_content", "warn", path, UNSAFE_CONTENT);
+  for (const { path, preset } of unsafePaths(config)) {
+    add("hooks.unsafe_external_content", "warn", path, preset === undefined ? UNSAFE_CONTENT : UNSAFE_SENDER);
+  }
+  for (const mapping of config.mappings) auditSender(mapping, gateway, add);
   if (hasLiteralToken(written)) {
     add("config.secrets.hooks_token_in_config", "info", "hooks.token", TOKEN_IN_CONFIG);
   }
@@ -80,11 +87,45 @@ const UNSAFE_CONTENT =
   "is true: content from outside reaches the agent without the boundary; set it only for sources whose every word you trust";
 const TOKEN_IN_CONFIG = 'stands in the configuration file; write { "env": "NAME" } or { "file": "path" } instead';
 
-function unsafePaths(config: HooksConfig): string[] {
-  const own = config.mappings.filter((mapping) => mapping.allowUnsafeExternalContent);
-  const paths = own.map(({ where }) => `${where}.allowUnsafeExternalContent`);
-  if (config.gmail.allowUnsafeExternalContent === true) paths.push("hooks.gmail.allowUnsafeExternalContent");
-  return paths;
+/** Looks over how the sender of one mapping proves who it is, and whether the agent could wake itself. */
+function auditSender(mapping: MappingConfig, { loopbackOnly }: GatewayFacts, add: Add): void {
+  const { where, auth, preset, ignoreBots, ignoreSenders } = mapping;
+  const weakness = weaknessOf(auth);
+  if (weakness !== undefined && !loopbackOnly) {
+    add("hooks.auth_weaker_than_signature", "info", `${where}.auth`, weakness);
+  }
+  if (auth?.scheme === "signature" && auth.replaySeconds === 0)
+    add("hooks.replay_unguarded", "warn", `${where}.auth.replaySeconds`, REPLAY);
+  if (preset !== undefined && !ignoreBots && ignoreSenders.length === 0) {
+    add("hooks.bots_not_ignored", "warn", `${where}.ignoreBots`, BOTS);
+  }
+}
+
+type Add = (id: AuditId, severity: AuditFinding["severity"], path: string, message: string) => void;
+
+function weaknessOf(auth: MappingConfig["auth"]): string | undefined {
+  if (auth?.scheme === "secret" || auth?.scheme === "basic") return CARRIED;
+  return auth?.scheme === "signature" && !signsBody(auth) ? UNSIGNED_BODY : undefined;
+}
+
+const CARRIED =
+  "is a secret that every request carries: whoever sees one request can make others; let the sender sign where it can";
+const UNSIGNED_BODY = "signs something else than the body: whoever sees one request can change what it says";
+const REPLAY =
+  "is 0: whoever sees one request can send it again; leave it out unless the sender repeats itself on purpose";
+const BOTS =
+  "is false and ignoreSenders is empty: what the agent does at the sender can wake it again; name the agent's own account in ignoreSenders";
+const UNSAFE_SENDER =
+  "is true: whoever can make the sender send an event speaks to the agent without the boundary; set it only if all of them are you";
+
+function unsafePaths({ mappings, gmail }: HooksConfig): { path: string; preset: string | undefined }[] {
+  const paths = new Map<string, string | undefined>();
+  for (const { where, preset, allowUnsafeExternalContent } of mappings) {
+    if (allowUnsafeExternalContent) paths.set(`${where}.allowUnsafeExternalContent`, preset);
+  }
+  const ofGmail = "hooks.gmail.allowUnsafeExternalContent";
+  if (gmail.allowUnsafeExternalContent === true && !paths.has(ofGmail)) paths.set(ofGmail, undefined);
+  return [...paths].map(([path, preset]) => ({ path, preset }));
 }
 
 function hasLiteralToken(written: unknown): boolean {

@@ -1,5 +1,6 @@
 import type { GatewayFacts } from "../host.ts";
 import type { Findings } from "./findings.ts";
+import { isKnownSecret } from "./known-secrets.ts";
 import type { SecretInput } from "./schema.ts";
 import { readSecrets } from "./secrets.ts";
 import type { NamedSecret, SecretSources } from "./secrets.ts";
@@ -9,53 +10,6 @@ export const MIN_TOKEN_CHARACTERS = 24;
 /** A token travels in a header, and a longer "token" is likely the wrong file. */
 const MAX_TOKEN_CHARACTERS = 1_024;
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
-
-/** Tokens of examples and habits, in lower case and without punctuation. */
-const KNOWN_TOKENS: ReadonlySet<string> = new Set([
-  "admin",
-  "changeit",
-  "changeme",
-  "changemeplease",
-  "default",
-  "example",
-  "exampletoken",
-  "hooksecret",
-  "hookssecret",
-  "hookstoken",
-  "hooktoken",
-  "letmein",
-  "mysecret",
-  "mysecrettoken",
-  "mytoken",
-  "none",
-  "null",
-  "openclawhookstoken",
-  "openclawhooktoken",
-  "password",
-  "placeholder",
-  "replaceme",
-  "replacewithyourtoken",
-  "secret",
-  "secrethere",
-  "secrettoken",
-  "sharedsecret",
-  "test",
-  "testtoken",
-  "token",
-  "tokenhere",
-  "undefined",
-  "webhooksecret",
-  "webhooktoken",
-  "yourhooksecret",
-  "yourhooktoken",
-  "yoursecret",
-  "yoursecrethere",
-  "yoursecrettoken",
-  "yoursecrettokenhere",
-  "yourtoken",
-  "yourtokenhere",
-  "yourwebhooksecret",
-]);
 
 /**
  * Resolves the hook tokens and refuses those that cannot protect anything: a secret of the gateway
@@ -84,7 +38,7 @@ function problemOf({ value }: NamedSecret, gateway: GatewayFacts): string | unde
     return "is also a secret of the gateway itself; give the hooks a token of their own";
   }
   if (value.includes("${")) return "holds a ${VARIABLE} that was not replaced";
-  if (KNOWN_TOKENS.has(value.toLowerCase().replaceAll(/[^a-z0-9]/g, ""))) {
+  if (isKnownSecret(value)) {
     return "is the token of an example, which everybody knows; make one with: openssl rand -hex 24";
   }
   if (CONTROL.test(value)) return "holds a line break or another control character, which no header can carry";

@@ -1,3 +1,5 @@
+import type { PresetBlockInput } from "./preset-block-schema.ts";
+import { HooksSchema } from "./schema.ts";
 import type { HooksInput, MappingInput } from "./schema.ts";
 import type { SchemaIssue } from "./schema-check.ts";
 
@@ -8,7 +10,9 @@ export interface UsablePart {
   /** In their places; one that is wrong somewhere is a hole. */
   readonly mappings: readonly (MappingInput | undefined)[];
   /** True when the schema has nothing against any of the keys; only then a rule about them says the truth. */
-  isSound(...keys: readonly (keyof HooksInput)[]): boolean;
+  isSound(...keys: readonly string[]): boolean;
+  /** `hooks.<preset>`, if it is there and sound. */
+  block(preset: string): PresetBlockInput | undefined;
 }
 
 /** Takes out of a block what the schema refuses; of the mappings, only the ones that are wrong. */
@@ -24,9 +28,17 @@ export function usablePart(raw: object, issues: readonly SchemaIssue[]): UsableP
   const entries = Object.entries(whole).filter(([key]) => !broken.has(key) && key !== "mappings");
   const isListBroken = issues.some(({ keys }) => keys.length === 1 && keys[0] === "mappings");
   const mappings = isListBroken ? [] : (whole.mappings ?? []);
+  const input = Object.fromEntries(entries);
   return {
-    input: Object.fromEntries(entries),
+    input,
     mappings: mappings.map((mapping, at) => (brokenMappings.has(at) ? undefined : mapping)),
+    block: (preset) =>
+      isPresetKey(preset) && Object.hasOwn(input, preset) ? (input[preset] as PresetBlockInput) : undefined,
     isSound: (...keys) => keys.every((key) => !broken.has(key)),
   };
+}
+
+/** True for a name under which a preset's settings can stand; the block's own keys keep their meaning. */
+export function isPresetKey(name: string): boolean {
+  return !Object.hasOwn(HooksSchema.properties, name);
 }

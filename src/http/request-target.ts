@@ -27,14 +27,20 @@ const NO_QUERY: Query = Object.freeze(Object.create(null) as Record<string, stri
  * in the path: where a normalizing proxy and this gateway could disagree about what is meant (`.`
  * and `..` as segments, also percent-encoded, backslashes, fragments) the path is empty. In the
  * query the last value of a name wins, `+` is a space, a malformed percent sign stays as it is.
+ * `credentialParameters` (lower case) are left out of it besides those that every request has.
  */
-export function compileRequestTarget(prefix: string): (url: string) => RequestTarget {
+export function compileRequestTarget(
+  prefix: string,
+  options: { readonly credentialParameters?: readonly string[] } = {},
+): (url: string) => RequestTarget {
+  const named = new Set(options.credentialParameters);
+  const isCredential = (name: string): boolean => isCredentialName(name) || named.has(name.toLowerCase());
   return (url) => {
     const start = url.charCodeAt(0) === SLASH ? 0 : pathStart(url);
     const mark = url.indexOf("?", start);
     const path = subPath(url, prefix, start, mark === -1 ? url.length : mark);
     if (mark === -1) return { path, query: NO_QUERY, hasQueryToken: false };
-    return { path, ...parseQuery(url, mark + 1) };
+    return { path, ...parseQuery(url, mark + 1, isCredential) };
   };
 }
 
@@ -59,7 +65,11 @@ function subPath(url: string, prefix: string, from: number, end: number): string
   return DOUBTFUL.test(path) && AMBIGUOUS.test(path) ? "" : path;
 }
 
-function parseQuery(url: string, from: number): { query: Query; hasQueryToken: boolean } {
+function parseQuery(
+  url: string,
+  from: number,
+  isCredential: (name: string) => boolean,
+): { query: Query; hasQueryToken: boolean } {
   const query: Record<string, string> = Object.create(null) as Record<string, string>;
   let hasQueryToken = false;
   let count = 0;
@@ -73,7 +83,7 @@ function parseQuery(url: string, from: number): { query: Query; hasQueryToken: b
       // The search for a token in the query knows no bounds: it is refused wherever it stands.
       if (name === "token") hasQueryToken = true;
       count++;
-      if (count <= MAX_PARAMETERS && end - from <= MAX_QUERY_LENGTH && !isCredentialName(name)) {
+      if (count <= MAX_PARAMETERS && end - from <= MAX_QUERY_LENGTH && !isCredential(name)) {
         query[name] = decode(url.slice(nameEnd + 1, end));
       }
     }

@@ -22,6 +22,13 @@ export function answerText(status: number, text: string, headers?: AnswerHeaders
   return contentAnswer(status, "text/plain; charset=utf-8", text, headers);
 }
 
+/** An answer with a content of any type; without one it is empty, and its type is kept all the same. */
+export function answerContent(wanted: { status: number; contentType?: string; body?: string }): Answer {
+  const { status, contentType = "text/plain; charset=utf-8", body = "" } = wanted;
+  if (body !== "") return contentAnswer(status, contentType, body);
+  return answerEmpty(status, wanted.contentType === undefined ? undefined : { "content-type": contentType });
+}
+
 /** An answer without content: 204 has neither a type nor a length (RFC 9110, 8.6), others have length 0. */
 export function answerEmpty(status: number, headers?: AnswerHeaders): Answer {
   const length = status === 204 ? undefined : { "content-length": 0 };
@@ -34,8 +41,8 @@ export function answerEmpty(status: number, headers?: AnswerHeaders): Answer {
  * in whole seconds, at least 1.
  */
 export function answerRefusal(refusal: Refusal): Answer {
-  const { refused: code, message, retryAfterSeconds } = refusal;
-  if (message !== undefined || retryAfterSeconds !== undefined) return makeRefusal(refusal);
+  const { refused: code, message, retryAfterSeconds, allow } = refusal;
+  if (message !== undefined || retryAfterSeconds !== undefined || allow !== undefined) return makeRefusal(refusal);
   const prepared = PREPARED.get(code) ?? makeRefusal(refusal);
   PREPARED.set(code, prepared);
   return prepared;
@@ -67,7 +74,7 @@ const DEFAULT_RETRY_SECONDS: Partial<Record<ErrorCode, number>> = { QUEUE_FULL: 
 
 function refusalHeaders(refusal: Refusal, status: number): AnswerHeaders | undefined {
   if (status === 401) return { "www-authenticate": "Bearer" };
-  if (status === 405) return { allow: "POST" };
+  if (status === 405) return { allow: refusal.allow ?? "POST" };
   if (status !== 429 && status !== 503) return undefined;
   const seconds = refusal.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS[refusal.refused] ?? 1;
   const retry = { "retry-after": Math.max(1, Math.ceil(seconds)) };

@@ -1,5 +1,10 @@
 import type { MappingConfig } from "../config/hooks-config.ts";
+import type { PayloadContext } from "../delivery.ts";
+import { readMessage } from "../presets/read-event.ts";
+import type { Preset } from "../presets/preset.ts";
 import type { TransformFunction } from "../transform/transform.ts";
+import { compileIgnorePattern } from "./ignore-pattern.ts";
+import type { IgnorePattern } from "./ignore-pattern.ts";
 import { compileTemplate } from "./template.ts";
 import type { CompiledTemplate } from "./template.ts";
 
@@ -8,22 +13,34 @@ export interface CompiledMapping {
   readonly config: MappingConfig;
   readonly name: CompiledTemplate;
   readonly sessionKey: CompiledTemplate;
-  /** `messageTemplate` of an agent mapping, `textTemplate` of a wake mapping. */
-  readonly content: CompiledTemplate;
+  /** `messageTemplate` of an agent mapping, `textTemplate` of a wake mapping, or what its preset has to say. */
+  readonly content: { render(context: PayloadContext): string };
   readonly to: CompiledTemplate;
   readonly model: CompiledTemplate;
   readonly thinking: CompiledTemplate;
   readonly transform: TransformFunction | undefined;
+  /** The preset that knows its sender, when it names one. */
+  readonly preset: Preset | undefined;
+  readonly ignores: readonly IgnorePattern[];
 }
 
-/** Compiles the templates of a mapping; `transform` is its loaded module, when it names one. */
-export function compileMapping(config: MappingConfig, transform: TransformFunction | undefined): CompiledMapping {
-  const content = config.action === "wake" ? config.textTemplate : config.messageTemplate;
+/** Compiles the templates of a mapping; `transform` is its loaded module and `preset` its preset, when it names them. */
+export function compileMapping(
+  config: MappingConfig,
+  transform: TransformFunction | undefined,
+  preset?: Preset,
+): CompiledMapping {
+  const template = config.action === "wake" ? config.textTemplate : config.messageTemplate;
   return {
     config,
+    preset,
+    ignores: config.ignoreSenders.map(compileIgnorePattern),
     name: compileTemplate(config.name ?? ""),
     sessionKey: compileTemplate(config.sessionKey ?? ""),
-    content: compileTemplate(content ?? ""),
+    content:
+      preset !== undefined && template === undefined
+        ? { render: (context) => readMessage(preset, { ...context, settings: config.settings }) }
+        : compileTemplate(template ?? ""),
     to: compileTemplate(config.to ?? ""),
     model: compileTemplate(config.model ?? ""),
     thinking: compileTemplate(config.thinking ?? ""),

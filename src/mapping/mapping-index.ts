@@ -20,6 +20,9 @@ export interface BodyRules {
 interface SourceTable {
   readonly bySource: Map<string, Placed>;
   anySource: Placed | undefined;
+  first: Placed | undefined;
+  /** Of its own mappings, and of those together with the mappings of any path. */
+  ownRules: BodyRules | undefined;
   rules: BodyRules | undefined;
 }
 
@@ -38,7 +41,10 @@ export class MappingIndex {
     this.#defaultMaxBodyBytes = options.maxBodyBytes;
     this.#anyPath = emptyTable();
     for (const [order, mapping] of mappings.entries()) this.#add({ order, mapping });
-    for (const table of this.#byPath.values()) table.rules = widest(table.rules, this.#anyPath.rules);
+    for (const table of this.#byPath.values()) {
+      table.ownRules = table.rules;
+      table.rules = widest(table.rules, this.#anyPath.rules);
+    }
   }
 
   /** The mapping that owns a request, or `undefined`. */
@@ -50,10 +56,24 @@ export class MappingIndex {
     return earlier(specific, general)?.mapping;
   }
 
+  /**
+   * The mapping that owns a request on a path whose requests are taken by the path's own mappings
+   * alone; the first of them when the payload's source is none of theirs.
+   */
+  resolveOn(path: string, payload: unknown): CompiledMapping | undefined {
+    const ofPath = this.#byPath.get(path);
+    return ofPath && (firstOf(ofPath, sourceOf(payload)) ?? ofPath.first)?.mapping;
+  }
+
   /** The rules for a body on that path, or `undefined` when no mapping could own a request there. */
   bodyRules(path: string): BodyRules | undefined {
     const ofPath = this.#byPath.get(trimSlashes(path))?.rules;
     return ofPath ?? this.#anyPath.rules;
+  }
+
+  /** The same for a path that only its own mappings take. */
+  bodyRulesOn(path: string): BodyRules | undefined {
+    return this.#byPath.get(path)?.ownRules;
   }
 
   /** The rules for a body of one mapping. */
@@ -69,6 +89,7 @@ export class MappingIndex {
     const table = match.path ? this.#tableOf(match.path) : this.#anyPath;
     if (!match.source) table.anySource ??= placed;
     else if (!table.bySource.has(match.source)) table.bySource.set(match.source, placed);
+    table.first ??= placed;
     table.rules = widest(table.rules, this.rulesOf(placed.mapping));
   }
 
@@ -80,7 +101,7 @@ export class MappingIndex {
 }
 
 function emptyTable(): SourceTable {
-  return { bySource: new Map(), anySource: undefined, rules: undefined };
+  return { bySource: new Map(), anySource: undefined, first: undefined, ownRules: undefined, rules: undefined };
 }
 
 function widest(left: BodyRules | undefined, right: BodyRules | undefined): BodyRules | undefined {
@@ -101,7 +122,8 @@ function earlier(left: Placed | undefined, right: Placed | undefined): Placed | 
   return left.order < right.order ? left : right;
 }
 
-function sourceOf(payload: unknown): string | undefined {
+/** The payload's own string field `source`. */
+export function sourceOf(payload: unknown): string | undefined {
   if (typeof payload !== "object" || payload === null || !Object.hasOwn(payload, "source")) {
     return undefined;
   }

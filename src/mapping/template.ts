@@ -1,5 +1,5 @@
-import { compilePath, lookup } from "./path.ts";
-import type { CompiledPath } from "./path.ts";
+import { compilePath, lookup } from "../http/payload-path.ts";
+import type { CompiledPath } from "../http/payload-path.ts";
 import type { Headers, Query } from "../delivery.ts";
 import { renderValue } from "./render-value.ts";
 

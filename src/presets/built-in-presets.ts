@@ -1,5 +1,109 @@
-import { gmail } from "./gmail.ts";
 import type { Preset } from "./preset.ts";
+import { alertmanager } from "./senders/alertmanager.ts";
+import { asana } from "./senders/asana.ts";
+import { awsSns } from "./senders/aws-sns/aws-sns.ts";
+import { bitbucket } from "./senders/bitbucket/bitbucket.ts";
+import { calendly } from "./senders/calendly.ts";
+import { clerk } from "./senders/clerk.ts";
+import { cloudevents } from "./senders/cloudevents.ts";
+import { datadog } from "./senders/datadog.ts";
+import { discordEvents } from "./senders/discord/discord-events.ts";
+import { discordInteractions } from "./senders/discord/discord-interactions.ts";
+import { elevenlabs } from "./senders/elevenlabs.ts";
+import { forgejo } from "./senders/gitea/forgejo.ts";
+import { gitea } from "./senders/gitea/gitea.ts";
+import { github } from "./senders/github/github.ts";
+import { gitlabSigning } from "./senders/gitlab/gitlab-signing.ts";
+import { gitlab } from "./senders/gitlab/gitlab.ts";
+import { gmailPush } from "./senders/google/gmail-push.ts";
+import { gmail } from "./senders/google/gmail.ts";
+import { googlePubsub } from "./senders/google/google-pubsub.ts";
+import { grafana } from "./senders/grafana.ts";
+import { homeAssistant } from "./senders/home-assistant.ts";
+import { hubspot } from "./senders/hubspot.ts";
+import { intercom } from "./senders/intercom.ts";
+import { jira } from "./senders/jira/jira.ts";
+import { lemonSqueezy } from "./senders/lemon-squeezy.ts";
+import { linear } from "./senders/linear/linear.ts";
+import { meta } from "./senders/meta/meta.ts";
+import { microsoftGraph } from "./senders/microsoft-graph.ts";
+import { notion } from "./senders/notion.ts";
+import { openai } from "./senders/openai.ts";
+import { paddle } from "./senders/paddle.ts";
+import { pagerduty } from "./senders/pagerduty.ts";
+import { paypal } from "./senders/paypal.ts";
+import { razorpay } from "./senders/razorpay.ts";
+import { resend } from "./senders/resend.ts";
+import { sendgrid } from "./senders/sendgrid.ts";
+import { sentry } from "./senders/sentry/sentry.ts";
+import { shopify } from "./senders/shopify.ts";
+import { slack } from "./senders/slack/slack.ts";
+import { square } from "./senders/square.ts";
+import { standardWebhooks } from "./senders/standard-webhooks/standard-webhooks.ts";
+import { stripe } from "./senders/stripe.ts";
+import { svix } from "./senders/svix.ts";
+import { telegram } from "./senders/telegram.ts";
+import { trello } from "./senders/trello.ts";
+import { twilio } from "./senders/twilio.ts";
+import { typeform } from "./senders/typeform.ts";
+import { vercel } from "./senders/vercel.ts";
+import { workos } from "./senders/workos.ts";
+import { x } from "./senders/x.ts";
+import { zendesk } from "./senders/zendesk.ts";
+import { zoom } from "./senders/zoom.ts";
 
 /** The presets that ship with the product. */
-export const BUILT_IN_PRESETS: readonly Preset[] = [gmail];
+export const BUILT_IN_PRESETS: readonly Preset[] = [
+  alertmanager,
+  asana,
+  awsSns,
+  bitbucket,
+  calendly,
+  clerk,
+  cloudevents,
+  datadog,
+  discordEvents,
+  discordInteractions,
+  elevenlabs,
+  forgejo,
+  gitea,
+  github,
+  gitlab,
+  gitlabSigning,
+  gmail,
+  gmailPush,
+  googlePubsub,
+  grafana,
+  homeAssistant,
+  hubspot,
+  intercom,
+  jira,
+  lemonSqueezy,
+  linear,
+  meta,
+  microsoftGraph,
+  notion,
+  openai,
+  paddle,
+  pagerduty,
+  paypal,
+  razorpay,
+  resend,
+  sendgrid,
+  sentry,
+  shopify,
+  slack,
+  square,
+  standardWebhooks,
+  stripe,
+  svix,
+  telegram,
+  trello,
+  twilio,
+  typeform,
+  vercel,
+  workos,
+  x,
+  zendesk,
+  zoom,
+];

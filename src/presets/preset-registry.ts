@@ -16,7 +16,8 @@ export class PresetRegistry {
     return this.#presets.get(name);
   }
 
-  names(): readonly string[] {
-    return [...this.#presets.keys()];
+  /** All of them by name. */
+  all(): ReadonlyMap<string, Preset> {
+    return this.#presets;
   }
 }

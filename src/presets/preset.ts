@@ -1,14 +1,62 @@
-/** A preset: what a sender's requests look like and what to make of them. */
-import type { GmailConfig, MappingConfig } from "../config/hooks-config.ts";
+/** A preset: the bundle that knows how a sender signs, what it sends, and what a person wants to read of it. */
+import type { PresetPart, PresetSettings } from "../config/preset-part.ts";
+import type { EventSender, PayloadContext, PayloadFormat } from "../delivery.ts";
 
-export interface Preset {
-  /** Lower-case name by which `hooks.presets` enables it. */
-  readonly name: string;
-  /** The mappings it brings; they come after the operator's own. */
-  mappings(options: PresetOptions): readonly MappingConfig[];
+/** A preset as `definePreset` makes it; the registry takes no other. */
+export interface Preset extends PresetPart {
+  /** The sender's own page about its webhooks. */
+  readonly documentation: string;
+  /** What to do in the sender's settings, a step each; `{url}` is the URL to paste, `{secret}` the secret's label. */
+  readonly setup: readonly string[];
+  /** How the event's name and the delivery's id are found, in words for the table of senders. */
+  readonly eventSource: string | undefined;
+  readonly deliveryIdSource: string | undefined;
+  /** True when the delivery id is covered by the signature. */
+  readonly deliveryIdSigned: boolean;
+  /** The event's name: `pull_request.opened`; `undefined` when the payload has none. */
+  eventOf(context: PresetContext): string | undefined;
+  /** The sender's id for this delivery, the same when it tries again. */
+  deliveryIdOf(context: PresetContext): string | undefined;
+  /** Who caused the event. */
+  senderOf(context: PresetContext): EventSender | undefined;
+  /** Makes the payload what it means: JSON out of a form field, data out of base64. Throws nothing. */
+  unwrap(payload: unknown): unknown;
+  /** Why there is nothing for an agent in it (a ping, a test); `undefined` otherwise. */
+  skip(event: PresetEvent): string | undefined;
+  /** What a person would want to read; empty when the mapping's own template says it. */
+  message(event: PresetEvent): string;
+  /** What the sender needs as an answer; `undefined`: the ordinary one. */
+  answer(event: PresetEvent): PresetAnswer | undefined;
+  /** By name, as the sender would post them; at least one. */
+  readonly samples: Readonly<Record<string, PresetSample>>;
 }
 
-/** What of the configuration a preset may depend on. */
-export interface PresetOptions {
-  readonly gmail: GmailConfig;
+/** A parsed request, and what the operator set for this preset. */
+export interface PresetContext extends PayloadContext {
+  readonly settings: PresetSettings;
+}
+
+/** A request whose event has been found. */
+export interface PresetEvent extends PresetContext {
+  readonly event: string | undefined;
+}
+
+export type { EventSender } from "../delivery.ts";
+
+/** An answer in the place of the ordinary one, once the delivery is on disk. */
+export interface PresetAnswer {
+  /** 200 to 204. */
+  readonly status: number;
+  readonly contentType?: string;
+  readonly body?: string;
+}
+
+/** A request as the sender makes it, without its signature. */
+export interface PresetSample {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  /** `json` when absent. */
+  readonly format?: PayloadFormat;
+  /** What is sent as JSON; for `form` an object of strings; for `text` a string. */
+  readonly payload: unknown;
 }

@@ -4,13 +4,17 @@ import type { Generation } from "../generation.ts";
 import type { Arrival } from "./edge.ts";
 import type { IngressContext } from "./ingress-context.ts";
 
-/** Asks who vouches for the request, before any byte of its body is read. */
+/**
+ * Asks who vouches for the request, before any byte of its body is read; `undefined` on a route whose
+ * sender proves who it is in a way of its own, where the hook token is none.
+ */
 export function authenticate(
   ingress: IngressContext,
   generation: Generation,
   arrival: Arrival,
-): Credential | Refusal | Promise<Credential | Refusal> {
-  const { req, clientAddress } = arrival;
+): Credential | Refusal | Promise<Credential | Refusal> | undefined {
+  const { req, clientAddress, sender } = arrival;
+  if (sender) return undefined;
   if (!ingress.hooks.authenticate.isUsed()) return generation.authenticate(req, clientAddress);
   return askTaps(ingress, generation, arrival);
 }

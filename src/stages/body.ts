@@ -1,6 +1,7 @@
 import { refuse, isRefusal } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
+import { declaredLength } from "../http/discard-body.ts";
 import { readBody } from "../http/read-body.ts";
 import type { BodyRules } from "../mapping/mapping-index.ts";
 import type { RawRequest } from "../delivery.ts";
@@ -20,12 +21,28 @@ export async function body(
   generation: Generation,
   arrival: Arrival,
 ): Promise<ReceivedBody | Refusal> {
-  const rules = rulesFor(ingress, generation, arrival.target.path);
+  const rules = arrival.sender
+    ? generation.mappings.bodyRulesOn(arrival.sender.route.path)
+    : rulesFor(ingress, generation, arrival.target.path);
   if (!rules) return refuse("NOT_FOUND");
+  if (arrival.sender && !holdBytes(ingress, generation, arrival, rules.maxBodyBytes)) return refuse("BUSY");
   const { bodyTimeoutMs } = generation.config;
   const bytes = await readBody(arrival.req, { maxBytes: rules.maxBodyBytes, timeoutMs: bodyTimeoutMs });
   if (isRefusal(bytes)) return bytes;
   return { request: { ...generation.readHead(arrival.req, arrival), body: bytes }, rules };
+}
+
+/**
+ * A sender is verified by its body, so strangers can have bodies read as well: large ones only as far as
+ * the budget goes. Ordinary ones are bounded by their number.
+ */
+function holdBytes(ingress: IngressContext, { config }: Generation, arrival: Arrival, maxBodyBytes: number): boolean {
+  const declared = declaredLength(arrival.req);
+  const bytes = Math.min(declared, maxBodyBytes);
+  if (bytes <= config.maxBodyBytes) return true;
+  if (!ingress.unverifiedBytes.reserve(bytes)) return false;
+  arrival.heldBytes = bytes;
+  return true;
 }
 
 function rulesFor(ingress: IngressContext, generation: Generation, path: string): BodyRules | undefined {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { SenderMatch } from "../auth/sender-routes.ts";
 import { refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
@@ -8,10 +9,15 @@ import type { IngressContext } from "./ingress-context.ts";
 /** A request that was let in; it has to leave `inFlight` when it has been answered. */
 export interface Arrival {
   readonly req: IncomingMessage;
+  /** Without a secret that was in the path. */
   readonly target: RequestTarget;
   readonly clientAddress: string;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
+  /** The route of a sender who proves who it is in a way of its own. */
+  readonly sender: SenderMatch | undefined;
+  /** Bytes of the budget for unverified bodies that it has to give back when it has been answered. */
+  heldBytes: number;
 }
 
 /**
@@ -22,17 +28,30 @@ export interface Arrival {
 export function edge(ingress: IngressContext, generation: Generation, req: IncomingMessage): Arrival | Refusal {
   const target = generation.readTarget(req.url ?? "");
   if (target.hasQueryToken) return refuse("TOKEN_IN_QUERY");
-  if (req.method !== "POST") return refuse("METHOD_NOT_ALLOWED");
+  const sender = generation.senders.find(target.path);
+  if (!takesMethod(req.method, sender)) return refuseMethod(sender);
   const busy = ingress.inFlight.enter();
   if (busy) return busy;
   const forwarded = req.headers["x-forwarded-for"];
   return {
     req,
-    target,
+    target: sender ? { ...target, path: sender.route.path } : target,
+    sender,
     clientAddress: generation.clientAddress(
       req.socket.remoteAddress,
       typeof forwarded === "string" ? forwarded : forwarded?.join(", "),
     ),
     receivedAt: ingress.host.clock.now(),
+    heldBytes: 0,
   };
 }
+
+function takesMethod(method = "", sender: SenderMatch | undefined): boolean {
+  return method === "POST" || (sender?.route.methods.has(method) ?? false);
+}
+
+function refuseMethod(sender: SenderMatch | undefined): Refusal {
+  return sender ? { ...refuse("METHOD_NOT_ALLOWED"), allow: [...sender.route.methods].join(", ") } : REFUSED_METHOD;
+}
+
+const REFUSED_METHOD = Object.freeze(refuse("METHOD_NOT_ALLOWED"));

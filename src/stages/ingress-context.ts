@@ -1,7 +1,9 @@
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { IngressHooks } from "../hooks.ts";
 import type { GatewayHost } from "../host.ts";
+import type { ByteBudget } from "../http/byte-budget.ts";
 import type { InFlight } from "../http/in-flight.ts";
+import type { RefusalLog } from "./refusal-log.ts";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 
 /** What the stages work with and a reload does not change. */
@@ -11,6 +13,8 @@ export interface IngressContext {
   readonly store: DeliveryStore;
   readonly dispatcher: Dispatcher;
   readonly inFlight: InFlight;
+  readonly unverifiedBytes: ByteBudget;
+  readonly refusals: RefusalLog;
 }
 
 /** Tells observers, if there are any; what they throw is logged and never fatal. */

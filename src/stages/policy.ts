@@ -1,19 +1,18 @@
-import type { Action, PayloadContext, RunSpec } from "../delivery.ts";
+import type { Action, RunSpec } from "../delivery.ts";
 import { isRefusal, refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
 import { applyPolicy } from "../policy/apply-policy.ts";
 import type { ActionOrigin } from "../policy/apply-policy.ts";
 import type { IngressContext } from "./ingress-context.ts";
-import type { Route } from "./resolve.ts";
+import type { Resolved, Route } from "./resolve.ts";
 
 /** Fixes agent, session, model and target of every action, or refuses the whole request. */
 export async function policy(
   ingress: IngressContext,
   generation: Generation,
-  route: Route,
+  { route, context }: Pick<Resolved, "route" | "context">,
   actions: readonly Action[],
-  context: PayloadContext,
 ): Promise<readonly RunSpec[] | Refusal> {
   const origin = originOf(route, generation);
   const runs: RunSpec[] = [];

@@ -1,5 +1,5 @@
 import type { Action, PayloadContext } from "../delivery.ts";
-import { isRefusal, refuse } from "../errors.ts";
+import { ERRORS, isRefusal, refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
 import type { CompiledMapping } from "../mapping/compile-mapping.ts";
@@ -10,26 +10,30 @@ import { mergeOverride } from "../mapping/merge-override.ts";
 import { renderAction } from "../mapping/render-action.ts";
 import { transformContext } from "../transform/transform.ts";
 import type { IngressContext } from "./ingress-context.ts";
-import type { Route } from "./resolve.ts";
+import type { NewDelivery } from "../store/delivery-store.ts";
+import type { Resolved, Route } from "./resolve.ts";
 
-/** The actions of a request; none when it is skipped, and then why. */
+/** How a delivery ends that has no run. */
+export type Ended = NonNullable<NewDelivery["ended"]>;
+
+/** The actions of a request; when there are none, how its delivery ends. */
 export interface Rendered {
   readonly actions: readonly Action[];
-  readonly skipped?: string;
+  readonly ended?: Ended;
 }
 
 /** Transforms and renders the payload into actions. */
 export async function render(
   ingress: IngressContext,
   generation: Generation,
-  route: Route,
-  context: PayloadContext,
+  { route, context, ofSender }: Pick<Resolved, "route" | "context" | "ofSender">,
 ): Promise<Rendered | Refusal> {
-  const rendered = await renderRoute(ingress, generation, route, context);
+  const made = await renderRoute(ingress, generation, route, context);
+  const rendered = ofSender && isRefusal(made) && UNFIT.has(made.refused) ? { actions: [], ended: unfit(made) } : made;
   if (isRefusal(rendered) || !ingress.hooks.actions.isUsed()) return rendered;
   const actions = await ingress.hooks.actions.promise(rendered.actions, context);
   if (actions.length > 0) return { actions };
-  return { actions, skipped: rendered.skipped ?? "a plugin left no action" };
+  return { actions, ended: rendered.ended ?? skipped("a plugin left no action") };
 }
 
 function renderRoute(
@@ -42,9 +46,20 @@ function renderRoute(
   if (route === "agent") return single(readAgentPayload(context.payload));
   const items = fanOut(context, route.config.forEach, generation.config.maxFanOut);
   if (isRefusal(items)) return items;
-  if (items.length === 0) return { actions: [], skipped: `payload.${route.config.forEach} is empty` };
+  if (items.length === 0) return { actions: [], ended: skipped(`payload.${route.config.forEach} is empty`) };
   if (!route.transform && items.length === 1) return single(own(route, items[0]!));
   return renderItems(ingress, route, items);
+}
+
+/** Of what the mapping can make nothing: no fault of the sender, who may give up on a hook that answers 4xx. */
+const UNFIT: ReadonlySet<Refusal["refused"]> = new Set(["INVALID_ACTION", "INVALID_PAYLOAD"]);
+
+function unfit({ refused, message }: Refusal): Ended {
+  return skipped(message ?? ERRORS[refused].message);
+}
+
+function skipped(reason: string): Ended {
+  return { state: "skipped", reason };
 }
 
 function single(action: Action | Refusal): Rendered | Refusal {
@@ -67,7 +82,7 @@ async function renderItems(
     if (isRefusal(action)) return action;
     actions.push(action);
   }
-  return actions.length > 0 ? { actions } : { actions, skipped: "the transform returned null" };
+  return actions.length > 0 ? { actions } : { actions, ended: skipped("the transform returned null") };
 }
 
 /** `null` when the transform skips the item. */

@@ -1,5 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ClaimOperations, Holder } from "./claim-operations.ts";
+import type { MarkMemory } from "./mark-memory.ts";
+import { unpackMarks } from "./packed-marks.ts";
 import { QUEUED, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
 
 /**
@@ -21,21 +23,27 @@ export type AcceptRow = readonly [
   claimKey: Uint8Array | null,
   fingerprint: Uint8Array | null,
   expiresAt: number,
+  /** See {@link packMarks}. */
+  marks: Uint8Array | null,
   /** Lane, kind, spec and text of each run, in order. */
   ...runs: (string | number | null)[],
 ];
 
-const RUN_OFFSET = 14;
+const RUN_OFFSET = 15;
 const RUN_FIELDS = 4;
 
-/** The delivery that has the idempotency key; `undefined` when the new one was stored. */
+/** The delivery that has the idempotency key or a mark; `undefined` when the new one was stored. */
 export type AcceptResult = (Pick<Holder, "seq" | "tag" | "runs"> & { readonly sameRequest: boolean }) | undefined;
 
-/** Prepares the insertion of a delivery with its runs and its claim. */
-export function acceptOperation(database: DatabaseSync, claims: ClaimOperations): (row: AcceptRow) => AcceptResult {
+/** Prepares the insertion of a delivery with its runs, its claim and its marks. */
+export function acceptOperation(
+  database: DatabaseSync,
+  claims: ClaimOperations,
+  memory: MarkMemory,
+): (row: AcceptRow) => AcceptResult {
   const insertDelivery = database.prepare(`
-    INSERT INTO deliveries (seq, tag, received_at, route, mapping_id, name, ended, reason, runs, claim, fingerprint)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    INSERT INTO deliveries (seq, tag, received_at, route, mapping_id, name, ended, reason, runs, claim, fingerprint, marks)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertRun = database.prepare(`
     INSERT INTO runs (id, tag, lane, kind, state, steps) VALUES (?, ?, ?, ?, ${QUEUED}, 0)`);
   const insertContents = database.prepare(
@@ -45,13 +53,19 @@ export function acceptOperation(database: DatabaseSync, claims: ClaimOperations)
   return (row) => {
     const [seq, tag, receivedAt, route, mappingId, name, ended, reason, headers, query, body] = row;
     const fingerprint = row[12];
+    const marks = unpackMarks(row[14]);
+    const marked = memory.claim(marks, { seq, receivedAt });
+    if (marked !== undefined) return { seq: marked.seq, tag: marked.tag, runs: marked.runs, sameRequest: true };
     const count = (row.length - RUN_OFFSET) / RUN_FIELDS;
     const claim = row[11] === null ? null : claims.storedKey(row[11]);
     if (claim !== null) {
       const holder = claims.claim(claim, row[13], seq, receivedAt);
-      if (holder !== undefined) return answerOf(holder, fingerprint!);
+      if (holder !== undefined) {
+        memory.release(marks, seq);
+        return answerOf(holder, fingerprint!);
+      }
     }
-    insertDelivery.run(seq, tag, receivedAt, route, mappingId, name, ended, reason, count, claim, fingerprint);
+    insertDelivery.run(seq, tag, receivedAt, route, mappingId, name, ended, reason, count, claim, fingerprint, row[14]);
     const base = seq * RUNS_PER_DELIVERY;
     if (count === 0) insertContents.run(base, null, null, headers, query, body);
     for (let index = 0; index < count; index++) {
@@ -68,5 +82,9 @@ export function acceptOperation(database: DatabaseSync, claims: ClaimOperations)
 
 function answerOf(holder: Holder, fingerprint: Uint8Array): AcceptResult {
   const { seq, tag, runs } = holder;
-  return { seq, tag, runs, sameRequest: Buffer.compare(holder.fingerprint, fingerprint) === 0 };
+  return { seq, tag, runs, sameRequest: isSame(holder.fingerprint, fingerprint) };
+}
+
+function isSame(left: Uint8Array | null, right: Uint8Array): boolean {
+  return left !== null && Buffer.compare(left, right) === 0;
 }

@@ -1,6 +1,7 @@
 import type { RunSpec } from "../delivery.ts";
 import type { NewDelivery } from "./delivery-store.ts";
 import type { AcceptRow } from "./accept-operation.ts";
+import { packMarks } from "./packed-marks.ts";
 import { storeSpec } from "./stored-spec.ts";
 import { AGENT, codeOfEnded, RUNS_PER_DELIVERY, WAKE } from "./sqlite-codes.ts";
 
@@ -8,7 +9,7 @@ import { AGENT, codeOfEnded, RUNS_PER_DELIVERY, WAKE } from "./sqlite-codes.ts";
  * Writes a delivery as a row for the writer thread.
  *
  * Throws a RangeError for a delivery that could never be seen or carried out: with neither runs nor
- * an end, or with more runs than keys are reserved for.
+ * an end, with more runs than keys are reserved for, or with too many marks.
  */
 export function acceptRow(seq: number, tag: string, delivery: NewDelivery): AcceptRow {
   const { ended, idempotency, runs } = delivery;
@@ -38,6 +39,7 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
     idempotency === undefined ? null : idempotency.key,
     idempotency === undefined ? null : idempotency.fingerprint,
     idempotency === undefined ? 0 : idempotency.expiresAt,
+    packMarks(delivery.marks),
     ...runFields,
   ];
 }

@@ -5,22 +5,28 @@ const KEY_BYTES = 16;
 /** Claims between two looks for lapsed ones, and how many of these one look removes. */
 const PURGE_EVERY = 32;
 const PURGE_LIMIT = 128;
+/** A request counts as of the time it began; its body and its transform may take minutes after that. */
+export const PURGE_GRACE_MS = 1_800_000;
 
 /** Who has a key: the delivery that claimed it. */
 export interface Holder {
   readonly seq: number;
   readonly tag: string;
   readonly runs: number;
-  /** Identifies the request that was accepted under the key. */
-  readonly fingerprint: Uint8Array;
+  /** Identifies the request that was accepted under the key; `null` when it had no idempotency key. */
+  readonly fingerprint: Uint8Array | null;
 }
 
-/** What is remembered of callers' idempotency keys; to be used inside a transaction. */
+/** What is remembered of callers' idempotency keys, and of marks past those in memory; to be used inside a transaction. */
 export interface ClaimOperations {
   /** The key as it is stored. */
   storedKey(key: Uint8Array): Uint8Array;
   /** `undefined` when the stored key is now that of `seq`: it was free, or its claim had lapsed at `now`. */
   claim(storedKey: Uint8Array, expiresAt: number, seq: number, now: number): Holder | undefined;
+  /** Who has the stored key at `now`, if anyone. */
+  holder(storedKey: Uint8Array, now: number): Holder | undefined;
+  /** Whether the stored key is that of the delivery. */
+  has(storedKey: Uint8Array, seq: number): boolean;
   /** Frees the stored key if the delivery still has it. */
   release(storedKey: Uint8Array, seq: number): void;
 }
@@ -38,6 +44,10 @@ export function claimOperations(database: DatabaseSync): ClaimOperations {
     WHERE claims.expires_at <= ?`);
   const holderOf = database.prepare(`
     SELECT seq, tag, runs, fingerprint FROM deliveries WHERE seq = (SELECT seq FROM claims WHERE key = ?)`);
+  const unlapsed = database.prepare(`
+    SELECT seq, tag, runs, fingerprint FROM deliveries
+    WHERE seq = (SELECT seq FROM claims WHERE key = ? AND expires_at > ?)`);
+  const isOf = database.prepare("SELECT 1 FROM claims WHERE key = ? AND seq = ?");
   const take = database.prepare("UPDATE claims SET expires_at = ?, seq = ? WHERE key = ?");
   const remove = database.prepare("DELETE FROM claims WHERE key = ? AND seq = ?");
   const purge = database.prepare(`
@@ -50,16 +60,23 @@ export function claimOperations(database: DatabaseSync): ClaimOperations {
     claim(key, expiresAt, seq, now) {
       if (++sincePurge >= PURGE_EVERY) {
         sincePurge = 0;
-        purge.run(now);
+        purge.run(now - PURGE_GRACE_MS);
       }
       if (insert.run(key, expiresAt, seq, now).changes !== 0) return undefined;
-      const holder = holderOf.get(key) as unknown as Holder | undefined;
+      const holder = asHolder(holderOf.get(key));
       // Without its delivery a claim has nothing to answer with.
       if (holder === undefined) take.run(expiresAt, seq, key);
       return holder;
     },
+    holder: (key, now) => asHolder(unlapsed.get(key, now)),
+    has: (key, seq) => isOf.get(key, seq) !== undefined,
     release(key, seq) {
       remove.run(key, seq);
     },
   };
+}
+
+/** The row of a delivery, of which `seq`, `tag`, `runs` and `fingerprint` were selected. */
+export function asHolder(row: unknown): Holder | undefined {
+  return row as Holder | undefined;
 }

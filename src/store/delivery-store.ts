@@ -20,8 +20,8 @@ import type {
 
 export interface DeliveryStore {
   /**
-   * Stores a delivery and its runs in one commit, claiming its idempotency key in the same
-   * transaction: of two simultaneous copies exactly one is accepted. Calls that arrive together
+   * Stores a delivery and its runs in one commit, claiming its idempotency key and its marks in the
+   * same transaction: of two simultaneous copies exactly one is accepted. Calls that arrive together
    * share one commit and are committed in the order of the calls.
    */
   accept(delivery: NewDelivery): Promise<AcceptOutcome>;
@@ -65,6 +65,16 @@ export interface NewDelivery {
   readonly runs: readonly NewRun[];
   readonly ended?: { readonly state: Extract<State, "filtered" | "skipped">; readonly reason: string };
   readonly idempotency?: IdempotencyClaim;
+  /** By each of them a copy of the request is recognized, whatever it says of itself; at most 8. */
+  readonly marks?: readonly DeliveryMark[];
+}
+
+/** What a copy of a request has in common with it: its signed content, its sender's id for it. */
+export interface DeliveryMark {
+  /** 32 bytes. */
+  readonly key: Uint8Array;
+  /** Milliseconds since the epoch; the mark lapses then. */
+  readonly expiresAt: number;
 }
 
 export interface NewRun {
@@ -85,7 +95,7 @@ export interface IdempotencyClaim {
 
 export type AcceptOutcome =
   | { readonly kind: "accepted"; readonly deliveryId: string; readonly runIds: readonly string[] }
-  /** The same request was accepted before; the first answer's ids. */
+  /** The same request, or one with the same mark, was accepted before; the first answer's ids. */
   | { readonly kind: "repeat"; readonly deliveryId: string; readonly runIds: readonly string[] }
   /** The same key was claimed by a different request. */
   | { readonly kind: "conflict"; readonly deliveryId: string };

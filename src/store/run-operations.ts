@@ -1,5 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ClaimOperations } from "./claim-operations.ts";
+import type { MarkMemory } from "./mark-memory.ts";
+import { unpackMarks } from "./packed-marks.ts";
 import { FAILED, HELD, RUNNING, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
 
 /** Characters of a reply that are kept after the run is settled. */
@@ -14,7 +16,7 @@ export type RunResult = number | undefined;
  * A run that is settled stays as it is: settling it again changes nothing, and it begins no
  * attempt. What has happened is recorded all the same: ends of attempts and steps.
  */
-export function runOperations(database: DatabaseSync, claims: ClaimOperations) {
+export function runOperations(database: DatabaseSync, claims: ClaimOperations, memory: MarkMemory) {
   const begin = database.prepare(`
     UPDATE runs SET state = ${RUNNING}, reason = NULL WHERE id = ? AND tag = ? AND state >= ${HELD}`);
   const insertAttempt = database.prepare(`
@@ -34,22 +36,28 @@ export function runOperations(database: DatabaseSync, claims: ClaimOperations) {
     UPDATE attempts SET reply = substr(reply, 1, ${KEPT_REPLY_CHARS})
     WHERE run = ? AND length(reply) > ${KEPT_REPLY_CHARS}`);
   const exists = database.prepare("SELECT 1 FROM runs WHERE id = ? AND tag = ?");
-  const claimOfFailed = database.prepare(`
-    SELECT claim FROM deliveries WHERE seq = ?1 AND claim IS NOT NULL AND NOT EXISTS (
+  const claimsOfFailed = database.prepare(`
+    SELECT claim, marks FROM deliveries WHERE seq = ?1 AND (claim IS NOT NULL OR marks IS NOT NULL) AND NOT EXISTS (
       SELECT 1 FROM runs
       WHERE id >= ?1 * ${RUNS_PER_DELIVERY} AND id < (?1 + 1) * ${RUNS_PER_DELIVERY} AND state <> ${FAILED})`);
 
+  // They would be read into memory again when the file is opened.
+  const dropMarks = database.prepare("UPDATE deliveries SET marks = NULL WHERE seq = ?");
+
   /** A sender whose delivery came to nothing may send it again under the same key. */
-  const releaseClaim = (run: number) => {
+  const releaseClaims = (run: number) => {
     const seq = Math.floor(run / RUNS_PER_DELIVERY);
-    const key = claimOfFailed.get(seq)?.["claim"];
-    if (key instanceof Uint8Array) claims.release(key, seq);
+    const failed = claimsOfFailed.get(seq);
+    if (failed?.["claim"] instanceof Uint8Array) claims.release(failed["claim"], seq);
+    if (!(failed?.["marks"] instanceof Uint8Array)) return;
+    memory.release(unpackMarks(failed["marks"]), seq);
+    dropMarks.run(seq);
   };
 
   const settle = (run: number, tag: string, state: number, reason: string | null) => {
     if (settleRun.run(state, reason, run, tag).changes === 0) return;
     cutReply.run(run);
-    if (state === FAILED) releaseClaim(run);
+    if (state === FAILED) releaseClaims(run);
   };
 
   return {

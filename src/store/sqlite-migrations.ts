@@ -71,4 +71,15 @@ const first: Migration = {
   },
 };
 
-export const storeMigrations: Readonly<Record<string, Migration>> = { "0001-deliveries": first };
+/** What a copy of a request is recognized by: the record of what {@link "./mark-memory"} holds. */
+const marks: Migration = {
+  async up(database) {
+    await sql`ALTER TABLE deliveries ADD COLUMN marks BLOB`.execute(database);
+    await sql`CREATE INDEX deliveries_marked ON deliveries (seq) WHERE marks IS NOT NULL`.execute(database);
+  },
+};
+
+export const storeMigrations: Readonly<Record<string, Migration>> = {
+  "0001-deliveries": first,
+  "0002-marks": marks,
+};

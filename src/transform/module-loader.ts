@@ -39,10 +39,13 @@ interface LoadedModule {
  */
 export class ModuleLoader {
   readonly #root: TransformsRoot;
+  readonly #provided: ReadonlyMap<string, object>;
   readonly #modules = new Map<string, LoadedModule>();
 
-  constructor(root: TransformsRoot) {
+  /** `provided` are the exports of packages that the modules get from this process, by name. */
+  constructor(root: TransformsRoot, options: { readonly provided?: ReadonlyMap<string, object> } = {}) {
     this.#root = root;
+    this.#provided = options.provided ?? new Map<string, object>();
   }
 
   /** The exports of the module in a file, relative to the folder; rejects with whatever keeps it from loading. */
@@ -60,6 +63,8 @@ export class ModuleLoader {
 
   /** Resolves before anything is awaited, so that an error's stack still tells the importing line. */
   async #import(specifier: string, parent: LoadedModule): Promise<unknown> {
+    const provided = this.#provided.get(specifier);
+    if (provided) return provided;
     const found = this.#resolve(specifier, parent, "import");
     if (found.kind === "builtin") return process.getBuiltinModule(found.name);
     return await this.#importFile(found.file, parent);
@@ -90,6 +95,8 @@ export class ModuleLoader {
   }
 
   #require(specifier: string, parent: LoadedModule): unknown {
+    const provided = this.#provided.get(specifier);
+    if (provided) return provided;
     const found = this.#resolve(specifier, parent, "require");
     if (found.kind === "builtin") return process.getBuiltinModule(found.name);
     const known = this.#modules.get(found.file);

@@ -12,17 +12,18 @@ import type { DocPage } from "./doc-blocks.ts";
  * - `json` and `text` without a file are what the `sh` before them prints, `<id>` and `<time>` aside.
  */
 describe.each(readDocPages().filter(({ blocks }) => blocks.length > 0))("$path", ({ blocks }: DocPage) => {
-  const variables = variablesIn(blocks.map(({ text }) => text).join());
+  const names = variablesIn(blocks.map(({ text }) => text).join());
+  const secrets = Object.fromEntries(Array.from(names, (name) => [name, secretOf(name)]));
   let page: PageRun;
 
   beforeAll(async () => {
-    for (const name of variables) process.env[name] = secretOf(name);
-    page = new PageRun();
+    Object.assign(process.env, secrets);
+    page = new PageRun(secrets);
     await page.gateway.start();
   });
   afterAll(async () => {
     await page.gateway.stop();
-    for (const name of variables) delete process.env[name];
+    for (const name of names) delete process.env[name];
   });
 
   for (const [at, block] of blocks.entries()) {

@@ -16,10 +16,13 @@ export class PageGateway {
   readonly home = new PageHome();
   readonly #first: object;
   readonly #tokens: FirstTokens;
+  readonly #secrets: Readonly<Record<string, string>>;
   #logger = recordingLogger();
   #gateway: EmbeddedGateway | undefined;
 
-  constructor() {
+  /** `secrets` are environment variables that the page's configurations and scripts use. */
+  constructor(secrets: Readonly<Record<string, string>> = {}) {
+    this.#secrets = secrets;
     this.#tokens = writeFirstConfig(this.home.configFile);
     this.#first = JSON5.parse<object>(readFileSync(this.home.configFile, "utf8"));
   }
@@ -55,7 +58,7 @@ export class PageGateway {
   /** Runs a script as the page has it, against this gateway and with its tokens. */
   async shell(script: string): Promise<ShellResult> {
     const { hookToken, gatewayToken } = this.#tokens;
-    const env = { HOOK_TOKEN: hookToken, GATEWAY_TOKEN: gatewayToken };
+    const env = { ...this.#secrets, HOOK_TOKEN: hookToken, GATEWAY_TOKEN: gatewayToken };
     const { host } = new URL(this.#gateway!.url);
     const result = await this.home.shell(script.replaceAll(SHOWN_HOST, host), env);
     return { ...result, out: result.out.replaceAll(host, SHOWN_HOST).replaceAll(this.home.home, "<home>") };

@@ -22,8 +22,13 @@ const NPM_COMMANDS = ["npm ci", ...["start", "test"].filter((name) => name in sc
 
 /** Does what a page says, block by block: see `blocks.test.ts`. */
 export class PageRun {
-  readonly gateway = new PageGateway();
+  readonly gateway: PageGateway;
   #section = "";
+
+  /** `secrets` are environment variables that the page's configurations and scripts use. */
+  constructor(secrets: Readonly<Record<string, string>>) {
+    this.gateway = new PageGateway(secrets);
+  }
 
   /** `answer` is the block behind a script, when it shows what the script prints. */
   async run(block: DocBlock, answer: DocBlock | undefined): Promise<void> {

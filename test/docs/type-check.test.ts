@@ -18,7 +18,10 @@ beforeAll(() => {
     writeFileSync(join(folder, file), text);
   }
   const options = {
-    paths: { reveille: [join(root, "src/index.ts")] },
+    paths: {
+      reveille: [join(root, "src/index.ts")],
+      "reveille/testing": [join(root, "src/testing/describe-preset.ts")],
+    },
     // A page may show a file that lies in the repository.
     rootDirs: [folder, root],
     typeRoots: [join(root, "node_modules/@types")],

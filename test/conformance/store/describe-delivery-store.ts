@@ -3,6 +3,7 @@ import { describeAccepting } from "./accepting.ts";
 import { describeClosing } from "./closing.ts";
 import { describeIdempotency } from "./idempotency.ts";
 import { describeListing } from "./listing.ts";
+import { describeMarks } from "./marks.ts";
 import { describeProgress } from "./progress.ts";
 import type { StoreHarness, StoreUnderTest } from "./store-harness.ts";
 
@@ -21,6 +22,9 @@ export function describeDeliveryStore(name: string, harness: StoreHarness): void
     });
     describe("idempotency", () => {
       describeIdempotency(underTest);
+    });
+    describe("marks", () => {
+      describeMarks(underTest);
     });
     describe("progress of runs", () => {
       describeProgress(underTest);

@@ -93,7 +93,8 @@ describe("a request that does not authenticate", () => {
       new Set([
         JSON.stringify({
           ok: false,
-          error: "The request carries no valid credential; send Authorization: Bearer <hook token>.",
+          error:
+            "The request carries no valid credential; send Authorization: Bearer <hook token>, or sign it as this hook's sender does.",
           code: "UNAUTHORIZED",
         }),
       ]),

@@ -1,16 +1,25 @@
 import { describe, expect, it, vi } from "vitest";
 import type { AgentSpec, RequestHead } from "../../../src/delivery.ts";
-import { compileMapping } from "../../../src/index.ts";
+import { compileMapping, definePreset } from "../../../src/index.ts";
 import { AUTHORIZED } from "./running-gateway.ts";
 import { mappingConfig, startWith } from "./tapped-gateway.ts";
+
+const PLUGGED = definePreset({
+  name: "plugged",
+  title: "Plugged",
+  documentation: "https://example.com/webhooks",
+  auth: { scheme: "token" },
+  message: ({ payload }) => `From a plugin: ${(payload as { text?: string }).text ?? "nothing"}`,
+  mapping: { deliver: false, wakeMode: "next-heartbeat" },
+  samples: { text: { payload: { text: "hello" } } },
+  setup: ["Post to {url} with the hook token."],
+});
 
 describe("presets", () => {
   it("that a tap adds can be enabled by name, and come after the operator's own mappings", async () => {
     await using gateway = await startWith(
       (hooks) => {
-        hooks.presets.tap("plugin", (registry) =>
-          registry.add({ name: "plugged", mappings: () => [mappingConfig({})] }),
-        );
+        hooks.presets.tap("plugin", (registry) => registry.add(PLUGGED));
       },
       {
         presets: ["plugged"],
@@ -20,33 +29,26 @@ describe("presets", () => {
     const answer = await gateway.post("/hooks/plugged", { text: "hello" });
     expect(answer.status).toBe(202);
     const delivery = await gateway.delivery(answer.body["deliveryId"]);
-    expect(delivery.mappingId).toBe("of-a-plugin");
+    expect(delivery.mappingId).toBe("plugged");
     expect((delivery.runs[0]!.spec as AgentSpec).message).toBe("From a plugin: hello");
     const own = await gateway.post("/hooks/plugged", { source: "own" });
     expect((await gateway.delivery(own.body["deliveryId"])).mappingId).toBe("mapping-1");
   });
 
   it("that nobody adds are refused at load, with the names there are", async () => {
-    const started = startWith(
-      (hooks) => hooks.presets.tap("plugin", (registry) => registry.add({ name: "plugged", mappings: () => [] })),
-      { presets: ["pluged"] },
-    );
+    const started = startWith((hooks) => hooks.presets.tap("plugin", (registry) => registry.add(PLUGGED)), {
+      presets: ["pluged"],
+    });
     await expect(started).rejects.toThrow(/hooks\.presets\[0\].*plugged/s);
   });
 
   it("that bring a mapping with an id that is taken keep it, under a prefix", async () => {
-    await using gateway = await startWith(
-      (hooks) =>
-        hooks.presets.tap("plugin", (registry) =>
-          registry.add({
-            name: "p",
-            mappings: () => [mappingConfig({ id: "mine", match: { path: "plugged", source: undefined } })],
-          }),
-        ),
-      { presets: ["p"], mappings: [{ id: "mine", match: { path: "own" }, messageTemplate: "x" }] },
-    );
+    await using gateway = await startWith((hooks) => hooks.presets.tap("plugin", (registry) => registry.add(PLUGGED)), {
+      presets: ["plugged"],
+      mappings: [{ id: "plugged", match: { path: "own" }, messageTemplate: "x" }],
+    });
     const answer = await gateway.post("/hooks/plugged", {});
-    expect((await gateway.delivery(answer.body["deliveryId"])).mappingId).toBe("preset-mine");
+    expect((await gateway.delivery(answer.body["deliveryId"])).mappingId).toBe("preset-plugged");
   });
 });
 

@@ -1,14 +1,80 @@
 /** A gateway for configurations to be read against. */
+import Type from "typebox";
 import { ConfigError } from "../../../src/config/config-error.ts";
 import type { ConfigIssue } from "../../../src/config/config-error.ts";
 import type { HooksConfig } from "../../../src/config/hooks-config.ts";
 import { readHooksConfig } from "../../../src/config/read-hooks-config.ts";
 import type { HooksContext } from "../../../src/config/read-hooks-config.ts";
+import type { PresetPart } from "../../../src/config/preset-part.ts";
 import type { AgentCatalog, AgentInfo } from "../../../src/host.ts";
+import { definePreset } from "../../../src/presets/define-preset.ts";
+import type { PresetDefinition } from "../../../src/presets/define-preset.ts";
+import { gmail } from "../../../src/presets/senders/google/gmail.ts";
 
 /** A token that nothing has to be said about. */
 export const GOOD_TOKEN = "b7e0c3f1a94d2268d5c0e17f3a8b6694";
 export const GATEWAY_SECRET = "the-gateways-own-secret-f4a0c2";
+
+/** A secret of a sender that nothing has to be said about. */
+export const GOOD_SECRET = "5c1d9e07ab42f86630e1b7d4a95f2c88";
+
+type Definition = Pick<PresetDefinition, "name" | "title" | "auth"> & Partial<PresetDefinition>;
+
+/** A preset of which only matters what the configuration has to know. */
+export function presetOf(definition: Definition): PresetPart {
+  return definePreset({
+    documentation: "https://sender.example.com/webhooks",
+    message: ({ event }) => `Something happened: ${event}`,
+    samples: { one: { payload: {} } },
+    setup: ["Paste {url} and {secret}."],
+    ...definition,
+  });
+}
+
+/** The presets of the gateway: one that signs, one with settings of its own, one whose sender delivers the key. */
+export const PRESETS: ReadonlyMap<string, PresetPart> = new Map(
+  [
+    gmail,
+    presetOf({
+      name: "github",
+      title: "GitHub",
+      auth: { scheme: "signature", from: "header:x-hub-signature-256", prefix: "sha256=" },
+      secret: { label: "Secret", madeBy: "owner", known: ["github-documentation-secret"] },
+      mapping: { accept: ["json", "form"], maxBodyBytes: 26_214_400 },
+    }),
+    presetOf({
+      name: "meta",
+      title: "Meta",
+      auth: ({ legacy }) =>
+        legacy === true
+          ? { scheme: "signature", from: "header:x-hub-signature", algorithm: "hmac-sha1" }
+          : { scheme: "signature", from: "header:x-hub-signature-256" },
+      secret: { label: "App secret", madeBy: "sender", minLength: 32 },
+      settings: Type.Object({
+        verifyToken: Type.String({ minLength: 8, description: "The Verify token that you made up." }),
+        legacy: Type.Optional(Type.Boolean({ description: "Whether the old header is read." })),
+      }),
+      secretSettings: ["verifyToken"],
+    }),
+    presetOf({
+      name: "notion",
+      title: "Notion",
+      auth: { scheme: "signature", from: "header:x-notion-signature", prefix: "sha256=" },
+      secret: { label: "Verification token", madeBy: "sender", required: false },
+      handshakes: [
+        {
+          name: "verification token",
+          verified: false,
+          when: { "body:verification_token": true },
+          onlyKeys: ["verification_token"],
+          reply: { status: 200 },
+          effect: { keyFrom: "body:verification_token" },
+        },
+      ],
+      methods: ["PUT"],
+    }),
+  ].map((preset) => [preset.name, preset]),
+);
 
 /** The agents `main` (default) and `Ops`; ids are found whatever their case. */
 export function catalog(models?: Readonly<Record<string, readonly string[]>>): AgentCatalog {
@@ -29,7 +95,7 @@ export function context(changes: Partial<HooksContext> = {}): HooksContext {
     gateway: { secrets: [GATEWAY_SECRET], loopbackOnly: true, trustedProxies: [] },
     agents: catalog(),
     channels: [{ id: "console" }, { id: "telegram" }],
-    presetNames: ["gmail", "github"],
+    presets: PRESETS,
     env: {},
     ...changes,
   };

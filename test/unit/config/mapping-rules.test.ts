@@ -132,7 +132,7 @@ describe("rules for a mapping", () => {
 
   it("refuses a preset that there is not", () => {
     expect(refusalsOf({ presets: ["gmail", "gmial"] })).toEqual([
-      'hooks.presets[1]: "gmial" is not a preset; known are gmail, github',
+      'hooks.presets[1]: "gmial" is not a preset; did you mean "gmail"?',
     ]);
   });
 

@@ -3,18 +3,30 @@ import { join } from "node:path";
 import fc from "fast-check";
 import JSON5 from "json5";
 import { describe, expect, it } from "vitest";
+import { AuthSchema } from "../../../src/config/auth-schema.ts";
 import { ConfigError } from "../../../src/config/config-error.ts";
 import type { HooksConfig } from "../../../src/config/hooks-config.ts";
 import { readHooksConfig } from "../../../src/config/read-hooks-config.ts";
 import { HooksSchema } from "../../../src/config/schema.ts";
-import { context, GATEWAY_SECRET, GOOD_TOKEN, read, refusals, refusalsOf } from "./hooks-context.ts";
+import {
+  context,
+  GATEWAY_SECRET,
+  GOOD_SECRET,
+  GOOD_TOKEN,
+  PRESETS,
+  read,
+  refusals,
+  refusalsOf,
+} from "./hooks-context.ts";
 
 const DEFAULTS: HooksConfig = {
   enabled: false,
   tokens: [],
   tokenHeader: "x-service-token",
   path: "/hooks",
+  publicUrl: undefined,
   maxBodyBytes: 262_144,
+  maxUnverifiedBytes: 67_108_864,
   bodyTimeoutMs: 30_000,
   maxDepth: 64,
   maxInFlight: 512,
@@ -51,6 +63,7 @@ describe("readHooksConfig", () => {
     ["path", "in/", { path: "/in" }],
     ["maxBodyBytes", 1_000, { maxBodyBytes: 1_000 }],
     ["maxBodyBytes", "256kb", { maxBodyBytes: 262_144 }],
+    ["maxUnverifiedBytes", "1gb", { maxUnverifiedBytes: 1_073_741_824 }],
     ["maxBodyBytes", "1.5 MB", { maxBodyBytes: 1_572_864 }],
     ["maxBodyBytes", "512", { maxBodyBytes: 512 }],
     ["maxBodyBytes", "512 b", { maxBodyBytes: 512 }],
@@ -174,6 +187,13 @@ describe("readHooksConfig", () => {
         accept: ["json"],
         interrupted: undefined,
         transform: undefined,
+        preset: undefined,
+        settings: {},
+        auth: undefined,
+        handshakes: [],
+        methods: [],
+        ignoreSenders: [],
+        ignoreBots: true,
         contentSource: "Webhook",
         ownSessionPrefix: undefined,
       },
@@ -229,6 +249,13 @@ describe("readHooksConfig", () => {
         accept: ["form", "text"],
         interrupted: "hold",
         transform: { module: "a.js", export: "run" },
+        preset: undefined,
+        settings: {},
+        auth: undefined,
+        handshakes: [],
+        methods: [],
+        ignoreSenders: [],
+        ignoreBots: true,
         contentSource: "Webhook",
         ownSessionPrefix: undefined,
       },
@@ -332,7 +359,7 @@ describe("readHooksConfig", () => {
       presets: ["gmail"],
       gmail: { model: "openai/gpt-5-mini", thinking: "off", maxBytes: 20_000 },
     });
-    expect(config.mappings.map(({ id }) => id)).toEqual(["gmail-hook", "mapping-2", "ingest"]);
+    expect(config.mappings.map(({ id }) => id)).toEqual(["gmail-hook", "mapping-2", "ingest", "gmail"]);
     expect(config.mappings[0]!.transform).toEqual({ module: "gmail.js", export: "transformGmail" });
     expect(warnings).toEqual([
       "hooks.mappings[0].sessionKey: is a template, so it counts as a key from the caller: calls are answered 400 until hooks.allowRequestSessionKey is true",
@@ -345,7 +372,8 @@ describe("readHooksConfig", () => {
       ...Object.keys(HooksSchema.properties.mappings.items.properties),
     ];
     const key = fc.oneof(
-      fc.constantFrom(...names, "env", "file", "module", "path", "source", "__proto__"),
+      fc.constantFrom(...names, ...PRESETS.keys(), ...Object.keys(AuthSchema.properties), "verifyToken"),
+      fc.constantFrom("env", "file", "module", "path", "source", "__proto__"),
       fc.string(),
     );
     const { json } = fc.letrec<{ json: unknown }>((tie) => ({
@@ -355,6 +383,13 @@ describe("readHooksConfig", () => {
           "wake",
           "agent",
           "gmail",
+          "github",
+          "meta",
+          "secret",
+          "jwt",
+          "header:x-signature",
+          "{timestamp}.{body}",
+          GOOD_SECRET,
           "hook:{{id}}",
           "/",
           "1kb",

@@ -61,6 +61,15 @@ describe("compileSchemaCheck", () => {
     expect(linesOf({ type: "object", additionalProperties: false }, { x: 1 })).toEqual(["x: unknown key"]);
   });
 
+  it("leaves keys at the top to whoever else knows them, and suggests them", () => {
+    const check = compileSchemaCheck(closed({ path: closed({}) }));
+    const lines = (raw: unknown): string[] => check(raw, ["github"]).map(({ path, message }) => `${path}: ${message}`);
+    expect(lines({ github: 5 })).toEqual([]);
+    expect(lines({ githb: 5, github: 5 })).toEqual(['githb: unknown key; did you mean "github"?']);
+    expect(lines({ x: 5 })).toEqual(["x: unknown key; known are path, github"]);
+    expect(lines({ path: { github: 5 } })).toEqual(["path.github: unknown key"]);
+  });
+
   it.each(["__proto__", "constructor", "toString", "hasOwnProperty"])("knows no inherited key such as %s", (key) => {
     const raw: unknown = JSON.parse(`{"${key}": 1}`);
     expect(linesOf(closed({ path: {} }), raw)).toEqual([`${key}: unknown key; known are path`]);

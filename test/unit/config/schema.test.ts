@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HooksSchema } from "../../../src/config/schema.ts";
-import { refusalsOf } from "./hooks-context.ts";
+import { GOOD_SECRET, refusalsOf } from "./hooks-context.ts";
 
 interface Node {
   readonly type?: string;
@@ -15,6 +15,7 @@ interface Node {
   readonly items?: Node;
   readonly properties?: Readonly<Record<string, Node>>;
   readonly additionalProperties?: unknown;
+  readonly patternProperties?: Readonly<Record<string, Node>>;
 }
 
 /** Every key of the block with its schema, down to the keys of mappings. */
@@ -70,7 +71,10 @@ describe("HooksSchema", () => {
     expect(node.description).toMatch(/^[A-Z`{].*\.$/);
   });
 
-  it.each(keys.filter(([path]) => path !== "hooks.internal"))("bounds %s", (_path, node) => {
+  /** What somebody else holds to a schema. */
+  const open = ["hooks.internal", "hooks.mappings.settings"];
+
+  it.each(keys.filter(([path]) => !open.includes(path)))("bounds %s", (_path, node) => {
     const branches = node.anyOf ?? [node];
     for (const branch of branches) {
       if (branch.type === "integer" || branch.type === "number") {
@@ -78,7 +82,7 @@ describe("HooksSchema", () => {
         expect(branch.maximum).toBeTypeOf("number");
       } else if (branch.type === "array") {
         expect(branch.maxItems).toBeTypeOf("number");
-      } else if (branch.type === "object") {
+      } else if (branch.type === "object" && branch.patternProperties === undefined) {
         expect(branch.additionalProperties).toBe(false);
       } else if (branch === node && branch.type === "string") {
         expect(branch.maxLength).toBeTypeOf("number");
@@ -90,7 +94,7 @@ describe("HooksSchema", () => {
     const [, ...steps] = path.split(".");
     const block = steps.reduceRight<unknown>((value, step) => {
       if (step === "mappings" && steps.length > 1)
-        return { mappings: [{ messageTemplate: "m", ...(value as object) }] };
+        return { mappings: [{ preset: "github", secret: GOOD_SECRET, messageTemplate: "m", ...(value as object) }] };
       return { [step]: value };
     }, node.default);
     expect(refusalsOf(block as object)).toEqual([]);
@@ -107,6 +111,7 @@ describe("HooksSchema", () => {
     ["maxBodyBytes", "12zz", '"12zz" is not a number of bytes or a size such as "256kb"'],
     ["maxBodyBytes", "-1kb", '"-1kb" is not a number of bytes or a size such as "256kb"'],
     ["maxBodyBytes", true, 'true is not a number of bytes or a size such as "256kb"'],
+    ["publicUrl", 5, "5 is not an https URL"],
     ["bodyTimeoutSeconds", 0, "0 is less than 0.1"],
     ["bodyTimeoutSeconds", 601, "601 is more than 600"],
     ["bodyTimeoutSeconds", "30s", '"30s" is not a number of seconds'],
@@ -171,12 +176,31 @@ describe("HooksSchema", () => {
     ["maxBodyBytes", "1 zb", '"1 zb" is not a number of bytes or a size such as "256kb"'],
     ["accept", "form", '"form" is not a list'],
     ["interrupted", "drop", '"drop" is not one of rerun, hold'],
+    ["preset", 5, "5 is not the name of a preset"],
+    ["settings", "x", '"x" is not an object'],
+    ["auth", "token", '"token" is not an object'],
+    ["secret", 12_345, 'the value is not a string, { "env": "NAME" } or { "file": "path" }, or a list of those'],
+    ["handshakes", {}, "an object is not a list"],
+    ["methods", "PUT", '"PUT" is not a list'],
+    ["ignoreSenders", "me", '"me" is not a list of senders'],
+    ["ignoreBots", "no", '"no" is not true or false'],
     ["accountId", "x", expect.stringContaining("unknown key") as unknown as string],
   ])("refuses a mapping's %s: %j", (key, value, message) => {
     const lines = refusalsOf(mapping({ [key]: value }));
     expect(lines).toHaveLength(1);
     expect(lines[0]!.startsWith(`hooks.mappings[0].${key}: `)).toBe(true);
     expect(lines[0]!.slice(`hooks.mappings[0].${key}: `.length)).toEqual(message);
+  });
+
+  it.each([
+    ["toleranceSeconds", 0, "0 is less than 1"],
+    ["toleranceSeconds", 604_801, "604801 is more than 604800"],
+    ["futureSeconds", -1, "-1 is less than 0"],
+    ["unit", "minutes", '"minutes" is not one of seconds, milliseconds, iso8601'],
+    ["tolerance", 5, "unknown key; known are from, unit, toleranceSeconds, futureSeconds"],
+  ])("refuses a timestamp's %s: %j", (key, value, message) => {
+    const auth = { timestamp: { from: "header:x-time", [key]: value } };
+    expect(refusalsOf(mapping({ auth }))).toEqual([`hooks.mappings[0].auth.timestamp.${key}: ${message}`]);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { auditHooks } from "../../../src/config/security-audit.ts";
 import type { AuditFinding } from "../../../src/config/security-audit.ts";
-import { context, exposed, GOOD_TOKEN, read } from "./hooks-context.ts";
+import { context, exposed, GOOD_SECRET, GOOD_TOKEN, read } from "./hooks-context.ts";
 
 const safe = { defaultSessionKey: "hook:ingress", allowedAgentIds: ["main"], allowedSessionKeyPrefixes: ["hook:"] };
 
@@ -112,4 +112,94 @@ describe("auditHooks", () => {
       expect(audit(safe, context(), written)).toEqual([]);
     },
   );
+
+  describe("of senders", () => {
+    const mapped = (mapping: object): object => ({
+      ...safe,
+      mappings: [{ match: { path: "a" }, messageTemplate: "m", ...mapping }],
+    });
+    const signed = { from: "header:x-signature", secret: GOOD_SECRET };
+
+    it("finds nothing in one that signs", () => {
+      const block = { ...mapped({ auth: signed }), presets: ["github"], github: { secret: GOOD_SECRET } };
+      expect(audit(block, exposed())).toEqual([]);
+      expect(audit(mapped({ auth: { ...signed, replaySeconds: 60 } }), exposed())).toEqual([]);
+    });
+
+    it.each([
+      [
+        { scheme: "secret", secret: GOOD_SECRET },
+        "is a secret that every request carries: whoever sees one request can make others; let the sender sign where it can",
+      ],
+      [
+        { scheme: "basic", username: "me", secret: GOOD_SECRET },
+        "is a secret that every request carries: whoever sees one request can make others; let the sender sign where it can",
+      ],
+      [
+        { ...signed, content: "{body:token}" },
+        "signs something else than the body: whoever sees one request can change what it says",
+      ],
+    ])("tells of %j beyond loopback, which is weaker than a signature", (auth, message) => {
+      expect(audit(mapped({ auth }), exposed())).toEqual([
+        { id: "hooks.auth_weaker_than_signature", severity: "info", path: "hooks.mappings[0].auth", message },
+      ]);
+      expect(audit(mapped({ auth }))).toEqual([]);
+    });
+
+    it.each(["{form}", "{sns}", "{crc32}", "{sha256}", "v0:{body}"])("takes %s for the body", (content) => {
+      expect(audit(mapped({ auth: { ...signed, content } }), exposed())).toEqual([]);
+    });
+
+    it("takes a signed digest for the body", () => {
+      const bodyDigest = { from: "query:bodySHA256", algorithm: "sha256", encoding: "hex" };
+      const auth = { ...signed, content: "{url}", bodyDigest };
+      expect(audit({ ...mapped({ auth }), publicUrl: "https://example.com" }, exposed())).toEqual([]);
+    });
+
+    it("warns where a second copy of a request would run again", () => {
+      expect(audit(mapped({ auth: { ...signed, replaySeconds: 0 } }))).toEqual([
+        {
+          id: "hooks.replay_unguarded",
+          severity: "warn",
+          path: "hooks.mappings[0].auth.replaySeconds",
+          message:
+            "is 0: whoever sees one request can send it again; leave it out unless the sender repeats itself on purpose",
+        },
+      ]);
+    });
+
+    it("warns where the agent could wake itself", () => {
+      const block = (github: object): object => ({
+        ...safe,
+        presets: ["github"],
+        github: { secret: GOOD_SECRET, ...github },
+      });
+      expect(audit(block({ ignoreBots: false }))).toEqual([
+        {
+          id: "hooks.bots_not_ignored",
+          severity: "warn",
+          path: "hooks.github.ignoreBots",
+          message:
+            "is false and ignoreSenders is empty: what the agent does at the sender can wake it again; name the agent's own account in ignoreSenders",
+        },
+      ]);
+      expect(audit(block({ ignoreBots: false, ignoreSenders: ["me"] }))).toEqual([]);
+    });
+
+    it("warns once of a sender whose events reach the agent without the boundary", () => {
+      const found = {
+        id: "hooks.unsafe_external_content",
+        severity: "warn",
+        path: "hooks.gmail.allowUnsafeExternalContent",
+        message:
+          "is true: whoever can make the sender send an event speaks to the agent without the boundary; set it only if all of them are you",
+      };
+      const gmail = { allowUnsafeExternalContent: true };
+      expect(audit({ ...safe, gmail, presets: ["gmail"] })).toEqual([found]);
+      const mappings = [{ preset: "github", secret: GOOD_SECRET, allowUnsafeExternalContent: true }];
+      expect(audit({ ...safe, mappings })).toEqual([
+        { ...found, path: "hooks.mappings[0].allowUnsafeExternalContent" },
+      ]);
+    });
+  });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Action, AgentSpec, Credential, RequestHead } from "../../../src/delivery.ts";
 import { createIngressHooks } from "../../../src/hooks.ts";
 import type { IngressHooks, UnauthenticatedRequest } from "../../../src/hooks.ts";
+import { gmail } from "../../../src/presets/senders/google/gmail.ts";
 import { PresetRegistry } from "../../../src/presets/preset-registry.ts";
 import { mappingOf, requestWith } from "../mapping/mappings.ts";
 
@@ -71,10 +72,10 @@ describe("the ingress's hooks", () => {
 describe("a tap's result", () => {
   it("on presets is a change of the registry", () => {
     const hooks = createIngressHooks();
-    hooks.presets.tap("plugin", (registry) => registry.add({ name: "github", mappings: () => [] }));
+    hooks.presets.tap("plugin", (registry) => registry.add(gmail));
     const registry = new PresetRegistry();
     hooks.presets.call(registry);
-    expect(registry.names()).toEqual(["github"]);
+    expect(registry.get("gmail")).toBe(gmail);
   });
 
   it("on received, accepted, dispatched and settled is nothing: they observe, one after the other", async () => {

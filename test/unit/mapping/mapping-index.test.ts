@@ -2,11 +2,10 @@ import { describe, expect, it } from "vitest";
 import { compileMapping } from "../../../src/mapping/compile-mapping.ts";
 import type { CompiledMapping } from "../../../src/mapping/compile-mapping.ts";
 import { MappingIndex, trimSlashes } from "../../../src/mapping/mapping-index.ts";
-import { gmail } from "../../../src/presets/gmail.ts";
+import { gmail } from "../../../src/presets/senders/google/gmail.ts";
 import type { MappingInput } from "../../../src/config/schema.ts";
+import { read } from "../config/hooks-context.ts";
 import { mappingOf, mappingsOf } from "./mappings.ts";
-
-const GMAIL = { model: undefined, thinking: undefined, allowUnsafeExternalContent: undefined, maxBytes: 20_000 };
 
 function indexOf(...inputs: readonly MappingInput[]): MappingIndex {
   return new MappingIndex(mappingsOf(...inputs), { maxBodyBytes: 1_000 });
@@ -63,7 +62,8 @@ describe("the mapping of a request", () => {
   });
 
   it("spec 4.3: is one of the operator's own before one of an enabled preset", () => {
-    const presets = gmail.mappings({ gmail: GMAIL }).map((config) => compileMapping(config, undefined));
+    const { mappings } = read({ presets: ["gmail"] }).config;
+    const presets = mappings.map((config) => compileMapping(config, undefined, gmail));
     const own = mappingOf({ id: "mine", match: { path: "gmail", source: "test" } });
     const index = new MappingIndex([own, ...presets], { maxBodyBytes: 1_000 });
     expect(ids(index, "gmail", { source: "test" })).toBe("mine");

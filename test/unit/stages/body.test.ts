@@ -78,3 +78,44 @@ describe("body", () => {
     expect((await read("", "x", MAPPINGS)).outcome).toMatchObject({ refused: "NOT_FOUND" });
   });
 });
+
+describe("the body of a sender who is not verified yet", () => {
+  const GITHUB = {
+    maxBodyBytes: 1_000,
+    presets: ["github"],
+    github: { secret: "secret-of-the-body-tests", maxBodyBytes: 5_000 },
+  };
+
+  async function heldBy(bench: StageBench, contentLength: number | "chunked") {
+    const generation = await bench.generation(GITHUB);
+    const length = contentLength === "chunked" ? "Transfer-Encoding: chunked" : `Content-Length: ${contentLength}`;
+    const content = contentLength === "chunked" ? "1\r\nx\r\n0\r\n\r\n" : "x".repeat(contentLength);
+    return withRequest(
+      async (req) => {
+        const arrival = edge(bench.ingress, generation, req);
+        if (isRefusal(arrival)) return arrival.refused;
+        const outcome = await body(bench.ingress, generation, arrival);
+        return isRefusal(outcome) ? outcome.refused : arrival.heldBytes;
+      },
+      (socket) => socket.write(`POST /hooks/github HTTP/1.1\r\nHost: localhost\r\n${length}\r\n\r\n${content}`),
+    );
+  }
+
+  it("counts against the budget once it is larger than ordinary ones, by what it may come to", async () => {
+    await using bench = await StageBench.open();
+    expect(await heldBy(bench, 1_000)).toBe(0);
+    expect(await heldBy(bench, 1_001)).toBe(1_001);
+    expect(await heldBy(bench, "chunked")).toBe(5_000);
+    expect(bench.ingress.unverifiedBytes.held).toBe(6_001);
+  });
+
+  it("is refused when the budget is used up, and an ordinary one is not", async () => {
+    await using bench = await StageBench.open();
+    bench.byteLimit = 3_000;
+    expect(await heldBy(bench, 2_000)).toBe(2_000);
+    expect(await heldBy(bench, 1_500)).toBe("BUSY");
+    expect(await heldBy(bench, 900)).toBe(0);
+    bench.ingress.unverifiedBytes.release(2_000);
+    expect(await heldBy(bench, 1_500)).toBe(1_500);
+  });
+});

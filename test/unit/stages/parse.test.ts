@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { RawRequest } from "../../../src/delivery.ts";
 import { parse } from "../../../src/stages/parse.ts";
-import { verify } from "../../../src/stages/verify.ts";
+import { vouched } from "../../../src/stages/verify.ts";
 import { CREDENTIAL, rawRequest } from "./stage-bench.ts";
 
 const JSON_ONLY = { accept: ["json"], maxDepth: 64 } as const;
 
 const parsed = (body: string, changes: Partial<RawRequest> = {}, options: Parameters<typeof parse>[1] = JSON_ONLY) =>
-  parse(verify(rawRequest("ci", body, changes), CREDENTIAL), options);
+  parse(vouched(rawRequest("ci", body, changes), CREDENTIAL), options);
 
 describe("parse", () => {
   it("makes of the body what mappings, transforms and taps see: the payload, and no credential", () => {

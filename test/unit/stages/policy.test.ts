@@ -2,10 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Action, AgentAction } from "../../../src/delivery.ts";
 import { createIngressHooks } from "../../../src/hooks.ts";
 import { compileMapping } from "../../../src/mapping/compile-mapping.ts";
-import { gmail } from "../../../src/presets/gmail.ts";
+import { gmail } from "../../../src/presets/senders/google/gmail.ts";
 import type { IngressContext } from "../../../src/stages/ingress-context.ts";
 import { policy } from "../../../src/stages/policy.ts";
 import type { Route } from "../../../src/stages/resolve.ts";
+import { read } from "../config/hooks-context.ts";
 import { mappingOf, requestWith } from "../mapping/mappings.ts";
 import { StageBench } from "./stage-bench.ts";
 
@@ -25,7 +26,7 @@ describe("policy", () => {
   afterAll(() => bench[Symbol.asyncDispose]());
 
   const apply = async (route: Route, actions: readonly Action[], block: object = {}) =>
-    policy(ingress, await bench.generation(block), route, actions, requestWith({ a: 1 }));
+    policy(ingress, await bench.generation(block), { route, context: requestWith({ a: 1 }) }, actions);
 
   it("fixes a run of each action, in order", async () => {
     expect(await apply("agent", [AGENT, WAKE, { ...AGENT, agentId: "ops" }])).toMatchObject([
@@ -55,8 +56,8 @@ describe("policy", () => {
   });
 
   it("names the content of the preset gmail a mail, and lets its keys pass in their own name space only", async () => {
-    const options = { model: undefined, thinking: undefined, allowUnsafeExternalContent: undefined, maxBytes: 1 };
-    const preset = compileMapping(gmail.mappings({ gmail: options })[0]!, undefined);
+    const { config } = read({ presets: ["gmail"] });
+    const preset = compileMapping(config.mappings[0]!, undefined, gmail);
     const derived = { ...AGENT, sessionKey: "hook:gmail:18c", sessionKeySource: "request" as const };
     expect(await apply(preset, [derived])).toMatchObject([
       { source: "Email", sessionKey: "agent:main:hook:gmail:18c" },

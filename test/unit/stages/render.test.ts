@@ -27,14 +27,14 @@ describe("render", () => {
   afterAll(() => bench[Symbol.asyncDispose]());
 
   const of = (route: Route, payload: unknown, changes?: Parameters<typeof requestWith>[1]) =>
-    render(ingress, generation, route, requestWith(payload, changes));
+    render(ingress, generation, { route, context: requestWith(payload, changes), ofSender: false });
 
   /** Texts and messages of the actions, and why there are none. */
   async function contentOf(route: Route, payload: unknown): Promise<unknown> {
     const rendered = await of(route, payload);
     if (isRefusal(rendered)) return rendered.refused;
     const contents = rendered.actions.map((action) => (action.kind === "wake" ? action.text : action.message));
-    return rendered.skipped === undefined ? contents : { contents, skipped: rendered.skipped };
+    return rendered.ended === undefined ? contents : { contents, ended: rendered.ended };
   }
 
   const transforming = (transform: TransformFunction, input: Parameters<typeof mappingOf>[0] = {}) =>
@@ -73,7 +73,10 @@ describe("render", () => {
 
     it("with forEach skips a request without items, and says why", async () => {
       const mapping = mappingOf({ messageTemplate: "m", forEach: "items" });
-      expect(await contentOf(mapping, { items: [] })).toEqual({ contents: [], skipped: "payload.items is empty" });
+      expect(await contentOf(mapping, { items: [] })).toEqual({
+        contents: [],
+        ended: { state: "skipped", reason: "payload.items is empty" },
+      });
     });
 
     it("with forEach refuses more items than hooks.maxFanOut, and what is no list", async () => {
@@ -143,7 +146,7 @@ describe("render", () => {
     });
 
     it("skips the request when the transform returns null", async () => {
-      const skipped = { contents: [], skipped: "the transform returned null" };
+      const skipped = { contents: [], ended: { state: "skipped", reason: "the transform returned null" } };
       expect(
         await contentOf(
           transforming(() => null),
@@ -172,7 +175,7 @@ describe("render", () => {
       expect(seen).toEqual([1, 2]);
       expect(await contentOf(mapping, { items: [{ id: 1 }] })).toEqual({
         contents: [],
-        skipped: "the transform returned null",
+        ended: { state: "skipped", reason: "the transform returned null" },
       });
     });
 
@@ -242,7 +245,10 @@ describe("render", () => {
 
     it("skips the request when the plugin leaves none, and says so", async () => {
       ingress.hooks.actions.tap("plugin", () => []);
-      expect(await contentOf("wake", { text: "a" })).toEqual({ contents: [], skipped: "a plugin left no action" });
+      expect(await contentOf("wake", { text: "a" })).toEqual({
+        contents: [],
+        ended: { state: "skipped", reason: "a plugin left no action" },
+      });
     });
 
     it("keeps the reason of a request that was skipped before", async () => {
@@ -252,7 +258,7 @@ describe("render", () => {
           transforming(() => null),
           TWO,
         ),
-      ).toMatchObject({ skipped: "the transform returned null" });
+      ).toMatchObject({ ended: { state: "skipped", reason: "the transform returned null" } });
     });
 
     it("no longer skips a request that the plugin gives an action", async () => {

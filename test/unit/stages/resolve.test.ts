@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isRefusal } from "../../../src/errors.ts";
 import { parse } from "../../../src/stages/parse.ts";
 import { isDirect, resolve } from "../../../src/stages/resolve.ts";
-import { verify } from "../../../src/stages/verify.ts";
+import { vouched } from "../../../src/stages/verify.ts";
 import { mappingOf } from "../mapping/mappings.ts";
 import { CREDENTIAL, parsedRequest, rawRequest, StageBench } from "./stage-bench.ts";
 
@@ -19,9 +19,10 @@ describe("the route of a request", () => {
   /** The fixed route or the mapping's id; the code of a refusal. */
   async function routeOf(block: object, path: string, payload: unknown = {}): Promise<string> {
     const { request, parsed } = parsedRequest(path, payload);
-    const route = await resolve(bench.ingress, await bench.generation(block), request, parsed);
-    if (typeof route === "string") return route;
-    return isRefusal(route) ? route.refused : route.config.id;
+    const generation = await bench.generation(block);
+    const resolved = await resolve(bench.ingress, generation, { sender: undefined }, request, parsed);
+    if (isRefusal(resolved)) return resolved.refused;
+    return typeof resolved.route === "string" ? resolved.route : resolved.route.config.id;
   }
 
   it("spec 1: is wake or agent on the two fixed endpoints, which no mapping can take", async () => {
@@ -99,11 +100,12 @@ describe("the route of a request", () => {
     const generation = await bench.generation({ mappings });
     const resolveForm = async (body: string): Promise<unknown> => {
       const headers = { "content-type": "application/x-www-form-urlencoded" };
-      const request = verify(rawRequest("in", body, { headers }), CREDENTIAL);
+      const request = vouched(rawRequest("in", body, { headers }), CREDENTIAL);
       const parsed = parse(request, { accept: generation.mappings.bodyRules("in")!.accept, maxDepth: 64 });
       if (isRefusal(parsed)) return parsed.refused;
-      const route = await resolve(bench.ingress, generation, request, parsed);
-      return isRefusal(route) ? route.refused : typeof route === "object" && route.config.id;
+      const resolved = await resolve(bench.ingress, generation, { sender: undefined }, request, parsed);
+      if (isRefusal(resolved)) return resolved.refused;
+      return typeof resolved.route === "object" && resolved.route.config.id;
     };
     expect(await resolveForm("source=a&b=2")).toBe("form");
     expect(await resolveForm("source=b&b=2")).toBe("UNSUPPORTED_MEDIA_TYPE");

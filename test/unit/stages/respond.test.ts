@@ -1,10 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { RunSpec } from "../../../src/delivery.ts";
 import { respond } from "../../../src/stages/respond.ts";
+import { requestWith } from "../mapping/mappings.ts";
 import { agentSpec, wakeSpec } from "../dispatch/dispatch-bench.ts";
 
 const answerOf = (runIds: readonly string[], specs: readonly RunSpec[]) => {
-  const { status, headers, payload } = respond({ deliveryId: "d1", runIds, specs });
+  const { status, headers, payload } = respond(
+    { route: "agent", context: requestWith({}), ofSender: false, deliveryId: undefined, miss: undefined },
+    { deliveryId: "d1", runIds, specs, ended: undefined },
+  );
   return { status, type: headers["content-type"], body: payload === "" ? undefined : (JSON.parse(payload) as unknown) };
 };
 const json = "application/json; charset=utf-8";

@@ -8,11 +8,14 @@ import type { Generation } from "../../../src/generation.ts";
 import { createIngressHooks } from "../../../src/hooks.ts";
 import type { IngressHooks } from "../../../src/hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "../../../src/host.ts";
+import { NO_KEYS } from "../../../src/auth/keys/no-keys.ts";
+import { ByteBudget } from "../../../src/http/byte-budget.ts";
 import { InFlight } from "../../../src/http/in-flight.ts";
 import type { IngressContext } from "../../../src/stages/ingress-context.ts";
+import { RefusalLog } from "../../../src/stages/refusal-log.ts";
 import { parse } from "../../../src/stages/parse.ts";
 import type { Parsed } from "../../../src/stages/parse.ts";
-import { verify } from "../../../src/stages/verify.ts";
+import { vouched } from "../../../src/stages/verify.ts";
 import { GOOD_TOKEN } from "../config/hooks-context.ts";
 import { DispatchBench } from "../dispatch/dispatch-bench.ts";
 import { recordingLogger } from "../embedded/server/recording-logger.ts";
@@ -30,6 +33,8 @@ export class StageBench implements AsyncDisposable {
   readonly #dispatch: DispatchBench;
   /** Requests let in at once. */
   limit = 10;
+  /** Bytes of unverified bodies at once. */
+  byteLimit = 1_000_000;
 
   private constructor(dispatch: DispatchBench) {
     const logger = recordingLogger();
@@ -41,6 +46,8 @@ export class StageBench implements AsyncDisposable {
       store: dispatch.store,
       dispatcher: dispatch.dispatcher,
       inFlight: new InFlight({ limit: () => this.limit }),
+      unverifiedBytes: new ByteBudget({ limit: () => this.byteLimit }),
+      refusals: new RefusalLog({ clock: SURROUNDINGS.clock }),
     };
   }
 
@@ -58,7 +65,12 @@ export class StageBench implements AsyncDisposable {
       channels: TWO_CHANNELS,
       onCommit: () => {},
     };
-    return prepareGeneration(snapshot, { host: this.ingress.host, hooks: this.hooks, previous: undefined });
+    return prepareGeneration(snapshot, {
+      host: this.ingress.host,
+      hooks: this.hooks,
+      keys: NO_KEYS,
+      previous: undefined,
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -93,7 +105,7 @@ export function rawRequest(path: string, body: string, changes: Partial<RawReque
 
 /** A request that was read, whose sender is known and whose body is JSON. */
 export function parsedRequest(path: string, payload: unknown): { request: VerifiedRequest; parsed: Parsed } {
-  const request = verify(rawRequest(path, JSON.stringify(payload)), CREDENTIAL);
+  const request = vouched(rawRequest(path, JSON.stringify(payload)), CREDENTIAL);
   const parsed = parse(request, { accept: [], maxDepth: 64 });
   if (isRefusal(parsed)) throw new Error(parsed.message);
   return { request, parsed };

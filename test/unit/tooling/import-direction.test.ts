@@ -65,11 +65,11 @@ describe("import direction", () => {
 
   it("refuses an import between siblings", () => {
     const violations = violationsOf({
-      "transform/load.ts": empty,
-      "mapping/compile.ts": 'export { value } from "../transform/load.ts";\n',
-      "policy/budget.ts": 'export { value } from "../transform/load.ts";\n',
+      "presets/load.ts": empty,
+      "mapping/compile.ts": 'export { value } from "../presets/load.ts";\n',
+      "policy/budget.ts": 'export { value } from "../presets/load.ts";\n',
     });
-    expect(violations).toEqual(["direction-of-policy: src/policy/budget.ts -> src/transform/load.ts"]);
+    expect(violations).toEqual(["direction-of-policy: src/policy/budget.ts -> src/presets/load.ts"]);
   });
 
   it("refuses what the embedded gateway takes past the public API", () => {

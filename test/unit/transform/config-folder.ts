@@ -95,6 +95,13 @@ export function mapping(index: number, named?: NamedExport): MappingConfig {
     accept: [],
     interrupted: undefined,
     transform: named && { module: named.module, export: named.export },
+    preset: undefined,
+    settings: {},
+    auth: undefined,
+    handshakes: [],
+    methods: [],
+    ignoreSenders: [],
+    ignoreBots: true,
     contentSource: "Webhook",
     ownSessionPrefix: undefined,
   };

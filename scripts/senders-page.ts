@@ -1,0 +1,90 @@
+import { BUILT_IN_PRESETS } from "../src/presets/built-in-presets.ts";
+import type { Preset } from "../src/presets/preset.ts";
+import { schemeName } from "../src/presets/scheme-name.ts";
+
+const INTRODUCTION = `# Senders
+
+<!-- Made from src/presets/ by scripts/generate.ts: change a preset and run it again. -->
+
+Each of these senders has a preset: it knows how the sender proves who it is, how it shakes hands, what it sends and what a person wants to read of it. To take a sender's calls:
+
+1. Write its name into \`hooks.presets\` and its secret into \`hooks.<name>.secret\` ([how presets are configured](presets.md)).
+2. Paste the URL, \`https://<your gateway>/hooks/<name>\`, and the secret where the last column says.
+3. Try it: \`npm run reveille -- send <name>\` signs a sample as the sender would and posts it.
+
+A sender that is not in the list can be described in [\`auth\` of a mapping](presets.md#a-sender-without-a-preset), or by [a preset of your own](writing-a-preset.md).
+
+`;
+
+/** The page of all senders: \`docs/senders.md\`. */
+export function sendersPage(): string {
+  const presets = BUILT_IN_PRESETS.toSorted((left, right) => (left.name < right.name ? -1 : 1));
+  const table = [
+    "<!-- prettier-ignore -->",
+    "| sender | preset | proves who it is by | handshake | delivery id | what to paste where |",
+    "|---|---|---|---|---|---|",
+    ...presets.map(row),
+  ].join("\n");
+  return `${INTRODUCTION}${table}\n\n\\* Not covered by the sender's signature: it tells an honest second try, and is never the only guard against a copy.\n${presets.map(section).join("")}`;
+}
+
+function row(preset: Preset): string {
+  const cells = [
+    `[${preset.title}](${preset.documentation})`,
+    `[\`${preset.name}\`](#${preset.name})`,
+    schemeName(preset),
+    [...new Set(preset.handshakes.map(({ name }) => name))].join(", ") || "none",
+    deliveryId(preset),
+    pasteWhere(preset),
+  ];
+  return `| ${cells.map(escape).join(" | ")} |`;
+}
+
+function deliveryId({ deliveryIdSource, deliveryIdSigned }: Preset): string {
+  if (deliveryIdSource === undefined) return "none";
+  return `\`${deliveryIdSource}\`${deliveryIdSigned ? "" : "\\*"}`;
+}
+
+/** The steps that speak of the URL or the secret. */
+function pasteWhere({ setup, secret }: Preset): string {
+  return setup
+    .filter((step) => step.includes("{url}") || step.includes("{secret}"))
+    .map((step) => fillIn(step, secret?.label).replace(/(?<![.:;])$/u, "."))
+    .join(" ");
+}
+
+function section({ name, title, secret, settings, setup, samples, eventSource }: Preset): string {
+  const required = new Set(settings?.required);
+  const keys = Object.entries(settings?.properties ?? {}).map(([key, schema]) => {
+    const description = "description" in schema && typeof schema.description === "string" ? schema.description : "";
+    return `\`hooks.${name}.${key}\`${required.has(key) ? " (required)" : ""}${description === "" ? "" : `: ${description}`}`;
+  });
+  const secretLine = secret
+    ? [`\`hooks.${name}.secret\`${secret.required ? " (required)" : ""}: ${secret.label}, ${madeBy(secret.madeBy)}.`]
+    : [];
+  const list = [...secretLine, ...keys].map((line) => `- ${line}`).join("\n");
+  const steps = setup.map((step, at) => `${at + 1}. ${fillIn(step, secret?.label)}`).join("\n");
+  const event =
+    eventSource === undefined ? "" : `Event: ${eventSource.includes(":") ? `\`${eventSource}\`` : eventSource}. `;
+  return `
+## ${name}
+
+${title}. ${event}Samples: ${Object.keys(samples)
+    .map((sample) => `\`${sample}\``)
+    .join(", ")}.
+${list === "" ? "" : `\n${list}\n`}
+${steps}
+`;
+}
+
+function madeBy(maker: "owner" | "sender"): string {
+  return maker === "owner" ? "which you make up, for example with `openssl rand -hex 24`" : "which the sender shows";
+}
+
+function fillIn(step: string, label = "secret"): string {
+  return step.replaceAll("{url}", "`{url}`").replaceAll("{secret}", label);
+}
+
+function escape(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}

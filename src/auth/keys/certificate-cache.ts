@@ -1,0 +1,180 @@
+import { X509Certificate } from "node:crypto";
+import type { Clock, Logger } from "../../host.ts";
+import { FetchError, isSuccess, MAX_URL_LENGTH } from "./guarded-fetch.ts";
+import type { GuardedFetch } from "./guarded-fetch.ts";
+import { settledWithin } from "./settled-within.ts";
+
+export interface CertificateBounds {
+  /** Certificates that are kept; the one not asked for the longest goes first. Absent: 64. */
+  readonly maxCertificates?: number;
+  /** URLs without a certificate that are remembered. Absent: 256. */
+  readonly maxRefused?: number;
+  /** How long such a one is not asked again, in milliseconds. Absent: 30 seconds. */
+  readonly refusedMs?: number;
+  /** First fetches under way at a time. Absent: 4. */
+  readonly maxFetches?: number;
+  /** First fetches begun within a minute. Absent: 30. */
+  readonly maxFetchesPerMinute?: number;
+  /** How long a first fetch is waited for, in milliseconds. Absent: 2 seconds. */
+  readonly waitMs?: number;
+  /** The age from which a certificate is fetched again, in milliseconds. Absent: a day. */
+  readonly refreshMs?: number;
+}
+
+export interface CertificateCacheOptions extends CertificateBounds {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly fetch: GuardedFetch;
+  /** Stops fetching for good. */
+  readonly signal: AbortSignal;
+}
+
+interface Known {
+  readonly pem: string;
+  /** When it was fetched, or last tried again. */
+  checkedAt: number;
+}
+
+const MAX_PEM_BYTES = 65_536;
+const MINUTE_MS = 60_000;
+/** After a refresh that failed: what is known is still good. */
+const RETRY_MS = 300_000;
+const GONE = new Set([404, 410]);
+const DEFAULTS: Required<CertificateBounds> = {
+  maxCertificates: 64,
+  maxRefused: 256,
+  refusedMs: 30_000,
+  maxFetches: 4,
+  maxFetchesPerMinute: 30,
+  waitMs: 2_000,
+  refreshMs: 86_400_000,
+};
+
+/**
+ * Certificates by URL. Whoever calls names the URL, so first fetches are few at a time and a minute, and a
+ * URL that had none is left alone for a while; certificates that are known stay at hand meanwhile.
+ */
+export class CertificateCache {
+  readonly #options: Required<CertificateCacheOptions>;
+  /** In the order in which they were last asked for. */
+  readonly #known = new Map<string, Known>();
+  /** Until when a URL is not asked again. */
+  readonly #refused = new Map<string, number>();
+  readonly #fetches = new Map<string, Promise<void>>();
+  readonly #refreshes = new Set<string>();
+  #minuteStart = Number.NEGATIVE_INFINITY;
+  #begunThisMinute = 0;
+
+  constructor(options: CertificateCacheOptions) {
+    this.#options = { ...DEFAULTS, ...options };
+  }
+
+  /** See {@link "../verifier".RemoteKeys.certificate}. */
+  get(url: string): Promise<string | undefined> | string | undefined {
+    if (url.length > MAX_URL_LENGTH) return undefined;
+    const known = this.#known.get(url);
+    if (known !== undefined) return this.#touch(url, known);
+    const under = this.#fetches.get(url) ?? this.#begin(url);
+    return under && this.#await(url, under);
+  }
+
+  #touch(url: string, known: Known): string {
+    this.#known.delete(url);
+    this.#known.set(url, known);
+    const isOld = this.#options.clock.now() - known.checkedAt > this.#options.refreshMs;
+    if (isOld && !this.#refreshes.has(url) && this.#refreshes.size < this.#options.maxFetches) {
+      this.#refreshes.add(url);
+      void this.#refresh(url, known).finally(() => this.#refreshes.delete(url));
+    }
+    return known.pem;
+  }
+
+  async #await(url: string, fetch: Promise<void>): Promise<string | undefined> {
+    await settledWithin(fetch, this.#options.waitMs);
+    return this.#known.get(url)?.pem;
+  }
+
+  #begin(url: string): Promise<void> | undefined {
+    const now = this.#options.clock.now();
+    if ((this.#refused.get(url) ?? 0) > now || this.#fetches.size >= this.#options.maxFetches) return undefined;
+    if (now - this.#minuteStart >= MINUTE_MS) {
+      this.#minuteStart = now;
+      this.#begunThisMinute = 0;
+    }
+    if (this.#begunThisMinute >= this.#options.maxFetchesPerMinute) return undefined;
+    this.#begunThisMinute++;
+    const fetch = this.#fetchFirst(url).finally(() => this.#fetches.delete(url));
+    this.#fetches.set(url, fetch);
+    return fetch;
+  }
+
+  /** Never rejects. */
+  async #fetchFirst(url: string): Promise<void> {
+    try {
+      this.#keep(url, await this.#fetch(url));
+    } catch (error) {
+      this.#refuse(url);
+      this.#log(url, error);
+    }
+  }
+
+  /** Never rejects. */
+  async #refresh(url: string, known: Known): Promise<void> {
+    try {
+      this.#keep(url, await this.#fetch(url));
+    } catch (error) {
+      if (error instanceof CertificateGoneError) {
+        this.#known.delete(url);
+        this.#refuse(url);
+      } else {
+        known.checkedAt = this.#options.clock.now() - this.#options.refreshMs + RETRY_MS;
+      }
+      this.#log(url, error);
+    }
+  }
+
+  async #fetch(url: string): Promise<string> {
+    const { status, body } = await this.#options.fetch(url, { signal: this.#options.signal });
+    if (GONE.has(status)) throw new CertificateGoneError(`it is gone (status ${status})`);
+    if (!isSuccess(status)) throw new FetchError(`it answers with status ${status}`);
+    if (body.length > MAX_PEM_BYTES) throw new FetchError("it is too large for a certificate");
+    return pemOf(body);
+  }
+
+  #keep(url: string, pem: string): void {
+    this.#known.set(url, { pem, checkedAt: this.#options.clock.now() });
+    dropFirst(this.#known, this.#options.maxCertificates);
+  }
+
+  #refuse(url: string): void {
+    this.#refused.delete(url);
+    this.#refused.set(url, this.#options.clock.now() + this.#options.refusedMs);
+    dropFirst(this.#refused, this.#options.maxRefused);
+  }
+
+  #log(url: string, error: unknown): void {
+    if (this.#options.signal.aborted) return;
+    const reason = error instanceof FetchError ? error.message : "it could not be fetched";
+    this.#options.logger.warn({ host: URL.parse(url)?.host, reason }, "A sender's certificate was not fetched.");
+  }
+}
+
+class CertificateGoneError extends FetchError {}
+
+/** The first certificate of an answer, in the one way of writing it; also reads DER. */
+function pemOf(bytes: Buffer): string {
+  try {
+    return new X509Certificate(bytes).toString();
+  } catch (error) {
+    throw new FetchError("it is no certificate", { cause: error });
+  }
+}
+
+/** Drops the oldest entry of a map that has one too many. */
+function dropFirst(map: Map<string, unknown>, max: number): void {
+  if (map.size <= max) return;
+  for (const key of map.keys()) {
+    map.delete(key);
+    return;
+  }
+}

@@ -1,0 +1,167 @@
+import { open } from "node:fs/promises";
+import type { Clock, Logger } from "../../host.ts";
+import type { DeliveredKeys } from "../verifier.ts";
+import { writePrivateFile } from "./write-private-file.ts";
+
+export interface DeliveredKeysOptions {
+  /** In the state directory; need not exist yet. */
+  readonly file: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long after opening keys are accepted. Absent: an hour. */
+  readonly windowMs?: number;
+}
+
+/** The keys as the gateway keeps them. */
+export interface OpenDeliveredKeys extends DeliveredKeys {
+  /** Drops the key of a route, durably, so that it can be delivered anew; false when there is none. */
+  forget(route: string): Promise<boolean>;
+  /** Routes that have a key. */
+  routes(): readonly string[];
+}
+
+const WINDOW_MS = 3_600_000;
+const MAX_ROUTES = 1_000;
+const MAX_FILE_BYTES = 8_388_608;
+const VERSION = 1;
+const KEY = /^[\x21-\x7e]{8,1024}$/;
+/** Read, write or search for anyone but the owner. */
+const OTHERS = 0o077;
+
+/**
+ * Opens the keys that senders deliver in handshakes, which begins the window in which new ones are
+ * accepted: the first of each route, of 8 to 1,024 visible ASCII characters, for at most 1,000 routes.
+ * One process at a time. `accept` and `forget` reject when the file cannot be written, and nothing has
+ * changed then. Rejects for a damaged file.
+ */
+export async function openDeliveredKeys(options: DeliveredKeysOptions): Promise<OpenDeliveredKeys> {
+  const { file, clock, logger, windowMs = WINDOW_MS } = options;
+  const keys = new Map(await readDeliveredKeys(file));
+  await closeToOthers(file, logger);
+  const openedAt = clock.now();
+  const underWay = new Set<string>();
+  /** Refusals that were logged: as many as routes and reasons. */
+  const told = new Set<string>();
+  let lastWrite: Promise<void> = Promise.resolve();
+
+  /** One change after another, each in memory only once it is on disk. */
+  function change(apply: (keys: Map<string, string>) => void): Promise<void> {
+    const written = lastWrite.then(async () => {
+      const changed = new Map(keys);
+      apply(changed);
+      await writePrivateFile(file, textOf(changed));
+      apply(keys);
+    });
+    lastWrite = written.catch(() => undefined);
+    return written;
+  }
+
+  function refusal(route: string, key: string): string | undefined {
+    if (keys.has(route) || underWay.has(route)) return "it has one already";
+    if (clock.now() - openedAt >= windowMs) return "the time for it is over; restart the gateway to allow it again";
+    if (!KEY.test(key)) return "it is not of 8 to 1024 visible characters";
+    if (keys.size + underWay.size >= MAX_ROUTES) return `there are ${MAX_ROUTES} keys already`;
+    return undefined;
+  }
+
+  return {
+    get: (route) => keys.get(route),
+    routes: () => [...keys.keys()],
+    async accept(route, key) {
+      const reason = refusal(route, key);
+      if (reason !== undefined) {
+        // Anybody can bring one about, as often as they like.
+        if (!told.has(`${route} ${reason}`)) {
+          told.add(`${route} ${reason}`);
+          logger.warn({ route, reason }, "A key that a sender delivered was not accepted.");
+        }
+        return false;
+      }
+      underWay.add(route);
+      try {
+        await change((kept) => kept.set(route, key));
+      } catch (error) {
+        logger.error({ err: error, route }, "A key that a sender delivered could not be kept.");
+        throw error;
+      } finally {
+        underWay.delete(route);
+      }
+      logger.info({ route }, "A key that a sender delivered was accepted.");
+      return true;
+    },
+    async forget(route) {
+      if (!keys.has(route)) return false;
+      await change((kept) => kept.delete(route));
+      logger.info({ route }, "A key that a sender delivered was forgotten.");
+      return true;
+    },
+  };
+}
+
+/** Reads the keys of a file by route; none when there is no file. Throws an Error for a damaged one. */
+export async function readDeliveredKeys(file: string): Promise<ReadonlyMap<string, string>> {
+  const text = await textIn(file);
+  if (text === undefined) return new Map();
+  const keys = keysIn(text);
+  if (keys === undefined) {
+    throw new Error(
+      `${file} is damaged: it is not a list of delivered keys. Put back a good copy of it, or remove it and let the senders deliver their keys anew.`,
+    );
+  }
+  return keys;
+}
+
+/** `undefined` when there is no file. */
+async function textIn(file: string): Promise<string | undefined> {
+  const handle = await open(file, "r").catch((error: unknown) => {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
+  });
+  if (handle === undefined) return undefined;
+  try {
+    const { size } = await handle.stat();
+    return size > MAX_FILE_BYTES ? "" : await handle.readFile("utf8");
+  } finally {
+    await handle.close();
+  }
+}
+
+/** `undefined` for anything but what {@link textOf} writes. An error of `JSON.parse` would show a part of the text. */
+function keysIn(text: string): Map<string, string> | undefined {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(data) || data["version"] !== VERSION || !isRecord(data["keys"])) return undefined;
+  const entries = Object.entries(data["keys"]);
+  const isGood = (entry: [string, unknown]): entry is [string, string] =>
+    typeof entry[1] === "string" && KEY.test(entry[1]);
+  return entries.every(isGood) ? new Map(entries) : undefined;
+}
+
+function textOf(keys: ReadonlyMap<string, string>): string {
+  return `${JSON.stringify({ version: VERSION, keys: Object.fromEntries(keys) }, undefined, 2)}\n`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+async function closeToOthers(file: string, logger: Logger): Promise<void> {
+  const handle = await open(file, "r").catch(() => undefined);
+  if (handle === undefined) return;
+  try {
+    const { mode } = await handle.stat();
+    if ((mode & OTHERS) === 0) return;
+    await handle.chmod(0o600);
+    logger.warn({ file }, "The file of delivered keys could be read by others; now only its owner can.");
+  } finally {
+    await handle.close();
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}

@@ -1,0 +1,18 @@
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/**
+ * Whether an address (IPv4 or IPv6, without brackets or zone) belongs to the public internet. Private,
+ * loopback, link-local (with it the metadata services of clouds), shared (RFC 6598), multicast, documentation
+ * and translated addresses are not public, nor is anything that is no address.
+ */
+export function isPublicAddress(address: string): boolean {
+  const family = isIP(address);
+  if (family === 4) return ipaddr.IPv4.parse(address).range() === "unicast";
+  if (family !== 6 || address.includes("%")) return false;
+  const parsed = ipaddr.IPv6.parse(address);
+  return parsed.range() === "unicast" && parsed.match(GLOBAL_UNICAST);
+}
+
+/** All that is assigned to the internet (RFC 4291, 2.4); `::127.0.0.1`, for one, lies outside. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");

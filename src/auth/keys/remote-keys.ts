@@ -1,0 +1,69 @@
+import type { Clock, Logger } from "../../host.ts";
+import type { JwksKeys, RemoteKeys } from "../verifier.ts";
+import { CertificateCache } from "./certificate-cache.ts";
+import type { CertificateBounds } from "./certificate-cache.ts";
+import { createGuardedFetch, fetchableUrl, FetchError, isSuccess } from "./guarded-fetch.ts";
+import type { GuardedFetch } from "./guarded-fetch.ts";
+import { JwksSource } from "./jwks-source.ts";
+import type { JwksBounds } from "./jwks-source.ts";
+
+export interface RemoteKeysOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Absent: a guarded fetch with its own bounds. */
+  readonly fetch?: GuardedFetch;
+  readonly jwks?: JwksBounds;
+  readonly certificates?: CertificateBounds;
+  /** For tests only: see {@link "./guarded-fetch".GuardedFetchOptions.allowLoopback}. */
+  readonly allowLoopback?: boolean;
+}
+
+/** Every one is refreshed by a timer as long as the gateway runs. */
+const MAX_KEY_SETS = 256;
+
+/**
+ * Keys that are fetched from identity providers and senders. `jwks` throws a TypeError for a URL that can
+ * never be fetched; a provider that does not answer is tried again and refuses nothing but its tokens.
+ */
+export function createRemoteKeys(options: RemoteKeysOptions): RemoteKeys {
+  const { clock, logger, allowLoopback = false, fetch = createGuardedFetch({ allowLoopback }) } = options;
+  const closing = new AbortController();
+  const { signal } = closing;
+  const common = { clock, logger, fetch, signal };
+  const certificates = new CertificateCache({ ...options.certificates, ...common });
+  const keySets = new Map<string, JwksKeys>();
+
+  return {
+    jwks(text) {
+      const url = keySetUrl(text, allowLoopback);
+      const known = keySets.get(url.href);
+      if (known !== undefined) return known;
+      if (keySets.size >= MAX_KEY_SETS) throw new TypeError(`More than ${MAX_KEY_SETS} sets of keys are in use.`);
+      const added = new JwksSource({ ...options.jwks, ...common, url });
+      keySets.set(url.href, added);
+      return added;
+    },
+    certificate: (url) => certificates.get(url),
+    async confirm(url) {
+      let reason: string;
+      try {
+        const { status } = await fetch(url, { signal });
+        if (isSuccess(status)) return true;
+        reason = `it answers with status ${status}`;
+      } catch (error) {
+        reason = error instanceof FetchError ? error.message : "it could not be fetched";
+      }
+      logger.warn({ host: URL.parse(url)?.host, reason }, "A subscription was not confirmed.");
+      return false;
+    },
+    close: () => closing.abort(new FetchError("the gateway is closing")),
+  };
+}
+
+function keySetUrl(text: string, allowLoopback: boolean): URL {
+  try {
+    return fetchableUrl(text, { allowLoopback });
+  } catch (error) {
+    throw new TypeError(`No keys can be fetched: ${(error as Error).message}.`, { cause: error });
+  }
+}

@@ -1,0 +1,112 @@
+import { createPrivateKey, hash, randomBytes, sign } from "node:crypto";
+import type { AuthConfig, SignatureAuth } from "../../config/auth-config.ts";
+import { splitPlaceholders } from "../placeholders.ts";
+import { compileCallSource } from "./call-source.ts";
+import { isForm } from "./form-text.ts";
+import { RequestDraft } from "./request-draft.ts";
+import type { SignedRequest } from "./signed-request.ts";
+import { ALGORITHM_SPECS, digestOf, secretKey } from "./signature-key.ts";
+import { compileContent, joinContent } from "./signed-content.ts";
+import { writeTime } from "./signed-time.ts";
+
+export type { SignedRequest } from "./signed-request.ts";
+
+/** A request on its way to be signed as its sender would. */
+export interface UnsignedRequest {
+  readonly method: string;
+  /** The public URL that the sender was given, with the query. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** The delivery's id, for schemes that sign one; made up when absent. */
+  readonly id?: string;
+  /** The shared secret; for asymmetric schemes the private key as PEM; for `jwt` the token itself. */
+  readonly key: string;
+}
+
+/**
+ * Signs a request as its sender would: the inverse of the scheme's verifier. Time, id, digest, certificate
+ * URL and the other values that are signed are put where they belong; those that the request has
+ * already are kept, but for the time. Throws a TypeError when the key or the body does not fit the scheme.
+ */
+export function signRequest(auth: AuthConfig, request: UnsignedRequest): SignedRequest {
+  const draft = new RequestDraft(request);
+  switch (auth.scheme) {
+    case "secret":
+    case "jwt":
+      draft.put(auth.from[0]!, auth.prefix + request.key);
+      break;
+    case "basic": {
+      const { key } = request;
+      const isLogin = auth.secrets.includes(key);
+      const login = isLogin ? key : (auth.secrets.find((secret) => secret.endsWith(`:${key}`)) ?? key);
+      draft.put("header:authorization", `Basic ${Buffer.from(login).toString("base64")}`);
+      break;
+    }
+    case "signature":
+      addSignature(auth, draft, request);
+      break;
+  }
+  return draft.signed;
+}
+
+function addSignature(auth: SignatureAuth, draft: RequestDraft, { key, now, id }: UnsignedRequest): void {
+  if (auth.timestamp !== undefined) draft.put(auth.timestamp.from, writeTime(now, auth.timestamp.unit));
+  if (auth.id !== undefined) fill(draft, auth.id, id, () => `msg_${randomBytes(12).toString("hex")}`);
+  if (auth.certificate !== undefined) {
+    const [host] = auth.certificate.hosts;
+    fill(
+      draft,
+      auth.certificate.from,
+      undefined,
+      () => `https://${host!.replaceAll("*", "us-east-1")}/certificate.pem`,
+    );
+  }
+  const algorithm = chooseAlgorithm(auth, draft);
+  for (const part of splitPlaceholders(auth.content)) {
+    if (typeof part === "string" || part.argument === "") continue;
+    fill(draft, `${part.name}:${part.argument}`, undefined, () => randomBytes(8).toString("hex"));
+  }
+  const content = compileContent(auth, draft.origin);
+  if (auth.bodyDigest !== undefined && !(content.signsForm && isForm(draft.call))) {
+    const { from, algorithm, encoding } = auth.bodyDigest;
+    draft.put(from, hash(algorithm, draft.body, encoding));
+  }
+  const parts = content.read({ call: draft.call, view: draft.view, pairs: draft.pairs });
+  if (typeof parts === "string") throw new TypeError(`The request cannot be signed: ${parts}.`);
+  const signature = makeSignature(auth, algorithm, joinContent(parts, key), key);
+  draft.put(auth.from[0]!, writeSignature(auth, signature.toString(auth.encoding), draft.pairs));
+}
+
+/** Puts a value where it belongs; without one, what stands there is kept or a new one is made. */
+function fill(draft: RequestDraft, source: string, value: string | undefined, make: () => string): void {
+  const { call, view, pairs } = draft;
+  const present = compileCallSource(source)({ call, view, pairs });
+  if (value !== undefined || present === undefined) draft.put(source, value ?? make());
+}
+
+type AlgorithmName = keyof typeof ALGORITHM_SPECS;
+
+function chooseAlgorithm({ algorithm }: SignatureAuth, draft: RequestDraft): AlgorithmName {
+  if (typeof algorithm === "string") return algorithm;
+  const { call, view, pairs } = draft;
+  const named = compileCallSource(algorithm.from)({ call, view, pairs });
+  const [name, chosen] =
+    Object.entries(algorithm.values).find(([name]) => name === named) ?? Object.entries(algorithm.values)[0]!;
+  if (name !== named) draft.put(algorithm.from, name);
+  return chosen;
+}
+
+function makeSignature(auth: SignatureAuth, algorithm: AlgorithmName, content: Uint8Array, key: string): Buffer {
+  const spec = ALGORITHM_SPECS[algorithm];
+  if (spec.family === "public") return sign(spec.hash, content, createPrivateKey(key));
+  return digestOf(spec, secretKey(key, auth.keyEncoding), content);
+}
+
+function writeSignature(auth: SignatureAuth, text: string, pairs: ReadonlyMap<string, string>): string {
+  if (auth.pair === undefined) return auth.prefix + text;
+  const list = [...pairs, [auth.pair, text]].map(([key, value]) => `${key}=${value}`);
+  return auth.prefix + list.join(auth.separator ?? ",");
+}

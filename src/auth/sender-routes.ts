@@ -1,0 +1,131 @@
+import { isDeepStrictEqual } from "node:util";
+import type { AuthConfig } from "../config/auth-config.ts";
+import { ConfigError } from "../config/config-error.ts";
+import type { Handshake } from "../config/handshake-schema.ts";
+import type { MappingConfig } from "../config/hooks-config.ts";
+import { compileHandshakes } from "./handshakes/compile-handshakes.ts";
+import type { CompiledHandshakes } from "./handshakes/compile-handshakes.ts";
+import { compileScheme } from "./schemes/compile-scheme.ts";
+import type { SchemeContext } from "./schemes/scheme-context.ts";
+import { compileMaskSecrets } from "./mask-secrets.ts";
+import type { MaskSecrets } from "./mask-secrets.ts";
+import type { SchemeVerifier } from "./verifier.ts";
+
+/** A path whose sender proves who it is in a way of its own, and never by the hook token. */
+export interface SenderRoute {
+  /** Below the prefix, as mappings match it. */
+  readonly path: string;
+  readonly auth: AuthConfig;
+  readonly verifier: SchemeVerifier;
+  readonly handshakes: CompiledHandshakes;
+  /** Takes its secrets out of a body that was verified. */
+  readonly maskSecrets: MaskSecrets;
+  /** Methods that carry events. */
+  readonly eventMethods: ReadonlySet<string>;
+  /** Every method that is answered, for the `Allow` header too. */
+  readonly methods: ReadonlySet<string>;
+}
+
+/** A route, and the secret that was the last segment of the path. */
+export interface SenderMatch {
+  readonly route: SenderRoute;
+  readonly pathSecret: string | undefined;
+}
+
+export type SenderRouteContext = Omit<SchemeContext, "route">;
+
+/** The routes with an `auth` of their own: one scheme each, found by the path alone, before any byte is read. */
+export class SenderRoutes {
+  readonly #byPath = new Map<string, SenderRoute>();
+  /** Of those whose secret is the last segment: by the path before it. */
+  readonly #byParent = new Map<string, SenderRoute>();
+
+  constructor(mappings: readonly MappingConfig[], context: SenderRouteContext) {
+    for (const [path, ofPath] of Map.groupBy(mappings, ({ match }) => match.path)) {
+      const auth = ofPath.find((mapping) => mapping.auth !== undefined)?.auth;
+      if (path === undefined || auth === undefined) continue;
+      (takesPathSecret(auth) ? this.#byParent : this.#byPath).set(path, compileRoute(path, auth, ofPath, context));
+    }
+  }
+
+  /** The route of a path below the prefix; slashes at its end do not count. */
+  find(path: string): SenderMatch | undefined {
+    if (this.#byPath.size === 0 && this.#byParent.size === 0) return undefined;
+    const trimmed = withoutTrailingSlash(path);
+    const route = this.#byPath.get(trimmed);
+    if (route) return { route, pathSecret: undefined };
+    if (this.#byParent.size === 0) return undefined;
+    const slash = trimmed.lastIndexOf("/");
+    const parent = this.#byParent.get(slash === -1 ? trimmed : trimmed.slice(0, slash));
+    return parent && { route: parent, pathSecret: slash === -1 ? undefined : trimmed.slice(slash + 1) };
+  }
+
+  /** Headers and query parameters that carry secrets in one of the routes, lower case. */
+  credentialNames(kind: "header" | "query"): string[] {
+    const names = new Set<string>();
+    for (const { auth } of [...this.#byPath.values(), ...this.#byParent.values()]) {
+      if (auth.scheme !== "secret" && auth.scheme !== "jwt") continue;
+      for (const source of auth.from) {
+        if (source.startsWith(`${kind}:`)) names.add(source.slice(kind.length + 1).toLowerCase());
+      }
+    }
+    return [...names];
+  }
+}
+
+function compileRoute(
+  path: string,
+  auth: AuthConfig,
+  mappings: readonly MappingConfig[],
+  context: SenderRouteContext,
+): SenderRoute {
+  const [{ where, settings }] = mappings as readonly [MappingConfig, ...MappingConfig[]];
+  const differing = mappings.find((other) => !isDeepStrictEqual(other.auth, auth));
+  if (differing) throw new ConfigError([{ path: `${differing.where}.auth`, message: `differs from that of ${where}` }]);
+  const verifier = orRefuse(`${where}.auth`, () => compileScheme(auth, { route: path, ...context }));
+  const handshakes = orRefuse(`${where}.handshakes`, () =>
+    compileHandshakes(handshakesOf(mappings), {
+      route: path,
+      secrets: "secrets" in auth ? auth.secrets : [],
+      settings,
+      ...context,
+    }),
+  );
+  // The digest of a body, or a form, has the form of a token as well; a JSON object never has.
+  if (handshakes.signsTokens && auth.scheme === "signature" && !auth.content.includes("{body}")) {
+    const message = "must hold {body}, since a handshake of the path signs texts for whoever asks";
+    throw new ConfigError([{ path: `${where}.auth.content`, message }]);
+  }
+  const eventMethods = new Set(["POST", ...mappings.flatMap(({ methods }) => methods)]);
+  const methods = new Set([...eventMethods, ...handshakes.methods]);
+  return { path, auth, verifier, handshakes, maskSecrets: compileMaskSecrets(auth), eventMethods, methods };
+}
+
+/** Those of all mappings of a path, each once: a sender asks the path, whichever mapping takes its events. */
+function handshakesOf(mappings: readonly MappingConfig[]): readonly Handshake[] {
+  const united: Handshake[] = [];
+  for (const handshake of mappings.flatMap(({ handshakes }) => handshakes)) {
+    if (!united.some((known) => isDeepStrictEqual(known, handshake))) united.push(handshake);
+  }
+  return united;
+}
+
+/** Data that no schema could judge is refused with its place. */
+function orRefuse<Result>(path: string, compile: () => Result): Result {
+  try {
+    return compile();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new ConfigError([{ path, message: error.message }]);
+  }
+}
+
+function takesPathSecret(auth: AuthConfig): boolean {
+  return auth.scheme === "secret" && auth.from.includes("path");
+}
+
+function withoutTrailingSlash(path: string): string {
+  let end = path.length;
+  while (end > 0 && path.charCodeAt(end - 1) === 0x2f) end--;
+  return end === path.length ? path : path.slice(0, end);
+}

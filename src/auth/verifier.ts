@@ -1,0 +1,86 @@
+/** What the schemes of `auth` work on and answer. */
+import type { IncomingHttpHeaders } from "node:http";
+import type { ReplayMark } from "../delivery.ts";
+
+export type { ReplayMark } from "../delivery.ts";
+
+/** What sources (`header:x`, `query:x`, `body:a.b`) are read from. */
+export interface RequestView {
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly query: Readonly<Record<string, string>>;
+  /** The body as data, read when it is first asked for; `undefined` when it is neither JSON nor a form. */
+  readonly payload: unknown;
+}
+
+/** A request as it came, with its credentials, for verification only: nothing else ever sees it. */
+export interface IncomingCall {
+  readonly method: string;
+  /** The request's target as sent: `/hooks/twilio?bodySHA256=...`. */
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The exact bytes. */
+  readonly body: Uint8Array;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  /** The last segment of the path, for routes whose secret is in the path. */
+  readonly pathSecret: string | undefined;
+}
+
+/** What came of a verification; reasons are for the gateway's owner and never hold a secret or a signature. */
+export type Verification = Verified | Unverified;
+
+export interface Verified {
+  readonly ok: true;
+  /** Identifies the key that matched without disclosing it. */
+  readonly credentialId: string;
+  /** What a second copy of the request is recognized by; absent for schemes whose requests say nothing of themselves. */
+  readonly replay?: ReplayMark;
+}
+
+export interface Unverified {
+  readonly ok: false;
+  readonly reason: string;
+  /** Present when the keys to verify with are not there yet: nothing is known against the sender. */
+  readonly retryAfterSeconds?: number;
+}
+
+/** Verifies the requests of one route; compiled at config load. */
+export interface SchemeVerifier {
+  verify(call: IncomingCall): Verification | Promise<Verification>;
+}
+
+/** Keys that are fetched: cached, and refreshed off the request path. */
+export interface RemoteKeys {
+  /** The verifier of tokens of one provider; begins to fetch its keys. The same URL shares one cache. */
+  jwks(url: string): JwksKeys;
+  /**
+   * The certificate at a URL whose host has been checked, as PEM. Known ones are answered at once;
+   * a first one is waited for, bounded in time. `undefined`: not to be had now.
+   */
+  certificate(url: string): Promise<string | undefined> | string | undefined;
+  /** Fetches a URL once and says whether it answered 2xx; the answer is thrown away. */
+  confirm(url: string): Promise<boolean>;
+  /** Stops refreshing. */
+  close(): void;
+}
+
+export interface JwksKeys {
+  /** Verifies a compact token against the provider's keys; see jose's `jwtVerify`. */
+  verify(
+    token: string,
+    expected: { issuer: readonly string[]; audience: string; now: number },
+  ): Promise<JwtVerification>;
+}
+
+export type JwtVerification =
+  | { readonly ok: true; readonly claims: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly reason: string; readonly retryAfterSeconds?: number };
+
+/** Keys that senders deliver in a handshake, kept in the state directory. */
+export interface DeliveredKeys {
+  /** The key of a route, if one was delivered. */
+  get(route: string): string | undefined;
+  /** Keeps the first key of a route, durably; false when it has one already or the window is over. */
+  accept(route: string, key: string): Promise<boolean>;
+}

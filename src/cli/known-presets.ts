@@ -1,0 +1,33 @@
+/** The presets that the command line knows: those of the configuration, or the built-in ones without it. */
+import { existsSync } from "node:fs";
+import { BUILT_IN_PRESETS } from "../presets/built-in-presets.ts";
+import type { Preset } from "../presets/preset.ts";
+import { CliError } from "./cli-error.ts";
+import type { CliIo } from "./cli-io.ts";
+import { findLocations } from "./file-locations.ts";
+import type { LocationOptions } from "./file-locations.ts";
+import { loadGeneration } from "./load-generation.ts";
+import type { LoadedGeneration } from "./load-generation.ts";
+
+export interface KnownPresets {
+  readonly presets: ReadonlyMap<string, Preset>;
+  /** Absent when there is no configuration. */
+  readonly loaded: LoadedGeneration | undefined;
+}
+
+/** Rejects with a `ConfigError` when there is a configuration and it is not valid. */
+export async function knownPresets(options: LocationOptions, io: CliIo): Promise<KnownPresets> {
+  const { configFile, stateDir } = findLocations(options, io);
+  if (!existsSync(configFile)) {
+    return { presets: new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset])), loaded: undefined };
+  }
+  const loaded = await loadGeneration({ file: configFile, stateDir, env: io.env, logger: io.createLogger() });
+  return { presets: loaded.generation.presets, loaded };
+}
+
+/** The preset of that name, or an error that says which there are. */
+export function presetNamed(presets: ReadonlyMap<string, Preset>, name: string): Preset {
+  const preset = presets.get(name);
+  if (preset) return preset;
+  throw new CliError(`There is no preset "${name}". There are: ${[...presets.keys()].toSorted().join(", ")}.`);
+}

@@ -1,0 +1,75 @@
+/** Makes a configuration ready without starting a gateway. */
+import { dirname } from "node:path";
+import { NO_KEYS } from "../auth/keys/no-keys.ts";
+import { prepareGeneration } from "../generation.ts";
+import type { Generation } from "../generation.ts";
+import { HostError } from "../host.ts";
+import type { ConfigSnapshot, GatewayHost, Logger } from "../host.ts";
+import * as publicApi from "../index.ts";
+import { agentCatalog } from "../embedded/agents/embedded-agents.ts";
+import { listChannels } from "../embedded/channels/embedded-channels.ts";
+import { readGatewayConfig } from "../embedded/config/read-gateway-config.ts";
+import type { ReadConfig, ReadConfigOptions } from "../embedded/config/read-gateway-config.ts";
+import { findConfigError } from "../embedded/explain-failure.ts";
+import type { GatewayConfig } from "../embedded/gateway-config.ts";
+import { createLifecycle } from "../embedded/gateway-lifecycle.ts";
+import { offerConfig, snapshotOf } from "../embedded/offer-config.ts";
+import { applyPlugin, loadPlugins } from "../embedded/plugins/load-plugins.ts";
+
+export interface LoadOptions extends ReadConfigOptions {
+  /** Absolute; not touched. */
+  readonly stateDir: string;
+  readonly logger: Logger;
+}
+
+/** A configuration that is valid, and what was made of it. */
+export interface LoadedGeneration {
+  readonly file: ReadConfig;
+  readonly snapshot: Omit<ConfigSnapshot, "onCommit">;
+  readonly generation: Generation;
+}
+
+/**
+ * Goes the way of a start up to the point where anything would be opened: the file, the plugins,
+ * and the `hooks` block with its presets and transforms. Rejects with a `ConfigError`.
+ */
+export async function loadGeneration(options: LoadOptions): Promise<LoadedGeneration> {
+  const file = readGatewayConfig(options);
+  const host = idleHost(file.config, options);
+  const plugins = await loadPlugins(file.config.plugins, { logger: options.logger, publicApi });
+  for (const plugin of plugins) applyPlugin(plugin, host);
+  const snapshot = snapshotOf(file.config, "start");
+  try {
+    const hooks = publicApi.WebhookIngress.hooks(host);
+    const generation = await prepareGeneration(
+      { ...snapshot, onCommit: () => {} },
+      { host, hooks, keys: NO_KEYS, previous: undefined },
+    );
+    await offerConfig(host.lifecycle, file.config, "start");
+    return { file, snapshot, generation };
+  } catch (error) {
+    throw findConfigError(error) ?? error;
+  }
+}
+
+/** A host whose plugins can be given a configuration and nothing else. */
+function idleHost(config: GatewayConfig, { logger, stateDir }: LoadOptions): GatewayHost {
+  const refuse = (): Promise<never> =>
+    Promise.reject(
+      new HostError("The gateway is not running; its configuration is being checked.", { retryable: false }),
+    );
+  return {
+    name: "embedded",
+    lifecycle: createLifecycle(),
+    sessions: {
+      mainSessionKey: (agentId) => `agent:${agentId}:${config.session.mainKey}`,
+      enqueueSystemEvent: refuse,
+      requestHeartbeat: () => {},
+    },
+    agents: { ...agentCatalog(config), run: refuse },
+    channels: { list: () => listChannels(config), lastRoute: refuse, send: refuse },
+    logger,
+    paths: { configDir: dirname(config.file), stateDir },
+    clock: { now: () => Date.now() },
+  };
+}

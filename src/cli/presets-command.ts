@@ -1,0 +1,91 @@
+/** `reveille presets`. */
+import type { MappingConfig } from "../config/hooks-config.ts";
+import type { CliIo } from "./cli-io.ts";
+import type { LocationOptions } from "./file-locations.ts";
+import { knownPresets, presetNamed } from "./known-presets.ts";
+import type { LoadedGeneration } from "./load-generation.ts";
+import { schemeName } from "../presets/scheme-name.ts";
+import type { Preset } from "../presets/preset.ts";
+
+export interface PresetsOptions extends LocationOptions {
+  readonly json?: boolean;
+}
+
+/** Lists the presets: what each is for, how its sender proves who it is, and where it is in use. */
+export async function listPresets(options: PresetsOptions, io: CliIo): Promise<void> {
+  const { presets, loaded } = await knownPresets(options, io);
+  const rows = [...presets.values()]
+    .toSorted((left, right) => (left.name < right.name ? -1 : 1))
+    .map((preset) => ({
+      name: preset.name,
+      title: preset.title,
+      scheme: schemeName(preset),
+      paths: mappingsOf(preset, loaded).map(({ match }) => match.path ?? ""),
+    }));
+  if (options.json === true) {
+    io.out(`${JSON.stringify(rows, undefined, 2)}\n`);
+    return;
+  }
+  const width = Math.max(...rows.map(({ name }) => name.length));
+  const titleWidth = Math.max(...rows.map(({ title }) => title.length));
+  for (const { name, title, scheme, paths } of rows) {
+    const used = paths.length === 0 ? "" : `  in use: ${paths.map((path) => `/${path}`).join(", ")}`;
+    io.out(`${name.padEnd(width)}  ${title.padEnd(titleWidth)}  ${scheme}${used}\n`);
+  }
+  io.out(`\nreveille presets show <name> tells what to paste where.\n`);
+}
+
+/** Tells what has to be written in the configuration, and what to be pasted where in the sender's settings. */
+export async function showPreset(name: string, options: LocationOptions, io: CliIo): Promise<void> {
+  const { presets, loaded } = await knownPresets(options, io);
+  const preset = presetNamed(presets, name);
+  const [mapping] = mappingsOf(preset, loaded);
+  const url = urlOf(preset, mapping, loaded);
+  const lines = [
+    `${preset.title} (${preset.name})`,
+    preset.documentation,
+    "",
+    `Proves who it is by: ${schemeName(preset)}`,
+    `Event:               ${preset.eventSource ?? "not named"}`,
+    `Delivery id:         ${deliveryIdOf(preset)}`,
+    `Handshake:           ${preset.handshakes.map((handshake) => handshake.name).join(", ") || "none"}`,
+    `Samples:             ${Object.keys(preset.samples).join(", ")}`,
+    "",
+    ...(mapping ? [`It is in use under ${url}`] : ["In the configuration:", ...configOf(preset)]),
+    "",
+    `At ${preset.title}:`,
+    ...preset.setup.map((step, at) => `  ${at + 1}. ${fillIn(step, preset, url)}`),
+    "",
+    `Try it: reveille send ${preset.name} ${Object.keys(preset.samples)[0]}`,
+  ];
+  io.out(`${lines.join("\n")}\n`);
+}
+
+function mappingsOf({ name }: Preset, loaded: LoadedGeneration | undefined): readonly MappingConfig[] {
+  return loaded?.generation.config.mappings.filter((mapping) => mapping.preset === name) ?? [];
+}
+
+function urlOf(preset: Preset, mapping: MappingConfig | undefined, loaded: LoadedGeneration | undefined): string {
+  const config = loaded?.generation.config;
+  return `${config?.publicUrl ?? "https://<your gateway>"}${config?.path ?? "/hooks"}/${mapping?.match.path ?? preset.name}`;
+}
+
+function deliveryIdOf({ deliveryIdSource, deliveryIdSigned }: Preset): string {
+  if (deliveryIdSource === undefined) return "none";
+  return `${deliveryIdSource}${deliveryIdSigned ? "" : " (not covered by the signature)"}`;
+}
+
+function configOf({ name, secret, settings }: Preset): string[] {
+  const required = settings?.required ?? [];
+  const keys = [
+    ...(secret ? [`secret: { env: "${name.toUpperCase().replaceAll("-", "_")}_SECRET" }`] : []),
+    ...required.map((key) => `${key}: "..."`),
+  ];
+  const key = /^[a-z]+$/u.test(name) ? name : `"${name}"`;
+  const block = keys.length === 0 ? [] : [`    ${key}: { ${keys.join(", ")} },`];
+  return ["  hooks: {", `    presets: ["${name}"],`, ...block, "  }"];
+}
+
+function fillIn(step: string, { secret }: Preset, url: string): string {
+  return step.replaceAll("{url}", url).replaceAll("{secret}", secret?.label ?? "secret");
+}

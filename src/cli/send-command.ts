@@ -1,0 +1,136 @@
+/** `reveille send`. */
+import { readFileSync } from "node:fs";
+import { extname } from "node:path";
+import { signRequest } from "../auth/schemes/sign-request.ts";
+import type { SignedRequest } from "../auth/schemes/sign-request.ts";
+import type { MappingConfig } from "../config/hooks-config.ts";
+import { sampleBody } from "../presets/sample-body.ts";
+import { schemeName } from "../presets/scheme-name.ts";
+import type { Preset, PresetSample } from "../presets/preset.ts";
+import { CliError } from "./cli-error.ts";
+import type { CliIo } from "./cli-io.ts";
+import { waitForDelivery } from "./delivery-watch.ts";
+import type { LocationOptions } from "./file-locations.ts";
+import { gatewayUrl } from "./gateway-url.ts";
+import { knownPresets, presetNamed } from "./known-presets.ts";
+import type { LoadedGeneration } from "./load-generation.ts";
+
+export interface SendOptions extends LocationOptions {
+  /** A body to send in the place of the sample's. */
+  readonly file?: string;
+  /** Where the gateway is; as the configuration says when absent. */
+  readonly url?: string;
+  /** PEM file of the sender's private key, for schemes that sign with one. */
+  readonly key?: string;
+  /** Seconds to wait for the delivery's final state. */
+  readonly wait: number;
+}
+
+/**
+ * Signs a sample as its sender would, posts it to the running gateway, and tells the answer and what
+ * became of the delivery. Resolves with the exit code: 0 when it was accepted and did not fail.
+ */
+export async function send(
+  presetName: string,
+  sampleName: string | undefined,
+  options: SendOptions,
+  io: CliIo,
+): Promise<number> {
+  const { presets, loaded } = await knownPresets(options, io);
+  const preset = presetNamed(presets, presetName);
+  if (!loaded) throw new CliError("There is no configuration; write one with: reveille init");
+  const mapping = loaded.generation.config.mappings.find(({ preset: name }) => name === presetName);
+  if (!mapping) {
+    throw new CliError(
+      `hooks.presets does not have "${presetName}"; what to write tells: reveille presets show ${presetName}`,
+    );
+  }
+  const sample = sampleOf(preset, sampleName, options.file);
+  const baseUrl = (options.url ?? gatewayUrl(loaded)).replace(/\/+$/u, "");
+  const signed = signedAs(preset, { mapping, sample, loaded, baseUrl, options });
+  const { pathname, search } = new URL(signed.url);
+  const response = await post(`${baseUrl}${pathname.slice(basePath(loaded).length)}${search}`, signed);
+  const answer = await response.text();
+  io.out(`${response.status} ${response.statusText}\n${answer === "" ? "" : `${answer}\n`}`);
+  if (!response.ok) return 1;
+  const token = loaded.file.config.gateway.authTokens[0]!;
+  return waitForDelivery({ gatewayUrl: baseUrl, token, answer, mapping, waitSeconds: options.wait }, io);
+}
+
+function sampleOf(preset: Preset, name: string | undefined, file: string | undefined): PresetSample {
+  const names = Object.keys(preset.samples);
+  const chosen = name ?? names[0]!;
+  if (!Object.hasOwn(preset.samples, chosen)) {
+    throw new CliError(`The preset ${preset.name} has no sample "${chosen}". It has: ${names.join(", ")}.`);
+  }
+  const sample = preset.samples[chosen]!;
+  if (file === undefined) return sample;
+  const text = readFileSync(file, "utf8");
+  if (sample.format !== "form" && extname(file) !== ".txt") return { ...sample, payload: parseJson(text, file) };
+  return { ...sample, format: "text", payload: text, headers: { ...sample.headers, "content-type": typeOf(sample) } };
+}
+
+function typeOf({ format }: PresetSample): string {
+  return format === "form" ? "application/x-www-form-urlencoded" : "text/plain";
+}
+
+function parseJson(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CliError(`${file} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+interface Signing {
+  readonly mapping: MappingConfig;
+  readonly sample: PresetSample;
+  readonly loaded: LoadedGeneration;
+  readonly baseUrl: string;
+  readonly options: SendOptions;
+}
+
+function signedAs(preset: Preset, { mapping, sample, loaded, baseUrl, options }: Signing): SignedRequest {
+  const { config } = loaded.generation;
+  const { body, contentType } = sampleBody(sample);
+  const query = sample.query ? `?${new URLSearchParams(sample.query).toString()}` : "";
+  const request = {
+    url: `${config.publicUrl ?? baseUrl}${config.path}/${mapping.match.path}${query}`,
+    headers: { "content-type": contentType, ...sample.headers },
+    body,
+  };
+  if (mapping.auth === undefined) {
+    return { ...request, headers: { ...request.headers, authorization: `Bearer ${config.tokens[0]}` } };
+  }
+  const key = options.key === undefined ? sharedKey(mapping) : readFileSync(options.key, "utf8");
+  if (key === undefined) {
+    throw new CliError(
+      `${preset.title} signs with a key of its own (${schemeName(preset)}), which nobody else has. For a route with a key of yours, pass the private one: --key key.pem`,
+    );
+  }
+  return signRequest(mapping.auth, { method: "POST", ...request, now: Date.now(), key });
+}
+
+/** The first secret, for schemes that sign with what they verify with. */
+function sharedKey({ auth }: MappingConfig): string | undefined {
+  if (auth === undefined || !("secrets" in auth)) return undefined;
+  if (auth.scheme !== "signature") return auth.secrets[0];
+  const { algorithm, certificate } = auth;
+  const isShared = typeof algorithm === "string" && /^(?:hmac-)?sha\d+$/u.test(algorithm);
+  return isShared && certificate === undefined ? auth.secrets[0] : undefined;
+}
+
+/** The part of the public URL's path that a proxy takes away. */
+function basePath({ generation }: LoadedGeneration): string {
+  const { publicUrl } = generation.config;
+  return publicUrl === undefined ? "" : new URL(publicUrl).pathname.replace(/\/+$/u, "");
+}
+
+async function post(url: string, { headers, body }: SignedRequest): Promise<Response> {
+  try {
+    return await fetch(url, { method: "POST", headers, body: new Uint8Array(body), redirect: "manual" });
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+    throw new CliError(`The gateway does not answer under ${new URL(url).origin}: ${cause}. Is it running?`);
+  }
+}

@@ -1,0 +1,115 @@
+import { compileSource } from "../auth/value-source.ts";
+import type { AuthInput } from "../config/auth-schema.ts";
+import type { Handshake } from "../config/handshake-schema.ts";
+import type { SettingsSchema, PresetMapping, PresetSecret, PresetSettings } from "../config/preset-part.ts";
+import type { EventSender, Preset, PresetAnswer, PresetContext, PresetEvent, PresetSample } from "./preset.ts";
+
+/** A preset as its author writes it. */
+export interface PresetDefinition {
+  /** Lower case, digits and `-`: `github`; also the default path below `hooks.path` and the key of its settings. */
+  readonly name: string;
+  /** `GitHub`. */
+  readonly title: string;
+  /** The sender's own page about its webhooks. */
+  readonly documentation: string;
+  /** How the sender proves who it is, without `secret`; a function when it depends on settings. */
+  readonly auth: AuthInput | ((settings: PresetSettings) => AuthInput);
+  /** Absent: none, `auth` does without. */
+  readonly secret?: Partial<PresetSecret> & Pick<PresetSecret, "label" | "madeBy">;
+  /** A typebox or `@sinclair/typebox` object schema of further keys of `hooks.<name>`. */
+  readonly settings?: SettingsSchema;
+  readonly secretSettings?: readonly string[];
+  readonly handshakes?: readonly Handshake[];
+  readonly methods?: readonly string[];
+  /** A source (`header:x-github-event`), several whose values are joined with `.`, or a function. */
+  readonly event?: string | readonly string[] | ((context: PresetContext) => string | undefined);
+  /** In words, when `event` is a function. */
+  readonly eventWhere?: string;
+  /** Where the id is that stays the same when the sender tries again; `signed`: the signature covers it. */
+  readonly deliveryId?: {
+    readonly from: string | readonly string[] | ((context: PresetContext) => string | undefined);
+    readonly signed: boolean;
+    /** In words, when `from` is a function. */
+    readonly where?: string;
+  };
+  readonly sender?: (context: PresetContext) => EventSender | undefined;
+  readonly unwrap?: (payload: unknown) => unknown;
+  readonly skip?: (event: PresetEvent) => string | undefined;
+  /** Absent: `mapping` has a `messageTemplate`. */
+  readonly message?: (event: PresetEvent) => string;
+  readonly answer?: PresetAnswer | ((event: PresetEvent) => PresetAnswer | undefined);
+  readonly mapping?: Partial<PresetMapping> | ((settings: PresetSettings) => Partial<PresetMapping>);
+  readonly samples: Readonly<Record<string, PresetSample>>;
+  readonly setup: readonly string[];
+}
+
+/**
+ * Makes a preset of what its author wrote: defaults filled in, sources compiled, frozen. Throws a
+ * TypeError that names everything that is wrong.
+ */
+export function definePreset(definition: PresetDefinition): Preset {
+  refuseWrong(definition);
+  const { name, title, documentation, setup, samples, auth, mapping, event, deliveryId, answer } = definition;
+  const fixedAuth = typeof auth === "function" ? undefined : auth;
+  const fixedMapping = typeof mapping === "function" ? undefined : (mapping ?? {});
+  return Object.freeze<Preset>({
+    name,
+    title,
+    documentation,
+    setup,
+    samples,
+    auth: (settings) => fixedAuth ?? (auth as (settings: PresetSettings) => AuthInput)(settings),
+    secret: definition.secret && {
+      required: true,
+      minLength: definition.secret.madeBy === "owner" ? 16 : 1,
+      known: [],
+      ...definition.secret,
+    },
+    settings: definition.settings,
+    secretSettings: definition.secretSettings ?? [],
+    handshakes: definition.handshakes ?? [],
+    methods: definition.methods ?? [],
+    mapping: (settings) => fixedMapping ?? (mapping as (settings: PresetSettings) => Partial<PresetMapping>)(settings),
+    eventSource: event && (definition.eventWhere ?? describeSource(event)),
+    deliveryIdSource: deliveryId && (deliveryId.where ?? describeSource(deliveryId.from)),
+    deliveryIdSigned: deliveryId?.signed ?? false,
+    eventOf: compileReader(event),
+    deliveryIdOf: compileReader(deliveryId?.from),
+    senderOf: definition.sender ?? (() => undefined),
+    unwrap: definition.unwrap ?? ((payload) => payload),
+    skip: definition.skip ?? (() => undefined),
+    message: definition.message ?? (() => ""),
+    answer: typeof answer === "function" ? answer : () => answer,
+  });
+}
+
+type Source = PresetDefinition["event"];
+
+function compileReader(source: Source): (context: PresetContext) => string | undefined {
+  if (source === undefined) return () => undefined;
+  if (typeof source === "function") return source;
+  const readers = (typeof source === "string" ? [source] : source).map(compileSource);
+  return (context) => {
+    const parts = readers.map((read) => read(context)).filter((part) => part !== undefined && part.trim() !== "");
+    return parts.length === 0 ? undefined : parts.join(".");
+  };
+}
+
+function describeSource(source: Source): string | undefined {
+  if (source === undefined) return undefined;
+  if (typeof source === "function") return "from the payload";
+  return typeof source === "string" ? source : source.join(" + ");
+}
+
+const NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
+
+function refuseWrong({ name, title, documentation, setup, samples }: PresetDefinition): void {
+  const problems = [
+    NAME.test(name) ? "" : "name must be lower case letters, digits and single hyphens",
+    title.trim() === "" ? "title is empty" : "",
+    documentation.startsWith("https://") ? "" : "documentation must be an https URL",
+    setup.length === 0 ? "setup has no step" : "",
+    Object.keys(samples).length === 0 ? "samples has no sample" : "",
+  ].filter((problem) => problem !== "");
+  if (problems.length > 0) throw new TypeError(`The preset "${name}" cannot be used: ${problems.join("; ")}.`);
+}

@@ -1,0 +1,20 @@
+import { createHash } from "node:crypto";
+
+const MAX_NAMES = 20;
+
+/** The event of a request that carries several: their distinct names in order, joined with `+`. */
+export function batchEvent(names: readonly string[]): string | undefined {
+  const distinct = [...new Set(names.filter((name) => name !== ""))].slice(0, MAX_NAMES);
+  return distinct.length === 0 ? undefined : distinct.join("+");
+}
+
+/** Longer ids are told apart by a digest, since an id that is cut is no id. */
+const MAX_ID = 200;
+
+/** The delivery id of a request that carries several events, made of their ids; none unless each has one. */
+export function batchId(ids: readonly string[]): string | undefined {
+  const [first] = ids;
+  if (first === undefined || ids.includes("")) return undefined;
+  if (ids.length === 1 && first.length <= MAX_ID) return first;
+  return `sha256-${createHash("sha256").update(JSON.stringify(ids)).digest("hex")}`;
+}

@@ -1,0 +1,82 @@
+import type { PresetSettings } from "../config/preset-part.ts";
+import type { EventSender, PayloadContext } from "../delivery.ts";
+import { joinText } from "./payload/payload-text.ts";
+import type { Preset, PresetAnswer, PresetContext, PresetEvent } from "./preset.ts";
+import { asJson } from "./wording/as-json.ts";
+
+/** What a preset knows of a request. */
+export interface RecognizedEvent {
+  /** With the payload as the preset unwraps it, the event's name and its sender. */
+  readonly context: PayloadContext;
+  readonly deliveryId: string | undefined;
+  /** Why there is nothing for an agent in it. */
+  readonly skip: string | undefined;
+}
+
+const MAX_NAME = 200;
+
+/**
+ * Asks a preset what a request is. Its code meets payloads that nobody foresaw: what throws counts as
+ * not known, so that an event that its sender signed is never lost for it.
+ */
+export function readEvent(preset: Preset, given: PayloadContext, settings: PresetSettings): RecognizedEvent {
+  const payload = attempt(() => preset.unwrap(given.payload)) ?? given.payload;
+  const context: PresetContext = { ...given, payload, settings };
+  const event = bounded(
+    attempt(() => preset.eventOf(context)),
+    MAX_NAME,
+  );
+  const sender = senderOf(preset, context);
+  const named: PresetEvent = { ...context, event, sender };
+  return {
+    context: { ...given, payload, event, sender },
+    deliveryId: idOf(preset, context),
+    skip: bounded(
+      attempt(() => preset.skip(named)),
+      MAX_NAME,
+    ),
+  };
+}
+
+/** A preset's message; what is known of the event and its payload as JSON when it has none. */
+export function readMessage(preset: Preset, context: PayloadContext & { readonly settings: PresetSettings }): string {
+  const event: PresetEvent = { ...context, event: context.event };
+  const message = attempt(() => preset.message(event));
+  if (typeof message === "string" && message.trim() !== "") return message;
+  return joinText("\n", joinText(": ", `${preset.title} event`, event.event ?? ""), asJson(context.payload));
+}
+
+/** The answer that a preset wants in the place of the ordinary one. */
+export function readAnswer(
+  preset: Preset,
+  context: PayloadContext,
+  settings: PresetSettings,
+): PresetAnswer | undefined {
+  return attempt(() => preset.answer({ ...context, settings, event: context.event }));
+}
+
+/** Of any length: cut, two of them could be taken for one. */
+function idOf(preset: Preset, context: PresetContext): string | undefined {
+  const id: unknown = attempt(() => preset.deliveryIdOf(context));
+  return typeof id === "string" && id.trim() !== "" ? id : undefined;
+}
+
+function senderOf(preset: Preset, context: PresetContext): EventSender | undefined {
+  const sender = attempt(() => preset.senderOf(context));
+  const name = bounded(sender?.name, MAX_NAME);
+  if (sender === undefined || name === undefined) return undefined;
+  const id = bounded(sender.id, MAX_NAME);
+  return { name, ...(id === undefined ? {} : { id }), bot: sender.bot };
+}
+
+function attempt<Result>(read: () => Result): Result | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+function bounded(text: unknown, length: number): string | undefined {
+  return typeof text === "string" && text !== "" ? text.slice(0, length) : undefined;
+}

@@ -1,0 +1,51 @@
+import Type from "typebox";
+import type { PresetDefinition } from "../../define-preset.ts";
+import { unwrapFormPayload } from "../../payload/embedded-payload.ts";
+import { eventSender, hasBotMark } from "../../payload/event-sender.ts";
+import type { EventSender, PresetContext } from "../../preset.ts";
+import { lineAt } from "../../wording/headline.ts";
+import { forgeMessage } from "./forge-message.ts";
+import { forgeSamples } from "./forge-samples.ts";
+
+/** A push carries all of its commits with the names of their files. */
+const MAX_BODY_BYTES = 8_388_608;
+
+/** What else `hooks.gitea` and `hooks.forgejo` may say. */
+const SETTINGS = Type.Object({
+  contentType: Type.Optional(
+    Type.Enum(["json", "form"], {
+      description: "The webhook's POST content type. Of a form the JSON in it is signed, not the body. Absent: `json`.",
+    }),
+  ),
+});
+
+/** What Gitea and Forgejo send; `brand` is what the one or the other calls itself. */
+export function forgeWebhook(brand: "Gitea" | "Forgejo") {
+  const name = brand.toLowerCase() as Lowercase<typeof brand>;
+  return {
+    // Both sign the JSON of an event, whatever they wrap it in.
+    auth: ({ contentType }) => ({
+      from: `header:X-${brand}-Signature`,
+      content: contentType === "form" ? "{body:payload}" : "{body}",
+    }),
+    secret: { label: "Secret", madeBy: "owner" },
+    settings: SETTINGS,
+    event: [`header:x-${name}-event`, "body:action"],
+    deliveryId: { from: `header:x-${name}-delivery`, signed: false },
+    sender: forgeSender,
+    unwrap: unwrapFormPayload,
+    message: ({ event, payload }) => forgeMessage(event, payload),
+    mapping: { name: brand, accept: ["json", "form"], maxBodyBytes: MAX_BODY_BYTES },
+    samples: forgeSamples(`x-${name}`, `https://${name}.example.com`),
+  } as const satisfies Partial<PresetDefinition>;
+}
+
+/** The accounts in whose name workflows act. */
+const ACTIONS_ACCOUNTS = new Set(["gitea-actions", "forgejo-actions"]);
+
+function forgeSender({ payload }: PresetContext): EventSender | undefined {
+  const name = lineAt(payload, "sender.login", "sender.username", "pusher.login", "pusher.username");
+  const id = lineAt(payload, "sender.id");
+  const bot = hasBotMark(name) || ACTIONS_ACCOUNTS.has(name.toLowerCase());
+  return eventSender(name, id, bot);
+}

@@ -1,0 +1,47 @@
+import { definePreset } from "../../define-preset.ts";
+import { unwrapFormPayload } from "../../payload/embedded-payload.ts";
+import { eventSender, hasBotMark } from "../../payload/event-sender.ts";
+import type { EventSender, PresetContext } from "../../preset.ts";
+import { lineAt } from "../../wording/headline.ts";
+import { githubMessage } from "./github-message.ts";
+import { githubSamples } from "./github-samples.ts";
+
+/** GitHub sends no event that is larger. */
+const MAX_BODY_BYTES = 26_214_400;
+
+/**
+ * Webhooks of GitHub repositories, organizations and apps, as JSON or as the form that hooks made through
+ * the API default to. Neither the event's name nor the delivery's id is signed; the body is.
+ */
+export const github = definePreset({
+  name: "github",
+  title: "GitHub",
+  documentation: "https://docs.github.com/en/webhooks",
+  auth: { from: "header:x-hub-signature-256", prefix: "sha256=" },
+  secret: {
+    label: "Secret",
+    madeBy: "owner",
+    known: ["It's a Secret to Everybody", "your_webhook_secret", "mysecret"],
+  },
+  event: ["header:x-github-event", "body:action"],
+  deliveryId: { from: "header:x-github-delivery", signed: false },
+  sender: senderOf,
+  unwrap: unwrapFormPayload,
+  skip: ({ event }) => (event?.split(".", 1)[0] === "ping" ? "a ping, by which GitHub tries the webhook" : undefined),
+  message: ({ event, payload }) => githubMessage(event, payload),
+  mapping: { name: "GitHub", accept: ["json", "form"], maxBodyBytes: MAX_BODY_BYTES },
+  samples: githubSamples,
+  setup: [
+    "Open the repository's (or organization's) Settings, then Webhooks, and choose Add webhook.",
+    "Payload URL: {url}",
+    "Content type: application/json.",
+    "{secret}: make one up, for example with openssl rand -hex 32, and set the same as hooks.github.secret.",
+    "Choose the events under Let me select individual events, keep Active ticked, and choose Add webhook.",
+  ],
+});
+
+function senderOf({ payload }: PresetContext): EventSender | undefined {
+  const name = lineAt(payload, "sender.login", "pusher.name");
+  const id = lineAt(payload, "sender.id");
+  return eventSender(name, id, lineAt(payload, "sender.type") === "Bot" || hasBotMark(name));
+}

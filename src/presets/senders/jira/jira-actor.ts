@@ -1,0 +1,17 @@
+import { textAt, valueAt } from "../../payload/payload-text.ts";
+
+/** Where Jira says who caused an event, best first; a comment's editor comes before its author. */
+const PLACES = [
+  "user",
+  "comment.updateAuthor",
+  "comment.author",
+  "worklog.updateAuthor",
+  "worklog.author",
+  "attachment.author",
+];
+
+/** The account that caused an event, as Jira describes it; `undefined` when it does not say. */
+export function jiraActor(payload: unknown): unknown {
+  const place = PLACES.find((path) => textAt(payload, `${path}.displayName`, `${path}.accountId`) !== "");
+  return place === undefined ? undefined : valueAt(payload, place);
+}

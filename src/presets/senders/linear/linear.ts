@@ -1,0 +1,113 @@
+import { definePreset } from "../../define-preset.ts";
+import { eventSender } from "../../payload/event-sender.ts";
+import { textAt } from "../../payload/payload-text.ts";
+import type { EventSender, PresetContext, PresetSample } from "../../preset.ts";
+import { lineAt } from "../../wording/headline.ts";
+import { linearMessage } from "./linear-message.ts";
+
+/** The limit of Linear's own SDK. */
+const MAX_BODY_BYTES = 5_242_880;
+
+const actor = { id: "7b2c0000-0000-4000-8000-000000000001", type: "user", name: "Ada Lund", email: "ada@example.com" };
+const team = { id: "7b2c0000-0000-4000-8000-000000000002", key: "APP", name: "App" };
+const issue = {
+  id: "7b2c0000-0000-4000-8000-000000000003",
+  identifier: "APP-11",
+  number: 11,
+  title: "Login ends too soon",
+  description: "Sessions end after a minute.",
+  priority: 2,
+  priorityLabel: "High",
+  state: { id: "7b2c0000-0000-4000-8000-000000000004", name: "In Progress", type: "started" },
+  team,
+  labels: [{ id: "7b2c0000-0000-4000-8000-000000000005", name: "bug" }],
+  assignee: { id: actor.id, name: "Ada Lund" },
+  url: "https://linear.example.com/acme/issue/APP-11/login-ends-too-soon",
+};
+
+const common = {
+  organizationId: "7b2c0000-0000-4000-8000-000000000006",
+  webhookId: "7b2c0000-0000-4000-8000-000000000007",
+  /** 2026-11-20T12:00:00Z; whoever sends a sample puts the present time here. */
+  webhookTimestamp: 1_795_176_000_000,
+  createdAt: "2026-11-20T12:00:00.000Z",
+};
+
+const headers = (event: string, delivery: string) => ({ "linear-event": event, "linear-delivery": delivery });
+
+const samples: Readonly<Record<string, PresetSample>> = {
+  issue: {
+    headers: headers("Issue", "9d3e0000-0000-4000-8000-000000000001"),
+    payload: { action: "create", type: "Issue", actor, data: issue, url: issue.url, ...common },
+  },
+  issue_update: {
+    headers: headers("Issue", "9d3e0000-0000-4000-8000-000000000002"),
+    payload: {
+      action: "update",
+      type: "Issue",
+      actor,
+      data: issue,
+      updatedFrom: { stateId: "7b2c0000-0000-4000-8000-000000000008", updatedAt: "2026-11-20T11:00:00.000Z" },
+      url: issue.url,
+      ...common,
+    },
+  },
+  comment: {
+    headers: headers("Comment", "9d3e0000-0000-4000-8000-000000000003"),
+    payload: {
+      action: "create",
+      type: "Comment",
+      actor,
+      data: {
+        id: "7b2c0000-0000-4000-8000-000000000009",
+        body: "It also happens on the phone.",
+        issue: { id: issue.id, identifier: "APP-11", title: issue.title },
+        user: { id: actor.id, name: "Ada Lund" },
+      },
+      url: `${issue.url}#comment-7b2c0000`,
+      ...common,
+    },
+  },
+};
+
+/** Webhooks of Linear workspaces and apps. The time of sending is in the signed body, in milliseconds. */
+export const linear = definePreset({
+  name: "linear",
+  title: "Linear",
+  documentation: "https://linear.app/developers/webhooks",
+  auth: {
+    from: "header:linear-signature",
+    timestamp: { from: "body:webhookTimestamp", unit: "milliseconds", toleranceSeconds: 60 },
+  },
+  secret: { label: "Signing secret", madeBy: "sender", minLength: 16 },
+  event: ["body:type", "body:action"],
+  deliveryId: { from: "header:linear-delivery", signed: false },
+  sender: senderOf,
+  message: ({ event, payload }) => linearMessage(event, payload),
+  mapping: { name: "Linear", maxBodyBytes: MAX_BODY_BYTES },
+  samples,
+  setup: [
+    "Open Linear's Settings, API, and under Webhooks choose New webhook.",
+    "URL: {url}",
+    "Choose the data change events and teams, and create the webhook.",
+    "Copy the {secret} from the webhook's page, and set it as hooks.linear.secret.",
+  ],
+});
+
+function senderOf({ payload }: PresetContext): EventSender | undefined {
+  const name = lineAt(
+    payload,
+    "actor.name",
+    "actor.service",
+    "actor.email",
+    "agentSession.creator.name",
+    "data.user.name",
+  );
+  const id = lineAt(payload, "actor.id");
+  return eventSender(name, id, isAutomation(textAt(payload, "actor.type")));
+}
+
+/** Linear names a person's type `user` or `externalUser`; every other actor is an integration or an app. */
+function isAutomation(type: string): boolean {
+  return type !== "" && !/^(?:external_?)?user$/i.test(type);
+}

@@ -1,0 +1,173 @@
+import { joinText, labeled, listAt, textAt, valueAt } from "../../payload/payload-text.ts";
+import { dataLines } from "../../wording/data-lines.ts";
+import { headline, lineAt } from "../../wording/headline.ts";
+
+/** One thing of a batch: a message, a receipt, a change. Texts are empty where there is nothing. */
+export interface MetaUpdate {
+  /** For the event's name: `message`, `status`, `read`, `comments`. */
+  readonly kind: string;
+  /** For people: `message`, `message failed`. */
+  readonly what: string;
+  readonly id: string;
+  readonly from: string;
+  readonly fromId: string;
+  readonly to: string;
+  readonly text: string;
+  /** Says only that a message of ours is on its way or was read. */
+  readonly isReceipt: boolean;
+  /** A message that the account itself sent. */
+  readonly isEcho: boolean;
+}
+
+const NOTHING: MetaUpdate = {
+  kind: "",
+  what: "",
+  id: "",
+  from: "",
+  fromId: "",
+  to: "",
+  text: "",
+  isReceipt: false,
+  isEcho: false,
+};
+
+/** All updates of a payload `{ object, entry: [{ changes, messaging, standby }] }`, in order. */
+export function metaUpdates(payload: unknown): readonly MetaUpdate[] {
+  return listAt(payload, "entry").flatMap((entry) => [
+    ...listAt(entry, "messaging").map(messagingUpdate),
+    ...listAt(entry, "standby").map(messagingUpdate),
+    ...listAt(entry, "changes").flatMap(changeUpdates),
+  ]);
+}
+
+/** An item of Messenger or Instagram messaging: what it is stands under a key of its own. */
+function messagingUpdate(item: unknown): MetaUpdate {
+  const fromId = lineAt(item, "sender.id");
+  const common = { ...NOTHING, fromId, to: lineAt(item, "recipient.id") };
+  if (valueAt(item, "message") !== undefined) {
+    const isEcho = valueAt(item, "message.is_echo") === true;
+    const isDeleted = valueAt(item, "message.is_deleted") === true;
+    return {
+      ...common,
+      kind: isEcho ? "echo" : "message",
+      what: isEcho ? "message of the account" : isDeleted ? "message deleted" : "message",
+      id: lineAt(item, "message.mid"),
+      text: joinText(
+        "\n",
+        textAt(item, "message.text"),
+        ...listAt(item, "message.attachments").map((attachment) =>
+          labeled("Attached", headline(textAt(attachment, "type"), textAt(attachment, "payload.url"))),
+        ),
+      ),
+      isEcho,
+    };
+  }
+  if (valueAt(item, "postback") !== undefined) {
+    const text = headline(textAt(item, "postback.title"), textAt(item, "postback.payload"));
+    return { ...common, kind: "postback", what: "button pressed", id: lineAt(item, "postback.mid"), text };
+  }
+  if (valueAt(item, "reaction") !== undefined) {
+    const text = textAt(item, "reaction.emoji", "reaction.reaction");
+    return { ...common, kind: "reaction", what: headline("reaction", lineAt(item, "reaction.action")), text };
+  }
+  for (const kind of ["delivery", "read"] as const) {
+    if (valueAt(item, kind) !== undefined) return { ...common, kind, what: `${kind} receipt`, isReceipt: true };
+  }
+  return { ...common, kind: "messaging", what: "messaging event", text: dataLines(item).join("\n") };
+}
+
+/** A change of WhatsApp holds messages and statuses; any other is one thing. */
+function changeUpdates(change: unknown): readonly MetaUpdate[] {
+  const value = valueAt(change, "value");
+  const field = lineAt(change, "field") || "change";
+  const to = lineAt(value, "metadata.display_phone_number");
+  const updates = [
+    ...listAt(value, "messages").map((message) => whatsAppMessage(message, value, to)),
+    ...listAt(value, "message_echoes").map((message) => ({
+      ...whatsAppMessage(message, value, lineAt(message, "to")),
+      kind: "echo",
+      what: "message of the account",
+      isEcho: true,
+    })),
+    ...listAt(value, "statuses").map(whatsAppStatus),
+  ];
+  if (updates.length > 0) return updates;
+  return [
+    {
+      ...NOTHING,
+      kind: field,
+      what: field,
+      id: lineAt(value, "id", "comment_id"),
+      from: lineAt(value, "from.username", "from.name"),
+      fromId: lineAt(value, "from.id"),
+      text: textAt(value, "text", "message") || dataLines(value).join("\n"),
+    },
+  ];
+}
+
+function whatsAppMessage(message: unknown, value: unknown, to: string): MetaUpdate {
+  const fromId = lineAt(message, "from", "from_user_id");
+  const contact = listAt(value, "contacts").find(
+    (each) => fromId !== "" && lineAt(each, "wa_id", "user_id") === fromId,
+  );
+  const type = lineAt(message, "type");
+  return {
+    ...NOTHING,
+    kind: "message",
+    what: type === "text" || type === "" ? "message" : `message (${type})`,
+    id: lineAt(message, "id"),
+    from: lineAt(contact, "profile.name"),
+    fromId,
+    to,
+    text: joinText("\n", contentText(message), labeled("Media id", mediaId(message))),
+  };
+}
+
+function contentText(message: unknown): string {
+  return (
+    textAt(
+      message,
+      "text.body",
+      "button.text",
+      "interactive.button_reply.title",
+      "interactive.list_reply.title",
+      "interactive.nfm_reply.body",
+      "image.caption",
+      "video.caption",
+      "document.caption",
+      "document.filename",
+      "reaction.emoji",
+      "system.body",
+      "contacts[0].name.formatted_name",
+      "errors[0].title",
+    ) ||
+    joinText(
+      ", ",
+      textAt(message, "location.name"),
+      textAt(message, "location.address"),
+      textAt(message, "location.latitude"),
+      textAt(message, "location.longitude"),
+    )
+  );
+}
+
+function mediaId(message: unknown): string {
+  return lineAt(message, "image.id", "video.id", "audio.id", "document.id", "sticker.id");
+}
+
+function whatsAppStatus(status: unknown): MetaUpdate {
+  const state = lineAt(status, "status");
+  const id = lineAt(status, "id");
+  return {
+    ...NOTHING,
+    kind: "status",
+    what: headline("message", state),
+    id: id === "" ? "" : joinText(":", id, state),
+    to: lineAt(status, "recipient_id"),
+    text: headline(
+      textAt(status, "errors[0].title", "errors[0].message"),
+      textAt(status, "errors[0].error_data.details"),
+    ),
+    isReceipt: state !== "failed",
+  };
+}

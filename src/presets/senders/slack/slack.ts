@@ -1,0 +1,247 @@
+import { definePreset } from "../../define-preset.ts";
+import { unwrapFormPayload } from "../../payload/embedded-payload.ts";
+import { eventSender } from "../../payload/event-sender.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../payload/payload-text.ts";
+import type { EventSender, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
+import { headline, lineAt, oneLine, phrase, titled } from "../../wording/headline.ts";
+import { decodeEntities } from "../../wording/plain-text.ts";
+import { unknownEvent } from "../../wording/unknown-event.ts";
+import { SLACK_SAMPLES } from "./slack-samples.ts";
+
+/** Types whose answer Slack would not take for that of an interaction. */
+const EVENT_TYPES: ReadonlySet<string> = new Set(["", "event_callback", "url_verification", "app_rate_limited"]);
+const SLACKBOT = "USLACKBOT";
+
+/**
+ * Events, slash commands and interactivity of a Slack app, all at one URL.
+ *
+ * Commands and interactivity come as forms; those with JSON in the field `payload` are unwrapped. They are
+ * answered with an empty 200, since Slack shows any other content to the person who acted.
+ */
+export const slack = definePreset({
+  name: "slack",
+  title: "Slack",
+  documentation: "https://docs.slack.dev/authentication/verifying-requests-from-slack",
+  auth: {
+    scheme: "signature",
+    from: "header:x-slack-signature",
+    prefix: "v0=",
+    content: "v0:{timestamp}:{body}",
+    timestamp: { from: "header:x-slack-request-timestamp" },
+  },
+  secret: { label: "Signing Secret", madeBy: "sender", minLength: 32, known: ["8f742231b10e8888abcd99yyyzzz85a5"] },
+  handshakes: [
+    {
+      name: "url_verification",
+      verified: true,
+      when: { "body:type": "url_verification", "body:challenge": true },
+      reply: { status: 200, text: "{body:challenge}" },
+    },
+    {
+      // Unsigned, so that nothing but the check itself is taken.
+      name: "ssl_check",
+      verified: false,
+      when: { "body:ssl_check": "1" },
+      onlyKeys: ["ssl_check", "token"],
+      reply: { status: 200 },
+    },
+  ],
+  event: ({ payload }) => eventOf(payload),
+  eventWhere: "type and subtype of the event, the type of the payload, or slash_command",
+  deliveryId: {
+    from: ({ payload }) => textAt(payload, "event_id", "trigger_id") || undefined,
+    signed: true,
+    where: "body:event_id, or body:trigger_id of commands and interactivity",
+  },
+  sender: senderOf,
+  unwrap: unwrapFormPayload,
+  skip({ payload }) {
+    const type = textAt(payload, "type");
+    if (type === "url_verification" || textAt(payload, "ssl_check") === "1") return "Slack checks the URL";
+    return type === "block_suggestion" ? "Slack asks for the options of a menu on every key" : undefined;
+  },
+  answer: answerOf,
+  message,
+  mapping: { name: "Slack", accept: ["json", "form"] },
+  samples: SLACK_SAMPLES,
+  setup: [
+    "At api.slack.com/apps choose the app; under Basic Information, App Credentials, copy the {secret} into hooks.slack.secret.",
+    "Under Event Subscriptions turn events on, paste {url} as Request URL (Slack checks it at once), and subscribe to bot events such as app_mention and message.im.",
+    "For slash commands and buttons paste {url} also under Slash Commands and under Interactivity & Shortcuts.",
+    "Install the app again when Slack asks for it, and invite its bot to the channels it is to read.",
+  ],
+});
+
+function eventOf(payload: unknown): string | undefined {
+  const type = textAt(payload, "type");
+  if (type === "event_callback") {
+    return joinText(".", textAt(payload, "event.type"), textAt(payload, "event.subtype")) || undefined;
+  }
+  if (type === "" && textAt(payload, "command") !== "") return "slash_command";
+  return type || undefined;
+}
+
+function senderOf({ payload }: PresetContext): EventSender | undefined {
+  const id = lineAt(
+    payload,
+    "event.user",
+    "event.user.id",
+    "event.message.user",
+    "event.previous_message.user",
+    "event.bot_id",
+    "event.message.bot_id",
+    "user_id",
+    "user.id",
+  );
+  const named = lineAt(
+    payload,
+    "event.user.name",
+    "event.username",
+    "event.bot_profile.name",
+    "user_name",
+    "user.username",
+    "user.name",
+  );
+  const name = named || id;
+  return eventSender(name, id, isBot(payload, id));
+}
+
+function isBot(payload: unknown, id: string): boolean {
+  if (id === SLACKBOT || textAt(payload, "event.bot_id", "event.message.bot_id") !== "") return true;
+  if (textAt(payload, "event.subtype") === "bot_message" || textAt(payload, "event.user.is_bot") === "true")
+    return true;
+  // The app's own bot: what it does itself comes back as an event like anyone's.
+  return listAt(payload, "authorizations").some(
+    (own) => valueAt(own, "is_bot") === true && id !== "" && textAt(own, "user_id") === id,
+  );
+}
+
+function answerOf({ payload }: PresetEvent): PresetAnswer | undefined {
+  const type = textAt(payload, "type");
+  if (type === "block_suggestion") return { status: 200, contentType: "application/json", body: '{"options":[]}' };
+  const isInteraction = !EVENT_TYPES.has(type) || (type === "" && textAt(payload, "command") !== "");
+  return isInteraction ? { status: 200 } : undefined;
+}
+
+function message(context: PresetEvent): string {
+  const { payload, event } = context;
+  const sender = senderOf(context);
+  const by = phrase("by", sender?.name ?? "");
+  const type = textAt(payload, "type");
+  if (type === "event_callback") return eventMessage(context, sender);
+  if (event === "slash_command") {
+    return messageOf(
+      headline("Slack command", lineAt(payload, "command"), by, placeOf(payload)),
+      readable(textAt(payload, "text")),
+    );
+  }
+  if (type === "block_actions") {
+    return messageOf(
+      headline("Slack action", by, placeOf(payload)),
+      itemLines(listAt(payload, "actions"), actionLine),
+      labeled("On the message", readable(textAt(payload, "message.text"))),
+    );
+  }
+  if (type === "view_submission" || type === "view_closed") {
+    return messageOf(
+      headline("Slack form", textAt(payload, "view.title.text"), type === "view_closed" ? "closed" : "submitted", by),
+      labeled("Form", textAt(payload, "view.callback_id")),
+      itemLines(inputsOf(payload), String),
+    );
+  }
+  if (type === "shortcut" || type === "message_action") {
+    return messageOf(
+      headline("Slack shortcut", lineAt(payload, "callback_id"), by, placeOf(payload)),
+      labeled("On the message", readable(textAt(payload, "message.text"))),
+    );
+  }
+  return unknownEvent("Slack", event, sender, withoutSecrets(payload));
+}
+
+function eventMessage({ payload, event }: PresetEvent, sender: EventSender | undefined): string {
+  const inner = valueAt(payload, "event");
+  const type = textAt(inner, "type");
+  const by = phrase("by", sender?.name ?? "");
+  const channel = phrase("in", lineAt(inner, "channel", "channel.name", "channel.id", "item.channel"));
+  if (type === "message" || type === "app_mention") {
+    const subtype = textAt(inner, "subtype");
+    const what = type === "app_mention" ? "Slack mention" : (MESSAGE_WORDS[subtype] ?? "Slack message");
+    const text = textAt(
+      inner,
+      "message.text",
+      "text",
+      "previous_message.text",
+      "attachments[0].text",
+      "attachments[0].fallback",
+    );
+    return messageOf(
+      headline(what, by, channel),
+      labeled("In the thread", textAt(inner, "thread_ts", "message.thread_ts")),
+      readable(text),
+      itemLines(listAt(inner, "files"), (file) =>
+        labeled("File", headline(textAt(file, "name", "title"), textAt(file, "permalink"))),
+      ),
+    );
+  }
+  if (type === "reaction_added" || type === "reaction_removed") {
+    const what = type === "reaction_added" ? "Slack reaction added" : "Slack reaction removed";
+    return messageOf(
+      headline(what, by, channel),
+      labeled("Reaction", textAt(inner, "reaction")),
+      labeled("On the message", textAt(inner, "item.ts")),
+    );
+  }
+  return unknownEvent("Slack", event, sender, inner);
+}
+
+const MESSAGE_WORDS: Readonly<Record<string, string>> = {
+  message_changed: "Slack message edited",
+  message_deleted: "Slack message deleted",
+};
+
+function placeOf(payload: unknown): string {
+  return phrase("in", lineAt(payload, "channel_name", "channel.name", "channel_id", "channel.id"));
+}
+
+function actionLine(action: unknown): string {
+  const name = textAt(action, "text.text", "action_id", "name", "type");
+  return titled(name, inputValue(action));
+}
+
+/** The blocks of a form hold their inputs by action id: `{ block: { action: input } }`; a line each. */
+function inputsOf(payload: unknown): readonly string[] {
+  const inputs = entriesOf(valueAt(payload, "view.state.values")).flatMap(([, block]) => entriesOf(block));
+  return inputs.map(([name, input]) => labeled(oneLine(name) || "input", inputValue(input)));
+}
+
+function inputValue(input: unknown): string {
+  const chosen = listAt(input, "selected_options").map((option) => textAt(option, "text.text", "value"));
+  const value = textAt(
+    input,
+    "value",
+    "selected_option.text.text",
+    "selected_option.value",
+    "selected_date",
+    "selected_time",
+    "selected_user",
+    "selected_conversation",
+    "selected_channel",
+  );
+  return joinText(", ", value, ...chosen);
+}
+
+function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+}
+
+/** Slack escapes three characters in every text. */
+function readable(text: string): string {
+  return decodeEntities(text);
+}
+
+const SECRETS: ReadonlySet<string> = new Set(["token", "response_url", "response_urls"]);
+
+/** Without the old verification token and the URLs by which anyone may answer. */
+function withoutSecrets(payload: unknown): unknown {
+  return Object.fromEntries(entriesOf(payload).filter(([key]) => !SECRETS.has(key)));
+}

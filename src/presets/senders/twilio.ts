@@ -1,0 +1,222 @@
+import { definePreset } from "../define-preset.ts";
+import { eventSender } from "../payload/event-sender.ts";
+import { joinText, labeled, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
+import { headline, lineAt, phrase } from "../wording/headline.ts";
+import { unknownEvent } from "../wording/unknown-event.ts";
+
+/** Stations of an outgoing message on its way; only its failure is news. */
+const ON_THE_WAY: ReadonlySet<string> = new Set([
+  "accepted",
+  "scheduled",
+  "queued",
+  "sending",
+  "sent",
+  "delivered",
+  "read",
+]);
+/** Stations of a call that has not ended. */
+const CALL_UNDER_WAY: ReadonlySet<string> = new Set(["queued", "initiated", "ringing", "in-progress", "answered"]);
+const MAX_MEDIA = 10;
+
+/**
+ * Incoming messages and calls, and status callbacks of outgoing ones.
+ *
+ * Twilio signs the URL it was given, so `hooks.publicUrl` has to be that URL's beginning. It reads the
+ * answer as TwiML: an empty `<Response/>` says nothing to a sender, and ends an incoming call.
+ */
+export const twilio = definePreset({
+  name: "twilio",
+  title: "Twilio",
+  documentation: "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
+  auth: {
+    scheme: "signature",
+    algorithm: "hmac-sha1",
+    encoding: "base64",
+    from: "header:x-twilio-signature",
+    content: "{url}{form}",
+    anyPort: true,
+    bodyDigest: { from: "query:bodySHA256", algorithm: "sha256", encoding: "hex" },
+  },
+  secret: { label: "Auth Token", madeBy: "sender", minLength: 32 },
+  event: ({ payload }) => eventOf(payload),
+  eventWhere: "message, call or recording, with its status",
+  deliveryId: {
+    from: deliveryIdOf,
+    signed: true,
+    where: "body:MessageSid, body:CallSid or body:RecordingSid, with its status",
+  },
+  sender: senderOf,
+  skip: skipOf,
+  answer: { status: 200, contentType: "text/xml", body: "<Response/>" },
+  message,
+  mapping: { name: "Twilio", accept: ["json", "form"] },
+  samples: {
+    "message.received": {
+      format: "form",
+      payload: {
+        ToCountry: "US",
+        SmsMessageSid: "SM00000000000000000000000000000001",
+        NumMedia: "1",
+        MediaContentType0: "image/jpeg",
+        MediaUrl0: "https://api.example.com/media/ME00000000000000000000000000000001",
+        SmsStatus: "received",
+        Body: "The delivery is at the back door, see the picture.",
+        To: "+15550100001",
+        From: "+15550100002",
+        ProfileName: "Ada",
+        MessageSid: "SM00000000000000000000000000000001",
+        AccountSid: "AC00000000000000000000000000000000",
+        ApiVersion: "2010-04-01",
+      },
+    },
+    "message.undelivered": {
+      format: "form",
+      payload: {
+        MessageSid: "SM00000000000000000000000000000002",
+        SmsSid: "SM00000000000000000000000000000002",
+        MessageStatus: "undelivered",
+        SmsStatus: "undelivered",
+        ErrorCode: "30003",
+        To: "+15550100003",
+        From: "+15550100001",
+        AccountSid: "AC00000000000000000000000000000000",
+        ApiVersion: "2010-04-01",
+      },
+    },
+    "message.delivered": {
+      format: "form",
+      payload: {
+        MessageSid: "SM00000000000000000000000000000003",
+        SmsSid: "SM00000000000000000000000000000003",
+        MessageStatus: "delivered",
+        SmsStatus: "delivered",
+        To: "+15550100003",
+        From: "+15550100001",
+        AccountSid: "AC00000000000000000000000000000000",
+        ApiVersion: "2010-04-01",
+      },
+    },
+    "call.ringing": {
+      format: "form",
+      payload: {
+        CallSid: "CA00000000000000000000000000000001",
+        AccountSid: "AC00000000000000000000000000000000",
+        From: "+15550100002",
+        To: "+15550100001",
+        CallStatus: "ringing",
+        Direction: "inbound",
+        CallerName: "ADA LOVELACE",
+        ApiVersion: "2010-04-01",
+      },
+    },
+    "call.completed": {
+      format: "form",
+      payload: {
+        CallSid: "CA00000000000000000000000000000002",
+        AccountSid: "AC00000000000000000000000000000000",
+        From: "+15550100001",
+        To: "+15550100003",
+        CallStatus: "completed",
+        Direction: "outbound-api",
+        CallDuration: "73",
+        SequenceNumber: "3",
+        ApiVersion: "2010-04-01",
+      },
+    },
+  },
+  setup: [
+    "In the Twilio Console copy the {secret} of the account into hooks.twilio.secret.",
+    "Set hooks.publicUrl to the address by which Twilio reaches the gateway: Twilio signs it.",
+    "For incoming messages paste {url} under Phone Numbers, Active numbers, your number, Messaging, A message comes in (HTTP POST).",
+    "For calls paste {url} as Call status changes, not as A call comes in, unless calls are to be ended at once.",
+  ],
+});
+
+function eventOf(payload: unknown): string | undefined {
+  const recording = lineAt(payload, "RecordingStatus");
+  if (lineAt(payload, "RecordingSid") !== "") return joinText(".", "recording", recording || "completed");
+  if (lineAt(payload, "CallSid") !== "") return joinText(".", "call", lineAt(payload, "CallStatus"));
+  if (lineAt(payload, "MessageSid", "SmsSid") === "") return undefined;
+  return joinText(".", "message", lineAt(payload, "MessageStatus", "SmsStatus") || "received");
+}
+
+function deliveryIdOf({ payload }: PresetContext): string | undefined {
+  // What a caller said or pressed comes several times in one call, under the same status.
+  if (valueAt(payload, "Digits") !== undefined || valueAt(payload, "SpeechResult") !== undefined) return undefined;
+  const id = lineAt(payload, "RecordingSid", "CallSid", "MessageSid", "SmsSid");
+  if (id === "") return undefined;
+  return joinText(
+    ":",
+    id,
+    lineAt(payload, "RecordingStatus", "CallStatus", "MessageStatus", "SmsStatus"),
+    lineAt(payload, "SequenceNumber"),
+  );
+}
+
+function senderOf({ payload }: PresetContext): EventSender | undefined {
+  const id = lineAt(payload, "From", "Caller");
+  const name = lineAt(payload, "ProfileName", "CallerName") || id;
+  return eventSender(name, id);
+}
+
+function skipOf({ payload, event = "" }: PresetEvent): string | undefined {
+  const [kind, status = ""] = event.split(".");
+  if (kind === "message" && ON_THE_WAY.has(status)) return "an outgoing message is on its way";
+  const isOutgoing = textAt(payload, "Direction").startsWith("outbound");
+  return kind === "call" && isOutgoing && CALL_UNDER_WAY.has(status) ? "an outgoing call is under way" : undefined;
+}
+
+function message(context: PresetEvent): string {
+  const { payload, event = "" } = context;
+  const sender = senderOf(context);
+  const [kind] = event.split(".");
+  const status = event.slice(event.indexOf(".") + 1);
+  const from = phrase("from", fromOf(sender));
+  const to = phrase("to", lineAt(payload, "To", "Called"));
+  if (event === "message.received" || event === "message.receiving") {
+    return messageOf(
+      headline("Message", from, to),
+      textAt(payload, "Body"),
+      ...mediaOf(payload),
+      labeled("Location", joinText(", ", textAt(payload, "Latitude"), textAt(payload, "Longitude"))),
+    );
+  }
+  if (kind === "message") {
+    return messageOf(
+      headline("Message", to, phrase("is", status)),
+      labeled("Error", headline(textAt(payload, "ErrorCode"), textAt(payload, "ErrorMessage"))),
+      labeled("Message", textAt(payload, "MessageSid", "SmsSid")),
+    );
+  }
+  if (kind === "call") {
+    return messageOf(
+      headline("Call", from, to, phrase("is", status === "call" ? "" : status)),
+      labeled("Duration in seconds", textAt(payload, "CallDuration", "Duration")),
+      labeled("Said", textAt(payload, "SpeechResult")),
+      labeled("Pressed", textAt(payload, "Digits")),
+      labeled("Call", textAt(payload, "CallSid")),
+    );
+  }
+  if (kind === "recording") {
+    return messageOf(
+      headline("Recording of a call is", status),
+      labeled("Duration in seconds", textAt(payload, "RecordingDuration")),
+      textAt(payload, "TranscriptionText"),
+      textAt(payload, "RecordingUrl"),
+    );
+  }
+  return unknownEvent("Twilio", context.event, sender, payload);
+}
+
+function fromOf(sender: EventSender | undefined): string {
+  if (sender === undefined) return "";
+  return sender.id === undefined ? sender.name : `${sender.name} (${sender.id})`;
+}
+
+function mediaOf(payload: unknown): readonly string[] {
+  return Array.from({ length: MAX_MEDIA }, (_, at) => {
+    const url = textAt(payload, `MediaUrl${at}`);
+    return url === "" ? "" : labeled("Attached", headline(textAt(payload, `MediaContentType${at}`), url));
+  });
+}

@@ -1,0 +1,188 @@
+/** A preset held against the library of its sender, in both directions. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { SignedRequest } from "../../../src/auth/schemes/sign-request.ts";
+import type { ReplayMark } from "../../../src/auth/verifier.ts";
+import type { Preset, PresetSample } from "../../../src/presets/preset.ts";
+import { sampleBody } from "../../../src/presets/sample-body.ts";
+import { NOW, PUBLIC_URL, callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+
+/** What a library and the rest of a test need to know of a request. */
+export interface OracleRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface Oracle {
+  readonly preset: Preset;
+  readonly secret: string;
+  /** Header that holds the signature, lower case. */
+  readonly header: string;
+  /** The headers that the sender adds at `now`: by its library, or as its documentation says where that only verifies. */
+  sign(request: OracleRequest, now: number): Promise<Record<string, string>> | Record<string, string>;
+  /** Whether the library takes a request; what it throws is a refusal. */
+  accepts(request: OracleRequest): Promise<unknown>;
+  /** Seconds after which a request is stale, to us and to the library; absent when nothing is timed. */
+  readonly staleAfter?: { readonly ours: number; readonly theirs: number };
+  /** Seconds that a request may come from the future, to us; the library takes any where it says `any`. */
+  readonly ahead?: { readonly ours: number; readonly theirs: number | "any" };
+  /** A header to which a signature of somebody else was appended, and who still takes it. */
+  readonly appended: {
+    write(value: string): string;
+    readonly ours: boolean;
+    readonly theirs: boolean;
+  };
+}
+
+export function describeOracle(oracle: Oracle): void {
+  const { preset, secret, header, staleAfter, ahead, appended } = oracle;
+  const secrets = [secret];
+  const samples = Object.entries(preset.samples);
+  const [[, sample]] = samples as [[string, PresetSample]];
+
+  const weTake = async (request: OracleRequest, changes: { secret?: string; late?: number } = {}): Promise<boolean> => {
+    const call = callOf(
+      { ...request, body: Buffer.from(request.body) },
+      { receivedAt: NOW + (changes.late ?? 0) * 1_000 },
+    );
+    return (await verifyCall(preset, call, { secrets: [changes.secret ?? secret] })).ok;
+  };
+  const libraryTakes = async (request: OracleRequest, late = 0): Promise<boolean> => {
+    vi.setSystemTime(NOW + late * 1_000);
+    try {
+      return (await oracle.accepts(request)) !== false;
+    } catch {
+      return false;
+    }
+  };
+  const signedByLibrary = async (): Promise<OracleRequest> => {
+    const { body, contentType } = sampleBody(sample);
+    const request = {
+      url: `${PUBLIC_URL}/hooks/${preset.name}`,
+      headers: { "content-type": contentType, ...sample.headers },
+      body: Buffer.from(body).toString(),
+    };
+    return { ...request, headers: { ...request.headers, ...(await oracle.sign(request, NOW)) } };
+  };
+  const markOf = async (request: OracleRequest): Promise<ReplayMark> => {
+    const verified = await verifyCall(preset, callOf({ ...request, body: Buffer.from(request.body) }), { secrets });
+    if (!verified.ok || verified.replay === undefined) throw new Error("the request is refused or leaves no mark");
+    return verified.replay;
+  };
+
+  describe(`${preset.title} and its library`, () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+    });
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    it("takes what the sender signs, as the library does", async () => {
+      const request = await signedByLibrary();
+      expect([await weTake(request), await libraryTakes(request)]).toEqual([true, true]);
+    });
+
+    it.each(samples)("signs the sample %s so that the library takes it", async (_, sample) => {
+      expect(await libraryTakes(textOf(signSample(preset, sample, { secrets, key: secret })))).toBe(true);
+    });
+
+    it("refuses a body with a byte flipped, as the library does", async () => {
+      const request = await signedByLibrary();
+      const changed = {
+        ...request,
+        body: request.body.replace(/[a-z]/, (letter) => String.fromCharCode(letter.charCodeAt(0) ^ 1)),
+      };
+      expect(changed.body).not.toBe(request.body);
+      expect([await weTake(changed), await libraryTakes(changed)]).toEqual([false, false]);
+    });
+
+    it("refuses a signature with a character changed, as the library does", async () => {
+      const request = await signedByLibrary();
+      const value = request.headers[header]!;
+      const at = value.length - 6;
+      const changed = value.slice(0, at) + (value[at] === "0" ? "1" : "0") + value.slice(at + 1);
+      const forged = { ...request, headers: { ...request.headers, [header]: changed } };
+      expect([await weTake(forged), await libraryTakes(forged)]).toEqual([false, false]);
+    });
+
+    it("refuses what another secret signed, as the library does", async () => {
+      const { url, headers, body } = textOf(signSample(preset, sample, { secrets: [`${secret}x`], key: `${secret}x` }));
+      expect([await weTake({ url, headers, body }), await libraryTakes({ url, headers, body })]).toEqual([
+        false,
+        false,
+      ]);
+    });
+
+    it("refuses a request without a signature, as the library does", async () => {
+      const request = await signedByLibrary();
+      const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => name !== header));
+      expect([await weTake({ ...request, headers }), await libraryTakes({ ...request, headers })]).toEqual([
+        false,
+        false,
+      ]);
+    });
+
+    it("meets an appended signature as it should", async () => {
+      const request = await signedByLibrary();
+      const more = { ...request, headers: { ...request.headers, [header]: appended.write(request.headers[header]!) } };
+      expect([await weTake(more), await libraryTakes(more)]).toEqual([appended.ours, appended.theirs]);
+    });
+
+    it("knows a second copy again, however its signature is dressed", async () => {
+      const request = await signedByLibrary();
+      const mark = await markOf(request);
+      expect((await markOf(request)).digest).toEqual(mark.digest);
+      const headers = { ...request.headers, "x-request-id": "another", "user-agent": "another" };
+      expect((await markOf({ ...request, headers })).digest).toEqual(mark.digest);
+      if (!appended.ours) return;
+      const dressed = { ...headers, [header]: appended.write(request.headers[header]!) };
+      expect((await markOf({ ...request, headers: dressed })).digest).toEqual(mark.digest);
+    });
+
+    it("knows another body for another delivery", async () => {
+      const marks = await Promise.all(
+        samples.map(([, sample]) => markOf(textOf(signSample(preset, sample, { secrets, key: secret })))),
+      );
+      expect(new Set(marks.map(({ digest }) => Buffer.from(digest).toString("hex"))).size).toBe(samples.length);
+    });
+
+    if (staleAfter !== undefined) {
+      it(`takes a request for ${staleAfter.ours} seconds, the library for ${staleAfter.theirs}`, async () => {
+        const request = await signedByLibrary();
+        expect([
+          await weTake(request, { late: staleAfter.ours }),
+          await weTake(request, { late: staleAfter.ours + 1 }),
+        ]).toEqual([true, false]);
+        expect([
+          await libraryTakes(request, staleAfter.theirs),
+          await libraryTakes(request, staleAfter.theirs + 1),
+        ]).toEqual([true, false]);
+      });
+
+      it("remembers a copy until it is stale", async () => {
+        expect((await markOf(await signedByLibrary())).expiresAt).toBeGreaterThanOrEqual(NOW + staleAfter.ours * 1_000);
+      });
+    } else {
+      it("remembers a copy for a day, as nothing in it is timed", async () => {
+        expect((await markOf(await signedByLibrary())).expiresAt).toBe(NOW + 86_400_000);
+      });
+    }
+
+    if (ahead !== undefined) {
+      it(`takes a request ${ahead.ours} seconds ahead, the library ${ahead.theirs}`, async () => {
+        const request = await signedByLibrary();
+        expect([
+          await weTake(request, { late: -ahead.ours }),
+          await weTake(request, { late: -ahead.ours - 1 }),
+        ]).toEqual([true, false]);
+        const limit = ahead.theirs === "any" ? 1_000_000 : ahead.theirs;
+        expect(await libraryTakes(request, -limit)).toBe(true);
+      });
+    }
+  });
+}
+
+function textOf({ url, headers, body }: SignedRequest): OracleRequest {
+  return { url, headers, body: Buffer.from(body).toString() };
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { BUILT_IN_PRESETS } from "../../../src/presets/built-in-presets.ts";
+import { definePreset } from "../../../src/presets/define-preset.ts";
+import type { PresetDefinition } from "../../../src/presets/define-preset.ts";
+
+const preset = (definition: Partial<PresetDefinition>) =>
+  definePreset({
+    name: "acme",
+    title: "Acme",
+    documentation: "https://acme.example.com/webhooks",
+    auth: { scheme: "token" },
+    samples: { event: { payload: {} } },
+    setup: ["Paste {url}."],
+    ...definition,
+  });
+
+describe("where the event is, in words", () => {
+  it.each<[string, Partial<PresetDefinition>, string | undefined]>([
+    ["the place in the request", { event: "body:type" }, "body:type"],
+    ["the places in the request", { event: ["header:x-event", "body:action"] }, "header:x-event + body:action"],
+    ["what the author says of a function", { event: () => "x", eventWhere: "type of the item" }, "type of the item"],
+    ["the payload, of a function without words", { event: () => "x" }, "from the payload"],
+    ["nothing without an event", { eventWhere: "type of the item" }, undefined],
+  ])("is %s", (_, definition, where) => {
+    expect(preset(definition).eventSource).toBe(where);
+  });
+
+  it.each(BUILT_IN_PRESETS.map(({ name, eventSource, deliveryIdSource }) => [name, eventSource, deliveryIdSource]))(
+    "is told by the preset %s, and where the id is",
+    (_, ...sources) => {
+      for (const source of sources) expect(source).not.toBe("from the payload");
+    },
+  );
+});
+
+describe("a definition that cannot be used", () => {
+  it("is refused with all that is wrong with it", () => {
+    const wrong = { name: "Acme!", title: " ", documentation: "http://acme.example.com", samples: {}, setup: [] };
+    expect(() => preset(wrong)).toThrow(
+      'The preset "Acme!" cannot be used: name must be lower case letters, digits and single hyphens; ' +
+        "title is empty; documentation must be an https URL; setup has no step; samples has no sample.",
+    );
+  });
+});

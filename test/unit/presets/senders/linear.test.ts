@@ -1,0 +1,120 @@
+import { createHmac } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { linear } from "../../../../src/presets/senders/linear/linear.ts";
+import { NOW, readSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { itReadsSamples } from "../it-reads-samples.ts";
+import { sampleCall } from "../sample-call.ts";
+
+const read = (payload: object) => readSample(linear, { payload });
+
+describe("the preset linear", () => {
+  itReadsSamples(linear, {
+    issue: {
+      event: "Issue.create",
+      deliveryId: "9d3e0000-0000-4000-8000-000000000001",
+      sender: { name: "Ada Lund", id: "7b2c0000-0000-4000-8000-000000000001", bot: false },
+      message: [
+        "Ada Lund created issue APP-11 in App: Login ends too soon",
+        "State: In Progress",
+        "Priority: High",
+        "Assignee: Ada Lund",
+        "Labels: bug",
+        "Sessions end after a minute.",
+        "https://linear.example.com/acme/issue/APP-11/login-ends-too-soon",
+      ],
+    },
+    issue_update: {
+      event: "Issue.update",
+      deliveryId: "9d3e0000-0000-4000-8000-000000000002",
+      sender: { name: "Ada Lund", id: "7b2c0000-0000-4000-8000-000000000001", bot: false },
+      message: [
+        "Ada Lund updated issue APP-11 in App: Login ends too soon",
+        "State: In Progress",
+        "https://linear.example.com/acme/issue/APP-11/login-ends-too-soon",
+      ],
+    },
+    comment: {
+      event: "Comment.create",
+      deliveryId: "9d3e0000-0000-4000-8000-000000000003",
+      sender: { name: "Ada Lund", id: "7b2c0000-0000-4000-8000-000000000001", bot: false },
+      message: [
+        "Ada Lund commented on issue APP-11: Login ends too soon",
+        "It also happens on the phone.",
+        "https://linear.example.com/acme/issue/APP-11/login-ends-too-soon#comment-7b2c0000",
+      ],
+    },
+  });
+
+  it("takes the signature of a body that says when it was sent", async () => {
+    const payload = { ...(linear.samples["issue"]!.payload as object), webhookTimestamp: NOW };
+    const body = Buffer.from(JSON.stringify(payload));
+    const signature = createHmac("sha256", "an-invented-secret").update(body).digest("hex");
+    const call = { ...sampleCall(linear, "issue", () => ({ "linear-signature": signature })), body };
+    expect(await verifyCall(linear, call, { secrets: ["an-invented-secret"] })).toMatchObject({ ok: true });
+    expect(await verifyCall(linear, call, { secrets: ["another-secret-here"] })).toMatchObject({ ok: false });
+  });
+
+  it.each([
+    ["user", false],
+    ["externalUser", false],
+    ["OauthClient", true],
+    ["oauthClient", true],
+    ["integration", true],
+  ])("knows of an actor of type %s whether it is a bot", (type, bot) => {
+    expect(read({ actor: { id: "a1", type, name: "Ada" } }).sender).toEqual({ name: "Ada", id: "a1", bot });
+  });
+
+  it("names an integration by its service, and who else is there without an actor", () => {
+    expect(read({ actor: { type: "integration", service: "slack" } }).sender).toEqual({ name: "slack", bot: true });
+    expect(read({ agentSession: { creator: { name: "Ada" } } }).sender).toEqual({ name: "Ada", bot: false });
+  });
+
+  it.each<[object, readonly string[]]>([
+    [
+      {
+        type: "Issue",
+        action: "update",
+        data: { identifier: "APP-1", title: "New", description: "D", assignee: null, labels: [{ name: "bug" }, null] },
+        updatedFrom: { title: "Old", description: "X", assigneeId: "u1", labelIds: [], dueDate: null },
+      },
+      ["Ada updated issue APP-1: New", "Title was: Old", "Assignee: none", "Labels: bug", "Due: none", "D"],
+    ],
+    [{ type: "Issue", action: "remove", data: { identifier: "APP-1" } }, ["Ada removed issue APP-1"]],
+    [
+      { type: "Comment", action: "update", data: { body: "B", parent: { body: "A" } } },
+      ["Ada updated a comment on something", "In reply to: A", "B"],
+    ],
+    [
+      {
+        type: "AgentSessionEvent",
+        action: "created",
+        agentSession: {
+          creator: { name: "Ben" },
+          issue: { identifier: "APP-1", title: "T" },
+          comment: { body: "Look" },
+        },
+      },
+      ["Ben started a session on issue APP-1: T", "Look"],
+    ],
+    [
+      { type: "AgentSessionEvent", action: "prompted", agentActivity: { body: "And now?" } },
+      ["Someone replied in a session", "And now?"],
+    ],
+    [
+      {
+        type: "ProjectUpdate",
+        action: "create",
+        data: { body: "Well", health: "onTrack", project: { name: "P" } },
+        url: "https://linear.example.com/p",
+      },
+      ["Project update created by Ada", "Project: P", "Health: onTrack", "Well", "https://linear.example.com/p"],
+    ],
+    [{ type: "IssueLabel", action: "odd_thing", data: { name: "bug" } }, ["Issue label odd thing by Ada: bug"]],
+  ])("says of %j what happened", (payload, lines) => {
+    expect(read({ ...payload, actor: { name: "Ada" } }).message).toBe(lines.join("\n"));
+  });
+
+  it("shows an event of which it knows nothing as it is", () => {
+    expect(read({ strange: 1 }).message).toBe('Linear event changed\n{"strange":1}');
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { razorpay } from "../../../../src/presets/senders/razorpay.ts";
+import { readSample } from "../../../../src/testing/preset-probe.ts";
+import { itNamesItsSamples } from "../it-names-its-samples.ts";
+
+const read = (event: string, payload: unknown) => readSample(razorpay, { payload: { event, payload } }).message;
+
+describe("razorpay", () => {
+  itNamesItsSamples(razorpay, (sample) => sample.headers!["x-razorpay-event-id"]);
+
+  it("says that the id stands in a header, which nobody signs", () => {
+    expect(razorpay.deliveryIdSigned).toBe(false);
+  });
+
+  it("tells who failed to pay how much, and why", () => {
+    expect(readSample(razorpay, razorpay.samples["payment.failed"]!).message).toBe(
+      [
+        "Payment of 499.00 INR from ada@example.com failed: The card was declined by the bank",
+        "Description: Workshop",
+        "Method: card",
+        "Status: failed",
+        "Order: order_Sample0001",
+        "Id: pay_Sample0001",
+        "Account: acc_Sample",
+      ].join("\n"),
+    );
+  });
+
+  it("tells of a subscription what its payment says", () => {
+    expect(readSample(razorpay, razorpay.samples["subscription.charged"]!).message).toMatch(
+      /^Subscription of 1200\.00 INR from grace@example\.com was charged\n/,
+    );
+  });
+
+  it("tells of a dispute until when an answer is due", () => {
+    const { message } = readSample(razorpay, razorpay.samples["payment.dispute.created"]!);
+    expect(message).toMatch(
+      /^Dispute of 990\.00 INR from ada@example\.com was created: goods or services not received\n/,
+    );
+    expect(message).toContain("\nRespond by: 2026-12-01 00:00 UTC\nPayment: pay_Sample0003\n");
+  });
+
+  it("names the customer of a payment link", () => {
+    const entity = { id: "plink_1", amount: 100, currency: "INR", customer: { name: "Ada", email: "ada@example.com" } };
+    expect(read("payment_link.paid", { payment_link: { entity } })).toBe(
+      "Payment link of 1.00 INR from Ada <ada@example.com> was paid\nId: plink_1",
+    );
+  });
+
+  it("lists the main fields of an event that it has no words for", () => {
+    expect(read("fund_account.validated", { fund: "x" })).toBe("Razorpay event fund_account.validated\nfund: x");
+  });
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { shopify } from "../../../../src/presets/senders/shopify.ts";
+import { readSample } from "../../../../src/testing/preset-probe.ts";
+import { itNamesItsSamples } from "../it-names-its-samples.ts";
+
+const read = (topic: string, payload: unknown, headers: Readonly<Record<string, string>> = {}) =>
+  readSample(shopify, { headers: { "x-shopify-topic": topic, ...headers }, payload });
+
+describe("shopify", () => {
+  itNamesItsSamples(shopify, (sample) => sample.headers!["x-shopify-webhook-id"]);
+
+  it("says that the id stands in a header, which nobody signs", () => {
+    expect(shopify.deliveryIdSigned).toBe(false);
+  });
+
+  it("tells of an order who bought what for how much", () => {
+    expect(readSample(shopify, shopify.samples["orders/create"]!).message).toBe(
+      [
+        "Order #1001 of 149.90 EUR from Ada Byron <ada@example.com> was created",
+        "2 × Tea set: Blue",
+        "1 × Gift wrapping",
+        "Payment: pending",
+        "Ships to: Turin, Italy",
+        "Note: Please ring twice.",
+        "Id: 820982911946154",
+        "Store: example-ceramics.myshopify.com",
+        "https://example-ceramics.myshopify.com/admin/orders/820982911946154",
+      ].join("\n"),
+    );
+  });
+
+  it("tells of a refund what was paid back", () => {
+    expect(readSample(shopify, shopify.samples["refunds/create"]!).message).toMatch(
+      /^Refund of 64\.95 EUR was created\n/,
+    );
+  });
+
+  it("tells of a product its variants with price and stock", () => {
+    expect(readSample(shopify, shopify.samples["products/update"]!).message).toMatch(
+      /^Product Tea set was updated\nBlue: price 64\.95, 3 in stock\n/,
+    );
+  });
+
+  it("names a customer once", () => {
+    const customer = { id: 7, first_name: "Ada", last_name: "Byron", email: "ada@example.com" };
+    expect(read("customers/create", customer).message).toBe("Customer Ada Byron <ada@example.com> was created\nId: 7");
+  });
+
+  it("tells of a dispute its amount and reason", () => {
+    const dispute = { id: 8, amount: "11.50", currency: "USD", reason: "fraudulent", status: "needs_response" };
+    expect(read("disputes/create", dispute).message).toBe(
+      "Dispute of 11.50 USD was created\nReason: fraudulent\nStatus: needs response\nId: 8",
+    );
+  });
+
+  it("says an edited order was updated", () => {
+    expect(read("orders/edited", { order_edit: { id: 1 } }).message).toBe("Order was updated");
+  });
+
+  it.each([
+    [
+      "customers/data_request",
+      { customer: { email: "ada@example.com" } },
+      "A customer asks for the data that is stored about them: ada@example.com",
+    ],
+    [
+      "customers/redact",
+      { customer: { email: "ada@example.com" } },
+      "The data of a customer must be erased: ada@example.com",
+    ],
+    [
+      "shop/redact",
+      { shop_domain: "example.myshopify.com" },
+      "The data of a shop must be erased: example.myshopify.com",
+    ],
+    ["app/uninstalled", {}, "The app was uninstalled"],
+  ])("says what %s asks for", (topic, payload, message) => {
+    expect(read(topic, payload).message).toBe(message);
+  });
+
+  it("reads the events that Shopify begins to send in the place of webhooks", () => {
+    const { event, deliveryId, message } = readSample(shopify, {
+      headers: { "shopify-topic": "Product", "shopify-action": "update", "shopify-webhook-id": "w-1" },
+      payload: { topic: "Product", action: "update", handle: "prices" },
+    });
+    expect({ event, deliveryId, message }).toEqual({
+      event: "Product.update",
+      deliveryId: "w-1",
+      message: "Shopify event Product.update\ntopic: Product\naction: update\nhandle: prices",
+    });
+  });
+
+  it("makes no link of a shop that is none", () => {
+    const { message } = read("orders/paid", { id: 7, name: "#7" }, { "x-shopify-shop-domain": "evil.example.com/x" });
+    expect(message).toBe("Order #7 was paid\nId: 7");
+  });
+
+  it("skips the test notifications of the admin pages", () => {
+    expect(read("orders/create", {}, { "x-shopify-test": "true" }).skip).toBe("a test notification of Shopify");
+    expect(read("orders/create", {}, { "x-shopify-test": "false" }).skip).toBeUndefined();
+  });
+});

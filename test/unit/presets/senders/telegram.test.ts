@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { telegram } from "../../../../src/presets/senders/telegram.ts";
+import { readSample } from "../../../../src/testing/preset-probe.ts";
+
+const sample = (name: string) => readSample(telegram, telegram.samples[name]!);
+const update = (content: object) => readSample(telegram, { payload: { update_id: 1, ...content } });
+const message = (content: object) => update({ message: { from: { id: 1, first_name: "Ada" }, ...content } }).message;
+
+describe("the preset telegram", () => {
+  it.each([
+    ["message", "700000001", { name: "ada_l", id: "5001", bot: false }],
+    ["edited_message", "700000002", { name: "Grace", id: "5002", bot: false }],
+    ["callback_query", "700000003", { name: "ada_l", id: "5001", bot: false }],
+    ["channel_post", "700000004", { name: "example_releases", id: "-1008000", bot: false }],
+  ])("knows event, id and sender of the sample %s", (name, id, sender) => {
+    expect(sample(name)).toMatchObject({ event: name, deliveryId: id, sender });
+    expect(sample(name)).toMatchObject({ skip: undefined, answer: undefined });
+  });
+
+  it("says who wrote what in a private chat", () => {
+    expect(sample("message").message).toBe("Telegram message from Ada Lovelace\n/status of the nightly build");
+  });
+
+  it("names the group, what is attached and the address of a public message", () => {
+    expect(sample("edited_message").message).toBe(
+      [
+        "Telegram message edited from Grace in Operations",
+        "The log of last night",
+        "Document: night.log",
+        "https://t.me/example_ops/42",
+      ].join("\n"),
+    );
+  });
+
+  it("names a channel once", () => {
+    expect(sample("channel_post").message).toBe(
+      "Telegram channel post in Release notes\nVersion 2.4 is out.\nhttps://t.me/example_releases/7",
+    );
+  });
+
+  it("says which button was pressed on which message", () => {
+    expect(sample("callback_query").message).toBe(
+      "Telegram button pressed by Ada in Operations\ndeploy:118:approve\nOn the message: Deploy build 118?",
+    );
+  });
+
+  it.each([
+    [{ photo: [{ file_id: "1" }], caption: "Look" }, "Look\nPhoto"],
+    [{ sticker: { emoji: "👍" } }, "Sticker: 👍"],
+    [{ voice: {} }, "Voice message"],
+    [{ poll: { question: "Tea?" } }, "Poll: Tea?"],
+    [{ new_chat_members: [{ first_name: "Bob" }, { username: "eve" }] }, "Joined: Bob, eve"],
+    [{ text: "Yes", reply_to_message: { text: "Shall we?" } }, "Yes\nIn reply to: Shall we?"],
+  ])("renders the content %j", (content, text) => {
+    expect(message(content)).toBe(`Telegram message from Ada\n${text}`);
+  });
+
+  it("links nothing whose address is not plain", () => {
+    const chat = { username: "evil/../x", type: "channel", title: "T" };
+    expect(message({ chat, message_id: 1, text: "x" })).toBe("Telegram message from Ada in T\nx");
+  });
+
+  it("knows bots", () => {
+    expect(update({ message: { from: { id: 2, is_bot: true, username: "helper_bot" } } }).sender).toEqual({
+      name: "helper_bot",
+      id: "2",
+      bot: true,
+    });
+  });
+
+  it("renders an inline query", () => {
+    expect(update({ inline_query: { from: { first_name: "Ada" }, query: "tea" } }).message).toBe(
+      "Telegram inline query by Ada\ntea",
+    );
+  });
+
+  it("gives updates it does not know a generic message", () => {
+    expect(update({ poll_answer: { poll_id: "9", user: { id: 3, username: "bob" } } })).toMatchObject({
+      event: "poll_answer",
+      sender: { name: "bob" },
+      message: 'Telegram: poll_answer by bob\npoll_id: 9\nuser: {"id":3,"username":"bob"}',
+    });
+  });
+});

@@ -1,0 +1,10 @@
+import { defineConfig } from "vitest/config";
+
+/** The tests that judge the mutants of `src/auth`: `npm run mutation`. */
+export default defineConfig({
+  test: {
+    environment: "node",
+    include: ["test/unit/auth/**/*.test.ts"],
+    testTimeout: 20_000,
+  },
+});
