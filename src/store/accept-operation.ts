@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ClaimOperations, Holder } from "./claim-operations.ts";
 import type { MarkMemory } from "./mark-memory.ts";
-import { unpackMarks } from "./packed-marks.ts";
+import { storedMarks, unpackMarks } from "./packed-marks.ts";
 import { QUEUED, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
 
 /**
@@ -24,7 +24,7 @@ export type AcceptRow = readonly [
   fingerprint: Uint8Array | null,
   expiresAt: number,
   /** See {@link packMarks}. */
-  marks: Uint8Array | null,
+  marks: string | null,
   /** Lane, kind, spec and text of each run, in order. */
   ...runs: (string | number | null)[],
 ];
@@ -53,7 +53,8 @@ export function acceptOperation(
   return (row) => {
     const [seq, tag, receivedAt, route, mappingId, name, ended, reason, headers, query, body] = row;
     const fingerprint = row[12];
-    const marks = unpackMarks(row[14]);
+    const stored = storedMarks(row[14]);
+    const marks = unpackMarks(stored);
     const marked = memory.claim(marks, { seq, receivedAt });
     if (marked !== undefined) return { seq: marked.seq, tag: marked.tag, runs: marked.runs, sameRequest: true };
     const count = (row.length - RUN_OFFSET) / RUN_FIELDS;
@@ -65,7 +66,7 @@ export function acceptOperation(
         return answerOf(holder, fingerprint!);
       }
     }
-    insertDelivery.run(seq, tag, receivedAt, route, mappingId, name, ended, reason, count, claim, fingerprint, row[14]);
+    insertDelivery.run(seq, tag, receivedAt, route, mappingId, name, ended, reason, count, claim, fingerprint, stored);
     const base = seq * RUNS_PER_DELIVERY;
     if (count === 0) insertContents.run(base, null, null, headers, query, body);
     for (let index = 0; index < count; index++) {

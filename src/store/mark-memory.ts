@@ -5,7 +5,7 @@ import { unpackMarks } from "./packed-marks.ts";
 import type { PackedMark } from "./packed-marks.ts";
 
 /** Marks that are held in memory, and how many of the oldest go to the table at once when there are more. */
-const MAX_HELD = 65_536;
+const MAX_HELD = 262_144;
 const SPILL = 1_024;
 
 interface HeldMark {
@@ -45,35 +45,35 @@ export function markMemory(database: DatabaseSync, claims: ClaimOperations, maxH
   let isTableUsed = marked.length > maxHeld;
   for (const { seq, marks } of marked.toReversed()) {
     if (!(marks instanceof Uint8Array)) continue;
-    for (const { key, expiresAt } of unpackMarks(marks)) held.set(textOf(key), { seq: Number(seq), expiresAt });
+    for (const { key, expiresAt } of unpackMarks(marks)) held.set(key, { seq: Number(seq), expiresAt });
   }
 
-  function holder(key: Uint8Array, now: number): Holder | undefined {
-    const mark = held.get(textOf(key));
-    if (mark === undefined) return isTableUsed ? claims.holder(key, now) : undefined;
+  function holder(key: string, now: number): Holder | undefined {
+    const mark = held.get(key);
+    if (mark === undefined) return isTableUsed ? claims.holder(bytesOf(key), now) : undefined;
     return mark.expiresAt > now ? asHolder(holderOf.get(mark.seq)) : undefined;
   }
 
   function forgetSpilled(): void {
-    for (const text of spilled) {
-      const mark = held.get(text);
-      if (mark !== undefined && claims.has(bytesOf(text), mark.seq)) held.delete(text);
+    for (const key of spilled) {
+      const mark = held.get(key);
+      if (mark !== undefined && claims.has(bytesOf(key), mark.seq)) held.delete(key);
     }
   }
 
   function spill(now: number): void {
     forgetSpilled();
-    const texts: string[] = [];
-    for (const [text, { expiresAt }] of held) {
-      if (expiresAt <= now - PURGE_GRACE_MS) held.delete(text);
-      else if (texts.push(text) === SPILL) break;
+    const keys: string[] = [];
+    for (const [key, { expiresAt }] of held) {
+      if (expiresAt <= now - PURGE_GRACE_MS) held.delete(key);
+      else if (keys.push(key) === SPILL) break;
     }
     // In their order, so that neighbors share a page.
-    for (const text of texts.toSorted()) {
-      const { seq, expiresAt } = held.get(text)!;
-      claims.claim(bytesOf(text), expiresAt, seq, now);
+    for (const key of keys.toSorted()) {
+      const { seq, expiresAt } = held.get(key)!;
+      claims.claim(bytesOf(key), expiresAt, seq, now);
     }
-    spilled = texts;
+    spilled = keys;
     isTableUsed = true;
   }
 
@@ -84,28 +84,21 @@ export function markMemory(database: DatabaseSync, claims: ClaimOperations, maxH
         if (found !== undefined) return found;
       }
       for (const { key, expiresAt } of marks) {
-        const text = textOf(key);
-        held.delete(text);
-        held.set(text, { seq, expiresAt });
+        held.delete(key);
+        held.set(key, { seq, expiresAt });
       }
       if (held.size > maxHeld + spilled.length) spill(receivedAt);
       return undefined;
     },
     release(marks, seq) {
       for (const { key } of marks) {
-        const text = textOf(key);
-        if (held.get(text)?.seq === seq) held.delete(text);
-        if (isTableUsed) claims.release(key, seq);
+        if (held.get(key)?.seq === seq) held.delete(key);
+        if (isTableUsed) claims.release(bytesOf(key), seq);
       }
     },
   };
 }
 
-/** Each byte as a character: what a Map can look up. */
-function textOf(key: Uint8Array): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
-}
-
-function bytesOf(text: string): Uint8Array {
-  return Buffer.from(text, "latin1");
+function bytesOf(key: string): Uint8Array {
+  return Buffer.from(key, "latin1");
 }

@@ -6,31 +6,41 @@ const MAX_MARKS = 8;
 
 /** A mark as it is stored: as much of its key as identifies it. */
 export interface PackedMark {
-  readonly key: Uint8Array;
+  /** Each byte as a character: what a Map can look up. */
+  readonly key: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-/** Packs marks into one value for the writer thread and the delivery's row; `null` when there are none. */
-export function packMarks(marks: readonly DeliveryMark[] = []): Uint8Array | null {
+/**
+ * Packs marks for the way to the writer thread, each byte as a character (a text is cloned for much less
+ * than a view of bytes); `null` when there are none. Throws a RangeError for more than eight.
+ */
+export function packMarks(marks: readonly DeliveryMark[] = []): string | null {
   if (marks.length === 0) return null;
   if (marks.length > MAX_MARKS) throw new RangeError(`A delivery has at most ${MAX_MARKS} marks.`);
-  const packed = new Uint8Array(marks.length * MARK_BYTES);
-  const view = new DataView(packed.buffer);
-  for (const [at, { key, expiresAt }] of marks.entries()) {
-    packed.set(key.subarray(0, KEY_BYTES), at * MARK_BYTES);
-    view.setFloat64(at * MARK_BYTES + KEY_BYTES, expiresAt);
+  const packed = Buffer.allocUnsafe(marks.length * MARK_BYTES);
+  let at = 0;
+  for (const { key, expiresAt } of marks) {
+    packed.set(key.subarray(0, KEY_BYTES), at);
+    packed.writeDoubleBE(expiresAt, at + KEY_BYTES);
+    at += MARK_BYTES;
   }
-  return packed;
+  return packed.toString("latin1");
 }
 
-/** The marks of {@link packMarks}. */
-export function unpackMarks(packed: Uint8Array | null): readonly PackedMark[] {
-  if (packed === null) return NO_MARKS;
-  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
+/** Marks of {@link packMarks} as the bytes that their delivery's row holds. */
+export function storedMarks(packed: string | null): Buffer | null {
+  return packed === null ? null : Buffer.from(packed, "latin1");
+}
+
+/** The marks in the bytes of a row. */
+export function unpackMarks(stored: Uint8Array | null): readonly PackedMark[] {
+  if (stored === null) return NO_MARKS;
+  const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   const marks: PackedMark[] = [];
-  for (let at = 0; at + MARK_BYTES <= packed.length; at += MARK_BYTES) {
-    marks.push({ key: packed.subarray(at, at + KEY_BYTES), expiresAt: view.getFloat64(at + KEY_BYTES) });
+  for (let at = 0; at + MARK_BYTES <= bytes.length; at += MARK_BYTES) {
+    marks.push({ key: bytes.toString("latin1", at, at + KEY_BYTES), expiresAt: bytes.readDoubleBE(at + KEY_BYTES) });
   }
   return marks;
 }

@@ -153,10 +153,12 @@ function decodeSignatures(
   encoding: SignatureAuth["encoding"],
   { size }: AlgorithmSpec,
 ): readonly Buffer[] {
-  return texts
-    .map((text) => decodeBytes(text, encoding))
-    .filter((bytes) => bytes !== undefined)
-    .filter(({ length }) => size === undefined || length === size);
+  const signatures: Buffer[] = [];
+  for (const text of texts) {
+    const bytes = decodeBytes(text, encoding);
+    if (bytes !== undefined && (size === undefined || bytes.length === size)) signatures.push(bytes);
+  }
+  return signatures;
 }
 
 /** A time in the body means something only once the body was seen to be the sender's. */

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { claimOperations } from "../../../src/store/claim-operations.ts";
 import { markMemory } from "../../../src/store/mark-memory.ts";
-import { packMarks } from "../../../src/store/packed-marks.ts";
+import { packMarks, storedMarks, unpackMarks } from "../../../src/store/packed-marks.ts";
 import { RECEIVED_AT } from "../../conformance/store/new-delivery.ts";
 import { openStoreTables } from "./store-in-thread.ts";
 
@@ -25,15 +25,17 @@ async function open() {
     /** Accepts a delivery with these marks; gives the seq of the one that has one of them already. */
     accept(marks: readonly ReturnType<typeof mark>[], receivedAt = RECEIVED_AT): number | undefined {
       seq++;
-      const holder = memory.claim(marks, { seq, receivedAt });
-      if (holder === undefined) insert.run(seq, receivedAt, packMarks(marks));
+      const stored = storedMarks(packMarks(marks));
+      const holder = memory.claim(unpackMarks(stored), { seq, receivedAt });
+      if (holder === undefined) insert.run(seq, receivedAt, stored);
       return holder?.seq;
     },
     /** Claims without a delivery, as a transaction leaves it that was undone. */
     undone(marks: readonly ReturnType<typeof mark>[]): void {
-      memory.claim(marks, { seq: 1_000_000 + seq++, receivedAt: RECEIVED_AT });
+      memory.claim(unpackMarks(storedMarks(packMarks(marks))), { seq: 1_000_000 + seq++, receivedAt: RECEIVED_AT });
     },
-    release: (marks: readonly ReturnType<typeof mark>[], of: number): void => memory.release(marks, of),
+    release: (marks: readonly ReturnType<typeof mark>[], of: number): void =>
+      memory.release(unpackMarks(storedMarks(packMarks(marks))), of),
     reopen(): void {
       memory = markMemory(database, claimOperations(database), 10);
     },
