@@ -11,6 +11,7 @@ const layers = [
   ["index.ts"],
   ["plugin.ts"],
   ["ingress.ts"],
+  ["operator"],
   ["pipeline.ts"],
   ["stages"],
   ["generation.ts"],

@@ -4,12 +4,14 @@
  *
  * Server on one core, load on the other, 64 connections. Every round measures the bare server
  * again, and ratios are taken within the round, because the machine's speed drifts. A second table
- * says what a sender's signature adds to a call (see signed-calls.ts). The result is printed and
+ * says what a sender's signature adds to a call (see signed-calls.ts), a third how a store that is full
+ * starts and works (see full-store.ts). The result is printed and
  * written to bench/RESULTS.md, whatever it is. `--quick` measures shortly and writes nothing.
  */
 import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { callBody } from "./call-body.ts";
+import { reportFullStore } from "./full-store.ts";
 import type { LoadResult } from "./load.ts";
 import { median } from "./median.ts";
 import { refuseFailures, runLoad } from "./run-load.ts";
@@ -22,6 +24,7 @@ const ROUNDS = quick ? 1 : 3;
 const WARMUP_MS = quick ? 500 : 1_500;
 const DURATION_MS = quick ? 1_500 : 5_000;
 const STORED = quick ? 20_000 : 1_000_000;
+const QUEUED = quick ? 5_000 : 100_000;
 const MAPPINGS = 10_000;
 const CONNECTIONS = 64;
 
@@ -121,6 +124,14 @@ const signed = await reportSignedCalls(
 );
 await state.remove();
 
+const fullStore = await reportFullStore(
+  { rounds: ROUNDS, warmupMs: WARMUP_MS, durationMs: DURATION_MS, connections: CONNECTIONS },
+  [
+    { settled: 0, queued: QUEUED },
+    { settled: STORED, queued: QUEUED },
+  ],
+);
+
 const report = `# Results of the benchmark
 
 \`npm run bench\`, ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}): ${CONNECTIONS} keep-alive connections, a body of ${callBody(4711).length} bytes, the server pinned to one core and the load to the other. Medians of ${ROUNDS} rounds of ${DURATION_MS / 1_000} s; each ratio is taken against the bare server measured right before and after, because the machine is shared and its speed drifts. Read the ratios.
@@ -129,6 +140,7 @@ Every call of the gateway was answered after its commit had reached the disk (SQ
 
 ${rows.join("\n")}
 
-${signed}`;
+${signed}
+${fullStore}`;
 console.log(report);
 if (!quick) await writeFile(new URL("RESULTS.md", import.meta.url), report);

@@ -2,12 +2,19 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentSpec } from "../src/delivery.ts";
 import { SqliteDatabase } from "../src/sqlite/sqlite-database.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../src/store/sqlite-delivery-store.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../src/store/sqlite/sqlite-delivery-store.ts";
 
 const BATCH = 2_000;
+/** Sessions of those that wait. */
+const LANES = 500;
 
-/** Stores deliveries that have ended, as a gateway in use for months holds them. */
-export async function prefill(stateDir: string, count: number): Promise<void> {
+export interface Stored {
+  readonly settled: number;
+  readonly queued?: number;
+}
+
+/** Stores deliveries that have ended, as a gateway in use for months holds them, and others that wait. */
+export async function prefill(stateDir: string, { settled, queued = 0 }: Stored): Promise<void> {
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   const database = await SqliteDatabase.open({
     file: join(stateDir, "reveille.sqlite"),
@@ -27,25 +34,28 @@ export async function prefill(stateDir: string, count: number): Promise<void> {
     source: "Webhook",
     unsafe: false,
   };
-  for (let stored = 0; stored < count; stored += BATCH) {
-    const batch = Array.from({ length: Math.min(BATCH, count - stored) }, (_, index) =>
-      store.accept({
+  const acceptMany = async (count: number, from: number): Promise<string[]> => {
+    const batch = Array.from({ length: count }, (_, index) => {
+      const sessionKey = `agent:main:hook:stored-${(from + index) % LANES}`;
+      return store.accept({
         receivedAt: Date.now(),
-        route: `sender-${(stored + index) % 50}`,
+        route: `sender-${(from + index) % 50}`,
         mappingId: null,
         name: "Stored",
         headers: { "content-type": "application/json" },
         query: {},
         body,
-        runs: [{ lane: spec.sessionKey, spec }],
-      }),
-    );
+        runs: [{ lane: sessionKey, spec: { ...spec, sessionKey } }],
+      });
+    });
     const outcomes = await Promise.all(batch);
-    await store.settleAll(
-      outcomes.flatMap((outcome) => ("runIds" in outcome ? outcome.runIds : [])),
-      { state: "done", reason: null },
-    );
+    return outcomes.flatMap((outcome) => ("runIds" in outcome ? outcome.runIds : []));
+  };
+  for (let stored = 0; stored < settled; stored += BATCH) {
+    const runIds = await acceptMany(Math.min(BATCH, settled - stored), stored);
+    await store.settleAll(runIds, { state: "done", reason: null });
   }
+  for (let stored = 0; stored < queued; stored += BATCH) await acceptMany(Math.min(BATCH, queued - stored), stored);
   await store.close();
   await database.close();
 }

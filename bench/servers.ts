@@ -55,7 +55,7 @@ export class StateFolders {
 
 async function fill(stored: number): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "reveille-bench-state-"));
-  if (stored > 0) await prefill(folder, stored);
+  if (stored > 0) await prefill(folder, { settled: stored });
   return folder;
 }
 
@@ -64,18 +64,28 @@ export interface GatewayOptions {
   readonly stateDir: string;
   /** Who has a mapping more, the same but for its `auth`. */
   readonly sender?: SenderName;
+  /** How long the model takes for a turn; a second when absent, as a fast one does. */
+  readonly turnMs?: number;
+  /** Agent runs at once; 4 when absent. */
+  readonly concurrency?: number;
+}
+
+/** A running gateway, and how many turns its model has been asked for. */
+export interface RunningGateway extends RunningServer {
+  turns(): number;
 }
 
 /** The gateway as `npm start` runs it, with that many mappings, on that state. */
-export async function startGateway(options: GatewayOptions): Promise<RunningServer> {
+export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
   const folder = await mkdtemp(join(tmpdir(), "reveille-bench-"));
-  const model = await startSlowModel();
+  const model = await startModel(options.turnMs ?? 1_000);
   const config = join(folder, "reveille.json5");
   await writeFile(config, JSON.stringify(configuration(options, model.url)), { mode: 0o600 });
   const cli = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
   const server = await start([cli, "serve", "--config", config, "--state-dir", options.stateDir, "--port", "0"]);
   return {
     ...server,
+    turns: () => model.turns(),
     async stop() {
       await server.stop();
       model.stop();
@@ -94,7 +104,7 @@ export function senderPath(sender: SenderName): string {
   return `/hooks/${sender}`;
 }
 
-function configuration({ mappings, sender }: GatewayOptions, modelUrl: string): object {
+function configuration({ mappings, sender, concurrency = 4 }: GatewayOptions, modelUrl: string): object {
   return {
     gateway: { bind: "loopback", auth: { token: GATEWAY_TOKEN }, shutdownSeconds: 1 },
     agents: { defaults: { model: "bench/slow", heartbeat: { every: "0m" } } },
@@ -104,6 +114,7 @@ function configuration({ mappings, sender }: GatewayOptions, modelUrl: string): 
       token: HOOK_TOKEN,
       // The queue's bound is not what is measured.
       maxQueuedRuns: 10_000_000,
+      concurrency,
       mappings: [
         ...Array.from({ length: mappings }, (_, index) => mapping(`sender-${index + 1}`, `Sender ${index + 1}`)),
         ...(sender ? [{ ...mapping(sender, "Sender 1"), auth: senders[sender].auth }] : []),
@@ -116,22 +127,25 @@ function mapping(path: string, name: string): object {
   return { match: { path }, name, messageTemplate: "Event {{event}} of {{user.name}}: {{text}}" };
 }
 
-/** A model that takes a second for each turn, as a fast one does. */
-async function startSlowModel(): Promise<{ url: string; stop(): void }> {
+/** A model that always has the same to say. */
+async function startModel(turnMs: number): Promise<{ url: string; turns(): number; stop(): void }> {
   const chunk = { id: "c", object: "chat.completion.chunk", created: 0, model: "slow" };
   const delta = { ...chunk, choices: [{ index: 0, delta: { content: "HEARTBEAT_OK" }, finish_reason: "stop" }] };
+  let turns = 0;
   const server = createServer((req, res) => {
+    turns++;
     req.resume();
     setTimeout(() => {
       res.writeHead(200, { "content-type": "text/event-stream" });
       res.end(`data: ${JSON.stringify(delta)}\n\ndata: [DONE]\n\n`);
-    }, 1_000);
+    }, turnMs);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   const port = typeof address === "object" ? address?.port : 0;
   return {
     url: `http://127.0.0.1:${port}/v1`,
+    turns: () => turns,
     stop() {
       server.close();
       server.closeAllConnections();

@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { SqliteDatabase } from "../src/sqlite/sqlite-database.ts";
-import type { NewDelivery } from "../src/store/delivery-store.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../src/store/sqlite-delivery-store.ts";
+import type { NewDelivery } from "../src/store/new-delivery.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../src/store/sqlite/sqlite-delivery-store.ts";
 
 interface Case {
   readonly count: number;

@@ -104,11 +104,14 @@ function describe(node: SchemaNode, path: string, sections: string[], without: r
   }
 }
 
-/** What is in a list or behind the names of an object, and how its path goes on; else the node itself. */
+/** What is in a list, a branch of a union or behind the names of an object, and how its path goes on; else the node itself. */
 function innerOf(node: SchemaNode): [SchemaNode, string] {
   if (node.items) return [node.items, "[]"];
   const [named] = Object.values(node.patternProperties ?? {});
-  return named === undefined ? [node, ""] : [named, ".<name>"];
+  if (named !== undefined) return [named, ".<name>"];
+  // A secret is described once for all, in the introduction.
+  const branch = node.anyOf?.find(({ properties, description }) => properties && description !== undefined);
+  return [branch ?? node, ""];
 }
 
 function tableRow(key: string, node: SchemaNode, isRequired: boolean): string {

@@ -13,6 +13,11 @@ import type { SchemaNode } from "./plain-schema.ts";
 const SHARED: Readonly<Record<string, object>> = {
   secretReference: secretReference(),
   transform: MappingSchema.properties.transform,
+  coalesce: MappingSchema.properties.coalesce,
+  retry: MappingSchema.properties.retry,
+  fallback: MappingSchema.properties.fallback,
+  budget: MappingSchema.properties.budget,
+  respond: MappingSchema.properties.respond,
   auth: AuthSchema,
   handshake: HandshakeSchema,
 };

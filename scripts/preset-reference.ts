@@ -25,7 +25,7 @@ A preset is enabled by its name in \`hooks.presets\`, or named by a mapping as i
 \`reveille presets show <preset>\` tells what to paste where in the sender's settings. A block that no enabled preset and no mapping uses gives a warning.
 `;
 
-const DESCRIBED_ABOVE = ["auth", "handshakes", "transform"];
+const DESCRIBED_ABOVE = ["auth", "handshakes", "transform", "coalesce", "retry", "fallback", "budget", "respond"];
 
 /** The part of the configuration's reference that tells of presets. */
 export function presetReference(describe: Describe): string {

@@ -108,6 +108,12 @@ export interface AgentAction {
   readonly thinking?: string;
   readonly timeoutSeconds?: number;
   readonly allowUnsafeExternalContent?: boolean;
+  /** `deliver`: the message itself goes to the channel, and no agent is asked. */
+  readonly mode?: "deliver";
+  /** Where the reply goes when it cannot be delivered to `channel`; only a mapping's author can set it. */
+  readonly fallback?: { readonly channel: string; readonly to?: string };
+  /** Where the caller wants to be told the result. */
+  readonly callbackUrl?: string;
 }
 
 export type Action = WakeAction | AgentAction;
@@ -125,7 +131,12 @@ export interface WakeSpec {
   readonly mode: WakeMode;
   readonly source: string;
   readonly unsafe: boolean;
+  /** How the calls that were coalesced into the run are rendered; absent: it stands for one call. */
+  readonly coalesce?: CoalesceMode;
 }
+
+/** `latest`: the last call speaks for all; `list`: each is rendered. */
+export type CoalesceMode = "latest" | "list";
 
 export interface AgentSpec {
   readonly kind: "agent";
@@ -144,6 +155,14 @@ export interface AgentSpec {
   readonly unsafe: boolean;
   /** Where the reply goes; absent when no delivery was asked for. */
   readonly delivery?: DeliveryTarget;
+  /** Where the reply goes when it cannot be delivered there. */
+  readonly fallback?: DeliveryTarget;
+  /** `deliver`: the message itself is delivered, and no agent is asked. */
+  readonly mode?: "deliver";
+  /** Where the caller is told the result. */
+  readonly callbackUrl?: string;
+  /** How the calls that were coalesced into the run are rendered; absent: it stands for one call. */
+  readonly coalesce?: CoalesceMode;
 }
 
 /** The reply's target, resolved when the call was accepted. */
@@ -163,10 +182,13 @@ export const STATES = [
   "canceled",
 ] as const;
 export type State = (typeof STATES)[number];
-export type RunState = Extract<State, "queued" | "running" | "held" | "done" | "failed" | "canceled">;
+export type RunState = Extract<State, "queued" | "running" | "held" | "done" | "failed" | "canceled" | "skipped">;
 
 /** How a run ended: the only states that {@link "./store/delivery-store".DeliveryStore} settles to. */
-export type SettledState = Extract<RunState, "done" | "failed" | "canceled">;
+export type SettledState = Extract<RunState, "done" | "failed" | "canceled" | "skipped">;
+
+/** How a delivery ends that has no run of its own. */
+export type EndedState = Extract<State, "filtered" | "skipped" | "duplicate" | "coalesced">;
 
 /** One delivery as a person sees it in a list. */
 export interface DeliverySummary {
@@ -181,12 +203,23 @@ export interface DeliverySummary {
   /** ISO 8601 UTC. */
   readonly receivedAt: string;
   readonly runIds: readonly string[];
+  /** The event's name and who caused it, where the preset knows. */
+  readonly event: string | null;
+  readonly sender: string | null;
+  /** The delivery that it repeats, that its call is a part of, or that it is a replay of. */
+  readonly relatedTo: RelatedDelivery | null;
+}
+
+export interface RelatedDelivery {
+  readonly how: "duplicate" | "coalesced" | "replay";
+  readonly deliveryId: string;
 }
 
 /** One delivery with everything that is kept of it. */
 export interface DeliveryDetail extends DeliverySummary {
   readonly headers: Headers;
   readonly query: Query;
+  /** 0 for a duplicate, whose request is not kept again, and when retention has removed the payload. */
   readonly bodyBytes: number;
   readonly runs: readonly RunDetail[];
 }
@@ -201,10 +234,14 @@ export interface RunDetail {
   /** The agent's reply, cut to 2,000 characters; `null` before there is one. */
   readonly reply: string | null;
   readonly delivery: DeliveryOutcome;
+  /** Before this time (ISO 8601 UTC) a queued run is not begun: it is retried, or gathers calls. */
+  readonly dueAt: string | null;
+  /** Calls that it stands for; 1 unless calls were coalesced into it. */
+  readonly calls: number;
 }
 
-/** What became of a reply. */
-export type DeliveryOutcome = "none" | "pending" | "sent" | "suppressed" | "failed" | "no-target";
+/** What became of a reply; `fallback`: it was sent to the fallback target. */
+export type DeliveryOutcome = "none" | "pending" | "sent" | "suppressed" | "failed" | "no-target" | "fallback";
 
 /** One try at a run. */
 export interface Attempt {

@@ -10,6 +10,8 @@ import { SenderRoutes } from "./auth/sender-routes.ts";
 import type { SenderRouteContext } from "./auth/sender-routes.ts";
 import type { HooksConfig } from "./config/hooks-config.ts";
 import { readHooksConfig } from "./config/read-hooks-config.ts";
+import { compileDispatchRules } from "./dispatch/dispatch-rules.ts";
+import type { DispatchRules } from "./dispatch/dispatch-rules.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost } from "./host.ts";
 import { compileRequestHead } from "./http/request-head.ts";
@@ -40,6 +42,8 @@ export interface Generation {
   readonly mappings: MappingIndex;
   /** Every preset there is, built-in ones and those of plugins. */
   readonly presets: ReadonlyMap<string, Preset>;
+  /** How the runs of a mapping are carried out. */
+  readonly dispatchRules: (mappingId: string | null) => DispatchRules;
   /** What works and should still be looked at, in words for the gateway's owner. */
   readonly warnings: readonly string[];
 }
@@ -92,6 +96,7 @@ export async function prepareGeneration(
     readHead: compileRequestHead({ credentialHeaders: [config.tokenHeader, ...senders.credentialNames("header")] }),
     mappings: new MappingIndex(compiled, { maxBodyBytes: config.maxBodyBytes }),
     presets: registry.all(),
+    dispatchRules: compileDispatchRules(config),
     warnings,
   };
 }

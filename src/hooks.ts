@@ -48,6 +48,7 @@ export interface Denial {
 
 export interface AcceptedEvent {
   readonly deliveryId: string;
+  /** Of a call that was coalesced, the run that it became a part of; empty when it was filtered or skipped. */
   readonly runIds: readonly string[];
   readonly route: string;
   readonly name: string;
@@ -64,6 +65,8 @@ export interface SettledEvent {
   readonly kind: RunSpec["kind"];
   readonly state: SettledState;
   readonly reason: string | null;
+  /** The agent's whole reply, as far as there is one and this process has it. */
+  readonly reply?: string;
 }
 
 /** Makes the hooks of one ingress. */

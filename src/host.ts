@@ -138,6 +138,8 @@ export interface HostAgents extends AgentCatalog {
    * a {@link HostError}, when the run never began.
    */
   run(request: AgentRunRequest): Promise<AgentRunResult>;
+  /** Turns of the owner's own conversations that wait or are under way; hook runs leave room for them. */
+  ownerTurns?(): number;
 }
 
 export interface AgentRunRequest {
@@ -160,6 +162,8 @@ export interface AgentRunResult {
   readonly reply: string;
   /** What went wrong, in words for the gateway's owner; never holds a secret. */
   readonly error?: string;
+  /** True when nothing came of the run and the same one may succeed later, as with an overloaded model. */
+  readonly retryable?: boolean;
 }
 
 /** The gateway's messaging channels. */

@@ -1,6 +1,13 @@
 /** The public API of the package: what hosts, plugin authors and transform authors import. */
 export { WebhookIngress } from "./plugin.ts";
 export type { DeliveryReader, WebhookIngressOptions } from "./plugin.ts";
+export type { Operations } from "./ingress.ts";
+export type { BulkOptions, BulkOutcome, DeliveryOperations, Target } from "./operator/delivery-operations.ts";
+export { UnknownScopeError } from "./operator/hook-operations.ts";
+export type { BudgetUse, HookOperations, HookStates, MappingState, ScopeState } from "./operator/hook-operations.ts";
+export type { Operation, OperationOutcome } from "./operator/operation-outcome.ts";
+export type { ReplayOptions } from "./operator/plan-operation.ts";
+export type { DeliveryFilter } from "./operator/select-deliveries.ts";
 export { HostError } from "./host.ts";
 export type {
   AgentCatalog,
@@ -40,15 +47,21 @@ export type {
   Action,
   AgentAction,
   AgentSpec,
+  Attempt,
+  CoalesceMode,
   Credential,
   DeliveryDetail,
+  DeliveryOutcome,
   DeliverySummary,
+  EndedState,
   EventSender,
   PayloadContext,
+  RelatedDelivery,
   RequestHead,
   RunDetail,
   RunSpec,
   RunState,
+  SettledState,
   State,
   WakeAction,
   WakeSpec,
@@ -76,6 +89,7 @@ export type { Handshake } from "./config/handshake-schema.ts";
 export type { PresetRegistry } from "./presets/preset-registry.ts";
 export type { TransformContext, TransformFunction } from "./transform/transform.ts";
 export { StoreError } from "./store/delivery-store.ts";
-export type { DeliveryPage, DeliveryQuery, DeliveryStore } from "./store/delivery-store.ts";
+export type { DeliveryPage, DeliveryQuery, DeliveryState, DeliveryStore } from "./store/delivery-store.ts";
+export type { Pause, Scope } from "./store/operational-state.ts";
 export { ERRORS, IngressError, isIngressError } from "./errors.ts";
-export type { ErrorCode, ErrorEntry } from "./errors.ts";
+export type { ErrorCode, ErrorEntry, Refusal } from "./errors.ts";

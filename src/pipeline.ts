@@ -14,7 +14,9 @@ import type { Answer } from "./http/respond.ts";
 import { accept } from "./stages/accept.ts";
 import { authenticate } from "./stages/authenticate.ts";
 import { body } from "./stages/body.ts";
-import { edge } from "./stages/edge.ts";
+import type { Accepted } from "./stages/commit.ts";
+import { status } from "./stages/delivery-state.ts";
+import { edge, leave } from "./stages/edge.ts";
 import type { Arrival } from "./stages/edge.ts";
 import { filter } from "./stages/filter.ts";
 import { greet, handshake } from "./stages/handshake.ts";
@@ -23,9 +25,13 @@ import type { IngressContext } from "./stages/ingress-context.ts";
 import { parse } from "./stages/parse.ts";
 import { policy } from "./stages/policy.ts";
 import { render } from "./stages/render.ts";
+import { readStored, repeatRuns, storedCall } from "./stages/replay.ts";
+import type { VerifiedCall } from "./stages/replay.ts";
 import { resolve } from "./stages/resolve.ts";
 import { respond } from "./stages/respond.ts";
 import { callOf, verify } from "./stages/verify.ts";
+import { wait } from "./stages/wait.ts";
+import type { Waiting } from "./stages/wait.ts";
 
 /** Answers one request under the hooks' prefix. Rejects only on a defect. */
 export async function answerRequest(
@@ -39,8 +45,7 @@ export async function answerRequest(
     const answer = await carryThrough(ingress, generation, arrival);
     return isRefusal(answer) ? answerRefusal(answer) : answer;
   } finally {
-    ingress.unverifiedBytes.release(arrival.heldBytes);
-    ingress.inFlight.leave();
+    leave(ingress, arrival);
   }
 }
 
@@ -51,6 +56,8 @@ async function carryThrough(
 ): Promise<Answer | Refusal> {
   const credential = await authenticate(ingress, generation, arrival);
   if (isRefusal(credential)) return credential;
+
+  if (arrival.asksFor !== undefined) return status(ingress, arrival.asksFor, credential);
 
   const received = await body(ingress, generation, arrival);
   if (isRefusal(received)) return received;
@@ -66,10 +73,23 @@ async function carryThrough(
   const challenge = await handshake(ingress, arrival, call);
   if (challenge) return challenge;
 
-  const parsed = parse(request, { accept: received.rules.accept, maxDepth: generation.config.maxDepth });
+  const { sender } = arrival;
+  const { accept: formats } = received.rules;
+  const taken = await takeIn(ingress, generation, { request, sender, accept: formats, replayOf: undefined });
+  if (isRefusal(taken)) return taken;
+  return conclude(ingress, generation, arrival, taken);
+}
+
+/** The part of the way that a request and a replay have in common: from the bytes to the delivery on disk. */
+async function takeIn(
+  ingress: IngressContext,
+  generation: Generation,
+  { request, sender, accept: formats, replayOf }: VerifiedCall,
+): Promise<Waiting | Refusal> {
+  const parsed = parse(request, { accept: formats, maxDepth: generation.config.maxDepth });
   if (isRefusal(parsed)) return parsed;
 
-  const resolved = await resolve(ingress, generation, arrival, request, parsed);
+  const resolved = await resolve(ingress, generation, { sender }, request, parsed);
   if (isRefusal(resolved)) return resolved;
 
   const missed = filter(resolved);
@@ -79,9 +99,40 @@ async function carryThrough(
   const specs = await policy(ingress, generation, resolved, rendered.actions);
   if (isRefusal(specs)) return specs;
 
-  const { ended } = rendered;
-  const accepted = await accept(ingress, generation, { request, parsed, resolved, specs, ended });
+  const accepted = await accept(ingress, generation, { request, parsed, resolved, rendered, specs, replayOf });
   if (isRefusal(accepted)) return accepted;
 
-  return respond(resolved, accepted);
+  return { resolved, accepted, wait: rendered.wait };
+}
+
+function conclude(
+  ingress: IngressContext,
+  generation: Generation,
+  arrival: Arrival,
+  taken: Waiting,
+): Answer | Promise<Answer> {
+  const waited = wait(ingress, generation, arrival, taken);
+  if (waited) return waited.then((result) => result ?? respond(taken.resolved, taken.accepted));
+  return respond(taken.resolved, taken.accepted);
+}
+
+/**
+ * Makes a new delivery of one that is stored: of its bytes by today's configuration or, `asAccepted`, of
+ * its runs as they were accepted. Nobody is asked again who sent it, and what its sender would repeat is
+ * no repeat here.
+ */
+export async function replayDelivery(
+  ingress: IngressContext,
+  generation: Generation,
+  deliveryId: string,
+  { asAccepted }: { readonly asAccepted: boolean },
+): Promise<Accepted | Refusal> {
+  const stored = await readStored(ingress, deliveryId);
+  if (isRefusal(stored)) return stored;
+  if (asAccepted) return repeatRuns(ingress, generation, deliveryId, stored);
+
+  const call = storedCall(ingress, generation, deliveryId, stored);
+  if (isRefusal(call)) return call;
+  const taken = await takeIn(ingress, generation, call);
+  return isRefusal(taken) ? taken : taken.accepted;
 }

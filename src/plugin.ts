@@ -2,9 +2,10 @@ import { createIngressHooks } from "./hooks.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { GatewayHost, GatewayPlugin } from "./host.ts";
 import { Ingress } from "./ingress.ts";
+import type { Operations } from "./ingress.ts";
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from "./store/delivery-store.ts";
 import type { DeliveryDetail } from "./delivery.ts";
-import { openSqliteStore } from "./store/open-sqlite-store.ts";
+import { openSqliteStore } from "./store/sqlite/open-sqlite-store.ts";
 
 const NAME = "reveille";
 
@@ -52,11 +53,20 @@ export class WebhookIngress implements GatewayPlugin {
 
   /** What became of deliveries; usable after the first configuration was loaded. */
   deliveries(): DeliveryReader {
-    const ingress = this.#ingress;
-    if (!ingress) throw new Error("This WebhookIngress has not been applied to a host.");
+    const ingress = this.#applied;
     return {
       list: async (query) => ingress.store.list(query),
       get: async (deliveryId) => ingress.store.get(deliveryId),
     };
+  }
+
+  /** What a gateway's owner can do to deliveries and hooks; there after the first configuration was loaded. */
+  operations(): Operations {
+    return this.#applied.operations;
+  }
+
+  get #applied(): Ingress {
+    if (!this.#ingress) throw new Error("This WebhookIngress has not been applied to a host.");
+    return this.#ingress;
   }
 }

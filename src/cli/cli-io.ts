@@ -4,9 +4,13 @@ import type { GatewayLogger } from "../embedded/gateway-logger.ts";
 
 export interface CliIo {
   /** Writes to standard output. */
-  out(text: string): void;
+  out(text: string | Uint8Array): void;
   /** Writes to standard error. */
   err(text: string): void;
+  /** True when standard output is a terminal, which obeys control characters. */
+  readonly isTerminal: boolean;
+  /** Asks a yes-or-no question; absent where no person can answer. */
+  readonly confirm?: (question: string) => Promise<boolean>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeDir: string;
   /** Emits `SIGTERM`, `SIGINT`, `SIGHUP` and `uncaughtException`: the process. */

@@ -2,8 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MappingConfig } from "../config/hooks-config.ts";
 import type { DeliveryDetail, DeliverySummary, State } from "../delivery.ts";
-import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
+import { askGateway } from "./gateway-client.ts";
+import type { GatewayAccess } from "./gateway-client.ts";
+import { printable } from "./printable.ts";
 
 export interface Watched {
   readonly gatewayUrl: string;
@@ -31,12 +33,16 @@ export async function waitForDelivery(watched: Watched, io: CliIo): Promise<numb
     await sleep(EVERY_MS);
     delivery = await readDelivery(watched, id);
   }
-  io.out(`delivery ${delivery.id}: ${delivery.state}${delivery.reason === null ? "" : ` (${delivery.reason})`}\n`);
+  io.out(`delivery ${delivery.id}: ${delivery.state}${inBrackets(delivery.reason)}\n`);
   for (const run of delivery.runs) {
-    io.out(`  ${run.spec.kind} run ${run.id}: ${run.state}${run.reason === null ? "" : ` (${run.reason})`}\n`);
-    if (run.reply !== null && run.reply !== "") io.out(`    reply: ${run.reply.split("\n")[0]}\n`);
+    io.out(`  ${run.spec.kind} run ${run.id}: ${run.state}${inBrackets(run.reason)}\n`);
+    if (run.reply !== null && run.reply !== "") io.out(`    reply: ${printable(run.reply.split("\n")[0]!)}\n`);
   }
   return delivery.state === "failed" ? 1 : 0;
+}
+
+function inBrackets(reason: string | null): string {
+  return reason === null ? "" : ` (${printable(reason)})`;
 }
 
 /** The id in the answer; senders who need another answer do not get one, and then it is the route's latest. */
@@ -44,7 +50,10 @@ async function findDelivery({ answer, mapping, ...watched }: Watched): Promise<s
   const answered = idIn(answer);
   if (answered !== undefined) return answered;
   const query = new URLSearchParams({ route: mapping.match.path ?? "", limit: "1" });
-  const page = await readApi<{ deliveries: readonly DeliverySummary[] }>(watched, `/deliveries?${query.toString()}`);
+  const page = await askGateway<{ deliveries: readonly DeliverySummary[] }>(
+    accessOf(watched),
+    `/deliveries?${query.toString()}`,
+  );
   return page.deliveries[0]?.id;
 }
 
@@ -57,15 +66,10 @@ function idIn(answer: string): string | undefined {
   }
 }
 
-function readDelivery(watched: Pick<Watched, "gatewayUrl" | "token">, id: string): Promise<DeliveryDetail> {
-  return readApi<DeliveryDetail>(watched, `/deliveries/${encodeURIComponent(id)}`);
+function readDelivery(watched: Watched, id: string): Promise<DeliveryDetail> {
+  return askGateway<DeliveryDetail>(accessOf(watched), `/deliveries/${encodeURIComponent(id)}`);
 }
 
-async function readApi<Body>(
-  { gatewayUrl, token }: Pick<Watched, "gatewayUrl" | "token">,
-  path: string,
-): Promise<Body> {
-  const response = await fetch(`${gatewayUrl}/api/v1${path}`, { headers: { authorization: `Bearer ${token}` } });
-  if (!response.ok) throw new CliError(`The gateway's API answered ${response.status} to ${path.split("?")[0]}.`);
-  return (await response.json()) as Body;
+function accessOf({ gatewayUrl, token }: Pick<Watched, "gatewayUrl" | "token">): GatewayAccess {
+  return { url: gatewayUrl, token };
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The program: wires the command line to its process. */
 import { homedir } from "node:os";
+import { createInterface } from "node:readline/promises";
 import { createGatewayLogger } from "../embedded/gateway-logger.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -8,6 +9,8 @@ process.exit(
   await runCli(process.argv.slice(2), {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
+    isTerminal: process.stdout.isTTY,
+    ...(process.stdin.isTTY && process.stderr.isTTY ? { confirm } : {}),
     env: process.env,
     homeDir: homedir(),
     signals: process,
@@ -18,3 +21,13 @@ process.exit(
       ),
   }),
 );
+
+/** On standard error: standard output may be going into a file. */
+async function confirm(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(?:es)?$/iu.test((await terminal.question(`${question} [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,5 +1,5 @@
 /** The command line of Reveille. */
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { StartError } from "../embedded/start-error.ts";
 import { check } from "./check-command.ts";
@@ -11,12 +11,15 @@ import { init } from "./init-command.ts";
 import type { InitOptions } from "./init-command.ts";
 import { keys } from "./keys-command.ts";
 import type { KeysOptions } from "./keys-command.ts";
+import { addOperatorCommands } from "./operator-commands.ts";
 import { listPresets, showPreset } from "./presets-command.ts";
 import type { PresetsOptions } from "./presets-command.ts";
+import { readWhole } from "./read-whole.ts";
 import { send } from "./send-command.ts";
 import type { SendOptions } from "./send-command.ts";
 import { serve } from "./serve-command.ts";
 import type { ServeOptions } from "./serve-command.ts";
+import { withConfig } from "./with-config.ts";
 
 /** Runs a command line (without the program's name) and resolves with the exit code; never rejects. */
 export async function runCli(args: readonly string[], io: CliIo): Promise<number> {
@@ -51,7 +54,7 @@ function buildProgram(io: CliIo, finish: (code: number) => void): Command {
     .description("run the gateway (the default)")
     .option("--state-dir <dir>", "where the database is")
     .option("--host <address>", "loopback, lan or an address, instead of gateway.bind")
-    .option("--port <number>", "instead of gateway.port; 0: a free one", readPort)
+    .option("--port <number>", "instead of gateway.port; 0: a free one", readWhole(0, 65_535))
     .action(async (options: ServeOptions) => {
       finish(await serve(options, io));
     });
@@ -85,7 +88,7 @@ function buildProgram(io: CliIo, finish: (code: number) => void): Command {
     .option("--file <file>", "send this body in the place of the sample's")
     .option("--url <url>", "where the gateway is (default: as configured)")
     .option("--key <file>", "the sender's private key as PEM, for schemes that sign with one")
-    .option("--wait <seconds>", "how long to wait for the delivery's final state", readSeconds, 60)
+    .option("--wait <seconds>", "how long to wait for the delivery's final state", readWhole(0, 86_400), 60)
     .action(async (name: string, sample: string | undefined, options: SendOptions) => {
       finish(await send(name, sample, options, io));
     });
@@ -97,23 +100,8 @@ function buildProgram(io: CliIo, finish: (code: number) => void): Command {
     .action(async (options: KeysOptions) => {
       await keys(options, io);
     });
+  addOperatorCommands(program, io, finish);
   return program;
-}
-
-function withConfig(command: Command): Command {
-  return command.option("--config <file>", "the configuration file (default: ~/.reveille/reveille.json5)");
-}
-
-function readSeconds(text: string): number {
-  const seconds = /^\d{1,6}$/u.test(text) ? Number(text) : NaN;
-  if (!(seconds <= 86_400)) throw new InvalidArgumentError("It must be a whole number from 0 to 86400.");
-  return seconds;
-}
-
-function readPort(text: string): number {
-  const port = /^\d{1,5}$/u.test(text) ? Number(text) : NaN;
-  if (!(port <= 65_535)) throw new InvalidArgumentError("It must be a whole number from 0 to 65535.");
-  return port;
 }
 
 /** Errors whose message was written for the gateway's owner are told as they are, the others with their stack. */

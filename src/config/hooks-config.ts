@@ -1,5 +1,5 @@
 /** The `hooks` block after validation: every default filled in, every secret resolved. */
-import type { WakeMode } from "../delivery.ts";
+import type { CoalesceMode, WakeMode } from "../delivery.ts";
 import type { AuthConfig } from "./auth-config.ts";
 import type { Handshake } from "./handshake-schema.ts";
 
@@ -41,10 +41,82 @@ export interface HooksConfig {
   /** Absolute path; need not exist. */
   readonly transformsDir: string;
   readonly gmail: GmailConfig;
+  /** Of runs on the two fixed routes, and of mappings that say nothing else. */
+  readonly retry: RetryConfig;
+  /** Of all runs together. */
+  readonly budget: BudgetConfig | undefined;
+  /** How long a caller who waits for the result is kept waiting. */
+  readonly waitMs: number;
+  /** Callers who wait at once; further ones are answered at once. */
+  readonly maxWaiting: number;
+  /** Where results may be sent at a caller's wish; `undefined`: nowhere. */
+  readonly callbacks: CallbacksConfig | undefined;
+  /** Where notices go besides the main session. */
+  readonly notices: { readonly channel: string; readonly to: string | undefined } | undefined;
+  readonly retention: RetentionConfig;
   /** Names of enabled presets, in order. */
   readonly presets: readonly string[];
   /** The own ones in their order, then one for each enabled preset. */
   readonly mappings: readonly MappingConfig[];
+}
+
+/** How often and how long something is tried again that failed and may succeed later. */
+export interface RetryPolicy {
+  /** Tries in all, at least 1. */
+  readonly attempts: number;
+  /** Upper bound of the first delay; it doubles, and the delay is drawn from 0 up to it (full jitter). */
+  readonly firstDelayMs: number;
+  readonly maxDelayMs: number;
+}
+
+export interface RetryConfig {
+  readonly runs: RetryPolicy;
+  /** Of replies to a channel, and of callbacks. */
+  readonly deliveries: RetryPolicy;
+}
+
+/** Runs that may begin in any 60 minutes and in any 24 hours; over it the mapping is paused. */
+export interface BudgetConfig {
+  readonly perHour: number | undefined;
+  readonly perDay: number | undefined;
+}
+
+export interface CallbacksConfig {
+  /** Host names in lower case; `*.example.com` stands for every name below it. */
+  readonly hosts: readonly string[];
+  /** Signs by Standard Webhooks: `whsec_` and base64, or base64. */
+  readonly secret: string;
+}
+
+export interface RetentionConfig {
+  /** Settled deliveries are removed after that long. */
+  readonly deliveriesMs: number;
+  /** Their requests (headers, query, body) after that long. */
+  readonly payloadsMs: number;
+  /** Bytes of the database above which the oldest settled ones are removed; `undefined`: no bound. */
+  readonly maxBytes: number | undefined;
+}
+
+/** What a mapping does with its answer. */
+export type RespondConfig =
+  | { readonly kind: "ordinary" }
+  /** The answer waits for the result. */
+  | { readonly kind: "result" }
+  | {
+      readonly kind: "content";
+      readonly status: number;
+      /** Names in lower case. */
+      readonly headers: Readonly<Record<string, string>>;
+      /** A template; `undefined`: the ordinary body. */
+      readonly body: string | undefined;
+    };
+
+export interface CoalesceConfig {
+  /** A template. */
+  readonly key: string;
+  readonly windowMs: number;
+  readonly maxWaitMs: number;
+  readonly mode: CoalesceMode;
 }
 
 export interface LockoutConfig {
@@ -63,6 +135,8 @@ export interface GmailConfig {
   /** Bytes of a mail's body that the watcher sends; the body limit follows from it. */
   readonly maxBytes: number;
 }
+
+export type Priority = "high" | "normal" | "low";
 
 /** Further keys of `hooks.<preset>` besides `secret`, `auth` and the mapping's own, by name. */
 export type PresetSettings = Readonly<Record<string, unknown>>;
@@ -111,6 +185,29 @@ export interface MappingConfig {
   readonly ignoreSenders: readonly string[];
   /** Whether events of senders that the preset knows to be bots are filtered. */
   readonly ignoreBots: boolean;
+  /** Events that are taken, by the preset's name for them; `*` stands for any characters. Empty: all. */
+  readonly events: readonly string[];
+  /** A condition in CEL over `payload`, `headers`, `query`, `event` and `sender`. */
+  readonly when: string | undefined;
+  readonly coalesce: CoalesceConfig | undefined;
+  /** `none`: its runs wait for no other run of their session. */
+  readonly order: "strict" | "none";
+  /** What happens to a call while a run of the mapping (and session, when it names one) is open. */
+  readonly overlap: "queue" | "skip" | "latest";
+  /** A run that has not begun after that long is dropped. */
+  readonly maxAgeMs: number | undefined;
+  /** Which of the runs that wait go first. */
+  readonly priority: Priority;
+  /** Runs of the mapping at once; `undefined`: as many as `hooks.concurrency`. */
+  readonly concurrency: number | undefined;
+  readonly retry: RetryConfig;
+  readonly fallback: { readonly channel: string; readonly to: string | undefined } | undefined;
+  readonly budget: BudgetConfig | undefined;
+  readonly respond: RespondConfig;
+  /** How long a caller waits for the result; `undefined`: `hooks.waitSeconds`. */
+  readonly waitMs: number | undefined;
+  /** `deliver`: the rendered text goes to the channel, and no agent is asked. */
+  readonly mode: "run" | "deliver";
   /** What the boundary names as the source. */
   readonly contentSource: string;
   /**

@@ -1,6 +1,7 @@
 import type { AgentCatalog, ChannelInfo } from "../host.ts";
 import type { Findings } from "./findings.ts";
 import type { HooksConfig, MappingConfig } from "./hooks-config.ts";
+import { checkRun } from "./run-rules.ts";
 import { checkSessionKeyForm, hasPrefix, isTemplated } from "./session-rules.ts";
 import { showNames, showValue } from "./show-value.ts";
 
@@ -48,6 +49,7 @@ export function checkMapping(mapping: MappingConfig, written: object, findings: 
     checkSessionKeyForm(mapping.sessionKey, `${where}.sessionKey`, findings);
   }
   if (!transform) warnOfUnread(mapping, written, findings);
+  checkRun(mapping, written, findings);
 }
 
 /** Warns of keys that the mapping's action does not read. */
@@ -81,7 +83,10 @@ export function checkReferences(
   }
   if (mapping.action === "wake") return;
   checkModel(mapping.model, `${where}.model`, agents.allowedModels(id), findings);
-  if (mapping.deliver) checkChannel(mapping, channels, findings);
+  if (mapping.deliver) {
+    checkChannel(mapping.channel, `${where}.channel`, channels, findings);
+    if (mapping.fallback) checkChannel(mapping.fallback.channel, `${where}.fallback.channel`, channels, findings);
+  }
   checkSessionKey(mapping, config, findings);
 }
 
@@ -103,14 +108,17 @@ function checkSessionKey(mapping: MappingConfig, config: HooksConfig, findings: 
   }
 }
 
-function checkChannel(mapping: MappingConfig, channels: readonly ChannelInfo[], findings: Findings): void {
+/** Refuses a channel that the gateway does not have. */
+export function checkChannel(
+  channel: string,
+  path: string,
+  channels: readonly ChannelInfo[],
+  findings: Findings,
+): void {
   const known = ["last", ...channels.map(({ id }) => id)];
-  const wanted = mapping.channel.toLowerCase();
+  const wanted = channel.toLowerCase();
   if (known.some((id) => id.toLowerCase() === wanted)) return;
-  findings.refuse(
-    `${mapping.where}.channel`,
-    `${showValue(mapping.channel)} is not a channel of this gateway; known are ${showNames(known)}`,
-  );
+  findings.refuse(path, `${showValue(channel)} is not a channel of this gateway; known are ${showNames(known)}`);
 }
 
 /** Refuses a fixed model that the allowlist of the agent does not hold. */

@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { AuthSchema } from "./auth-schema.ts";
 import { HandshakeSchema } from "./handshake-schema.ts";
+import { RUN_KEYS } from "./run-schema.ts";
 import {
   BODY_BYTES,
   flag,
@@ -14,8 +15,9 @@ import {
   withDefault,
 } from "./schema-parts.ts";
 
-/** No `.`, `[` or `]`, and none of the names that could reach a prototype. */
-const TOP_LEVEL_KEY = "^(?!(?:__proto__|prototype|constructor)$)[^.\\[\\]]+$";
+/** Keys between dots, indexes in brackets, and none of the names that could reach a prototype. */
+const PAYLOAD_PATH =
+  "^(?:\\[\\]|(?!(?:[\\s\\S]*[.\\]])?(?:__proto__|prototype|constructor)(?:[.\\[]|$))[^.\\[\\]]+(?:\\[\\d{1,9}\\])*(?:\\.[^.\\[\\]]+(?:\\[\\d{1,9}\\])*)*)$";
 /** Neither blank nor absolute, no `~` at the start, no `:` and no control character, no `..` segment. */
 const SAFE_MODULE =
   "^(?!\\s*[/\\\\~])(?!(?:[\\s\\S]*[/\\\\])?\\s*\\.\\.\\s*(?:[/\\\\]|$))(?=\\s*\\S)[^:\\u0000-\\u001f]+$";
@@ -99,9 +101,10 @@ export const MappingSchema = Type.Object(
     ),
     forEach: Type.Optional(
       text({
-        description: "A top-level payload key that holds an array: one run for each of its items.",
-        title: 'a top-level payload key (no ".", "[" or "]")',
-        pattern: TOP_LEVEL_KEY,
+        description:
+          "Where in the payload an array stands, as in a template: `alerts`, `data.items`, `groups[0].members`; `[]`, when the payload itself is one. One run for each of its items.",
+        title: 'a path in the payload such as "alerts" or "data.items"',
+        pattern: PAYLOAD_PATH,
       }),
     ),
     deliver: withDefault(flag("Whether the agent's reply is sent to a channel."), true),
@@ -194,6 +197,7 @@ export const MappingSchema = Type.Object(
       flag("Whether events of senders that the preset knows to be bots are filtered. Needs `preset`."),
       true,
     ),
+    ...RUN_KEYS,
   },
   { additionalProperties: false },
 );

@@ -1,8 +1,10 @@
 import type { Findings } from "./findings.ts";
-import type { MappingConfig } from "./hooks-config.ts";
+import type { MappingConfig, RetryConfig } from "./hooks-config.ts";
 import { MappingSchema } from "./mapping-schema.ts";
+import { normalizeRun } from "./normalize-run.ts";
 import type { PresetMapping, PresetPart } from "./preset-part.ts";
 import { readBodyBytes } from "./quantity.ts";
+import { DEFAULT_RETRY } from "./read-retry.ts";
 import type { MappingInput } from "./schema.ts";
 
 const defaults = MappingSchema.properties;
@@ -14,6 +16,13 @@ export interface MappingBase {
   readonly mapping: Partial<PresetMapping>;
 }
 
+/** A mapping's name and place, and what `hooks.retry` says. */
+export interface MappingPlace {
+  readonly id: string;
+  readonly where: string;
+  readonly retry: RetryConfig;
+}
+
 /**
  * Fills in what a mapping leaves out, first from its preset; `at` is its place in `hooks.mappings`, from 0.
  * `auth` and `settings` are left empty: {@link "./read-mappings".readMappings} reads them.
@@ -23,15 +32,16 @@ export function normalizeMapping(
   at: number,
   findings: Findings,
   base?: MappingBase,
+  retry: RetryConfig = DEFAULT_RETRY,
 ): MappingConfig {
   const id = trimmed(input.id) ?? `mapping-${at + 1}`;
-  return fillIn(input, { id, where: `hooks.mappings[${at}]` }, findings, base);
+  return fillIn(input, { id, where: `hooks.mappings[${at}]`, retry }, findings, base);
 }
 
 /** Like {@link normalizeMapping}, for a mapping that has its name and its place already. */
 export function fillIn(
   input: MappingInput,
-  { id, where }: Pick<MappingConfig, "id" | "where">,
+  { id, where, retry }: MappingPlace,
   findings: Findings,
   base?: MappingBase,
 ): MappingConfig {
@@ -77,6 +87,7 @@ export function fillIn(
     methods: [...new Set(input.methods ?? given.methods ?? part?.methods)],
     ignoreSenders: input.ignoreSenders?.map((name) => name.trim()).filter(Boolean) ?? given.ignoreSenders ?? [],
     ignoreBots: input.ignoreBots ?? given.ignoreBots ?? defaults.ignoreBots.default,
+    ...normalizeRun(input, given, { where, retry, findings }),
     contentSource: given.contentSource ?? part?.title ?? "Webhook",
     // Only the preset's own key is known to stay under its prefix.
     ownSessionPrefix: sessionKey === undefined ? given.ownSessionPrefix : undefined,

@@ -7,7 +7,9 @@ import { secret, secrets, text } from "./schema-parts.ts";
 const { auth, name, agentId, sessionKey, messageTemplate, textTemplate, action, wakeMode, deliver, channel, to } =
   MappingSchema.properties;
 const { model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } = MappingSchema.properties;
-const { ignoreSenders, ignoreBots, handshakes } = MappingSchema.properties;
+const { ignoreSenders, ignoreBots, handshakes, events, when, coalesce, order, overlap, maxAgeSeconds } =
+  MappingSchema.properties;
+const { priority, concurrency, retry, fallback, budget, respond, waitSeconds, mode } = MappingSchema.properties;
 
 /** What every `hooks.<preset>` may hold besides the preset's own settings. */
 export const PresetBlockSchema = Type.Object(
@@ -41,6 +43,20 @@ export const PresetBlockSchema = Type.Object(
     ignoreSenders,
     ignoreBots,
     handshakes,
+    events,
+    when,
+    coalesce,
+    order,
+    overlap,
+    maxAgeSeconds,
+    priority,
+    concurrency,
+    retry,
+    fallback,
+    budget,
+    respond,
+    waitSeconds,
+    mode,
   },
   {
     additionalProperties: false,

@@ -26,6 +26,8 @@ export interface PresetPart {
   readonly handshakes: readonly Handshake[];
   /** Methods besides `POST` that carry events. */
   readonly methods: readonly string[];
+  /** How an event's name is found, in words; `undefined`: its events have none. */
+  readonly eventSource: string | undefined;
   /** What its mapping says that differs from the defaults. */
   mapping(settings: PresetSettings): Partial<PresetMapping>;
 }

@@ -18,10 +18,20 @@ export function readBodyBytes(
 }
 
 /** Milliseconds of a lifetime that the schema passed: seconds, or a string such as `24h`. */
-export function readTtlMs(value: number | string, path: string, findings: Findings): number {
+export function readTtlMs(
+  value: number | string,
+  path: string,
+  findings: Findings,
+  bounds: Bounds = TTL_SECONDS,
+): number {
   // A bare number in a string would be milliseconds to the library; the schema demands a unit there.
   const seconds = typeof value === "number" ? value : ms(value as StringValue) / 1_000;
-  return Math.round(within(seconds, TTL_SECONDS, "seconds", path, findings) * 1_000);
+  return Math.round(within(seconds, bounds, "seconds", path, findings) * 1_000);
+}
+
+/** Whole milliseconds of a number of seconds. */
+export function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1_000);
 }
 
 /** The schema bounds numbers; what a string comes to is known only here. */

@@ -7,12 +7,17 @@ import { ConfiguredPresets } from "./configured-presets.ts";
 import { readGmail } from "./gmail-schema.ts";
 import { readHookPath } from "./hook-path.ts";
 import type { HooksConfig, LockoutConfig } from "./hooks-config.ts";
-import { checkReferences } from "./mapping-rules.ts";
+import { checkChannel, checkReferences } from "./mapping-rules.ts";
+import { readBudget, readTarget } from "./normalize-run.ts";
 import type { PresetPart } from "./preset-part.ts";
 import { checkPresetBlock } from "./preset-settings.ts";
 import { checkPublicUrl, readPublicUrl } from "./public-url.ts";
-import { readBodyBytes, readTtlMs } from "./quantity.ts";
+import { milliseconds, readBodyBytes, readTtlMs } from "./quantity.ts";
+import { checkCallbackSecret, readCallbacks } from "./read-callbacks.ts";
 import { readMappings } from "./read-mappings.ts";
+import { readRetention } from "./read-retention.ts";
+import { DEFAULT_RETRY, readRetry } from "./read-retry.ts";
+import { checkBudget } from "./run-rules.ts";
 import { BUDGET_BYTES } from "./schema-parts.ts";
 import { HooksSchema, LockoutSchema } from "./schema.ts";
 import type { HooksInput } from "./schema.ts";
@@ -109,6 +114,13 @@ function normalize(part: UsablePart, context: HooksContext, findings: Findings):
     defaultTimeoutMs: milliseconds(input.defaultTimeoutSeconds ?? keys.defaultTimeoutSeconds.default),
     transformsDir: readTransformsDir(input.transformsDir, context.configDir, findings),
     gmail: readGmail(input.gmail ?? {}),
+    retry: readRetry(input.retry, DEFAULT_RETRY, "hooks.retry", findings),
+    budget: input.budget && readBudget(input.budget),
+    waitMs: milliseconds(input.waitSeconds ?? keys.waitSeconds.default),
+    maxWaiting: input.maxWaiting ?? keys.maxWaiting.default,
+    callbacks: undefined,
+    notices: input.notices && readTarget(input.notices),
+    retention: readRetention(input.retention ?? {}, findings),
     presets: readPresets(input.presets ?? [], enabled ? [...context.presets.keys()] : undefined, findings),
     mappings: [],
   };
@@ -121,7 +133,16 @@ function normalize(part: UsablePart, context: HooksContext, findings: Findings):
     findings,
   });
   const enabledPresets = enabled ? config.presets.filter((name) => context.presets.has(name)) : [];
-  const { mappings, effective } = readMappings(part.mappings, { presets, enabledPresets, sources, findings });
+  const { mappings, effective } = readMappings(part.mappings, {
+    presets,
+    enabledPresets,
+    sources,
+    retry: config.retry,
+    findings,
+  });
+  const callbacks = readCallbacks(input.callbacks, sources, findings);
+  checkCallbackSecret(callbacks, mappings, findings);
+  checkBudget(config.budget, "hooks.budget", findings);
   if (enabled && part.isSound("presets", "mappings")) presets.warnOfUnused();
   if (part.isSound("defaultSessionKey", "allowedSessionKeyPrefixes")) {
     checkDefaultSessionKey(config.defaultSessionKey, config.allowedSessionKeyPrefixes, findings);
@@ -129,7 +150,7 @@ function normalize(part: UsablePart, context: HooksContext, findings: Findings):
   if (part.isSound("allowedSessionKeyPrefixes")) {
     checkTemplatedKeys(effective, config.allowedSessionKeyPrefixes, findings);
   }
-  const complete = { ...config, mappings, publicUrl: readPublicUrl(input.publicUrl, config.path, findings) };
+  const complete = { ...config, mappings, callbacks, publicUrl: readPublicUrl(input.publicUrl, config.path, findings) };
   if (enabled && part.isSound("publicUrl")) checkPublicUrl(complete, findings);
   if (enabled) checkAgainstGateway(complete, context, findings);
   return complete;
@@ -138,6 +159,7 @@ function normalize(part: UsablePart, context: HooksContext, findings: Findings):
 /** Judges what the block says of agents, models and channels by what the gateway has. */
 function checkAgainstGateway(config: HooksConfig, context: HooksContext, findings: Findings): void {
   for (const mapping of config.mappings) checkReferences(mapping, config, context, findings);
+  if (config.notices) checkChannel(config.notices.channel, "hooks.notices.channel", context.channels, findings);
 }
 
 function readPresets(written: readonly string[], known: readonly string[] | undefined, findings: Findings): string[] {
@@ -188,8 +210,4 @@ function readTokenHeader(written: string | undefined, findings: Findings): strin
     findings.refuse("hooks.tokenHeader", `${showValue(name)} has a meaning of its own; choose another header`);
   }
   return name;
-}
-
-function milliseconds(seconds: number): number {
-  return Math.round(seconds * 1_000);
 }

@@ -3,7 +3,7 @@ import { closestKey } from "./closest-key.ts";
 import type { ConfiguredPreset, ConfiguredPresets } from "./configured-presets.ts";
 import type { Findings } from "./findings.ts";
 import { GMAIL, readGmail } from "./gmail-schema.ts";
-import type { MappingConfig, PresetSettings } from "./hooks-config.ts";
+import type { MappingConfig, PresetSettings, RetryConfig } from "./hooks-config.ts";
 import type { KeyPath } from "./key-path.ts";
 import { checkMapping } from "./mapping-rules.ts";
 import { fillIn, normalizeMapping } from "./normalize-mapping.ts";
@@ -29,6 +29,8 @@ export interface MappingContext {
   readonly enabledPresets: readonly string[];
   /** `undefined` while hooks are off: nothing is looked up then. */
   readonly sources: AuthSources;
+  /** What `hooks.retry` says. */
+  readonly retry: RetryConfig;
   readonly findings: Findings;
 }
 
@@ -54,16 +56,17 @@ export function readMappings(inputs: readonly (MappingInput | undefined)[], cont
 }
 
 function readOwn(input: MappingInput, at: number, context: MappingContext): MappingConfig {
-  const { findings, sources } = context;
+  const { findings, sources, retry } = context;
   const where = `hooks.mappings[${at}]`;
   const preset = findPreset(input.preset, where, context);
   const settings = preset ? readSettings(preset, input, ["hooks", "mappings", at, "settings"], context) : {};
   const base = preset && settings && { part: preset.part, mapping: preset.part.mapping(settings) };
-  const mapping = normalizeMapping(input, at, findings, base);
+  const mapping = normalizeMapping(input, at, findings, base, retry);
   // What cannot be told without its preset is not told.
   if (input.preset !== undefined && base === undefined) return mapping;
   checkMapping(mapping, input, findings);
   if (preset === undefined) refusePresetKeys(input, where, findings);
+  else refuseNamelessEvents(mapping, preset, findings);
   const place = { where, written: input, preset, settings: settings ?? {}, handshakes: mapping.handshakes };
   return { ...mapping, settings: settings ?? {}, auth: readAuth(place, sources, findings) };
 }
@@ -101,13 +104,21 @@ function readSettings(
 }
 
 /** Keys that only a preset gives a meaning. */
-const PRESET_KEYS = ["settings", "ignoreSenders", "ignoreBots"] as const;
+const PRESET_KEYS = ["settings", "events", "ignoreSenders", "ignoreBots"] as const;
 
 function refusePresetKeys(input: MappingInput, where: string, findings: Findings): void {
   for (const key of PRESET_KEYS) {
     if (input[key] === undefined) continue;
     findings.refuse(`${where}.${key}`, "has no effect without preset, which knows the sender; leave it out");
   }
+}
+
+function refuseNamelessEvents({ where, events }: MappingConfig, { part }: ConfiguredPreset, findings: Findings): void {
+  if (events.length === 0 || part.eventSource !== undefined) return;
+  findings.refuse(
+    `${where}.events`,
+    `would take nothing: the preset ${part.name} has no names for its events; use when`,
+  );
 }
 
 function refuseRepeatedIds(mappings: readonly MappingConfig[], findings: Findings): void {
@@ -143,7 +154,7 @@ function freeId(wanted: string, taken: ReadonlySet<string>): string {
 function readBrought(
   preset: ConfiguredPreset,
   id: string,
-  { sources, findings }: MappingContext,
+  { sources, retry, findings }: MappingContext,
 ): MappingConfig | undefined {
   const { part, block, settings } = preset;
   const where = `hooks.${part.name}`;
@@ -153,8 +164,9 @@ function readBrought(
     return undefined;
   }
   const input = mappingOf(block, part);
-  const mapping = fillIn(input, { id, where }, findings, { part, mapping: part.mapping(settings) });
+  const mapping = fillIn(input, { id, where, retry }, findings, { part, mapping: part.mapping(settings) });
   checkMapping(mapping, input, findings);
+  refuseNamelessEvents(mapping, preset, findings);
   const auth = readAuth({ where, written: {}, preset, settings, handshakes: mapping.handshakes }, sources, findings);
   return { ...mapping, settings, auth };
 }

@@ -13,8 +13,15 @@ export const BODY_BYTES: Bounds = { minimum: 1, maximum: 67_108_864 };
 export const BUDGET_BYTES: Bounds = { minimum: 1, maximum: 4_294_967_296 };
 /** Seconds for which an idempotency key may be remembered: up to a year. */
 export const TTL_SECONDS: Bounds = { minimum: 1, maximum: 31_536_000 };
+export const DAY_SECONDS = 86_400;
 /** Seconds that a run may take: up to a day. */
-export const RUN_SECONDS: Bounds = { minimum: 0.001, maximum: 86_400 };
+export const RUN_SECONDS: Bounds = { minimum: 0.001, maximum: DAY_SECONDS };
+/** Seconds that a caller may wait for the result. */
+export const WAIT_SECONDS: Bounds = { minimum: 0.1, maximum: 300 };
+/** Seconds for which deliveries may be kept: up to ten years. */
+export const RETENTION_SECONDS: Bounds = { minimum: 1, maximum: 315_360_000 };
+/** Bytes that the database may grow to: from 1 MiB to 1 TiB. */
+export const STORE_BYTES: Bounds = { minimum: 1_048_576, maximum: 1_099_511_627_776 };
 
 interface KeyOptions {
   readonly description: string;

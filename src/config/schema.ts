@@ -6,9 +6,11 @@ import Type from "typebox";
 import type { Static } from "typebox";
 import { GmailSchema } from "./gmail-schema.ts";
 import { MappingSchema } from "./mapping-schema.ts";
+import { OPERATION_KEYS } from "./operation-schema.ts";
 import {
   BODY_BYTES,
   BUDGET_BYTES,
+  DAY_SECONDS,
   duration,
   flag,
   RUN_SECONDS,
@@ -21,8 +23,6 @@ import {
   whole,
   withDefault,
 } from "./schema-parts.ts";
-
-const DAY_SECONDS = 86_400;
 
 /** `hooks.lockout`. */
 export const LockoutSchema = Type.Object(
@@ -103,13 +103,14 @@ export const HooksSchema = Type.Object(
       100_000,
     ),
     maxFanOut: withDefault(
-      whole({ minimum: 1, maximum: 10_000 }, "Items of a mapping's `forEach`, over which the answer is 413."),
+      whole({ minimum: 1, maximum: 4_096 }, "Items of a mapping's `forEach`, over which the answer is 413."),
       200,
     ),
     idempotencyTtl: withDefault(
       duration(TTL_SECONDS, "How long a repeated idempotency key is answered with the first answer."),
       "24h",
     ),
+    ...OPERATION_KEYS,
     lockout: Type.Optional(LockoutSchema),
     allowedAgentIds: Type.Optional(
       texts(10_000, {

@@ -1,6 +1,10 @@
+import type { CallbacksConfig } from "../config/hooks-config.ts";
+import type { SettledState } from "../delivery.ts";
 import type { DispatchedEvent, SettledEvent } from "../hooks.ts";
 import type { Clock, GatewayHost, Logger } from "../host.ts";
-import type { DeliveryStore } from "../store/delivery-store.ts";
+import type { GuardedFetch } from "../http/guarded-fetch.ts";
+import type { DeliveryStore, OpenRun } from "../store/delivery-store.ts";
+import type { DispatchRules } from "./dispatch-rules.ts";
 
 /** What the dispatcher and its runners work with. */
 export interface DispatchContext {
@@ -9,6 +13,14 @@ export interface DispatchContext {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly events: RunEvents;
+  /** By the configuration in force. */
+  readonly rulesFor: (mappingId: string | null) => DispatchRules;
+  /** Where results may be sent, by the configuration in force. */
+  readonly callbacks: () => CallbacksConfig | undefined;
+  /** What callbacks are sent with; absent: a guarded fetch with bounds of its own. */
+  readonly fetch?: GuardedFetch | undefined;
+  readonly notices: Notices;
+  readonly outages: Outages;
   /** Aborted when the shutdown's deadline has come: what is under way stays on disk. */
   readonly abandon: AbortSignal;
 }
@@ -17,4 +29,37 @@ export interface DispatchContext {
 export interface RunEvents {
   dispatched(event: DispatchedEvent): Promise<void> | undefined;
   settled(event: SettledEvent): Promise<void> | undefined;
+}
+
+/** Tells the gateway's owner something that needs a person: in the main session and on a chosen channel. */
+export interface Notices {
+  /** Never rejects; a notice with a key that was told before is told once. */
+  tell(notice: { readonly key: string; readonly text: string }): Promise<void>;
+}
+
+/** What is out of order, so that a person hears of it once and not with every delivery. */
+export interface Outages {
+  /** Something failed for good; the first failure of a subject is told. Never rejects. */
+  failed(subject: string, notice: string): Promise<void>;
+  /** The subject works: its next failure is a new outage. Costs nothing while there is none. Never rejects. */
+  works(subject: string): Promise<void> | undefined;
+}
+
+/** How a runner leaves a run. */
+export type CarriedOut =
+  /** Settled, held, gone, or left on disk by a shutdown. */
+  | { readonly kind: "ended" }
+  /** It is tried again; with `holdsLane`, nothing of its lane goes before it. */
+  | { readonly kind: "postponed"; readonly dueAt: number; readonly holdsLane: boolean; readonly replied: boolean };
+
+/** Carries out one run; `stop` is aborted when a person cancels it. */
+export interface Runner {
+  carryOut(run: OpenRun, stop: AbortSignal): Promise<CarriedOut>;
+}
+
+/** Runs that somebody else has settled. */
+export interface Withdrawal {
+  readonly runIds: readonly string[];
+  readonly state: SettledState;
+  readonly reason: string;
 }

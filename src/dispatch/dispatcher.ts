@@ -1,21 +1,26 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { AgentRunner } from "./agent-runner.ts";
 import type { OpenRun } from "../store/delivery-store.ts";
-import type { DispatchContext } from "./dispatch-context.ts";
-import { Lanes } from "./lanes.ts";
-import { WakeRunner } from "./wake-runner.ts";
+import { ALL } from "../store/operational-state.ts";
+import type { Pause, Scope } from "../store/operational-state.ts";
+import { AgentQueue } from "./queue/agent-queue.ts";
+import { AgentRunner } from "./run/agent-runner.ts";
+import type { DispatchContext, Runner, Withdrawal } from "./dispatch-context.ts";
+import { DueRuns } from "./queue/due-runs.ts";
+import { Expiries } from "./queue/expiries.ts";
+import { RunGate } from "./queue/run-gate.ts";
+import { TrackedRun } from "./queue/tracked-run.ts";
+import { WakeRunner } from "./run/wake-runner.ts";
 
 /** How long runs may take to come back after they were abandoned at the deadline. */
 const ABORT_GRACE_MS = 1_000;
-
-/** While calls are coming in, one agent run begins in this many milliseconds. */
-const PACE_MS = 5;
 
 export interface DispatcherOptions extends Omit<DispatchContext, "abandon"> {
   /** Agent runs at once; asked each time, so that a reload takes effect. */
   concurrency(): number;
   /** True while calls are coming in; wakes then take only a share of the time. */
   isBusy(): boolean;
+  /** Carries out agent runs; by default an {@link AgentRunner}. */
+  readonly agents?: Runner;
 }
 
 /**
@@ -25,32 +30,43 @@ export interface DispatcherOptions extends Omit<DispatchContext, "abandon"> {
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #abandon = new AbortController();
-  readonly #lanes = new Lanes<OpenRun>();
-  readonly #agents: AgentRunner;
+  /** Every run in hand, until it is settled or left on disk; `hooks.maxQueuedRuns` is its bound. */
+  readonly #runs = new Map<string, TrackedRun>();
+  readonly #gate: RunGate;
+  readonly #agents: AgentQueue;
   readonly #wakes: WakeRunner;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #due: DueRuns;
+  readonly #expiries: Expiries;
+  /** Recovered runs that wait for a time; how long at most depends on the configuration in force at the start. */
+  readonly #recovered: TrackedRun[] = [];
   #reserved = 0;
-  #running = false;
-  #nextStartMs = 0;
-  #paced: NodeJS.Timeout | undefined;
 
   constructor(options: DispatcherOptions) {
+    const { store, host, logger, clock, events, rulesFor, callbacks, notices, outages, fetch } = options;
+    const abandon = this.#abandon.signal;
+    const context = { store, host, logger, clock, events, rulesFor, callbacks, notices, outages, fetch, abandon };
+    const ended = (tracked: TrackedRun): void => this.#forget(tracked);
+    const gate = new RunGate(context, (scope) => this.#review(scope));
+    const due = new DueRuns(context, { arrived: (tracked) => this.#arrive(tracked), lost: ended });
+    const expiries = new Expiries(context, {
+      takeOut: (tracked) => this.#takeOut(tracked),
+      ended,
+      swept: () => this.#agents.fill(),
+    });
+    const isBusy = (): boolean => options.isBusy();
+    const runner = options.agents ?? new AgentRunner(context);
+    const concurrency = (): number => options.concurrency();
     this.#options = options;
-    const context: DispatchContext = {
-      store: options.store,
-      host: options.host,
-      logger: options.logger,
-      clock: options.clock,
-      events: options.events,
-      abandon: this.#abandon.signal,
-    };
-    this.#agents = new AgentRunner(context);
-    this.#wakes = new WakeRunner(context, { isBusy: () => options.isBusy() });
+    this.#gate = gate;
+    this.#due = due;
+    this.#expiries = expiries;
+    this.#agents = new AgentQueue(context, { runner, concurrency, isBusy, gate, due, expiries, ended });
+    this.#wakes = new WakeRunner(context, { isBusy, gate, expiries, ended });
   }
 
   /** Runs that wait or are under way, and those that are being accepted. */
   get open(): number {
-    return this.#reserved + this.#lanes.queued + this.#wakes.queued + this.#underWay.size;
+    return this.#reserved + this.#runs.size;
   }
 
   /** Keeps room for runs that are about to be stored; false when there would be more than `maxOpen`. */
@@ -66,26 +82,88 @@ export class Dispatcher {
   }
 
   /**
-   * Queues what an earlier process left, in the order in which it was accepted. It is called once,
-   * before {@link start} and before the first accept.
+   * Takes up what an earlier process left: pauses, used budgets, and runs in the order in which they were
+   * accepted. It is called once, before {@link start} and before the first accept.
    */
   async recover(): Promise<void> {
+    await this.#gate.load();
     for await (const run of this.#options.store.openRuns()) {
-      if (run.state !== "held") this.#queue(run);
+      if (run.state === "held") continue;
+      const tracked = this.#track(run);
+      // What is tried again before anything else of its lane waits in the lane, for the others to be behind it.
+      if (run.dueAt === null || isNextOfItsLane(run)) this.#queue(tracked);
+      else this.#recovered.push(tracked);
     }
   }
 
-  /** Begins to carry out what is queued. */
+  /** Begins to carry out what is queued. From now on there is a configuration in force. */
   start(): void {
-    this.#running = true;
+    this.#gate.start();
+    for (const tracked of this.#recovered.splice(0)) this.#due.add(tracked);
+    this.#due.start();
+    this.#expiries.start();
     this.#wakes.start();
-    this.#fill();
+    this.#agents.start();
+  }
+
+  /** To be called when another configuration is in force: priorities and bounds may have changed. */
+  configure(): void {
+    this.#review(ALL);
+    this.#agents.fill();
   }
 
   /** Takes runs whose delivery is on disk. */
   enqueue(runs: readonly OpenRun[]): void {
-    for (const run of runs) this.#queue(run);
-    this.#fill();
+    for (const run of runs) {
+      const tracked = this.#track(run);
+      if (run.dueAt === null) this.#queue(tracked);
+      else this.#due.add(tracked);
+    }
+    this.#agents.fill();
+  }
+
+  /** A run gathers calls until another time (milliseconds since the epoch); nothing happens when it no longer does. */
+  postpone(runId: string, dueAt: number): void {
+    const tracked = this.#runs.get(runId);
+    if (tracked && !tracked.run.begun) this.#due.move(tracked, dueAt);
+  }
+
+  /**
+   * Takes back runs that somebody else has settled: those that wait are forgotten, those under way are told
+   * to stop, and observers are told of each.
+   */
+  withdraw({ runIds, state, reason }: Withdrawal): void {
+    for (const runId of runIds) {
+      const tracked = this.#runs.get(runId);
+      if (tracked?.withdrawn) continue;
+      if (tracked) this.#withdraw(tracked);
+      // One that is not in hand is on hold, and only agent runs are ever held.
+      void this.#options.events.settled({ runId, kind: tracked?.run.kind ?? "agent", state, reason });
+    }
+    this.#agents.fill();
+  }
+
+  /** What is paused, by a person or since a budget is used up. */
+  pausedScopes(): readonly Pause[] {
+    return this.#gate.pauses();
+  }
+
+  /**
+   * Lets no further run of the scope begin; what is under way goes on. False when it is paused already.
+   * Rejects with a `StoreError` when that could not be written.
+   */
+  pause(scope: Scope, reason: string): Promise<boolean> {
+    return this.#gate.pause(scope, reason);
+  }
+
+  /**
+   * Ends a pause and forgets what was counted against the scope's budget. False when it is not paused.
+   * Rejects with a `StoreError` when that could not be written.
+   */
+  async resume(scope: Scope): Promise<boolean> {
+    const wasPaused = await this.#gate.resume(scope);
+    this.#agents.fill();
+    return wasPaused;
   }
 
   /**
@@ -93,11 +171,13 @@ export class Dispatcher {
    * as interrupted.
    */
   async stop(deadlineMs: number): Promise<void> {
-    this.#running = false;
-    clearTimeout(this.#paced);
+    this.#due.stop();
+    this.#expiries.stop();
     const remainingMs = Math.max(0, deadlineMs - this.#options.clock.now());
     const timer = setTimeout(() => this.#abandon.abort(), remainingMs);
-    const ended = Promise.all([this.#wakes.stop(), ...this.#underWay]);
+    const ended = Promise.all([this.#wakes.stop(), this.#agents.stop()]).then(() =>
+      Promise.all([this.#expiries.written(), this.#gate.written()]),
+    );
     const patience = new AbortController();
     const overdue = sleep(remainingMs + ABORT_GRACE_MS, undefined, { signal: patience.signal }).catch(() => {});
     await Promise.race([ended, overdue]);
@@ -106,47 +186,54 @@ export class Dispatcher {
     this.#abandon.abort();
   }
 
-  #queue(run: OpenRun): void {
-    if (run.kind === "wake") this.#wakes.push(run);
-    else this.#lanes.push(run.lane, run);
+  #track(run: OpenRun): TrackedRun {
+    const tracked = new TrackedRun(run);
+    this.#runs.set(run.runId, tracked);
+    this.#expiries.measure(tracked);
+    return tracked;
   }
 
-  #fill(): void {
-    while (this.#running && this.#underWay.size < this.#options.concurrency()) {
-      if (this.#mustWait()) return;
-      const next = this.#lanes.take();
-      if (!next) return;
-      const run = this.#carryOut(next.item).finally(() => {
-        this.#underWay.delete(run);
-        this.#lanes.release(next.lane);
-        this.#fill();
-      });
-      this.#underWay.add(run);
-    }
+  #forget({ run }: TrackedRun): void {
+    this.#runs.delete(run.runId);
   }
 
-  /** While calls are coming in they come first: runs begin at a measured pace. */
-  #mustWait(): boolean {
-    if (!this.#options.isBusy()) return false;
-    const now = performance.now();
-    if (now >= this.#nextStartMs) {
-      this.#nextStartMs = now + PACE_MS;
-      return false;
-    }
-    this.#paced ??= setTimeout(() => {
-      this.#paced = undefined;
-      this.#fill();
-    }, PACE_MS);
-    return true;
+  /** Puts a run where it waits for its turn. */
+  #queue(tracked: TrackedRun): void {
+    this.#expiries.add(tracked);
+    if (tracked.run.kind === "wake") this.#wakes.push(tracked);
+    else this.#agents.push(tracked);
   }
 
-  /** Never rejects: a run that cannot be carried out stays on disk and the log says why. */
-  async #carryOut(run: OpenRun): Promise<void> {
-    try {
-      await this.#agents.carryOut(run);
-    } catch (error) {
-      if (this.#abandon.signal.aborted) return;
-      this.#options.logger.error({ err: error, runId: run.runId }, "a run could not be carried out");
-    }
+  /** The time of a run has come: it goes on in the lane that it holds, or at the end of its lane. */
+  #arrive(tracked: TrackedRun): void {
+    if (tracked.withdrawn) this.#forget(tracked);
+    else if (tracked.place) this.#agents.putBack(tracked);
+    else this.#queue(tracked);
+    this.#agents.fill();
   }
+
+  /** Takes a run out of where it waits for its turn; false when it does not. */
+  #takeOut(tracked: TrackedRun): boolean {
+    return tracked.list?.remove(tracked) ?? this.#agents.remove(tracked);
+  }
+
+  #withdraw(tracked: TrackedRun): void {
+    tracked.withdrawn = true;
+    tracked.stop?.abort();
+    this.#expiries.remove(tracked);
+    if (this.#due.remove(tracked)) this.#agents.release(tracked);
+    // Under way, or a step before that is: it is forgotten when that has ended.
+    else if (!this.#takeOut(tracked)) return;
+    this.#forget(tracked);
+  }
+
+  #review(scope: Scope): void {
+    this.#agents.review(scope);
+    this.#wakes.review();
+  }
+}
+
+/** A run that is tried again before anything else of its lane. */
+function isNextOfItsLane({ kind, begun, replied }: OpenRun): boolean {
+  return kind === "agent" && begun && !replied;
 }

@@ -18,11 +18,17 @@ export interface GatewayConfig {
   };
   readonly agents: AgentsConfig;
   readonly models: ModelsConfig;
-  readonly session: { readonly mainKey: string };
+  readonly session: SessionConfig;
   readonly channels: ChannelsConfig;
   readonly plugins: PluginsConfig;
   /** The plugin's block, unvalidated. */
   readonly hooks: unknown;
+}
+
+export interface SessionConfig {
+  readonly mainKey: string;
+  /** How long the transcripts of isolated runs are kept. */
+  readonly isolatedRetentionMs: number;
 }
 
 export interface AgentsConfig {

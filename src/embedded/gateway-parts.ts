@@ -5,7 +5,7 @@ import { HostError } from "../host.ts";
 import type { Clock, GatewayHost, Logger, SystemEvent } from "../host.ts";
 import { SqliteDatabase } from "../sqlite/sqlite-database.ts";
 import { SqliteError } from "../sqlite/sqlite-error.ts";
-import { sqliteStoreModule } from "../store/sqlite-delivery-store.ts";
+import { sqliteStoreModule } from "../store/sqlite/sqlite-delivery-store.ts";
 import { EmbeddedAgents } from "./agents/embedded-agents.ts";
 import { EmbeddedChannels } from "./channels/embedded-channels.ts";
 import type { GatewayConfig } from "./gateway-config.ts";
@@ -14,12 +14,14 @@ import { EmbeddedHeartbeat } from "./heartbeat.ts";
 import { EmbeddedSessions } from "./sessions.ts";
 import { StartError } from "./start-error.ts";
 import { STATE_MODULE_URL } from "./state/sqlite-state-module.ts";
+import { TranscriptRetention } from "./transcript-retention.ts";
 
 export interface GatewayParts {
   readonly database: SqliteDatabase;
   readonly sessions: EmbeddedSessions;
   readonly channels: EmbeddedChannels;
   readonly heartbeat: EmbeddedHeartbeat;
+  readonly retention: TranscriptRetention;
   /** The same object for every plugin: their own hooks hang on it. */
   readonly host: GatewayHost;
 }
@@ -44,6 +46,7 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
   const agents = new EmbeddedAgents({ config, sessions, logger });
   const channels = new EmbeddedChannels({ config, database, sessions, clock, logger });
   const heartbeat = new EmbeddedHeartbeat({ sessions, agents, channels, config, clock, logger });
+  const retention = new TranscriptRetention({ sessions, logger });
   const host: GatewayHost = {
     name: "embedded",
     lifecycle: createLifecycle(),
@@ -60,7 +63,7 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     paths: { configDir: dirname(config().file), stateDir },
     clock,
   };
-  return { database, sessions, channels, heartbeat, host };
+  return { database, sessions, channels, heartbeat, retention, host };
 }
 
 async function openDatabase(file: string, logger: Logger): Promise<SqliteDatabase> {

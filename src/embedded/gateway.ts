@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { Clock, GatewayPlugin, Logger } from "../host.ts";
 import * as publicApi from "../index.ts";
-import { SqliteDeliveryStore } from "../store/sqlite-delivery-store.ts";
+import { SqliteDeliveryStore } from "../store/sqlite/sqlite-delivery-store.ts";
 import { ApiGuard } from "./api/api-guard.ts";
 import { GatewayApi } from "./api/gateway-api.ts";
 import { ConfigRollout } from "./config-rollout.ts";
@@ -123,9 +123,13 @@ export class EmbeddedGateway {
     ingress.apply(parts.host);
     for (const plugin of plugins) applyPlugin(plugin, parts.host);
     for (const plugin of this.#options.plugins ?? []) plugin.apply(parts.host);
-    this.#api = new GatewayApi({ sources: { ...parts, deliveries: ingress.deliveries() }, guard: this.#guard });
     await this.#rollout.start(parts.host.lifecycle);
+    this.#api = new GatewayApi({
+      sources: { ...parts, operations: () => ingress.operations(), clock: this.#clock },
+      guard: this.#guard,
+    });
     parts.heartbeat.start();
+    parts.retention.start();
     const { host, port } = this.#rollout.current.gateway;
     const routes = this.#buildRoutes(parts);
     this.#open.server = await GatewayServer.listen({ host, port, routes, logger: this.#logger });
@@ -172,6 +176,7 @@ export class EmbeddedGateway {
     if (parts === undefined) return;
     await this.#waitForPlugins(parts.host.lifecycle.onShutdown.promise({ deadlineMs }), leftMs());
     await parts.heartbeat.stop(deadlineMs);
+    await parts.retention.stop();
     await server?.close(leftMs());
     await parts.database.close();
   }

@@ -14,7 +14,13 @@ import { shortKey } from "./state/short-key.ts";
 import { prepareSessionReads, type SessionReads } from "./state/session-reads.ts";
 import { stateError } from "./state/state-error.ts";
 import { STATE_LIMITS } from "./state/state-limits.ts";
-import type { AppendTurn, BeginRunOutcome, EndRun, EnqueueOutcome } from "./state/state-operations.ts";
+import type {
+  AppendTurn,
+  BeginRunOutcome,
+  EndRun,
+  EnqueueOutcome,
+  ForgetRunsOutcome,
+} from "./state/state-operations.ts";
 
 /** Routes held in memory; there is one for each agent that anybody asked about. */
 const MAX_CACHED_ROUTES = 1_000;
@@ -105,6 +111,17 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
     const { user, assistant } = turn;
     const args = { ...turn, user: cutMessage(user), assistant: cutMessage(assistant), at: this.#clock.now() };
     await this.#write("appendTurn", args, "The turn");
+  }
+
+  /**
+   * One short step of removing the messages of isolated runs that are older than the configuration keeps
+   * them, and the sessions that have become empty. What the sessions themselves said stays. `after` is
+   * where the step before ended, 0 at first; `next` is `null` when nothing older is left.
+   */
+  async forgetRuns(after: number): Promise<ForgetRunsOutcome> {
+    const now = this.#clock.now();
+    const before = now - this.#config().session.isolatedRetentionMs;
+    return await this.#write<ForgetRunsOutcome>("forgetRuns", { after, before, now }, "The removal of transcripts");
   }
 
   /** Sessions, newest activity first. Throws `InvalidCursorError`. */

@@ -29,6 +29,21 @@ export function answerContent(wanted: { status: number; contentType?: string; bo
   return answerEmpty(status, wanted.contentType === undefined ? undefined : { "content-type": contentType });
 }
 
+/**
+ * An answer as a configuration wants it: `content` is plain text unless the headers say otherwise, or an
+ * answer of which only the content and its type are kept. 204 and 205 have no content (RFC 9110, 15.3).
+ */
+export function answerConfigured(
+  content: string | Answer,
+  { status, headers }: { readonly status: number; readonly headers: AnswerHeaders },
+): Answer {
+  const { "content-type": type, ...others } = headers;
+  const payload = typeof content === "string" ? content : content.payload;
+  if (payload === "" || status === 204 || status === 205) return answerEmpty(status, others);
+  const own = typeof content === "string" ? "text/plain; charset=utf-8" : content.headers["content-type"];
+  return contentAnswer(status, String(type ?? own), payload, others);
+}
+
 /** An answer without content: 204 has neither a type nor a length (RFC 9110, 8.6), others have length 0. */
 export function answerEmpty(status: number, headers?: AnswerHeaders): Answer {
   const length = status === 204 ? undefined : { "content-length": 0 };

@@ -3,8 +3,10 @@ import type { PayloadContext } from "../delivery.ts";
 import { readMessage } from "../presets/read-event.ts";
 import type { Preset } from "../presets/preset.ts";
 import type { TransformFunction } from "../transform/transform.ts";
-import { compileIgnorePattern } from "./ignore-pattern.ts";
-import type { IgnorePattern } from "./ignore-pattern.ts";
+import { compileFilter } from "./compile-filter.ts";
+import type { CompiledFilter } from "./compile-filter.ts";
+import { compileResponse } from "./compile-response.ts";
+import type { CompiledResponse } from "./compile-response.ts";
 import { compileTemplate } from "./template.ts";
 import type { CompiledTemplate } from "./template.ts";
 
@@ -21,7 +23,12 @@ export interface CompiledMapping {
   readonly transform: TransformFunction | undefined;
   /** The preset that knows its sender, when it names one. */
   readonly preset: Preset | undefined;
-  readonly ignores: readonly IgnorePattern[];
+  /** `undefined` when every request passes. */
+  readonly filter: CompiledFilter | undefined;
+  /** What calls have to have in common to be coalesced; `undefined` when none are. */
+  readonly coalesceKey: CompiledTemplate | undefined;
+  /** The body of the answer, where `respond` has one. */
+  readonly responseBody: CompiledResponse | undefined;
 }
 
 /** Compiles the templates of a mapping; `transform` is its loaded module and `preset` its preset, when it names them. */
@@ -34,7 +41,12 @@ export function compileMapping(
   return {
     config,
     preset,
-    ignores: config.ignoreSenders.map(compileIgnorePattern),
+    filter: compileFilter(config),
+    coalesceKey: config.coalesce && compileTemplate(config.coalesce.key),
+    responseBody:
+      config.respond.kind === "content" && config.respond.body !== undefined
+        ? compileResponse(config.respond.body)
+        : undefined,
     name: compileTemplate(config.name ?? ""),
     sessionKey: compileTemplate(config.sessionKey ?? ""),
     content:

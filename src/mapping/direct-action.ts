@@ -3,6 +3,7 @@ import { refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 
 const MAX_TIMEOUT_SECONDS = 86_400;
+const MAX_WAIT_SECONDS = 300;
 
 /** Reads the payload of `POST /hooks/wake` (specification 2.2). */
 export function readWakePayload(payload: unknown): WakeAction | Refusal {
@@ -21,6 +22,9 @@ export function readWakePayload(payload: unknown): WakeAction | Refusal {
 export function readAgentPayload(payload: unknown): AgentAction | Refusal {
   return reading(payload, (fields) => {
     const sessionKey = fields.optional("sessionKey");
+    const mode = fields.deliverMode("mode");
+    const deliver = fields.boolean("deliver", true);
+    if (mode === "deliver" && !deliver) throw new InvalidField("mode deliver needs deliver to be true.");
     return {
       kind: "agent",
       message: fields.required("message"),
@@ -29,13 +33,30 @@ export function readAgentPayload(payload: unknown): AgentAction | Refusal {
       sessionKey,
       sessionKeySource: sessionKey === undefined ? "static" : "request",
       wakeMode: fields.wakeMode("wakeMode"),
-      deliver: fields.boolean("deliver", true),
+      deliver,
       channel: fields.optional("channel") ?? "last",
       to: fields.optional("to"),
       model: fields.present("model"),
       thinking: fields.optional("thinking"),
-      timeoutSeconds: fields.seconds("timeoutSeconds"),
+      timeoutSeconds: fields.seconds("timeoutSeconds", MAX_TIMEOUT_SECONDS),
+      mode,
+      callbackUrl: fields.present("callbackUrl"),
     };
+  });
+}
+
+/** How long the caller of `POST /hooks/agent` waits for the result. */
+export interface Wait {
+  /** `undefined`: as long as the configuration says. */
+  readonly waitMs: number | undefined;
+}
+
+/** Reads `wait` and `waitSeconds` of the payload of `POST /hooks/agent`; `undefined`: the caller does not wait. */
+export function readWait(payload: unknown): Wait | undefined | Refusal {
+  return reading(payload, (fields) => {
+    const seconds = fields.seconds("waitSeconds", MAX_WAIT_SECONDS);
+    if (!fields.boolean("wait", false)) return undefined;
+    return { waitMs: seconds === undefined ? undefined : Math.round(seconds * 1_000) };
   });
 }
 
@@ -96,11 +117,19 @@ class Fields {
     throw new InvalidField(`${name} must be one of now, next-heartbeat.`);
   }
 
-  seconds(name: string): number | undefined {
+  /** The modes of a wake mean nothing here, and callers who send them along are not to be turned away. */
+  deliverMode(name: string): "deliver" | undefined {
+    const value = this.#own(name) ?? undefined;
+    if (value === "deliver") return value;
+    if (value === undefined || value === "now" || value === "next-heartbeat") return undefined;
+    throw new InvalidField(`${name} must be deliver, or be left out.`);
+  }
+
+  seconds(name: string, maximum: number): number | undefined {
     const value = this.#own(name) ?? undefined;
     if (value === undefined) return undefined;
-    if (typeof value === "number" && value > 0 && value <= MAX_TIMEOUT_SECONDS) return value;
-    throw new InvalidField(`${name} must be a number of seconds above 0 and at most ${MAX_TIMEOUT_SECONDS}.`);
+    if (typeof value === "number" && value > 0 && value <= maximum) return value;
+    throw new InvalidField(`${name} must be a number of seconds above 0 and at most ${maximum}.`);
   }
 
   #own(name: string): unknown {

@@ -1,13 +1,17 @@
 import type { PayloadContext } from "../delivery.ts";
 import { refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
+import { compilePath, lookup } from "../http/payload-path.ts";
+import type { CompiledPath } from "../http/payload-path.ts";
 
 /**
  * The contexts that a mapping is rendered for: one, or one for each item of its `forEach` array.
  *
- * An item's payload is the original with the array replaced by that item alone, so that templates
- * are the same with and without `forEach`. An empty array gives no context. Over `maxItems` the
- * whole request is refused with 413: a tail is never dropped.
+ * `forEach` is a path as templates have it (`alerts`, `data.items`), or `[]` for a payload that is an
+ * array itself. An item's payload is the original with the array replaced by that item alone, so that
+ * templates are the same with and without `forEach`; what does not lie on the way to the array is shared
+ * and not copied. An empty array gives no context. Over `maxItems` the whole request is refused with
+ * 413: a tail is never dropped.
  */
 export function fanOut(
   context: PayloadContext,
@@ -15,19 +19,32 @@ export function fanOut(
   maxItems: number,
 ): readonly PayloadContext[] | Refusal {
   if (forEach === undefined) return [context];
-  const payload: unknown = context.payload;
-  const items =
-    typeof payload === "object" && payload !== null && Object.hasOwn(payload, forEach)
-      ? (payload as Record<string, unknown>)[forEach]
-      : undefined;
-  if (!Array.isArray(items)) {
-    return refuse("INVALID_PAYLOAD", `payload.${forEach} must be an array.`);
-  }
+  const { payload } = context;
+  const path = pathOf(forEach);
+  const name = path.length === 0 ? "payload" : `payload.${forEach.replace(PAYLOAD, "")}`;
+  const items = lookup(payload, path);
+  if (!Array.isArray(items)) return refuse("INVALID_PAYLOAD", `${name} must be an array.`);
   if (items.length > maxItems) {
     return refuse(
       "BODY_TOO_LARGE",
-      `payload.${forEach} has ${items.length} items; this gateway takes at most ${maxItems} in one request. Nothing was accepted: send it in parts.`,
+      `${name} has ${items.length} items; this gateway takes at most ${maxItems} in one request. Nothing was accepted: send it in parts.`,
     );
   }
-  return items.map((item: unknown) => ({ ...context, payload: { ...(payload as object), [forEach]: [item] } }));
+  return items.map((item: unknown) => ({ ...context, payload: replaced(payload, path, [item]) }));
+}
+
+/** As in a template, where `{{payload.a}}` is `{{a}}`. */
+const PAYLOAD = /^payload\./;
+
+function pathOf(forEach: string): CompiledPath {
+  return forEach === "[]" ? [] : compilePath(forEach.replace(PAYLOAD, ""));
+}
+
+/** A copy of `root` with another value at a path that {@link lookup} has followed. */
+function replaced(root: unknown, path: CompiledPath, value: unknown, depth = 0): unknown {
+  const segment = path[depth];
+  if (segment === undefined) return value;
+  const below = replaced((root as Record<string | number, unknown>)[segment], path, value, depth + 1);
+  if (Array.isArray(root)) return root.with(Number(segment), below);
+  return { ...(root as object), [segment]: below };
 }

@@ -54,6 +54,8 @@ function mergeAgent(base: Action, override: Override): AgentAction {
     model: text(override, "model", mapped?.model),
     thinking: text(override, "thinking", mapped?.thinking),
     timeoutSeconds: ifPositive(override, "timeoutSeconds") ?? mapped?.timeoutSeconds,
+    ...(mapped?.mode === undefined ? {} : { mode: mapped.mode }),
+    ...(mapped?.fallback === undefined ? {} : { fallback: mapped.fallback }),
   };
 }
 

@@ -14,6 +14,8 @@ export interface TemplateContext {
   readonly path: string;
   /** What `{{now}}` prints, as ISO 8601 UTC with milliseconds. */
   readonly now: Date;
+  /** Further names, for templates that were compiled with them; a name comes before a key of the payload. */
+  readonly facts?: Readonly<Record<string, string>>;
 }
 
 /** A template taken apart once, so that a render only looks up and concatenates. */
@@ -33,13 +35,16 @@ export interface CompiledTemplate {
  * `{{`, one or more characters other than `}`, and `}}` make an expression; anything else is literal.
  * An expression is `path`, `now`, `headers.<name>`, `query.<name>`, `payload.<path>`, or a path from
  * the payload's root; see {@link compilePath} for paths, {@link lookup} for what they reach and
- * {@link renderValue} for how values print. What is missing prints nothing. There are no filters,
+ * {@link renderValue} for how values print; or one of `factNames`, read from the context's `facts`. What is missing prints nothing. There are no filters,
  * defaults, conditions or loops (behavior of the `{{path}}` templates of existing hook mappings).
  */
-export function compileTemplate(source: string): CompiledTemplate {
+export function compileTemplate(source: string, factNames: readonly string[] = []): CompiledTemplate {
   const { literals, expressions } = split(source);
   const [first = "", ...following] = literals;
-  const steps = expressions.map((expression, at) => ({ read: compileExpression(expression), after: following[at]! }));
+  const steps = expressions.map((expression, at) => ({
+    read: compileExpression(expression, factNames),
+    after: following[at]!,
+  }));
   return {
     source,
     isStatic: expressions.length === 0,
@@ -78,7 +83,8 @@ function split(source: string): { literals: string[]; expressions: string[] } {
 
 type Read = (context: TemplateContext) => string;
 
-function compileExpression(expression: string): Read {
+function compileExpression(expression: string, factNames: readonly string[]): Read {
+  if (factNames.includes(expression)) return ({ facts }) => facts?.[expression] ?? "";
   if (expression === "path") return (context) => context.path;
   if (expression === "now") return (context) => printTime(context.now);
   const name = /^(headers|query|payload)\./.exec(expression)?.[1];

@@ -1,10 +1,20 @@
 import type { HooksConfig } from "../config/hooks-config.ts";
-import type { Action, AgentAction, AgentSpec, DeliveryTarget, RunSpec, WakeAction, WakeSpec } from "../delivery.ts";
+import type {
+  Action,
+  AgentAction,
+  AgentSpec,
+  CoalesceMode,
+  DeliveryTarget,
+  RunSpec,
+  WakeAction,
+  WakeSpec,
+} from "../delivery.ts";
 import { isRefusal, refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 import type { GatewayHost } from "../host.ts";
 import { sanitizeName } from "../boundary/sanitize-name.ts";
 import { chooseAgent } from "./agent-choice.ts";
+import { checkCallbackUrl } from "./callback-url.ts";
 import { resolveTarget } from "./delivery-target.ts";
 import { resolveSessionKey } from "./session-key.ts";
 
@@ -15,6 +25,8 @@ export interface ActionOrigin {
   readonly interrupted: "rerun" | "hold";
   /** See {@link MappingConfig.ownSessionPrefix}. */
   readonly ownSessionPrefix: string | undefined;
+  /** How calls are rendered that are coalesced; absent: they are not. */
+  readonly coalesce?: CoalesceMode | undefined;
 }
 
 const MAX_TIMEOUT_SECONDS = 86_400;
@@ -49,8 +61,16 @@ export async function applyPolicy(
     agentId,
   );
   if (typeof sessionKey !== "string") return sessionKey;
+  const { mode, callbackUrl } = action;
+  const uncalled = callbackUrl === undefined ? undefined : checkCallbackUrl(callbackUrl, config.callbacks);
+  if (uncalled) return uncalled;
+  if (mode === "deliver" && !action.deliver) {
+    return refuse("INVALID_PAYLOAD", 'mode "deliver" needs deliver to be true: there is nothing else to do.');
+  }
   const delivery = await targetOf(host, action, agentId);
   if (isRefusal(delivery)) return delivery;
+  const fallback = action.fallback === undefined ? undefined : await fallbackOf(host, action, action.fallback, agentId);
+  if (isRefusal(fallback)) return fallback;
   return {
     kind: "agent",
     message: action.message,
@@ -65,6 +85,10 @@ export async function applyPolicy(
     source: origin.contentSource,
     unsafe: action.allowUnsafeExternalContent === true,
     delivery,
+    fallback,
+    mode,
+    callbackUrl,
+    coalesce: origin.coalesce,
   } satisfies AgentSpec;
 }
 
@@ -82,6 +106,7 @@ function wakeSpec(
     mode: action.mode,
     source: origin.contentSource,
     unsafe: action.allowUnsafeExternalContent === true,
+    coalesce: origin.coalesce,
   };
 }
 
@@ -92,6 +117,15 @@ async function targetOf(
 ): Promise<DeliveryTarget | undefined | Refusal> {
   if (!action.deliver) return undefined;
   return resolveTarget(host.channels, { channel: action.channel, to: action.to, agentId });
+}
+
+async function fallbackOf(
+  host: Pick<GatewayHost, "channels">,
+  { deliver }: AgentAction,
+  { channel, to }: NonNullable<AgentAction["fallback"]>,
+  agentId: string,
+): Promise<DeliveryTarget | undefined | Refusal> {
+  return deliver ? resolveTarget(host.channels, { channel, to, agentId }) : undefined;
 }
 
 function timeoutMs(config: HooksConfig, action: AgentAction): number {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Headers } from "../delivery.ts";
 import { refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
-import type { IdempotencyClaim } from "../store/delivery-store.ts";
+import type { IdempotencyClaim } from "../store/new-delivery.ts";
 
 const HEADERS = ["idempotency-key", "x-service-idempotency-key"] as const;
 const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;

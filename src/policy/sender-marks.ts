@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { VerifiedRequest } from "../delivery.ts";
-import type { DeliveryMark } from "../store/delivery-store.ts";
+import type { DeliveryMark } from "../store/new-delivery.ts";
 
 /**
  * What a copy of a sender's request is recognized by: the digest of what was signed, and the sender's

@@ -8,8 +8,7 @@ export interface Preset extends PresetPart {
   readonly documentation: string;
   /** What to do in the sender's settings, a step each; `{url}` is the URL to paste, `{secret}` the secret's label. */
   readonly setup: readonly string[];
-  /** How the event's name and the delivery's id are found, in words for the table of senders. */
-  readonly eventSource: string | undefined;
+  /** How the delivery's id is found, in words for the table of senders. */
   readonly deliveryIdSource: string | undefined;
   /** True when the delivery id is covered by the signature. */
   readonly deliveryIdSigned: boolean;

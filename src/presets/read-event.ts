@@ -14,6 +14,8 @@ export interface RecognizedEvent {
 }
 
 const MAX_NAME = 200;
+/** The events of a batch are joined, and `events` has to know them all. */
+const MAX_EVENT = 2_000;
 
 /**
  * Asks a preset what a request is. Its code meets payloads that nobody foresaw: what throws counts as
@@ -24,7 +26,7 @@ export function readEvent(preset: Preset, given: PayloadContext, settings: Prese
   const context: PresetContext = { ...given, payload, settings };
   const event = bounded(
     attempt(() => preset.eventOf(context)),
-    MAX_NAME,
+    MAX_EVENT,
   );
   const sender = senderOf(preset, context);
   const named: PresetEvent = { ...context, event, sender };

@@ -1,3 +1,4 @@
+import type { SenderMatch } from "../auth/sender-routes.ts";
 import { refuse, isRefusal } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
@@ -21,9 +22,7 @@ export async function body(
   generation: Generation,
   arrival: Arrival,
 ): Promise<ReceivedBody | Refusal> {
-  const rules = arrival.sender
-    ? generation.mappings.bodyRulesOn(arrival.sender.route.path)
-    : rulesFor(ingress, generation, arrival.target.path);
+  const rules = bodyRules(ingress, generation, arrival.sender, arrival.target.path);
   if (!rules) return refuse("NOT_FOUND");
   if (arrival.sender && !holdBytes(ingress, generation, arrival, rules.maxBodyBytes)) return refuse("BUSY");
   const { bodyTimeoutMs } = generation.config;
@@ -45,7 +44,14 @@ function holdBytes(ingress: IngressContext, { config }: Generation, arrival: Arr
   return true;
 }
 
-function rulesFor(ingress: IngressContext, generation: Generation, path: string): BodyRules | undefined {
+/** What is taken on a path; `undefined` when no hook can be meant. */
+export function bodyRules(
+  ingress: IngressContext,
+  generation: Generation,
+  sender: SenderMatch | undefined,
+  path: string,
+): BodyRules | undefined {
+  if (sender) return generation.mappings.bodyRulesOn(sender.route.path);
   if (path === "") return undefined;
   const ordinary: BodyRules = { maxBodyBytes: generation.config.maxBodyBytes, accept: [] };
   if (isDirect(path)) return ordinary;

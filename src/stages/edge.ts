@@ -6,7 +6,7 @@ import type { Generation } from "../generation.ts";
 import type { RequestTarget } from "../http/request-target.ts";
 import type { IngressContext } from "./ingress-context.ts";
 
-/** A request that was let in; it has to leave `inFlight` when it has been answered. */
+/** A request that was let in; it has to {@link leave} when it has been answered. */
 export interface Arrival {
   readonly req: IncomingMessage;
   /** Without a secret that was in the path. */
@@ -16,8 +16,12 @@ export interface Arrival {
   readonly receivedAt: number;
   /** The route of a sender who proves who it is in a way of its own. */
   readonly sender: SenderMatch | undefined;
-  /** Bytes of the budget for unverified bodies that it has to give back when it has been answered. */
+  /** The delivery whose state is asked for; `undefined`: the request is a call. */
+  readonly asksFor: string | undefined;
+  /** Bytes of the budget for unverified bodies that it has to give back when it leaves. */
   heldBytes: number;
+  /** True once it has left. */
+  hasLeft: boolean;
 }
 
 /**
@@ -29,7 +33,8 @@ export function edge(ingress: IngressContext, generation: Generation, req: Incom
   const target = generation.readTarget(req.url ?? "");
   if (target.hasQueryToken) return refuse("TOKEN_IN_QUERY");
   const sender = generation.senders.find(target.path);
-  if (!takesMethod(req.method, sender)) return refuseMethod(sender);
+  const asksFor = sender ? undefined : deliveryAskedFor(req.method, target.path);
+  if (asksFor === undefined && !takesMethod(req.method, sender)) return refuseMethod(sender);
   const busy = ingress.inFlight.enter();
   if (busy) return busy;
   const forwarded = req.headers["x-forwarded-for"];
@@ -42,8 +47,26 @@ export function edge(ingress: IngressContext, generation: Generation, req: Incom
       typeof forwarded === "string" ? forwarded : forwarded?.join(", "),
     ),
     receivedAt: ingress.host.clock.now(),
+    asksFor,
     heldBytes: 0,
+    hasLeft: false,
   };
+}
+
+/** Gives back what a request holds while it is under way. A second time does nothing. */
+export function leave(ingress: IngressContext, arrival: Arrival): void {
+  if (arrival.hasLeft) return;
+  arrival.hasLeft = true;
+  ingress.unverifiedBytes.release(arrival.heldBytes);
+  ingress.inFlight.leave();
+}
+
+const DELIVERIES = "deliveries/";
+
+/** Of a `GET` below `deliveries/`: what follows. Calls to that path are a mapping's, as anywhere else. */
+function deliveryAskedFor(method: string | undefined, path: string): string | undefined {
+  if (method !== "GET" && method !== "HEAD") return undefined;
+  return path.startsWith(DELIVERIES) ? path.slice(DELIVERIES.length) : undefined;
 }
 
 function takesMethod(method = "", sender: SenderMatch | undefined): boolean {

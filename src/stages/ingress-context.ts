@@ -1,4 +1,5 @@
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { RunWatch } from "../dispatch/run-watch.ts";
 import type { IngressHooks } from "../hooks.ts";
 import type { GatewayHost } from "../host.ts";
 import type { ByteBudget } from "../http/byte-budget.ts";
@@ -12,6 +13,8 @@ export interface IngressContext {
   readonly hooks: IngressHooks;
   readonly store: DeliveryStore;
   readonly dispatcher: Dispatcher;
+  /** Callers who wait for the result of their call. */
+  readonly watch: RunWatch;
   readonly inFlight: InFlight;
   readonly unverifiedBytes: ByteBudget;
   readonly refusals: RefusalLog;

@@ -14,7 +14,7 @@ export async function policy(
   { route, context }: Pick<Resolved, "route" | "context">,
   actions: readonly Action[],
 ): Promise<readonly RunSpec[] | Refusal> {
-  const origin = originOf(route, generation);
+  const origin = originOf(route, generation, actions.length);
   const runs: RunSpec[] = [];
   for (const action of actions) {
     const run = await applyPolicy(ingress.host, generation.config, action, origin);
@@ -28,7 +28,7 @@ export async function policy(
   return runs;
 }
 
-function originOf(route: Route, { config }: Generation): ActionOrigin {
+function originOf(route: Route, { config }: Generation, count: number): ActionOrigin {
   if (typeof route === "string") {
     return { contentSource: "Webhook", interrupted: config.interrupted, ownSessionPrefix: undefined };
   }
@@ -36,5 +36,7 @@ function originOf(route: Route, { config }: Generation): ActionOrigin {
     contentSource: route.config.contentSource,
     interrupted: route.config.interrupted ?? config.interrupted,
     ownSessionPrefix: route.config.ownSessionPrefix,
+    // What became several runs gathers nothing: each of them speaks for itself.
+    coalesce: count === 1 ? route.config.coalesce?.mode : undefined,
   };
 }

@@ -4,13 +4,13 @@ import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
 import type { CompiledMapping } from "../mapping/compile-mapping.ts";
 import { completeAction } from "../mapping/complete-action.ts";
-import { readAgentPayload, readWakePayload } from "../mapping/direct-action.ts";
+import { readAgentPayload, readWait, readWakePayload } from "../mapping/direct-action.ts";
 import { fanOut } from "../mapping/fan-out.ts";
 import { mergeOverride } from "../mapping/merge-override.ts";
 import { renderAction } from "../mapping/render-action.ts";
 import { transformContext } from "../transform/transform.ts";
 import type { IngressContext } from "./ingress-context.ts";
-import type { NewDelivery } from "../store/delivery-store.ts";
+import type { NewDelivery } from "../store/new-delivery.ts";
 import type { Resolved, Route } from "./resolve.ts";
 
 /** How a delivery ends that has no run. */
@@ -20,6 +20,13 @@ export type Ended = NonNullable<NewDelivery["ended"]>;
 export interface Rendered {
   readonly actions: readonly Action[];
   readonly ended?: Ended;
+  /** How long the caller wants to wait for the result. */
+  readonly wait?: WantedWait;
+}
+
+/** A caller's wish to wait; without a time of its own, as long as the configuration says. */
+export interface WantedWait {
+  readonly waitMs: number | undefined;
 }
 
 /** Transforms and renders the payload into actions. */
@@ -32,7 +39,7 @@ export async function render(
   const rendered = ofSender && isRefusal(made) && UNFIT.has(made.refused) ? { actions: [], ended: unfit(made) } : made;
   if (isRefusal(rendered) || !ingress.hooks.actions.isUsed()) return rendered;
   const actions = await ingress.hooks.actions.promise(rendered.actions, context);
-  if (actions.length > 0) return { actions };
+  if (actions.length > 0) return { actions, wait: rendered.wait };
   return { actions, ended: rendered.ended ?? skipped("a plugin left no action") };
 }
 
@@ -43,7 +50,7 @@ function renderRoute(
   context: PayloadContext,
 ): Rendered | Refusal | Promise<Rendered | Refusal> {
   if (route === "wake") return single(readWakePayload(context.payload));
-  if (route === "agent") return single(readAgentPayload(context.payload));
+  if (route === "agent") return directAgent(context.payload);
   const items = fanOut(context, route.config.forEach, generation.config.maxFanOut);
   if (isRefusal(items)) return items;
   if (items.length === 0) return { actions: [], ended: skipped(`payload.${route.config.forEach} is empty`) };
@@ -64,6 +71,13 @@ function skipped(reason: string): Ended {
 
 function single(action: Action | Refusal): Rendered | Refusal {
   return isRefusal(action) ? action : { actions: [action] };
+}
+
+function directAgent(payload: unknown): Rendered | Refusal {
+  const action = readAgentPayload(payload);
+  if (isRefusal(action)) return action;
+  const wait = readWait(payload);
+  return isRefusal(wait) ? wait : { actions: [action], wait };
 }
 
 function own(mapping: CompiledMapping, context: PayloadContext): Action | Refusal {

@@ -74,7 +74,7 @@ function acceptSender(
   return vouched({ ...request, body: route.maskSecrets(request.body) }, credential, verification.replay);
 }
 
-/** A request that a credential vouches for; only this stage may say so. */
+/** A request that a credential vouches for; only this stage may say so, and a replay of what it has passed. */
 export function vouched(request: RawRequest, credential: Credential, replay?: ReplayMark): VerifiedRequest {
   return { ...request, credential, replay } as VerifiedRequest;
 }

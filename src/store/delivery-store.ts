@@ -17,12 +17,16 @@ import type {
   SettledState,
   State,
 } from "../delivery.ts";
+import type { AcceptOutcome, NewDelivery, NewRun } from "./new-delivery.ts";
+import type { OperationalState } from "./operational-state.ts";
 
-export interface DeliveryStore {
+export interface DeliveryStore extends OperationalState {
   /**
    * Stores a delivery and its runs in one commit, claiming its idempotency key and its marks in the
-   * same transaction: of two simultaneous copies exactly one is accepted. Calls that arrive together
-   * share one commit and are committed in the order of the calls.
+   * same transaction: of two simultaneous copies exactly one is accepted. Coalescing and overlap are
+   * decided there as well. Calls that arrive together share one commit and are committed in the order
+   * of the calls. A repeat is stored as a delivery of its own, in the state `duplicate` and without its
+   * request; of one delivery at most {@link MAX_LISTED_REPEATS}.
    */
   accept(delivery: NewDelivery): Promise<AcceptOutcome>;
   /** Runs that are queued, running or held, in order of acceptance. Read once, at start. */
@@ -35,6 +39,13 @@ export interface DeliveryStore {
   endAttempt(runId: string, end: AttemptEnd): Promise<void>;
   /** Remembers that a step after the run has been carried out, so that a restart skips it. */
   recordStep(runId: string, step: RunStep, outcome?: DeliveryOutcome): Promise<void>;
+  /** Puts a run that is not settled back into the queue, not to be taken before `dueAt`. */
+  postpone(runId: string, until: { dueAt: number; reason: string }): Promise<void>;
+  /**
+   * Ends the gathering of calls for a run: later ones begin a run of their own. To be called before the
+   * run's calls are read; does nothing for a run that gathers none.
+   */
+  stopGathering(runId: string): Promise<void>;
   /** Puts a run on hold, for a person to decide. */
   hold(runId: string, reason: string): Promise<void>;
   /** Ends a run for good. */
@@ -46,66 +57,36 @@ export interface DeliveryStore {
   get(deliveryId: string): Promise<DeliveryDetail | undefined>;
   /** The stored body, exactly as received. */
   body(deliveryId: string): Promise<Uint8Array | undefined>;
+  /** What a replay needs; `undefined` for an unknown id. */
+  replayable(deliveryId: string): Promise<Replayable | undefined>;
+  /** What a caller may be told of its own delivery; `undefined` unless the credential is the one it came with. */
+  stateFor(deliveryId: string, credentialId: string): Promise<DeliveryState | undefined>;
+  /**
+   * Removes deliveries at a person's wish, in one short transaction; at most 64 at a time. An open one is
+   * left alone, and one whose copies could still arrive loses its request and stays listed.
+   */
+  remove(deliveryIds: readonly string[], now: number): Promise<RemoveOutcome>;
+  /** One short step of retention, from the oldest on; to be called again while there is `more`. */
+  prune(limits: PruneLimits): Promise<PruneOutcome>;
   /** Finishes what was handed to it and releases its files. */
   close(): Promise<void>;
 }
 
-/** A delivery on its way into the store. */
-export interface NewDelivery {
-  /** Milliseconds since the epoch. */
-  readonly receivedAt: number;
-  readonly route: string;
-  readonly mappingId: string | null;
-  readonly name: string;
-  /** Without any header that carries a credential. */
-  readonly headers: Headers;
-  readonly query: Query;
-  readonly body: Uint8Array;
-  /** In order; empty for a delivery that ends at once, whose `ended` then says how. */
-  readonly runs: readonly NewRun[];
-  readonly ended?: { readonly state: Extract<State, "filtered" | "skipped">; readonly reason: string };
-  readonly idempotency?: IdempotencyClaim;
-  /** By each of them a copy of the request is recognized, whatever it says of itself; at most 8. */
-  readonly marks?: readonly DeliveryMark[];
-}
-
-/** What a copy of a request has in common with it: its signed content, its sender's id for it. */
-export interface DeliveryMark {
-  /** 32 bytes. */
-  readonly key: Uint8Array;
-  /** Milliseconds since the epoch; the mark lapses then. */
-  readonly expiresAt: number;
-}
-
-export interface NewRun {
-  /** Runs of one lane are carried out one after the other, in order of acceptance. */
-  readonly lane: string;
-  readonly spec: RunSpec;
-}
-
-/** A caller's claim that this request is made once. */
-export interface IdempotencyClaim {
-  /** 32 bytes that identify route, credential and key together. */
-  readonly key: Uint8Array;
-  /** 32 bytes that identify the request's content. */
-  readonly fingerprint: Uint8Array;
-  /** Milliseconds since the epoch; the claim lapses then. */
-  readonly expiresAt: number;
-}
-
-export type AcceptOutcome =
-  | { readonly kind: "accepted"; readonly deliveryId: string; readonly runIds: readonly string[] }
-  /** The same request, or one with the same mark, was accepted before; the first answer's ids. */
-  | { readonly kind: "repeat"; readonly deliveryId: string; readonly runIds: readonly string[] }
-  /** The same key was claimed by a different request. */
-  | { readonly kind: "conflict"; readonly deliveryId: string };
-
 /** What the dispatcher must know of an open run to put it in its lane. */
 export interface OpenRun {
   readonly runId: string;
+  readonly mappingId: string | null;
   readonly lane: string;
   readonly kind: RunSpec["kind"];
   readonly state: Extract<RunState, "queued" | "running" | "held">;
+  /** Milliseconds since the epoch before which it is not begun; `null`: at once. */
+  readonly dueAt: number | null;
+  /** Milliseconds since the epoch by which it must have begun; `null`: it can wait for ever. */
+  readonly expiresAt: number | null;
+  /** True when an attempt at it was made. */
+  readonly begun: boolean;
+  /** True when the agent has replied already and only what follows is left. */
+  readonly replied: boolean;
 }
 
 export interface StoredRun extends OpenRunProgress {
@@ -114,6 +95,77 @@ export interface StoredRun extends OpenRunProgress {
   readonly lane: string;
   readonly state: RunState;
   readonly spec: RunSpec;
+  /** The calls that were coalesced into it. */
+  readonly gathered?: GatheredCalls;
+}
+
+/** What a run stands for besides its own call. */
+export interface GatheredCalls {
+  /** Calls in all, its own among them. */
+  readonly count: number;
+  /** The spec of the latest one. */
+  readonly latest: RunSpec;
+  /**
+   * Texts of all in order, the run's own first; at most {@link MAX_GATHERED_TEXTS} with
+   * {@link MAX_GATHERED_CHARS} in all, the latest of them. The very latest is always there.
+   */
+  readonly texts: readonly string[];
+}
+
+/** Texts of coalesced calls that a run is given. */
+export const MAX_GATHERED_TEXTS = 500;
+/** Characters of these texts together. */
+export const MAX_GATHERED_CHARS = 1_000_000;
+/** Repeats of one delivery that are listed; the rest is answered and leaves no row. */
+export const MAX_LISTED_REPEATS = 100;
+
+/** A delivery as it is needed for a replay. */
+export interface Replayable {
+  readonly route: string;
+  readonly mappingId: string | null;
+  readonly name: string;
+  readonly receivedAt: number;
+  readonly event: string | null;
+  readonly sender: string | null;
+  readonly headers: Headers;
+  readonly query: Query;
+  /** `null` when it is not kept, or not any more. */
+  readonly body: Uint8Array | null;
+  /** Its runs as they were accepted; of a coalesced delivery, the one that was never carried out. */
+  readonly runs: readonly Pick<NewRun, "lane" | "spec">[];
+}
+
+/** What a caller may know of its delivery. */
+export interface DeliveryState {
+  readonly deliveryId: string;
+  readonly state: State;
+  readonly runs: readonly { readonly runId: string; readonly state: RunState }[];
+}
+
+export interface RemoveOutcome {
+  readonly removed: number;
+  /** Lost their request and stay listed. */
+  readonly emptied: number;
+  /** Open ones, and ids that nobody has. */
+  readonly kept: number;
+}
+
+/** Bounds of retention; times are milliseconds since the epoch. */
+export interface PruneLimits {
+  readonly now: number;
+  /** Settled deliveries that were received before are removed. */
+  readonly removeBefore: number;
+  /** Of settled deliveries that were received before, the request and the runs' texts are removed. */
+  readonly emptyBefore: number;
+  /** Bytes in use above which the oldest settled deliveries are removed; `null`: no bound. */
+  readonly maxBytes: number | null;
+}
+
+export interface PruneOutcome {
+  readonly removed: number;
+  readonly emptied: number;
+  /** True when there may be more to do. */
+  readonly more: boolean;
 }
 
 /** How far a run has come. */
@@ -126,7 +178,7 @@ export interface OpenRunProgress {
 }
 
 /** The steps after a run, in their order; each is carried out at most once per run. */
-export const RUN_STEPS = ["summarized", "delivered", "heartbeat"] as const;
+export const RUN_STEPS = ["summarized", "delivered", "heartbeat", "called-back"] as const;
 export type RunStep = (typeof RUN_STEPS)[number];
 
 export interface AttemptEnd {
@@ -139,6 +191,13 @@ export interface AttemptEnd {
 export interface DeliveryQuery {
   readonly state?: State;
   readonly route?: string;
+  /** Who caused the event, without regard to case. */
+  readonly sender?: string;
+  /** Milliseconds since the epoch: from this time on, and before that one. */
+  readonly receivedFrom?: number;
+  readonly receivedBefore?: number;
+  /** Found, without regard to the case of ASCII letters, in name, event, reason or the runs' texts. */
+  readonly text?: string;
   /** 1 to 200. */
   readonly limit: number;
   readonly cursor?: string;

@@ -15,6 +15,7 @@ const SHOWN_HOST = "127.0.0.1:18789";
 export class PageGateway {
   readonly home = new PageHome();
   readonly #first: object;
+  #configured: unknown;
   readonly #tokens: FirstTokens;
   readonly #secrets: Readonly<Record<string, string>>;
   #logger = recordingLogger();
@@ -25,6 +26,7 @@ export class PageGateway {
     this.#secrets = secrets;
     this.#tokens = writeFirstConfig(this.home.configFile);
     this.#first = JSON5.parse<object>(readFileSync(this.home.configFile, "utf8"));
+    this.#configured = this.#first;
   }
 
   async start(): Promise<void> {
@@ -36,6 +38,7 @@ export class PageGateway {
       port: 0,
       logger: this.#logger,
     });
+    this.#write();
   }
 
   /**
@@ -44,9 +47,8 @@ export class PageGateway {
    */
   async configure(block: string): Promise<void> {
     const over = JSON5.parse<object>(block);
-    const text = JSON.stringify(overlay(this.#first, over));
-    if (text === readFileSync(this.home.configFile, "utf8")) return;
-    writeFileSync(this.home.configFile, text);
+    this.#configured = overlay(this.#first, over);
+    if (!this.#write()) return;
     if ("plugins" in over) {
       await this.#gateway!.stop();
       return await this.start();
@@ -72,6 +74,15 @@ export class PageGateway {
   async stop(): Promise<void> {
     await this.#gateway?.stop();
     this.home.remove();
+  }
+
+  /** Writes the file, with the port by which commands find the gateway; false when it says so already. */
+  #write(): boolean {
+    const { port } = new URL(this.#gateway!.url);
+    const text = JSON.stringify(overlay(this.#configured, { gateway: { port: Number(port) } }));
+    if (text === readFileSync(this.home.configFile, "utf8")) return false;
+    writeFileSync(this.home.configFile, text);
+    return true;
   }
 }
 

@@ -38,9 +38,16 @@ export class GatewayProcess {
     writeFileSync(this.#configFile, JSON.stringify({ ...minimal, ...config }), { mode: 0o600 });
   }
 
-  async start(): Promise<void> {
-    const args = [cli, "serve", "--config", this.#configFile, "--state-dir", this.stateDir, "--port", "0"];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+  /** Resolves when it listens. `nodeArgs` come before the program, `env` beside the variables of this process. */
+  async start({
+    nodeArgs = [],
+    env = {},
+  }: { nodeArgs?: readonly string[]; env?: NodeJS.ProcessEnv } = {}): Promise<void> {
+    const args = [...nodeArgs, cli, "serve", "--config", this.#configFile, "--state-dir", this.stateDir, "--port", "0"];
+    const child = spawn(process.execPath, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+    });
     this.#child = child;
     child.stderr.on("data", (chunk: Buffer) => (this.log += chunk.toString()));
     this.url = await new Promise((resolve, reject) => {
@@ -56,6 +63,16 @@ export class GatewayProcess {
     const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
     child.kill(signal);
     return exited;
+  }
+
+  /** Resolves when the process that was started last has ended. */
+  async ended(): Promise<void> {
+    if (this.isRunning) await new Promise((resolve) => this.#child?.once("exit", resolve));
+  }
+
+  /** The exit code of the process that was started last; `null` while it runs, and when a signal ended it. */
+  get exitCode(): number | null {
+    return this.#child?.exitCode ?? null;
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import type { Clock, Logger } from "../../host.ts";
-import { FetchError, isSuccess, MAX_URL_LENGTH } from "./guarded-fetch.ts";
-import type { GuardedFetch } from "./guarded-fetch.ts";
+import { FetchError, isSuccess, MAX_URL_LENGTH } from "../../http/guarded-fetch.ts";
+import type { GuardedFetch } from "../../http/guarded-fetch.ts";
 import { settledWithin } from "./settled-within.ts";
 
 export interface CertificateBounds {

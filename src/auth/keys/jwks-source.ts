@@ -2,8 +2,8 @@ import { createLocalJWKSet, errors, jwtVerify } from "jose";
 import type { JSONWebKeySet, JWTPayload, LocalJWKSet } from "jose";
 import type { Clock, Logger } from "../../host.ts";
 import type { JwksKeys, JwtVerification } from "../verifier.ts";
-import { FetchError, isSuccess } from "./guarded-fetch.ts";
-import type { FetchedAnswer, GuardedFetch } from "./guarded-fetch.ts";
+import { FetchError, isSuccess } from "../../http/guarded-fetch.ts";
+import type { FetchedAnswer, GuardedFetch } from "../../http/guarded-fetch.ts";
 import { settledWithin } from "./settled-within.ts";
 
 /** How far the clocks of an identity provider and of the gateway may differ. */

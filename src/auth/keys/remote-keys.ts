@@ -2,8 +2,8 @@ import type { Clock, Logger } from "../../host.ts";
 import type { JwksKeys, RemoteKeys } from "../verifier.ts";
 import { CertificateCache } from "./certificate-cache.ts";
 import type { CertificateBounds } from "./certificate-cache.ts";
-import { createGuardedFetch, fetchableUrl, FetchError, isSuccess } from "./guarded-fetch.ts";
-import type { GuardedFetch } from "./guarded-fetch.ts";
+import { createGuardedFetch, fetchableUrl, FetchError, isSuccess } from "../../http/guarded-fetch.ts";
+import type { GuardedFetch } from "../../http/guarded-fetch.ts";
 import { JwksSource } from "./jwks-source.ts";
 import type { JwksBounds } from "./jwks-source.ts";
 
@@ -14,7 +14,7 @@ export interface RemoteKeysOptions {
   readonly fetch?: GuardedFetch;
   readonly jwks?: JwksBounds;
   readonly certificates?: CertificateBounds;
-  /** For tests only: see {@link "./guarded-fetch".GuardedFetchOptions.allowLoopback}. */
+  /** For tests only: see {@link "../../http/guarded-fetch".GuardedFetchOptions.allowLoopback}. */
   readonly allowLoopback?: boolean;
 }
 

@@ -32,6 +32,7 @@ export class EmbeddedAgents implements HostAgents {
   readonly #sessions: EmbeddedSessions;
   readonly #logger: Logger;
   readonly #limits: ModelTurnLimits | undefined;
+  #conversing = 0;
 
   constructor(options: {
     config: () => GatewayConfig;
@@ -84,7 +85,19 @@ export class EmbeddedAgents implements HostAgents {
   async converse(turn: ConversationTurn): Promise<AgentRunResult> {
     const { messages, idle, timeoutMs } = turn;
     const agent = findAgent(this.#config(), turn.agentId);
-    return limited(timeoutMs, turn.signal, (signal) => this.#answer(agent, { messages, override: {}, idle, signal }));
+    this.#conversing += 1;
+    try {
+      return await limited(timeoutMs, turn.signal, (signal) =>
+        this.#answer(agent, { messages, override: {}, idle, signal }),
+      );
+    } finally {
+      this.#conversing -= 1;
+    }
+  }
+
+  /** Turns of conversations under way; a session's turn waits for nothing but its own last one. */
+  ownerTurns(): number {
+    return this.#conversing;
   }
 
   async #answer(
@@ -162,5 +175,5 @@ async function limited(
   if (signal.aborted) {
     return { status: "aborted", reply: "", error: "The run was aborted." };
   }
-  return { status: "error", reply: "", error: outcome.error };
+  return { status: "error", reply: "", ...outcome };
 }

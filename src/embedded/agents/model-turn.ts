@@ -40,7 +40,10 @@ export const DEFAULT_MODEL_TURN_LIMITS: ModelTurnLimits = {
 };
 
 /** A reply, or what went wrong in words that hold no secret. */
-export type ModelOutcome = { readonly reply: string } | { readonly error: string };
+export type ModelOutcome =
+  | { readonly reply: string }
+  /** `retryable`: nothing of an answer has arrived, and the same turn may succeed later. */
+  | { readonly error: string; readonly retryable?: true };
 
 const EFFORTS: ReadonlySet<string> = new Set(["minimal", "low", "medium", "high"]);
 
@@ -60,8 +63,11 @@ export async function runModelTurn(
     if (outcome.kind === "reply") {
       return { reply: outcome.reply };
     }
-    if (!outcome.retryable || delayMs === undefined || turn.signal.aborted) {
+    if (!outcome.retryable || turn.signal.aborted) {
       return { error: outcome.error };
+    }
+    if (delayMs === undefined) {
+      return { error: outcome.error, retryable: true };
     }
     const provider = turn.model.providerId;
     options.logger.warn({ provider, attempt: attempt + 1, error: outcome.error }, "model request is tried again");

@@ -1,34 +1,34 @@
-/** The gateway's own HTTP API: what is in its sessions, deliveries and outbox. */
+/** The gateway's own HTTP API: what is in its sessions, deliveries and outbox, and what an operator does about it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { STATES } from "../../delivery.ts";
-import type { State } from "../../delivery.ts";
+import { hasUnreadBody } from "../../http/discard-body.ts";
 import { answerJson } from "../../http/respond.ts";
 import { sendAnswer } from "../../http/send-answer.ts";
 import type { HttpRoute, HttpRouter } from "../../host.ts";
 import { StoreError } from "../../store/delivery-store.ts";
 import { sendError } from "../server/gateway-errors.ts";
 import { InvalidCursorError } from "../state/page-cursor.ts";
+import { allowedMethods, findEndpoint } from "./api-endpoint.ts";
+import type { ApiEndpoint, ApiEndpoints, ApiMethod, ApiReply, BytesAnswer } from "./api-endpoint.ts";
 import type { ApiGuard } from "./api-guard.ts";
-import { API_PATH, decodeSegment, HEALTH_PATH, readApiPath } from "./api-paths.ts";
-import type { ApiPath } from "./api-paths.ts";
-import { ApiQueryError, readApiQuery, readPage } from "./api-query.ts";
+import { API_PATH, HEALTH_PATH, readApiPath } from "./api-paths.ts";
+import { ApiQueryError } from "./api-query.ts";
 import type { ApiSources } from "./api-sources.ts";
-import { OwnerRoute } from "./owner-route.ts";
-
-const readMethods = "GET, HEAD";
-/** Lists that are cut into pages take these. */
-const pageNames = ["limit", "cursor"] as const;
+import { DeliveriesApi } from "./deliveries-api.ts";
+import { HooksApi } from "./hooks-api.ts";
+import { SessionsApi } from "./sessions-api.ts";
 
 /** `GET /health` and everything under `/api/v1`, which takes the gateway token as bearer. */
 export class GatewayApi {
-  readonly #sources: ApiSources;
   readonly #guard: ApiGuard;
-  readonly #ownerRoute: OwnerRoute;
+  readonly #endpoints: ApiEndpoints;
 
-  constructor(options: { sources: ApiSources; guard: ApiGuard }) {
-    this.#sources = options.sources;
-    this.#guard = options.guard;
-    this.#ownerRoute = new OwnerRoute(options.sources);
+  constructor({ sources, guard }: { sources: ApiSources; guard: ApiGuard }) {
+    this.#guard = guard;
+    this.#endpoints = {
+      ...new SessionsApi(sources).endpoints(),
+      ...new DeliveriesApi(sources).endpoints(),
+      ...new HooksApi(sources).endpoints(),
+    };
   }
 
   /** Registers the routes of the gateway itself. */
@@ -45,80 +45,68 @@ export class GatewayApi {
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const path = readApiPath(req.url ?? API_PATH);
-    const writes = req.method === "PUT" && takesRoute(path);
-    if (!isRead(req) && !writes) {
-      const allow = takesRoute(path) ? `${readMethods}, PUT` : readMethods;
-      sendError(res, "METHOD_NOT_ALLOWED", { headers: { allow } });
+    const endpoint = findEndpoint(this.#endpoints, path);
+    const method = methodOf(req);
+    if (!isTaken(method, endpoint)) {
+      sendError(res, "METHOD_NOT_ALLOWED", { headers: { allow: allowedMethods(endpoint) } });
       return;
     }
-    const verdict = this.#guard.check(req);
-    if (verdict === "unauthorized") {
-      sendError(res, "UNAUTHORIZED", { headers: { "www-authenticate": "Bearer" } });
-      return;
-    }
-    if (verdict !== "ok") {
-      sendError(res, "TOO_MANY_FAILURES", { headers: { "retry-after": verdict.lockedForSeconds } });
-      return;
-    }
+    if (!this.#admit(req, res)) return;
     try {
-      const answer = writes ? await this.#ownerRoute.set(req, path.key) : await this.#answer(path);
-      if (answer === undefined) sendError(res, "NOT_FOUND");
-      else sendAnswer(req, res, answerJson(200, answer));
+      const reply = await endpoint?.[method]?.({ req, key: path.key ?? "", search: path.search });
+      sendReply(req, res, reply);
     } catch (error) {
       answerFailure(res, error);
     }
   }
 
-  /** The body of the answer, or `undefined` when there is nothing under the path. */
-  async #answer({ collection, key, part, rest, search }: ApiPath): Promise<object | undefined> {
-    if (rest.length > 0 || key === "") return undefined;
-    const { sessions, channels, deliveries } = this.#sources;
-    const page = () => readPage(readApiQuery(search, pageNames));
-    const session = () => sessions.fullKey(decodeSegment(key));
-    switch (part === undefined ? collection : `${collection}/${part}`) {
-      case "sessions":
-        return key === undefined ? sessions.list(page()) : undefined;
-      case "sessions/messages":
-        return sessions.messages(session(), page());
-      case "sessions/events":
-        return sessions.pendingEvents(session(), page());
-      case "sessions/route":
-        return this.#ownerRoute.get(key);
-      case "outbox":
-        return key === undefined ? channels.outbox(page()) : undefined;
-      case "deliveries":
-        if (key === undefined) return await this.#listDeliveries(search);
-        readApiQuery(search, []);
-        return await deliveries.get(decodeSegment(key));
-      default:
-        return undefined;
+  /** False when the caller has been turned away. */
+  #admit(req: IncomingMessage, res: ServerResponse): boolean {
+    const verdict = this.#guard.check(req);
+    if (verdict === "ok") return true;
+    if (verdict === "unauthorized") {
+      sendError(res, "UNAUTHORIZED", { headers: { "www-authenticate": "Bearer" } });
+    } else {
+      sendError(res, "TOO_MANY_FAILURES", { headers: { "retry-after": verdict.lockedForSeconds } });
     }
+    return false;
   }
+}
 
-  async #listDeliveries(search: string): Promise<object> {
-    const query = readApiQuery(search, ["state", "route", ...pageNames]);
-    const route = query.get("route");
-    const state = readState(query.get("state"));
-    return await this.#sources.deliveries.list({
-      ...readPage(query),
-      ...(state === undefined ? {} : { state }),
-      ...(route === undefined ? {} : { route }),
-    });
-  }
+function methodOf({ method }: IncomingMessage): ApiMethod | undefined {
+  if (method === "GET" || method === "HEAD") return "GET";
+  return method === "PUT" || method === "POST" || method === "DELETE" ? method : undefined;
+}
+
+/** Under a path that does not exist `GET` is taken, and learns so only with the token. */
+function isTaken(method: ApiMethod | undefined, endpoint: ApiEndpoint | undefined): method is ApiMethod {
+  if (method === undefined) return false;
+  return endpoint === undefined ? method === "GET" : endpoint[method] !== undefined;
 }
 
 function answerHealth(req: IncomingMessage, res: ServerResponse): void {
-  if (isRead(req)) sendAnswer(req, res, answerJson(200, { ok: true, status: "live" }));
-  else sendError(res, "METHOD_NOT_ALLOWED", { headers: { allow: readMethods } });
+  if (methodOf(req) === "GET") sendAnswer(req, res, answerJson(200, { ok: true, status: "live" }));
+  else sendError(res, "METHOD_NOT_ALLOWED", { headers: { allow: "GET, HEAD" } });
 }
 
-/** The one thing that can be set: whom a main session last talked to. */
-function takesRoute({ collection, key, part, rest }: ApiPath): boolean {
-  return collection === "sessions" && Boolean(key) && part === "route" && rest.length === 0;
+function sendReply(req: IncomingMessage, res: ServerResponse, reply: ApiReply): void {
+  if (reply === undefined) sendError(res, "NOT_FOUND");
+  else if ("bytes" in reply) sendBytes(req, res, reply);
+  else sendAnswer(req, res, reply);
 }
 
-function isRead({ method }: IncomingMessage): boolean {
-  return method === "GET" || method === "HEAD";
+/** What a sender sent is a file to be saved, whatever is in it. */
+function sendBytes(req: IncomingMessage, res: ServerResponse, { bytes, fileName }: BytesAnswer): void {
+  res.writeHead(200, {
+    "content-type": "application/octet-stream",
+    "content-length": bytes.length,
+    "content-disposition": `attachment; filename="${fileName}"`,
+    "content-security-policy": "sandbox; default-src 'none'",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+    ...(hasUnreadBody(req) ? { connection: "close" } : {}),
+  });
+  res.end(bytes);
 }
 
 function answerFailure(res: ServerResponse, error: unknown): void {
@@ -131,11 +119,4 @@ function answerFailure(res: ServerResponse, error: unknown): void {
   } else {
     throw error;
   }
-}
-
-function readState(text: string | undefined): State | undefined {
-  if (text === undefined) return undefined;
-  const state = STATES.find((known) => known === text);
-  if (state === undefined) throw new ApiQueryError(`state must be one of ${STATES.join(", ")}.`);
-  return state;
 }

@@ -1,7 +1,7 @@
 /** The channel that posts each message to one configured address. */
 import { type ChannelMessage, type Clock, HostError } from "../../host.ts";
 import type { WebhookChannelConfig } from "../gateway-config.ts";
-import { messageId, signMessage } from "./sign-message.ts";
+import { messageId, signMessage } from "../../http/sign-message.ts";
 
 /** Statuses below 500 that say that the same request may be taken later. */
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);

@@ -187,6 +187,13 @@ export const GatewaySchema = Type.Object(
             }),
             "main",
           ),
+          isolatedRetention: withDefault(
+            duration(
+              { minimum: DAY_SECONDS, maximum: 3_650 * DAY_SECONDS },
+              "How long the transcripts of isolated runs are kept, at least a day; what a main session itself said stays.",
+            ),
+            "30d",
+          ),
         },
         strict({ description: "Sessions." }),
       ),

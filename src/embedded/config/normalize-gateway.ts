@@ -13,6 +13,7 @@ import type { BindAddress } from "./bind-address.ts";
 import type { GatewayFile } from "./gateway-schema.ts";
 import { normalizeAgents } from "./normalize-agents.ts";
 import { normalizeChannels, normalizeModels } from "./normalize-endpoints.ts";
+import { normalizeSession } from "./normalize-session.ts";
 import type { Environment } from "./substitute-env.ts";
 
 /** What was given on the command line instead of in the file. */
@@ -51,7 +52,7 @@ export function normalizeGateway(written: GatewayFile, options: NormalizeOptions
     },
     agents: normalizeAgents(written.agents, { providers: new Set(models.providers.keys()), findings }),
     models,
-    session: { mainKey: written.session?.mainKey ?? "main" },
+    session: normalizeSession(written.session, findings),
     channels: normalizeChannels(written.channels, context),
     plugins: readPlugins(written.plugins, file),
     hooks: written.hooks,

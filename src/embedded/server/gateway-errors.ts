@@ -2,7 +2,7 @@
 import { STATUS_CODES } from "node:http";
 import type { ServerResponse } from "node:http";
 import { answerJson } from "../../http/respond.ts";
-import type { AnswerHeaders } from "../../http/respond.ts";
+import type { Answer, AnswerHeaders } from "../../http/respond.ts";
 import { sendAnswer } from "../../http/send-answer.ts";
 
 /** Code -> status and sentence. What hooks answer is in the table of `errors.ts`. */
@@ -13,6 +13,7 @@ export const GATEWAY_ERRORS = Object.freeze({
   NOT_FOUND: entry(404, "There is nothing under this path."),
   METHOD_NOT_ALLOWED: entry(405, "This path does not take the method."),
   REQUEST_TIMEOUT: entry(408, "The request did not arrive in time."),
+  WRONG_STATE: entry(409, "The state of the delivery does not allow this."),
   EXPECTATION_FAILED: entry(417, "The only expectation that is met is 100-continue."),
   TOO_MANY_FAILURES: entry(429, "Too many failed attempts from this address; wait and send a valid token."),
   HEADERS_TOO_LARGE: entry(431, "The headers of the request are larger than 16 KiB."),
@@ -34,10 +35,15 @@ export interface ErrorAnswerOptions {
   readonly headers?: AnswerHeaders;
 }
 
+/** The answer with an error of the table. */
+export function answerError(code: GatewayErrorCode, options: ErrorAnswerOptions = {}): Answer {
+  const { status, message } = GATEWAY_ERRORS[code];
+  return answerJson(status, errorBody(code, options.message ?? message), options.headers);
+}
+
 /** Answers with an error of the table. */
 export function sendError(res: ServerResponse, code: GatewayErrorCode, options: ErrorAnswerOptions = {}): void {
-  const { status, message } = GATEWAY_ERRORS[code];
-  sendAnswer(res.req, res, answerJson(status, errorBody(code, options.message ?? message), options.headers));
+  sendAnswer(res.req, res, answerError(code, options));
 }
 
 /** The whole answer as text, for a connection whose request could not be parsed; it closes the connection. */

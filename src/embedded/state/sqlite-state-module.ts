@@ -2,6 +2,7 @@
 import type { SqliteModule } from "../../sqlite/sqlite-module.ts";
 import { prepareEventWrites } from "./event-writes.ts";
 import { prepareOutboxWrites } from "./outbox-writes.ts";
+import { prepareRetentionWrites } from "./retention-writes.ts";
 import { prepareSessionWrites } from "./session-writes.ts";
 import type {
   AppendTurn,
@@ -10,6 +11,8 @@ import type {
   EndRun,
   EnqueueEvent,
   EnqueueOutcome,
+  ForgetRuns,
+  ForgetRunsOutcome,
   RecordMessage,
   RequestTurn,
   SetRoute,
@@ -27,6 +30,7 @@ export const sqliteModule: SqliteModule = {
     const sessions = prepareSessionWrites(database);
     const events = prepareEventWrites(database, sessions);
     const outbox = prepareOutboxWrites(database);
+    const retention = prepareRetentionWrites(database);
     const setWake = database.prepare("UPDATE embedded_session SET wake_agent = ?, wake_reason = ? WHERE id = ?");
     const clearWake = database.prepare(
       "UPDATE embedded_session SET wake_agent = NULL, wake_reason = NULL WHERE id = ? AND pending = 0",
@@ -67,6 +71,8 @@ export const sqliteModule: SqliteModule = {
       setRoute({ sessionKey, channel, to, at }: SetRoute): void {
         setRoute.run(channel, to, sessions.session(sessionKey, { kept: true, at }).id);
       },
+
+      forgetRuns: (step: ForgetRuns): ForgetRunsOutcome => retention.forgetRuns(step),
 
       recordMessage: (record: RecordMessage): void => outbox.record(record),
     };

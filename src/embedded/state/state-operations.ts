@@ -67,3 +67,19 @@ export interface RecordMessage {
   readonly state: OutboxState;
   readonly at: number;
 }
+
+/** One step of forgetting the transcripts of isolated runs. */
+export interface ForgetRuns {
+  /** Where the step before ended; 0: from the beginning. */
+  readonly after: number;
+  /** Messages from before this time go. */
+  readonly before: number;
+  readonly now: number;
+}
+
+export interface ForgetRunsOutcome {
+  /** Messages that are gone. */
+  readonly removed: number;
+  /** Where the next step goes on; `null`: there is nothing older left. */
+  readonly next: number | null;
+}

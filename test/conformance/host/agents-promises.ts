@@ -79,6 +79,26 @@ export function testAgents(context: SuiteContext): void {
     expect(result.error).toBeTruthy();
   });
 
+  it("says of a failure that may pass that the same run may succeed later, and of others that it will not", async () => {
+    const { host } = await shareProbe();
+    const busy = await host.agents.run(request(host, { prompt: "[busy]" }));
+    expect(busy).toMatchObject({ status: "error", reply: "", retryable: true });
+    const refused = await host.agents.run(request(host, { prompt: "[fail]" }));
+    expect(refused.retryable ?? false).toBe(false);
+  });
+
+  it("counts the owner's turns, if it counts them, without the plugin's runs", async () => {
+    const { host } = await shareProbe();
+    const waiting = new AbortController();
+    const hanging = host.agents.run(request(host, { prompt: "[hang]", signal: waiting.signal }));
+    await vi.waitFor(() => {
+      expect(context.model.prompts).toHaveLength(1);
+    });
+    expect(host.agents.ownerTurns?.() ?? 0).toBe(0);
+    waiting.abort();
+    await hanging;
+  });
+
   it("aborts a run after its time", async () => {
     const { host } = await shareProbe();
     const result = await host.agents.run(request(host, { prompt: "[hang]", timeoutMs: 100 }));

@@ -7,7 +7,8 @@ export const REPLY_PREFIX = "Reply to: ";
 
 /**
  * An OpenAI-compatible endpoint on loopback. What the last user message holds decides: `[hang]` never
- * answers, `[fail]` answers 400, `[quiet]` answers HEARTBEAT_OK; anything else is repeated.
+ * answers, `[fail]` answers 400, `[busy]` answers 503, `[quiet]` answers HEARTBEAT_OK; anything else is
+ * repeated.
  */
 export class ModelServer {
   readonly #server: Server;
@@ -53,6 +54,11 @@ export class ModelServer {
     if (prompt.includes("[fail]")) {
       res.writeHead(400, { "Content-Type": "application/json" });
       res.end('{"error":{"message":"The model refuses.","type":"invalid_request_error"}}');
+      return;
+    }
+    if (prompt.includes("[busy]")) {
+      res.writeHead(503, { "Content-Type": "application/json" });
+      res.end('{"error":{"message":"The model is overloaded.","type":"server_error"}}');
       return;
     }
     send(res, prompt.includes("[quiet]") ? "HEARTBEAT_OK" : REPLY_PREFIX + prompt, stream === true);

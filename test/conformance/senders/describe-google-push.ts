@@ -2,7 +2,7 @@ import { OAuth2Client } from "google-auth-library";
 import { exportSPKI, importJWK } from "jose";
 import type { CryptoKey, JWTPayload } from "jose";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import type { FetchedAnswer } from "../../../src/auth/keys/guarded-fetch.ts";
+import type { FetchedAnswer } from "../../../src/http/guarded-fetch.ts";
 import { createRemoteKeys } from "../../../src/auth/keys/remote-keys.ts";
 import type { Preset } from "../../../src/presets/preset.ts";
 import { callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";

@@ -22,6 +22,9 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
       headers,
       query,
       body,
+      event: "push",
+      sender: "octocat",
+      credentialId: "token:1",
     });
 
     const detail = await store.get(deliveryId);
@@ -34,6 +37,9 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
       name: "GitHub",
       receivedAt: "2026-01-02T03:04:05.678Z",
       runIds,
+      event: "push",
+      sender: "octocat",
+      relatedTo: null,
       headers,
       query,
       bodyBytes: 8,
@@ -46,6 +52,8 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
           attempts: [],
           reply: null,
           delivery: "none",
+          dueAt: null,
+          calls: 1,
         },
       ],
     });
@@ -141,10 +149,11 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
   it("streams open runs in order of acceptance, with their lanes, and leaves the settled out", async () => {
     const { store } = underTest();
     const first = await accept(store, {
+      mappingId: "github",
       runs: [
         { lane: "a", spec: agentSpec() },
-        { lane: "b", spec: wakeSpec() },
-        { lane: "a", spec: agentSpec() },
+        { lane: "b", spec: wakeSpec(), expiresAt: RECEIVED_AT + 5 },
+        { lane: "a", spec: agentSpec(), expiresAt: null },
       ],
     });
     const second = await accept(store, { runs: [{ lane: "b", spec: wakeSpec() }] });
@@ -153,11 +162,20 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
     await store.hold(first.runIds[1]!, "a person decides");
     await store.settle(first.runIds[0]!, { state: "done", reason: null });
 
+    const rest = { mappingId: null, dueAt: null, expiresAt: null, begun: false, replied: false };
     const expected: OpenRun[] = [
-      { runId: first.runIds[1]!, lane: "b", kind: "wake", state: "held" },
-      { runId: first.runIds[2]!, lane: "a", kind: "agent", state: "queued" },
-      { runId: second.runId, lane: "b", kind: "wake", state: "queued" },
-      { runId: third.runId, lane: "c", kind: "agent", state: "running" },
+      {
+        ...rest,
+        runId: first.runIds[1]!,
+        mappingId: "github",
+        lane: "b",
+        kind: "wake",
+        state: "held",
+        expiresAt: RECEIVED_AT + 5,
+      },
+      { ...rest, runId: first.runIds[2]!, mappingId: "github", lane: "a", kind: "agent", state: "queued" },
+      { ...rest, runId: second.runId, lane: "b", kind: "wake", state: "queued" },
+      { ...rest, runId: third.runId, lane: "c", kind: "agent", state: "running", begun: true },
     ];
     expect(await openRuns(store)).toEqual(expected);
     const reopened = await underTest().reopen();

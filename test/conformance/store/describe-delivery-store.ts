@@ -1,10 +1,18 @@
 import { afterEach, beforeEach, describe } from "vitest";
 import { describeAccepting } from "./accepting.ts";
 import { describeClosing } from "./closing.ts";
+import { describeGathering } from "./gathering.ts";
 import { describeIdempotency } from "./idempotency.ts";
 import { describeListing } from "./listing.ts";
 import { describeMarks } from "./marks.ts";
+import { describeOperationalState } from "./operational-state.ts";
+import { describeOverlap } from "./overlap.ts";
+import { describePostponing } from "./postponing.ts";
 import { describeProgress } from "./progress.ts";
+import { describeRemoval } from "./removal.ts";
+import { describeRepeats } from "./repeats.ts";
+import { describeReplayable } from "./replayable.ts";
+import { describeRetention } from "./retention.ts";
 import type { StoreHarness, StoreUnderTest } from "./store-harness.ts";
 
 /** Holds an implementation of DeliveryStore to its contract; each test has storage of its own. */
@@ -26,11 +34,35 @@ export function describeDeliveryStore(name: string, harness: StoreHarness): void
     describe("marks", () => {
       describeMarks(underTest);
     });
+    describe("repeats", () => {
+      describeRepeats(underTest);
+    });
+    describe("coalescing", () => {
+      describeGathering(underTest);
+    });
+    describe("overlap", () => {
+      describeOverlap(underTest);
+    });
     describe("progress of runs", () => {
       describeProgress(underTest);
     });
+    describe("runs that are postponed", () => {
+      describePostponing(underTest);
+    });
+    describe("replay", () => {
+      describeReplayable(underTest);
+    });
     describe("list", () => {
       describeListing(underTest);
+    });
+    describe("remove", () => {
+      describeRemoval(underTest);
+    });
+    describe("prune", () => {
+      describeRetention(underTest);
+    });
+    describe("operational state", () => {
+      describeOperationalState(underTest);
     });
     describe("close", () => {
       describeClosing(underTest);

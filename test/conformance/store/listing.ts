@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { STATES } from "../../../src/delivery.ts";
-import { agentSpec, endedDelivery, newDelivery, RECEIVED_AT } from "./new-delivery.ts";
+import type { NewDelivery } from "../../../src/store/new-delivery.ts";
+import { agentSpec, endedDelivery, newClaim, newCoalesce, newDelivery, RECEIVED_AT, wakeSpec } from "./new-delivery.ts";
 import { accept, accepted, listAll } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";
 
@@ -28,6 +29,9 @@ export function describeListing(underTest: () => StoreUnderTest): void {
         name: "Hook",
         receivedAt: new Date(RECEIVED_AT).toISOString(),
         runIds: [],
+        event: null,
+        sender: null,
+        relatedTo: null,
       },
       expect.objectContaining({ id: first.deliveryId, state: "queued", name: "First", runIds: first.runIds }),
     ]);
@@ -68,10 +72,15 @@ export function describeListing(underTest: () => StoreUnderTest): void {
   it("filters by every state, alone and with a route", async () => {
     const { store } = underTest();
     const expected: Record<string, string[]> = Object.fromEntries(STATES.map((state) => [state, []]));
+    const [idempotency, coalesce] = [newClaim(), newCoalesce()];
+    expected["queued"]!.unshift((await accept(store, { idempotency, coalesce })).deliveryId);
     for (let round = 0; round < 3; round++) {
       for (const state of ["filtered", "skipped"] as const) {
         expected[state]!.unshift((await store.accept(endedDelivery(state))).deliveryId);
       }
+      expected["coalesced"]!.unshift((await store.accept(newDelivery({ coalesce }))).deliveryId);
+      await store.accept(newDelivery({ idempotency }));
+      expected["duplicate"]!.unshift((await store.list({ limit: 1 })).deliveries[0]!.id);
       for (const state of ["queued", "running", "held", "done", "failed", "canceled"] as const) {
         // Two runs in that state: the delivery is listed once.
         const runs = [1, 2].map(() => ({ lane: "a", spec: agentSpec() }));
@@ -88,9 +97,114 @@ export function describeListing(underTest: () => StoreUnderTest): void {
       for (const limit of [1, 2, 10]) {
         expect({ state, ids: await listAll(store, { limit, state }) }).toEqual({ state, ids: expected[state] });
       }
-      const other =
-        expected[state]!.length === 0 || state === "filtered" || state === "skipped" ? [] : [expected[state]![1]];
+      const other = ["filtered", "skipped", "duplicate", "coalesced"].includes(state) ? [] : [expected[state]![1]];
       expect({ state, ids: await listAll(store, { limit: 1, state, route: "other" }) }).toEqual({ state, ids: other });
+    }
+  });
+
+  it("lists a delivery whose runs were all skipped as skipped, and one of which something was done by that", async () => {
+    const { store } = underTest();
+    const runs = [1, 2].map(() => ({ lane: "a", spec: agentSpec() }));
+    const [all, half] = [await accept(store, { runs }), await accept(store, { runs })];
+    await store.settleAll([...all.runIds, half.runIds[0]!], { state: "skipped", reason: "it waited too long" });
+    await store.settle(half.runIds[1]!, { state: "done", reason: null });
+    const { deliveries } = await store.list({ limit: 5, state: "skipped" });
+    expect(deliveries).toEqual([
+      expect.objectContaining({ id: all.deliveryId, state: "skipped", reason: "it waited too long" }),
+    ]);
+    expect(await listAll(store, { limit: 5, state: "done" })).toEqual([half.deliveryId]);
+  });
+
+  it("names event, sender and the delivery that another belongs to", async () => {
+    const { store } = underTest();
+    const [idempotency, coalesce] = [newClaim(), newCoalesce()];
+    const known = { event: "pull_request.opened", sender: "octocat" };
+    const first = await accept(store, { idempotency, coalesce, ...known });
+    await store.accept(newDelivery({ idempotency, ...known }));
+    await store.accept(newDelivery({ coalesce }));
+    await accept(store, { replayOf: first.deliveryId, ...known });
+    const { deliveries } = await store.list({ limit: 5 });
+    const { deliveryId } = first;
+    expect(deliveries.map(({ state, event, sender, relatedTo }) => ({ state, event, sender, relatedTo }))).toEqual([
+      { state: "queued", ...known, relatedTo: { how: "replay", deliveryId } },
+      { state: "coalesced", event: null, sender: null, relatedTo: { how: "coalesced", deliveryId } },
+      { state: "duplicate", ...known, relatedTo: { how: "duplicate", deliveryId } },
+      { state: "queued", ...known, relatedTo: null },
+    ]);
+  });
+
+  it("filters by sender without regard to case", async () => {
+    const { store } = underTest();
+    const of = async (sender: string | null) => (await accept(store, { sender })).deliveryId;
+    const bots = [await of("Renovate[bot]"), await of("renovate[BOT]")];
+    const others = [await of("renovate"), await of(null), await of("élodie"), await of("%")];
+    for (const sender of ["renovate[bot]", "RENOVATE[BOT]"]) {
+      expect(await listAll(store, { limit: 1, sender })).toEqual(bots.toReversed());
+    }
+    expect(await listAll(store, { limit: 10, sender: "ÉLODIE" })).toEqual([others[2]]);
+    expect(await listAll(store, { limit: 10, sender: "%" })).toEqual([others[3]]);
+    expect(await listAll(store, { limit: 10, sender: "_" })).toEqual([]);
+  });
+
+  it("filters by time of receipt, from one time on and before another, in whatever order they came", async () => {
+    const { store } = underTest();
+    const ids: string[] = [];
+    for (const receivedAt of [5, 3, 9, 4, 5]) ids.push((await accept(store, { receivedAt })).deliveryId);
+    const of = (...indexes: number[]) => indexes.map((index) => ids[index]);
+    expect(await listAll(store, { limit: 1, receivedFrom: 5 })).toEqual(of(4, 2, 0));
+    expect(await listAll(store, { limit: 2, receivedBefore: 5 })).toEqual(of(3, 1));
+    expect(await listAll(store, { limit: 9, receivedFrom: 4, receivedBefore: 9 })).toEqual(of(4, 3, 0));
+    expect(await listAll(store, { limit: 9, receivedFrom: 4, receivedBefore: 4 })).toEqual([]);
+  });
+
+  it("finds a text in name, event, reason and texts, taken literally, without regard to the case of ASCII letters", async () => {
+    const { store } = underTest();
+    const ids: Record<string, string> = {};
+    const add = async (what: string, changes: Partial<NewDelivery>) => {
+      ids[what] = (await store.accept(newDelivery(changes))).deliveryId;
+    };
+    const run = (message: string) => ({ lane: "a", spec: agentSpec({ message }) });
+    await add("name", { name: "The Needle" });
+    await add("event", { event: "needle.found" });
+    await add("text", { runs: [run("hay"), run("more hay with a NEEDLE in it")] });
+    await add("wake", { runs: [{ lane: "a", spec: wakeSpec({ text: "needle" }) }] });
+    await add("lone surrogate", { runs: [run("needle \ud800")] });
+    await add("neither", { route: "needle", body: Buffer.from("needle"), runs: [run("100% n_edle")] });
+    ids["reason"] = (await store.accept(endedDelivery("filtered", "it is a needle"))).deliveryId;
+    const settled = await accept(store);
+    await store.settle(settled.runId, { state: "failed", reason: "No needle." });
+    ids["reason of a run"] = settled.deliveryId;
+    const found = async (text: string) => {
+      const listed = await listAll(store, { limit: 3, text });
+      return Object.keys(ids).filter((what) => listed.includes(ids[what]!));
+    };
+    const needles = ["name", "event", "text", "wake", "lone surrogate", "reason", "reason of a run"];
+    expect(await found("nEEdle")).toEqual(needles);
+    expect(await found("100%")).toEqual(["neither"]);
+    expect(await found("n_edle")).toEqual(["neither"]);
+    expect(await found("%")).toEqual(["neither"]);
+    expect(await found("' OR 1=1 --")).toEqual([]);
+    expect(await listAll(store, { limit: 2, text: "needle", state: "filtered" })).toEqual([ids["reason"]]);
+    expect(await listAll(store, { limit: 2, text: "needle", state: "failed" })).toEqual([settled.deliveryId]);
+  });
+
+  it("combines all filters", async () => {
+    const { store } = underTest();
+    const wanted = { route: "github", sender: "octocat", receivedAt: 1000, name: "Push" };
+    const { deliveryId } = await accept(store, wanted);
+    const different = [
+      { route: "other" },
+      { sender: "other" },
+      { receivedAt: 999 },
+      { receivedAt: 2000 },
+      { name: "x" },
+    ];
+    for (const change of different) await accept(store, { ...wanted, ...change });
+    const query = { route: "github", sender: "Octocat", receivedFrom: 1000, receivedBefore: 2000, text: "push" };
+    for (const limit of [1, 10]) {
+      expect(await listAll(store, { limit, ...query })).toEqual([deliveryId]);
+      expect(await listAll(store, { limit, ...query, state: "queued" })).toEqual([deliveryId]);
+      expect(await listAll(store, { limit, ...query, state: "done" })).toEqual([]);
     }
   });
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import type { DeliveryMark } from "../../../src/store/delivery-store.ts";
+import type { DeliveryMark } from "../../../src/store/new-delivery.ts";
 import { agentSpec, endedDelivery, newClaim, newDelivery, RECEIVED_AT } from "./new-delivery.ts";
 import { accept, accepted, listAll, openRuns } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";
@@ -11,7 +11,7 @@ function newMark(expiresAt = RECEIVED_AT + 60_000): DeliveryMark {
 
 /** Marks: a copy of a request is recognized whatever key or content it comes with. */
 export function describeMarks(underTest: () => StoreUnderTest): void {
-  it("answers a copy with the first answer's ids and stores nothing, whatever else it says", async () => {
+  it("answers a copy with the first answer's ids and runs nothing again, whatever else it says", async () => {
     const { store } = underTest();
     const mark = newMark();
     const runs = [1, 2].map(() => ({ lane: "a", spec: agentSpec() }));
@@ -22,10 +22,10 @@ export function describeMarks(underTest: () => StoreUnderTest): void {
       deliveryId: first.deliveryId,
       runIds: first.runIds,
     });
-    expect(await listAll(store, { limit: 10 })).toEqual([first.deliveryId]);
+    expect((await openRuns(store)).map((run) => run.runId)).toEqual(first.runIds);
   });
 
-  it("takes neither key nor other marks for a copy that it did not store", async () => {
+  it("takes neither key nor other marks for a copy that it did not accept", async () => {
     const { store } = underTest();
     const [mark, other, idempotency] = [newMark(), newMark(), newClaim()];
     const first = await accept(store, { marks: [mark] });

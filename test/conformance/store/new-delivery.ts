@@ -1,7 +1,7 @@
 /** Deliveries for tests: valid ones, of which each test changes what it is about. */
 import { randomBytes } from "node:crypto";
 import type { AgentSpec, WakeSpec } from "../../../src/delivery.ts";
-import type { IdempotencyClaim, NewDelivery } from "../../../src/store/delivery-store.ts";
+import type { CoalesceClaim, IdempotencyClaim, NewDelivery } from "../../../src/store/new-delivery.ts";
 
 export const RECEIVED_AT = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
@@ -60,6 +60,11 @@ export function endedDelivery(
 
 export function newClaim(changes: Partial<IdempotencyClaim> = {}): IdempotencyClaim {
   return { key: randomBytes(32), fingerprint: randomBytes(32), expiresAt: RECEIVED_AT + 86_400_000, ...changes };
+}
+
+/** A key of its own; the run is due a minute after the last call, or an hour after the first. */
+export function newCoalesce(changes: Partial<CoalesceClaim> = {}): CoalesceClaim {
+  return { key: randomBytes(32), windowMs: 60_000, maxWaitMs: 3_600_000, ...changes };
 }
 
 /** Headers and queries have no prototype. */

@@ -71,6 +71,8 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
       attempts: run.attempts,
       reply: "The reply.",
       delivery: "sent",
+      dueAt: null,
+      calls: 1,
     });
   });
 
@@ -121,7 +123,26 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
     expect(await store.get(deliveryId)).toMatchObject({ state: "failed", reason: "gave up" });
     await expect(store.beginAttempt(runId, { number: 1, startedAt: 0 })).rejects.toMatchObject({ code: "NOT_FOUND" });
     await expect(store.hold(runId, "x")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(store.postpone(runId, { dueAt: 0, reason: "x" })).rejects.toMatchObject({ code: "NOT_FOUND" });
     expect(await openRuns(store)).toEqual([]);
+  });
+
+  it("cancels a run that is held, and keeps what it was held for out of its reason", async () => {
+    const { store } = underTest();
+    const { deliveryId, runId } = await accept(store);
+    await store.hold(runId, "the process died under it");
+    await store.settle(runId, { state: "canceled", reason: "by hand" });
+    expect(await store.get(deliveryId)).toMatchObject({ state: "canceled", reason: "by hand" });
+    expect(await openRuns(store)).toEqual([]);
+  });
+
+  it("says that a reply went to the fallback target", async () => {
+    const { store } = underTest();
+    const { deliveryId, runId } = await accept(store);
+    await store.recordStep(runId, "delivered", "fallback");
+    expect((await store.loadRun(runId)).delivery).toBe("fallback");
+    await store.settle(runId, DONE);
+    expect((await store.get(deliveryId))?.runs[0]?.delivery).toBe("fallback");
   });
 
   it("settles many runs in one call, or none when one is unknown", async () => {
@@ -168,6 +189,8 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
       store.endAttempt(id, end),
       store.recordStep(id, "summarized"),
       store.hold(id, "x"),
+      store.postpone(id, { dueAt: STARTED_AT, reason: "x" }),
+      store.stopGathering(id),
       store.settle(id, DONE),
       store.settleAll([id], DONE),
     ];
@@ -177,6 +200,8 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
     for (const id of ["", "dlv_1", otherTag(deliveryId), runId, `${deliveryId}0`]) {
       expect(await store.get(id)).toBeUndefined();
       expect(await store.body(id)).toBeUndefined();
+      expect(await store.replayable(id)).toBeUndefined();
+      expect(await store.stateFor(id, "token:1")).toBeUndefined();
     }
     // No attempt of it has begun.
     await expect(store.endAttempt(runId, end)).rejects.toMatchObject({ code: "NOT_FOUND" });

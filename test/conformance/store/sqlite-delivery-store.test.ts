@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
 import type { DeliveryStore } from "../../../src/store/delivery-store.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite-delivery-store.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite/sqlite-delivery-store.ts";
 import { describeDeliveryStore } from "./describe-delivery-store.ts";
 
 describeDeliveryStore("SQLite", {

@@ -1,6 +1,7 @@
 /** What tests do with a store again and again. */
 import { expect } from "vitest";
-import type { AcceptOutcome, DeliveryStore, NewDelivery, OpenRun } from "../../../src/store/delivery-store.ts";
+import type { DeliveryStore, OpenRun } from "../../../src/store/delivery-store.ts";
+import type { AcceptOutcome, NewDelivery } from "../../../src/store/new-delivery.ts";
 import { newDelivery } from "./new-delivery.ts";
 
 /** Accepts a delivery that must be new. */
@@ -35,4 +36,9 @@ export async function listAll(
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
   return ids;
+}
+
+/** A run as the list of open runs has it; `undefined` when it is not open. */
+export async function openRun(store: DeliveryStore, runId: string): Promise<OpenRun | undefined> {
+  return (await openRuns(store)).find((run) => run.runId === runId);
 }

@@ -28,7 +28,7 @@ async function load(hooks: object): Promise<{ readonly applied: boolean; readonl
   const before = gateway.logger.lines.length;
   gateway.writeHooks({ ...COMMON, ...hooks });
   const { applied } = await gateway.reload();
-  seen = (await gateway.deliveries()).length;
+  seen = (await gateway.firsts()).length;
   return { applied, told: JSON.stringify(gateway.logger.lines.slice(before)) };
 }
 
@@ -38,8 +38,8 @@ async function given(hooks: object): Promise<void> {
   expect(applied, `${told} refused it`).toBe(true);
 }
 
-/** How many deliveries there are since the configuration. */
-const delivered = async () => (await gateway.deliveries()).length - seen;
+/** How many deliveries there are since the configuration, besides repeats. */
+const delivered = async () => (await gateway.firsts()).length - seen;
 
 /** A mapping at the path `in` whose sender proves itself so. */
 function own(auth: object, mapping: object = {}): object {

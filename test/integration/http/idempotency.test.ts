@@ -29,6 +29,11 @@ function seen({ status, text }: HookAnswer): [number, string] {
   return [status, text];
 }
 
+/** The newest delivery that repeats no other. */
+async function newestOwn(): Promise<string | undefined> {
+  return (await gateway.firsts())[0]?.id;
+}
+
 const QUIET = { message: "x", deliver: false, wakeMode: "next-heartbeat" };
 
 describe("a repeated Idempotency-Key", () => {
@@ -38,12 +43,18 @@ describe("a repeated Idempotency-Key", () => {
     ["/hooks/mapped", { id: 1 }],
     ["/hooks/many", { items: ["a", "b"] }],
     ["/hooks/skips", {}],
-  ])("is answered with the first answer, byte for byte, and accepts nothing: %s", async (path, payload) => {
+  ])("is answered with the first answer, byte for byte, and makes no run: %s", async (path, payload) => {
     const key = newKey();
     const first = await gateway.post(path, payload, key);
-    const newest = (await gateway.deliveries())[0]?.id;
+    const newest = await newestOwn();
     for (let round = 0; round < 3; round++) expect(seen(await gateway.post(path, payload, key))).toEqual(seen(first));
-    expect((await gateway.deliveries())[0]?.id).toBe(newest);
+    expect(await newestOwn()).toBe(newest);
+    const [repeat] = await gateway.deliveries();
+    expect(repeat).toMatchObject({
+      state: "duplicate",
+      relatedTo: { how: "duplicate", deliveryId: newest },
+      runIds: [],
+    });
   });
 
   it("is answered with the first answer after a restart, and runs nothing again", async () => {
@@ -55,10 +66,10 @@ describe("a repeated Idempotency-Key", () => {
         gateway.post("/hooks/skips", {}, skipKey),
       ]);
     const first = await calls();
-    const newest = (await gateway.deliveries())[0]?.id;
+    const newest = await newestOwn();
     await gateway.restart();
     expect((await calls()).map(seen)).toEqual(first.map(seen));
-    expect((await gateway.deliveries())[0]?.id).toBe(newest);
+    expect(await newestOwn()).toBe(newest);
     const { runs } = await gateway.ended(first[1].body["deliveryId"]);
     expect(runs[0]!.attempts.filter(({ status }) => status === "ok")).toHaveLength(1);
   });
@@ -164,10 +175,11 @@ describe("a repeated Idempotency-Key", () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => gateway.post("/hooks/agent", QUIET, key)));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(answers[0]!.status).toBe(202);
-    const ids = (await gateway.deliveries()).map(({ id }) => id);
-    expect(ids.filter((id) => id === answers[0]!.body["deliveryId"])).toHaveLength(1);
-    expect(ids[0]).toBe(answers[0]!.body["deliveryId"]);
-    const { runs } = await gateway.ended(ids[0]);
+    const id = await newestOwn();
+    expect(id).toBe(answers[0]!.body["deliveryId"]);
+    const repeats = (await gateway.deliveries()).filter(({ relatedTo }) => relatedTo?.deliveryId === id);
+    expect(repeats).toHaveLength(49);
+    const { runs } = await gateway.ended(id);
     expect(runs).toHaveLength(1);
     expect(runs[0]!.attempts).toHaveLength(1);
   });

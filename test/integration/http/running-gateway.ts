@@ -166,10 +166,15 @@ export class RunningGateway implements AsyncDisposable {
     return { status: response.status, headers: response.headers, text, body };
   }
 
-  /** Reads a path of the gateway's API. */
-  async api<Result>(path: string): Promise<Result> {
+  /** Reads a path of the gateway's API; with a body, posts it there. */
+  async api<Result>(path: string, body?: object): Promise<Result> {
     const response = await fetch(`${this.url}/api/v1${path}`, {
-      headers: { authorization: `Bearer ${GATEWAY_TOKEN}` },
+      method: body === undefined ? "GET" : "POST",
+      headers: {
+        authorization: `Bearer ${GATEWAY_TOKEN}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     return (await response.json()) as Result;
   }
@@ -177,6 +182,11 @@ export class RunningGateway implements AsyncDisposable {
   /** The newest 200 deliveries, newest first. */
   async deliveries(): Promise<readonly DeliverySummary[]> {
     return (await this.api<{ deliveries: DeliverySummary[] }>("/deliveries?limit=200")).deliveries;
+  }
+
+  /** Those of them that repeat no other. */
+  async firsts(): Promise<readonly DeliverySummary[]> {
+    return (await this.deliveries()).filter(({ state }) => state !== "duplicate");
   }
 
   delivery(id: unknown): Promise<DeliveryDetail> {

@@ -112,7 +112,7 @@ describe("a second copy of a signed call", () => {
       "x-hub-signature-256": `sha256=${hmac(GITHUB_SECRET, body).toUpperCase()}`,
     };
     expect((await call(gateway, "/hooks/github", { headers: upper, body })).text).toBe(first.text);
-    expect(await gateway.deliveries()).toHaveLength(1);
+    expect(await gateway.firsts()).toHaveLength(1);
   });
 
   it("is one delivery also when both come at once", async () => {
@@ -120,7 +120,7 @@ describe("a second copy of a signed call", () => {
     const body = pushOf("site");
     const answers = await Promise.all(Array.from({ length: 20 }, () => github(gateway, body)));
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-    expect(await gateway.deliveries()).toHaveLength(1);
+    expect(await gateway.firsts()).toHaveLength(1);
   });
 
   it("is recognized after a restart", async () => {
@@ -129,7 +129,7 @@ describe("a second copy of a signed call", () => {
     const first = await github(gateway, body);
     await gateway.restart();
     expect((await github(gateway, body)).text).toBe(first.text);
-    expect(await gateway.deliveries()).toHaveLength(1);
+    expect(await gateway.firsts()).toHaveLength(1);
   });
 
   it("is recognized by the sender's id when it was signed anew", async () => {
@@ -157,7 +157,7 @@ describe("a second copy of a signed call", () => {
     const first = await post(10);
     expect(first.status).toBeLessThan(300);
     expect((await post(5)).status).toBe(first.status);
-    expect(await gateway.deliveries()).toHaveLength(1);
+    expect(await gateway.firsts()).toHaveLength(1);
     expect((await post(301)).status).toBe(401);
   });
 
@@ -195,7 +195,7 @@ describe("an event that is not for an agent", () => {
     const body = JSON.stringify({ zen: "Keep it simple." });
     const first = await github(gateway, body, { event: "ping" });
     expect((await github(gateway, body, { event: "ping" })).text).toBe(first.text);
-    expect(await gateway.deliveries()).toHaveLength(1);
+    expect(await gateway.firsts()).toHaveLength(1);
   });
 
   it("is one by a bot, so that the agent's own comment does not wake it again", async () => {

@@ -14,6 +14,8 @@ export function startWith(
   return RunningGateway.start({ ...setup, hooks, plugins: [plugin] });
 }
 
+const ONCE = { attempts: 1, firstDelayMs: 0, maxDelayMs: 0 };
+
 /** A mapping as a plugin writes one. */
 export function mappingConfig(overrides: Partial<MappingConfig>): MappingConfig {
   return {
@@ -46,6 +48,20 @@ export function mappingConfig(overrides: Partial<MappingConfig>): MappingConfig 
     methods: [],
     ignoreSenders: [],
     ignoreBots: true,
+    events: [],
+    when: undefined,
+    coalesce: undefined,
+    order: "strict",
+    overlap: "queue",
+    maxAgeMs: undefined,
+    priority: "normal",
+    concurrency: undefined,
+    retry: { runs: ONCE, deliveries: ONCE },
+    fallback: undefined,
+    budget: undefined,
+    respond: { kind: "ordinary" },
+    waitMs: undefined,
+    mode: "run",
     contentSource: "Webhook",
     ownSessionPrefix: undefined,
     ...overrides,

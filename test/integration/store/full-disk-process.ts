@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
 import type { DeliveryStore } from "../../../src/store/delivery-store.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite-delivery-store.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite/sqlite-delivery-store.ts";
 import { newClaim, newDelivery } from "../../conformance/store/new-delivery.ts";
 import type { FullDiskReport } from "./full-disk-report.ts";
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite-delivery-store.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite/sqlite-delivery-store.ts";
 import { listAll, openRuns } from "../../conformance/store/store-actions.ts";
 
 const script = fileURLToPath(new URL("./accepting-process.ts", import.meta.url));

@@ -16,6 +16,9 @@ export class RecordedProcess {
   readonly #output = new EventEmitter();
   out = "";
   err = "";
+  isTerminal = false;
+  /** What is answered to questions, in order; `undefined`: nobody can be asked. */
+  answers: boolean[] | undefined;
 
   get configFile(): string {
     return join(this.homeDir, ".reveille", "reveille.json5");
@@ -38,15 +41,22 @@ export class RecordedProcess {
     rmSync(this.homeDir, { recursive: true, force: true });
   }
 
+  async #answer(question: string): Promise<boolean> {
+    this.err += `${question}\n`;
+    return this.answers?.shift() ?? false;
+  }
+
   #io(): CliIo {
     return {
       out: (text) => {
-        this.out += text;
+        this.out += typeof text === "string" ? text : Buffer.from(text).toString();
         this.#output.emit("line");
       },
       err: (text) => {
         this.err += text;
       },
+      isTerminal: this.isTerminal,
+      ...(this.answers === undefined ? {} : { confirm: (question) => this.#answer(question) }),
       env: this.env,
       homeDir: this.homeDir,
       signals: this.signals,

@@ -2,7 +2,8 @@
 import Type from "typebox";
 import { ConfigError } from "../../../src/config/config-error.ts";
 import type { ConfigIssue } from "../../../src/config/config-error.ts";
-import type { HooksConfig } from "../../../src/config/hooks-config.ts";
+import type { HooksConfig, MappingConfig } from "../../../src/config/hooks-config.ts";
+import { DEFAULT_RETRY } from "../../../src/config/read-retry.ts";
 import { readHooksConfig } from "../../../src/config/read-hooks-config.ts";
 import type { HooksContext } from "../../../src/config/read-hooks-config.ts";
 import type { PresetPart } from "../../../src/config/preset-part.ts";
@@ -14,6 +15,24 @@ import { gmail } from "../../../src/presets/senders/google/gmail.ts";
 /** A token that nothing has to be said about. */
 export const GOOD_TOKEN = "b7e0c3f1a94d2268d5c0e17f3a8b6694";
 export const GATEWAY_SECRET = "the-gateways-own-secret-f4a0c2";
+
+/** What a mapping says of its runs when nothing is written. */
+export const RUN_DEFAULTS = {
+  events: [],
+  when: undefined,
+  coalesce: undefined,
+  order: "strict",
+  overlap: "queue",
+  maxAgeMs: undefined,
+  priority: "normal",
+  concurrency: undefined,
+  retry: DEFAULT_RETRY,
+  fallback: undefined,
+  budget: undefined,
+  respond: { kind: "ordinary" },
+  waitMs: undefined,
+  mode: "run",
+} satisfies Partial<MappingConfig>;
 
 /** A secret of a sender that nothing has to be said about. */
 export const GOOD_SECRET = "5c1d9e07ab42f86630e1b7d4a95f2c88";
@@ -40,6 +59,7 @@ export const PRESETS: ReadonlyMap<string, PresetPart> = new Map(
       title: "GitHub",
       auth: { scheme: "signature", from: "header:x-hub-signature-256", prefix: "sha256=" },
       secret: { label: "Secret", madeBy: "owner", known: ["github-documentation-secret"] },
+      event: "header:x-github-event",
       mapping: { accept: ["json", "form"], maxBodyBytes: 26_214_400 },
     }),
     presetOf({

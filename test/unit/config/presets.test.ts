@@ -17,6 +17,7 @@ import {
   presetOf,
   read,
   refusalsOf,
+  RUN_DEFAULTS,
 } from "./hooks-context.ts";
 
 const OTHER_SECRET = `${GOOD_SECRET}-other`;
@@ -70,6 +71,7 @@ describe("an enabled preset", () => {
         methods: [],
         ignoreSenders: [],
         ignoreBots: true,
+        ...RUN_DEFAULTS,
         contentSource: "GitHub",
         ownSessionPrefix: undefined,
       },

@@ -17,6 +17,7 @@ import {
   read,
   refusals,
   refusalsOf,
+  RUN_DEFAULTS,
 } from "./hooks-context.ts";
 
 const DEFAULTS: HooksConfig = {
@@ -43,6 +44,16 @@ const DEFAULTS: HooksConfig = {
   defaultTimeoutMs: 600_000,
   transformsDir: "/etc/gateway/hooks/transforms",
   gmail: { model: undefined, thinking: undefined, allowUnsafeExternalContent: undefined, maxBytes: 20_000 },
+  retry: {
+    runs: { attempts: 3, firstDelayMs: 30_000, maxDelayMs: 900_000 },
+    deliveries: { attempts: 6, firstDelayMs: 2_000, maxDelayMs: 60_000 },
+  },
+  budget: undefined,
+  waitMs: 25_000,
+  maxWaiting: 64,
+  callbacks: undefined,
+  notices: undefined,
+  retention: { deliveriesMs: 2_592_000_000, payloadsMs: 2_592_000_000, maxBytes: undefined },
   presets: [],
   mappings: [],
 };
@@ -77,6 +88,21 @@ describe("readHooksConfig", () => {
     ["concurrency", 9, { concurrency: 9 }],
     ["maxQueuedRuns", 5, { maxQueuedRuns: 5 }],
     ["maxFanOut", 7, { maxFanOut: 7 }],
+    ["budget", { perHour: 5 }, { budget: { perHour: 5, perDay: undefined } }],
+    ["waitSeconds", 0.5, { waitMs: 500 }],
+    ["maxWaiting", 0, { maxWaiting: 0 }],
+    ["notices", { channel: " telegram " }, { notices: { channel: "telegram", to: undefined } }],
+    ["notices", { channel: "telegram", to: " 7 " }, { notices: { channel: "telegram", to: "7" } }],
+    [
+      "retry",
+      { attempts: 1, delivery: { maxBackoffSeconds: 120 } },
+      {
+        retry: {
+          runs: { ...DEFAULTS.retry.runs, attempts: 1 },
+          deliveries: { ...DEFAULTS.retry.deliveries, maxDelayMs: 120_000 },
+        },
+      },
+    ],
     ["idempotencyTtl", 90, { idempotencyTtlMs: 90_000 }],
     ["idempotencyTtl", "1.5 h", { idempotencyTtlMs: 5_400_000 }],
     ["idempotencyTtl", "7d", { idempotencyTtlMs: 604_800_000 }],
@@ -194,6 +220,7 @@ describe("readHooksConfig", () => {
         methods: [],
         ignoreSenders: [],
         ignoreBots: true,
+        ...RUN_DEFAULTS,
         contentSource: "Webhook",
         ownSessionPrefix: undefined,
       },
@@ -256,6 +283,7 @@ describe("readHooksConfig", () => {
         methods: [],
         ignoreSenders: [],
         ignoreBots: true,
+        ...RUN_DEFAULTS,
         contentSource: "Webhook",
         ownSessionPrefix: undefined,
       },

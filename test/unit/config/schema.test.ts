@@ -90,9 +90,32 @@ describe("HooksSchema", () => {
     }
   });
 
+  it.each(["a", "with space", "a.b", "a[0]", "a[0][1].b-c", "payload.a", "[]", "prototypes", "a.my constructor"])(
+    "takes %j as a mapping's forEach",
+    (forEach) => {
+      expect(refusalsOf(mapping({ forEach }))).toEqual([]);
+    },
+  );
+
+  it.each([
+    ["status", 300, "300 is more than 299"],
+    [
+      "headers",
+      Object.fromEntries(Array.from({ length: 17 }, (_, at) => [`x-${at}`, ""])),
+      "an object is not an object of at most 16 headers",
+    ],
+    ["body", 1, "1 is not a template"],
+    ["code", 200, expect.stringContaining("unknown key") as unknown as string],
+  ])("refuses a mapping's respond.%s: %j", (key, value, message) => {
+    const lines = refusalsOf(mapping({ respond: { [key]: value } }));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]!.slice(`hooks.mappings[0].respond.${key}: `.length)).toEqual(message);
+  });
+
   it.each(keys.filter(([, node]) => node.default !== undefined))("takes its own default of %s", (path, node) => {
     const [, ...steps] = path.split(".");
     const block = steps.reduceRight<unknown>((value, step) => {
+      if (step === "coalesce") return { coalesce: { windowSeconds: 1, ...(value as object) } };
       if (step === "mappings" && steps.length > 1)
         return { mappings: [{ preset: "github", secret: GOOD_SECRET, messageTemplate: "m", ...(value as object) }] };
       return { [step]: value };
@@ -124,7 +147,7 @@ describe("HooksSchema", () => {
     ["maxQueuedRuns", 0, "0 is less than 1"],
     ["maxQueuedRuns", 10_000_001, "10000001 is more than 10000000"],
     ["maxFanOut", 0, "0 is less than 1"],
-    ["maxFanOut", 10_001, "10001 is more than 10000"],
+    ["maxFanOut", 4_097, "4097 is more than 4096"],
     ["idempotencyTtl", 0, "0 is less than 1"],
     ["idempotencyTtl", 31_536_001, "31536001 is more than 31536000"],
     ["idempotencyTtl", "24", '"24" is not a number of seconds or a duration such as "24h"'],
@@ -158,11 +181,37 @@ describe("HooksSchema", () => {
     ["sessionMode", "persistent", '"persistent" is not supported; the only value is isolated'],
     ["messageTemplate", 1, "1 is not a template"],
     ["textTemplate", 1, "1 is not a template"],
-    ["forEach", "a.b", '"a.b" is not a top-level payload key (no ".", "[" or "]")'],
-    ["forEach", "a[0]", '"a[0]" is not a top-level payload key (no ".", "[" or "]")'],
-    ["forEach", "__proto__", '"__proto__" is not a top-level payload key (no ".", "[" or "]")'],
-    ["forEach", "constructor", '"constructor" is not a top-level payload key (no ".", "[" or "]")'],
-    ["forEach", "", '"" is not a top-level payload key (no ".", "[" or "]")'],
+    ...[
+      "",
+      ".a",
+      "a.",
+      "a..b",
+      "a[]",
+      "a[x]",
+      "[0]",
+      "__proto__",
+      "a.constructor",
+      "a[0].prototype.b",
+      "a\n.__proto__",
+    ].map((path): [string, unknown, string] => [
+      "forEach",
+      path,
+      `${JSON.stringify(path)} is not a path in the payload such as "alerts" or "data.items"`,
+    ]),
+    ["events", [], "is empty"],
+    ["events", "push", '"push" is not a list'],
+    ["when", " ", '" " is not a condition'],
+    ["when", "x".repeat(4_097), "has more than 4096 characters"],
+    ["order", "lax", '"lax" is not one of strict, none'],
+    ["overlap", "drop", '"drop" is not one of queue, skip, latest'],
+    ["maxAgeSeconds", 0, "0 is less than 1"],
+    ["priority", "urgent", '"urgent" is not one of high, normal, low'],
+    ["concurrency", 257, "257 is more than 256"],
+    ["budget", {}, "an object is not an object with perHour, perDay or both"],
+    ["respond", "results", '"results" is not "result" or an object of settings'],
+    ["respond", 5, '5 is not "result" or an object of settings'],
+    ["waitSeconds", 301, "301 is more than 300"],
+    ["mode", "send", '"send" is not one of run, deliver'],
     ["deliver", "no", '"no" is not true or false'],
     ["allowUnsafeExternalContent", "true", '"true" is not true or false'],
     ["channel", " ", '" " is not the name of a channel'],

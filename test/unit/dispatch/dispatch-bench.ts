@@ -4,9 +4,12 @@ import { join } from "node:path";
 import type { AgentSpec, RunDetail, RunSpec, WakeSpec } from "../../../src/delivery.ts";
 import { Dispatcher } from "../../../src/dispatch/dispatcher.ts";
 import type { DispatcherOptions } from "../../../src/dispatch/dispatcher.ts";
+import type { DispatchRules } from "../../../src/dispatch/dispatch-rules.ts";
 import type { SettledEvent } from "../../../src/hooks.ts";
+import type { OpenRun } from "../../../src/store/delivery-store.ts";
+import type { NewDelivery, NewRun } from "../../../src/store/new-delivery.ts";
 import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite-delivery-store.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite/sqlite-delivery-store.ts";
 import { ScriptedHost } from "./scripted-host.ts";
 
 export function agentSpec(overrides: Partial<AgentSpec> = {}): AgentSpec {
@@ -40,63 +43,147 @@ export function wakeSpec(overrides: Partial<WakeSpec> = {}): WakeSpec {
   };
 }
 
+/** For `expect.poll`: a machine may be busy with other things. */
+export const PATIENT = { timeout: 15_000, interval: 5 };
+
+/** Rules that hold nothing back; retries come soon. */
+const PLAIN_RULES: DispatchRules = {
+  retry: {
+    runs: { attempts: 3, firstDelayMs: 20, maxDelayMs: 100 },
+    deliveries: { attempts: 3, firstDelayMs: 20, maxDelayMs: 100 },
+  },
+  priority: "normal",
+  concurrency: undefined,
+  budgets: [],
+};
+
+let madeUp = 0;
+
+/** An agent run that no store knows, for a scripted runner; in a lane of its own. */
+export function openRun(overrides: Partial<OpenRun> = {}): OpenRun {
+  const runId = `run-${++madeUp}`;
+  return {
+    runId,
+    mappingId: null,
+    lane: runId,
+    kind: "agent",
+    state: "queued",
+    dueAt: null,
+    expiresAt: null,
+    begun: false,
+    replied: false,
+    ...overrides,
+  };
+}
+
+/** A store one of whose methods rejects for some time. */
+export function failing<Store extends object>(
+  store: Store,
+  method: keyof Store,
+  failures: { readonly count: number; readonly error: Error },
+): Store {
+  let left = failures.count;
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]): unknown => {
+        if (name === method && left-- > 0) return Promise.reject(failures.error);
+        return Reflect.apply(value, target, args);
+      };
+    },
+  });
+}
+
+/** What of a delivery a test sets; its runs' lanes and expiry besides. */
+export type Overrides = Partial<Omit<NewDelivery, "runs"> & Pick<NewRun, "lane" | "expiresAt">>;
+
 /** A dispatcher on a real store in a folder of its own, and a scripted host. */
 export class DispatchBench {
   readonly host = new ScriptedHost();
   readonly settled: SettledEvent[] = [];
   readonly logged: string[] = [];
+  /** Notices to the gateway's owner, and outages that began. */
+  readonly notices: { readonly key: string; readonly text: string }[] = [];
+  readonly outages: string[] = [];
   readonly #folder = mkdtempSync(join(tmpdir(), "dispatch-"));
   #database!: SqliteDatabase;
   store!: SqliteDeliveryStore;
   dispatcher!: Dispatcher;
   concurrency = 4;
   busy = false;
+  /** How far the wall clock is off. */
+  clockOffsetMs = 0;
+  rules = new Map<string | null, Partial<DispatchRules>>();
 
-  static async open(): Promise<DispatchBench> {
+  static async open(overrides: Partial<DispatcherOptions> = {}): Promise<DispatchBench> {
     const bench = new DispatchBench();
-    await bench.restart();
+    await bench.restart(overrides);
     return bench;
   }
 
   /** Opens store and dispatcher as a new process would; nothing is started. */
   async restart(overrides: Partial<DispatcherOptions> = {}): Promise<void> {
+    await this.dispatcher?.stop(this.now());
     await this.#database?.close();
     const file = join(this.#folder, "deliveries.sqlite");
     this.#database = await SqliteDatabase.open({ file, modules: [sqliteStoreModule] });
     this.store = SqliteDeliveryStore.open(this.#database);
-    this.dispatcher = new Dispatcher({
-      store: this.store,
-      host: this.host,
-      clock: { now: () => Date.now() },
-      logger: { debug() {}, info() {}, warn() {}, error: (_fields, message) => void this.logged.push(message) },
-      events: { dispatched: () => undefined, settled: async (event) => void this.settled.push(event) },
-      concurrency: () => this.concurrency,
-      isBusy: () => this.busy,
-      ...overrides,
-    });
+    this.#make(overrides);
+  }
+
+  /** Starts another dispatcher on the open store. */
+  async startWith(overrides: Partial<DispatcherOptions>): Promise<void> {
+    await this.dispatcher.stop(this.now());
+    this.#make(overrides);
+    this.dispatcher.start();
+  }
+
+  /** The time by the wall clock. */
+  now(): number {
+    return Date.now() + this.clockOffsetMs;
   }
 
   /** Accepts a delivery without handing its runs to the dispatcher; gives their ids. */
   async accept(...specs: RunSpec[]): Promise<readonly string[]> {
+    return (await this.acceptAs({}, ...specs)).map(({ runId }) => runId);
+  }
+
+  async acceptAndEnqueue(...specs: RunSpec[]): Promise<readonly string[]> {
+    return this.enqueueAs({}, ...specs);
+  }
+
+  /** Accepts a delivery with something set; gives its runs as the dispatcher takes them. */
+  async acceptAs({ lane, expiresAt, ...delivery }: Overrides, ...specs: RunSpec[]): Promise<readonly OpenRun[]> {
     const outcome = await this.store.accept({
-      receivedAt: Date.now(),
+      receivedAt: this.now(),
       route: "agent",
       mappingId: null,
       name: "Test",
       headers: {},
       query: {},
       body: new Uint8Array(),
-      runs: specs.map((spec) => ({ lane: spec.sessionKey, spec })),
+      ...delivery,
+      runs: specs.map((spec) => ({ lane: lane ?? spec.sessionKey, spec, expiresAt: expiresAt ?? null })),
     });
-    return outcome.kind === "conflict" ? [] : outcome.runIds;
+    if (outcome.kind !== "accepted") throw new Error(`The delivery was not accepted: ${outcome.kind}.`);
+    return specs.map((spec, at): OpenRun => ({
+      runId: outcome.runIds[at]!,
+      mappingId: delivery.mappingId ?? null,
+      lane: lane ?? spec.sessionKey,
+      kind: spec.kind,
+      state: "queued",
+      dueAt: outcome.dueAt ?? null,
+      expiresAt: expiresAt ?? null,
+      begun: false,
+      replied: false,
+    }));
   }
 
-  async acceptAndEnqueue(...specs: RunSpec[]): Promise<readonly string[]> {
-    const runIds = await this.accept(...specs);
-    this.dispatcher.enqueue(
-      specs.map((spec, at) => ({ runId: runIds[at]!, lane: spec.sessionKey, kind: spec.kind, state: "queued" })),
-    );
-    return runIds;
+  async enqueueAs(overrides: Overrides, ...specs: RunSpec[]): Promise<readonly string[]> {
+    const runs = await this.acceptAs(overrides, ...specs);
+    this.dispatcher.enqueue(runs);
+    return runs.map(({ runId }) => runId);
   }
 
   async detail(runId: string): Promise<RunDetail> {
@@ -110,8 +197,25 @@ export class DispatchBench {
     while (this.settled.length < count) await new Promise((resolve) => setTimeout(resolve, 2));
   }
 
+  #make(overrides: Partial<DispatcherOptions>): void {
+    this.dispatcher = new Dispatcher({
+      store: this.store,
+      host: this.host,
+      clock: { now: () => this.now() },
+      logger: { debug() {}, info() {}, warn() {}, error: (_fields, message) => void this.logged.push(message) },
+      events: { dispatched: () => undefined, settled: async (event) => void this.settled.push(event) },
+      concurrency: () => this.concurrency,
+      isBusy: () => this.busy,
+      rulesFor: (mappingId) => ({ ...PLAIN_RULES, ...this.rules.get(mappingId) }),
+      callbacks: () => undefined,
+      notices: { tell: async (notice) => void this.notices.push(notice) },
+      outages: { failed: async (subject) => void this.outages.push(subject), works: () => undefined },
+      ...overrides,
+    });
+  }
+
   async close(): Promise<void> {
-    await this.dispatcher.stop(Date.now());
+    await this.dispatcher.stop(this.now());
     await this.#database.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HostError } from "../../../src/host.ts";
-import { agentSpec, DispatchBench, wakeSpec } from "./dispatch-bench.ts";
+import { agentSpec, DispatchBench, wakeSpec, PATIENT } from "./dispatch-bench.ts";
 
 describe("the dispatcher", () => {
   let bench: DispatchBench;
@@ -55,6 +55,42 @@ describe("the dispatcher", () => {
     await bench.settledRuns(2);
     expect((await bench.detail(bad!)).state).toBe("failed");
     expect((await bench.detail(good!)).state).toBe("done");
+  });
+
+  it("tries a run again that may succeed later, and the next of its lane waits for it", async () => {
+    bench.host.onRun = async ({ prompt }) =>
+      prompt.includes("first") && bench.host.runs.length === 1
+        ? { status: "error", reply: "", error: "overloaded", retryable: true }
+        : { status: "ok", reply: "ok" };
+    bench.dispatcher.start();
+    const [first, second] = await bench.acceptAndEnqueue(
+      agentSpec({ message: "first" }),
+      agentSpec({ message: "second" }),
+    );
+    await bench.settledRuns(2);
+    expect(bench.host.runs.map(({ runId }) => runId)).toEqual([`${first}-a1`, `${first}-a2`, `${second}-a1`]);
+    expect((await bench.detail(first!)).state).toBe("done");
+  });
+
+  it("stops a run that is canceled while the agent is at it, and the next of its lane begins", async () => {
+    bench.host.onRun = async ({ prompt, signal }) => {
+      if (!prompt.includes("first")) return { status: "ok", reply: "ok" };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      return { status: "aborted", reply: "" };
+    };
+    bench.dispatcher.start();
+    const runIds = await bench.acceptAndEnqueue(agentSpec({ message: "first" }), agentSpec({ message: "second" }));
+    await expect.poll(() => bench.host.runs.length, PATIENT).toBe(1);
+    const canceled = { state: "canceled", reason: "canceled by the operator" } as const;
+    await bench.store.settle(runIds[0]!, canceled);
+    bench.dispatcher.withdraw({ runIds: [runIds[0]!], ...canceled });
+    await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
+    expect((await bench.detail(runIds[0]!)).state).toBe("canceled");
+    expect(bench.settled.map(({ runId, state }) => `${runId} ${state}`)).toEqual([
+      `${runIds[0]} canceled`,
+      `${runIds[1]} done`,
+    ]);
+    expect(bench.host.sent).toHaveLength(1);
   });
 
   it("spec 4.1: a wake enqueues a system event for the main session and triggers a heartbeat when the mode is now", async () => {
@@ -147,7 +183,7 @@ describe("the dispatcher", () => {
     bench.host.onRun = () => new Promise(() => {});
     bench.dispatcher.start();
     await bench.acceptAndEnqueue(agentSpec());
-    await expect.poll(() => bench.host.runs.length).toBe(1);
+    await expect.poll(() => bench.host.runs.length, PATIENT).toBe(1);
     await bench.dispatcher.stop(Date.now());
     expect(bench.settled).toEqual([]);
   });

@@ -1,14 +1,25 @@
 import type { AgentRunRequest, AgentRunResult, ChannelMessage, GatewayHost, SystemEvent } from "../../../src/host.ts";
 
+const replies = async (): Promise<AgentRunResult> => ({ status: "ok", reply: "All done." });
+const takes = async (): Promise<void> => {};
+
 /** A host whose answers a test scripts, and which remembers what it was asked. */
 export class ScriptedHost implements Pick<GatewayHost, "agents" | "channels" | "sessions"> {
   readonly runs: AgentRunRequest[] = [];
   readonly events: SystemEvent[] = [];
   readonly sent: ChannelMessage[] = [];
   readonly heartbeats: string[] = [];
-  onRun: (request: AgentRunRequest) => Promise<AgentRunResult> = async () => ({ status: "ok", reply: "All done." });
-  onEvent: (event: SystemEvent) => Promise<void> = async () => {};
-  onSend: (message: ChannelMessage) => Promise<void> = async () => {};
+  onRun: (request: AgentRunRequest) => Promise<AgentRunResult> = replies;
+  onEvent: (event: SystemEvent) => Promise<void> = takes;
+  onSend: (message: ChannelMessage) => Promise<void> = takes;
+
+  /** Forgets what it was asked, and answers as at first. */
+  reset(): void {
+    for (const kept of [this.runs, this.events, this.sent, this.heartbeats]) kept.length = 0;
+    this.onRun = replies;
+    this.onEvent = takes;
+    this.onSend = takes;
+  }
 
   readonly agents: GatewayHost["agents"] = {
     list: () => [{ id: "main", isDefault: true }],

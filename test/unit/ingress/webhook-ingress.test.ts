@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AgentRunResult } from "../../../src/host.ts";
 import { WebhookIngress } from "../../../src/plugin.ts";
 import { StoreError } from "../../../src/store/delivery-store.ts";
-import { openSqliteStore } from "../../../src/store/open-sqlite-store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open-sqlite-store.ts";
 import { AGENT_CALL, IngressHost, TOKEN } from "./ingress-host.ts";
 import type { HostAnswer } from "./ingress-host.ts";
 
@@ -92,6 +92,34 @@ describe("WebhookIngress.deliveries", () => {
   });
 });
 
+describe("WebhookIngress.operations", () => {
+  it("throws before apply, and before the first configuration", () => {
+    expect(() => ingress.operations()).toThrow("has not been applied");
+    ingress.apply(fixture.host);
+    expect(() => ingress.operations()).toThrow("has not been started");
+  });
+
+  it("replays and cancels deliveries, by the configuration in force", async () => {
+    ingress.apply(fixture.host);
+    await fixture.load({}, "start");
+    const { deliveries } = ingress.operations();
+    const { body } = await call();
+    const id = String(body["deliveryId"]);
+    await vi.waitFor(async () => expect((await deliveries.get(id))?.state).toBe("done"), SOON);
+    const again = await deliveries.replay(id, { asAccepted: false });
+    expect(again).toMatchObject({ kind: "replayed", runIds: [expect.any(String)] });
+    await vi.waitFor(() => expect(fixture.scripted.runs).toHaveLength(2), SOON);
+
+    const held = holdRuns();
+    const { body: second } = await call();
+    await vi.waitFor(() => expect(fixture.scripted.runs).toHaveLength(3), SOON);
+    const canceled = await deliveries.cancel(String(second["deliveryId"]));
+    expect(canceled).toEqual({ kind: "canceled", runs: 1 });
+    expect(fixture.scripted.runs[2]?.signal.aborted).toBe(true);
+    held.resolve({ status: "aborted", reply: "" });
+  });
+});
+
 describe("the store of an ingress", () => {
   it("is a file of its own in the host's state directory where the host gives none", async () => {
     ingress.apply(fixture.host);
@@ -124,6 +152,28 @@ describe("the store of an ingress", () => {
     expect(opened).toBe(1);
   });
 
+  it("is cleaned up from the first commit until the shutdown, and not before", async () => {
+    const pruned: number[] = [];
+    ingress = new WebhookIngress({
+      openStore: async (host) => {
+        const store = await openSqliteStore(host);
+        const prune = store.prune.bind(store);
+        store.prune = (limits) => {
+          pruned.push(limits.now - limits.removeBefore);
+          return prune(limits);
+        };
+        return store;
+      },
+    });
+    ingress.apply(fixture.host);
+    const commit = await fixture.offer({ retention: { deliveries: "2d", payloads: "1d" } }, "start");
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    expect(pruned).toEqual([]);
+    commit();
+    await vi.waitFor(() => expect(pruned).toEqual([2 * 24 * 60 * 60 * 1_000]), SOON);
+    await fixture.shutdown(5_000);
+  });
+
   it("that cannot be opened refuses the configuration, and is tried again with the next", async () => {
     let isBroken = true;
     ingress = new WebhookIngress({
@@ -134,6 +184,25 @@ describe("the store of an ingress", () => {
     });
     ingress.apply(fixture.host);
     await expect(fixture.offer({}, "start")).rejects.toThrow("no such disk");
+    isBroken = false;
+    await fixture.load({}, "start");
+    expect((await call()).status).toBe(202);
+  });
+});
+
+describe("a store that cannot be read", () => {
+  it("refuses the configuration, is closed, and is opened anew with the next", async () => {
+    let isBroken = true;
+    ingress = new WebhookIngress({
+      openStore: async (host) => {
+        const store = await openSqliteStore(host);
+        if (isBroken) store.outages = () => Promise.reject(new StoreError("UNAVAILABLE", "a page is gone"));
+        return store;
+      },
+    });
+    ingress.apply(fixture.host);
+    await expect(fixture.offer({}, "start")).rejects.toThrow("a page is gone");
+    expect(() => ingress.operations()).toThrow("has not been started");
     isBroken = false;
     await fixture.load({}, "start");
     expect((await call()).status).toBe(202);
@@ -253,8 +322,20 @@ describe("a configuration", () => {
     await Promise.all([call(), call(), call()]);
     await vi.waitFor(() => expect(fixture.scripted.runs).toHaveLength(1), SOON);
     await fixture.load({ concurrency: 4 });
-    await call();
-    await vi.waitFor(() => expect(fixture.scripted.runs).toHaveLength(4), SOON);
+    // Those that wait need no further call to begin.
+    await vi.waitFor(() => expect(fixture.scripted.runs).toHaveLength(3), SOON);
     held.resolve({ status: "ok", reply: "NO_REPLY" });
+  });
+
+  it("tells the owner once that a budget is used up, in the main session and on the channel for notices", async () => {
+    await fixture.load({ budget: { perHour: 1 }, notices: { channel: "console", to: "owner" } });
+    await call();
+    await call();
+    await vi.waitFor(() => expect(fixture.scripted.sent).toHaveLength(1), SOON);
+    const notices = fixture.scripted.events.filter(({ text }) => text.includes("reveille hooks resume"));
+    expect(notices).toMatchObject([{ sessionKey: "agent:main:main" }]);
+    expect(fixture.scripted.runs).toHaveLength(1);
+    expect(await ingress.operations().hooks.resume("*")).toBe(true);
+    await vi.waitFor(() => expect(fixture.scripted.runs).toHaveLength(2), SOON);
   });
 });

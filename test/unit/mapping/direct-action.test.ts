@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isRefusal } from "../../../src/errors.ts";
-import { readAgentPayload, readWakePayload } from "../../../src/mapping/direct-action.ts";
+import { readAgentPayload, readWait, readWakePayload } from "../../../src/mapping/direct-action.ts";
 
 const invalid = (message: string): object => ({ refused: "INVALID_PAYLOAD", message, retryAfterSeconds: undefined });
 
@@ -72,6 +72,7 @@ describe("the payload of /hooks/agent", () => {
       model: "openai/gpt-5",
       thinking: "high",
       timeoutSeconds: 90,
+      callbackUrl: "https://ci.example.com/done",
     };
     expect(readAgentPayload(payload)).toEqual({ kind: "agent", ...payload, sessionKeySource: "request" });
   });
@@ -87,20 +88,39 @@ describe("the payload of /hooks/agent", () => {
     expect(readAgentPayload({ message })).toEqual(invalid("message required: a string that is not blank."));
   });
 
-  const texts = ["name", "agentId", "sessionKey", "channel", "to", "thinking", "model"] as const;
+  const texts = ["name", "agentId", "sessionKey", "channel", "to", "thinking", "model", "callbackUrl"] as const;
+  const chosen: readonly string[] = ["model", "callbackUrl"];
 
   it.each(texts)("trims %s, and takes null for an absent one", (field) => {
     expect(readAgentPayload({ message: "m", [field]: "  x y " })).toMatchObject({ [field]: "x y" });
     expect(readAgentPayload({ message: "m", [field]: null })).toEqual(readAgentPayload({ message: "m" }));
   });
 
-  it.each(texts.filter((field) => field !== "model"))("takes a blank %s for an absent one", (field) => {
+  it.each(texts.filter((field) => !chosen.includes(field)))("takes a blank %s for an absent one", (field) => {
     expect(readAgentPayload({ message: "m", [field]: " \t" })).toEqual(readAgentPayload({ message: "m" }));
   });
 
-  it.each(["", "  "])("refuses the blank model %j: it was meant to choose something", (model) => {
-    const refusal = invalid("model must not be blank; leave it out for the default.");
-    expect(readAgentPayload({ message: "m", model })).toEqual(refusal);
+  it.each(["model", "callbackUrl"])("refuses a blank %s: it was meant to choose something", (field) => {
+    const refusal = invalid(`${field} must not be blank; leave it out for the default.`);
+    expect(readAgentPayload({ message: "m", [field]: "" })).toEqual(refusal);
+    expect(readAgentPayload({ message: "m", [field]: "  " })).toEqual(refusal);
+  });
+
+  it("takes the mode deliver, and null or nothing for a run", () => {
+    expect(readAgentPayload({ message: "m", mode: "deliver" })).toMatchObject({ mode: "deliver", deliver: true });
+    expect(readAgentPayload({ message: "m" })).toMatchObject({ mode: undefined });
+    for (const mode of [null, "now", "next-heartbeat"]) {
+      expect(readAgentPayload({ message: "m", mode })).toMatchObject({ mode: undefined });
+    }
+  });
+
+  it.each(["run", "Deliver", "", true])("is invalid with the mode %j", (mode) => {
+    expect(readAgentPayload({ message: "m", mode })).toEqual(invalid("mode must be deliver, or be left out."));
+  });
+
+  it("is invalid with the mode deliver when nothing is to be delivered", () => {
+    const refusal = invalid("mode deliver needs deliver to be true.");
+    expect(readAgentPayload({ message: "m", mode: "deliver", deliver: false })).toEqual(refusal);
   });
 
   it.each(texts.flatMap((field) => [1, true, ["x"], { x: 1 }].map((value) => [field, value] as const)))(
@@ -185,5 +205,36 @@ describe.each([
     });
     Object.defineProperty(broken, "wakeMode", Object.getOwnPropertyDescriptor(broken, "mode")!);
     expect(() => read(broken)).toThrow(failure);
+  });
+});
+
+describe("whether a caller of /agent waits for the result", () => {
+  it("is told by wait, and how long by waitSeconds", () => {
+    expect(readWait({ wait: true })).toEqual({ waitMs: undefined });
+    expect(readWait({ wait: true, waitSeconds: 1.5 })).toEqual({ waitMs: 1_500 });
+    expect(readWait({ wait: true, waitSeconds: 300 })).toEqual({ waitMs: 300_000 });
+    expect(readWait({ wait: true, waitSeconds: null })).toEqual({ waitMs: undefined });
+  });
+
+  it.each([{}, { wait: false }, { wait: null }, { waitSeconds: 5 }, { message: "m" }])(
+    "is not asked by %j",
+    (payload) => {
+      expect(readWait(payload)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    [{ wait: "true" }, "wait must be true or false."],
+    [{ wait: 1 }, "wait must be true or false."],
+    [{ wait: true, waitSeconds: 0 }, "waitSeconds must be a number of seconds above 0 and at most 300."],
+    [{ wait: true, waitSeconds: 301 }, "waitSeconds must be a number of seconds above 0 and at most 300."],
+    [{ waitSeconds: "5" }, "waitSeconds must be a number of seconds above 0 and at most 300."],
+    [[], "The payload must be a JSON object."],
+  ])("is invalid in %j", (payload, message) => {
+    expect(readWait(payload)).toEqual(invalid(message));
+  });
+
+  it("is read from the payload's own fields alone", () => {
+    expect(readWait(Object.create({ wait: true }))).toBeUndefined();
   });
 });

@@ -103,4 +103,61 @@ describe("forEach", () => {
       ),
     );
   });
+
+  it.each([
+    [
+      "data.items",
+      { data: { items: [1, 2], kept: true }, other: 1 },
+      (item: number) => ({ data: { items: [item], kept: true }, other: 1 }),
+    ],
+    ["payload.items", { items: [1, 2] }, (item: number) => ({ items: [item] })],
+    [
+      "a.b[0].list",
+      { a: { b: [{ list: [1, 2] }, "rest"] } },
+      (item: number) => ({ a: { b: [{ list: [item] }, "rest"] } }),
+    ],
+    ["a[1]", { a: ["x", [1, 2]] }, (item: number) => ({ a: ["x", [item]] })],
+    ["a b.c-d", { "a b": { "c-d": [1, 2] } }, (item: number) => ({ "a b": { "c-d": [item] } })],
+    ["[]", [1, 2], (item: number) => [item]],
+  ])("finds the array at %s and leaves everything around it", (path, payload, expected) => {
+    const before = structuredClone(payload);
+    expect(payloads(payload, path)).toEqual([expected(1), expected(2)]);
+    expect(payload).toEqual(before);
+  });
+
+  it("copies only what lies on the way to the array", () => {
+    const payload = { data: { items: [1] }, beside: { large: true } };
+    const [item] = payloads(payload, "data.items") as (typeof payload)[];
+    expect(item!.beside).toBe(payload.beside);
+    expect(item!.data).not.toBe(payload.data);
+  });
+
+  it("lets one template serve every item of an array inside", () => {
+    const mapping = mappingOf({ messageTemplate: "{{data.items[0].id}} {{kind}}", forEach: "data.items" });
+    const contexts = fanOut(requestWith({ kind: "k", data: { items: [{ id: 1 }, { id: 2 }] } }), "data.items", 5);
+    const actions = (contexts as ReturnType<typeof requestWith>[]).map((context) => renderAction(mapping, context));
+    expect(actions).toMatchObject([{ message: "1 k" }, { message: "2 k" }]);
+  });
+
+  it.each<[string, unknown]>([
+    ["data.items", { data: null }],
+    ["data.items", { data: [[1]] }],
+    ["data.items", { data: Object.create({ items: [1] }) }],
+    ["data[0]", { data: { 0: [1] } }],
+    ["data.length", { data: [1] }],
+    ["__proto__", JSON.parse('{"__proto__":[1]}')],
+    ["a.constructor", { a: { constructor: [1] } }],
+    ["[]", { 0: 1 }],
+  ])("spec 7: is invalid where nothing at %s is an array: %j", (path, payload) => {
+    expect(payloads(payload, path)).toMatchObject({ refused: "INVALID_PAYLOAD" });
+  });
+
+  it("names the array in words for the caller", () => {
+    const messages = ["data.items", "payload.items", "[]"].map((path) => payloads({}, path));
+    expect(messages).toMatchObject([
+      { message: "payload.data.items must be an array." },
+      { message: "payload.items must be an array." },
+      { message: "payload must be an array." },
+    ]);
+  });
 });

@@ -256,4 +256,11 @@ describe("a hostile result", () => {
     const result = Object.assign(Object.create(null) as object, { message: "new" });
     expect(mergeOverride(AGENT, result)).toEqual({ ...AGENT, message: "new" });
   });
+
+  it("leaves the mapping's mode and fallback as they are: only its author sets them", () => {
+    const mapped: AgentAction = { ...AGENT, mode: "deliver", fallback: { channel: "console" } };
+    const override = { message: "x", mode: "run", fallback: { channel: "telegram" }, callbackUrl: "https://a.example" };
+    expect(mergeOverride(mapped, override)).toEqual({ ...mapped, message: "x" });
+    expect(mergeOverride(AGENT, override)).toEqual({ ...AGENT, message: "x" });
+  });
 });

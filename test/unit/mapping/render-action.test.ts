@@ -123,4 +123,19 @@ describe("a mapping's own action", () => {
     const action = renderAction(mappingOf({ messageTemplate: "m", ...(sessionKey && { sessionKey }) }), push);
     expect(action).toMatchObject({ sessionKey: rendered, sessionKeySource: source });
   });
+
+  it("says how the message is delivered, and where else, only where the mapping says something", () => {
+    const mapping = mappingOf({
+      messageTemplate: "m",
+      mode: "deliver",
+      fallback: { channel: "console", to: "{{repo}}" },
+    });
+    expect(renderAction(mapping, push)).toMatchObject({
+      mode: "deliver",
+      fallback: { channel: "console", to: "{{repo}}" },
+    });
+    const plain = renderAction(mappingOf({ messageTemplate: "m" }), push);
+    expect([Object.hasOwn(plain, "mode"), Object.hasOwn(plain, "fallback")]).toEqual([false, false]);
+    expect(renderAction(mappingOf({ action: "wake", textTemplate: "t" }), push)).toMatchObject({ mode: "now" });
+  });
 });

@@ -100,6 +100,51 @@ describe("an agent action", () => {
   });
 });
 
+describe("what a mapping adds to an agent action", () => {
+  it("a fallback is found like the target, when the call is accepted", async () => {
+    const fallback = { channel: "Telegram", to: "7" };
+    expect(await runOf({ ...AGENT, fallback })).toMatchObject({
+      delivery: { channel: "console", to: "owner" },
+      fallback: { channel: "telegram", to: "7" },
+    });
+    expect(await runOf({ ...AGENT, fallback: { channel: "telegram" } })).toMatchObject({
+      fallback: { unresolved: 'Nobody said to whom on channel "telegram": set "to" in the call or the mapping.' },
+    });
+    expect(await runOf({ ...AGENT, fallback: { channel: "signal" } })).toMatchObject({ refused: "UNKNOWN_CHANNEL" });
+  });
+
+  it("a fallback is nothing where nothing is delivered", async () => {
+    const run = await runOf({ ...AGENT, deliver: false, fallback: { channel: "signal" } });
+    expect(run).toMatchObject({ kind: "agent", delivery: undefined, fallback: undefined });
+  });
+
+  it("mode deliver is kept, and refused where nothing is delivered", async () => {
+    expect(await runOf({ ...AGENT, mode: "deliver" })).toMatchObject({ mode: "deliver", message: "do it" });
+    expect(await runOf({ ...AGENT, mode: "deliver", deliver: false })).toEqual({
+      refused: "INVALID_PAYLOAD",
+      message: 'mode "deliver" needs deliver to be true: there is nothing else to do.',
+      retryAfterSeconds: undefined,
+    });
+  });
+
+  it("a callback is kept when its host is allowed, and refused otherwise", async () => {
+    const callbackUrl = "https://ci.example.com/done?id=1";
+    const config: HooksConfig = { ...DEFAULTS, callbacks: { hosts: ["ci.example.com"], secret: "c2VjcmV0" } };
+    expect(await runOf({ ...AGENT, callbackUrl }, { config })).toMatchObject({ callbackUrl });
+    expect(await runOf({ ...AGENT, callbackUrl })).toMatchObject({ refused: "CALLBACK_NOT_ALLOWED" });
+    const elsewhere = { ...AGENT, callbackUrl: "https://example.com/" };
+    expect(await runOf(elsewhere, { config })).toMatchObject({ refused: "CALLBACK_NOT_ALLOWED" });
+  });
+
+  it.each(["latest", "list"] as const)(
+    "the rendering of coalesced calls comes from its origin: %s",
+    async (coalesce) => {
+      expect(await runOf(AGENT, { origin: { coalesce } })).toMatchObject({ kind: "agent", coalesce });
+      expect(await runOf(WAKE, { origin: { coalesce } })).toMatchObject({ kind: "wake", coalesce });
+    },
+  );
+});
+
 describe("a wake action", () => {
   it("spec 4.1: becomes a system event for the main session", async () => {
     expect(await runOf({ ...WAKE, mode: "next-heartbeat", name: "Cron" })).toEqual({

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isRefusal } from "../../../src/errors.ts";
 import { readClaim } from "../../../src/policy/idempotency.ts";
 import type { ClaimedRequest } from "../../../src/policy/idempotency.ts";
-import type { IdempotencyClaim } from "../../../src/store/delivery-store.ts";
+import type { IdempotencyClaim } from "../../../src/store/new-delivery.ts";
 
 const TTL_MS = 86_400_000;
 const HEADER = "idempotency-key";

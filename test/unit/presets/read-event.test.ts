@@ -76,7 +76,7 @@ describe("what a preset knows of a request", () => {
       skip: () => long,
     });
     const { context, deliveryId, skip } = readEvent(preset, given, {});
-    expect([context.event?.length, skip?.length]).toEqual([200, 200]);
+    expect([context.event?.length, skip?.length]).toEqual([2_000, 200]);
     // Cut, two ids could be taken for one.
     expect(deliveryId).toBe(long);
     expect([context.sender?.name.length, context.sender?.id?.length]).toEqual([200, 200]);

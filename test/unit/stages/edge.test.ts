@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Generation } from "../../../src/generation.ts";
-import { edge } from "../../../src/stages/edge.ts";
+import { edge, leave } from "../../../src/stages/edge.ts";
 import type { Arrival } from "../../../src/stages/edge.ts";
 import { GOOD_TOKEN } from "../config/hooks-context.ts";
 import { withRequest } from "../http/wire.ts";
@@ -66,6 +66,40 @@ describe("the edge", () => {
       expect(bench.ingress.inFlight.count).toBe(0);
     },
   );
+
+  it.each(["GET", "HEAD"])("lets a %s below deliveries/ in, which asks for the state of one", async (method) => {
+    expect(await arrive(`${method} /hooks/deliveries/dlv_1?a=1`)).toMatchObject({ asksFor: "dlv_1" });
+    expect(await arrive(`${method} /hooks/deliveries/a/b/`)).toMatchObject({ asksFor: "a/b/" });
+    expect(await arrive(`${method} /hooks/deliveries`)).toMatchObject({ refused: "METHOD_NOT_ALLOWED" });
+    expect(await arrive(`${method} /hooks/deliveries/..`)).toMatchObject({ refused: "METHOD_NOT_ALLOWED" });
+    expect(await arrive(`${method} /hooks/xdeliveries/a`)).toMatchObject({ refused: "METHOD_NOT_ALLOWED" });
+  });
+
+  it("leaves every other method below deliveries/ as it is elsewhere", async () => {
+    expect(await arrive("POST /hooks/deliveries/dlv_1")).toMatchObject({ asksFor: undefined });
+    expect(await arrive("DELETE /hooks/deliveries/dlv_1")).toMatchObject({ refused: "METHOD_NOT_ALLOWED" });
+    expect(await arrive("GET /hooks/deliveries/dlv_1?token=x")).toMatchObject({ refused: "TOKEN_IN_QUERY" });
+  });
+
+  it("leaves a GET below deliveries/ to the sender whose path it is", async () => {
+    const presets = {
+      presets: ["trello"],
+      trello: { secret: "secret-of-the-edge-tests", path: "deliveries/x" },
+    };
+    const own = await bench.generation({ ...presets, publicUrl: "https://gateway.example.com" });
+    const arrival = await arrive("HEAD /hooks/deliveries/x", [], own);
+    expect(arrival).toMatchObject({ asksFor: undefined, sender: { route: { path: "deliveries/x" } } });
+  });
+
+  it("takes a place and bytes back once, however often the request leaves", async () => {
+    const arrival = (await arrive("POST /hooks/wake")) as Arrival;
+    expect(bench.ingress.inFlight.count).toBe(1);
+    expect(bench.ingress.unverifiedBytes.reserve(5)).toBe(true);
+    arrival.heldBytes = 5;
+    leave(bench.ingress, arrival);
+    leave(bench.ingress, arrival);
+    expect([bench.ingress.inFlight.count, bench.ingress.unverifiedBytes.held]).toEqual([0, 0]);
+  });
 
   it("refuses requests over the number that may be under way at once", async () => {
     bench.limit = 1;

@@ -2,6 +2,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AsyncSeriesHook, SyncHook } from "tapable";
 import type { Credential, RawRequest, VerifiedRequest } from "../../../src/delivery.ts";
+import { RunWatch } from "../../../src/dispatch/run-watch.ts";
 import { isRefusal } from "../../../src/errors.ts";
 import { prepareGeneration } from "../../../src/generation.ts";
 import type { Generation } from "../../../src/generation.ts";
@@ -45,6 +46,7 @@ export class StageBench implements AsyncDisposable {
       hooks: this.hooks,
       store: dispatch.store,
       dispatcher: dispatch.dispatcher,
+      watch: new RunWatch(),
       inFlight: new InFlight({ limit: () => this.limit }),
       unverifiedBytes: new ByteBudget({ limit: () => this.byteLimit }),
       refusals: new RefusalLog({ clock: SURROUNDINGS.clock }),

@@ -6,6 +6,7 @@ import type { MappingConfig } from "../../../src/config/hooks-config.ts";
 import { loadTransforms } from "../../../src/transform/load-transforms.ts";
 import type { LoadTransformsOptions } from "../../../src/transform/load-transforms.ts";
 import type { TransformContext, TransformFunction } from "../../../src/transform/transform.ts";
+import { RUN_DEFAULTS } from "../config/hooks-context.ts";
 
 /** A temporary folder with a config folder `config` in it; a file's folders are made for it. */
 export class ConfigFolder implements Disposable {
@@ -102,6 +103,7 @@ export function mapping(index: number, named?: NamedExport): MappingConfig {
     methods: [],
     ignoreSenders: [],
     ignoreBots: true,
+    ...RUN_DEFAULTS,
     contentSource: "Webhook",
     ownSessionPrefix: undefined,
   };

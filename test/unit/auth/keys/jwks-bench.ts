@@ -1,7 +1,7 @@
 /** Sources of keys with the parts around them, and a provider in front of them. */
 import { expect, onTestFinished } from "vitest";
-import { createGuardedFetch, FetchError } from "../../../../src/auth/keys/guarded-fetch.ts";
-import type { FetchedAnswer, GuardedFetch } from "../../../../src/auth/keys/guarded-fetch.ts";
+import { createGuardedFetch, FetchError } from "../../../../src/http/guarded-fetch.ts";
+import type { FetchedAnswer, GuardedFetch } from "../../../../src/http/guarded-fetch.ts";
 import { JwksSource } from "../../../../src/auth/keys/jwks-source.ts";
 import type { JwksBounds } from "../../../../src/auth/keys/jwks-source.ts";
 import { eventually, json, keepingLogger, startKeyServer, testClock } from "./key-server.ts";

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { FetchError } from "../../../../src/auth/keys/guarded-fetch.ts";
+import { FetchError } from "../../../../src/http/guarded-fetch.ts";
 import { createRemoteKeys } from "../../../../src/auth/keys/remote-keys.ts";
 import type { RemoteKeysOptions } from "../../../../src/auth/keys/remote-keys.ts";
 import { eventually, json, keepingLogger, silence, startKeyServer, testClock, text } from "./key-server.ts";

@@ -188,6 +188,34 @@ describe("run", () => {
     expect(kept).not.toContain(KEY);
   });
 
+  it.each([429, 503])(
+    "says of a model that answers %i, and goes on to, that the run may succeed later",
+    async (status) => {
+      await using server = await serve([answers(status, "overloaded")]);
+      expect(await agents.run(request())).toEqual({
+        status: "error",
+        reply: "",
+        error: `The model endpoint of the provider "local" answered ${status}: overloaded.`,
+        retryable: true,
+      });
+      expect(server.requests).toHaveLength(2);
+    },
+  );
+
+  it("does not say so of what the model refuses, nor once an answer has begun", async () => {
+    const breaks: ModelBehavior = (res, sent) => {
+      beginsStream("half")(res, sent);
+      setTimeout(() => res.destroy(), 5);
+    };
+    await using server = await serve([answers(400, "no"), breaks]);
+    for (const runId of ["run-1", "run-2"]) {
+      const result = await agents.run(request({ runId }));
+      expect(result.status).toBe("error");
+      expect(result).not.toHaveProperty("retryable");
+    }
+    expect(server.requests).toHaveLength(2);
+  });
+
   it("spec 2.3: timeoutSeconds is the maximum duration: the turn is aborted when it is over", async () => {
     await using server = await serve([beginsStream("still thinking")]);
     expect(await agents.run(request({ timeoutMs: 200 }))).toEqual({
@@ -262,5 +290,23 @@ describe("converse", () => {
     expect(result).toEqual({ status: "ok", reply: "four" });
     expect(server.requests[0]!.body.messages.map(({ content }) => content)).toEqual(["one", "two", "three"]);
     expect(gateway.sessions.list({ limit: 10 }).sessions).toEqual([]);
+  });
+
+  it("counts as a turn of the owner from its begin to its end, however it ends, and a run never does", async () => {
+    const counts: number[] = [];
+    const count: ModelBehavior = (res, sent) => {
+      counts.push(agents.ownerTurns());
+      streams("x")(res, sent);
+    };
+    await using _server = await serve([count, count, answers(400, "no")]);
+    const turn = { agentId: "main", messages: [{ role: "user" as const, text: "hi" }], idle: false, timeoutMs: 10_000 };
+    const { signal } = new AbortController();
+    counts.push(agents.ownerTurns());
+    await agents.converse({ ...turn, signal });
+    counts.push(agents.ownerTurns());
+    await agents.run(request());
+    await agents.converse({ ...turn, signal });
+    counts.push(agents.ownerTurns());
+    expect(counts).toEqual([0, 1, 0, 0, 0]);
   });
 });

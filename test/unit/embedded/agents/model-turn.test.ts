@@ -107,6 +107,7 @@ describe("a request that nobody took", () => {
     const logger = recordingLogger();
     expect(await runModelTurn(turnAt(baseUrl), { logger, limits: LIMITS })).toEqual({
       error: 'The model endpoint of the provider "local" could not be reached or broke the connection (ECONNREFUSED).',
+      retryable: true,
     });
     expect(logger.lines).toHaveLength(2);
   });
@@ -120,7 +121,10 @@ describe("a request that nobody took", () => {
   it("is sent three times at most", async () => {
     const { outcome, requests } = await ask([answers(503, "overloaded")]);
     expect(requests).toHaveLength(3);
-    expect(outcome).toEqual({ error: 'The model endpoint of the provider "local" answered 503: overloaded.' });
+    expect(outcome).toEqual({
+      error: 'The model endpoint of the provider "local" answered 503: overloaded.',
+      retryable: true,
+    });
   });
 
   it("is sent again when the connection breaks before the first token", async () => {

@@ -100,7 +100,10 @@ describe("GET /api/v1/deliveries", () => {
       ["limit=1&limit=2", "limit is given more than once"],
       ["state=finished", "state must be one of filtered, skipped"],
       ["cursor=nonsense", "cursor is not one that this list gave out."],
-      ["stat=done", 'The query parameter "stat" is unknown; this path takes state, route, limit, cursor.'],
+      [
+        "stat=done",
+        'The query parameter "stat" is unknown; this path takes state, route, sender, since, until, text, limit, cursor.',
+      ],
     ] as const) {
       const body = await json<ErrorBody>(`deliveries?${query}`, 400);
       expect(body).toMatchObject({ ok: false, code: "INVALID_QUERY" });

@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 /** Serves an API whose database cannot be read. */
-async function readFrom(error: Error): Promise<Response> {
+async function readFrom(error: Error, method = "GET", path = "deliveries"): Promise<Response> {
   const fail = (): never => {
     throw error;
   };
@@ -24,14 +24,15 @@ async function readFrom(error: Error): Promise<Response> {
   const sources = {
     sessions: { list: fail, messages: fail, pendingEvents: fail },
     channels: { outbox: fail },
-    deliveries: { list: failLater, get: failLater },
+    operations: () => ({ deliveries: { list: failLater, get: failLater }, hooks: { pause: failLater } }),
+    clock: { now: () => Date.now() },
   } as unknown as ApiSources;
   const guard = new ApiGuard({ authTokens: [token], trustedProxies: [] }, { clock: { now: () => Date.now() } });
   const routes = new RoutingTable();
   new GatewayApi({ sources, guard }).route(routes);
   server = await GatewayServer.listen({ host: "127.0.0.1", port: 0, routes, logger });
   const headers = { Authorization: `Bearer ${token}` };
-  return await fetch(`http://127.0.0.1:${server.port}/api/v1/deliveries`, { headers });
+  return await fetch(`http://127.0.0.1:${server.port}/api/v1/${path}`, { method, headers });
 }
 
 describe("the API, when the database cannot be read", () => {
@@ -42,6 +43,11 @@ describe("the API, when the database cannot be read", () => {
       expect(await response.json()).toMatchObject({ ok: false, code: "STORE_UNAVAILABLE" });
       await server?.close(0);
     }
+  });
+
+  it("answers 503 to a pause that could not be written", async () => {
+    const response = await readFrom(new StoreError("UNAVAILABLE", "inner detail"), "POST", "hooks/build/pause");
+    expect([response.status, await response.json()]).toMatchObject([503, { code: "STORE_UNAVAILABLE" }]);
   });
 
   it("answers 500 and logs the reason otherwise", async () => {

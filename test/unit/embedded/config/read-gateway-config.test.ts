@@ -62,7 +62,7 @@ describe("readGatewayConfig", () => {
         timeoutMs: 600_000,
       },
       models: { providers: new Map() },
-      session: { mainKey: "main" },
+      session: { mainKey: "main", isolatedRetentionMs: 30 * 24 * 3_600_000 },
       channels: { console: { enabled: true }, webhook: undefined },
       plugins: { load: [], entries: new Map() },
       hooks: undefined,
@@ -89,7 +89,7 @@ describe("readGatewayConfig", () => {
           a: { baseUrl: 'http://127.0.0.1:1/v1', apiKey: { file: 'key' }, headers: { 'X-Org': { env: 'ORG' } }, api: 'openai-completions', models: [{ id: 'one', name: 'One' }] },
           b: { baseUrl: 'https://example.com' },
         } },
-        session: { mainKey: 'home' },
+        session: { mainKey: 'home', isolatedRetention: '2w' },
         channels: { console: { enabled: false }, webhook: { url: 'https://example.com/x', secret: '${secret}', to: 'me', timeoutSeconds: 2 } },
         plugins: { load: { paths: ['./p', '/q', '~/r'] }, entries: { p: { enabled: false, config: { a: 1 } }, q: {} } },
         hooks: { enabled: true, anything: '\${ORG}' },
@@ -124,7 +124,7 @@ describe("readGatewayConfig", () => {
           ["b", { baseUrl: "https://example.com", apiKey: undefined, headers: {} }],
         ]),
       },
-      session: { mainKey: "home" },
+      session: { mainKey: "home", isolatedRetentionMs: 14 * 24 * 3_600_000 },
       channels: {
         console: { enabled: false },
         webhook: { url: "https://example.com/x", secret, defaultTo: "me", timeoutMs: 2_000 },
@@ -153,6 +153,20 @@ describe("readGatewayConfig", () => {
   it("lets the command line win over the file", () => {
     const { config } = read({ gateway: { auth, port: 1, bind: "lan" } }, { overrides: { host: "loopback", port: 2 } });
     expect(config.gateway).toMatchObject({ port: 2, host: "127.0.0.1", loopbackOnly: true });
+  });
+
+  it("reads the retention of transcripts, a day at least", () => {
+    const kept = (written: number | string): number =>
+      read({ gateway: { auth }, session: { isolatedRetention: written } }).config.session.isolatedRetentionMs;
+    expect([kept(86_400), kept("36h"), kept("1d")]).toEqual([86_400_000, 129_600_000, 86_400_000]);
+    for (const written of ["23h", "3651d"]) {
+      expect(refusal({ gateway: { auth }, session: { isolatedRetention: written } })).toEqual([
+        `session.isolatedRetention: "${written}" is not between 1 and 3650 days`,
+      ]);
+    }
+    expect(refusal({ gateway: { auth }, session: { isolatedRetention: 60 } })).toEqual([
+      "session.isolatedRetention: 60 is less than 86400",
+    ]);
   });
 
   it("names every key that is wrong, at once, with what to write instead", () => {

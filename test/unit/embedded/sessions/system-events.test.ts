@@ -35,7 +35,7 @@ async function turn(limit = 100, sessionKey = MAIN): Promise<void> {
 describe("the main session's key", () => {
   it("names the agent and the configured main key", () => {
     expect(gateway.sessions.mainSessionKey("ops")).toBe("agent:ops:main");
-    gateway.config = gatewayConfig({ session: { mainKey: "desk" } });
+    gateway.config = gatewayConfig({ session: { ...gateway.config.session, mainKey: "desk" } });
     expect(gateway.sessions.mainSessionKey("ops")).toBe("agent:ops:desk");
   });
 });

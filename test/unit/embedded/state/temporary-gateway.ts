@@ -26,7 +26,7 @@ export function gatewayConfig(overrides: Overrides = {}): GatewayConfig {
     },
     agents: { list: [agentConfig()], allowedModels: undefined, heartbeatEveryMs: 0, timeoutMs: 10_000 },
     models: { providers: new Map() },
-    session: { mainKey: "main" },
+    session: { mainKey: "main", isolatedRetentionMs: 30 * 24 * 3_600_000 },
     channels: { console: { enabled: true }, webhook: undefined },
     plugins: { load: [], entries: new Map() },
     hooks: undefined,

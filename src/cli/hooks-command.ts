@@ -1,0 +1,73 @@
+/** `reveille hooks`. */
+import type { BudgetUse, HookStates, MappingState, ScopeState } from "../index.ts";
+import type { CliIo } from "./cli-io.ts";
+import { askGateway, gatewayAccess } from "./gateway-client.ts";
+import type { GatewayOptions } from "./gateway-client.ts";
+import { printable } from "./printable.ts";
+import { textTable } from "./text-table.ts";
+
+export interface HooksOptions extends GatewayOptions {
+  readonly json?: boolean;
+}
+
+const CELL_CHARS = 60;
+
+/** Lists the mappings: where each is reached, which are paused, and what of the budgets is used. */
+export async function listHooks(options: HooksOptions, io: CliIo): Promise<void> {
+  const states = await askGateway<HookStates>(gatewayAccess(options, io), "/hooks");
+  if (options.json === true) {
+    io.out(`${JSON.stringify(states, undefined, 2)}\n`);
+    return;
+  }
+  const rows = [[states.all.scope, "", "all runs", "", ...stateCells(states.all)], ...states.mappings.map(rowOf)];
+  io.out(textTable(["MAPPING", "ROUTE", "ACTION", "PRESET", "BUDGET", "PAUSED"], rows));
+}
+
+/** Pauses or resumes a mapping, or all runs (`*`). */
+export async function changeHook(
+  change: "pause" | "resume",
+  scope: string,
+  options: HooksOptions,
+  io: CliIo,
+): Promise<void> {
+  const path = `/hooks/${encodeURIComponent(scope)}/${change}`;
+  const changed = await askGateway<{ readonly changed: boolean }>(gatewayAccess(options, io), path, {
+    method: "POST",
+    body: {},
+  });
+  io.out(options.json === true ? `${JSON.stringify(changed, undefined, 2)}\n` : sentence(change, scope, changed));
+}
+
+function sentence(change: "pause" | "resume", scope: string, { changed }: { readonly changed: boolean }): string {
+  const what = scope === "*" ? "Everything" : JSON.stringify(scope);
+  if (change === "resume") return changed ? `${what} goes on.\n` : `${what} was not paused.\n`;
+  if (!changed) return `${what} was paused before.\n`;
+  return `${what} is paused: calls are accepted and wait. To go on: reveille hooks resume ${scope === "*" ? "'*'" : scope}\n`;
+}
+
+function rowOf(mapping: MappingState): string[] {
+  const { scope, where, route, source, action, preset } = mapping;
+  const taken = route ?? (source === null ? "any" : `source ${source}`);
+  return [
+    printable(scope, CELL_CHARS),
+    where === null ? "no longer configured" : printable(taken, CELL_CHARS),
+    action ?? "",
+    preset ?? "",
+    ...stateCells(mapping),
+  ];
+}
+
+function stateCells({ budget, paused }: ScopeState): [string, string] {
+  return [
+    budgetText(budget),
+    paused === null ? "" : printable(`since ${paused.since}: ${paused.reason}`, 2 * CELL_CHARS),
+  ];
+}
+
+function budgetText(budget: BudgetUse | null): string {
+  const { perHour, perDay } = budget ?? { perHour: null, perDay: null };
+  return [
+    ...(perHour === null ? [] : [`${perHour.used} of ${perHour.limit} in an hour`]),
+    ...(perDay === null ? [] : [`${perDay.used} of ${perDay.limit} in a day`]),
+  ].join(", ");
+}

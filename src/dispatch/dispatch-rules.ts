@@ -1,0 +1,44 @@
+import type { BudgetConfig, HooksConfig, MappingConfig, Priority, RetryConfig } from "../config/hooks-config.ts";
+import { ALL } from "../store/operational-state.ts";
+import type { Scope } from "../store/operational-state.ts";
+
+/** How the runs of one mapping are carried out, by the configuration in force. */
+export interface DispatchRules {
+  readonly retry: RetryConfig;
+  readonly priority: Priority;
+  /** Runs of the mapping at once. */
+  readonly concurrency: number | undefined;
+  /** How long a run gathers calls after the latest one; `undefined`: its mapping coalesces none. */
+  readonly gatherMs?: number | undefined;
+  /** How long it gathers calls after the first one. */
+  readonly gatherMaxMs?: number | undefined;
+  /** Budgets that its runs draw on, the mapping's own first. */
+  readonly budgets: readonly ScopedBudget[];
+}
+
+export interface ScopedBudget extends BudgetConfig {
+  readonly scope: Scope;
+}
+
+/** Compiles the rules of every mapping; the rules for `null`, and for a mapping that is gone, are the general ones. */
+export function compileDispatchRules(config: HooksConfig): (mappingId: string | null) => DispatchRules {
+  const general: DispatchRules = {
+    retry: config.retry,
+    priority: "normal",
+    concurrency: undefined,
+    budgets: scoped(ALL, config.budget),
+  };
+  const rules = new Map(config.mappings.map((mapping) => [mapping.id, rulesOf(mapping, general)]));
+  return (mappingId) => (mappingId === null ? general : (rules.get(mappingId) ?? general));
+}
+
+function rulesOf(mapping: MappingConfig, general: DispatchRules): DispatchRules {
+  const { retry, priority, concurrency, coalesce } = mapping;
+  const budgets = [...scoped(mapping.id, mapping.budget), ...general.budgets];
+  const gathering = { gatherMs: coalesce?.windowMs, gatherMaxMs: coalesce?.maxWaitMs };
+  return { retry, priority, concurrency, ...gathering, budgets };
+}
+
+function scoped(scope: Scope, budget: BudgetConfig | undefined): readonly ScopedBudget[] {
+  return budget === undefined ? [] : [{ scope, ...budget }];
+}

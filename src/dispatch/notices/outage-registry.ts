@@ -1,0 +1,100 @@
+import type { Clock, Logger } from "../../host.ts";
+import type { OperationalState } from "../../store/operational-state.ts";
+import type { Notices, Outages } from "../dispatch-context.ts";
+import { BRIEF_RETRY, retrying } from "../run/retrying.ts";
+
+/** As many as the store remembers. */
+const MAX_OUTAGES = 1_000;
+/** What works and fails by turns is told of so often at most. */
+const QUIET_MS = 3_600_000;
+
+export interface OutageRegistryOptions {
+  readonly store: Pick<OperationalState, "openOutage" | "closeOutage" | "outages">;
+  readonly notices: Notices;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Aborted when there is no time left to try a write again. */
+  readonly abandon?: AbortSignal;
+}
+
+/**
+ * What is out of order, in memory and on disk. The first failure of a subject makes a notice and all
+ * further ones none, across restarts, until the subject has worked again. An outage that begins within an
+ * hour of the last notice of its subject is told when it outlasts that hour.
+ */
+export class OutageRegistry implements Outages {
+  readonly #options: OutageRegistryOptions;
+  readonly #abandon: AbortSignal;
+  /** Subjects that are out of order, and whether that was told. */
+  readonly #open = new Map<string, boolean>();
+  /** When the latest notice of a subject was given; the oldest is forgotten first. */
+  readonly #toldAt = new Map<string, number>();
+  /** Writes go one after the other: an outage is not opened before the last one of its subject is closed. */
+  #written: Promise<unknown> = Promise.resolve();
+
+  constructor(options: OutageRegistryOptions) {
+    this.#options = options;
+    this.#abandon = options.abandon ?? new AbortController().signal;
+  }
+
+  /** Reads which outages go on; called once, before the first run. Rejects with a `StoreError`. */
+  async load(): Promise<void> {
+    for (const subject of await this.#options.store.outages()) this.#open.set(subject, true);
+  }
+
+  async failed(subject: string, notice: string): Promise<void> {
+    const { store, logger, clock } = this.#options;
+    const isTold = this.#open.get(subject);
+    if (isTold !== undefined) {
+      if (!isTold && !this.#isQuiet(subject)) await this.#tell(subject, clock.now(), notice);
+      return;
+    }
+    if (this.#open.size >= MAX_OUTAGES) {
+      logger.warn({ subject, notice }, "too many things are out of order; no notice is given of this one");
+      return;
+    }
+    const isQuiet = this.#isQuiet(subject);
+    this.#open.set(subject, !isQuiet);
+    const since = clock.now();
+    const isNew = await this.#write(() => store.openOutage({ subject, since }), "opened");
+    // One that could not be stored is told all the same: twice is better than never.
+    if (isNew !== false && !isQuiet) await this.#tell(subject, since, notice);
+  }
+
+  works(subject: string): Promise<void> | undefined {
+    if (!this.#open.delete(subject)) return undefined;
+    return this.#close(subject);
+  }
+
+  async #tell(subject: string, atMs: number, text: string): Promise<void> {
+    if (this.#open.has(subject)) this.#open.set(subject, true);
+    this.#toldAt.delete(subject);
+    this.#toldAt.set(subject, atMs);
+    if (this.#toldAt.size > MAX_OUTAGES) this.#toldAt.delete(this.#toldAt.keys().next().value!);
+    await this.#options.notices.tell({ key: `outage:${subject}:${atMs}`, text });
+  }
+
+  #isQuiet(subject: string): boolean {
+    const toldAt = this.#toldAt.get(subject);
+    if (toldAt === undefined) return false;
+    const passedMs = this.#options.clock.now() - toldAt;
+    return passedMs >= 0 && passedMs < QUIET_MS;
+  }
+
+  async #close(subject: string): Promise<void> {
+    await this.#write(() => this.#options.store.closeOutage(subject), "closed");
+    this.#options.logger.info({ subject }, "what was out of order works again");
+  }
+
+  /** `undefined` when it could not be written. */
+  async #write(write: () => Promise<boolean>, what: string): Promise<boolean | undefined> {
+    const before = this.#written;
+    const written = before.then(() => retrying(write, BRIEF_RETRY, this.#abandon));
+    const settled = written.catch((error: unknown) => {
+      this.#options.logger.error({ err: error, outage: what }, "an outage could not be recorded");
+      return undefined;
+    });
+    this.#written = settled;
+    return settled;
+  }
+}

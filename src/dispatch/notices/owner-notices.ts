@@ -1,0 +1,83 @@
+import { sanitizeUntrusted } from "../../boundary/sanitize-untrusted.ts";
+import type { HooksConfig } from "../../config/hooks-config.ts";
+import { isRefusal } from "../../errors.ts";
+import type { GatewayHost, Logger } from "../../host.ts";
+import { resolveTarget } from "../../policy/delivery-target.ts";
+import type { Notices } from "../dispatch-context.ts";
+import { cut } from "../run/reply.ts";
+import { BRIEF_RETRY, retrying } from "../run/retrying.ts";
+import type { RetryPolicy } from "../run/retrying.ts";
+
+/** Keys of notices that are remembered in memory; the host remembers them besides. */
+const MAX_TOLD = 1_000;
+const MAX_TEXT = 2_000;
+
+export interface OwnerNoticesOptions {
+  readonly host: Pick<GatewayHost, "agents" | "channels" | "sessions">;
+  readonly logger: Logger;
+  /** The channel for notices besides the main session, by the configuration in force. */
+  readonly target: () => HooksConfig["notices"];
+  /** Aborted when there is no time left to try again. */
+  readonly abandon?: AbortSignal;
+  /** Absent: about a quarter of a minute. */
+  readonly retry?: RetryPolicy;
+}
+
+/**
+ * Tells the owner what needs a person: as a system event in the default agent's main session, with a
+ * heartbeat so that somebody reads it, and as a message on a chosen channel. What cannot be told is logged.
+ */
+export class OwnerNotices implements Notices {
+  readonly #options: OwnerNoticesOptions;
+  readonly #abandon: AbortSignal;
+  readonly #told = new Set<string>();
+
+  constructor(options: OwnerNoticesOptions) {
+    this.#options = options;
+    this.#abandon = options.abandon ?? new AbortController().signal;
+  }
+
+  async tell({ key, text }: { readonly key: string; readonly text: string }): Promise<void> {
+    if (this.#told.has(key)) return;
+    this.#remember(key);
+    const { logger } = this.#options;
+    // What went wrong may be told in the words of somebody outside.
+    const notice = {
+      key: `notice:${key}`,
+      text: `Notice of the webhook ingress: ${cut(sanitizeUntrusted(text), MAX_TEXT)}`,
+    };
+    const failed = (error: unknown): void => {
+      logger.error({ err: error, notice: key }, "a notice could not be given");
+    };
+    await Promise.all([this.#post(notice).catch(failed), this.#send(notice).catch(failed)]);
+  }
+
+  #remember(key: string): void {
+    const [oldest] = this.#told;
+    if (oldest !== undefined && this.#told.size >= MAX_TOLD) this.#told.delete(oldest);
+    this.#told.add(key);
+  }
+
+  async #post(notice: { key: string; text: string }): Promise<void> {
+    const { agents, sessions } = this.#options.host;
+    const agentId = agents.resolve(undefined).id;
+    const sessionKey = sessions.mainSessionKey(agentId);
+    const event = { sessionKey, text: notice.text, idempotencyKey: notice.key };
+    await this.#retrying(() => sessions.enqueueSystemEvent(event));
+    sessions.requestHeartbeat({ agentId, sessionKey, reason: "hook:notice" });
+  }
+
+  async #send(notice: { key: string; text: string }): Promise<void> {
+    const wanted = this.#options.target();
+    if (!wanted) return;
+    const { agents, channels } = this.#options.host;
+    const target = await resolveTarget(channels, { ...wanted, agentId: agents.resolve(undefined).id });
+    if (isRefusal(target)) throw new Error(target.message);
+    if (!("channel" in target)) throw new Error(target.unresolved);
+    await this.#retrying(() => channels.send({ ...target, text: notice.text, idempotencyKey: notice.key }));
+  }
+
+  #retrying(step: () => Promise<void>): Promise<void> {
+    return retrying(step, this.#options.retry ?? BRIEF_RETRY, this.#abandon);
+  }
+}

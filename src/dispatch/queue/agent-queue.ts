@@ -1,0 +1,197 @@
+import type { OpenRun } from "../../store/delivery-store.ts";
+import { ALL } from "../../store/operational-state.ts";
+import type { Scope } from "../../store/operational-state.ts";
+import type { CarriedOut, DispatchContext, Runner } from "../dispatch-context.ts";
+import type { DueRuns } from "./due-runs.ts";
+import type { Expiries } from "./expiries.ts";
+import { Lanes } from "./lanes.ts";
+import type { RunGate, RunGroup } from "./run-gate.ts";
+import type { TrackedRun } from "./tracked-run.ts";
+
+/** While calls are coming in, one agent run begins in this many milliseconds. */
+const PACE_MS = 5;
+
+/** Nobody tells when the owner's turns have ended: so often it is looked at while runs leave room for them. */
+const OWNER_CHECK_MS = 250;
+
+/** Runs that may turn out not to begin before others in the process have their turn. */
+const MAX_TURNED_AWAY = 256;
+
+export interface AgentQueueOptions {
+  readonly runner: Runner;
+  readonly concurrency: () => number;
+  readonly isBusy: () => boolean;
+  readonly gate: RunGate;
+  readonly due: DueRuns;
+  readonly expiries: Expiries;
+  /** It is settled, held, or stays on disk for the next process. */
+  readonly ended: (run: TrackedRun) => void;
+}
+
+/** Agent runs that wait for their turn, and those under way: as many at once as there is room for. */
+export class AgentQueue {
+  readonly #context: DispatchContext;
+  readonly #options: AgentQueueOptions;
+  readonly #lanes: Lanes<TrackedRun, RunGroup>;
+  readonly #underWay = new Set<Promise<void>>();
+  #running = false;
+  #nextStartMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #timerMs = Infinity;
+
+  constructor(context: DispatchContext, options: AgentQueueOptions) {
+    const { gate } = options;
+    this.#context = context;
+    this.#options = options;
+    this.#lanes = new Lanes({
+      groupOf: ({ run }) => gate.groupOf(run),
+      isOpen: (group) => gate.isOpen(group),
+      priorityOf: (group) => gate.priorityOf(group),
+    });
+  }
+
+  start(): void {
+    this.#running = true;
+    this.#lanes.reviewAll();
+    this.fill();
+  }
+
+  /** Begins nothing more; resolves when what is under way has ended. */
+  async stop(): Promise<void> {
+    this.#running = false;
+    clearTimeout(this.#timer);
+    await Promise.all(this.#underWay);
+  }
+
+  /** Adds a run to the end of its lane. It begins at the next {@link fill}. */
+  push(tracked: TrackedRun): void {
+    tracked.place = this.#lanes.push(tracked.run.lane, tracked);
+  }
+
+  /** A run that has held its lane is its next one. */
+  putBack(tracked: TrackedRun): void {
+    this.#lanes.putBack(tracked.place!);
+  }
+
+  /** Takes out a run that waits for its turn; false when it does not. */
+  remove({ place }: TrackedRun): boolean {
+    return place !== undefined && this.#lanes.remove(place);
+  }
+
+  /** A run that waited for its time gives up the lane that it has held, if it has. */
+  release({ place }: TrackedRun): void {
+    if (place) this.#lanes.release(place);
+  }
+
+  /** To be called when something of a scope was paused, resumed or configured. */
+  review(scope: Scope): void {
+    if (scope === ALL) this.#lanes.reviewAll();
+    else this.#lanes.review(scope);
+  }
+
+  /** Begins as many runs as there is room for. */
+  fill(): void {
+    if (!this.#running) return;
+    const most = this.#options.concurrency();
+    // The owner's own conversations come first, but never so much that nothing else goes on.
+    const room = Math.max(1, most - (this.#context.host.agents.ownerTurns?.() ?? 0));
+    let turnedAway = 0;
+    while (this.#underWay.size < room) {
+      const next = this.#lanes.next();
+      if (!next) return;
+      if (this.#turnsAway(next)) {
+        if (++turnedAway < MAX_TURNED_AWAY) continue;
+        this.#fillIn(0);
+        return;
+      }
+      if (this.#mustWait()) return;
+      this.#begin(next);
+    }
+    if (this.#underWay.size < most && this.#lanes.next()) this.#fillIn(OWNER_CHECK_MS);
+  }
+
+  #fillIn(delayMs: number): void {
+    const atMs = performance.now() + delayMs;
+    if (atMs >= this.#timerMs) return;
+    clearTimeout(this.#timer);
+    this.#timerMs = atMs;
+    this.#timer = setTimeout(() => {
+      this.#timerMs = Infinity;
+      this.fill();
+    }, delayMs);
+  }
+
+  /** True when the run must not begin: it is dropped, waits for its time, or its group has been closed. */
+  #turnsAway(tracked: TrackedRun): boolean {
+    const { expiries, due, gate } = this.#options;
+    if (expiries.isOver(tracked)) {
+      this.remove(tracked);
+      expiries.drop(tracked);
+      return true;
+    }
+    if (due.delayOf(tracked) > 0) {
+      this.#lanes.take();
+      due.add(tracked);
+      return true;
+    }
+    return gate.heldBy(tracked.run) !== undefined;
+  }
+
+  /** While calls are coming in they come first: runs begin at a measured pace. */
+  #mustWait(): boolean {
+    if (!this.#options.isBusy()) return false;
+    const now = performance.now();
+    if (now >= this.#nextStartMs) {
+      this.#nextStartMs = now + PACE_MS;
+      return false;
+    }
+    this.#fillIn(PACE_MS);
+    return true;
+  }
+
+  /** Begins the run whose turn it is. */
+  #begin(tracked: TrackedRun): void {
+    const { expiries, gate } = this.#options;
+    this.#lanes.take();
+    expiries.remove(tracked);
+    const stop = new AbortController();
+    tracked.stop = stop;
+    const group = gate.groupOf(tracked.run);
+    gate.count(tracked.run);
+    if (gate.enter(group)) this.#lanes.review(group);
+    const work = this.#carryOut(tracked.run, stop.signal).then((outcome) => {
+      this.#underWay.delete(work);
+      if (gate.leave(group)) this.#lanes.review(group);
+      this.#leave(tracked, outcome);
+      this.fill();
+    });
+    this.#underWay.add(work);
+  }
+
+  /** Never rejects: a run that cannot be carried out stays on disk and the log says why. */
+  async #carryOut(run: OpenRun, stop: AbortSignal): Promise<CarriedOut> {
+    try {
+      return await this.#options.runner.carryOut(run, stop);
+    } catch (error) {
+      const { abandon, logger } = this.#context;
+      if (!abandon.aborted) logger.error({ err: error, runId: run.runId }, "a run could not be carried out");
+      return { kind: "ended" };
+    }
+  }
+
+  #leave(tracked: TrackedRun, outcome: CarriedOut): void {
+    tracked.stop = undefined;
+    if (outcome.kind === "ended" || tracked.withdrawn) {
+      this.release(tracked);
+      this.#options.ended(tracked);
+      return;
+    }
+    const { dueAt, replied, holdsLane } = outcome;
+    tracked.run = { ...tracked.run, state: "queued", begun: true, dueAt, replied };
+    if (!holdsLane) {
+      this.release(tracked);
+      tracked.place = undefined;
+    }
+    this.#options.due.add(tracked);
+  }
+}

@@ -1,0 +1,165 @@
+import type { Priority } from "../../config/hooks-config.ts";
+import type { OpenRun } from "../../store/delivery-store.ts";
+import { ALL } from "../../store/operational-state.ts";
+import type { Pause, Scope } from "../../store/operational-state.ts";
+import { Budgets } from "./budgets.ts";
+import type { UsedUp } from "./budgets.ts";
+import type { DispatchContext } from "../dispatch-context.ts";
+import { Pauses } from "./pauses.ts";
+
+/** Runs whose agent has replied: what is left of them draws on no budget and waits for no pause. */
+export const REPLIED = Symbol("replied");
+
+/** What decides together whether runs may begin: their mapping (`null`: none), or that they have replied. */
+export type RunGroup = string | null | typeof REPLIED;
+
+/**
+ * Decides which runs may begin: pauses, budgets, and bounds of concurrency for single mappings.
+ *
+ * A budget that is used up pauses its scope, durably and until a person resumes it, and its owner is told
+ * once.
+ */
+export class RunGate {
+  readonly #context: DispatchContext;
+  readonly #changed: (scope: Scope) => void;
+  readonly #pauses: Pauses;
+  readonly #budgets: Budgets;
+  /** Agent runs under way, by mapping. */
+  readonly #underWay = new Map<string, number>();
+  #started = false;
+
+  /** `changed` is told when a scope was paused or resumed. */
+  constructor(context: DispatchContext, changed: (scope: Scope) => void) {
+    this.#context = context;
+    this.#changed = changed;
+    this.#pauses = new Pauses(context);
+    this.#budgets = new Budgets(context);
+  }
+
+  async load(): Promise<void> {
+    await this.#pauses.load();
+    await this.#budgets.load();
+  }
+
+  /** Until then everything is closed and the rules are not asked for, since no configuration is in force. */
+  start(): void {
+    this.#started = true;
+  }
+
+  /** Resolves when what it decided has been written, or could not be. */
+  async written(): Promise<void> {
+    await Promise.all([this.#pauses.written(), this.#budgets.written()]);
+  }
+
+  groupOf(run: OpenRun): RunGroup {
+    return run.replied ? REPLIED : run.mappingId;
+  }
+
+  isOpen(group: RunGroup): boolean {
+    if (!this.#started) return false;
+    if (group === REPLIED) return true;
+    return this.#pauses.scopeOver(group) === undefined && !this.#isFull(group);
+  }
+
+  priorityOf(group: RunGroup): Priority {
+    // Little is left of it, and somebody waits for the reply.
+    return group === REPLIED ? "high" : this.#context.rulesFor(group).priority;
+  }
+
+  /** The scope whose pause holds back the runs of a mapping; of `null`, that of everything. */
+  pausedBy(mappingId: string | null): Scope | undefined {
+    return this.#pauses.scopeOver(mappingId);
+  }
+
+  /** The scope that keeps a run from beginning; it is paused now if its budget turns out to be used up. */
+  heldBy(run: OpenRun): Scope | undefined {
+    if (run.replied) return undefined;
+    const paused = this.#pauses.scopeOver(run.mappingId);
+    if (paused !== undefined) return paused;
+    const usedUp = this.#budgets.usedUp(this.#context.rulesFor(run.mappingId).budgets);
+    if (!usedUp) return undefined;
+    this.#pauseFor(usedUp);
+    return usedUp.scope;
+  }
+
+  /** A run begins, and draws on its budgets. */
+  count(run: OpenRun): void {
+    if (!run.replied) this.#budgets.count(this.#context.rulesFor(run.mappingId).budgets);
+  }
+
+  /** An agent run takes a place of its mapping; true when that was the last one. */
+  enter(group: RunGroup): boolean {
+    if (typeof group !== "string") return false;
+    this.#underWay.set(group, (this.#underWay.get(group) ?? 0) + 1);
+    return this.#isFull(group);
+  }
+
+  /** Gives the place back; true when there was none left. */
+  leave(group: RunGroup): boolean {
+    if (typeof group !== "string") return false;
+    const wasFull = this.#isFull(group);
+    const left = this.#underWay.get(group)! - 1;
+    if (left > 0) this.#underWay.set(group, left);
+    else this.#underWay.delete(group);
+    return wasFull;
+  }
+
+  pauses(): readonly Pause[] {
+    return this.#pauses.list();
+  }
+
+  /** By a person; false when the scope is paused already. Rejects with a `StoreError`. */
+  async pause(scope: Scope, reason: string): Promise<boolean> {
+    const isNew = await this.#pauses.pause({ scope, reason, since: this.#context.clock.now() });
+    if (isNew) this.#changed(scope);
+    return isNew;
+  }
+
+  /** Ends a pause and forgets what was counted; false when there is none. Rejects with a `StoreError`. */
+  async resume(scope: Scope): Promise<boolean> {
+    const wasPaused = await this.#pauses.resume(scope);
+    if (wasPaused) {
+      this.#budgets.forget(scope);
+      this.#changed(scope);
+    }
+    return wasPaused;
+  }
+
+  #isFull(group: string | null): boolean {
+    if (group === null) return false;
+    const count = this.#underWay.get(group);
+    if (count === undefined) return false;
+    const { concurrency } = this.#context.rulesFor(group);
+    return concurrency !== undefined && count >= concurrency;
+  }
+
+  #pauseFor(usedUp: UsedUp): void {
+    const { scope } = usedUp;
+    const { clock, logger, notices, abandon } = this.#context;
+    const since = clock.now();
+    const reason = `its budget of ${usedUp.limit} runs in ${SPANS[usedUp.per]} is used up`;
+    this.#pauses.pauseAtOnce({ scope, reason, since }).catch((error: unknown) => {
+      if (!abandon.aborted) logger.error({ err: error, scope }, "a pause could not be written");
+    });
+    logger.warn({ scope, limit: usedUp.limit, per: usedUp.per }, "a budget is used up, its runs are paused");
+    void notices.tell({ key: `pause:${scope}:${since}`, text: noticeOf(usedUp) });
+    this.#changed(scope);
+  }
+}
+
+const SPANS = { hour: "60 minutes", day: "24 hours" };
+const LIMITS = { hour: "perHour", day: "perDay" };
+
+function noticeOf({ scope, limit, per }: UsedUp): string {
+  const what = scope === ALL ? "All hook runs" : `The hook runs of the mapping "${scope}"`;
+  const where = scope === ALL ? `hooks.budget.${LIMITS[per]}` : `the mapping's budget.${LIMITS[per]}`;
+  return (
+    `${what} are paused: ${limit} began within ${SPANS[per]}, as many as ${where} allows. ` +
+    `Calls are still accepted and their runs wait. To go on: reveille hooks resume ${quoted(scope)}`
+  );
+}
+
+/** As a shell takes it. */
+function quoted(scope: Scope): string {
+  return /^[\w.:/-]+$/.test(scope) ? scope : `'${scope.replaceAll("'", `'\\''`)}'`;
+}

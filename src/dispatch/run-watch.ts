@@ -1,0 +1,87 @@
+/** One look at runs that are under way. */
+export interface Watching {
+  /** True once all of them are settled; false when the time is up, or nobody waits any more. */
+  readonly settled: Promise<boolean>;
+  /** Whole replies of those that were settled while they were watched, by run. */
+  readonly replies: ReadonlyMap<string, string>;
+  /** Nobody waits any more. A second time does nothing. */
+  end(): void;
+}
+
+interface Watcher {
+  readonly open: Set<string>;
+  readonly replies: Map<string, string>;
+  finish(settled: boolean): void;
+}
+
+/**
+ * Knows who waits for which runs to be settled.
+ *
+ * It remembers nothing of runs that nobody waits for; what it holds is bounded by whoever begins to
+ * watch. A run that was settled before is never told again: watch first, and then look at the store.
+ */
+export class RunWatch {
+  readonly #byRun = new Map<string, Set<Watcher>>();
+  readonly #watchers = new Set<Watcher>();
+  #closed = false;
+
+  /** How many look at once. */
+  get count(): number {
+    return this.#watchers.size;
+  }
+
+  /** Begins to watch; after `timeoutMs` it gives up by itself. */
+  watch(runIds: readonly string[], timeoutMs: number): Watching {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const replies = new Map<string, string>();
+    if (this.#closed) {
+      resolve(false);
+      return { settled: promise, replies, end: () => {} };
+    }
+    const open = new Set(runIds);
+    const finish = (settled: boolean): void => {
+      clearTimeout(timer);
+      this.#forget(watcher);
+      resolve(settled);
+    };
+    const watcher: Watcher = { open, replies, finish };
+    const timer = setTimeout(finish, timeoutMs, false);
+    this.#watchers.add(watcher);
+    for (const runId of open) this.#watchersOf(runId).add(watcher);
+    if (open.size === 0) finish(true);
+    return { settled: promise, replies, end: () => finish(false) };
+  }
+
+  /** A run has been settled, with this reply if it had one. Costs nothing when nobody waits for it. */
+  tell(runId: string, reply?: string): void {
+    const watchers = this.#byRun.get(runId);
+    if (!watchers) return;
+    this.#byRun.delete(runId);
+    for (const watcher of watchers) {
+      watcher.open.delete(runId);
+      if (reply !== undefined) watcher.replies.set(runId, reply);
+      if (watcher.open.size === 0) watcher.finish(true);
+    }
+  }
+
+  /** Everybody who waits gives up, and nobody begins to wait. */
+  close(): void {
+    this.#closed = true;
+    for (const watcher of this.#watchers) watcher.finish(false);
+  }
+
+  #watchersOf(runId: string): Set<Watcher> {
+    let watchers = this.#byRun.get(runId);
+    if (!watchers) this.#byRun.set(runId, (watchers = new Set()));
+    return watchers;
+  }
+
+  #forget(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+    for (const runId of watcher.open) {
+      const watchers = this.#byRun.get(runId);
+      watchers?.delete(watcher);
+      if (watchers?.size === 0) this.#byRun.delete(runId);
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import type { Attempt } from "../../delivery.ts";
+import type { AgentRunResult } from "../../host.ts";
+import type { AttemptEnd } from "../../store/delivery-store.ts";
+import { runTurn } from "./agent-turn.ts";
+import type { CarriedOut, DispatchContext } from "../dispatch-context.ts";
+import { fullJitter } from "./full-jitter.ts";
+import { persist } from "./persist.ts";
+import { agentPrompt, passedOnText } from "./prompt.ts";
+import type { RetryPolicy } from "./retrying.ts";
+import type { RunNotes } from "./run-notes.ts";
+import type { Postponement, RunUnderWay } from "./run-under-way.ts";
+
+/** What came of a run for good: nothing more is asked of the agent. */
+export interface FinalResult extends AgentRunResult {
+  /** Attempts that ended in an error, this one among them. */
+  readonly failures: number;
+}
+
+const ENDED: CarriedOut = { kind: "ended" };
+const INTERRUPTED: Pick<AttemptEnd, "status" | "error" | "reply"> = {
+  status: "interrupted",
+  error: "the gateway stopped while the agent was running",
+  reply: null,
+};
+const CANCELED: Pick<AttemptEnd, "status" | "error" | "reply"> = {
+  status: "aborted",
+  error: "a person canceled it while the agent was running",
+  reply: null,
+};
+
+/** One attempt that is being made. */
+interface OpenAttempt {
+  readonly number: number;
+  /** True when an earlier one was under way when the process died. */
+  readonly interrupted: boolean;
+}
+
+/**
+ * The attempts at a run: a new one, the one that a crash cut short, or the next one after an error that
+ * may pass. What an agent has answered is never asked again.
+ */
+export class AgentAttempts {
+  readonly #context: DispatchContext;
+  readonly #notes: RunNotes;
+  readonly #begin: RetryPolicy | undefined;
+
+  constructor(context: DispatchContext, options: { notes: RunNotes; begin?: RetryPolicy | undefined }) {
+    this.#context = context;
+    this.#notes = options.notes;
+    this.#begin = options.begin;
+  }
+
+  /** What came of the run, from memory or from a new attempt; else how it is left. */
+  async resultOf(run: RunUnderWay): Promise<FinalResult | CarriedOut> {
+    const { stored, spec } = run;
+    if (spec.mode === "deliver") return this.#passOn(run);
+    const last = stored.attempts.at(-1);
+    const number = last?.number ?? 0;
+    const interrupted = stored.attempts.some(({ status }) => status === "running" || status === "interrupted");
+    if (last?.status === "running") await this.#end(run, INTERRUPTED);
+    if (last?.status === "running" || last?.status === "interrupted") {
+      if (spec.interrupted === "rerun") return this.#attempt(run, { number: number + 1, interrupted });
+      const reason = "interrupted while the agent was running; replay or cancel it";
+      await persist(this.#context, () => this.#context.store.hold(stored.runId, reason));
+      return ENDED;
+    }
+    if (last === undefined) return this.#attempt(run, { number: 1, interrupted });
+    if (isFinal(run, last)) return remembered(run, last);
+    // The host never began an aborted one, so that its number is still free.
+    return this.#attempt(run, { number: last.status === "aborted" ? number : number + 1, interrupted });
+  }
+
+  /** No agent is asked: the message itself is the reply. */
+  async #passOn(run: RunUnderWay): Promise<FinalResult> {
+    const { store, clock, events } = this.#context;
+    const { runId, attempts, gathered } = run.stored;
+    const last = attempts.at(-1);
+    if (last?.status === "ok") return remembered(run, last);
+    const reply = passedOnText(run.spec, gathered);
+    const now = clock.now();
+    const number = last?.number ?? 1;
+    await Promise.all([
+      persist(this.#context, () => store.beginAttempt(runId, { number, startedAt: now })),
+      persist(this.#context, () => store.endAttempt(runId, { endedAt: now, status: "ok", error: null, reply })),
+    ]);
+    await events.dispatched({ runId, kind: "agent", attempt: number });
+    return { status: "ok", reply, failures: 0 };
+  }
+
+  async #attempt(run: RunUnderWay, { number, interrupted }: OpenAttempt): Promise<FinalResult | CarriedOut> {
+    const { store, clock, events, host } = this.#context;
+    const { runId, gathered } = run.stored;
+    const { agentId, sessionKey, model, thinking, timeoutMs } = run.spec;
+    const startedAt = clock.now();
+    await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));
+    await events.dispatched({ runId, kind: "agent", attempt: number });
+    const prompt = agentPrompt(run.spec, { now: new Date(startedAt), interrupted, gathered });
+    const request = { runId: `${runId}-a${number}`, agentId, sessionKey, prompt, model, thinking, timeoutMs };
+    const result = await runTurn(host.agents, request, { ending: run.ending, begin: this.#begin });
+    const isOk = !("notBegun" in result) && result.status === "ok";
+    if (run.ending.aborted && !isOk) {
+      await this.#end(run, this.#context.abandon.aborted ? INTERRUPTED : CANCELED);
+      return ENDED;
+    }
+    return "notBegun" in result ? this.#wait(run, result.notBegun) : this.#conclude(run, result);
+  }
+
+  /** Ends the attempt: for good, or until the next one. */
+  async #conclude(run: RunUnderWay, result: AgentRunResult): Promise<FinalResult | CarriedOut> {
+    const { status, reply } = result;
+    const error = result.error ?? null;
+    const failures = failuresOf(run) + (status === "error" ? 1 : 0);
+    const end = { status, error, reply: reply || null };
+    const policy = this.#context.rulesFor(run.mappingId).retry.runs;
+    if (status !== "error" || result.retryable !== true || failures >= policy.attempts) {
+      await this.#end(run, end);
+      return { ...result, failures };
+    }
+    return this.#postpone(run, end, {
+      dueAt: this.#context.clock.now() + fullJitter(policy, failures),
+      reason: `attempt ${failures} of ${policy.attempts} failed, it is tried again: ${error ?? "no reason is known"}`,
+    });
+  }
+
+  /**
+   * A host that cannot begin a run is no failure of the agent and uses up no attempt: the run waits, as
+   * long as it takes, and gives its slot to others meanwhile.
+   */
+  async #wait(run: RunUnderWay, why: string): Promise<CarriedOut> {
+    const { outages, clock, rulesFor } = this.#context;
+    const { agentId } = run.spec;
+    const note = this.#notes.of(run.stored.runId);
+    note.refusals++;
+    const postponed = await this.#postpone(
+      run,
+      { status: "aborted", error: `it could not begin: ${why}`, reply: null },
+      {
+        dueAt: clock.now() + fullJitter(rulesFor(run.mappingId).retry.runs, note.refusals),
+        reason: `the gateway could not begin it, it is tried again: ${why}`,
+      },
+    );
+    await outages.failed(
+      `runs:${agentId}`,
+      `Runs of the agent ${agentId} cannot begin: ${why}. They wait and are tried again.`,
+    );
+    return postponed;
+  }
+
+  /** Both go into one commit: a run whose attempt has ended is never found without what follows from it. */
+  async #postpone(run: RunUnderWay, end: Omit<AttemptEnd, "endedAt">, until: Postponement): Promise<CarriedOut> {
+    const ended = this.#end(run, end);
+    const postponed = persist(this.#context, () => this.#context.store.postpone(run.stored.runId, until));
+    await Promise.all([ended, postponed]);
+    return { kind: "postponed", dueAt: until.dueAt, holdsLane: true, replied: false };
+  }
+
+  #end(run: RunUnderWay, end: Omit<AttemptEnd, "endedAt">): Promise<void> {
+    const { store, clock } = this.#context;
+    return persist(this.#context, () => store.endAttempt(run.stored.runId, { endedAt: clock.now(), ...end }));
+  }
+}
+
+/** Whether nothing is left to ask the agent; a run in the queue with an error waits for its next attempt. */
+function isFinal({ stored }: RunUnderWay, last: Attempt): boolean {
+  return last.status === "ok" || stored.state !== "queued" || stored.steps.includes("summarized");
+}
+
+function failuresOf({ stored }: RunUnderWay): number {
+  return stored.attempts.filter(({ status }) => status === "error").length;
+}
+
+function remembered(run: RunUnderWay, { status, error }: Attempt): FinalResult {
+  return {
+    status: status as AgentRunResult["status"],
+    reply: run.stored.reply ?? "",
+    ...(error === null ? {} : { error }),
+    failures: failuresOf(run),
+  };
+}

@@ -1,0 +1,213 @@
+import type { SettledState } from "../../delivery.ts";
+import { StoreError } from "../../store/delivery-store.ts";
+import type { OpenRun, StoredRun } from "../../store/delivery-store.ts";
+import { AgentAttempts } from "./agent-attempts.ts";
+import type { FinalResult } from "./agent-attempts.ts";
+import type { CarriedOut, DispatchContext, Runner } from "../dispatch-context.ts";
+import { persist } from "./persist.ts";
+import { summaryLine } from "./reply.ts";
+import { ReplyDelivery } from "./reply-delivery.ts";
+import type { Delivered } from "./reply-delivery.ts";
+import { HOST_RETRY, isRetryable, retrying } from "./retrying.ts";
+import type { RetryPolicy } from "./retrying.ts";
+import { RunCallback } from "./run-callback.ts";
+import { RunNotes } from "./run-notes.ts";
+import { isPostponement } from "./run-under-way.ts";
+import type { Postponement, RunUnderWay } from "./run-under-way.ts";
+
+export interface AgentRunnerOptions {
+  /** How long a host that cannot begin a run is asked on the spot; absent: about a quarter of a minute. */
+  readonly begin?: RetryPolicy;
+}
+
+/** How a run ends. */
+interface Settlement {
+  readonly state: SettledState;
+  readonly reason: string | null;
+}
+
+const ENDED: CarriedOut = { kind: "ended" };
+
+/**
+ * Carries out one agent run: run, summarize, deliver, heartbeat, call back, settle.
+ *
+ * Every step is remembered before the next begins, so that after a crash only the step that was under
+ * way is repeated. What fails and may pass is postponed; the run then comes back here and goes on where
+ * it stopped. A run that replied is never run again, whatever becomes of its reply.
+ */
+export class AgentRunner implements Runner {
+  readonly #context: DispatchContext;
+  readonly #notes = new RunNotes();
+  readonly #attempts: AgentAttempts;
+  readonly #replies: ReplyDelivery;
+  readonly #callbacks: RunCallback;
+
+  constructor(context: DispatchContext, options: AgentRunnerOptions = {}) {
+    this.#context = context;
+    this.#attempts = new AgentAttempts(context, { notes: this.#notes, begin: options.begin });
+    this.#replies = new ReplyDelivery(context, this.#notes);
+    this.#callbacks = new RunCallback(context, this.#notes);
+  }
+
+  /** Rejects with what the store rejects with for good; the run then stays on disk. */
+  async carryOut(queued: OpenRun, stop: AbortSignal): Promise<CarriedOut> {
+    const { abandon } = this.#context;
+    const ending = new AbortController();
+    const end = (): void => ending.abort();
+    for (const signal of [abandon, stop]) {
+      signal.addEventListener("abort", end, { once: true });
+      if (signal.aborted) end();
+    }
+    try {
+      const left = await this.#carryOut(queued, ending.signal);
+      if (left.kind === "ended") this.#notes.forget(queued.runId);
+      return left;
+    } catch (error) {
+      // Canceled, or settled or removed by somebody else in between: nothing is left to do.
+      if (stop.aborted && isRetryable(error)) return ENDED;
+      if (error instanceof StoreError && error.code === "NOT_FOUND") return ENDED;
+      throw error;
+    } finally {
+      abandon.removeEventListener("abort", end);
+      stop.removeEventListener("abort", end);
+    }
+  }
+
+  async #carryOut({ runId, mappingId }: OpenRun, ending: AbortSignal): Promise<CarriedOut> {
+    const stored = await this.#context.store.loadRun(runId);
+    const { spec } = stored;
+    if (spec.kind !== "agent" || isEnded(stored)) return ENDED;
+    const run: RunUnderWay = { stored, spec, mappingId, ending };
+    const result = await this.#attempts.resultOf(run);
+    if ("kind" in result) return result;
+    if (ending.aborted) return ENDED;
+    if (spec.mode !== "deliver") await this.#summarize(run, result);
+    const delivery = await this.#deliver(run, result);
+    if (ending.aborted) return ENDED;
+    const isBeat = this.#requestHeartbeat(run);
+    if (isPostponement(delivery)) return this.#postpone(run, delivery, isBeat);
+    const settlement = settlementOf(run, result, delivery);
+    const callback =
+      spec.callbackUrl === undefined
+        ? {}
+        : await this.#callBack(run, spec.callbackUrl, { result, delivery, settlement });
+    if (ending.aborted) return ENDED;
+    if (isPostponement(callback)) return this.#postpone(run, callback, isBeat);
+    const { state } = settlement;
+    const reason = [settlement.reason, callback.reason ?? null].filter((part) => part !== null).join("; ") || null;
+    await this.#settle(run, { state, reason }, result);
+    return ENDED;
+  }
+
+  async #summarize({ stored, spec, ending }: RunUnderWay, result: FinalResult): Promise<void> {
+    if (stored.steps.includes("summarized")) return;
+    const { host, store, logger } = this.#context;
+    const event = {
+      sessionKey: host.sessions.mainSessionKey(spec.agentId),
+      text: summaryLine(spec.name, result),
+      idempotencyKey: `${stored.runId}:summary`,
+    };
+    try {
+      // A main session that takes nothing for now is asked until it does.
+      await retrying(() => host.sessions.enqueueSystemEvent(event), HOST_RETRY, ending);
+    } catch (error) {
+      // One that will never take it must cost neither the reply nor the lane.
+      if (isRetryable(error)) throw error;
+      logger.error({ err: error, runId: stored.runId }, "the summary of a run could not be posted");
+    }
+    await persist(this.#context, () => store.recordStep(stored.runId, "summarized"));
+  }
+
+  async #deliver(run: RunUnderWay, result: FinalResult): Promise<Delivered | Postponement> {
+    const delivery: Delivered | Postponement =
+      result.status === "ok" ? await this.#replies.deliver(run, result.reply) : { outcome: "none" };
+    if (isPostponement(delivery) || run.stored.steps.includes("delivered")) return delivery;
+    const { outcome } = delivery;
+    if (run.ending.aborted && outcome !== "sent" && outcome !== "fallback") return delivery;
+    await persist(this.#context, () => this.#context.store.recordStep(run.stored.runId, "delivered", outcome));
+    return delivery;
+  }
+
+  /** True when one was requested that has to be remembered, should the run be postponed. */
+  #requestHeartbeat({ stored, spec }: RunUnderWay): boolean {
+    if (spec.wakeMode !== "now" || spec.mode === "deliver" || stored.steps.includes("heartbeat")) return false;
+    const { agentId } = spec;
+    const { sessions } = this.#context.host;
+    sessions.requestHeartbeat({
+      agentId,
+      sessionKey: sessions.mainSessionKey(agentId),
+      reason: `hook:${stored.runId}`,
+    });
+    return true;
+  }
+
+  async #callBack(
+    run: RunUnderWay,
+    url: string,
+    { result, delivery, settlement }: { result: FinalResult; delivery: Delivered; settlement: Settlement },
+  ): Promise<{ readonly reason?: string } | Postponement> {
+    const { stored } = run;
+    if (stored.steps.includes("called-back")) return {};
+    const { state, reason } = settlement;
+    const told = await this.#callbacks.call(run, url, {
+      state,
+      reply: result.status === "ok" ? result.reply || null : null,
+      error: state === "failed" ? reason : null,
+      delivery: delivery.outcome,
+    });
+    if (isPostponement(told)) this.#notes.of(stored.runId).delivery = delivery.reason;
+    else if (told.reason === undefined) {
+      await persist(this.#context, () => this.#context.store.recordStep(stored.runId, "called-back"));
+    }
+    return told;
+  }
+
+  /** What follows the reply holds neither its slot nor its lane while it waits. */
+  async #postpone({ stored }: RunUnderWay, until: Postponement, isBeat: boolean): Promise<CarriedOut> {
+    const { store } = this.#context;
+    const { dueAt, reason } = until;
+    await Promise.all([
+      isBeat ? persist(this.#context, () => store.recordStep(stored.runId, "heartbeat")) : undefined,
+      persist(this.#context, () => store.postpone(stored.runId, { dueAt, reason })),
+    ]);
+    return { kind: "postponed", dueAt, holdsLane: false, replied: true };
+  }
+
+  async #settle(run: RunUnderWay, settlement: Settlement, result: FinalResult): Promise<void> {
+    const { stored, spec } = run;
+    const { store, events, outages } = this.#context;
+    const { runId } = stored;
+    await persist(this.#context, () => store.settle(runId, settlement));
+    const reply = result.status === "ok" ? result.reply : undefined;
+    await events.settled({ runId, kind: "agent", ...settlement, ...(reply === undefined ? {} : { reply }) });
+    if (spec.mode === "deliver") return;
+    const agent = `runs:${spec.agentId}`;
+    const mapping = `${agent}:${run.mappingId ?? ""}`;
+    if (result.status === "ok") {
+      await outages.works(agent);
+      await outages.works(mapping);
+      return;
+    }
+    // What may pass is the agent's own trouble; anything else is that of the mapping and what it asks for.
+    const subject = result.retryable === true ? agent : mapping;
+    await outages.failed(subject, failureNotice(run, settlement.reason));
+  }
+}
+
+function isEnded({ state }: StoredRun): boolean {
+  return state === "done" || state === "failed" || state === "canceled" || state === "skipped";
+}
+
+function settlementOf({ spec }: RunUnderWay, result: FinalResult, { outcome, reason }: Delivered): Settlement {
+  if (result.status !== "ok") {
+    const after = result.failures > 1 ? ` after ${result.failures} attempts` : "";
+    return { state: "failed", reason: `${result.status}${after}: ${result.error ?? "the run did not succeed"}` };
+  }
+  const failed = outcome === "failed" || (outcome === "no-target" && spec.mode === "deliver");
+  return { state: failed ? "failed" : "done", reason: reason ?? null };
+}
+
+function failureNotice({ spec, mappingId }: RunUnderWay, reason: string | null): string {
+  const asked = mappingId === null ? "" : ` for the mapping ${mappingId}`;
+  return `Runs of the agent ${spec.agentId}${asked} fail: ${reason}. They are kept: reveille deliveries list --state failed`;
+}

@@ -1,0 +1,70 @@
+import type { AgentRunRequest, AgentRunResult, HostAgents } from "../../host.ts";
+import { errorText } from "./error-text.ts";
+import { BRIEF_RETRY, isRetryable, retrying } from "./retrying.ts";
+import type { RetryPolicy } from "./retrying.ts";
+
+/** How long a host may take to come back after its run was told to stop. */
+const ABORT_GRACE_MS = 10_000;
+
+/** The host could not begin the run for now, and nothing came of it. */
+export interface NotBegun {
+  readonly notBegun: string;
+}
+
+export interface TurnOptions {
+  /** Aborts the turn. */
+  readonly ending: AbortSignal;
+  /** How long a host that cannot begin is asked on the spot. */
+  readonly begin?: RetryPolicy | undefined;
+}
+
+/**
+ * Runs one turn of an agent; never rejects, and never waits much longer than the turn's own timeout.
+ * A host that cannot begin it is asked again for a short while.
+ */
+export async function runTurn(
+  agents: Pick<HostAgents, "run">,
+  request: Omit<AgentRunRequest, "signal">,
+  { ending, begin = BRIEF_RETRY }: TurnOptions,
+): Promise<AgentRunResult | NotBegun> {
+  try {
+    return await retrying(() => tryOnce(agents, request, ending), begin, ending);
+  } catch (error) {
+    if (isRetryable(error)) return { notBegun: errorText(error) };
+    return { status: "error", reply: "", error: errorText(error) };
+  }
+}
+
+async function tryOnce(
+  agents: Pick<HostAgents, "run">,
+  request: Omit<AgentRunRequest, "signal">,
+  ending: AbortSignal,
+): Promise<AgentRunResult> {
+  const { timeoutMs } = request;
+  const stop = new AbortController();
+  const onEnding = (): void => stop.abort();
+  ending.addEventListener("abort", onEnding, { once: true });
+  if (ending.aborted) stop.abort();
+  let timedOut = false;
+  const timer = setTimeout(() => {
+    timedOut = true;
+    stop.abort();
+  }, timeoutMs);
+  try {
+    const result = await Promise.race([agents.run({ ...request, signal: stop.signal }), overdue(stop.signal)]);
+    if (result.status === "ok" || !timedOut) return result;
+    return { status: "timeout", reply: result.reply, error: `The run took longer than ${timeoutMs / 1_000} s.` };
+  } finally {
+    clearTimeout(timer);
+    ending.removeEventListener("abort", onEnding);
+  }
+}
+
+/** Gives up on a host that does not come back after its run was told to stop. */
+async function overdue(signal: AbortSignal): Promise<AgentRunResult> {
+  if (!signal.aborted) {
+    await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
+  }
+  await new Promise((done) => setTimeout(done, ABORT_GRACE_MS).unref());
+  return { status: "aborted", reply: "", error: "The agent did not stop when it was told to." };
+}

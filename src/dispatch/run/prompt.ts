@@ -1,0 +1,53 @@
+import { wrapUntrusted } from "../../boundary/wrap-untrusted.ts";
+import type { AgentSpec, WakeSpec } from "../../delivery.ts";
+import type { GatheredCalls } from "../../store/delivery-store.ts";
+import { gatheredText } from "./gathered-text.ts";
+
+/** What of an attempt the prompt tells the agent. */
+export interface PromptFacts {
+  readonly now: Date;
+  /** True when an earlier attempt was under way when the process died. */
+  readonly interrupted: boolean;
+  /** The calls that were coalesced into the run. */
+  readonly gathered?: GatheredCalls | undefined;
+}
+
+const INTERRUPTED =
+  "Note: an earlier attempt at this run was interrupted when the gateway stopped, and it may already have taken effect. Before you repeat anything that cannot be undone, check whether it was done.";
+
+/** The prompt of an agent run: the content inside the boundary, the gateway's own words outside. */
+export function agentPrompt(spec: AgentSpec, facts: PromptFacts): string {
+  const { text, note, unsafe } = gatheredText(spec, facts.gathered);
+  const content = unsafe
+    ? `[hook ${spec.name}] ${text}`
+    : wrapUntrusted(text, { source: spec.source, name: spec.name });
+  return [
+    ...(facts.interrupted ? [INTERRUPTED] : []),
+    content,
+    ...(note === undefined ? [] : [note]),
+    `Current time: ${facts.now.toISOString()}`,
+    replyHint(spec),
+  ].join("\n\n");
+}
+
+function replyHint({ delivery, fallback }: AgentSpec): string {
+  const target = [delivery, fallback].find((candidate) => candidate !== undefined && "channel" in candidate);
+  const reader =
+    target !== undefined && "channel" in target
+      ? `Your reply is sent to ${target.channel} as plain text.`
+      : "Your reply is kept as a summary and sent to nobody.";
+  return `This run is unattended: nobody can answer questions. ${reader} If there is nothing to say, reply with exactly NO_REPLY.`;
+}
+
+/** What is delivered of a run in which no agent is asked: the message as it was rendered. */
+export function passedOnText(spec: AgentSpec, gathered?: GatheredCalls): string {
+  const { text, note } = gatheredText(spec, gathered);
+  return note === undefined ? text : `${text}\n\n${note}`;
+}
+
+/** The system event of a wake. */
+export function wakeText(spec: WakeSpec, gathered?: GatheredCalls): string {
+  const { text, note, unsafe } = gatheredText(spec, gathered);
+  const content = unsafe ? text : wrapUntrusted(text, { source: spec.source, name: spec.name });
+  return note === undefined ? content : `${content}\n\n${note}`;
+}

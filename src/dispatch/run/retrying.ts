@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { HostError } from "../../host.ts";
+import { StoreError } from "../../store/delivery-store.ts";
+
+/** How often and how long a step after the durable line is tried again. */
+export interface RetryPolicy {
+  /** Tries in all; `Infinity` until the signal says stop. */
+  readonly tries: number;
+  readonly firstDelayMs: number;
+  readonly maxDelayMs: number;
+}
+
+/** What the host cannot begin or take for now, and nothing came of: it is asked until it can. */
+export const HOST_RETRY: RetryPolicy = { tries: Infinity, firstDelayMs: 500, maxDelayMs: 10_000 };
+
+/** What may work in a moment is worth about a quarter of a minute, and no more of somebody's slot. */
+export const BRIEF_RETRY: RetryPolicy = { ...HOST_RETRY, tries: 6 };
+
+/** State that cannot be written (a full disk) is written later: nothing else may happen before. */
+export const STORE_RETRY: RetryPolicy = { tries: Infinity, firstDelayMs: 200, maxDelayMs: 5_000 };
+
+/**
+ * Calls `step` until it succeeds, fails for good, the tries are used up or the signal says stop;
+ * rejects with its last error. Delays double, with full jitter over their upper half.
+ */
+export async function retrying<Result>(
+  step: () => Promise<Result>,
+  policy: RetryPolicy,
+  signal: AbortSignal,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await step();
+    } catch (error) {
+      if (!isRetryable(error) || attempt >= policy.tries) throw error;
+      const delayMs = Math.min(policy.maxDelayMs, policy.firstDelayMs * 2 ** (attempt - 1));
+      await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {});
+      // What was told to stop must not begin anything more, such as a run past its timeout.
+      if (signal.aborted) throw error;
+    }
+  }
+}
+
+/** True for what may succeed when it is simply done again. */
+export function isRetryable(error: unknown): boolean {
+  if (error instanceof HostError) return error.retryable;
+  return error instanceof StoreError && error.code === "UNAVAILABLE";
+}

@@ -1,0 +1,60 @@
+/** What is remembered in memory of a run that is tried again. */
+export interface RunNote {
+  /** Times that the host could not begin it. */
+  refusals: number;
+  /** Times that its reply was sent in vain, to the target and to the fallback. */
+  sends: number;
+  fallbackSends: number;
+  /** Times that its callback was posted in vain. */
+  posts: number;
+  /** Why the target will not take the reply; the fallback's turn has come. */
+  unsent: string | undefined;
+  /** Why the delivery ended as it did. */
+  delivery: string | undefined;
+}
+
+const MAX_NOTES = 10_000;
+
+/**
+ * Notes of runs that are tried again, the oldest forgotten when there are too many. A run whose note is
+ * lost, as by a restart, has its tries counted anew: it is tried more often, and never less.
+ */
+export class RunNotes {
+  readonly #notes = new Map<string, RunNote>();
+  readonly #max: number;
+
+  constructor(max = MAX_NOTES) {
+    this.#max = max;
+  }
+
+  /** The note of a run; a new one when there is none. */
+  of(runId: string): RunNote {
+    const known = this.#notes.get(runId);
+    if (known) return known;
+    if (this.#notes.size >= this.#max) {
+      for (const oldest of this.#notes.keys()) {
+        this.#notes.delete(oldest);
+        break;
+      }
+    }
+    const note: RunNote = {
+      refusals: 0,
+      sends: 0,
+      fallbackSends: 0,
+      posts: 0,
+      unsent: undefined,
+      delivery: undefined,
+    };
+    this.#notes.set(runId, note);
+    return note;
+  }
+
+  /** The note of a run, if there is one. */
+  peek(runId: string): RunNote | undefined {
+    return this.#notes.get(runId);
+  }
+
+  forget(runId: string): void {
+    this.#notes.delete(runId);
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * What a gateway remembers of its own operation across restarts: paused mappings, used budgets, outages.
+ *
+ * Part of the store contract; writes are as durable as those of deliveries.
+ */
+
+/** A mapping, by its id, or everything. */
+export type Scope = string;
+/** The scope of all runs. */
+export const ALL: Scope = "*";
+
+export interface OperationalState {
+  /** Every pause there is. */
+  pauses(): Promise<readonly Pause[]>;
+  /** False when the scope is paused already; the first pause stays. */
+  pause(pause: Pause): Promise<boolean>;
+  /** False when the scope was not paused. Its used budget is forgotten. */
+  resume(scope: Scope): Promise<boolean>;
+  /** Counts runs that begin in a minute; a minute is a number of minutes since the epoch. */
+  addUsage(usage: readonly Usage[]): Promise<void>;
+  /** What was counted from a minute on. */
+  usageSince(minute: number): Promise<readonly Usage[]>;
+  /** True when the outage is new; false when it is known and goes on. At most 1,000 are remembered. */
+  openOutage(outage: { readonly subject: string; readonly since: number }): Promise<boolean>;
+  /** True when there was one. */
+  closeOutage(subject: string): Promise<boolean>;
+  /** Subjects of the outages that go on. */
+  outages(): Promise<readonly string[]>;
+}
+
+export interface Pause {
+  readonly scope: Scope;
+  /** In words for the gateway's owner. */
+  readonly reason: string;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
+export interface Usage {
+  readonly scope: Scope;
+  readonly minute: number;
+  readonly runs: number;
+}

@@ -1,0 +1,72 @@
+/** How long to wait before the next step. */
+export interface StepPauses {
+  /** While there is more to do. */
+  readonly busyMs: number;
+  /** When all was done, or a step failed. */
+  readonly idleMs: number;
+}
+
+const PAUSES: StepPauses = { busyMs: 50, idleMs: 60_000 };
+
+/**
+ * Carries out work in short steps, one at a time with a pause after each, until it is stopped.
+ *
+ * Its timers do not keep the process alive.
+ */
+export class SpacedSteps {
+  readonly #step: () => Promise<boolean>;
+  readonly #onFailure: (error: unknown) => void;
+  readonly #pauses: StepPauses;
+  #timer: NodeJS.Timeout | undefined;
+  #underWay: Promise<void> | undefined;
+  #isRunning = false;
+  #isFailing = false;
+
+  /**
+   * `step` resolves with true while there is more to do. Of failures that follow one another the first
+   * is given to `onFailure`.
+   */
+  constructor(options: {
+    step: () => Promise<boolean>;
+    onFailure: (error: unknown) => void;
+    pauses?: StepPauses | undefined;
+  }) {
+    this.#step = options.step;
+    this.#onFailure = options.onFailure;
+    this.#pauses = options.pauses ?? PAUSES;
+  }
+
+  /** The first step comes after the short pause. Does nothing when it runs. */
+  start(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#schedule(this.#pauses.busyMs);
+  }
+
+  /** No step begins from now on; resolves when the one under way has ended. */
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    clearTimeout(this.#timer);
+    await this.#underWay;
+  }
+
+  #schedule(delayMs: number): void {
+    if (!this.#isRunning) return;
+    this.#timer = setTimeout(() => {
+      this.#underWay = this.#carryOut();
+    }, delayMs);
+    this.#timer.unref();
+  }
+
+  async #carryOut(): Promise<void> {
+    let hasMore = false;
+    try {
+      hasMore = await this.#step();
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing && this.#isRunning) this.#onFailure(error);
+      this.#isFailing = true;
+    }
+    this.#schedule(hasMore ? this.#pauses.busyMs : this.#pauses.idleMs);
+  }
+}

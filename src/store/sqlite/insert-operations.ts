@@ -1,0 +1,125 @@
+import type { DatabaseSync } from "node:sqlite";
+import { type AcceptRow, AT, RUN_FIELDS } from "./accept-row.ts";
+import { ENDED_COALESCED, ENDED_DUPLICATE, QUEUED, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
+
+/** What a delivery holds on to: its stored key and its stored marks. */
+export interface Held {
+  readonly claim: Uint8Array | null;
+  readonly marks: Uint8Array | null;
+}
+
+/** What the runs of a delivery have that has to do with others. */
+export interface Grouped {
+  readonly dueAt: number | null;
+  readonly overlap: Uint8Array | null;
+  /** 1 for a run that gathers. */
+  readonly calls: number | null;
+}
+
+/** How a delivery has ended that has no run to carry out, and which one it belongs to. */
+interface End {
+  readonly ended: number | null;
+  readonly reason: string | null;
+  readonly related: number | null;
+  readonly relatedTag: string | null;
+}
+
+/** Names a delivery. */
+interface Key {
+  readonly seq: number;
+  readonly tag: string;
+}
+
+/** How a delivery is stored; to be used inside a transaction. */
+export interface InsertOperations {
+  /** As the usual one: with its runs, and nothing particular about it. */
+  plain(row: AcceptRow, held: Held): void;
+  /** With its runs or with the end that it has. */
+  particular(row: AcceptRow, held: Held, end: End, grouped?: Grouped): void;
+  /** As skipped: with its request, without its runs. */
+  skipped(row: AcceptRow, held: Held, end: End): void;
+  /** As a part of a delivery: with its request and with what its run was to be, for the other's run to read. */
+  coalesced(row: AcceptRow, held: Held, into: Key): void;
+  /** As a repeat of a delivery: without its request. */
+  duplicate(row: AcceptRow, of: Key): void;
+}
+
+/** Prepares the insertions. Each value costs something: the usual delivery is spared those that it has not. */
+export function insertOperations(database: DatabaseSync): InsertOperations {
+  const columns =
+    "seq, tag, received_at, route, mapping_id, name, event, sender, credential, runs, claim, fingerprint, marks";
+  const insertPlain = database.prepare(`
+    INSERT INTO deliveries (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertParticular = database.prepare(`
+    INSERT INTO deliveries (${columns}, ended, reason, related, related_tag)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertRun = database.prepare(`
+    INSERT INTO runs (id, tag, lane, kind, state, steps, expires_at) VALUES (?, ?, ?, ?, ${QUEUED}, 0, ?)`);
+  const insertGrouped = database.prepare(`
+    INSERT INTO runs (id, tag, lane, kind, state, steps, expires_at, due_at, overlap, calls)
+    VALUES (?, ?, ?, ?, ${QUEUED}, 0, ?, ?, ?, ?)`);
+  const insertContents = database.prepare(
+    "INSERT INTO contents (id, spec, text, headers, query, body) VALUES (?, ?, ?, ?, ?, ?)",
+  );
+
+  function insert(row: AcceptRow, { claim, marks }: Held, runs: number, end: End): void {
+    const [seq, tag, at, route, mapping, name, event, sender, credential] = row;
+    const print = claim === null ? null : row[AT.fingerprint];
+    const { ended, reason, related, relatedTag } = end;
+    const first = [seq, tag, at, route, mapping, name, event, sender, credential, runs, claim, print, marks] as const;
+    insertParticular.run(...first, ended, reason, related, relatedTag);
+  }
+
+  function insertRuns(row: AcceptRow, grouped: Grouped | undefined): void {
+    const [seq, tag] = row;
+    const base = seq * RUNS_PER_DELIVERY;
+    for (let at = AT.runs, id = base; at < row.length; at += RUN_FIELDS, id++) {
+      const spec = row[at + 2] as string;
+      const text = row[at + 3] as string | null;
+      const lane = row[at] as string;
+      const kind = row[at + 1] as number;
+      const expiresAt = row[at + 4] as number | null;
+      if (grouped === undefined) insertRun.run(id, tag, lane, kind, expiresAt);
+      else insertGrouped.run(id, tag, lane, kind, expiresAt, grouped.dueAt, grouped.overlap, grouped.calls);
+      if (id === base) insertRequest(row, spec, text);
+      else insertContents.run(id, spec, text, null, null, null);
+    }
+  }
+
+  function insertRequest(row: AcceptRow, spec: string | null, text: string | null): void {
+    insertContents.run(row[0] * RUNS_PER_DELIVERY, spec, text, row[AT.headers], row[AT.query], row[AT.body]);
+  }
+
+  return {
+    plain(row, { claim, marks }) {
+      const [seq, tag, at, route, mapping, name, event, sender, credential] = row;
+      const runs = countOf(row);
+      const print = row[AT.fingerprint];
+      insertPlain.run(seq, tag, at, route, mapping, name, event, sender, credential, runs, claim, print, marks);
+      insertRuns(row, undefined);
+    },
+    particular(row, held, end, grouped) {
+      const runs = countOf(row);
+      insert(row, held, runs, end);
+      if (runs === 0) insertRequest(row, null, null);
+      else insertRuns(row, grouped);
+    },
+    skipped(row, held, end) {
+      insert(row, held, 0, end);
+      insertRequest(row, null, null);
+    },
+    coalesced(row, held, { seq: related, tag: relatedTag }) {
+      insert(row, held, 0, { ended: ENDED_COALESCED, reason: null, related, relatedTag });
+      insertRequest(row, row[AT.runs + 2] as string, row[AT.runs + 3] as string | null);
+    },
+    duplicate(row, { seq: related, tag: relatedTag }) {
+      insert(row, NOTHING, 0, { ended: ENDED_DUPLICATE, reason: null, related, relatedTag });
+    },
+  };
+}
+
+function countOf(row: AcceptRow): number {
+  return (row.length - AT.runs) / RUN_FIELDS;
+}
+
+const NOTHING: Held = { claim: null, marks: null };

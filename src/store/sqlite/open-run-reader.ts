@@ -1,0 +1,61 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { OpenRun } from "../delivery-store.ts";
+import { runId } from "./public-id.ts";
+import { HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY, runStateOf, WAKE } from "./sqlite-codes.ts";
+import { dueAtOf, stepsOf } from "./stored-rows.ts";
+
+const RUNS_PER_PAGE = 500;
+
+/** Reads open runs in order of acceptance, a page at a time; settled ones cost nothing. */
+export class OpenRunReader {
+  readonly #page: StatementSync;
+
+  constructor(reader: DatabaseSync) {
+    const columns = "id, tag, lane, kind, state, due_at, expires_at, steps";
+    const openIn = (state: number) => `
+      SELECT * FROM (SELECT ${columns} FROM runs
+        WHERE state = ${state} AND state > 0 AND id > ?1 AND id < ?2 ORDER BY id LIMIT ${RUNS_PER_PAGE})`;
+    // Attempts are looked for only where there can be any: see mayHaveBegun.
+    this.#page = reader.prepare(`
+      SELECT open.*, mapping_id, CASE WHEN state = ${QUEUED} AND due_at IS NULL THEN NULL
+        ELSE (SELECT max(1 + (status = 'ok')) FROM attempts WHERE run = open.id) END AS begun
+      FROM (${[QUEUED, RUNNING, HELD].map(openIn).join(" UNION ALL ")} ORDER BY id LIMIT ${RUNS_PER_PAGE}) AS open
+      CROSS JOIN deliveries ON seq = open.id / ${RUNS_PER_DELIVERY}`);
+  }
+
+  /** Those whose keys are above `after` and below `before`. */
+  page(after: number, before: number): { readonly last: number; readonly runs: readonly OpenRun[] } | undefined {
+    const rows = this.#page.all(after, before) as unknown as OpenRunRow[];
+    if (rows.length === 0) return undefined;
+    return { last: rows.at(-1)!.id, runs: rows.map(openRunOf) };
+  }
+}
+
+interface OpenRunRow {
+  readonly id: number;
+  readonly tag: string;
+  readonly lane: string;
+  readonly kind: number;
+  readonly state: number;
+  readonly due_at: number | null;
+  readonly expires_at: number | null;
+  readonly mapping_id: string | null;
+  readonly steps: number;
+  /** `null`: no attempt was made; 1: none ended well; 2: one did. */
+  readonly begun: number | null;
+}
+
+function openRunOf(row: OpenRunRow): OpenRun {
+  return {
+    runId: runId(row.id, row.tag),
+    mappingId: row.mapping_id,
+    lane: row.lane,
+    kind: row.kind === WAKE ? "wake" : "agent",
+    state: runStateOf(row.state) as OpenRun["state"],
+    dueAt: dueAtOf(row),
+    expiresAt: row.expires_at,
+    begun: row.begun !== null,
+    // Nothing follows a run before its summary, also when the agent has failed for good.
+    replied: row.begun === 2 || (row.begun !== null && stepsOf(row.steps).includes("summarized")),
+  };
+}

@@ -1,0 +1,307 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { DeliveryDetail, DeliverySummary } from "../../../src/delivery.ts";
+import { RecordedProcess } from "./recorded-process.ts";
+
+const HOOK_TOKEN = "hook-token-of-these-tests-here";
+const GATEWAY_TOKEN = "gateway-token-of-these-tests";
+
+const build = {
+  id: "build",
+  match: { path: "build" },
+  messageTemplate: "The build of {{branch}} failed.",
+  name: "CI",
+  wakeMode: "next-heartbeat",
+  deliver: false,
+  budget: { perHour: 500 },
+};
+
+const PAGES = ["--text", "page-", "--since", "1h", "--state", "done", "--route", "build"];
+const TWO_OF_BUILD = ["--route", "build", "--limit", "2", "--dry-run"];
+
+let terminal: RecordedProcess;
+let url: string;
+let code: Promise<number>;
+
+function configure(token = GATEWAY_TOKEN): void {
+  mkdirSync(dirname(terminal.configFile), { recursive: true });
+  const config = {
+    gateway: { auth: { token }, shutdownSeconds: 5 },
+    agents: { defaults: { heartbeat: { every: "0m" } } },
+    hooks: {
+      enabled: true,
+      token: HOOK_TOKEN,
+      mappings: [build],
+      presets: ["github"],
+      github: { secret: "secret-of-the-operator-tests", deliver: false, wakeMode: "next-heartbeat" },
+    },
+  };
+  writeFileSync(terminal.configFile, JSON.stringify(config), { mode: 0o600 });
+}
+
+beforeAll(async () => {
+  terminal = new RecordedProcess();
+  configure();
+  ({ url, code } = await terminal.serve());
+});
+afterAll(async () => {
+  terminal.signals.emit("SIGTERM");
+  await code;
+  terminal.remove();
+});
+beforeEach(() => {
+  terminal.answers = undefined;
+  terminal.isTerminal = false;
+});
+
+/** Runs a command against the gateway. */
+async function run(...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
+  terminal.out = "";
+  terminal.err = "";
+  const code = await terminal.run(...args, "--url", url);
+  return { code, out: terminal.out, err: terminal.err };
+}
+
+async function printed(...args: readonly string[]): Promise<string> {
+  const { code, out, err } = await run(...args);
+  expect([code, err]).toEqual([0, ""]);
+  return out;
+}
+
+async function json<Document>(...args: readonly string[]): Promise<Document> {
+  return JSON.parse(await printed(...args, "--json")) as Document;
+}
+
+/** Calls the hook and gives the delivery's id once it is done. */
+async function accept(branch: string, wantedState = "done"): Promise<string> {
+  const response = await fetch(`${url}/hooks/build`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${HOOK_TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ branch }),
+  });
+  const { deliveryId } = (await response.json()) as { deliveryId: string };
+  await vi.waitFor(async () => {
+    expect((await json<DeliveryDetail>("deliveries", "show", deliveryId)).state).toBe(wantedState);
+  }, 10_000);
+  return deliveryId;
+}
+
+describe("reveille deliveries list", () => {
+  it("prints the newest as a table whose ids can be pasted, one line each, whatever was sent", async () => {
+    const first = await accept("one");
+    await printed("send", "github", "push");
+    const [head, newest, older] = (await printed("deliveries")).split("\n");
+    expect(head).toMatch(/^ID +RECEIVED +ROUTE +STATE +WHAT +WHY$/u);
+    expect(newest).toMatch(/^dlv_\w{24} +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +github +done +push by \S+/u);
+    expect(older).toMatch(new RegExp(`^${first} .* build +done +CI$`, "u"));
+  });
+
+  it("takes filters, also as JSON, and goes through as many pages as it takes", async () => {
+    const ids: string[] = [];
+    for (const branch of ["page-1", "page-2", "page-3"]) ids.unshift(await accept(branch));
+    const found = await json<{ deliveries: DeliverySummary[]; nextCursor: string | null }>(
+      "deliveries",
+      "list",
+      ...PAGES,
+    );
+    expect(found.deliveries.map(({ id }) => id)).toEqual(ids);
+    expect(found.nextCursor).toBeNull();
+    expect(await printed("deliveries", "list", "--text", "page-", "--limit", "2")).toMatch(/raise --limit/u);
+    expect(await printed("deliveries", "list", "--limit", "10000")).not.toMatch(/raise --limit/u);
+    expect(await printed("deliveries", "list", "--sender", "nobody-at-all")).toBe("No delivery fits.\n");
+  });
+
+  it("says what the gateway has against a filter", async () => {
+    const refused = await run("deliveries", "list", "--state", "lost");
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toMatch(/^The gateway answered 400: state must be one of filtered/u);
+    expect((await run("deliveries", "list", "--limit", "0")).err).toContain("a whole number from 1 to 10000");
+  });
+});
+
+describe("reveille deliveries show", () => {
+  it("prints one with its runs, attempts and reasons", async () => {
+    const id = await accept("shown\u001B[2J");
+    const text = await printed("deliveries", "show", id);
+    expect(text).toMatch(new RegExp(`^${id}  done\n  received +\\S+Z\n  route +build\n  mapping +build\n`, "u"));
+    expect(text).toMatch(/^ {2}body +\d+ bytes$/mu);
+    expect(text).toMatch(/^ {4}content-type: application\/json$/mu);
+    expect(text).toMatch(/^run_\w+ {2}agent {2}done$/mu);
+    expect(text).toMatch(/^ {2}text +The build of shown�\[2J failed\.$/mu);
+    expect(text).toMatch(/^ {2}attempt 1 {2}\S+Z to \S+Z {2}ok$/mu);
+    expect(text).toMatch(/^ {2}reply /mu);
+    expect(text).not.toContain("\u001B");
+    expect(await json("deliveries", "show", id)).toMatchObject({ id, state: "done" });
+  });
+
+  it("prints the body as it came in, without what a terminal would obey when that is one", async () => {
+    const id = await accept("raw\u001B[2J");
+    const body = JSON.stringify({ branch: "raw\u001B[2J" });
+    expect(await printed("deliveries", "show", id, "--body")).toBe(body);
+    terminal.isTerminal = true;
+    expect(await printed("deliveries", "show", id, "--body")).toBe(`${body}\n`);
+    terminal.isTerminal = false;
+    expect((await run("deliveries", "show", id, "--body", "--json")).err).toContain("leave --json out");
+  });
+
+  it("says that there is no such delivery", async () => {
+    expect(await run("deliveries", "show", "dlv_nobody")).toMatchObject({
+      code: 1,
+      err: "The gateway answered 404: There is nothing under this path.\n",
+    });
+  });
+});
+
+describe("reveille deliveries replay", () => {
+  it("replays those that are named and prints the new ids", async () => {
+    const id = await accept("again");
+    const text = await printed("deliveries", "replay", id);
+    const [, replayed] = /replayed as (dlv_\w+) \(queued\)$/mu.exec(text) ?? [];
+    const shown = await printed("deliveries", "show", replayed ?? "");
+    expect(shown).toMatch(new RegExp(`^ {2}replay of +${id}$`, "mu"));
+    const { deliveries } = await json<{ deliveries: { outcome: string }[] }>(
+      "deliveries",
+      "replay",
+      id,
+      "--as-accepted",
+    );
+    expect(deliveries).toMatchObject([{ id, outcome: "replayed" }]);
+  });
+
+  it("prints with --dry-run what would happen, and changes nothing", async () => {
+    await accept("dry");
+    const before = await json<{ deliveries: unknown[] }>("deliveries", "list", "--limit", "500");
+    expect(await printed("deliveries", "replay", "--text", "of dry failed", "--dry-run")).toMatch(
+      /would be replayed$/mu,
+    );
+    const { dryRun, matched } = await json<{ dryRun: boolean; matched: number }>(
+      "deliveries",
+      "purge",
+      ...TWO_OF_BUILD,
+    );
+    expect([dryRun, matched]).toEqual([true, 2]);
+    expect(await json("deliveries", "list", "--limit", "500")).toEqual(before);
+    expect(await printed("deliveries", "purge", "--text", "nothing has this", "--dry-run")).toBe("No delivery fits.\n");
+  });
+
+  it("asks on a terminal whether all that fit are meant, and otherwise wants to be told", async () => {
+    await accept("asked-1");
+    await accept("asked-2");
+    const filter = ["--text", "of asked-", "--state", "done"];
+    const untold = await run("deliveries", "replay", ...filter);
+    expect(untold).toMatchObject({ code: 1, out: "" });
+    expect(untold.err).toContain("look at them with --dry-run first, then add --yes");
+
+    terminal.answers = [false];
+    const declined = await run("deliveries", "replay", ...filter);
+    expect(declined).toMatchObject({ code: 1, out: "" });
+    expect(declined.err).toContain("2 deliveries would be replayed. Go on?");
+    expect(declined.err).toContain("Nothing was changed.");
+
+    terminal.answers = [true];
+    const confirmed = await run("deliveries", "replay", ...filter);
+    expect(confirmed.code).toBe(0);
+    expect(confirmed.out.match(/replayed as dlv_/gu)).toHaveLength(2);
+
+    terminal.answers = [true];
+    const nothing = await run("deliveries", "cancel", "--text", "of asked-1", "--state", "done");
+    expect(nothing.code).toBe(0);
+    expect(nothing.err).toBe("");
+    expect(nothing.out).toContain("left alone: it is done; nothing of it is left to cancel");
+    expect(terminal.answers).toEqual([true]);
+    expect(await printed("deliveries", "replay", ...filter, "--limit", "1", "--yes")).toContain("More deliveries fit");
+  });
+
+  it("wants ids or filters, and not both", async () => {
+    expect((await run("deliveries", "purge")).err).toContain("with filters such as --state failed");
+    for (const more of [
+      ["--state", "done"],
+      ["--limit", "3"],
+    ]) {
+      expect((await run("deliveries", "purge", "dlv_1", ...more)).err).toContain("either by their ids or with filters");
+    }
+  });
+});
+
+describe("reveille deliveries cancel and purge", () => {
+  it("cancel what waits, remove what has ended, and fail for what is not there or cannot be", async () => {
+    await printed("hooks", "pause", "build");
+    const id = await accept("waits", "queued");
+    const open = await run("deliveries", "purge", id);
+    expect(open.code).toBe(1);
+    expect(open.out).toContain("left alone: it is queued; cancel it first, or wait until it has ended");
+    expect(await printed("deliveries", "cancel", id)).toMatch(/queued +canceled \(1 run\)$/mu);
+    await printed("hooks", "resume", "build");
+    await accept("newer");
+    expect(await printed("deliveries", "purge", id)).toMatch(/canceled +removed$/mu);
+    const gone = await run("deliveries", "purge", id);
+    expect(gone.code).toBe(1);
+    expect(gone.out).toMatch(new RegExp(`^${id} +there is no such delivery$`, "mu"));
+  });
+
+  it("goes through more ids than the gateway takes at once", async () => {
+    const ids = Array.from({ length: 1_001 }, (_, at) => `dlv_${at}`);
+    const { code, out } = await run("deliveries", "cancel", ...ids, "--json");
+    const { matched, deliveries } = JSON.parse(out) as { matched: number; deliveries: { outcome: string }[] };
+    expect([code, matched, deliveries.length]).toEqual([1, 1_001, 1_001]);
+    expect(new Set(deliveries.map(({ outcome }) => outcome))).toEqual(new Set(["unknown"]));
+  });
+});
+
+describe("reveille hooks", () => {
+  it("lists the mappings with what of their budgets is used and what is paused", async () => {
+    await accept("counted");
+    await printed("hooks", "pause", "github");
+    const lines = (await printed("hooks")).split("\n");
+    expect(lines[0]).toMatch(/^MAPPING +ROUTE +ACTION +PRESET +BUDGET +PAUSED$/u);
+    expect(lines[1]).toMatch(/^\* +all runs$/u);
+    expect(lines[2]).toMatch(/^build +build +agent +\d+ of 500 in an hour$/u);
+    expect(lines[3]).toMatch(/^github +github +agent +github +since \S+Z: paused by the operator$/u);
+    expect(await json<object>("hooks", "list")).toMatchObject({ all: { scope: "*" } });
+    await printed("hooks", "resume", "github");
+  });
+
+  it("lets a sender's sample wait, of which reveille send tells the state when it has waited enough", async () => {
+    await printed("hooks", "pause", "github");
+    expect(await printed("send", "github", "issue_comment", "--wait", "1")).toMatch(/^delivery dlv_\w+: queued$/mu);
+    await printed("hooks", "resume", "github");
+  });
+
+  it("pauses and resumes, and says when it was so before", async () => {
+    expect(await printed("hooks", "pause", "build")).toBe(
+      '"build" is paused: calls are accepted and wait. To go on: reveille hooks resume build\n',
+    );
+    expect(await printed("hooks", "pause", "build")).toBe('"build" was paused before.\n');
+    expect(await printed("hooks", "resume", "build")).toBe('"build" goes on.\n');
+    expect(await printed("hooks", "resume", "build")).toBe('"build" was not paused.\n');
+    expect(await printed("hooks", "pause", "*")).toContain("To go on: reveille hooks resume '*'");
+    expect(await json("hooks", "resume", "*")).toEqual({ ok: true, scope: "*", paused: false, changed: true });
+    expect((await run("hooks", "pause", "biuld")).err).toBe(
+      'The gateway answered 404: There is no mapping "biuld"; did you mean "build"?\n',
+    );
+  });
+});
+
+describe("a command for the running gateway", () => {
+  it("says that none runs, that the token is wrong, and what is wrong with the configuration", async () => {
+    terminal.err = "";
+    expect(await terminal.run("hooks", "--url", "http://127.0.0.1:9")).toBe(1);
+    expect(terminal.err).toMatch(/^The gateway does not answer under http:\/\/127\.0\.0\.1:9: .*Is it running\?\n$/u);
+    terminal.err = "";
+    expect(await terminal.run("hooks", "--url", "no url")).toBe(1);
+    expect(terminal.err).toContain("The gateway does not answer under no url");
+    const other = new RecordedProcess();
+    try {
+      expect(await other.run("hooks", "--url", url)).toBe(1);
+      expect(other.err).toContain("reveille.json5");
+      mkdirSync(dirname(other.configFile), { recursive: true });
+      writeFileSync(other.configFile, '{"gateway":{"auth":{"token":"another-token-of-these-tests"}}}', { mode: 0o600 });
+      other.err = "";
+      expect(await other.run("hooks", "--url", url)).toBe(1);
+      expect(other.err).toContain("The gateway answered 401: The request carries no valid gateway token");
+    } finally {
+      other.remove();
+    }
+  });
+});

@@ -1,0 +1,216 @@
+/** What commands print of answers that a gateway gives seldom. */
+import { createServer } from "node:http";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { DeliveryDetail, DeliverySummary, RunDetail } from "../../../src/delivery.ts";
+import { agentSpec, wakeSpec } from "../../conformance/store/new-delivery.ts";
+import { RecordedProcess } from "./recorded-process.ts";
+
+let terminal: RecordedProcess;
+let server: Server;
+let answers: { status: number; body: string }[];
+let asked: string[];
+
+beforeEach(async () => {
+  answers = [];
+  asked = [];
+  terminal = new RecordedProcess();
+  server = createServer((req, res) => {
+    asked.push(`${req.method} ${req.url}`);
+    const { status, body } = answers.shift()!;
+    res.writeHead(status).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  mkdirSync(dirname(terminal.configFile), { recursive: true });
+  const config = { gateway: { port, auth: { token: "gateway-token-of-these-tests" } } };
+  writeFileSync(terminal.configFile, JSON.stringify(config), { mode: 0o600 });
+});
+afterEach(() => {
+  server.close();
+  server.closeAllConnections();
+  terminal.remove();
+});
+
+async function run(documents: readonly object[], ...args: readonly string[]): Promise<{ code: number; out: string }> {
+  answers = documents.map((body) => ({ status: 200, body: JSON.stringify(body) }));
+  return { code: await terminal.run(...args), out: terminal.out };
+}
+
+function summary(changes: Partial<DeliverySummary> = {}): DeliverySummary {
+  return {
+    id: "dlv_1",
+    state: "done",
+    reason: null,
+    route: "github",
+    mappingId: "github",
+    name: "GitHub",
+    receivedAt: "2026-02-27T10:00:00.123Z",
+    runIds: [],
+    event: null,
+    sender: null,
+    relatedTo: null,
+    ...changes,
+  };
+}
+
+function runDetail(changes: Partial<RunDetail> = {}): RunDetail {
+  return {
+    id: "run_1",
+    state: "queued",
+    reason: null,
+    spec: agentSpec({ message: "Look at\u001B[2J this." }),
+    attempts: [],
+    reply: null,
+    delivery: "none",
+    dueAt: null,
+    calls: 1,
+    ...changes,
+  };
+}
+
+describe("reveille deliveries show", () => {
+  it("prints everything that is known of a delivery and its runs", async () => {
+    const attempts = [
+      { number: 1, startedAt: "t1", endedAt: "t2", status: "error", error: "the model\nis down" } as const,
+      { number: 2, startedAt: "t3", endedAt: null, status: "running", error: null } as const,
+    ];
+    const dueAt = "2026-02-27T11:00:00.000Z";
+    const detail: DeliveryDetail = {
+      ...summary({ state: "queued", reason: "tried again", event: "push", sender: "ada" }),
+      relatedTo: { how: "replay", deliveryId: "dlv_0" },
+      headers: { "x-event": "push\r\nx" },
+      query: {},
+      bodyBytes: 12,
+      runs: [
+        runDetail({ reason: "tried again", attempts, dueAt, calls: 7, reply: "Seen.", delivery: "pending" }),
+        runDetail({ id: "run_2", spec: wakeSpec({ text: "Wake." }) }),
+      ],
+    };
+    const { out } = await run([detail], "deliveries", "show", "dlv_1");
+    expect(out.split("\n")).toEqual([
+      "dlv_1  queued",
+      "  reason     tried again",
+      "  received   2026-02-27T10:00:00.123Z",
+      "  route      github",
+      "  mapping    github",
+      "  name       GitHub",
+      "  event      push",
+      "  sender     ada",
+      "  replay of  dlv_0",
+      "  body       12 bytes",
+      "    x-event: push  x",
+      "run_1  agent  queued",
+      "  reason     tried again",
+      "  due        2026-02-27T11:00:00.000Z",
+      "  calls      7",
+      "  session    agent:main:hook:1",
+      "  text       Look at�[2J this.",
+      "  attempt 1  t1 to t2  error: the model is down",
+      "  attempt 2  t3 to now  running",
+      "  reply      Seen.",
+      "  delivery   pending",
+      "run_2  wake  queued",
+      "  session    agent:main:main",
+      "  text       Wake.",
+      "",
+    ]);
+  });
+});
+
+describe("reveille deliveries list", () => {
+  it("asks for further pages while one is short, and shows why a delivery is as it is", async () => {
+    const filtered = summary({ state: "filtered", reason: `ignoreSenders: ${"x".repeat(100)}`, event: "push" });
+    const pages = [
+      { deliveries: [], nextCursor: "c1" },
+      { deliveries: [filtered], nextCursor: null },
+    ];
+    const { out } = await run(pages, "deliveries", "list", "--text", "a b");
+    expect(asked).toEqual([
+      "GET /api/v1/deliveries?text=a+b&limit=20",
+      "GET /api/v1/deliveries?text=a+b&limit=20&cursor=c1",
+    ]);
+    expect(out).toMatch(/^dlv_1 +2026-02-27T10:00:00Z +github +filtered +push +ignoreSenders: x{65}…$/mu);
+  });
+});
+
+describe("a change of deliveries", () => {
+  const facts = { state: "done", route: "github", receivedAt: "2026-02-27T10:00:00.123Z" };
+  const changed = { ok: true, dryRun: false, matched: 1, more: false, stopped: null };
+
+  it.each([
+    [{ outcome: "emptied" }, "its request is removed; it stays listed for now, since copies of it could arrive", 0],
+    [{ outcome: "refused", code: "NOT_FOUND", error: "No hook\u0007." }, "refused: No hook�.", 1],
+    [{ outcome: "canceled", runs: 2 }, "canceled (2 runs)", 0],
+    [{ outcome: "left", reason: "it is done" }, "left alone: it is done", 0],
+  ])("prints %j", async (outcome, text, code) => {
+    const deliveries = [{ id: "dlv_1", ...facts, ...outcome }];
+    const result = await run([{ ...changed, deliveries }], "deliveries", "purge", "--route", "github", "--yes");
+    expect(result.code).toBe(code);
+    expect(result.out).toContain(`${text}\n`);
+    expect(asked).toEqual(["POST /api/v1/deliveries/purge"]);
+  });
+
+  it("that is stopped says how much is left, and fails", async () => {
+    const stopped = { code: "QUEUE_FULL", error: "The queue of this gateway is full; try again later." };
+    const document = { ...changed, ok: false, matched: 1, stopped, deliveries: [] };
+    const result = await run([document], "deliveries", "replay", "--route", "github", "--yes");
+    expect(result).toEqual({
+      code: 1,
+      out: "\nIt stopped with 1 delivery left: The queue of this gateway is full; try again later.\n",
+    });
+  });
+
+  it("goes on to no further ids when it is stopped", async () => {
+    const document = { ...changed, ok: false, stopped: { code: "SHUTTING_DOWN", error: "It stops." }, deliveries: [] };
+    const ids = Array.from({ length: 1_500 }, (_, at) => `dlv_${at}`);
+    const { code, out } = await run([document], "deliveries", "replay", ...ids);
+    expect([code, out]).toEqual([1, "\nIt stopped with 1500 deliveries left: It stops.\n"]);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe("reveille hooks", () => {
+  it("prints mappings that take a source or any call, and those that are gone", async () => {
+    const none = { paused: null, budget: null, preset: null };
+    const mapping = (changes: object) => ({
+      ...none,
+      where: "hooks.mappings[0]",
+      route: null,
+      source: null,
+      ...changes,
+    });
+    const perDay = { used: 5, limit: 50 };
+    const states = {
+      all: { ...none, scope: "*", budget: { perHour: { used: 1, limit: 10 }, perDay } },
+      mappings: [
+        mapping({ scope: "notes", source: "notes", action: "wake" }),
+        mapping({ scope: "rest", action: "agent", budget: { perHour: null, perDay } }),
+        mapping({ scope: "old", where: null, action: null, paused: { since: "t", reason: "over its budget" } }),
+      ],
+    };
+    const { out } = await run([states], "hooks");
+    expect(out.split("\n").map((line) => line.replaceAll(/ {2,}/gu, "|"))).toEqual([
+      "MAPPING|ROUTE|ACTION|PRESET|BUDGET|PAUSED",
+      "*|all runs|1 of 10 in an hour, 5 of 50 in a day",
+      "notes|source notes|wake",
+      "rest|any|agent|5 of 50 in a day",
+      "old|no longer configured|since t: over its budget",
+      "",
+    ]);
+  });
+});
+
+describe("an answer that is no JSON", () => {
+  it("is told by its status", async () => {
+    answers = [{ status: 502, body: "Bad Gateway" }];
+    expect(await terminal.run("hooks")).toBe(1);
+    expect(terminal.err).toBe("The gateway's API answered 502 to /hooks.\n");
+    answers = [{ status: 503, body: "{}" }];
+    expect(await terminal.run("deliveries", "list")).toBe(1);
+    expect(terminal.err).toContain("The gateway's API answered 503 to /deliveries.\n");
+  });
+});

@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { StoreError } from "../../../src/store/delivery-store.ts";
+import { agentSpec, DispatchBench, failing, wakeSpec, PATIENT } from "./dispatch-bench.ts";
+import { again, ENDED, ScriptedRunner } from "./scripted-runner.ts";
+
+const HOUR_MS = 3_600_000;
+const REASON = "it waited longer than its mapping's maxAgeSeconds before it could begin";
+
+describe("a run with a maximum age", () => {
+  let runner: ScriptedRunner;
+  let bench: DispatchBench;
+
+  beforeEach(async () => {
+    runner = new ScriptedRunner();
+    bench = await DispatchBench.open({ agents: runner });
+  });
+  afterEach(async () => {
+    runner.finish();
+    await bench.close();
+  });
+
+  const within = (ageMs: number): { expiresAt: number; mappingId: string } => ({
+    expiresAt: bench.now() + ageMs,
+    mappingId: "mail",
+  });
+
+  it("is dropped with a reason when its lane is blocked for longer, and observers are told", async () => {
+    bench.dispatcher.start();
+    const [first] = await bench.acceptAndEnqueue(agentSpec());
+    const [dropped] = await bench.enqueueAs(within(30), agentSpec());
+    const [third] = await bench.acceptAndEnqueue(agentSpec());
+    await bench.settledRuns(1);
+    expect(bench.settled).toEqual([{ runId: dropped, kind: "agent", state: "skipped", reason: REASON }]);
+    expect(await bench.detail(dropped!)).toMatchObject({ state: "skipped", reason: REASON });
+    expect(bench.dispatcher.open).toBe(2);
+    runner.finish();
+    await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
+    expect(runner.ids).toEqual([first, third]);
+  });
+
+  it("is dropped when its mapping is paused for longer, a wake as well", async () => {
+    bench.dispatcher.start();
+    await bench.dispatcher.pause("mail", "a person wants to look");
+    await bench.enqueueAs(within(40), agentSpec(), wakeSpec());
+    await bench.settledRuns(2);
+    expect(bench.settled.map(({ kind, state }) => `${kind} ${state}`).toSorted()).toEqual([
+      "agent skipped",
+      "wake skipped",
+    ]);
+    expect(bench.dispatcher.open).toBe(0);
+    expect(bench.host.events).toEqual([]);
+  });
+
+  it("begins when its turn comes in time", async () => {
+    bench.dispatcher.start();
+    const [run] = await bench.enqueueAs(within(60_000), agentSpec());
+    const [wake] = await bench.enqueueAs(within(60_000), wakeSpec());
+    await bench.settledRuns(1);
+    expect(runner.ids).toEqual([run]);
+    expect(bench.settled.map(({ runId, state }) => `${runId} ${state}`)).toEqual([`${wake} done`]);
+  });
+
+  it("is not dropped any more once an attempt was made", async () => {
+    runner.onRun = async () =>
+      runner.begun.length === 1 ? again(bench.now() + 80, { holdsLane: true, replied: false }) : ENDED;
+    bench.dispatcher.start();
+    const [run] = await bench.acceptAs({ mappingId: "mail" }, agentSpec());
+    bench.dispatcher.enqueue([{ ...run!, ...within(20) }]);
+    await expect.poll(() => runner.begun.length, PATIENT).toBe(2);
+    expect(bench.settled).toEqual([]);
+  });
+
+  it("waits as long as it may although the clock is set forward by an hour", async () => {
+    bench.dispatcher.start();
+    const [first] = await bench.acceptAndEnqueue(agentSpec());
+    const [second] = await bench.enqueueAs(within(60_000), agentSpec());
+    bench.clockOffsetMs = HOUR_MS;
+    runner.end(first!);
+    await expect.poll(() => runner.begun.length, PATIENT).toBe(2);
+    expect(runner.ids).toEqual([first, second]);
+  });
+
+  it("is dropped at the start when it waited too long in a process that is gone", async () => {
+    const [overdue] = await bench.acceptAs(within(-1), agentSpec({ sessionKey: "agent:main:hook:b" }));
+    const [wake] = await bench.acceptAs(within(-1), wakeSpec());
+    const [begun] = await bench.acceptAs(within(-1), agentSpec());
+    await bench.store.beginAttempt(begun!.runId, { number: 1, startedAt: bench.now() });
+    await bench.restart({ agents: runner });
+    await bench.dispatcher.recover();
+    bench.dispatcher.start();
+    await bench.settledRuns(2);
+    expect(bench.settled.map(({ runId }) => runId).toSorted()).toEqual([overdue!.runId, wake!.runId].toSorted());
+    expect(bench.settled.map(({ state }) => state)).toEqual(["skipped", "skipped"]);
+    expect(runner.ids).toEqual([begun!.runId]);
+  });
+
+  it("is dropped by the hundreds without keeping anything else from its turn", async () => {
+    const specs = Array.from({ length: 400 }, (_, at) => agentSpec({ sessionKey: `agent:main:hook:${at}` }));
+    const overdue = await bench.acceptAs(within(-1), ...specs);
+    const [fresh] = await bench.acceptAs({}, agentSpec({ sessionKey: "agent:main:hook:fresh" }));
+    bench.dispatcher.start();
+    bench.dispatcher.enqueue([...overdue, fresh!]);
+    await bench.settledRuns(400);
+    await expect.poll(() => runner.ids, PATIENT).toEqual([fresh!.runId]);
+    expect(bench.dispatcher.open).toBe(1);
+  });
+
+  it("is told of once when it is canceled while it is being dropped", async () => {
+    await bench.startWith({
+      agents: runner,
+      store: failing(bench.store, "settleAll", { count: 1, error: new StoreError("UNAVAILABLE", "full") }),
+    });
+    const [run] = await bench.enqueueAs(within(-1), agentSpec());
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    bench.dispatcher.withdraw({ runIds: [run!], state: "canceled", reason: "by the operator" });
+    await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
+    expect(bench.settled.map(({ state }) => state)).toEqual(["canceled"]);
+  });
+
+  it("stays on disk when the store refuses for good, and the log says so", async () => {
+    const error = new StoreError("INVALID", "a defect");
+    await bench.startWith({ agents: runner, store: failing(bench.store, "settleAll", { count: 1, error }) });
+    await bench.enqueueAs(within(-1), agentSpec());
+    await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
+    expect(bench.logged).toEqual(["runs that waited too long could not be settled"]);
+    expect(bench.settled).toEqual([]);
+  });
+});

@@ -1,0 +1,166 @@
+import fc from "fast-check";
+import { beforeEach, describe, expect, it } from "vitest";
+import { Budgets } from "../../../../src/dispatch/queue/budgets.ts";
+import type { ScopedBudget } from "../../../../src/dispatch/dispatch-rules.ts";
+import { StoreError } from "../../../../src/store/delivery-store.ts";
+import type { Usage } from "../../../../src/store/operational-state.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+function budget(scope: string, limits: { perHour?: number; perDay?: number }): ScopedBudget {
+  return { scope, perHour: limits.perHour, perDay: limits.perDay };
+}
+
+/** A process that counts, its clock, and what has been written of it. */
+class Counting {
+  nowMs = Date.UTC(2026, 0, 15, 12);
+  readonly written: Usage[] = [];
+  readonly logged: string[] = [];
+  failure: Error | undefined;
+  budgets!: Budgets;
+
+  static async start(): Promise<Counting> {
+    const counting = new Counting();
+    await counting.restart();
+    return counting;
+  }
+
+  async restart(): Promise<void> {
+    this.budgets = new Budgets({
+      clock: { now: () => this.nowMs },
+      logger: { debug() {}, info() {}, warn() {}, error: (_, message) => void this.logged.push(message) },
+      abandon: new AbortController().signal,
+      store: {
+        addUsage: async (usage) => {
+          if (this.failure) throw this.failure;
+          this.written.push(...usage);
+        },
+        usageSince: async (minute) => this.written.filter((usage) => usage.minute >= minute),
+      },
+    });
+    await this.budgets.load();
+  }
+
+  count(budgets: readonly ScopedBudget[], times = 1): void {
+    for (let at = 0; at < times; at++) this.budgets.count(budgets);
+  }
+}
+
+describe("budgets", () => {
+  let counting: Counting;
+  const hourly = [budget("mail", { perHour: 3 })];
+
+  beforeEach(async () => {
+    counting = await Counting.start();
+  });
+
+  it("are used up by as many runs as they allow, and say which of them is", () => {
+    counting.count(hourly, 2);
+    expect(counting.budgets.usedUp(hourly)).toBeUndefined();
+    counting.count(hourly);
+    expect(counting.budgets.usedUp(hourly)).toEqual({ scope: "mail", limit: 3, per: "hour" });
+    expect(counting.budgets.usedUp([budget("other", { perHour: 1 })])).toBeUndefined();
+  });
+
+  it("of an hour and of a day hold together, those of a mapping and of everything as well", () => {
+    const both = [budget("mail", { perHour: 2, perDay: 3 }), budget("*", { perDay: 4 })];
+    counting.count(both, 2);
+    expect(counting.budgets.usedUp(both)?.per).toBe("hour");
+    counting.nowMs += 2 * HOUR_MS;
+    expect(counting.budgets.usedUp(both)).toBeUndefined();
+    counting.count(both);
+    expect(counting.budgets.usedUp(both)).toEqual({ scope: "mail", limit: 3, per: "day" });
+    const everything = both.slice(1);
+    expect(counting.budgets.usedUp(everything)).toBeUndefined();
+    counting.count(everything);
+    expect(counting.budgets.usedUp(everything)).toEqual({ scope: "*", limit: 4, per: "day" });
+  });
+
+  it("cost nothing where there are none", async () => {
+    counting.count([], 3);
+    expect(counting.budgets.usedUp([])).toBeUndefined();
+    await counting.budgets.written();
+    expect(counting.written).toEqual([]);
+  });
+
+  it("are counted across a restart, what began in one turn of the event loop in one write", async () => {
+    counting.count(hourly, 3);
+    await counting.budgets.written();
+    expect(counting.written).toEqual([{ scope: "mail", minute: counting.nowMs / MINUTE_MS, runs: 3 }]);
+    await counting.restart();
+    expect(counting.budgets.usedUp(hourly)?.scope).toBe("mail");
+    counting.nowMs += 61 * MINUTE_MS;
+    expect(counting.budgets.usedUp(hourly)).toBeUndefined();
+  });
+
+  it("begin anew when what was counted is forgotten", () => {
+    counting.count(hourly, 3);
+    counting.budgets.forget("mail");
+    expect(counting.budgets.usedUp(hourly)).toBeUndefined();
+  });
+
+  it("go on in memory when they cannot be written, and the log says so", async () => {
+    counting.failure = new StoreError("CLOSED", "closing");
+    counting.count(hourly, 3);
+    await counting.budgets.written();
+    expect(counting.logged).toEqual(["the use of budgets could not be written"]);
+    expect(counting.budgets.usedUp(hourly)?.scope).toBe("mail");
+  });
+
+  it("let no more runs begin in any 60 minutes and any 24 hours than they allow", async () => {
+    const steps = fc.array(fc.integer({ min: 0, max: 40 * MINUTE_MS }), { maxLength: 300 });
+    await fc.assert(
+      fc.asyncProperty(
+        steps,
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 1, max: 30 }),
+        async (steps, perHour, perDay) => {
+          const counting = await Counting.start();
+          const limits = [budget("mail", { perHour, perDay })];
+          const begun: number[] = [];
+          for (const stepMs of steps) {
+            counting.nowMs += stepMs;
+            if (counting.budgets.usedUp(limits)) continue;
+            counting.count(limits);
+            begun.push(counting.nowMs);
+          }
+          for (const [at, from] of begun.entries()) {
+            const within = (spanMs: number): number => begun.slice(at).filter((time) => time < from + spanMs).length;
+            expect(within(HOUR_MS)).toBeLessThanOrEqual(perHour);
+            expect(within(DAY_MS)).toBeLessThanOrEqual(perDay);
+          }
+        },
+      ),
+    );
+  });
+
+  it("are free again after their time, however the clock was set back and forth before", async () => {
+    const jumps = fc.array(fc.integer({ min: -400 * HOUR_MS, max: 400 * HOUR_MS }), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(jumps, async (jumps) => {
+        const counting = await Counting.start();
+        const limits = [budget("mail", { perHour: 1, perDay: 2 })];
+        for (const jumpMs of jumps) {
+          counting.nowMs += jumpMs;
+          counting.budgets.usedUp(limits);
+          counting.count(limits);
+          expect(counting.budgets.usedUp(limits)?.per).toBe("hour");
+        }
+        counting.nowMs += 61 * MINUTE_MS;
+        expect(counting.budgets.usedUp(limits)?.per).not.toBe("hour");
+        counting.nowMs += DAY_MS;
+        expect(counting.budgets.usedUp(limits)).toBeUndefined();
+      }),
+    );
+  });
+
+  it("lose nothing to a clock that is set back by an hour, and to one that goes on again", () => {
+    counting.count(hourly, 3);
+    counting.nowMs -= HOUR_MS;
+    expect(counting.budgets.usedUp(hourly)?.scope).toBe("mail");
+    counting.nowMs += 30 * MINUTE_MS;
+    expect(counting.budgets.usedUp(hourly)?.scope).toBe("mail");
+  });
+});

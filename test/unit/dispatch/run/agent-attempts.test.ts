@@ -1,0 +1,214 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { HostError } from "../../../../src/host.ts";
+import type { AgentRunResult } from "../../../../src/host.ts";
+import { agentSpec } from "../dispatch-bench.ts";
+import { RunnerBench } from "../runner-bench.ts";
+
+const OVERLOADED: AgentRunResult = { status: "error", reply: "", error: "the model is overloaded", retryable: true };
+
+describe("a run", () => {
+  let bench: RunnerBench;
+
+  beforeAll(async () => {
+    bench = await RunnerBench.open();
+  });
+  afterEach(() => bench.reset());
+  afterAll(() => bench.close());
+
+  /** Answers of the agent, one for each attempt; the last one for all that follow. */
+  function answers(...results: AgentRunResult[]): void {
+    bench.host.onRun = async () => results[Math.min(bench.host.runs.length, results.length) - 1]!;
+  }
+
+  describe("that ended in an error which may pass", () => {
+    it("is postponed with its lane, and is a new attempt when it is due", async () => {
+      answers(OVERLOADED, { status: "ok", reply: "At last." });
+      const runId = await bench.accept();
+      const before = Date.now();
+      const left = await bench.carryOut(runId);
+      expect(left).toMatchObject({ kind: "postponed", holdsLane: true, replied: false });
+      const { dueAt } = left as { dueAt: number };
+      expect(dueAt).toBeGreaterThanOrEqual(before);
+      expect(dueAt).toBeLessThanOrEqual(Date.now() + 1_000);
+      expect(await bench.detail(runId)).toMatchObject({
+        state: "queued",
+        reason: "attempt 1 of 3 failed, it is tried again: the model is overloaded",
+        attempts: [{ number: 1, status: "error", error: "the model is overloaded" }],
+        dueAt: new Date(dueAt).toISOString(),
+      });
+      expect(bench.host.events).toEqual([]);
+      expect(await bench.carryOut(runId)).toEqual({ kind: "ended" });
+      expect(bench.host.runs.map((run) => run.runId)).toEqual([`${runId}-a1`, `${runId}-a2`]);
+      expect(bench.host.runs[1]!.prompt).not.toContain("interrupted");
+      expect(bench.host.events.map(({ text }) => text)).toEqual(["Hook Test: At last."]);
+      expect(await bench.detail(runId)).toMatchObject({ state: "done", reason: null });
+      expect(bench.notices).toEqual([]);
+    });
+
+    it("fails when its attempts are used up, and the reason says how many there were", async () => {
+      answers(OVERLOADED);
+      const runId = await bench.accept();
+      expect(await bench.finish(runId)).toHaveLength(2);
+      expect(bench.host.runs).toHaveLength(3);
+      expect(await bench.detail(runId)).toMatchObject({
+        state: "failed",
+        reason: "error after 3 attempts: the model is overloaded",
+        attempts: [{ status: "error" }, { status: "error" }, { status: "error" }],
+      });
+      expect(bench.host.events.map(({ text }) => text)).toEqual(["Hook Test (error): the model is overloaded"]);
+    });
+
+    it("fails at once when one attempt is all there is", async () => {
+      bench.retry = { ...bench.retry, runs: { ...bench.retry.runs, attempts: 1 } };
+      answers(OVERLOADED);
+      expect(await bench.detail(await bench.run())).toMatchObject({
+        state: "failed",
+        reason: "error: the model is overloaded",
+      });
+    });
+
+    it("keeps its count of attempts across a restart", async () => {
+      answers(OVERLOADED);
+      const runId = await bench.accept();
+      await bench.carryOut(runId);
+      await bench.restart();
+      expect(await bench.finish(runId)).toHaveLength(1);
+      expect((await bench.detail(runId)).attempts).toHaveLength(3);
+    });
+
+    it.each<AgentRunResult>([
+      { status: "error", reply: "", error: "no", retryable: false },
+      { status: "error", reply: "", error: "no" },
+      { status: "timeout", reply: "", error: "too long", retryable: true },
+      { status: "aborted", reply: "", error: "stopped", retryable: true },
+    ])("is not what ended otherwise: %j", async (result) => {
+      answers(result);
+      await bench.run();
+      expect(bench.host.runs).toHaveLength(1);
+      expect(bench.settled).toMatchObject([{ state: "failed" }]);
+    });
+  });
+
+  describe("that the host cannot begin", () => {
+    const starting = new HostError("the agent is starting", { retryable: true });
+
+    it("is asked for again on the spot", async () => {
+      bench.host.onRun = async () => {
+        if (bench.host.runs.length === 1) throw starting;
+        return { status: "ok", reply: "Second try." };
+      };
+      const runId = await bench.accept();
+      expect(await bench.carryOut(runId)).toEqual({ kind: "ended" });
+      expect(bench.host.runs.map((run) => run.runId)).toEqual([`${runId}-a1`, `${runId}-a1`]);
+      expect(bench.host.sent[0]?.text).toBe("Second try.");
+    });
+
+    it("waits for as long as it takes, uses up no attempt, and is told once", async () => {
+      let refusals = 0;
+      bench.host.onRun = async () => {
+        if (refusals++ < 20) throw starting;
+        return { status: "ok", reply: "Begun at last." };
+      };
+      const runId = await bench.accept();
+      const left = await bench.carryOut(runId);
+      expect(left).toMatchObject({ kind: "postponed", holdsLane: true, replied: false });
+      expect(await bench.detail(runId)).toMatchObject({
+        state: "queued",
+        reason: "the gateway could not begin it, it is tried again: the agent is starting",
+      });
+      vi.spyOn(Math, "random").mockReturnValue(1);
+      const before = Date.now();
+      const postponed = await bench.finish(runId);
+      expect(postponed).toHaveLength(9);
+      expect(postponed[8]!.dueAt).toBeGreaterThanOrEqual(before + 60_000);
+      expect(new Set(bench.host.runs.map((run) => run.runId))).toEqual(new Set([`${runId}-a1`]));
+      expect(await bench.detail(runId)).toMatchObject({ state: "done", attempts: [{ number: 1, status: "ok" }] });
+      expect(bench.notices).toEqual([
+        "Runs of the agent main cannot begin: the agent is starting. They wait and are tried again.",
+      ]);
+      expect(await bench.store.outages()).toEqual([]);
+    });
+
+    it("ends as failed when the host refuses it for good", async () => {
+      bench.host.onRun = async () => {
+        throw new HostError("no such agent", { retryable: false });
+      };
+      const runId = await bench.run();
+      expect(bench.host.runs).toHaveLength(1);
+      expect(await bench.detail(runId)).toMatchObject({ state: "failed", reason: "error: no such agent" });
+    });
+  });
+
+  describe("that a person cancels", () => {
+    const canceled = { state: "canceled", reason: "a person canceled it" } as const;
+
+    it("is stopped under way: its attempt ends as aborted, nothing is posted and nothing delivered", async () => {
+      const stop = new AbortController();
+      const runId = await bench.accept();
+      bench.host.onRun = ({ signal }) =>
+        new Promise((resolve) => {
+          signal.addEventListener("abort", () => resolve({ status: "aborted", reply: "half" }));
+          void bench.store.settle(runId, canceled).then(() => stop.abort());
+        });
+      expect(await bench.carryOut(runId, stop.signal)).toEqual({ kind: "ended" });
+      expect(await bench.detail(runId)).toMatchObject({
+        ...canceled,
+        attempts: [{ status: "aborted", error: "a person canceled it while the agent was running" }],
+      });
+      expect([bench.host.events, bench.host.sent, bench.host.heartbeats, bench.settled]).toEqual([[], [], [], []]);
+    });
+
+    it("keeps the reply that came all the same, and does nothing with it", async () => {
+      const stop = new AbortController();
+      const runId = await bench.accept();
+      bench.host.onRun = async () => {
+        await bench.store.settle(runId, canceled);
+        stop.abort();
+        return { status: "ok", reply: "Too late." };
+      };
+      expect(await bench.carryOut(runId, stop.signal)).toEqual({ kind: "ended" });
+      expect(await bench.detail(runId)).toMatchObject({
+        ...canceled,
+        reply: "Too late.",
+        attempts: [{ status: "ok" }],
+      });
+      expect([bench.host.events, bench.host.sent]).toEqual([[], []]);
+    });
+
+    it("is stopped while a full main session is asked", async () => {
+      const stop = new AbortController();
+      bench.host.onEvent = async () => {
+        stop.abort();
+        throw new HostError("the session is full", { retryable: true });
+      };
+      const runId = await bench.accept();
+      expect(await bench.carryOut(runId, stop.signal)).toEqual({ kind: "ended" });
+      expect(bench.host.sent).toEqual([]);
+      expect(bench.settled).toEqual([]);
+    });
+
+    it("is not delivered to the fallback, and nobody is told of an outage", async () => {
+      const stop = new AbortController();
+      const tried: string[] = [];
+      bench.host.onSend = async ({ channel }) => {
+        tried.push(channel);
+        stop.abort();
+        throw new HostError("chat not found", { retryable: false });
+      };
+      const runId = await bench.accept(agentSpec({ fallback: { channel: "mail", to: "desk" } }));
+      expect(await bench.carryOut(runId, stop.signal)).toEqual({ kind: "ended" });
+      expect(tried).toEqual(["console"]);
+      expect(bench.notices).toEqual([]);
+    });
+
+    it("before it begins is not begun", async () => {
+      const runId = await bench.accept();
+      const queued = await bench.store.loadRun(runId);
+      await bench.store.settle(runId, canceled);
+      // It is settled between being read and being begun.
+      vi.spyOn(bench.store, "loadRun").mockResolvedValueOnce(queued);
+      expect(await bench.carryOut(runId)).toEqual({ kind: "ended" });
+      expect(bench.host.runs).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,153 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CallbacksConfig, RetryConfig } from "../../../src/config/hooks-config.ts";
+import type { AgentSpec, RunDetail } from "../../../src/delivery.ts";
+import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
+import type { CarriedOut } from "../../../src/dispatch/dispatch-context.ts";
+import { OutageRegistry } from "../../../src/dispatch/notices/outage-registry.ts";
+import type { DispatchedEvent, SettledEvent } from "../../../src/hooks.ts";
+import type { GuardedFetch } from "../../../src/http/guarded-fetch.ts";
+import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite/sqlite-delivery-store.ts";
+import type { CoalesceClaim } from "../../../src/store/new-delivery.ts";
+import { agentSpec } from "./dispatch-bench.ts";
+import { ScriptedHost } from "./scripted-host.ts";
+
+const POLICY = { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 60_000 };
+const RETRY: RetryConfig = { runs: POLICY, deliveries: POLICY };
+const refuses: GuardedFetch = () => Promise.reject(new Error("The test expects no callback."));
+
+/** A runner on a real store in a folder of its own, and a scripted host; the test is its dispatcher. */
+export class RunnerBench {
+  readonly host = new ScriptedHost();
+  readonly settled: SettledEvent[] = [];
+  readonly dispatched: DispatchedEvent[] = [];
+  readonly notices: string[] = [];
+  readonly logged: string[] = [];
+  retry: RetryConfig = RETRY;
+  callbacks: CallbacksConfig | undefined;
+  fetch: GuardedFetch = refuses;
+  readonly #folder = mkdtempSync(join(tmpdir(), "runner-"));
+  #database!: SqliteDatabase;
+  #abandon = new AbortController();
+  store!: SqliteDeliveryStore;
+  #runner!: AgentRunner;
+
+  static async open(): Promise<RunnerBench> {
+    const bench = new RunnerBench();
+    await bench.restart();
+    return bench;
+  }
+
+  /** Opens store and runner as a new process would. */
+  async restart(): Promise<void> {
+    await this.#database?.close();
+    this.#database = await SqliteDatabase.open({
+      file: join(this.#folder, "deliveries.sqlite"),
+      modules: [sqliteStoreModule],
+    });
+    await this.#renew();
+  }
+
+  /** Forgets what happened, as far as another run could see it; the store stays. */
+  async reset(): Promise<void> {
+    this.host.reset();
+    for (const kept of [this.settled, this.dispatched, this.notices, this.logged]) kept.length = 0;
+    this.retry = RETRY;
+    this.callbacks = undefined;
+    this.fetch = refuses;
+    for (const subject of await this.store.outages()) await this.store.closeOutage(subject);
+    await this.#renew();
+  }
+
+  async #renew(): Promise<void> {
+    this.store = SqliteDeliveryStore.open(this.#database);
+    this.#abandon = new AbortController();
+    const { store, host } = this;
+    const clock = { now: () => Date.now() };
+    const log = (_fields: object, message: string): void => void this.logged.push(message);
+    const logger = { debug() {}, info() {}, warn: log, error: log };
+    const notices = { tell: async ({ text }: { text: string }) => void this.notices.push(text) };
+    const outages = new OutageRegistry({ store, notices, logger, clock });
+    await outages.load();
+    this.#runner = new AgentRunner(
+      {
+        store,
+        host,
+        clock,
+        logger,
+        notices,
+        outages,
+        abandon: this.#abandon.signal,
+        rulesFor: () => ({ retry: this.retry, priority: "normal", concurrency: undefined, budgets: [] }),
+        callbacks: () => this.callbacks,
+        fetch: (url, options) => this.fetch(url, options),
+        events: {
+          dispatched: async (event) => void this.dispatched.push(event),
+          settled: async (event) => void this.settled.push(event),
+        },
+      },
+      { begin: { tries: 2, firstDelayMs: 1, maxDelayMs: 1 } },
+    );
+  }
+
+  /** Accepts a delivery with one run; gives its id. */
+  async accept(spec: AgentSpec = agentSpec(), coalesce?: CoalesceClaim): Promise<string> {
+    const outcome = await this.store.accept({
+      receivedAt: Date.now(),
+      route: "agent",
+      mappingId: null,
+      name: "Test",
+      headers: {},
+      query: {},
+      body: new Uint8Array(),
+      runs: [{ lane: spec.sessionKey, spec }],
+      ...(coalesce && { coalesce }),
+    });
+    if (outcome.kind === "coalesced") return outcome.runId;
+    if (outcome.kind !== "accepted") throw new Error(`It was not accepted: ${outcome.kind}.`);
+    return outcome.runIds[0]!;
+  }
+
+  /** Carries a run out once. */
+  carryOut(runId: string, stop: AbortSignal = new AbortController().signal): Promise<CarriedOut> {
+    const run = { runId, mappingId: null, lane: "a", kind: "agent", state: "queued", dueAt: null } as const;
+    return this.#runner.carryOut({ ...run, expiresAt: null, begun: false, replied: false }, stop);
+  }
+
+  /** Carries a run out until it is not postponed any more, whenever it is due; gives the postponements. */
+  async finish(runId: string): Promise<Extract<CarriedOut, { kind: "postponed" }>[]> {
+    const postponed: Extract<CarriedOut, { kind: "postponed" }>[] = [];
+    for (;;) {
+      const left = await this.carryOut(runId);
+      if (left.kind === "ended") return postponed;
+      postponed.push(left);
+      if (postponed.length > 100) throw new Error("It is postponed for ever.");
+    }
+  }
+
+  /** Accepts a run and finishes it. */
+  async run(spec: Partial<AgentSpec> = {}): Promise<string> {
+    const runId = await this.accept(agentSpec(spec));
+    await this.finish(runId);
+    return runId;
+  }
+
+  /** The deadline of a shutdown has come. */
+  abandon(): void {
+    this.#abandon.abort();
+  }
+
+  async detail(runId: string): Promise<RunDetail> {
+    const { deliveryId } = await this.store.loadRun(runId);
+    const delivery = await this.store.get(deliveryId);
+    return delivery!.runs.find(({ id }) => id === runId)!;
+  }
+
+  async close(): Promise<void> {
+    this.#abandon.abort();
+    await this.#database.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

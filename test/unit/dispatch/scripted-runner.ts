@@ -1,0 +1,56 @@
+import type { CarriedOut, Runner } from "../../../src/dispatch/dispatch-context.ts";
+import type { OpenRun } from "../../../src/store/delivery-store.ts";
+
+/** Leaves the run where it is: the runner is done with it. */
+export const ENDED: CarriedOut = { kind: "ended" };
+
+/** Gives an outcome that has the run tried again, as after an attempt that failed. */
+export function again(dueAt: number, how: { holdsLane: boolean; replied: boolean }): CarriedOut {
+  return { kind: "postponed", dueAt, ...how };
+}
+
+/** A runner whose outcomes a test scripts, and which remembers what it was given. */
+export class ScriptedRunner implements Runner {
+  readonly begun: OpenRun[] = [];
+  readonly stopped: string[] = [];
+  readonly #waiting = new Map<string, () => void>();
+  underWay = 0;
+  most = 0;
+  /** By default a run is under way until {@link end}. */
+  onRun: (run: OpenRun, stop: AbortSignal) => Promise<CarriedOut> = async (run) => {
+    await new Promise<void>((resolve) => this.#waiting.set(run.runId, resolve));
+    return ENDED;
+  };
+
+  get ids(): readonly string[] {
+    return this.begun.map(({ runId }) => runId);
+  }
+
+  async carryOut(run: OpenRun, stop: AbortSignal): Promise<CarriedOut> {
+    this.begun.push(run);
+    this.most = Math.max(this.most, ++this.underWay);
+    stop.addEventListener("abort", () => {
+      this.stopped.push(run.runId);
+      this.end(run.runId);
+    });
+    try {
+      return await this.onRun(run, stop);
+    } finally {
+      this.underWay--;
+    }
+  }
+
+  /** Ends runs that are under way. */
+  end(...runIds: string[]): void {
+    for (const runId of runIds) {
+      this.#waiting.get(runId)?.();
+      this.#waiting.delete(runId);
+    }
+  }
+
+  /** Ends what is under way and whatever begins from now on. */
+  finish(): void {
+    this.onRun = async () => ENDED;
+    this.end(...this.#waiting.keys());
+  }
+}

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { TranscriptRetention } from "../../../../src/embedded/transcript-retention.ts";
+import { TemporaryGateway } from "../state/temporary-gateway.ts";
+
+const DAY_MS = 86_400_000;
+const pauses = { busyMs: 1, idleMs: 2 };
+let gateway: TemporaryGateway;
+
+beforeAll(async () => {
+  gateway = await TemporaryGateway.open();
+});
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+});
+
+async function run(runId: string): Promise<void> {
+  await gateway.sessions.beginRun({ sessionKey: "hook:x", runId, prompt: `prompt of ${runId}` });
+  await gateway.sessions.endRun({ sessionKey: "hook:x", runId, role: "assistant", text: `reply of ${runId}` });
+}
+
+it("transcripts of runs go after the time that the configuration in force says, round after round", async () => {
+  const { sessions, logger } = gateway;
+  const retention = new TranscriptRetention({ sessions, logger, pauses });
+  onTestFinished(() => retention.stop());
+  for (let at = 0; at < 40; at++) await run(`old-${at}`);
+  gateway.now += 20 * DAY_MS;
+  await run("young");
+  gateway.now += 5 * DAY_MS;
+  retention.start();
+  gateway.config = { ...gateway.config, session: { mainKey: "main", isolatedRetentionMs: 10 * DAY_MS } };
+  await vi.waitFor(() =>
+    expect(gateway.texts("hook:x")).toEqual(["user: prompt of young", "assistant: reply of young"]),
+  );
+  gateway.now += 6 * DAY_MS;
+  await vi.waitFor(() => expect(gateway.texts("hook:x")).toEqual([]));
+  expect(logger.lines).toEqual([]);
+});
+
+it("a database that cannot be written is told once, and tried again", async () => {
+  let calls = 0;
+  const sessions = {
+    forgetRuns: () => {
+      calls++;
+      return Promise.reject(new Error("the disk is full"));
+    },
+  };
+  const { logger } = gateway;
+  const retention = new TranscriptRetention({ sessions, logger, pauses });
+  retention.start();
+  await vi.waitFor(() => expect(calls).toBeGreaterThan(2));
+  await retention.stop();
+  expect(logger.lines.map(({ message }) => message)).toEqual([
+    "Old transcripts could not be removed; it is tried again every minute.",
+  ]);
+});
