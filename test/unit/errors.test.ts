@@ -15,9 +15,10 @@ describe("the table of errors", () => {
   it.each<[number, readonly string[]]>([
     [401, ["UNAUTHORIZED"]],
     [403, ["DENIED"]],
-    [404, ["NOT_FOUND"]],
+    [404, ["NOT_FOUND", "DELIVERY_NOT_FOUND"]],
     [405, ["METHOD_NOT_ALLOWED"]],
     [408, ["BODY_TIMEOUT"]],
+    [409, ["PAYLOAD_GONE"]],
     [413, ["BODY_TOO_LARGE"]],
     [415, ["UNSUPPORTED_ENCODING", "UNSUPPORTED_MEDIA_TYPE"]],
     [422, ["IDEMPOTENCY_CONFLICT"]],
@@ -43,8 +44,9 @@ describe("the table of errors", () => {
       "AGENT_NOT_ALLOWED",
       "MODEL_NOT_ALLOWED",
       "UNKNOWN_CHANNEL",
+      "CALLBACK_NOT_ALLOWED",
     ]);
-    const known = new Set([400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 500, 503]);
+    const known = new Set([400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 503]);
     expect(ENTRIES.filter(([, { status }]) => !known.has(status))).toEqual([]);
   });
 

@@ -90,8 +90,12 @@ describe("accepted, dispatched and settled", () => {
     });
     const agent = await gateway.post("/hooks/agent", { ...QUIET, name: "CI" }, { "idempotency-key": "k" });
     const { runId, deliveryId } = agent.body;
+    const reply = expect.any(String) as unknown;
     expect(accepted).toEqual([{ deliveryId, runIds: [runId], route: "agent", name: "CI" }]);
-    await vi.waitFor(() => expect(settled).toEqual([{ runId, kind: "agent", state: "done", reason: null }]), SOON);
+    await vi.waitFor(
+      () => expect(settled).toEqual([{ runId, kind: "agent", state: "done", reason: null, reply }]),
+      SOON,
+    );
     expect(dispatched).toEqual([{ runId, kind: "agent", attempt: 1 }]);
     // A repeat is no new delivery.
     await gateway.post("/hooks/agent", { ...QUIET, name: "CI" }, { "idempotency-key": "k" });
