@@ -6,6 +6,7 @@ import type { DeliveryDetail, DeliverySummary } from "../../../src/delivery.ts";
 import type { ReloadOutcome } from "../../../src/embedded/config-rollout.ts";
 import { EmbeddedGateway } from "../../../src/embedded/gateway.ts";
 import type { GatewayPlugin } from "../../../src/host.ts";
+import type { DeliveryPage } from "../../../src/store/delivery-store.ts";
 import { recordingLogger } from "../../unit/embedded/server/recording-logger.ts";
 import { HttpConnection, wireRequest } from "./http-connection.ts";
 import type { WireAnswer, WireRequest } from "./http-connection.ts";
@@ -184,9 +185,16 @@ export class RunningGateway implements AsyncDisposable {
     return (await this.api<{ deliveries: DeliverySummary[] }>("/deliveries?limit=200")).deliveries;
   }
 
-  /** Those of them that repeat no other. */
+  /** All deliveries that repeat no other, newest first. */
   async firsts(): Promise<readonly DeliverySummary[]> {
-    return (await this.deliveries()).filter(({ state }) => state !== "duplicate");
+    const found: DeliverySummary[] = [];
+    let cursor: string | null = "";
+    while (cursor !== null) {
+      const page: DeliveryPage = await this.api(`/deliveries?limit=200${cursor && `&cursor=${cursor}`}`);
+      found.push(...page.deliveries.filter(({ state }) => state !== "duplicate"));
+      cursor = page.nextCursor;
+    }
+    return found;
   }
 
   delivery(id: unknown): Promise<DeliveryDetail> {
