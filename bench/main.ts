@@ -5,10 +5,11 @@
  * Server on one core, load on the other, 64 connections. Every round measures the bare server
  * again, and ratios are taken within the round, because the machine's speed drifts. A second table
  * says what a sender's signature adds to a call (see signed-calls.ts), a third how a store that is full
- * starts and works (see full-store.ts). The result is printed and
- * written to bench/RESULTS.md, whatever it is. `--quick` measures shortly and writes nothing.
+ * starts and works (see full-store.ts). The result is printed and written to bench/RESULTS.md, whatever it
+ * is. `npm run bench -- full` measures that part alone (`calls`, `signed`, `full`) and leaves the others as
+ * they stand there. `--quick` measures shortly and writes nothing.
  */
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { callBody } from "./call-body.ts";
 import { reportFullStore } from "./full-store.ts";
@@ -104,43 +105,66 @@ function row(name: string, rounds: readonly Measured[]): string {
   return `| ${[name, ...figures].join(" | ")} |`;
 }
 
-const rows = ["| what | req/s | of the bare server | p50 ms | p99 ms | memory MiB |", "|---|---|---|---|---|---|"];
-const bareRounds: Measured[] = [];
-for (let round = 0; round < ROUNDS; round++) {
-  const server = await startBare();
-  const result = await measure(server, "/hooks/wake");
-  bareRounds.push({ ...result, memoryMiB: await server.memoryMiB(), ratio: 1 });
-  await server.stop();
-}
-rows.push(row("bare node:http: read, parse, answer", bareRounds));
-for (const scenario of scenarios) {
-  rows.push(row(scenario.name, await measureScenario(scenario)));
-  console.log(rows.at(-1));
-}
-
-const signed = await reportSignedCalls(
-  { rounds: ROUNDS, warmupMs: WARMUP_MS, durationMs: DURATION_MS, connections: CONNECTIONS },
-  state,
-);
-await state.remove();
-
-const fullStore = await reportFullStore(
-  { rounds: ROUNDS, warmupMs: WARMUP_MS, durationMs: DURATION_MS, connections: CONNECTIONS },
-  [
-    { settled: 0, queued: QUEUED },
-    { settled: STORED, queued: QUEUED },
-  ],
-);
-
-const report = `# Results of the benchmark
-
-\`npm run bench\`, ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}): ${CONNECTIONS} keep-alive connections, a body of ${callBody(4711).length} bytes, the server pinned to one core and the load to the other. Medians of ${ROUNDS} rounds of ${DURATION_MS / 1_000} s; each ratio is taken against the bare server measured right before and after, because the machine is shared and its speed drifts. Read the ratios.
+async function reportCalls(): Promise<string> {
+  const rows = ["| what | req/s | of the bare server | p50 ms | p99 ms | memory MiB |", "|---|---|---|---|---|---|"];
+  const bareRounds: Measured[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const server = await startBare();
+    const result = await measure(server, "/hooks/wake");
+    bareRounds.push({ ...result, memoryMiB: await server.memoryMiB(), ratio: 1 });
+    await server.stop();
+  }
+  rows.push(row("bare node:http: read, parse, answer", bareRounds));
+  for (const scenario of scenarios) {
+    rows.push(row(scenario.name, await measureScenario(scenario)));
+    console.log(rows.at(-1));
+  }
+  return `## What an accepted call costs
 
 Every call of the gateway was answered after its commit had reached the disk (SQLite, WAL, \`synchronous=FULL\`); the peer keeps its calls in memory. The gateway carries out what it accepted meanwhile: its model takes a second a turn.
 
 ${rows.join("\n")}
+`;
+}
 
-${signed}
-${fullStore}`;
+const timing = { rounds: ROUNDS, warmupMs: WARMUP_MS, durationMs: DURATION_MS, connections: CONNECTIONS };
+const parts: Readonly<Record<string, () => Promise<string>>> = {
+  calls: reportCalls,
+  signed: () => reportSignedCalls(timing, state),
+  full: () =>
+    reportFullStore(timing, [
+      { settled: 0, queued: QUEUED },
+      { settled: STORED, queued: QUEUED },
+    ]),
+};
+
+const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+const unknown = chosen.filter((name) => !Object.hasOwn(parts, name));
+if (unknown.length > 0) {
+  console.error(`${unknown.join(", ")}: there is no such part; known are ${Object.keys(parts).join(", ")}.`);
+  process.exit(1);
+}
+const results = new URL("RESULTS.md", import.meta.url);
+const today = new Date().toISOString().slice(0, 10);
+const machine = `Node ${process.versions.node}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`;
+const kept = quick ? [] : sectionsOf(await readFile(results, "utf8"));
+const sections: string[] = [];
+for (const [at, [name, report]] of Object.entries(parts).entries()) {
+  const isChosen = chosen.length === 0 || chosen.includes(name);
+  const section = isChosen ? `${await report()}\nMeasured ${today}, ${machine}.\n` : kept[at];
+  if (section !== undefined) sections.push(section);
+}
+await state.remove();
+
+const report = `# Results of the benchmark
+
+\`npm run bench\`: ${CONNECTIONS} keep-alive connections, a body of ${callBody(4711).length} bytes, the server pinned to one core and the load to the other. Medians of ${ROUNDS} rounds of ${DURATION_MS / 1_000} s; each ratio is taken against what is measured right before and after, because the machine is shared and its speed drifts. Read the ratios.
+
+${sections.join("\n")}`;
 console.log(report);
-if (!quick) await writeFile(new URL("RESULTS.md", import.meta.url), report);
+if (!quick) await writeFile(results, report);
+
+/** What an earlier report has under its headings, in their order. */
+function sectionsOf(text: string): string[] {
+  return text.split(/^(?=## )/m).slice(1);
+}

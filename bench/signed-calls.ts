@@ -49,11 +49,11 @@ export async function reportSignedCalls(timing: Timing, state: StateFolders): Pr
 The same mapped agent call (1 mapping, 0 stored at the start), once by hook token and once signed by its sender, each with a body of its own, signed before the clock starts; no call is a copy of another. A signed call is remembered durably, so that a copy of it would run nothing; one row leaves that out, and so tells verifying from remembering.
 
 - **of the token's req/s**: the rate of the signed call beside that of the same call by hook token on the same gateway, right before and after.
-- **added CPU**: what the signed call costs the gateway's process (all threads) more than those calls by token: signature, replay mark with its row, longer headers, less the token's own check.
+- **all that is added**: what the signed call costs the gateway's process (all threads) more than those calls by token: signature, replay mark with its row, longer headers, less the token's own check.
 - **verification alone**: processor time of \`compileScheme(...).verify\` for such a call, making the mark included and storing it not, in a process that does nothing else.
-- **share of a call**: verification alone as a part of the CPU of a whole signed call of the same run.
+- **verification adds**: that time as a part of the CPU of the same call by token, in the same rounds.
 
-| mapped agent call, 1 KiB | req/s | of the token's req/s | CPU µs a call | added CPU | verification alone µs | share of a call |
+| mapped agent call, 1 KiB | req/s | of the token's req/s | CPU µs a call | all that is added | verification alone µs | verification adds |
 |---|---|---|---|---|---|---|
 | ${["by hook token", rate(tokens), "1.00", micros(tokens), "", "", ""].join(" | ")} |
 ${rows.join("\n")}
@@ -107,8 +107,8 @@ function meanOf(left: Cost, right: Cost): Cost {
 function signedRow(title: string, rounds: readonly SignedRound[], alone: number): string {
   const ratio = median(rounds.map(({ requestsPerSecond, token }) => requestsPerSecond / token.requestsPerSecond));
   const added = median(rounds.map(({ cpu, token }) => cpu / token.cpu - 1));
-  const share = alone / median(rounds.map(({ cpu }) => cpu));
-  return `| ${[title, rate(rounds), ratio.toFixed(2), micros(rounds), percent(added), alone.toFixed(1), percent(share)].join(" | ")} |`;
+  const verifying = alone / median(rounds.map(({ token }) => token.cpu));
+  return `| ${[title, rate(rounds), ratio.toFixed(2), micros(rounds), percent(added), alone.toFixed(1), percent(verifying)].join(" | ")} |`;
 }
 
 function rate(costs: readonly Cost[]): string {
