@@ -25,8 +25,9 @@ import type { IngressContext } from "./stages/ingress-context.ts";
 import { parse } from "./stages/parse.ts";
 import { policy } from "./stages/policy.ts";
 import { render } from "./stages/render.ts";
-import { readStored, repeatRuns, storedCall } from "./stages/replay.ts";
-import type { VerifiedCall } from "./stages/replay.ts";
+import { readStored, repeatRuns, replayMembers, storedCall } from "./stages/replay.ts";
+import type { Replayed, VerifiedCall } from "./stages/replay.ts";
+import type { Replayable } from "./store/delivery-store.ts";
 import { resolve } from "./stages/resolve.ts";
 import { respond } from "./stages/respond.ts";
 import { callOf, verify } from "./stages/verify.ts";
@@ -119,18 +120,35 @@ function conclude(
 /**
  * Makes a new delivery of one that is stored: of its bytes by today's configuration or, `asAccepted`, of
  * its runs as they were accepted. Nobody is asked again who sent it, and what its sender would repeat is
- * no repeat here.
+ * no repeat here. By today's configuration the calls that were coalesced into its run come after it, each
+ * as a call of its own; a refusal of the first one is the answer for all.
  */
 export async function replayDelivery(
   ingress: IngressContext,
   generation: Generation,
   deliveryId: string,
   { asAccepted }: { readonly asAccepted: boolean },
-): Promise<Accepted | Refusal> {
+): Promise<Replayed | Refusal> {
   const stored = await readStored(ingress, deliveryId);
   if (isRefusal(stored)) return stored;
-  if (asAccepted) return repeatRuns(ingress, generation, deliveryId, stored);
+  const own = asAccepted
+    ? await repeatRuns(ingress, generation, deliveryId, stored)
+    : await replayBytes(ingress, generation, deliveryId, stored);
+  if (isRefusal(own)) return own;
 
+  const rest = await replayMembers(asAccepted ? [] : stored.members, async (memberId) => {
+    const member = await readStored(ingress, memberId);
+    return isRefusal(member) ? member : replayBytes(ingress, generation, memberId, member);
+  });
+  return { own, ...rest };
+}
+
+async function replayBytes(
+  ingress: IngressContext,
+  generation: Generation,
+  deliveryId: string,
+  stored: Replayable,
+): Promise<Accepted | Refusal> {
   const call = storedCall(ingress, generation, deliveryId, stored);
   if (isRefusal(call)) return call;
   const taken = await takeIn(ingress, generation, call);

@@ -4,13 +4,13 @@ import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import { filtersOf } from "./delivery-filters.ts";
 import type { FilterOptions } from "./delivery-filters.ts";
+import { gatheredOf, outcomeText, PLANNED } from "./deliveries-outcome.ts";
+import type { Change, ChangedDelivery } from "./deliveries-outcome.ts";
 import { secondOf } from "./deliveries-list.ts";
 import { askGateway, gatewayAccess } from "./gateway-client.ts";
 import type { GatewayAccess, GatewayOptions } from "./gateway-client.ts";
 import { printable } from "./printable.ts";
 import { textTable } from "./text-table.ts";
-
-export type Change = "replay" | "cancel" | "purge";
 
 export interface ChangeOptions extends GatewayOptions, FilterOptions {
   readonly asAccepted?: boolean;
@@ -30,26 +30,16 @@ interface Changed {
   readonly deliveries: readonly ChangedDelivery[];
 }
 
-type ChangedDelivery = {
-  readonly id: string;
-  /** Of one that is there: as it was before. */
-  readonly state?: State;
-  readonly route?: string;
-  readonly receivedAt?: string;
-} & (
-  | { readonly outcome: "replayed"; readonly replay: { readonly deliveryId: string; readonly state: State } }
-  | { readonly outcome: "canceled"; readonly runs: number }
-  | { readonly outcome: "removed" | "emptied" | "planned" | "unknown" }
-  | { readonly outcome: "left"; readonly reason: string }
-  | { readonly outcome: "refused"; readonly error: string }
-);
-
 type Which = { readonly ids: readonly string[] } | { readonly filter: object; readonly limit?: number };
+
+/** A replay in one of these has run nothing, and nothing of it will run. */
+const ENDED_AT_ONCE: ReadonlySet<State> = new Set(["filtered", "skipped"]);
+/** Outcomes after which the exit code is 1. */
+const FAILING: ReadonlySet<string> = new Set(["refused", "unknown"]);
 
 /** Ids that the API takes at once. */
 const MAX_IDS = 1_000;
 const DETAIL_CHARS = 200;
-const PLANNED = { replay: "would be replayed", cancel: "would be canceled", purge: "would be removed" } as const;
 
 /** Changes the deliveries that are named, or all that fit; resolves with the exit code. */
 export async function changeDeliveries(
@@ -114,53 +104,66 @@ async function askFor(
 function tell(change: Change, changed: Changed, ids: readonly string[], options: ChangeOptions, io: CliIo): number {
   if (options.json === true) io.out(`${JSON.stringify(changed, undefined, 2)}\n`);
   else io.out(textOf(change, changed));
-  const failing = new Set(["refused", "unknown", ...(ids.length > 0 ? ["left"] : [])]);
-  return changed.ok && !changed.deliveries.some(({ outcome }) => failing.has(outcome)) ? 0 : 1;
+  const hasFailed = (delivery: ChangedDelivery): boolean =>
+    FAILING.has(delivery.outcome) ||
+    (delivery.outcome === "left" && ids.length > 0) ||
+    (delivery.outcome === "replayed" && gatheredOf(delivery.replay).some(({ outcome }) => FAILING.has(outcome)));
+  return changed.ok && !changed.deliveries.some(hasFailed) ? 0 : 1;
 }
 
 function textOf(change: Change, changed: Changed): string {
   const { deliveries, more, stopped, matched } = changed;
   if (deliveries.length === 0 && stopped === null) return "No delivery fits.\n";
   const missing = matched - deliveries.length;
+  const left = missing === 0 ? "" : ` with ${countText(missing)} left`;
   return [
     deliveries.length === 0 ? "" : tableOf(change, changed),
-    stopped === null ? "" : `\nIt stopped with ${countText(missing)} left: ${printable(stopped.error, DETAIL_CHARS)}\n`,
-    more ? "\nMore deliveries fit than were taken; run it again for the rest, or narrow the search.\n" : "",
+    stopped === null ? "" : `\nIt stopped${left}: ${printable(stopped.error, DETAIL_CHARS)}\n`,
+    more ? `\n${moreText(deliveries)}\n` : "",
   ].join("");
+}
+
+/** What was refused, or got no run, is as it was before: it would be taken first again. */
+function moreText(deliveries: readonly ChangedDelivery[]): string {
+  const isAsBefore = (delivery: ChangedDelivery): boolean =>
+    delivery.outcome === "refused" || (delivery.outcome === "replayed" && ENDED_AT_ONCE.has(delivery.replay.state));
+  return deliveries.some(isAsBefore)
+    ? "More deliveries fit than were taken. Those that were refused or got no run would be taken first again: for the rest, narrow the search with --until."
+    : "More deliveries fit than were taken; run it again for the rest, or narrow the search.";
 }
 
 function tableOf(change: Change, { deliveries }: Changed): string {
   return textTable(
     ["ID", "RECEIVED", "ROUTE", "STATE", "OUTCOME"],
-    deliveries.map((delivery) => [
-      printable(delivery.id, DETAIL_CHARS),
-      delivery.receivedAt === undefined ? "" : secondOf(delivery.receivedAt),
-      printable(delivery.route ?? "", DETAIL_CHARS),
-      delivery.state ?? "",
-      printable(outcomeText(change, delivery), DETAIL_CHARS),
-    ]),
+    deliveries.flatMap((delivery) => [rowOf(change, delivery), ...rowsOfGathered(delivery)]),
   );
 }
 
-function outcomeText(change: Change, delivery: ChangedDelivery): string {
-  switch (delivery.outcome) {
-    case "replayed":
-      return `replayed as ${delivery.replay.deliveryId} (${delivery.replay.state})`;
-    case "canceled":
-      return `canceled (${delivery.runs} ${delivery.runs === 1 ? "run" : "runs"})`;
-    case "removed":
-      return "removed";
-    case "emptied":
-      return "its request is removed; it stays listed for now, since copies of it could arrive";
-    case "planned":
-      return PLANNED[change];
-    case "left":
-      return `left alone: ${delivery.reason}`;
-    case "refused":
-      return `refused: ${delivery.error}`;
-    case "unknown":
-      return "there is no such delivery";
-  }
+function rowOf(change: Change, delivery: ChangedDelivery): string[] {
+  return [
+    printable(delivery.id, DETAIL_CHARS),
+    delivery.receivedAt === undefined ? "" : secondOf(delivery.receivedAt),
+    printable(delivery.route ?? "", DETAIL_CHARS),
+    delivery.state ?? "",
+    printable(outcomeText(change, delivery), DETAIL_CHARS),
+  ];
+}
+
+/** The calls that its run had gathered, below the delivery with which they were replayed. */
+function rowsOfGathered(delivery: ChangedDelivery): string[][] {
+  if (delivery.outcome !== "replayed") return [];
+  const { route = "", replay } = delivery;
+  const row = (id: string, outcome: string): string[] => [
+    printable(id, DETAIL_CHARS),
+    "",
+    printable(route, DETAIL_CHARS),
+    "coalesced",
+    printable(outcome, DETAIL_CHARS),
+  ];
+  return [
+    ...gatheredOf(replay).map((call) => row(call.id, outcomeText("replay", call))),
+    ...(replay.left ?? []).map((id) => row(id, "not reached; replay it by this id")),
+  ];
 }
 
 function countText(count: number): string {

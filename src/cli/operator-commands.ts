@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import type { CliIo } from "./cli-io.ts";
 import { changeDeliveries } from "./deliveries-change.ts";
-import type { Change, ChangeOptions } from "./deliveries-change.ts";
+import type { ChangeOptions } from "./deliveries-change.ts";
+import type { Change } from "./deliveries-outcome.ts";
 import { listDeliveries } from "./deliveries-list.ts";
 import type { ListOptions } from "./deliveries-list.ts";
 import { showDelivery } from "./deliveries-show.ts";
@@ -42,7 +43,11 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
     withFilters(withGateway(deliveries.command(change)))
       .description(`${description}; filters in the place of ids mean all that fit`)
       .argument("[ids...]", "as they are listed")
-      .option("--limit <number>", "of those that fit, so many at most, the newest", readWhole(1, MAX_CHANGED))
+      .option(
+        "--limit <number>",
+        "of those that fit and can be changed, so many at most, the newest",
+        readWhole(1, MAX_CHANGED),
+      )
       .option("--dry-run", "print what would happen and change nothing")
       .option("--yes", "do not ask whether all that fit are meant")
       .action(async (ids: readonly string[], options: ChangeOptions) => {

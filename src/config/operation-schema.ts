@@ -35,7 +35,7 @@ export const RetentionSchema = Type.Object(
     maxBytes: Type.Optional(
       size(
         STORE_BYTES,
-        "Size of the database above which the oldest settled deliveries are removed before their time. Absent: no bound.",
+        "Bytes of deliveries above which the oldest settled ones are removed before their time: each counts for its request, the texts of its runs, and 500 bytes for itself and for each run. What else is in the database does not count. Absent: no bound.",
       ),
     ),
   },

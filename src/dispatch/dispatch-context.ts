@@ -34,23 +34,44 @@ export interface RunEvents {
 /** Tells the gateway's owner something that needs a person: in the main session and on a chosen channel. */
 export interface Notices {
   /** Never rejects; a notice with a key that was told before is told once. */
-  tell(notice: { readonly key: string; readonly text: string }): Promise<void>;
+  tell(notice: Notice): Promise<void>;
+}
+
+export interface Notice {
+  readonly key: string;
+  /** In the gateway's own words: an agent reads them as those of its gateway. */
+  readonly text: string;
+  /** In the words of others, such as the error of a host, a channel or a model: an agent reads them as untrusted. */
+  readonly detail?: string | undefined;
 }
 
 /** What is out of order, so that a person hears of it once and not with every delivery. */
 export interface Outages {
-  /** Something failed for good; the first failure of a subject is told. Never rejects. */
-  failed(subject: string, notice: string): Promise<void>;
+  /** Something failed for good; the first failure of a subject is told, see {@link Notice}. Never rejects. */
+  failed(subject: string, text: string, detail?: string): Promise<void>;
   /** The subject works: its next failure is a new outage. Costs nothing while there is none. Never rejects. */
   works(subject: string): Promise<void> | undefined;
+  /** Resolves when what was told or recorded so far is given, or given up. Never rejects. */
+  told(): Promise<void>;
 }
 
 /** How a runner leaves a run. */
 export type CarriedOut =
   /** Settled, held, gone, or left on disk by a shutdown. */
-  | { readonly kind: "ended" }
-  /** It is tried again; with `holdsLane`, nothing of its lane goes before it. */
-  | { readonly kind: "postponed"; readonly dueAt: number; readonly holdsLane: boolean; readonly replied: boolean };
+  { readonly kind: "ended" } | Postponed;
+
+/** It is tried again. */
+export interface Postponed {
+  readonly kind: "postponed";
+  /** Milliseconds since the epoch. */
+  readonly dueAt: number;
+  /** Nothing of its lane goes before it. */
+  readonly holdsLane: boolean;
+  /** The agent has replied, only what follows is left. */
+  readonly replied: boolean;
+  /** The host would not begin it: nothing was spent, and it has not begun. */
+  readonly refused?: boolean;
+}
 
 /** Carries out one run; `stop` is aborted when a person cancels it. */
 export interface Runner {

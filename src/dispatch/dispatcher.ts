@@ -176,7 +176,7 @@ export class Dispatcher {
     const remainingMs = Math.max(0, deadlineMs - this.#options.clock.now());
     const timer = setTimeout(() => this.#abandon.abort(), remainingMs);
     const ended = Promise.all([this.#wakes.stop(), this.#agents.stop()]).then(() =>
-      Promise.all([this.#expiries.written(), this.#gate.written()]),
+      Promise.all([this.#expiries.written(), this.#gate.written(), this.#options.outages.told()]),
     );
     const patience = new AbortController();
     const overdue = sleep(remainingMs + ABORT_GRACE_MS, undefined, { signal: patience.signal }).catch(() => {});
@@ -204,16 +204,24 @@ export class Dispatcher {
     else this.#agents.push(tracked);
   }
 
-  /** The time of a run has come: it goes on in the lane that it holds, or at the end of its lane. */
+  /**
+   * The time of a run has come: it goes on in the lane that it holds, beside its lane when that went on
+   * after the reply, or at the end of its lane.
+   */
   #arrive(tracked: TrackedRun): void {
     if (tracked.withdrawn) this.#forget(tracked);
     else if (tracked.place) this.#agents.putBack(tracked);
+    else if (tracked.run.replied) this.#agents.pushBeside(tracked);
     else this.#queue(tracked);
     this.#agents.fill();
   }
 
-  /** Takes a run out of where it waits for its turn; false when it does not. */
+  /** Takes a run out of where it waits for its turn or its time; false when it does not. */
   #takeOut(tracked: TrackedRun): boolean {
+    if (this.#due.remove(tracked)) {
+      this.#agents.release(tracked);
+      return true;
+    }
     return tracked.list?.remove(tracked) ?? this.#agents.remove(tracked);
   }
 
@@ -221,10 +229,8 @@ export class Dispatcher {
     tracked.withdrawn = true;
     tracked.stop?.abort();
     this.#expiries.remove(tracked);
-    if (this.#due.remove(tracked)) this.#agents.release(tracked);
     // Under way, or a step before that is: it is forgotten when that has ended.
-    else if (!this.#takeOut(tracked)) return;
-    this.#forget(tracked);
+    if (this.#takeOut(tracked)) this.#forget(tracked);
   }
 
   #review(scope: Scope): void {

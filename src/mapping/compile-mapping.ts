@@ -7,6 +7,8 @@ import { compileFilter } from "./compile-filter.ts";
 import type { CompiledFilter } from "./compile-filter.ts";
 import { compileResponse } from "./compile-response.ts";
 import type { CompiledResponse } from "./compile-response.ts";
+import { compileForEach } from "./fan-out.ts";
+import type { ForEach } from "./fan-out.ts";
 import { compileTemplate } from "./template.ts";
 import type { CompiledTemplate } from "./template.ts";
 
@@ -20,6 +22,7 @@ export interface CompiledMapping {
   readonly to: CompiledTemplate;
   readonly model: CompiledTemplate;
   readonly thinking: CompiledTemplate;
+  readonly forEach: ForEach | undefined;
   readonly transform: TransformFunction | undefined;
   /** The preset that knows its sender, when it names one. */
   readonly preset: Preset | undefined;
@@ -41,6 +44,7 @@ export function compileMapping(
   return {
     config,
     preset,
+    forEach: config.forEach === undefined ? undefined : compileForEach(config.forEach),
     filter: compileFilter(config),
     coalesceKey: config.coalesce && compileTemplate(config.coalesce.key),
     responseBody:

@@ -2,6 +2,11 @@ import { celList, celMap } from "@bufbuild/cel";
 import type { CelList, CelMap, CelValue } from "@bufbuild/cel";
 import type { ConditionBudget } from "./condition-budget.ts";
 
+/** Of showing an object or a list, and each item of a list, whether it is looked at or not. */
+const SHOW_MAP_UNITS = 3;
+const SHOW_LIST_UNITS = 6;
+const SHOW_ITEM_UNITS = 0.1;
+
 /**
  * Shows JSON data to a condition without copying it: only own properties, whatever their names, and each
  * look and each pass is charged. What is neither JSON data nor a whole number of any size is `null`.
@@ -34,18 +39,22 @@ export class ConditionValues {
   #showObject(value: object): CelValue {
     let shown = this.#shown.get(value);
     if (shown === undefined) {
-      shown = Array.isArray(value)
-        ? chargedList(
-            value.map((item) => this.show(item)),
-            this.#budget,
-          )
-        : this.#showMap(value);
+      shown = Array.isArray(value) ? this.#showList(value) : this.#showMap(value);
       this.#shown.set(value, shown);
     }
     return shown;
   }
 
+  #showList(value: readonly unknown[]): CelList {
+    this.#budget.charge(SHOW_LIST_UNITS + value.length * SHOW_ITEM_UNITS);
+    return chargedList(
+      value.map((item) => this.show(item)),
+      this.#budget,
+    );
+  }
+
   #showMap(value: object): CelMap {
+    this.#budget.charge(SHOW_MAP_UNITS);
     const properties = new JsonMap(value as Readonly<Record<string, unknown>>, this, this.#budget);
     // The library's own takes a key whose value is `null` for one that is not there.
     return Object.assign(celMap(properties), { has: (key: unknown) => properties.has(key) });
@@ -59,18 +68,26 @@ export interface ChargedList extends CelList {
 
 /** A list that charges for each look and each pass. */
 export function chargedList(items: readonly CelValue[], budget: ConditionBudget): ChargedList {
-  const list = celList(items);
-  return Object.assign(list, {
+  let characters: number | undefined;
+  return Object.assign(celList(items), {
     items,
     get: (index: number): CelValue | undefined => {
       budget.charge(1);
-      return Number.isInteger(index) ? items[index] : undefined;
+      const item = Number.isInteger(index) ? items[index] : undefined;
+      budget.chargeCompared(charactersOf(item));
+      return item;
     },
     values: (): IterableIterator<CelValue> => {
-      budget.charge(items.length);
+      budget.chargeItems(items.length);
+      characters ??= items.reduce<number>((sum, item) => sum + charactersOf(item), 0);
+      budget.chargeCompared(characters);
       return items.values();
     },
   });
+}
+
+function charactersOf(value: CelValue | undefined): number {
+  return typeof value === "string" ? value.length : 0;
 }
 
 class JsonMap implements ReadonlyMap<string, CelValue> {
@@ -90,16 +107,20 @@ class JsonMap implements ReadonlyMap<string, CelValue> {
   }
 
   has(key: unknown): boolean {
-    this.#budget.charge(1);
+    // The look itself is charged with the item that it is for; a long name is read.
+    this.#budget.chargeText(typeof key === "string" ? key.length : 0);
     return typeof key === "string" && Object.hasOwn(this.#properties, key);
   }
 
   get(key: unknown): CelValue | undefined {
-    return this.has(key) ? this.#values.show(this.#properties[key as string]) : undefined;
+    if (!this.has(key)) return undefined;
+    const value = this.#values.show(this.#properties[key as string]);
+    this.#budget.chargeCompared(charactersOf(value));
+    return value;
   }
 
   keys(): MapIterator<string> {
-    this.#budget.charge(this.size);
+    this.#budget.chargeItems(this.size);
     return this.#names().values();
   }
 
@@ -120,6 +141,10 @@ class JsonMap implements ReadonlyMap<string, CelValue> {
   }
 
   #names(): readonly string[] {
-    return (this.#keys ??= Object.keys(this.#properties));
+    if (this.#keys === undefined) {
+      this.#keys = Object.keys(this.#properties);
+      this.#budget.charge(this.#keys.length);
+    }
+    return this.#keys;
   }
 }

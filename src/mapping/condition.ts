@@ -1,4 +1,4 @@
-import { isCelError, isCelList, isCelMap, plan } from "@bufbuild/cel";
+import { celError, isCelError, isCelList, isCelMap, plan } from "@bufbuild/cel";
 import type { CelInput, CelValue } from "@bufbuild/cel";
 import { readCondition } from "../config/condition-syntax.ts";
 import type { ConditionPath } from "../config/condition-syntax.ts";
@@ -6,6 +6,7 @@ import type { PayloadContext } from "../delivery.ts";
 import { ConditionBudget } from "./condition-budget.ts";
 import { conditionEnvironment } from "./condition-functions.ts";
 import { ConditionValues } from "./condition-values.ts";
+import { unitsPerItem } from "./condition-weight.ts";
 import { cutText, showSeen } from "./show-seen.ts";
 
 /** A `when`, made ready. */
@@ -31,14 +32,20 @@ const environment = conditionEnvironment(budget);
 export function compileCondition(source: string): CompiledCondition {
   const syntax = readCondition(source);
   if (!syntax.ok) throw new TypeError(`The condition ${syntax.problem}.`);
+  const weight = unitsPerItem(syntax.expression);
   const evaluate = plan(environment, syntax.expression);
   const shown = cutText(source.replaceAll(/\s+/g, " ").trim(), MAX_SHOWN_EXPRESSION);
   return {
     miss(context) {
       const variables = variablesOf(context);
       const result = withoutStacks(() => {
-        budget.begin();
-        return evaluate(bindingsOf(variables));
+        budget.begin(weight);
+        try {
+          return evaluate(bindingsOf(variables));
+        } catch (error) {
+          // A payload that is too large to be shown at all, or a getter in it that throws.
+          return celError(error);
+        }
       });
       if (result === true) return undefined;
       const seen = showReads(syntax.reads, variables);
@@ -82,8 +89,9 @@ function wordResult(result: ReturnType<ReturnType<typeof plan>>): string {
 }
 
 function wordError(message: string): string {
+  const cut = cutText(message, MAX_SHOWN_EXPRESSION);
   // The library does not know how long the list is.
-  return cutText(message.replace(/ out of bounds \[0, -1\)$/, " is out of bounds"), MAX_SHOWN_EXPRESSION);
+  return cut.replace(/ out of bounds \[0, -1\)$/, " is out of bounds");
 }
 
 function kindOf(value: CelValue): string {

@@ -4,6 +4,22 @@ import type { Refusal } from "../errors.ts";
 import { compilePath, lookup } from "../http/payload-path.ts";
 import type { CompiledPath } from "../http/payload-path.ts";
 
+/** A mapping's `forEach`, made ready at config load. */
+export interface ForEach {
+  /** How messages call the array: `payload.data.items`. */
+  readonly name: string;
+  readonly path: CompiledPath;
+}
+
+/** Compiles a `forEach` as it is configured. */
+export function compileForEach(written: string): ForEach {
+  // As in a template, where `{{payload.a}}` is `{{a}}`.
+  const inPayload = written.replace(/^payload\./, "");
+  return written === "[]"
+    ? { name: "payload", path: [] }
+    : { name: `payload.${inPayload}`, path: compilePath(inPayload) };
+}
+
 /**
  * The contexts that a mapping is rendered for: one, or one for each item of its `forEach` array.
  *
@@ -15,13 +31,12 @@ import type { CompiledPath } from "../http/payload-path.ts";
  */
 export function fanOut(
   context: PayloadContext,
-  forEach: string | undefined,
+  forEach: ForEach | undefined,
   maxItems: number,
 ): readonly PayloadContext[] | Refusal {
   if (forEach === undefined) return [context];
   const { payload } = context;
-  const path = pathOf(forEach);
-  const name = path.length === 0 ? "payload" : `payload.${forEach.replace(PAYLOAD, "")}`;
+  const { name, path } = forEach;
   const items = lookup(payload, path);
   if (!Array.isArray(items)) return refuse("INVALID_PAYLOAD", `${name} must be an array.`);
   if (items.length > maxItems) {
@@ -31,13 +46,6 @@ export function fanOut(
     );
   }
   return items.map((item: unknown) => ({ ...context, payload: replaced(payload, path, [item]) }));
-}
-
-/** As in a template, where `{{payload.a}}` is `{{a}}`. */
-const PAYLOAD = /^payload\./;
-
-function pathOf(forEach: string): CompiledPath {
-  return forEach === "[]" ? [] : compilePath(forEach.replace(PAYLOAD, ""));
 }
 
 /** A copy of `root` with another value at a path that {@link lookup} has followed. */

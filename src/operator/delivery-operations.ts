@@ -1,16 +1,20 @@
 import type { DeliveryDetail, DeliverySummary, State } from "../delivery.ts";
 import { isRefusal, refuse } from "../errors.ts";
-import type { ErrorCode, Refusal } from "../errors.ts";
+import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
 import { replayDelivery } from "../pipeline.ts";
+import type { Accepted } from "../stages/commit.ts";
 import type { IngressContext } from "../stages/ingress-context.ts";
+import { stopsReplays } from "../stages/replay.ts";
+import type { Replayed } from "../stages/replay.ts";
 import { StoreError } from "../store/delivery-store.ts";
 import type { DeliveryPage, DeliveryQuery } from "../store/delivery-store.ts";
 import type { Operation, OperationOutcome } from "./operation-outcome.ts";
+import { planInBulk } from "./plan-in-bulk.ts";
 import { planOperation } from "./plan-operation.ts";
 import type { ReplayOptions } from "./plan-operation.ts";
 import { findDeliveries, selectDeliveries } from "./select-deliveries.ts";
-import type { DeliveryFilter } from "./select-deliveries.ts";
+import type { DeliveryFilter, Planner, Selection } from "./select-deliveries.ts";
 
 /** Which deliveries an operation in bulk is about. */
 export type Target =
@@ -25,7 +29,7 @@ export interface BulkOptions extends ReplayOptions {
 export interface BulkOutcome {
   /** Deliveries that were meant, with those that were not reached. */
   readonly matched: number;
-  /** True when more fit than an operation takes at once. */
+  /** True when the operation could be carried out on more than it takes at once. */
   readonly more: boolean;
   /** In the order in which they were treated, the oldest first. */
   readonly deliveries: readonly { readonly delivery: DeliverySummary; readonly outcome: OperationOutcome }[];
@@ -36,9 +40,6 @@ export interface BulkOutcome {
 
 const CANCELED = "canceled by the operator";
 
-/** After these the rest would be refused as well. */
-const STOPPING: ReadonlySet<ErrorCode> = new Set(["QUEUE_FULL", "STORE_UNAVAILABLE", "SHUTTING_DOWN"]);
-
 /** Cancellations and removals under way at once, which share commits. */
 const AT_ONCE = 32;
 
@@ -46,6 +47,8 @@ const AT_ONCE = 32;
 export class DeliveryOperations {
   readonly #ingress: IngressContext;
   readonly #generation: () => Generation;
+  /** The latest replay of all that fit: two at once could take the same deliveries. */
+  #replaying: Promise<unknown> = Promise.resolve();
 
   constructor({ ingress, generation }: { ingress: IngressContext; generation: () => Generation }) {
     this.#ingress = ingress;
@@ -84,43 +87,61 @@ export class DeliveryOperations {
     return this.#single("purge", deliveryId, { asAccepted: false });
   }
 
-  /** One operation on many deliveries, at most 10,000 at once; ends early where the rest would fail as well. */
-  async bulk(operation: Operation, target: Target, options: BulkOptions): Promise<BulkOutcome> {
-    const { store } = this.#ingress;
-    const selection =
-      "ids" in target
-        ? await findDeliveries(store, target.ids)
-        : await selectDeliveries(store, target.filter, target.limit);
-    const { deliveries: matched, unknown, more } = selection;
+  /**
+   * One operation on many deliveries, at most 10,000 at once; ends early where the rest would fail as well.
+   * A replay of all that fit passes over those of which a later replay is open or done; named ones are
+   * always replayed.
+   */
+  bulk(operation: Operation, target: Target, options: BulkOptions): Promise<BulkOutcome> {
+    if (operation !== "replay" || "ids" in target || options.dryRun) return this.#bulk(operation, target, options);
+    const outcome = this.#replaying.then(() => this.#bulk(operation, target, options));
+    this.#replaying = outcome.catch(() => {});
+    return outcome;
+  }
+
+  async #bulk(operation: Operation, target: Target, options: BulkOptions): Promise<BulkOutcome> {
+    const { deliveries: matched, unknown, more } = await this.#select(operation, target, options);
     const treated: { delivery: DeliverySummary; outcome: OperationOutcome }[] = [];
     // Replays keep the order of the calls that they repeat.
     const atOnce = operation === "replay" ? 1 : AT_ONCE;
     let stopped: Refusal | undefined;
-    for (let at = 0; at < matched.length && stopped === undefined; at += atOnce) {
+    for (let at = 0; at < matched.length; at += atOnce) {
+      // What is passed over is told of also after the stop: it is not a part of the rest.
+      const reached = matched
+        .slice(at, at + atOnce)
+        .filter(({ plan }) => stopped === undefined || plan.kind !== "planned");
       const group = await Promise.all(
-        matched.slice(at, at + atOnce).map(async (delivery) => ({
-          delivery,
-          outcome: await this.#treat(operation, delivery, options),
-        })),
+        reached.map(async ({ delivery, plan }) => {
+          const isPlanned = plan.kind === "planned" && !options.dryRun;
+          return { delivery, outcome: isPlanned ? await this.#treat(operation, delivery, options) : plan };
+        }),
       );
       for (const { delivery, outcome } of group) {
-        if (isStopping(outcome)) stopped ??= outcome.refusal;
-        else treated.push({ delivery, outcome });
+        const why = stopOf(outcome);
+        stopped ??= why;
+        if (why === undefined || outcome.kind === "replayed") treated.push({ delivery, outcome });
       }
     }
     return { matched: matched.length, more, deliveries: treated, unknown, stopped };
   }
 
+  #select(operation: Operation, target: Target, options: BulkOptions): Promise<Selection> {
+    const { store } = this.#ingress;
+    const isNamed = "ids" in target;
+    const plan: Planner = (delivery, chosen) => planInBulk(store, operation, delivery, { ...options, isNamed, chosen });
+    if (isNamed) return findDeliveries(store, target.ids, plan);
+    return selectDeliveries(store, target.filter, { limit: target.limit, plan });
+  }
+
   async #single(operation: Operation, deliveryId: string, options: ReplayOptions): Promise<OperationOutcome> {
     const delivery = await this.#ingress.store.get(deliveryId);
     if (delivery === undefined) return { kind: "unknown" };
-    return this.#treat(operation, delivery, { ...options, dryRun: false });
+    return this.#treat(operation, delivery, options);
   }
 
-  async #treat(operation: Operation, delivery: DeliverySummary, options: BulkOptions): Promise<OperationOutcome> {
+  async #treat(operation: Operation, delivery: DeliverySummary, options: ReplayOptions): Promise<OperationOutcome> {
     const reason = planOperation(operation, delivery, options);
     if (reason !== undefined) return { kind: "left", reason };
-    if (options.dryRun) return { kind: "planned" };
     try {
       return await this.#carryOut(operation, delivery.id, options);
     } catch (error) {
@@ -140,12 +161,9 @@ export class DeliveryOperations {
   }
 
   async #replay(deliveryId: string, options: ReplayOptions): Promise<OperationOutcome> {
-    const accepted = await replayDelivery(this.#ingress, this.#generation(), deliveryId, options);
-    if (!isRefusal(accepted)) {
-      const { deliveryId: id, runIds, ended } = accepted;
-      return { kind: "replayed", deliveryId: id, runIds, state: ended ?? "queued" };
-    }
-    return accepted.refused === "DELIVERY_NOT_FOUND" ? { kind: "unknown" } : { kind: "refused", refusal: accepted };
+    const replayed = await replayDelivery(this.#ingress, this.#generation(), deliveryId, options);
+    if (!isRefusal(replayed)) return replayedOutcome(replayed);
+    return replayed.refused === "DELIVERY_NOT_FOUND" ? { kind: "unknown" } : { kind: "refused", refusal: replayed };
   }
 
   async #cancel(deliveryId: string): Promise<OperationOutcome> {
@@ -173,8 +191,25 @@ export class DeliveryOperations {
 
 const OPEN: ReadonlySet<State> = new Set(["queued", "running", "held"]);
 
-function isStopping(outcome: OperationOutcome): outcome is Extract<OperationOutcome, { kind: "refused" }> {
-  return outcome.kind === "refused" && STOPPING.has(outcome.refusal.refused);
+function replayedOutcome({ own, members, left, stopped }: Replayed): OperationOutcome {
+  const { deliveryId, runIds } = own;
+  const replayed = { kind: "replayed", deliveryId, runIds, state: stateOf(own) } as const;
+  if (members.length === 0 && left.length === 0) return replayed;
+  const deliveries = members.map(({ deliveryId: of, result }) => ({
+    of,
+    result: isRefusal(result) ? result : { deliveryId: result.deliveryId, state: stateOf(result) },
+  }));
+  return { ...replayed, gathered: { deliveries, left, stopped } };
+}
+
+function stateOf({ ended }: Accepted): State {
+  return ended ?? "queued";
+}
+
+/** Why no further delivery is to be treated after that outcome. */
+function stopOf(outcome: OperationOutcome): Refusal | undefined {
+  if (outcome.kind === "replayed") return outcome.gathered?.stopped;
+  return outcome.kind === "refused" && stopsReplays(outcome.refusal) ? outcome.refusal : undefined;
 }
 
 function outcomeOf(error: unknown): OperationOutcome {

@@ -2,6 +2,7 @@ import type { EndedState, RunSpec } from "../delivery.ts";
 import { refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
+import { StoreError } from "../store/delivery-store.ts";
 import type { OpenRun } from "../store/delivery-store.ts";
 import type { AcceptOutcome, NewDelivery } from "../store/new-delivery.ts";
 import { OVERLAP_SKIP_REASON } from "../store/new-delivery.ts";
@@ -96,7 +97,14 @@ async function firstAnswer(
     const ended = first?.state === "filtered" ? "filtered" : "skipped";
     return { deliveryId, runIds, specs: [], ended, overlapped: first?.reason === OVERLAP_SKIP_REASON };
   }
-  const runs = await Promise.all(runIds.map((runId) => store.loadRun(runId)));
-  const isOfAnother = runs[0]?.deliveryId !== deliveryId;
-  return { deliveryId, runIds, specs: runs.map(({ spec }) => spec), ended: isOfAnother ? "coalesced" : undefined };
+  try {
+    const runs = await Promise.all(runIds.map((runId) => store.loadRun(runId)));
+    const ended = runs[0]?.deliveryId === deliveryId ? undefined : "coalesced";
+    return { deliveryId, runIds, specs: runs.map(({ spec }) => spec), ended };
+  } catch (error) {
+    if (!(error instanceof StoreError && error.code === "NOT_FOUND")) throw error;
+    // The run that the first call became a part of was removed before it: what the call itself asked for is there.
+    const specs = (await store.replayable(deliveryId))?.runs.map(({ spec }) => spec) ?? [];
+    return { deliveryId, runIds, specs, ended: specs.length > 0 ? "coalesced" : "skipped" };
+  }
 }

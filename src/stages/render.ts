@@ -51,9 +51,9 @@ function renderRoute(
 ): Rendered | Refusal | Promise<Rendered | Refusal> {
   if (route === "wake") return single(readWakePayload(context.payload));
   if (route === "agent") return directAgent(context.payload);
-  const items = fanOut(context, route.config.forEach, generation.config.maxFanOut);
+  const items = fanOut(context, route.forEach, generation.config.maxFanOut);
   if (isRefusal(items)) return items;
-  if (items.length === 0) return { actions: [], ended: skipped(`payload.${route.config.forEach} is empty`) };
+  if (items.length === 0) return { actions: [], ended: skipped(`${route.forEach?.name} is empty`) };
   if (!route.transform && items.length === 1) return single(own(route, items[0]!));
   return renderItems(ingress, route, items);
 }

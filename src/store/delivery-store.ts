@@ -59,14 +59,23 @@ export interface DeliveryStore extends OperationalState {
   body(deliveryId: string): Promise<Uint8Array | undefined>;
   /** What a replay needs; `undefined` for an unknown id. */
   replayable(deliveryId: string): Promise<Replayable | undefined>;
+  /**
+   * The latest replays of a delivery, newest first, at most 10; also when it was removed. One that became a
+   * part of another run, or was dropped, is among them, with the state that says so.
+   */
+  replaysOf(deliveryId: string): Promise<readonly Pick<DeliverySummary, "id" | "state">[]>;
   /** What a caller may be told of its own delivery; `undefined` unless the credential is the one it came with. */
   stateFor(deliveryId: string, credentialId: string): Promise<DeliveryState | undefined>;
   /**
    * Removes deliveries at a person's wish, in one short transaction; at most 64 at a time. An open one is
-   * left alone, and one whose copies could still arrive loses its request and stays listed.
+   * left alone, and one whose copies could still arrive loses its request and its replies, and stays listed.
    */
   remove(deliveryIds: readonly string[], now: number): Promise<RemoveOutcome>;
-  /** One short step of retention, from the oldest on; to be called again while there is `more`. */
+  /**
+   * One short step of retention, from the oldest on; to be called again while there is `more`. What stays listed
+   * without its request shows nothing of it either: its name is the mapping's or the route's, the reason of a
+   * filtered one the clause alone, and a reply that was the text itself is gone.
+   */
   prune(limits: PruneLimits): Promise<PruneOutcome>;
   /** Finishes what was handed to it and releases its files. */
   close(): Promise<void>;
@@ -81,7 +90,7 @@ export interface OpenRun {
   readonly state: Extract<RunState, "queued" | "running" | "held">;
   /** Milliseconds since the epoch before which it is not begun; `null`: at once. */
   readonly dueAt: number | null;
-  /** Milliseconds since the epoch by which it must have begun; `null`: it can wait for ever. */
+  /** Milliseconds since the epoch by which a host must have begun it; `null`: it can wait for ever, or one has. */
   readonly expiresAt: number | null;
   /** True when an attempt at it was made. */
   readonly begun: boolean;
@@ -132,7 +141,18 @@ export interface Replayable {
   /** `null` when it is not kept, or not any more. */
   readonly body: Uint8Array | null;
   /** Its runs as they were accepted; of a coalesced delivery, the one that was never carried out. */
-  readonly runs: readonly Pick<NewRun, "lane" | "spec">[];
+  readonly runs: readonly ReplayableRun[];
+  /** Deliveries whose calls are a part of its run, oldest first; at most 10,000. */
+  readonly members: readonly string[];
+}
+
+/**
+ * A run as it was accepted, and what became of it. Of a coalesced delivery, `runId` and `state` are those of
+ * the run that its call became a part of; the state is `skipped` when that one is no longer there.
+ */
+export interface ReplayableRun extends Pick<NewRun, "lane" | "spec"> {
+  readonly runId: string;
+  readonly state: RunState;
 }
 
 /** What a caller may know of its delivery. */
@@ -157,7 +177,11 @@ export interface PruneLimits {
   readonly removeBefore: number;
   /** Of settled deliveries that were received before, the request and the runs' texts are removed. */
   readonly emptyBefore: number;
-  /** Bytes in use above which the oldest settled deliveries are removed; `null`: no bound. */
+  /**
+   * Bytes of deliveries above which the oldest settled ones are removed; `null`: no bound. A delivery counts
+   * for its body, headers and query, and the specs and texts of its runs (by their length), and 500 bytes for
+   * itself and for each run. One that was accepted before this was recorded counts for nothing.
+   */
   readonly maxBytes: number | null;
 }
 

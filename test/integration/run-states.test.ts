@@ -69,7 +69,7 @@ describe("each state and each reason of a run can be produced and seen through t
     });
 
     it("with a reply that only the fallback took", async () => {
-      states.refusePostsWith(400);
+      states.answerPostsWith(400);
       states.answerWith({ reply: "Told." });
       const run = await states.onlyRun(await states.sent("backed", { text: "fallback" }), "done");
       expect(run).toMatchObject({ delivery: "fallback", reason: expect.stringMatching(/webhook.*400.*console/) });
@@ -97,7 +97,7 @@ describe("each state and each reason of a run can be produced and seen through t
     });
 
     it("because its reply could not be delivered", async () => {
-      states.refusePostsWith(400);
+      states.answerPostsWith(400);
       states.answerWith({ reply: "Told." });
       const { runs, reason } = await states.seen(await states.sent("posted", { text: "post" }), "failed");
       expect(runs[0]).toMatchObject({ delivery: "failed", reply: "Told.", attempts: [{ status: "ok" }] });
@@ -147,5 +147,32 @@ describe("each state and each reason of a run can be produced and seen through t
     });
     expect(await states.gateway.api(`/deliveries/${String(id)}/cancel`, {})).toMatchObject({ ok: true });
     await states.seen(id, "canceled");
+  });
+
+  describe("a delivery of several runs", () => {
+    const statesOf = (runs: readonly { readonly state: string }[]) => runs.map(({ state }) => state);
+
+    it("is running until the last of them has ended, and failed when one of them failed, for its reason", async () => {
+      const go = states.holdBack("Message bad.", { status: 400 });
+      const id = await states.sent("each", { items: ["good", "bad"] });
+      while ((await states.gateway.delivery(id)).runs[0]?.state !== "done") await sleep(10);
+      expect(statesOf((await states.seen(id, "running")).runs)).toEqual(["done", "running"]);
+      go();
+      const { reason, runs } = await states.seen(id, "failed");
+      expect(statesOf(runs)).toEqual(["done", "failed"]);
+      expect(reason).toMatch(/error.*400/);
+      expect(runs[0]?.reason).toBeNull();
+    });
+
+    it("is canceled with those of them that are open", async () => {
+      const go = states.holdBack("Message open.");
+      const id = await states.sent("each", { items: ["closed", "open", "open"] });
+      while ((await states.gateway.delivery(id)).runs[0]?.state !== "done") await sleep(10);
+      expect(await states.gateway.api(`/deliveries/${String(id)}/cancel`, {})).toMatchObject({ ok: true });
+      const { reason, runs } = await states.seen(id, "canceled");
+      expect(statesOf(runs)).toEqual(["done", "canceled", "canceled"]);
+      expect(reason).toBe("canceled by the operator");
+      go();
+    });
   });
 });

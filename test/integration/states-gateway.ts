@@ -5,17 +5,20 @@ import { ScriptedModel } from "../torture/scripted-model.ts";
 import type { ModelReaction } from "../torture/scripted-model.ts";
 import { ScriptedReceiver } from "../torture/scripted-receiver.ts";
 import { RunningGateway } from "./http/running-gateway.ts";
+import type { GatewaySetup } from "./http/running-gateway.ts";
 import { GITHUB_SECRET } from "./http/sender-calls.ts";
 
+const OPEN: ReadonlySet<State> = new Set(["queued", "running", "held"]);
 const SESSION = { sessionKey: "hook:shared" };
 const POST = { deliver: true, channel: "webhook", to: "team", retry: { delivery: { attempts: 1 } } };
 const BRIEF = { attempts: 2, backoffSeconds: 0.1, maxBackoffSeconds: 0.1 };
-const LONG = { attempts: 2, backoffSeconds: 20, maxBackoffSeconds: 20 };
+/** Nothing is tried a second time while a test looks. */
+const LONG = { attempts: 2, backoffSeconds: 3_600, maxBackoffSeconds: 3_600 };
 
 const MAPPINGS = [
   mapping("large", { when: "payload.amount > 10.0" }),
   mapping("null", { transform: { module: "nothing.mjs" } }),
-  mapping("each", { forEach: "items" }),
+  mapping("each", { forEach: "items", messageTemplate: "Message {{items[0]}}." }),
   mapping("shared", SESSION),
   mapping("skip", { ...SESSION, overlap: "skip" }),
   mapping("latest", { ...SESSION, overlap: "latest" }),
@@ -30,22 +33,35 @@ const MAPPINGS = [
   mapping("posted", POST),
   mapping("backed", { ...POST, fallback: { channel: "console" } }),
   mapping("nobody", { deliver: true, channel: "webhook" }),
-  {
-    id: "repository",
-    match: { path: "repository" },
-    preset: "github",
-    secret: GITHUB_SECRET,
-    wakeMode: "next-heartbeat",
-    deliver: false,
-    events: ["push"],
-    ignoreSenders: ["octo*"],
-  },
+  mapping("nobody-backed", { deliver: true, channel: "webhook", fallback: { channel: "console" } }),
+  mapping("backed-by-nobody", { ...POST, fallback: { channel: "webhook" } }),
+  mapping("backed-twice", { ...POST, fallback: { channel: "webhook", to: "others" } }),
+  mapping("posted-later", { ...POST, retry: { delivery: LONG } }),
+  mapping("posted-again", { ...POST, retry: { delivery: BRIEF } }),
+  mapping("backed-later", { ...POST, retry: { delivery: LONG }, fallback: { channel: "webhook", to: "others" } }),
+  mapping("passed-on", { ...POST, mode: "deliver" }),
+  mapping("passed-to-nobody", { deliver: true, channel: "webhook", mode: "deliver" }),
+  mapping("gathering", { coalesce: { key: "all", windowSeconds: 3_600 } }),
+  mapping("field", { when: "payload.value" }),
+  mapping("costly", { when: "payload.items.all(a, payload.items.all(b, b >= 0.0))" }),
+  mapping("rerun", { interrupted: "rerun" }),
+  { id: "woken", match: { path: "woken" }, action: "wake", wakeMode: "next-heartbeat", textTemplate: "{{text}}" },
+  ofGithub("repository", { events: ["push"], ignoreSenders: ["octo*", "4242"] }),
+  ofGithub("blank", { messageTemplate: "{{nothing}}" }),
+  ofGithub("commits", { forEach: "commits" }),
+  ofGithub("sourced", { match: { path: "sourced", source: "ci" } }),
 ];
 
 /** A mapping on the path of its name that tells nobody. */
 function mapping(id: string, more: object): object {
   const messageTemplate = "Message {{text}}.";
   return { id, match: { path: id }, wakeMode: "next-heartbeat", deliver: false, messageTemplate, ...more };
+}
+
+/** A mapping on the path of its name whose sender signs. */
+function ofGithub(id: string, more: object): object {
+  const preset = { preset: "github", secret: GITHUB_SECRET };
+  return { id, match: { path: id }, ...preset, wakeMode: "next-heartbeat", deliver: false, ...more };
 }
 
 /** A gateway with a mapping for each way in which a delivery can end, and what its model and its channel do. */
@@ -55,14 +71,21 @@ export class StatesGateway implements AsyncDisposable {
   readonly #receiver: ScriptedReceiver;
   readonly #script: Script;
 
-  static async start(): Promise<StatesGateway> {
-    const script: Script = { reaction: () => ({}), postStatus: 204, letGo: () => {} };
+  /** `hooks` are laid over the mappings. */
+  static async start({
+    hooks = {},
+    plugins = [],
+  }: Pick<GatewaySetup, "hooks" | "plugins"> = {}): Promise<StatesGateway> {
+    const script: Script = { reaction: () => ({}), postStatuses: [204], letGo: () => {} };
     const model = await ScriptedModel.listen(({ prompt }) => script.reaction(prompt));
-    const receiver = await ScriptedReceiver.listen(() => script.postStatus);
+    const receiver = await ScriptedReceiver.listen(() =>
+      script.postStatuses.length > 1 ? script.postStatuses.shift()! : script.postStatuses[0]!,
+    );
     const gateway = await RunningGateway.start({
       config: { ...model.config, channels: receiver.config },
       gateway: { shutdownSeconds: 0.2 },
-      hooks: { mappings: MAPPINGS, concurrency: 4 },
+      hooks: { mappings: MAPPINGS, concurrency: 4, ...hooks },
+      plugins,
       transforms: { "nothing.mjs": "export default () => null;\n" },
     });
     return new StatesGateway({ gateway, model, receiver, script });
@@ -91,7 +114,7 @@ export class StatesGateway implements AsyncDisposable {
   reset(): void {
     this.#script.letGo();
     this.#script.reaction = () => ({});
-    this.#script.postStatus = 204;
+    this.#script.postStatuses = [204];
   }
 
   /** What the model does from now on. */
@@ -99,17 +122,18 @@ export class StatesGateway implements AsyncDisposable {
     this.#script.reaction = () => reaction;
   }
 
-  /** What the channel `webhook` answers from now on. */
-  refusePostsWith(status: number): void {
-    this.#script.postStatus = status;
+  /** What the channel `webhook` answers to the next posts; from then on the last of them. */
+  answerPostsWith(...statuses: [number, ...number[]]): void {
+    this.#script.postStatuses = statuses;
   }
 
-  /** The model keeps every prompt with that text waiting until the function is called. */
-  holdBack(text: string): () => void {
+  /** The model keeps every prompt with that text waiting until the function is called, and then does so. */
+  holdBack(text: string, reaction: ModelReaction = {}): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#script.reaction = async (prompt) => {
-      if (prompt.includes(text)) await promise;
-      return {};
+      if (!prompt.includes(text)) return {};
+      await promise;
+      return reaction;
     };
     this.#script.letGo = resolve;
     return resolve;
@@ -126,6 +150,8 @@ export class StatesGateway implements AsyncDisposable {
   async seen(id: unknown, state: State): Promise<DeliveryDetail> {
     let delivery = await this.gateway.delivery(id);
     while (delivery.state !== state) {
+      // Nothing follows any more: better to see what it is than to wait for good.
+      if (!OPEN.has(delivery.state)) expect(delivery).toMatchObject({ state });
       await sleep(10);
       delivery = await this.gateway.delivery(id);
     }
@@ -141,6 +167,14 @@ export class StatesGateway implements AsyncDisposable {
     const { runs } = await this.seen(id, state);
     expect(runs).toHaveLength(1);
     return runs[0]!;
+  }
+
+  /** Cancels a delivery, and sees that it is canceled and why. */
+  async canceled(id: unknown): Promise<RunDetail> {
+    expect(await this.gateway.api(`/deliveries/${String(id)}/cancel`, {})).toMatchObject({ ok: true });
+    const run = await this.onlyRun(id, "canceled");
+    expect(run.reason).toBe("canceled by the operator");
+    return run;
   }
 
   async newest(): Promise<DeliverySummary> {
@@ -159,6 +193,6 @@ export class StatesGateway implements AsyncDisposable {
 /** What tests change while the gateway runs. */
 interface Script {
   reaction: (prompt: string) => ModelReaction | Promise<ModelReaction>;
-  postStatus: number;
+  postStatuses: number[];
   letGo: () => void;
 }

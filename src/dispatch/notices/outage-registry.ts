@@ -18,17 +18,22 @@ export interface OutageRegistryOptions {
 }
 
 /**
- * What is out of order, in memory and on disk. The first failure of a subject makes a notice and all
- * further ones none, across restarts, until the subject has worked again. An outage that begins within an
- * hour of the last notice of its subject is told when it outlasts that hour.
+ * What is out of order. The first failure of a subject makes a notice and all further ones none, until the
+ * subject has worked again. An outage that begins within an hour of the last notice of its subject is told
+ * when it outlasts that hour.
+ *
+ * What is told is stored just before, so that a restart does not tell it again. What is not told yet is
+ * remembered in memory only: after a restart the next failure is told.
  */
 export class OutageRegistry implements Outages {
   readonly #options: OutageRegistryOptions;
   readonly #abandon: AbortSignal;
-  /** Subjects that are out of order, and whether that was told. */
+  /** Subjects that are out of order, and whether that was told; those that were are on disk too. */
   readonly #open = new Map<string, boolean>();
   /** When the latest notice of a subject was given; the oldest is forgotten first. */
   readonly #toldAt = new Map<string, number>();
+  /** Notices that are being given, one for each subject in an hour. */
+  readonly #telling = new Set<Promise<void>>();
   /** Writes go one after the other: an outage is not opened before the last one of its subject is closed. */
   #written: Promise<unknown> = Promise.resolve();
 
@@ -37,41 +42,57 @@ export class OutageRegistry implements Outages {
     this.#abandon = options.abandon ?? new AbortController().signal;
   }
 
-  /** Reads which outages go on; called once, before the first run. Rejects with a `StoreError`. */
+  /** Reads which outages were told and go on; called once, before the first run. Rejects with a `StoreError`. */
   async load(): Promise<void> {
     for (const subject of await this.#options.store.outages()) this.#open.set(subject, true);
   }
 
-  async failed(subject: string, notice: string): Promise<void> {
-    const { store, logger, clock } = this.#options;
+  async failed(subject: string, text: string, detail?: string): Promise<void> {
+    const { logger } = this.#options;
     const isTold = this.#open.get(subject);
-    if (isTold !== undefined) {
-      if (!isTold && !this.#isQuiet(subject)) await this.#tell(subject, clock.now(), notice);
-      return;
-    }
-    if (this.#open.size >= MAX_OUTAGES) {
-      logger.warn({ subject, notice }, "too many things are out of order; no notice is given of this one");
+    if (isTold === true) return;
+    if (isTold === undefined && this.#open.size >= MAX_OUTAGES) {
+      logger.warn(
+        { subject, notice: text, detail },
+        "too many things are out of order; no notice is given of this one",
+      );
       return;
     }
     const isQuiet = this.#isQuiet(subject);
     this.#open.set(subject, !isQuiet);
-    const since = clock.now();
-    const isNew = await this.#write(() => store.openOutage({ subject, since }), "opened");
-    // One that could not be stored is told all the same: twice is better than never.
-    if (isNew !== false && !isQuiet) await this.#tell(subject, since, notice);
+    if (isQuiet) return;
+    const telling = this.#tell(subject, text, detail);
+    this.#telling.add(telling);
+    await telling;
+    this.#telling.delete(telling);
   }
 
   works(subject: string): Promise<void> | undefined {
-    if (!this.#open.delete(subject)) return undefined;
-    return this.#close(subject);
+    const isTold = this.#open.get(subject);
+    if (isTold === undefined) return undefined;
+    this.#open.delete(subject);
+    this.#options.logger.info({ subject }, "what was out of order works again");
+    return isTold ? this.#close(subject) : undefined;
   }
 
-  async #tell(subject: string, atMs: number, text: string): Promise<void> {
-    if (this.#open.has(subject)) this.#open.set(subject, true);
+  async told(): Promise<void> {
+    await Promise.all(this.#telling);
+    await this.#written;
+  }
+
+  async #tell(subject: string, text: string, detail: string | undefined): Promise<void> {
+    const { store, clock, notices } = this.#options;
+    const since = clock.now();
+    this.#rememberTold(subject, since);
+    const isNew = await this.#write(() => store.openOutage({ subject, since }), "opened");
+    // One that could not be stored is told all the same: twice is better than never.
+    if (isNew !== false) await notices.tell({ key: `outage:${subject}:${since}`, text, detail });
+  }
+
+  #rememberTold(subject: string, atMs: number): void {
     this.#toldAt.delete(subject);
     this.#toldAt.set(subject, atMs);
     if (this.#toldAt.size > MAX_OUTAGES) this.#toldAt.delete(this.#toldAt.keys().next().value!);
-    await this.#options.notices.tell({ key: `outage:${subject}:${atMs}`, text });
   }
 
   #isQuiet(subject: string): boolean {
@@ -83,7 +104,6 @@ export class OutageRegistry implements Outages {
 
   async #close(subject: string): Promise<void> {
     await this.#write(() => this.#options.store.closeOutage(subject), "closed");
-    this.#options.logger.info({ subject }, "what was out of order works again");
   }
 
   /** `undefined` when it could not be written. */

@@ -1,9 +1,10 @@
 import { sanitizeUntrusted } from "../../boundary/sanitize-untrusted.ts";
+import { wrapUntrusted } from "../../boundary/wrap-untrusted.ts";
 import type { HooksConfig } from "../../config/hooks-config.ts";
 import { isRefusal } from "../../errors.ts";
 import type { GatewayHost, Logger } from "../../host.ts";
 import { resolveTarget } from "../../policy/delivery-target.ts";
-import type { Notices } from "../dispatch-context.ts";
+import type { Notice, Notices } from "../dispatch-context.ts";
 import { cut } from "../run/reply.ts";
 import { BRIEF_RETRY, retrying } from "../run/retrying.ts";
 import type { RetryPolicy } from "../run/retrying.ts";
@@ -11,6 +12,9 @@ import type { RetryPolicy } from "../run/retrying.ts";
 /** Keys of notices that are remembered in memory; the host remembers them besides. */
 const MAX_TOLD = 1_000;
 const MAX_TEXT = 2_000;
+const MAX_DETAIL = 500;
+/** What the boundary names as the origin of a detail. */
+const SOURCE = "Error message";
 
 export interface OwnerNoticesOptions {
   readonly host: Pick<GatewayHost, "agents" | "channels" | "sessions">;
@@ -26,6 +30,9 @@ export interface OwnerNoticesOptions {
 /**
  * Tells the owner what needs a person: as a system event in the default agent's main session, with a
  * heartbeat so that somebody reads it, and as a message on a chosen channel. What cannot be told is logged.
+ *
+ * The words of others, at most 500 characters of them, stand inside the boundary where an agent reads them,
+ * and as plain text on the channel, where a person does.
  */
 export class OwnerNotices implements Notices {
   readonly #options: OwnerNoticesOptions;
@@ -37,19 +44,23 @@ export class OwnerNotices implements Notices {
     this.#abandon = options.abandon ?? new AbortController().signal;
   }
 
-  async tell({ key, text }: { readonly key: string; readonly text: string }): Promise<void> {
+  async tell({ key, text, detail = "" }: Notice): Promise<void> {
     if (this.#told.has(key)) return;
     this.#remember(key);
     const { logger } = this.#options;
-    // What went wrong may be told in the words of somebody outside.
-    const notice = {
-      key: `notice:${key}`,
-      text: `Notice of the webhook ingress: ${cut(sanitizeUntrusted(text), MAX_TEXT)}`,
-    };
     const failed = (error: unknown): void => {
       logger.error({ err: error, notice: key }, "a notice could not be given");
     };
-    await Promise.all([this.#post(notice).catch(failed), this.#send(notice).catch(failed)]);
+    const idempotencyKey = `notice:${key}`;
+    // Names that a configuration gives stand in it.
+    const notice = `Notice of the webhook ingress: ${cut(sanitizeUntrusted(text), MAX_TEXT)}`;
+    const words = cut(detail.trim(), MAX_DETAIL);
+    const event = words === "" ? notice : `${notice}\n\n${wrapUntrusted(words, { source: SOURCE })}`;
+    const message = words === "" ? notice : `${notice}\n\n${sanitizeUntrusted(words)}`;
+    await Promise.all([
+      this.#post({ text: event, idempotencyKey }).catch(failed),
+      this.#send({ text: message, idempotencyKey }).catch(failed),
+    ]);
   }
 
   #remember(key: string): void {
@@ -58,23 +69,22 @@ export class OwnerNotices implements Notices {
     this.#told.add(key);
   }
 
-  async #post(notice: { key: string; text: string }): Promise<void> {
+  async #post(notice: { text: string; idempotencyKey: string }): Promise<void> {
     const { agents, sessions } = this.#options.host;
     const agentId = agents.resolve(undefined).id;
     const sessionKey = sessions.mainSessionKey(agentId);
-    const event = { sessionKey, text: notice.text, idempotencyKey: notice.key };
-    await this.#retrying(() => sessions.enqueueSystemEvent(event));
+    await this.#retrying(() => sessions.enqueueSystemEvent({ sessionKey, ...notice }));
     sessions.requestHeartbeat({ agentId, sessionKey, reason: "hook:notice" });
   }
 
-  async #send(notice: { key: string; text: string }): Promise<void> {
+  async #send(notice: { text: string; idempotencyKey: string }): Promise<void> {
     const wanted = this.#options.target();
     if (!wanted) return;
     const { agents, channels } = this.#options.host;
     const target = await resolveTarget(channels, { ...wanted, agentId: agents.resolve(undefined).id });
     if (isRefusal(target)) throw new Error(target.message);
     if (!("channel" in target)) throw new Error(target.unresolved);
-    await this.#retrying(() => channels.send({ ...target, text: notice.text, idempotencyKey: notice.key }));
+    await this.#retrying(() => channels.send({ ...target, ...notice }));
   }
 
   #retrying(step: () => Promise<void>): Promise<void> {

@@ -68,6 +68,11 @@ export class AgentQueue {
     tracked.place = this.#lanes.push(tracked.run.lane, tracked);
   }
 
+  /** Adds a run that has given up its lane: it waits for no other. It begins at the next {@link fill}. */
+  pushBeside(tracked: TrackedRun): void {
+    tracked.place = this.#lanes.push("", tracked);
+  }
+
   /** A run that has held its lane is its next one. */
   putBack(tracked: TrackedRun): void {
     this.#lanes.putBack(tracked.place!);
@@ -153,15 +158,16 @@ export class AgentQueue {
   #begin(tracked: TrackedRun): void {
     const { expiries, gate } = this.#options;
     this.#lanes.take();
-    expiries.remove(tracked);
+    expiries.suspend(tracked);
     const stop = new AbortController();
     tracked.stop = stop;
     const group = gate.groupOf(tracked.run);
-    gate.count(tracked.run);
+    const draw = gate.count(tracked.run);
     if (gate.enter(group)) this.#lanes.review(group);
     const work = this.#carryOut(tracked.run, stop.signal).then((outcome) => {
       this.#underWay.delete(work);
       if (gate.leave(group)) this.#lanes.review(group);
+      if (draw && wasRefused(outcome)) gate.giveBack(draw);
       this.#leave(tracked, outcome);
       this.fill();
     });
@@ -180,10 +186,11 @@ export class AgentQueue {
   }
 
   #leave(tracked: TrackedRun, outcome: CarriedOut): void {
+    const { expiries, due, ended } = this.#options;
     tracked.stop = undefined;
     if (outcome.kind === "ended" || tracked.withdrawn) {
       this.release(tracked);
-      this.#options.ended(tracked);
+      ended(tracked);
       return;
     }
     const { dueAt, replied, holdsLane } = outcome;
@@ -192,6 +199,13 @@ export class AgentQueue {
       this.release(tracked);
       tracked.place = undefined;
     }
-    this.#options.due.add(tracked);
+    due.add(tracked);
+    if (wasRefused(outcome)) expiries.add(tracked);
+    else expiries.remove(tracked);
   }
+}
+
+/** The host would not begin it. */
+function wasRefused(outcome: CarriedOut): boolean {
+  return outcome.kind === "postponed" && outcome.refused === true;
 }

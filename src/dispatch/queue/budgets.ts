@@ -14,6 +14,12 @@ export interface UsedUp {
   readonly per: "hour" | "day";
 }
 
+/** What a run has drawn on its budgets, to be given back when it turns out not to have begun. */
+export interface Draw {
+  readonly minute: number;
+  readonly counters: ReadonlyMap<Scope, Counter>;
+}
+
 export interface BudgetsContext extends Pick<DispatchContext, "clock" | "logger" | "abandon"> {
   readonly store: Pick<OperationalState, "usageSince" | "addUsage">;
 }
@@ -29,8 +35,8 @@ export class Budgets {
   readonly #context: BudgetsContext;
   /** By scope; only scopes with a budget are counted. */
   readonly #counters = new Map<Scope, Counter>();
-  /** What is still to be written. */
-  #pending = new Map<Scope, number>();
+  /** What is still to be written, by scope and minute; below zero for what is given back. */
+  #pending = new Map<Scope, Map<number, number>>();
   #writing: Promise<void> | undefined;
 
   constructor(context: BudgetsContext) {
@@ -59,17 +65,28 @@ export class Budgets {
     return undefined;
   }
 
-  /** One run begins. */
-  count(budgets: readonly ScopedBudget[]): void {
-    if (budgets.length === 0) return;
+  /** One run begins; `undefined` when it has no budget to draw on. */
+  count(budgets: readonly ScopedBudget[]): Draw | undefined {
+    if (budgets.length === 0) return undefined;
     const minute = this.#minute();
+    const counters = new Map<Scope, Counter>();
     for (const { scope } of budgets) {
       const counter = this.#counterOf(scope);
       counter.roll(minute);
       counter.add(minute, 1);
-      this.#pending.set(scope, (this.#pending.get(scope) ?? 0) + 1);
+      counters.set(scope, counter);
+      this.#note(scope, minute, 1);
     }
-    this.#writing ??= this.#write();
+    return { minute, counters };
+  }
+
+  /** The run has not begun after all. What was forgotten since then stays forgotten. */
+  giveBack({ minute, counters }: Draw): void {
+    for (const [scope, counter] of counters) {
+      if (this.#counters.get(scope) !== counter) continue;
+      counter.roll(this.#minute());
+      if (counter.takeBack(minute)) this.#note(scope, minute, -1);
+    }
   }
 
   /** The scope begins anew. */
@@ -83,14 +100,26 @@ export class Budgets {
     await this.#writing;
   }
 
+  #note(scope: Scope, minute: number, runs: number): void {
+    let minutes = this.#pending.get(scope);
+    if (!minutes) {
+      minutes = new Map();
+      this.#pending.set(scope, minutes);
+    }
+    minutes.set(minute, (minutes.get(minute) ?? 0) + runs);
+    this.#writing ??= this.#write();
+  }
+
   /** One write at a time: what is counted meanwhile goes with the next. Never rejects. */
   async #write(): Promise<void> {
     const { store, abandon, logger } = this.#context;
     // What begins in the same turn of the event loop is written together.
     await Promise.resolve();
     while (this.#pending.size > 0) {
-      const minute = this.#minute();
-      const usage = [...this.#pending].map(([scope, runs]): Usage => ({ scope, minute, runs }));
+      const usage: Usage[] = [];
+      for (const [scope, minutes] of this.#pending) {
+        for (const [minute, runs] of minutes) if (runs !== 0) usage.push({ scope, minute, runs });
+      }
       this.#pending = new Map();
       try {
         await retrying(() => store.addUsage(usage), STORE_RETRY, abandon);
@@ -142,5 +171,16 @@ class Counter {
     this.#runs.set(minute, (this.#runs.get(minute) ?? 0) + runs);
     this.hour += runs;
     this.day += runs;
+  }
+
+  /** Takes one run of a minute back; false when a roll has forgotten it or counts it elsewhere. */
+  takeBack(minute: number): boolean {
+    const runs = this.#runs.get(minute);
+    if (runs === undefined) return false;
+    if (runs > 1) this.#runs.set(minute, runs - 1);
+    else this.#runs.delete(minute);
+    this.day--;
+    if (minute >= this.#minute - HOUR) this.hour--;
+    return true;
   }
 }

@@ -1,3 +1,4 @@
+import { StoreError } from "../../store/delivery-store.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
 import { LinkedList } from "./linked-list.ts";
 import { retrying, STORE_RETRY } from "../run/retrying.ts";
@@ -6,7 +7,10 @@ import type { TrackedRun } from "./tracked-run.ts";
 
 const BATCH = 64;
 
-const REASON = "it waited longer than its mapping's maxAgeSeconds before it could begin";
+const SKIPPED = {
+  state: "skipped",
+  reason: "it waited longer than its mapping's maxAgeSeconds before it could begin",
+} as const;
 
 export interface ExpiriesOptions {
   /** Takes a run out of where it waits; false when it does not wait any more. */
@@ -52,20 +56,25 @@ export class Expiries {
 
   /** To be called for a run that is new here: measures how long it may wait. */
   measure(tracked: TrackedRun): void {
-    const { expiresAt, begun } = tracked.run;
-    if (expiresAt === null || begun) return;
+    const { expiresAt } = tracked.run;
+    if (expiresAt === null) return;
     tracked.expiresMs = performance.now() + expiresAt - this.#context.clock.now();
   }
 
-  /** The run waits from now on. */
+  /** The run waits from now on; one that may not wait any more is dropped soon. */
   add(tracked: TrackedRun): void {
     if (tracked.expiresMs !== Infinity) tracked.expiry = this.#queue.add(tracked, tracked.expiresMs);
   }
 
-  /** The run begins or is gone; it never expires from now on. */
-  remove(tracked: TrackedRun): void {
+  /** The run does not wait for now; should it turn out not to have begun, it is to be added again. */
+  suspend(tracked: TrackedRun): void {
     if (tracked.expiry) this.#queue.remove(tracked.expiry);
     tracked.expiry = undefined;
+  }
+
+  /** The run has begun or is gone; it never expires from now on. */
+  remove(tracked: TrackedRun): void {
+    this.suspend(tracked);
     tracked.expiresMs = Infinity;
   }
 
@@ -90,18 +99,15 @@ export class Expiries {
 
   /** Never rejects. */
   async #settle(): Promise<void> {
-    const { store, abandon, logger, events } = this.#context;
+    const { abandon, logger, events } = this.#context;
     // What is dropped in the same turn of the event loop is settled together.
     await Promise.resolve();
     while (this.#dropped.length > 0) {
       const batch: TrackedRun[] = [];
       while (batch.length < BATCH && this.#dropped.first) batch.push(this.#dropped.shift()!);
-      const settled = { state: "skipped", reason: REASON } as const;
-      const runIds = batch.map(({ run }) => run.runId);
       try {
-        await retrying(() => store.settleAll(runIds, settled), STORE_RETRY, abandon);
-        for (const { run, withdrawn } of batch) {
-          if (!withdrawn) await events.settled({ runId: run.runId, kind: run.kind, ...settled });
+        for (const { run, withdrawn } of await this.#skip(batch)) {
+          if (!withdrawn) await events.settled({ runId: run.runId, kind: run.kind, ...SKIPPED });
         }
       } catch (error) {
         if (!abandon.aborted) logger.error({ err: error }, "runs that waited too long could not be settled");
@@ -109,5 +115,25 @@ export class Expiries {
       for (const tracked of batch) this.#options.ended(tracked);
     }
     this.#settling = undefined;
+  }
+
+  /** Gives those that are skipped now: all but those that somebody has settled and removed meanwhile. */
+  async #skip(batch: readonly TrackedRun[]): Promise<readonly TrackedRun[]> {
+    if (await this.#skipAll(batch)) return batch;
+    const single = await Promise.all(batch.map((tracked) => this.#skipAll([tracked])));
+    return batch.filter((_, at) => single[at]);
+  }
+
+  /** All or none; false when one of them is not there any more. */
+  async #skipAll(batch: readonly TrackedRun[]): Promise<boolean> {
+    const { store, abandon } = this.#context;
+    const runIds = batch.map(({ run }) => run.runId);
+    try {
+      await retrying(() => store.settleAll(runIds, SKIPPED), STORE_RETRY, abandon);
+      return true;
+    } catch (error) {
+      if (error instanceof StoreError && error.code === "NOT_FOUND") return false;
+      throw error;
+    }
   }
 }

@@ -51,10 +51,15 @@ export class Pauses {
     return this.#inOrder(() => retrying(() => store.pause(pause), STORE_RETRY, abandon));
   }
 
-  /** Ends a pause once that is written; false when there is none. Rejects with a `StoreError`. */
-  resume(scope: Scope): Promise<boolean> {
+  /**
+   * Ends a pause once that is written; false when there is none. `ending` is called right before it is gone.
+   * Rejects with a `StoreError`.
+   */
+  resume(scope: Scope, ending: () => void): Promise<boolean> {
     return this.#inOrder(async () => {
       await this.#context.store.resume(scope);
+      if (!this.#paused.has(scope)) return false;
+      ending();
       return this.#paused.delete(scope);
     });
   }

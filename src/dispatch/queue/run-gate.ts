@@ -3,7 +3,7 @@ import type { OpenRun } from "../../store/delivery-store.ts";
 import { ALL } from "../../store/operational-state.ts";
 import type { Pause, Scope } from "../../store/operational-state.ts";
 import { Budgets } from "./budgets.ts";
-import type { UsedUp } from "./budgets.ts";
+import type { Draw, UsedUp } from "./budgets.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
 import { Pauses } from "./pauses.ts";
 
@@ -82,9 +82,14 @@ export class RunGate {
     return usedUp.scope;
   }
 
-  /** A run begins, and draws on its budgets. */
-  count(run: OpenRun): void {
-    if (!run.replied) this.#budgets.count(this.#context.rulesFor(run.mappingId).budgets);
+  /** A run begins, and draws on its budgets; `undefined` when there is nothing to give back. */
+  count(run: OpenRun): Draw | undefined {
+    return run.replied ? undefined : this.#budgets.count(this.#context.rulesFor(run.mappingId).budgets);
+  }
+
+  /** The host would not begin a run: what it has drawn is there for others. */
+  giveBack(draw: Draw): void {
+    this.#budgets.giveBack(draw);
   }
 
   /** An agent run takes a place of its mapping; true when that was the last one. */
@@ -117,11 +122,9 @@ export class RunGate {
 
   /** Ends a pause and forgets what was counted; false when there is none. Rejects with a `StoreError`. */
   async resume(scope: Scope): Promise<boolean> {
-    const wasPaused = await this.#pauses.resume(scope);
-    if (wasPaused) {
-      this.#budgets.forget(scope);
-      this.#changed(scope);
-    }
+    // Forgotten first: whatever begins as soon as the pause is gone must not find the budget used up.
+    const wasPaused = await this.#pauses.resume(scope, () => this.#budgets.forget(scope));
+    if (wasPaused) this.#changed(scope);
     return wasPaused;
   }
 

@@ -2,7 +2,7 @@ import type { Attempt } from "../../delivery.ts";
 import type { AgentRunResult } from "../../host.ts";
 import type { AttemptEnd } from "../../store/delivery-store.ts";
 import { runTurn } from "./agent-turn.ts";
-import type { CarriedOut, DispatchContext } from "../dispatch-context.ts";
+import type { CarriedOut, DispatchContext, Postponed } from "../dispatch-context.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { persist } from "./persist.ts";
 import { agentPrompt, passedOnText } from "./prompt.ts";
@@ -79,10 +79,13 @@ export class AgentAttempts {
     const reply = passedOnText(run.spec, gathered);
     const now = clock.now();
     const number = last?.number ?? 1;
-    await Promise.all([
-      persist(this.#context, () => store.beginAttempt(runId, { number, startedAt: now })),
-      persist(this.#context, () => store.endAttempt(runId, { endedAt: now, status: "ok", error: null, reply })),
-    ]);
+    // Tried again together, or the order of the two could turn round.
+    await persist(this.#context, async () => {
+      await Promise.all([
+        store.beginAttempt(runId, { number, startedAt: now }),
+        store.endAttempt(runId, { endedAt: now, status: "ok", error: null, reply }),
+      ]);
+    });
     await events.dispatched({ runId, kind: "agent", attempt: number });
     return { status: "ok", reply, failures: 0 };
   }
@@ -98,6 +101,7 @@ export class AgentAttempts {
     const request = { runId: `${runId}-a${number}`, agentId, sessionKey, prompt, model, thinking, timeoutMs };
     const result = await runTurn(host.agents, request, { ending: run.ending, begin: this.#begin });
     const isOk = !("notBegun" in result) && result.status === "ok";
+    if (run.ending.aborted && "notBegun" in result) return this.#endUnbegun(run, result.notBegun);
     if (run.ending.aborted && !isOk) {
       await this.#end(run, this.#context.abandon.aborted ? INTERRUPTED : CANCELED);
       return ENDED;
@@ -127,30 +131,46 @@ export class AgentAttempts {
    * long as it takes, and gives its slot to others meanwhile.
    */
   async #wait(run: RunUnderWay, why: string): Promise<CarriedOut> {
-    const { outages, clock, rulesFor } = this.#context;
     const { agentId } = run.spec;
-    const note = this.#notes.of(run.stored.runId);
-    note.refusals++;
-    const postponed = await this.#postpone(
-      run,
-      { status: "aborted", error: `it could not begin: ${why}`, reply: null },
-      {
-        dueAt: clock.now() + fullJitter(rulesFor(run.mappingId).retry.runs, note.refusals),
-        reason: `the gateway could not begin it, it is tried again: ${why}`,
-      },
-    );
-    await outages.failed(
+    const postponed = await this.#postponeUnbegun(run, why);
+    // The notice goes to the same host: the run must not wait for it.
+    void this.#context.outages.failed(
       `runs:${agentId}`,
-      `Runs of the agent ${agentId} cannot begin: ${why}. They wait and are tried again.`,
+      `Runs of the agent ${agentId} cannot begin. They wait and are tried again.`,
+      why,
     );
     return postponed;
   }
 
-  /** Both go into one commit: a run whose attempt has ended is never found without what follows from it. */
-  async #postpone(run: RunUnderWay, end: Omit<AttemptEnd, "endedAt">, until: Postponement): Promise<CarriedOut> {
-    const ended = this.#end(run, end);
-    const postponed = persist(this.#context, () => this.#context.store.postpone(run.stored.runId, until));
-    await Promise.all([ended, postponed]);
+  /** The host had not begun it when it was told to end: the agent knows nothing of it. */
+  async #endUnbegun(run: RunUnderWay, why: string): Promise<CarriedOut> {
+    if (this.#context.abandon.aborted) return this.#postponeUnbegun(run, why);
+    await this.#end(run, unbegun(why));
+    return ENDED;
+  }
+
+  async #postponeUnbegun(run: RunUnderWay, why: string): Promise<CarriedOut> {
+    const { clock, rulesFor } = this.#context;
+    const note = this.#notes.of(run.stored.runId);
+    note.refusals++;
+    const postponed = await this.#postpone(run, unbegun(why), {
+      dueAt: clock.now() + fullJitter(rulesFor(run.mappingId).retry.runs, note.refusals),
+      reason: `the gateway could not begin it, it is tried again: ${why}`,
+    });
+    return { ...postponed, refused: true };
+  }
+
+  /**
+   * Both go into one commit, and are tried again together: a run whose attempt has ended is never found
+   * without what follows from it.
+   */
+  async #postpone(run: RunUnderWay, end: Omit<AttemptEnd, "endedAt">, until: Postponement): Promise<Postponed> {
+    const { store, clock } = this.#context;
+    const { runId } = run.stored;
+    const endedAt = clock.now();
+    await persist(this.#context, async () => {
+      await Promise.all([store.endAttempt(runId, { endedAt, ...end }), store.postpone(runId, until)]);
+    });
     return { kind: "postponed", dueAt: until.dueAt, holdsLane: true, replied: false };
   }
 
@@ -158,6 +178,10 @@ export class AgentAttempts {
     const { store, clock } = this.#context;
     return persist(this.#context, () => store.endAttempt(run.stored.runId, { endedAt: clock.now(), ...end }));
   }
+}
+
+function unbegun(why: string): Omit<AttemptEnd, "endedAt"> {
+  return { status: "aborted", error: `it could not begin: ${why}`, reply: null };
 }
 
 /** Whether nothing is left to ask the agent; a run in the queue with an error waits for its next attempt. */

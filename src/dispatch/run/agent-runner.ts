@@ -3,12 +3,14 @@ import { StoreError } from "../../store/delivery-store.ts";
 import type { OpenRun, StoredRun } from "../../store/delivery-store.ts";
 import { AgentAttempts } from "./agent-attempts.ts";
 import type { FinalResult } from "./agent-attempts.ts";
+import { answered } from "./answered.ts";
 import type { CarriedOut, DispatchContext, Runner } from "../dispatch-context.ts";
 import { persist } from "./persist.ts";
+import { failureText, reportHealth } from "./report-health.ts";
 import { summaryLine } from "./reply.ts";
 import { ReplyDelivery } from "./reply-delivery.ts";
 import type { Delivered } from "./reply-delivery.ts";
-import { HOST_RETRY, isRetryable, retrying } from "./retrying.ts";
+import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retrying.ts";
 import type { RetryPolicy } from "./retrying.ts";
 import { RunCallback } from "./run-callback.ts";
 import { RunNotes } from "./run-notes.ts";
@@ -59,12 +61,16 @@ export class AgentRunner implements Runner {
       if (signal.aborted) end();
     }
     try {
-      const left = await this.#carryOut(queued, ending.signal);
+      const left = await this.#carryOut(queued, ending.signal).catch((error: unknown) => {
+        // Canceled while something was asked that may be asked again.
+        if (stop.aborted && isRetryable(error)) return ENDED;
+        throw error;
+      });
+      if (stop.aborted) await this.#tellCanceled(queued);
       if (left.kind === "ended") this.#notes.forget(queued.runId);
       return left;
     } catch (error) {
-      // Canceled, or settled or removed by somebody else in between: nothing is left to do.
-      if (stop.aborted && isRetryable(error)) return ENDED;
+      // Settled or removed by somebody else in between: nothing is left to do.
       if (error instanceof StoreError && error.code === "NOT_FOUND") return ENDED;
       throw error;
     } finally {
@@ -73,8 +79,22 @@ export class AgentRunner implements Runner {
     }
   }
 
+  /** The caller of a run that was canceled under way is told once: a run that is settled is not tried again. */
+  async #tellCanceled({ runId, mappingId }: OpenRun): Promise<void> {
+    const { store, abandon, logger } = this.#context;
+    const stored = await store.loadRun(runId);
+    const { spec, state, steps, delivery } = stored;
+    if (spec.kind !== "agent" || spec.callbackUrl === undefined) return;
+    if (state !== "canceled" || steps.includes("called-back")) return;
+    const run: RunUnderWay = { stored, spec, mappingId, ending: abandon };
+    const { reason } = await this.#callbacks.call(run, spec.callbackUrl, { state, reply: null, error: null, delivery });
+    if (reason === undefined) await store.recordStep(runId, "called-back");
+    else logger.warn({ runId, reason }, "the caller of a canceled run could not be told");
+  }
+
   async #carryOut({ runId, mappingId }: OpenRun, ending: AbortSignal): Promise<CarriedOut> {
-    const stored = await this.#context.store.loadRun(runId);
+    const { store } = this.#context;
+    const stored = await retrying(() => store.loadRun(runId), STORE_RETRY, ending);
     const { spec } = stored;
     if (spec.kind !== "agent" || isEnded(stored)) return ENDED;
     const run: RunUnderWay = { stored, spec, mappingId, ending };
@@ -96,6 +116,8 @@ export class AgentRunner implements Runner {
     const { state } = settlement;
     const reason = [settlement.reason, callback.reason ?? null].filter((part) => part !== null).join("; ") || null;
     await this.#settle(run, { state, reason }, result);
+    // A notice may take its time, and the lane must not wait for it.
+    void reportHealth(this.#context.outages, run, { result, state, outcome: delivery.outcome });
     return ENDED;
   }
 
@@ -109,7 +131,7 @@ export class AgentRunner implements Runner {
     };
     try {
       // A main session that takes nothing for now is asked until it does.
-      await retrying(() => host.sessions.enqueueSystemEvent(event), HOST_RETRY, ending);
+      await retrying(() => answered(host.sessions.enqueueSystemEvent(event), ending), HOST_RETRY, ending);
     } catch (error) {
       // One that will never take it must cost neither the reply nor the lane.
       if (isRetryable(error)) throw error;
@@ -166,31 +188,21 @@ export class AgentRunner implements Runner {
   async #postpone({ stored }: RunUnderWay, until: Postponement, isBeat: boolean): Promise<CarriedOut> {
     const { store } = this.#context;
     const { dueAt, reason } = until;
-    await Promise.all([
-      isBeat ? persist(this.#context, () => store.recordStep(stored.runId, "heartbeat")) : undefined,
-      persist(this.#context, () => store.postpone(stored.runId, { dueAt, reason })),
-    ]);
+    await persist(this.#context, async () => {
+      await Promise.all([
+        isBeat ? store.recordStep(stored.runId, "heartbeat") : undefined,
+        store.postpone(stored.runId, { dueAt, reason }),
+      ]);
+    });
     return { kind: "postponed", dueAt, holdsLane: false, replied: true };
   }
 
-  async #settle(run: RunUnderWay, settlement: Settlement, result: FinalResult): Promise<void> {
-    const { stored, spec } = run;
-    const { store, events, outages } = this.#context;
+  async #settle({ stored }: RunUnderWay, settlement: Settlement, result: FinalResult): Promise<void> {
+    const { store, events } = this.#context;
     const { runId } = stored;
     await persist(this.#context, () => store.settle(runId, settlement));
     const reply = result.status === "ok" ? result.reply : undefined;
     await events.settled({ runId, kind: "agent", ...settlement, ...(reply === undefined ? {} : { reply }) });
-    if (spec.mode === "deliver") return;
-    const agent = `runs:${spec.agentId}`;
-    const mapping = `${agent}:${run.mappingId ?? ""}`;
-    if (result.status === "ok") {
-      await outages.works(agent);
-      await outages.works(mapping);
-      return;
-    }
-    // What may pass is the agent's own trouble; anything else is that of the mapping and what it asks for.
-    const subject = result.retryable === true ? agent : mapping;
-    await outages.failed(subject, failureNotice(run, settlement.reason));
   }
 }
 
@@ -200,14 +212,8 @@ function isEnded({ state }: StoredRun): boolean {
 
 function settlementOf({ spec }: RunUnderWay, result: FinalResult, { outcome, reason }: Delivered): Settlement {
   if (result.status !== "ok") {
-    const after = result.failures > 1 ? ` after ${result.failures} attempts` : "";
-    return { state: "failed", reason: `${result.status}${after}: ${result.error ?? "the run did not succeed"}` };
+    return { state: "failed", reason: `${failureText(result)}: ${result.error ?? "the run did not succeed"}` };
   }
   const failed = outcome === "failed" || (outcome === "no-target" && spec.mode === "deliver");
   return { state: failed ? "failed" : "done", reason: reason ?? null };
-}
-
-function failureNotice({ spec, mappingId }: RunUnderWay, reason: string | null): string {
-  const asked = mappingId === null ? "" : ` for the mapping ${mappingId}`;
-  return `Runs of the agent ${spec.agentId}${asked} fail: ${reason}. They are kept: reveille deliveries list --state failed`;
 }

@@ -2,6 +2,7 @@ import type { DeliveryOutcome } from "../../delivery.ts";
 import type { ChannelTarget } from "../../host.ts";
 import { suppression } from "../../suppression.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
+import { answered } from "./answered.ts";
 import { errorText } from "./error-text.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { isRetryable } from "./retrying.ts";
@@ -79,7 +80,8 @@ export class ReplyDelivery {
   ): Promise<Refused> {
     const { host, outages } = this.#context;
     try {
-      await host.channels.send({ ...target, text, idempotencyKey: `${run.stored.runId}:${key}` });
+      const message = { ...target, text, idempotencyKey: `${run.stored.runId}:${key}` };
+      await answered(host.channels.send(message), run.ending);
     } catch (error) {
       return run.ending.aborted ? { refused: errorText(error) } : this.#refused(run, target, { error, place });
     }
@@ -103,9 +105,11 @@ export class ReplyDelivery {
       };
     }
     const refused = `delivery to ${channel} failed: ${words}`;
-    await outages.failed(
+    // The notice may go to the same channel: the run must not wait for it.
+    void outages.failed(
       `channel:${channel}`,
-      `Replies cannot be delivered on the channel ${channel}: ${words}. They are kept: reveille deliveries list --state failed`,
+      `Replies cannot be delivered on the channel ${channel}. They are kept: reveille deliveries list --state failed`,
+      words,
     );
     return { refused };
   }

@@ -33,12 +33,16 @@ export async function retrying<Result>(
       return await step();
     } catch (error) {
       if (!isRetryable(error) || attempt >= policy.tries) throw error;
-      const delayMs = Math.min(policy.maxDelayMs, policy.firstDelayMs * 2 ** (attempt - 1));
-      await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {});
+      await sleep(retryDelayMs(policy, attempt), undefined, { signal }).catch(() => {});
       // What was told to stop must not begin anything more, such as a run past its timeout.
       if (signal.aborted) throw error;
     }
   }
+}
+
+/** Milliseconds until the next try of what has failed so many times. */
+export function retryDelayMs({ firstDelayMs, maxDelayMs }: RetryPolicy, failures: number): number {
+  return Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
 }
 
 /** True for what may succeed when it is simply done again. */

@@ -52,7 +52,7 @@ export function acceptOperation(
     const call = { key: unpackKey(group.key), receivedAt: row[2], windowMs, maxWaitMs };
     const joined = gathering.join(call);
     if (joined !== undefined) {
-      insert.coalesced(row, held, { seq: Math.floor(joined.run / RUNS_PER_DELIVERY), tag: joined.tag });
+      insert.coalesced(row, held, { seq: Math.floor(joined.run / RUNS_PER_DELIVERY), tag: joined.tag }, particulars);
       return { kind: "coalesced", ...joined };
     }
     const dueAt = gathering.open(call, row[0] * RUNS_PER_DELIVERY);

@@ -33,8 +33,11 @@ export type AcceptRow = readonly [
   ...runs: (string | number | null)[],
 ];
 
-/** Where things are in an {@link AcceptRow}; what comes before them is named where the row is taken apart. */
+/** Where things are in an {@link AcceptRow}; the rest is named where the row is taken apart. */
 export const AT = {
+  route: 3,
+  mappingId: 4,
+  name: 5,
   headers: 9,
   query: 10,
   body: 11,

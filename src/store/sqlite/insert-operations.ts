@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type AcceptRow, AT, RUN_FIELDS } from "./accept-row.ts";
+import { deliveryBytes, requestBytes, ROW_BYTES } from "./delivery-bytes.ts";
 import { ENDED_COALESCED, ENDED_DUPLICATE, QUEUED, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
 
 /** What a delivery holds on to: its stored key and its stored marks. */
@@ -24,6 +25,18 @@ interface End {
   readonly relatedTag: string | null;
 }
 
+/** What is stored of a delivery, apart from what its request says and how it has ended. */
+interface StoredParts {
+  readonly name: string;
+  readonly runs: number;
+  readonly bytes: number;
+  /** The delivery that it is a replay of. */
+  readonly replayed: number | null;
+}
+
+/** What a delivery is a replay of, if it is one. */
+type Replay = Pick<End, "related">;
+
 /** Names a delivery. */
 interface Key {
   readonly seq: number;
@@ -39,20 +52,20 @@ export interface InsertOperations {
   /** As skipped: with its request, without its runs. */
   skipped(row: AcceptRow, held: Held, end: End): void;
   /** As a part of a delivery: with its request and with what its run was to be, for the other's run to read. */
-  coalesced(row: AcceptRow, held: Held, into: Key): void;
-  /** As a repeat of a delivery: without its request. */
+  coalesced(row: AcceptRow, held: Held, into: Key, replay: Replay): void;
+  /** As a repeat of a delivery: without its request, and so without the name that may have come from it. */
   duplicate(row: AcceptRow, of: Key): void;
 }
 
 /** Prepares the insertions. Each value costs something: the usual delivery is spared those that it has not. */
 export function insertOperations(database: DatabaseSync): InsertOperations {
   const columns =
-    "seq, tag, received_at, route, mapping_id, name, event, sender, credential, runs, claim, fingerprint, marks";
+    "seq, tag, received_at, route, mapping_id, name, event, sender, credential, runs, claim, fingerprint, marks, bytes";
   const insertPlain = database.prepare(`
-    INSERT INTO deliveries (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    INSERT INTO deliveries (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertParticular = database.prepare(`
-    INSERT INTO deliveries (${columns}, ended, reason, related, related_tag)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    INSERT INTO deliveries (${columns}, ended, reason, related, related_tag, replayed)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertRun = database.prepare(`
     INSERT INTO runs (id, tag, lane, kind, state, steps, expires_at) VALUES (?, ?, ?, ?, ${QUEUED}, 0, ?)`);
   const insertGrouped = database.prepare(`
@@ -62,12 +75,12 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
     "INSERT INTO contents (id, spec, text, headers, query, body) VALUES (?, ?, ?, ?, ?, ?)",
   );
 
-  function insert(row: AcceptRow, { claim, marks }: Held, runs: number, end: End): void {
-    const [seq, tag, at, route, mapping, name, event, sender, credential] = row;
+  function insert(row: AcceptRow, { claim, marks }: Held, end: End & StoredParts): void {
+    const [seq, tag, at, route, mapping, , event, sender, credential] = row;
     const print = claim === null ? null : row[AT.fingerprint];
-    const { ended, reason, related, relatedTag } = end;
+    const { ended, reason, related, relatedTag, runs, bytes, name, replayed } = end;
     const first = [seq, tag, at, route, mapping, name, event, sender, credential, runs, claim, print, marks] as const;
-    insertParticular.run(...first, ended, reason, related, relatedTag);
+    insertParticular.run(...first, bytes, ended, reason, related, relatedTag, replayed);
   }
 
   function insertRuns(row: AcceptRow, grouped: Grouped | undefined): void {
@@ -95,25 +108,28 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
       const [seq, tag, at, route, mapping, name, event, sender, credential] = row;
       const runs = countOf(row);
       const print = row[AT.fingerprint];
-      insertPlain.run(seq, tag, at, route, mapping, name, event, sender, credential, runs, claim, print, marks);
+      const bytes = deliveryBytes(row);
+      insertPlain.run(seq, tag, at, route, mapping, name, event, sender, credential, runs, claim, print, marks, bytes);
       insertRuns(row, undefined);
     },
     particular(row, held, end, grouped) {
       const runs = countOf(row);
-      insert(row, held, runs, end);
+      insert(row, held, { ...end, runs, bytes: deliveryBytes(row), name: row[AT.name], replayed: end.related });
       if (runs === 0) insertRequest(row, null, null);
       else insertRuns(row, grouped);
     },
     skipped(row, held, end) {
-      insert(row, held, 0, end);
+      insert(row, held, { ...end, runs: 0, bytes: requestBytes(row), name: row[AT.name], replayed: end.related });
       insertRequest(row, null, null);
     },
-    coalesced(row, held, { seq: related, tag: relatedTag }) {
-      insert(row, held, 0, { ended: ENDED_COALESCED, reason: null, related, relatedTag });
+    coalesced(row, held, { seq: related, tag: relatedTag }, { related: replayed }) {
+      const parts = { runs: 0, bytes: deliveryBytes(row), name: row[AT.name], replayed };
+      insert(row, held, { ended: ENDED_COALESCED, reason: null, related, relatedTag, ...parts });
       insertRequest(row, row[AT.runs + 2] as string, row[AT.runs + 3] as string | null);
     },
     duplicate(row, { seq: related, tag: relatedTag }) {
-      insert(row, NOTHING, 0, { ended: ENDED_DUPLICATE, reason: null, related, relatedTag });
+      const parts = { runs: 0, bytes: ROW_BYTES, name: row[AT.mappingId] ?? row[AT.route], replayed: null };
+      insert(row, NOTHING, { ended: ENDED_DUPLICATE, reason: null, related, relatedTag, ...parts });
     },
   };
 }

@@ -18,7 +18,7 @@ export class OpenRunReader {
     // Attempts are looked for only where there can be any: see mayHaveBegun.
     this.#page = reader.prepare(`
       SELECT open.*, mapping_id, CASE WHEN state = ${QUEUED} AND due_at IS NULL THEN NULL
-        ELSE (SELECT max(1 + (status = 'ok')) FROM attempts WHERE run = open.id) END AS begun
+        ELSE (SELECT max((status <> 'aborted') + (status = 'ok')) FROM attempts WHERE run = open.id) END AS begun
       FROM (${[QUEUED, RUNNING, HELD].map(openIn).join(" UNION ALL ")} ORDER BY id LIMIT ${RUNS_PER_PAGE}) AS open
       CROSS JOIN deliveries ON seq = open.id / ${RUNS_PER_DELIVERY}`);
   }
@@ -41,7 +41,7 @@ interface OpenRunRow {
   readonly expires_at: number | null;
   readonly mapping_id: string | null;
   readonly steps: number;
-  /** `null`: no attempt was made; 1: none ended well; 2: one did. */
+  /** `null`: no attempt was made; 0: no host has begun one; 1: none ended well; 2: one did. */
   readonly begun: number | null;
 }
 
@@ -53,7 +53,7 @@ function openRunOf(row: OpenRunRow): OpenRun {
     kind: row.kind === WAKE ? "wake" : "agent",
     state: runStateOf(row.state) as OpenRun["state"],
     dueAt: dueAtOf(row),
-    expiresAt: row.expires_at,
+    expiresAt: row.begun === null || row.begun === 0 ? row.expires_at : null,
     begun: row.begun !== null,
     // Nothing follows a run before its summary, also when the agent has failed for good.
     replied: row.begun === 2 || (row.begun !== null && stepsOf(row.steps).includes("summarized")),

@@ -7,7 +7,7 @@ import { QUEUED, RUNS_PER_DELIVERY, SKIPPED } from "./sqlite-codes.ts";
 export interface OverlapOperations {
   /** Whether a run with the key is queued or running. */
   isOpen(key: Uint8Array): boolean;
-  /** Skips the runs with the key that are queued and have not begun; their ids and tags alternate. */
+  /** Skips the runs with the key that are queued and that no host has begun; their ids and tags alternate. */
   giveWay(key: Uint8Array): readonly (number | string)[];
 }
 
@@ -16,7 +16,7 @@ export function overlapOperations(database: DatabaseSync): OverlapOperations {
   const open = database.prepare(`SELECT 1 FROM runs WHERE overlap = ? AND state >= ${QUEUED} LIMIT 1`);
   const waiting = database.prepare(`
     SELECT id, tag FROM runs WHERE overlap = ? AND state = ${QUEUED} AND steps = 0
-      AND NOT EXISTS (SELECT 1 FROM attempts WHERE run = runs.id) ORDER BY id`);
+      AND NOT EXISTS (SELECT 1 FROM attempts WHERE run = runs.id AND status <> 'aborted') ORDER BY id`);
   const skip = database.prepare(`UPDATE runs SET state = ${SKIPPED}, reason = ?, overlap = NULL WHERE id = ?`);
   const endSkipped = skippedDeliveries(database);
 

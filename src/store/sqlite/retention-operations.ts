@@ -1,4 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
+import { countedBytes } from "./counted-bytes.ts";
+import { emptyBytes } from "./delivery-bytes.ts";
 import type { MarkMemory } from "./mark-memory.ts";
 import { retentionPass, type StepBudget } from "./retention-pass.ts";
 import { isClosed, MAX_RUNS_AT_ONCE, retainedColumns, retentionRemoval } from "./retention-removal.ts";
@@ -26,9 +28,10 @@ interface Limits {
 /**
  * Prepares the removal of deliveries that nobody works on any more.
  *
- * A round of steps removes what is old enough, then empties what is, then, as long as the file uses more
- * bytes than it may, removes the oldest whatever their age. Bytes in use are those of all tables of the
- * file; what is freed is used again and not given back to the file system.
+ * A round of steps removes what is old enough, then empties what is, then, as long as all deliveries count
+ * for more bytes than they may, removes the oldest whatever their age. Each counts for what it was accepted
+ * with and an allowance for its rows; what else is in the file does not count. What is freed is used again
+ * and not given back to the file system.
  *
  * Where a round is stands in memory only. Should the transaction of a step be undone, the next step sees
  * it and begins anew.
@@ -37,7 +40,8 @@ export function retentionOperations(database: DatabaseSync, memory: MarkMemory) 
   const removal = retentionRemoval(database, memory);
   const closed = database.prepare(`
     SELECT ${retainedColumns}, ${isClosed} AS closed FROM deliveries AS d WHERE d.seq = ? AND d.tag = ?`);
-  const bytes = fileBytes(database);
+  const freeBytes = freeFileBytes(database);
+  const counted = countedBytes(database);
   const passes = {
     old: retentionPass(database, "remove"),
     requests: retentionPass(database, "empty"),
@@ -50,35 +54,49 @@ export function retentionOperations(database: DatabaseSync, memory: MarkMemory) 
     return { limits, pass: "old" as const };
   };
 
+  const noted = (row: RetainedRow, what: RemovalResult) => {
+    const { seq, bytes, runs } = row;
+    if (bytes === null) return what;
+    if (what === "removed") counted.lose(seq, bytes);
+    else if (what === "emptied") counted.lose(seq, bytes - Math.min(bytes, emptyBytes(runs)));
+    return what;
+  };
+
   const step = (limits: Limits, count: (what: RemovalResult) => void): boolean => {
     const { now, removeBefore, emptyBefore, maxBytes } = limits;
-    const budget = stepBudget(bytes.free);
-    const isOver = () => maxBytes !== null && bytes.used() > maxBytes;
+    const budget = stepBudget(freeBytes);
+    const areAllCounted = maxBytes === null || counted.addNew();
+    // Those that are not counted yet could only add to it.
+    const isOver = () => maxBytes !== null && counted.total() > maxBytes;
     const acted = (what: RemovalResult) => {
       count(what);
       return what !== "begun";
     };
-    const remove = (row: RetainedRow) => acted(removal.remove(row, now));
+    const remove = (row: RetainedRow) => acted(noted(row, removal.remove(row, now)));
     round ??= beginRound(limits);
     if (round.pass === "old") {
       if (!passes.old.step(removeBefore, remove, budget)) return true;
       round.pass = "requests";
     }
     if (round.pass === "requests") {
-      if (!passes.requests.step(emptyBefore, (row) => acted(removal.empty(row)), budget)) return true;
+      if (!passes.requests.step(emptyBefore, (row) => acted(noted(row, removal.empty(row))), budget)) return true;
       round.pass = "excess";
     }
     const untilItFits = { ...budget, isLeft: () => isOver() && budget.isLeft() };
-    return isOver() && !passes.excess.step(Infinity, remove, untilItFits) && isOver();
+    if (isOver() && !passes.excess.step(Infinity, remove, untilItFits) && isOver()) return true;
+    return !areAllCounted;
   };
 
   const removeWholly = (seq: number | string, tag: number | string, now: number) => {
     for (;;) {
       const row = closed.get(seq, tag) as unknown as (RetainedRow & { closed: 0 | 1 }) | undefined;
       if (row === undefined || row.closed === 0) return "kept";
-      const result = removal.remove(row, now);
+      const result = noted(row, removal.remove(row, now));
+      if (result === "begun") continue;
+      if (result === "removed") return "removed";
+      removal.forgetReplies(row);
       // One that had lost its request before is as empty as it was asked to be.
-      if (result !== "begun") return result === "removed" ? "removed" : "emptied";
+      return "emptied";
     }
   };
 
@@ -86,7 +104,9 @@ export function retentionOperations(database: DatabaseSync, memory: MarkMemory) 
     /** The time, and then seq and tag of each delivery in turn. */
     remove([now, ...keys]: [number, ...(number | string)[]]): RemoveResult {
       const counts = { removed: 0, emptied: 0, kept: 0 };
+      counted.load();
       for (let at = 0; at < keys.length; at += 2) counts[removeWholly(keys[at]!, keys[at + 1]!, now)]++;
+      counted.store();
       return [counts.removed, counts.emptied, counts.kept];
     },
     /** One step. */
@@ -98,7 +118,9 @@ export function retentionOperations(database: DatabaseSync, memory: MarkMemory) 
       }
       if (round !== undefined && hasDrifted(round.limits, limits)) round = undefined;
       const counts = { removed: 0, emptied: 0, unchanged: 0, begun: 0 };
+      counted.load();
       const more = step(limits, (what) => counts[what]++);
+      counted.store();
       if (!more) round = undefined;
       return [counts.removed, counts.emptied, more ? 1 : 0];
     },
@@ -130,14 +152,13 @@ function stepBudget(freeBytes: () => number): StepBudget {
   };
 }
 
-/** Bytes of the file that its tables use, and those that they have given back; both take no time. */
-function fileBytes(database: DatabaseSync) {
+/** Bytes of the file that its tables have given back; takes no time. */
+function freeFileBytes(database: DatabaseSync): () => number {
   const pragma = (name: string) => {
     const statement = database.prepare(`PRAGMA ${name}`);
     return () => Number(statement.get()?.[name]);
   };
   const pageBytes = pragma("page_size")();
-  const pages = pragma("page_count");
   const freePages = pragma("freelist_count");
-  return { used: () => (pages() - freePages()) * pageBytes, free: () => freePages() * pageBytes };
+  return () => freePages() * pageBytes;
 }

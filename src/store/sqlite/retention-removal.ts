@@ -1,8 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { PURGE_GRACE_MS } from "./claim-operations.ts";
+import { emptyBytes } from "./delivery-bytes.ts";
 import type { MarkMemory } from "./mark-memory.ts";
 import { unpackMarks } from "./packed-marks.ts";
-import { ENDED_COALESCED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
+import { ENDED_COALESCED, ENDED_FILTERED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
 
 /** What retention knows of a delivery; the columns of {@link retainedColumns}. */
 export interface RetainedRow {
@@ -10,6 +11,8 @@ export interface RetainedRow {
   readonly runs: number;
   readonly claim: Uint8Array | null;
   readonly marks: Uint8Array | null;
+  /** What it counts for; `null` for nothing. */
+  readonly bytes: number | null;
   /** 1 while its request is kept. */
   readonly filled: 0 | 1;
 }
@@ -26,6 +29,8 @@ export interface Removal {
   remove(row: RetainedRow, now: number): RemovalResult;
   /** Removes the request alone. */
   empty(row: RetainedRow): RemovalResult;
+  /** Removes the agent's replies, which stay when a request is removed. */
+  forgetReplies(row: RetainedRow): void;
   /** True, once, when the last removal is not in the database: its transaction was undone. */
   wasUndone(): boolean;
 }
@@ -44,15 +49,24 @@ export const isClosed = `NOT ${openRunOf("d.seq")} AND NOT (d.ended IS ${ENDED_C
 export const isFilled = `EXISTS (
   SELECT 1 FROM contents WHERE contents.id = d.seq * ${RUNS_PER_DELIVERY} AND length(body) IS NOT NULL)`;
 
+/** What a delivery is called when its own name is not kept. */
+const plainName = "coalesce(mapping_id, route)";
+
+const before = (text: string, end: string) => `substr(${text}, 1, instr(${text} || '${end}', '${end}') - 1)`;
+/** What a filter says before it shows the first value: the clause. */
+const clauseOfReason = before(before("reason", ":"), '"');
+
 /** Of a delivery `d`. */
-export const retainedColumns = `d.seq, d.runs, d.claim, d.marks, ${isFilled} AS filled`;
+export const retainedColumns = `d.seq, d.runs, d.claim, d.marks, d.bytes, ${isFilled} AS filled`;
 
 /**
  * Prepares removal.
  *
  * Removing takes the delivery with all that belongs to it. Emptying takes what the sender wrote: headers,
- * query and body, and the texts of its runs, which were made of them; what a list shows stays, and so do
- * the specs apart from their text, and the agent's replies.
+ * query and body, and what was made of them: the texts of its runs, the values in the reason of a filtered
+ * one, the replies that are no agent's but the text itself, and its name, since nobody knows any more whether
+ * a template made it; the mapping's or the route's stands there instead. The rest of what a list shows stays,
+ * and so do the rest of the specs and the agent's replies.
  *
  * The newest delivery of all is never removed: after a restart its number would be given out again.
  */
@@ -70,12 +84,21 @@ export function retentionRemoval(database: DatabaseSync, memory: MarkMemory): Re
   // Where the text is NULL it could not be stored as one and is within the spec.
   const emptyContents = database.prepare(`
     UPDATE contents SET
-      spec = iif(text IS NULL AND spec IS NOT NULL, json_remove(spec, '$.text', '$.message'), spec),
+      spec = json_replace(
+        iif(text IS NULL AND spec IS NOT NULL, json_remove(spec, '$.text', '$.message'), spec),
+        '$.name', (SELECT ${plainName} FROM deliveries WHERE seq = ?3)),
       text = iif(spec IS NULL, NULL, ''),
       headers = iif(headers IS NULL, NULL, '{}'),
       query = iif(query IS NULL, NULL, '{}'),
       body = NULL
-    WHERE id >= ? AND id < ?`);
+    WHERE id >= ?1 AND id < ?2`);
+  const emptyAttempts = database.prepare(`
+    UPDATE attempts SET reply = NULL WHERE run >= ? AND run < ? AND reply IS NOT NULL
+      AND EXISTS (SELECT 1 FROM contents WHERE id = run AND spec ->> '$.mode' = 'deliver')`);
+  const emptyReplies = database.prepare("UPDATE attempts SET reply = NULL WHERE run >= ? AND run < ?");
+  const emptyDelivery = database.prepare(`
+    UPDATE deliveries SET name = ${plainName}, reason = iif(ended IS ${ENDED_FILTERED}, ${clauseOfReason}, reason),
+      bytes = min(bytes, ?) WHERE seq = ?`);
   const lastFilled = database.prepare(
     "SELECT id FROM contents WHERE id >= ? AND id < ? AND text IS NOT '' ORDER BY id DESC LIMIT 1",
   );
@@ -103,14 +126,19 @@ export function retentionRemoval(database: DatabaseSync, memory: MarkMemory): Re
       from = Math.max(first, Number(lastFilled.get(first, to)?.["id"] ?? first) + 1 - MAX_RUNS_AT_ONCE);
       to = from + MAX_RUNS_AT_ONCE;
     }
-    emptyContents.run(from, to);
+    emptyAttempts.run(from, to);
+    emptyContents.run(from, to, seq);
     if (from > first) return "begun";
+    emptyDelivery.run(emptyBytes(runs), seq);
     last = { seq, removed: false };
     return "emptied";
   };
 
   return {
     empty,
+    forgetReplies({ seq }) {
+      emptyReplies.run(seq * RUNS_PER_DELIVERY, (seq + 1) * RUNS_PER_DELIVERY);
+    },
     remove(row, now) {
       if (!mayGo(row, now)) return empty(row);
       const { seq, runs, claim, marks } = row;

@@ -38,6 +38,10 @@ export function runOperations(database: DatabaseSync, { claims, memory, gatherin
     UPDATE attempts SET reply = substr(reply, 1, ${KEPT_REPLY_CHARS})
     WHERE run = ? AND length(reply) > ${KEPT_REPLY_CHARS}`);
   const exists = database.prepare("SELECT 1 FROM runs WHERE id = ? AND tag = ?");
+  // So that a restart finds it in its place among the others, and not as one that waits for its time.
+  const becomeDue = database.prepare(`
+    UPDATE runs SET due_at = NULL WHERE id = ? AND state = ${QUEUED}
+      AND NOT EXISTS (SELECT 1 FROM attempts WHERE run = runs.id)`);
   const endSkipped = skippedDeliveries(database);
   const claimsOfFailed = database.prepare(`
     SELECT claim, marks FROM deliveries WHERE seq = ?1 AND (claim IS NOT NULL OR marks IS NOT NULL) AND NOT EXISTS (
@@ -88,6 +92,7 @@ export function runOperations(database: DatabaseSync, { claims, memory, gatherin
     stopGathering([run, tag]: [number, string]): RunResult {
       if (exists.get(run, tag) === undefined) return 0;
       gathering.stop(run);
+      becomeDue.run(run);
       return undefined;
     },
     hold([run, tag, reason]: [number, string, string]): RunResult {

@@ -34,6 +34,7 @@ export function codeOfSettled(state: SettledState): number {
 const endedStates = ["filtered", "skipped", "duplicate", "coalesced"] as const satisfies EndedState[];
 
 /** Codes of ends that SQL mentions. */
+export const ENDED_FILTERED = 0;
 export const ENDED_SKIPPED = 1;
 export const ENDED_DUPLICATE = 2;
 export const ENDED_COALESCED = 3;

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { DeliveryDetail, DeliveryOutcome, SettledState } from "../../delivery.ts";
+import type { DeliveryDetail, DeliveryOutcome, DeliverySummary, SettledState } from "../../delivery.ts";
 import { siblingUrl } from "../../sqlite/sibling-url.ts";
 import type { SqliteDatabase } from "../../sqlite/sqlite-database.ts";
 import type { AcceptResult } from "./accept-operation.ts";
@@ -171,6 +171,12 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     this.assertOpen();
     const key = parseDeliveryId(id);
     return key === undefined ? undefined : this.#snapshot(() => this.#replays.read(key));
+  }
+
+  async replaysOf(id: string): Promise<readonly Pick<DeliverySummary, "id" | "state">[]> {
+    this.assertOpen();
+    const key = parseDeliveryId(id);
+    return key === undefined ? [] : this.#snapshot(() => this.#replays.replaysOf(key));
   }
 
   async stateFor(id: string, credentialId: string): Promise<DeliveryState | undefined> {

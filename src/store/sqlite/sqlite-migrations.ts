@@ -81,8 +81,10 @@ const marks: Migration = {
 
 /**
  * The life of a delivery. `related` is the delivery that it repeats or is a part of (then `ended` says so)
- * or, when it is neither, replays. `repeats` counts the copies of a delivery that are listed. A run has
- * `overlap` while it is open, and `calls` when it gathers or has gathered: how many it stands for.
+ * or, when it is neither, replays. `replayed` is the delivery that it is a replay of, whatever became of it.
+ * `repeats` counts the copies of a delivery that are listed. `bytes` is what it counts for; NULL, and counted
+ * as nothing, where it is older than this version. A run has `overlap` while it is open, and `calls` when it
+ * gathers or has gathered: how many it stands for.
  */
 const life: Migration = {
   async up(database) {
@@ -93,10 +95,23 @@ const life: Migration = {
       "related INTEGER",
       "related_tag TEXT",
       "repeats INTEGER",
+      "replayed INTEGER",
+      "bytes INTEGER",
     ]) {
       await sql`ALTER TABLE deliveries ADD COLUMN ${sql.raw(column)}`.execute(database);
     }
     await sql`CREATE INDEX deliveries_coalesced ON deliveries (related, seq) WHERE ended = 3`.execute(database);
+    await sql`CREATE INDEX deliveries_replays ON deliveries (replayed, seq) WHERE replayed IS NOT NULL`.execute(
+      database,
+    );
+    // One row: what all deliveries up to a seq count for together.
+    await sql`
+      CREATE TABLE counted_bytes (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        through_seq INTEGER NOT NULL,
+        bytes INTEGER NOT NULL
+      ) STRICT`.execute(database);
+    await sql`INSERT INTO counted_bytes VALUES (1, 0, 0)`.execute(database);
     for (const column of ["due_at INTEGER", "expires_at INTEGER", "overlap BLOB", "calls INTEGER"]) {
       await sql`ALTER TABLE runs ADD COLUMN ${sql.raw(column)}`.execute(database);
     }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { RECEIVED_AT } from "./new-delivery.ts";
+import { agentSpec, RECEIVED_AT } from "./new-delivery.ts";
 import { accept, openRun } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";
 
@@ -44,6 +44,21 @@ export function describePostponing(underTest: () => StoreUnderTest): void {
     expect(await store.get(deliveryId)).toMatchObject({ state: "running", reason: null, runs: [{ dueAt: null }] });
     expect(await openRun(store, runId)).toMatchObject({ state: "running", dueAt: null, begun: true });
     expect((await store.loadRun(runId)).attempts).toHaveLength(2);
+  });
+
+  it("lets a run wait no longer than it may until a host has begun it", async () => {
+    const { store } = underTest();
+    const expiresAt = RECEIVED_AT + 60_000;
+    const { runId } = await accept(store, { runs: [{ lane: "a", spec: agentSpec(), expiresAt }] });
+    await store.beginAttempt(runId, ATTEMPT);
+    await store.endAttempt(runId, { endedAt: RECEIVED_AT, status: "aborted", error: "no host", reply: null });
+    await store.postpone(runId, { dueAt: DUE_AT, reason: "no host" });
+    expect(await openRun(store, runId)).toMatchObject({ begun: true, expiresAt });
+    await store.beginAttempt(runId, ATTEMPT);
+    expect(await openRun(store, runId)).toMatchObject({ state: "running", expiresAt: null });
+    await store.endAttempt(runId, { endedAt: RECEIVED_AT, status: "error", error: "busy", reply: null });
+    await store.postpone(runId, { dueAt: DUE_AT, reason: "busy" });
+    expect(await openRun(store, runId)).toMatchObject({ begun: true, expiresAt: null });
   });
 
   it("knows of a run that the agent has replied, so that only the rest is done again", async () => {

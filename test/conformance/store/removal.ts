@@ -80,9 +80,9 @@ export function describeRemoval(underTest: () => StoreUnderTest): void {
     expect(await store.remove(ids, RECEIVED_AT + 1000)).toEqual({ removed: 0, emptied: 2, kept: 0 });
     for (const [index, id] of ids.entries()) {
       const { runs, headers, query, bodyBytes, ...summary } = (await store.get(id))!;
-      expect(before[index]).toMatchObject(summary);
+      expect({ ...before[index], name: "agent" }).toMatchObject(summary);
       expect([headers, query, bodyBytes]).toEqual([{}, {}, 0]);
-      expect(runs[0]).toEqual({ ...before[index]!.runs[0], spec: agentSpec({ message: "" }) });
+      expect(runs[0]).toEqual({ ...before[index]!.runs[0], spec: agentSpec({ message: "", name: "agent" }) });
       expect(await store.body(id)).toBeUndefined();
       expect((await store.replayable(id))?.body).toBeNull();
     }

@@ -7,7 +7,7 @@ import type { StoreUnderTest } from "./store-harness.ts";
 
 /** Repeats: a person sees that a delivery was sent again, and nothing of it is carried out. */
 export function describeRepeats(underTest: () => StoreUnderTest): void {
-  it("stores a repeat as a duplicate of the first, without its request", async () => {
+  it("stores a repeat as a duplicate of the first, without its request and the name made of that", async () => {
     const { store } = underTest();
     const idempotency = newClaim();
     const first = await accept(store, { idempotency, name: "First" });
@@ -29,7 +29,7 @@ export function describeRepeats(underTest: () => StoreUnderTest): void {
       reason: null,
       route: "github",
       mappingId: "github",
-      name: "Again",
+      name: "github",
       receivedAt: "2026-01-02T03:04:05.679Z",
       runIds: [],
       event: "push",

@@ -1,5 +1,15 @@
+import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { agentSpec, dictionary, newClaim, newCoalesce, newDelivery, RECEIVED_AT, wakeSpec } from "./new-delivery.ts";
+import {
+  agentSpec,
+  dictionary,
+  endedDelivery,
+  newClaim,
+  newCoalesce,
+  newDelivery,
+  RECEIVED_AT,
+  wakeSpec,
+} from "./new-delivery.ts";
 import { accept, accepted, listAll } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";
 
@@ -23,8 +33,14 @@ export function describeReplayable(underTest: () => StoreUnderTest): void {
       body: Buffer.from([0, 0xff]),
       runs,
     };
-    const { deliveryId } = accepted(await store.accept(newDelivery(delivery)));
-    expect(await store.replayable(deliveryId)).toEqual({ ...delivery, body: new Uint8Array([0, 0xff]) });
+    const { deliveryId, runIds } = accepted(await store.accept(newDelivery(delivery)));
+    await store.settle(runIds[0]!, { state: "failed", reason: "no model" });
+    expect(await store.replayable(deliveryId)).toEqual({
+      ...delivery,
+      body: new Uint8Array([0, 0xff]),
+      runs: runs.map((run, index) => ({ ...run, runId: runIds[index], state: index === 0 ? "failed" : "queued" })),
+      members: [],
+    });
     const reopened = await underTest().reopen();
     expect(Object.keys((await reopened.replayable(deliveryId))?.headers ?? {})).toEqual(["__proto__"]);
   });
@@ -32,10 +48,35 @@ export function describeReplayable(underTest: () => StoreUnderTest): void {
   it("gives the run of a coalesced delivery that was never carried out", async () => {
     const { store } = underTest();
     const coalesce = newCoalesce();
-    await accept(store, { coalesce, runs: [{ lane: "the lane", spec: agentSpec({ message: "one" }) }] });
+    const first = await accept(store, {
+      coalesce,
+      runs: [{ lane: "the lane", spec: agentSpec({ message: "one" }) }],
+    });
     const runs = [{ lane: "the lane", spec: agentSpec({ message: "two" }) }];
     const { deliveryId } = await store.accept(newDelivery({ coalesce, runs, body: Buffer.from("second") }));
-    expect(await store.replayable(deliveryId)).toMatchObject({ runs, body: new Uint8Array(Buffer.from("second")) });
+    expect(await store.replayable(deliveryId)).toMatchObject({
+      runs: [{ ...runs[0], runId: first.runId, state: "queued" }],
+      body: new Uint8Array(Buffer.from("second")),
+      members: [],
+    });
+    await store.settle(first.runId, { state: "failed", reason: "no model" });
+    expect((await store.replayable(deliveryId))?.runs).toMatchObject([{ state: "failed" }]);
+  });
+
+  it("names the deliveries whose calls are a part of its run, oldest first, and no others", async () => {
+    const { store } = underTest();
+    const [coalesce, idempotency] = [newCoalesce(), newClaim()];
+    const first = await accept(store, { coalesce, idempotency });
+    const parts = [
+      (await store.accept(newDelivery({ coalesce }))).deliveryId,
+      (await store.accept(newDelivery({ coalesce }))).deliveryId,
+    ];
+    await store.accept(newDelivery({ coalesce, idempotency }));
+    await accept(store, { replayOf: first.deliveryId });
+    await accept(store, { coalesce: newCoalesce() });
+    expect((await store.replayable(first.deliveryId))?.members).toEqual(parts);
+    await store.settle(first.runId, { state: "failed", reason: "no model" });
+    expect((await store.replayable(first.deliveryId))?.members).toEqual(parts);
   });
 
   it("gives neither body nor runs of a duplicate", async () => {
@@ -57,6 +98,43 @@ export function describeReplayable(underTest: () => StoreUnderTest): void {
     await store.settle(replay.runId, { state: "done", reason: null });
     expect(await store.get(replay.deliveryId)).toMatchObject({ state: "done", relatedTo });
     await expect(store.accept(newDelivery({ replayOf: "dlv_1" }))).rejects.toThrow("by its id");
+  });
+
+  it("names the replays of a delivery with their states, newest first, whatever became of them", async () => {
+    const { store } = underTest();
+    const first = await accept(store);
+    const { deliveryId } = first;
+    const other = await accept(store, { replayOf: (await accept(store)).deliveryId });
+    expect(await store.replaysOf(deliveryId)).toEqual([]);
+    const replayOf = deliveryId;
+    const coalesce = newCoalesce();
+    const overlap = { key: randomBytes(32), mode: "skip" as const };
+    const done = await accept(store, { replayOf, overlap });
+    const dropped = await store.accept(newDelivery({ replayOf, overlap }));
+    const gathers = await accept(store, { replayOf, coalesce });
+    const part = await store.accept(newDelivery({ replayOf, coalesce }));
+    const filtered = await store.accept(endedDelivery("filtered", "a bot", { replayOf }));
+    await store.settle(done.runId, { state: "done", reason: null });
+    const expected = [
+      { id: filtered.deliveryId, state: "filtered" },
+      { id: part.deliveryId, state: "coalesced" },
+      { id: gathers.deliveryId, state: "queued" },
+      { id: dropped.deliveryId, state: "skipped" },
+      { id: done.deliveryId, state: "done" },
+    ];
+    expect(await store.replaysOf(deliveryId)).toEqual(expected);
+    expect(await store.replaysOf(other.deliveryId)).toEqual([]);
+    const reopened = await underTest().reopen();
+    expect(await reopened.replaysOf(deliveryId)).toEqual(expected);
+    for (const unknown of ["dlv_1", deliveryId.slice(0, -1) + (deliveryId.endsWith("0") ? "1" : "0")]) {
+      expect(await reopened.replaysOf(unknown)).toEqual([]);
+    }
+    await reopened.settle(first.runId, { state: "failed", reason: "no model" });
+    expect(await reopened.remove([replayOf], RECEIVED_AT)).toMatchObject({ removed: 1 });
+    expect(await reopened.replaysOf(replayOf)).toEqual(expected);
+    expect(await reopened.get(part.deliveryId)).toMatchObject({
+      relatedTo: { how: "coalesced", deliveryId: gathers.deliveryId },
+    });
   });
 
   it("tells a caller the state of its delivery and of its runs, and nothing else", async () => {

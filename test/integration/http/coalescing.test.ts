@@ -54,6 +54,19 @@ describe("calls of a mapping with coalesce", () => {
     expect(next.body).not.toHaveProperty("coalesced");
   });
 
+  it("are answered like the first time when they repeat, also after what they became a part of was removed", async () => {
+    await using modeled = await startWith(SHORT);
+    const { gateway } = modeled;
+    const again = () => gateway.post("/hooks/mails", { n: 2 }, { "idempotency-key": "two" });
+    const [first, second] = [await gateway.post("/hooks/mails", { n: 1 }), await again()];
+    expect(second.body["coalesced"]).toBe(true);
+    await gateway.ended(first.body["deliveryId"]);
+    await gateway.api("/deliveries/purge", { ids: [first.body["deliveryId"]] });
+    expect(await gateway.api(`/deliveries/${String(first.body["deliveryId"])}`)).toMatchObject({ ok: false });
+    const repeated = await again();
+    expect([repeated.status, repeated.body]).toEqual([202, second.body]);
+  });
+
   it("are each rendered with mode list, and by the latest alone otherwise", async () => {
     for (const mode of ["list", "latest"]) {
       await using modeled = await startWith({ windowSeconds: 0.5, mode });

@@ -26,7 +26,7 @@ interface Item {
   readonly id: string;
   readonly outcome: string;
   readonly reason?: string;
-  readonly replay?: { readonly deliveryId: string };
+  readonly replay?: Readonly<Record<string, unknown>>;
 }
 
 function items({ body }: { body: Readonly<Record<string, unknown>> }): readonly Item[] {
@@ -142,6 +142,55 @@ describe("a replay", () => {
     await operated.reload({ mappings: [build], interrupted: "hold" });
   });
 
+  it("of calls that were gathered lists every new delivery", async () => {
+    const burst = { ...build, id: "burst", match: { path: "burst" }, coalesce: { windowSeconds: 3_600 } };
+    const single = { ...burst, coalesce: undefined, messageTemplate: "{{gone}}" };
+    await operated.reload({ mappings: [burst], interrupted: "hold" });
+    const ids: string[] = [];
+    for (const branch of ["one", "two", "three"]) ids.push(await operated.accept("burst", { branch }));
+    await operated.api("POST", `deliveries/${ids[0]}/cancel`);
+
+    const dry = await operated.api("POST", "deliveries/replay", { filter: { route: "burst" }, dryRun: true });
+    expect(items(dry).map(({ id, outcome }) => [id, outcome])).toEqual([
+      [ids[0], "planned"],
+      [ids[1], "left"],
+      [ids[2], "left"],
+    ]);
+    expect(items(dry)[0]?.replay).toEqual({ runs: 1, repeated: 1, done: 0, calls: 3 });
+
+    const { body } = await operated.api("POST", `deliveries/${ids[0]}/replay`);
+    const part = (id: string | undefined) => ({
+      id,
+      outcome: "replayed",
+      replay: { deliveryId: expect.any(String) as unknown, state: "coalesced" },
+    });
+    expect(body["replay"]).toEqual({
+      deliveryId: expect.any(String),
+      runIds: [expect.any(String)],
+      state: "queued",
+      gathered: [part(ids[1]), part(ids[2])],
+      left: [],
+      stopped: null,
+    });
+    const { deliveryId } = body["replay"] as { deliveryId: string };
+    expect((await operated.delivery(deliveryId)).runs[0]?.calls).toBe(3);
+    await operated.api("POST", `deliveries/${deliveryId}/cancel`);
+
+    operated.model.delayMs = 600_000;
+    await operated.reload({ mappings: [{ ...build, id: "burst", match: { path: "burst" } }], maxQueuedRuns: 2 });
+    const full = await operated.api("POST", `deliveries/${ids[0]}/replay`);
+    expect([full.status, full.body["replay"]]).toMatchObject([
+      200,
+      { gathered: [{ id: ids[1] }], left: [ids[2]], stopped: { code: "QUEUE_FULL", error: expect.any(String) } },
+    ]);
+    const open = await operated.api("POST", "deliveries/cancel", { filter: { route: "burst" } });
+    expect(items(open).filter(({ outcome }) => outcome === "canceled")).toHaveLength(2);
+    operated.model.delayMs = 0;
+    await operated.reload({ mappings: [single], interrupted: "hold" });
+    expect((await operated.api("POST", `deliveries/${ids[0]}/replay`)).body["code"]).toBe("INVALID_ACTION");
+    await operated.reload({ mappings: [build], interrupted: "hold" });
+  });
+
   it("is refused for one that is open, unknown, or that nothing is kept of", async () => {
     const running = await underWay("open");
     const open = await operated.api("POST", `deliveries/${running}/replay`, {});
@@ -228,10 +277,15 @@ describe("an operation in bulk", () => {
     const real = await operated.api("POST", "deliveries/replay", { filter, limit: 2 });
     expect(real.body).toMatchObject({ ok: true, dryRun: false, matched: 2, more: true });
     expect(items(real).map(({ id }) => id)).toEqual(ids.slice(1));
-    for (const { replay } of items(real)) await operated.becomes(replay?.deliveryId ?? "", "done");
+    for (const { replay } of items(real)) await operated.becomes(String(replay?.["deliveryId"]), "done");
     const prompts = operated.model.prompts.slice(before);
     expect(prompts.map((prompt) => /bulk-\d/u.exec(prompt)?.[0])).toEqual(["bulk-2", "bulk-3"]);
-    const purged = await operated.api("POST", "deliveries/purge", { filter: { text: "bulk-1" } });
+    const rest = await operated.api("POST", "deliveries/replay", { filter, limit: 2 });
+    expect(rest.body).toMatchObject({ ok: true, more: false });
+    expect(items(rest).filter(({ outcome }) => outcome === "replayed")).toMatchObject([{ id: ids[0] }]);
+    expect(items(rest).find(({ id }) => id === ids[2])?.reason).toMatch(/^replayed as dlv_\w+ \(done\)$/u);
+    await operated.becomes(String(items(rest).find(({ id }) => id === ids[0])?.replay?.["deliveryId"]), "done");
+    const purged = await operated.api("POST", "deliveries/purge", { ids: ids.slice(0, 1) });
     expect(items(purged)).toMatchObject([{ id: ids[0], outcome: "removed" }]);
   });
 

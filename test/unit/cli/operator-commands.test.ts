@@ -210,7 +210,20 @@ describe("reveille deliveries replay", () => {
     expect(nothing.err).toBe("");
     expect(nothing.out).toContain("left alone: it is done; nothing of it is left to cancel");
     expect(terminal.answers).toEqual([true]);
-    expect(await printed("deliveries", "replay", ...filter, "--limit", "1", "--yes")).toContain("More deliveries fit");
+    expect(await printed("deliveries", "replay", ...filter, "--dry-run")).not.toContain("would be replayed");
+  });
+
+  it("with --limit goes on to the rest when it is run again", async () => {
+    const older = await accept("limited-1");
+    const newer = await accept("limited-2");
+    const command = ["deliveries", "replay", "--text", "of limited-", "--limit", "1", "--yes"] as const;
+    const first = await printed(...command);
+    expect(first).toMatch(new RegExp(`^${newer} .* replayed as dlv_\\w+ \\(queued\\)$`, "mu"));
+    expect(first).toContain("More deliveries fit than were taken; run it again for the rest");
+    const second = await printed(...command);
+    expect(second).toMatch(new RegExp(`^${older} .* replayed as dlv_\\w+ \\(queued\\)$`, "mu"));
+    expect(second).toMatch(new RegExp(`^${newer} .* left alone: replayed as dlv_\\w+`, "mu"));
+    expect(second).not.toContain("More deliveries fit");
   });
 
   it("wants ids or filters, and not both", async () => {

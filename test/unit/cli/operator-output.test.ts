@@ -154,6 +154,59 @@ describe("a change of deliveries", () => {
     expect(asked).toEqual(["POST /api/v1/deliveries/purge"]);
   });
 
+  it.each([
+    [{ runs: 1, repeated: 1, done: 1, calls: 1 }, "would be replayed"],
+    [{ runs: 1, repeated: 1, done: 0, calls: 7 }, "would be replayed, with the 7 calls that its run stands for"],
+    [{ runs: 5, repeated: 5, done: 0, calls: 1 }, "would be replayed: 5 items"],
+    [{ runs: 5, repeated: 5, done: 3, calls: 1 }, "would be replayed: 3 of 5 items were done and would run again"],
+    [{ runs: 5, repeated: 2, done: 3, calls: 1 }, "would be replayed: 2 of 5 items, the others are done"],
+  ])("that is planned says what a replay would run: %j", async (replay, text) => {
+    const deliveries = [{ id: "dlv_1", ...facts, outcome: "planned", replay }];
+    const planned = { ...changed, dryRun: true, deliveries };
+    const result = await run([planned], "deliveries", "replay", "--route", "github", "--dry-run");
+    expect(result.code).toBe(0);
+    expect(result.out).toContain(`${text}\n`);
+  });
+
+  it("prints the new delivery of each call that was gathered, and the ids of those that were not reached", async () => {
+    const stopped = { code: "QUEUE_FULL", error: "The queue is full." };
+    const gathered = [
+      { id: "dlv_2", outcome: "replayed", replay: { deliveryId: "dlv_12", state: "coalesced" } },
+      { id: "dlv_3", outcome: "refused", code: "NOT_FOUND", error: "No hook." },
+    ];
+    const replay = { deliveryId: "dlv_11", runIds: [], state: "queued", gathered, left: ["dlv_4"], stopped };
+    const deliveries = [{ id: "dlv_1", ...facts, state: "failed", outcome: "replayed", replay }];
+    const result = await run([{ ...changed, ok: false, stopped, deliveries }], "deliveries", "replay", "dlv_1");
+    expect(result.code).toBe(1);
+    expect(result.out.split("\n").map((line) => line.replaceAll(/ {2,}/gu, "|"))).toEqual([
+      "ID|RECEIVED|ROUTE|STATE|OUTCOME",
+      "dlv_1|2026-02-27T10:00:00Z|github|failed|replayed as dlv_11 (queued)",
+      "dlv_2|github|coalesced|replayed as dlv_12 (coalesced)",
+      "dlv_3|github|coalesced|refused: No hook.",
+      "dlv_4|github|coalesced|not reached; replay it by this id",
+      "",
+      "It stopped: The queue is full.",
+      "",
+    ]);
+    const refused = { ...replay, gathered: gathered.slice(1), left: [], stopped: null };
+    const whole = [{ id: "dlv_1", ...facts, outcome: "replayed", replay: refused }];
+    expect((await run([{ ...changed, deliveries: whole }], "deliveries", "replay", "dlv_1")).code).toBe(1);
+    const taken = { ...replay, gathered: gathered.slice(0, 1), left: [], stopped: null };
+    const all = [{ id: "dlv_1", ...facts, outcome: "replayed", replay: taken }];
+    expect((await run([{ ...changed, deliveries: all }], "deliveries", "replay", "dlv_1")).code).toBe(0);
+  });
+
+  it.each([
+    ["run it again for the rest", { outcome: "replayed", replay: { deliveryId: "dlv_2", state: "queued" } }],
+    ["narrow the search with --until", { outcome: "replayed", replay: { deliveryId: "dlv_2", state: "filtered" } }],
+    ["narrow the search with --until", { outcome: "refused", code: "NOT_FOUND", error: "No hook." }],
+  ])("that left some says how to come to them: %s", async (text, outcome) => {
+    const deliveries = [{ id: "dlv_1", ...facts, ...outcome }];
+    const more = { ...changed, more: true, deliveries };
+    const { out } = await run([more], "deliveries", "replay", "--route", "github", "--limit", "1", "--yes");
+    expect(out).toContain(text);
+  });
+
   it("that is stopped says how much is left, and fails", async () => {
     const stopped = { code: "QUEUE_FULL", error: "The queue of this gateway is full; try again later." };
     const document = { ...changed, ok: false, matched: 1, stopped, deliveries: [] };

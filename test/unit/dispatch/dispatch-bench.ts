@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AgentSpec, RunDetail, RunSpec, WakeSpec } from "../../../src/delivery.ts";
+import type { Notice } from "../../../src/dispatch/dispatch-context.ts";
 import { Dispatcher } from "../../../src/dispatch/dispatcher.ts";
 import type { DispatcherOptions } from "../../../src/dispatch/dispatcher.ts";
 import type { DispatchRules } from "../../../src/dispatch/dispatch-rules.ts";
@@ -103,9 +104,10 @@ export class DispatchBench {
   readonly host = new ScriptedHost();
   readonly settled: SettledEvent[] = [];
   readonly logged: string[] = [];
-  /** Notices to the gateway's owner, and outages that began. */
-  readonly notices: { readonly key: string; readonly text: string }[] = [];
+  /** Notices to the gateway's owner, failures that outages were made of, and what was said to work. */
+  readonly notices: Notice[] = [];
   readonly outages: string[] = [];
+  readonly works: string[] = [];
   readonly #folder = mkdtempSync(join(tmpdir(), "dispatch-"));
   #database!: SqliteDatabase;
   store!: SqliteDeliveryStore;
@@ -209,7 +211,11 @@ export class DispatchBench {
       rulesFor: (mappingId) => ({ ...PLAIN_RULES, ...this.rules.get(mappingId) }),
       callbacks: () => undefined,
       notices: { tell: async (notice) => void this.notices.push(notice) },
-      outages: { failed: async (subject) => void this.outages.push(subject), works: () => undefined },
+      outages: {
+        failed: async (subject) => void this.outages.push(subject),
+        works: async (subject) => void this.works.push(subject),
+        told: async () => {},
+      },
       ...overrides,
     });
   }

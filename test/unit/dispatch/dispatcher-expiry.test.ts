@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { StoreError } from "../../../src/store/delivery-store.ts";
 import { agentSpec, DispatchBench, failing, wakeSpec, PATIENT } from "./dispatch-bench.ts";
-import { again, ENDED, ScriptedRunner } from "./scripted-runner.ts";
+import { again, ENDED, refused, ScriptedRunner } from "./scripted-runner.ts";
 
 const HOUR_MS = 3_600_000;
 const REASON = "it waited longer than its mapping's maxAgeSeconds before it could begin";
@@ -70,6 +70,72 @@ describe("a run with a maximum age", () => {
     expect(bench.settled).toEqual([]);
   });
 
+  describe("that the host would not begin", () => {
+    const long = { attempts: 3, firstDelayMs: 60_000, maxDelayMs: 60_000 };
+
+    beforeEach(() => {
+      bench.rules.set("mail", { retry: { runs: long, deliveries: long } });
+      bench.dispatcher.start();
+    });
+
+    /** Enqueues a run with a maximum age, and one that comes after it in its lane. */
+    async function enqueueTwo(ageMs: number): Promise<readonly string[]> {
+      const [first] = await bench.acceptAs({}, agentSpec());
+      const [second] = await bench.acceptAs({}, agentSpec());
+      bench.dispatcher.enqueue([{ ...first!, ...within(ageMs) }, second!]);
+      return [first!.runId, second!.runId];
+    }
+
+    it("is dropped when that lasts too long, and its lane goes on", async () => {
+      runner.onRun = async () => (runner.begun.length === 1 ? refused(bench.now() + 60_000) : ENDED);
+      const [dropped, next] = await enqueueTwo(30);
+      await bench.settledRuns(1);
+      expect(bench.settled).toEqual([{ runId: dropped, kind: "agent", state: "skipped", reason: REASON }]);
+      await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
+      expect(runner.ids).toEqual([dropped, next]);
+    });
+
+    it("is dropped when it has been refused for longer by then", async () => {
+      runner.onRun = async () => {
+        if (runner.begun.length > 1) return ENDED;
+        await new Promise((resolve) => setTimeout(resolve, 40));
+        return refused(bench.now());
+      };
+      const [dropped, next] = await enqueueTwo(20);
+      await bench.settledRuns(1);
+      expect(bench.settled).toMatchObject([{ runId: dropped, state: "skipped" }]);
+      await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
+      expect(runner.ids).toEqual([dropped, next]);
+    });
+
+    it("is dropped although the gateway was started anew meanwhile", async () => {
+      const [run] = await bench.acceptAs(within(500), agentSpec());
+      const { runId } = run!;
+      await bench.store.beginAttempt(runId, { number: 1, startedAt: bench.now() });
+      await bench.store.endAttempt(runId, { endedAt: bench.now(), status: "aborted", error: "busy", reply: null });
+      await bench.store.postpone(runId, { dueAt: bench.now() + 60_000, reason: "the host is busy" });
+      const [next] = await bench.accept(agentSpec());
+      await bench.restart({ agents: runner });
+      await bench.dispatcher.recover();
+      bench.dispatcher.start();
+      await bench.settledRuns(1);
+      expect(bench.settled).toMatchObject([{ runId, state: "skipped", reason: REASON }]);
+      await expect.poll(() => runner.ids, PATIENT).toEqual([next]);
+    });
+
+    it("is not dropped once the host has begun it after all", async () => {
+      const outcomes = [
+        () => refused(bench.now()),
+        () => again(bench.now() + 1_200, { holdsLane: true, replied: false }),
+      ];
+      runner.onRun = async () => outcomes.shift()?.() ?? ENDED;
+      const [run, next] = await enqueueTwo(1_000);
+      await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
+      expect(bench.settled).toEqual([]);
+      expect(runner.ids).toEqual([run, run, run, next]);
+    });
+  });
+
   it("waits as long as it may although the clock is set forward by an hour", async () => {
     bench.dispatcher.start();
     const [first] = await bench.acceptAndEnqueue(agentSpec());
@@ -115,6 +181,20 @@ describe("a run with a maximum age", () => {
     bench.dispatcher.withdraw({ runIds: [run!], state: "canceled", reason: "by the operator" });
     await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
     expect(bench.settled.map(({ state }) => state)).toEqual(["canceled"]);
+  });
+
+  it("is dropped although another that is dropped with it was canceled and removed", async () => {
+    const [gone] = await bench.acceptAs(within(-1), wakeSpec());
+    const [left] = await bench.acceptAs(within(-1), wakeSpec());
+    const { deliveryId } = await bench.store.loadRun(gone!.runId);
+    await bench.store.settle(gone!.runId, { state: "canceled", reason: "by the operator" });
+    expect(await bench.store.remove([deliveryId], bench.now())).toMatchObject({ removed: 1 });
+    bench.dispatcher.start();
+    bench.dispatcher.enqueue([gone!, left!]);
+    await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
+    expect(bench.settled).toEqual([{ runId: left!.runId, kind: "wake", state: "skipped", reason: REASON }]);
+    expect((await bench.detail(left!.runId)).state).toBe("skipped");
+    expect(bench.logged).toEqual([]);
   });
 
   it("stays on disk when the store refuses for good, and the log says so", async () => {

@@ -102,6 +102,23 @@ describe("a run that gathers calls", () => {
     expect(loaded[0]!.gathered?.count).toBe(3);
   });
 
+  it("has its place in its lane after a restart when it was due before, and keeps gathering when it was not", async () => {
+    const due = await call(spec("one"), 60_000);
+    const later = (await bench.accept(agentSpec()))[0]!;
+    await bench.store.stopGathering(due);
+    const gathering = await call(spec("two"), 60_000);
+    expect(new Set([due, gathering]).size).toBe(2);
+    await bench.restart({ agents: runner });
+    await bench.dispatcher.recover();
+    bench.dispatcher.start();
+    await expect.poll(() => runner.ids, PATIENT).toEqual([due, later]);
+    expect(bench.dispatcher.open).toBe(1);
+    bench.rules.set("mail", { gatherMs: 20 });
+    expect(await call(spec("three"))).toBe(gathering);
+    await expect.poll(() => loaded.length, PATIENT).toBe(3);
+    expect(loaded[2]!.gathered?.count).toBe(2);
+  });
+
   it("is due by the time that has passed, although the clock was set forward or back by an hour", async () => {
     bench.dispatcher.start();
     await call(spec("one"));

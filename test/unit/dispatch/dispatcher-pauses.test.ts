@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ScopedBudget } from "../../../src/dispatch/dispatch-rules.ts";
 import { StoreError } from "../../../src/store/delivery-store.ts";
 import { agentSpec, DispatchBench, failing, openRun, wakeSpec, PATIENT } from "./dispatch-bench.ts";
-import { again, ENDED, ScriptedRunner } from "./scripted-runner.ts";
+import { again, ENDED, refused, ScriptedRunner } from "./scripted-runner.ts";
 
 function budget(scope: string, perHour: number | undefined, perDay?: number): { budgets: ScopedBudget[] } {
   return { budgets: [{ scope, perHour, perDay }] };
@@ -69,6 +69,53 @@ describe("pauses and budgets", () => {
     bench.dispatcher.enqueue(mails(1));
     await expect.poll(() => runner.begun.length, PATIENT).toBe(4);
     expect(bench.dispatcher.pausedScopes()).toEqual([]);
+  });
+
+  it("a budget that was used up is free again at the very moment at which its pause is gone", async () => {
+    bench.rules.set("mail", budget("mail", 1));
+    const [late] = mails(1);
+    /** Has a run arrive as soon as nothing is paused any more, before anything else goes on. */
+    const arrive = (turns: number): void => {
+      if (bench.dispatcher.pausedScopes().length === 0) bench.dispatcher.enqueue([late!]);
+      else if (turns > 0) queueMicrotask(() => arrive(turns - 1));
+    };
+    const store = new Proxy(bench.store, {
+      get: (target, name) => {
+        if (name !== "resume") return Reflect.get(target, name, target).bind?.(target);
+        return async (scope: string) => {
+          const wasPaused = await target.resume(scope);
+          arrive(100);
+          return wasPaused;
+        };
+      },
+    });
+    await bench.startWith({ agents: runner, store });
+    const runs = mails(2);
+    bench.dispatcher.enqueue(runs);
+    await expect.poll(() => bench.dispatcher.pausedScopes().length, PATIENT).toBe(1);
+    bench.dispatcher.withdraw({ runIds: [runs[1]!.runId], state: "canceled", reason: "by the operator" });
+    expect(await bench.dispatcher.resume("mail")).toBe(true);
+    await settle();
+    expect(runner.ids).toEqual([runs[0]!.runId, late!.runId]);
+    expect(bench.notices).toHaveLength(1);
+    expect(bench.dispatcher.pausedScopes()).toEqual([]);
+  });
+
+  it("a start that the host refuses draws on no budget", async () => {
+    bench.rules.set("mail", budget("mail", 2));
+    const [run, ...others] = mails(3);
+    runner.onRun = async () => (runner.begun.length < 6 ? refused(bench.now()) : ENDED);
+    bench.dispatcher.start();
+    bench.dispatcher.enqueue([run!]);
+    await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
+    expect(runner.begun).toHaveLength(6);
+    expect(bench.dispatcher.pausedScopes()).toEqual([]);
+    bench.dispatcher.enqueue(others);
+    await expect.poll(() => bench.dispatcher.pausedScopes().length, PATIENT).toBe(1);
+    expect(runner.begun).toHaveLength(7);
+    await bench.dispatcher.stop(bench.now());
+    const usage = await bench.store.usageSince(0);
+    expect(usage.reduce((sum, { runs }) => sum + runs, 0)).toBe(2);
   });
 
   it("a budget of all runs holds back every mapping, and runs of none", async () => {

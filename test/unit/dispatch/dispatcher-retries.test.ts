@@ -47,6 +47,31 @@ describe("a run that is tried again", () => {
     expect(runner.begun[2]).toMatchObject({ begun: true, replied: true, dueAt: null });
   });
 
+  it("waits for none of its lane, and for no pause, when only the delivery of its reply is left", async () => {
+    const [first, second, third] = [openRun(), openRun(), openRun()].map((run): typeof run => ({
+      ...run,
+      lane: "x",
+      mappingId: "mail",
+    }));
+    const underWay = runner.onRun;
+    runner.onRun = async (run, stop) => {
+      if (run.runId !== first!.runId) return underWay(run, stop);
+      return runner.begun.length === 1 ? again(bench.now() + 50, { holdsLane: false, replied: true }) : ENDED;
+    };
+    bench.dispatcher.start();
+    bench.dispatcher.enqueue([first!, second!, third!]);
+    await expect.poll(() => runner.begun.length, PATIENT).toBe(2);
+    await bench.dispatcher.pause("mail", "a person wants to look");
+    await expect.poll(() => runner.begun.length, PATIENT).toBe(3);
+    expect(runner.ids).toEqual([first!.runId, second!.runId, first!.runId]);
+    expect(bench.dispatcher.open).toBe(2);
+    runner.end(second!.runId);
+    await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(1);
+    expect(runner.begun).toHaveLength(3);
+    await bench.dispatcher.resume("mail");
+    expect(runner.ids.at(-1)).toBe(third!.runId);
+  });
+
   it("counts as open until it has ended", async () => {
     const run = openRun();
     failOnce(run.runId, 50);
@@ -135,12 +160,27 @@ describe("a run that is tried again", () => {
       expect(bench.dispatcher.open).toBe(0);
     });
 
-    it("whose reply is left to be delivered waits beside its lane", async () => {
+    /** Leaves a run on disk whose reply is to be delivered, and accepts another of its lane. */
+    async function leaveReplied(delayMs: number): Promise<readonly string[]> {
       const [first] = await bench.accept(agentSpec());
       await bench.store.beginAttempt(first!, { number: 1, startedAt: bench.now() });
       await bench.store.endAttempt(first!, { endedAt: bench.now(), status: "ok", error: null, reply: "Done." });
-      await bench.store.postpone(first!, { dueAt: bench.now() + 100, reason: "the channel is down" });
+      await bench.store.postpone(first!, { dueAt: bench.now() + delayMs, reason: "the channel is down" });
       const [second] = await bench.accept(agentSpec());
+      return [first!, second!];
+    }
+
+    it("whose reply is left to be delivered waits for no pause of the next in its lane", async () => {
+      const [first, second] = await leaveReplied(20);
+      await bench.dispatcher.pause("*", "a person wants to look");
+      await restart();
+      await expect.poll(() => runner.ids, PATIENT).toEqual([first]);
+      await bench.dispatcher.resume("*");
+      await expect.poll(() => runner.ids, PATIENT).toEqual([first, second]);
+    });
+
+    it("whose reply is left to be delivered waits beside its lane", async () => {
+      const [first, second] = await leaveReplied(100);
       await restart();
       await expect.poll(() => runner.begun.length, PATIENT).toBe(2);
       expect(runner.ids).toEqual([second, first]);

@@ -144,6 +144,70 @@ describe("the dispatcher", () => {
     await bench.settledRuns(1);
     expect(await bench.detail(runId!)).toMatchObject({ state: "failed", reason: "the text is too long" });
     expect(bench.host.heartbeats).toEqual([]);
+    expect(bench.works).toEqual([]);
+    await expect.poll(() => bench.outages, PATIENT).toEqual(["wakes:main"]);
+  });
+
+  it("tells that wakes of an agent fail in its own words, and gives the error apart", async () => {
+    const told: (string | undefined)[][] = [];
+    bench.host.onEvent = async ({ text }) => {
+      if (text.includes("too long")) throw new HostError("the text is too long", { retryable: false });
+    };
+    await bench.startWith({
+      outages: {
+        failed: async (...failure) => void told.push(failure),
+        works: async (subject) => void told.push([subject]),
+        told: async () => {},
+      },
+    });
+    await bench.acceptAndEnqueue(wakeSpec({ text: "This is too long." }), wakeSpec({ agentId: "ops" }));
+    await bench.settledRuns(2);
+    await expect
+      .poll(() => told, PATIENT)
+      .toEqual([
+        ["wakes:ops"],
+        [
+          "wakes:main",
+          "Wakes of the agent main fail: its main session refuses them. They are kept: reveille deliveries list --state failed",
+          "the text is too long",
+        ],
+      ]);
+  });
+
+  it("lets no wake wait for a notice, and waits for it before it has stopped", async () => {
+    const { promise: given, resolve: give } = Promise.withResolvers<void>();
+    const order: string[] = [];
+    bench.host.onEvent = async ({ text }) => {
+      if (text.includes("too long")) throw new HostError("the text is too long", { retryable: false });
+    };
+    await bench.startWith({ outages: { failed: () => given, works: () => undefined, told: () => given } });
+    await bench.acceptAndEnqueue(wakeSpec({ text: "This is too long." }));
+    await bench.settledRuns(1);
+    await bench.acceptAndEnqueue(wakeSpec());
+    await bench.settledRuns(2);
+    const stopped = bench.dispatcher.stop(bench.now() + 60_000).then(() => order.push("stopped"));
+    setImmediate(() => {
+      order.push("given");
+      give();
+    });
+    await stopped;
+    expect(order).toEqual(["given", "stopped"]);
+  });
+
+  it("lets no lane wait for a notice of an agent run, and waits for it before it has stopped", async () => {
+    const { promise: given, resolve: give } = Promise.withResolvers<void>();
+    const order: string[] = [];
+    bench.host.onRun = async () => ({ status: "error", reply: "", error: "no credit" });
+    await bench.startWith({ outages: { failed: () => given, works: () => undefined, told: () => given } });
+    await bench.acceptAndEnqueue(agentSpec(), agentSpec());
+    await bench.settledRuns(2);
+    const stopped = bench.dispatcher.stop(bench.now() + 60_000).then(() => order.push("stopped"));
+    setImmediate(() => {
+      order.push("given");
+      give();
+    });
+    await stopped;
+    expect(order).toEqual(["given", "stopped"]);
   });
 
   it("asks again until the main session takes a wake", async () => {

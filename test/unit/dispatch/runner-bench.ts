@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { CallbacksConfig, RetryConfig } from "../../../src/config/hooks-config.ts";
 import type { AgentSpec, RunDetail } from "../../../src/delivery.ts";
 import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
-import type { CarriedOut } from "../../../src/dispatch/dispatch-context.ts";
+import type { CarriedOut, Notice } from "../../../src/dispatch/dispatch-context.ts";
 import { OutageRegistry } from "../../../src/dispatch/notices/outage-registry.ts";
 import type { DispatchedEvent, SettledEvent } from "../../../src/hooks.ts";
 import type { GuardedFetch } from "../../../src/http/guarded-fetch.ts";
@@ -16,6 +16,7 @@ import { ScriptedHost } from "./scripted-host.ts";
 
 const POLICY = { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 60_000 };
 const RETRY: RetryConfig = { runs: POLICY, deliveries: POLICY };
+const given = async (): Promise<void> => {};
 const refuses: GuardedFetch = () => Promise.reject(new Error("The test expects no callback."));
 
 /** A runner on a real store in a folder of its own, and a scripted host; the test is its dispatcher. */
@@ -23,8 +24,14 @@ export class RunnerBench {
   readonly host = new ScriptedHost();
   readonly settled: SettledEvent[] = [];
   readonly dispatched: DispatchedEvent[] = [];
+  /** Notices to the gateway's owner: their texts, and the words of others that go with them. */
   readonly notices: string[] = [];
+  readonly details: (string | undefined)[] = [];
   readonly logged: string[] = [];
+  /** The mapping that runs are carried out for. */
+  mappingId: string | null = null;
+  /** What giving a notice comes to. */
+  onNotice: () => Promise<void> = given;
   retry: RetryConfig = RETRY;
   callbacks: CallbacksConfig | undefined;
   fetch: GuardedFetch = refuses;
@@ -33,6 +40,7 @@ export class RunnerBench {
   #abandon = new AbortController();
   store!: SqliteDeliveryStore;
   #runner!: AgentRunner;
+  #outages!: OutageRegistry;
 
   static async open(): Promise<RunnerBench> {
     const bench = new RunnerBench();
@@ -53,7 +61,9 @@ export class RunnerBench {
   /** Forgets what happened, as far as another run could see it; the store stays. */
   async reset(): Promise<void> {
     this.host.reset();
-    for (const kept of [this.settled, this.dispatched, this.notices, this.logged]) kept.length = 0;
+    for (const kept of [this.settled, this.dispatched, this.notices, this.details, this.logged]) kept.length = 0;
+    this.mappingId = null;
+    this.onNotice = given;
     this.retry = RETRY;
     this.callbacks = undefined;
     this.fetch = refuses;
@@ -68,8 +78,15 @@ export class RunnerBench {
     const clock = { now: () => Date.now() };
     const log = (_fields: object, message: string): void => void this.logged.push(message);
     const logger = { debug() {}, info() {}, warn: log, error: log };
-    const notices = { tell: async ({ text }: { text: string }) => void this.notices.push(text) };
+    const notices = {
+      tell: async ({ text, detail }: Notice) => {
+        this.notices.push(text);
+        this.details.push(detail);
+        await this.onNotice();
+      },
+    };
     const outages = new OutageRegistry({ store, notices, logger, clock });
+    this.#outages = outages;
     await outages.load();
     this.#runner = new AgentRunner(
       {
@@ -110,9 +127,19 @@ export class RunnerBench {
     return outcome.runIds[0]!;
   }
 
-  /** Carries a run out once. */
-  carryOut(runId: string, stop: AbortSignal = new AbortController().signal): Promise<CarriedOut> {
-    const run = { runId, mappingId: null, lane: "a", kind: "agent", state: "queued", dueAt: null } as const;
+  /** Carries a run out once, until also notices are given. */
+  async carryOut(runId: string, stop?: AbortSignal): Promise<CarriedOut> {
+    try {
+      return await this.carryOutAlone(runId, stop);
+    } finally {
+      await this.#outages.told();
+    }
+  }
+
+  /** Carries a run out once, and waits for no notice. */
+  carryOutAlone(runId: string, stop: AbortSignal = new AbortController().signal): Promise<CarriedOut> {
+    const { mappingId } = this;
+    const run = { runId, mappingId, lane: "a", kind: "agent", state: "queued", dueAt: null } as const;
     return this.#runner.carryOut({ ...run, expiresAt: null, begun: false, replied: false }, stop);
   }
 

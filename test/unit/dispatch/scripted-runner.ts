@@ -9,6 +9,11 @@ export function again(dueAt: number, how: { holdsLane: boolean; replied: boolean
   return { kind: "postponed", dueAt, ...how };
 }
 
+/** Gives the outcome of a run that the host would not begin. */
+export function refused(dueAt: number): CarriedOut {
+  return { kind: "postponed", dueAt, holdsLane: true, replied: false, refused: true };
+}
+
 /** A runner whose outcomes a test scripts, and which remembers what it was given. */
 export class ScriptedRunner implements Runner {
   readonly begun: OpenRun[] = [];

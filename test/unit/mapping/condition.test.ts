@@ -138,6 +138,8 @@ describe("a condition", () => {
         throw new Error("not data");
       },
     });
+    const list = Object.defineProperty([], 0, Object.getOwnPropertyDescriptor(broken, "a")!);
+    expect(missOf("event == ''", list)).toBe("when: event == '' cannot be told: not data; event = \"\"");
     expect(missOf("payload.a == 1", broken)).toMatch(/^when: payload\.a == 1 cannot be told: not data/);
     expect(missOf("payload.a == null && payload.b == 5", { a: () => 1, b: 5n })).toBeUndefined();
     expect(compileCondition("payload == null").miss(given(undefined))).toBeUndefined();
@@ -223,6 +225,71 @@ describe("the work of a condition", () => {
     "payload.numbers.exists(i, timestamp('2026-02-03T04:05:06Z').getHours('Europe/Berlin') == 30)",
   ])("%s ends when it has taken too much for a payload", (when) => {
     expect(missOf(when, big)).toMatch(/ cannot be told: takes too much work for this payload; /);
+  });
+
+  const many = (count: number, part: string, joint: string): string => Array(count).fill(part).join(joint);
+  const items = Array.from({ length: 60_000 }, () => 0);
+  const like = { text: "a".repeat(160_000), part: `${"a".repeat(7)}b${"a".repeat(60_000)}`, items };
+
+  it.each([
+    ["a text that a part is like everywhere", "payload.text.contains(payload.part)"],
+    ["a pattern with many repetitions", "payload.text.matches('a(a|b){900}[cd]$')"],
+    ["a pattern that is long when it is written out", `'a'.matches('${"(a{1000})".repeat(20)}')`],
+    ["fields that every item lacks", `payload.items.exists(i, ${many(200, "(i.x == 1)", "||")})`],
+    ["a long list for each item", `payload.items.exists(i, [${many(1_500, "1", ",")}] == [])`],
+    ["a map for each item", "payload.items.exists(i, {'a': 1, 'b': 2, 'c': 3} == {})"],
+    ["a pass over a list of the expression", `payload.items.exists(i, [${many(800, "1", ",")}].exists(j, j == 2))`],
+    ["one over a map of it", "payload.items.exists(i, {1: 1, 2: 1, 3: 1, 4: 1}.exists(j, j == 9))"],
+    ["one that is chosen", `payload.items.exists(i, (i == 0 ? [${many(300, "1", ",")}] : []).exists(j, j == 2))`],
+    ["one that is filtered", `payload.items.exists(i, [${many(300, "1", ",")}].filter(j, j == 1).size() == 0)`],
+    ["operators", `payload.items.exists(i, ${many(300, "true", "&&")} && false)`],
+    ["choices", `payload.items.exists(i, ${"(true?".repeat(200)}false${":true)".repeat(200)})`],
+    ["types that do not fit", `payload.items.exists(i, ${many(10, "i < 'a'", "||")})`],
+    ["times", "payload.items.exists(i, duration('1h') == duration('1s'))"],
+    ["parts of times", "payload.items.exists(i, timestamp('2026-02-03T04:05:06Z').getHours() == 30)"],
+    ["bytes", "[bytes(payload.text)].exists(b, payload.items.exists(i, b < b))"],
+    ["long names", "payload.items.exists(i, payload[payload.text + 'x'] == 1)"],
+    ["long texts in a list", "payload.items.exists(i, (payload.text + 'x') in [payload.text])"],
+  ])("ends for %s", (_, when) => {
+    expect(missOf(when, like)).toMatch(/ cannot be told: takes too much work for this payload(?:; |$)/);
+  });
+
+  it("ends for a payload that is too large to be shown", () => {
+    const lists = Array.from({ length: 90_000 }, () => []);
+    expect(missOf("event == ''", lists)).toBe(
+      "when: event == '' cannot be told: takes too much work for this payload; event = \"\"",
+    );
+    const objects = Array.from({ length: 180_000 }, () => ({}));
+    expect(missOf("event == ''", objects)).toContain("takes too much work");
+    expect(missOf("event == ''", lists.slice(0, 20_000))).toBeUndefined();
+  });
+
+  it("is not taken for a property that is missing once it is too much", () => {
+    const full = Array.from({ length: 45_000 }, () => ({ a: 1 }));
+    const when = "payload.all(i, i.a == 1) && !has(payload[0].b)";
+    expect(missOf(when, full.slice(0, 9_000))).toBeUndefined();
+    expect(missOf(when, full)).toContain("cannot be told: takes too much work for this payload");
+  });
+
+  it("is small for what conditions look like, with a body of the default size", () => {
+    const commit = { id: "0123456789abcdef", message: "fix: a thing that was broken", author: { name: "ada" } };
+    const push = { commits: Array.from({ length: 2_500 }, () => commit), ref: "refs/heads/main" };
+    for (const when of [
+      "payload.commits.exists(c, c.author.name == 'bob' || c.message.contains('[deploy]')) || true",
+      "payload.commits.all(c, c.message.startsWith('fix') && has(c.id) && size(c.id) == 16)",
+      "payload.commits.filter(c, c.author.name == 'ada').size() == 2500",
+    ]) {
+      const reason = missOf(when, push);
+      expect([when, reason]).toEqual([when, undefined]);
+    }
+    expect(missOf("payload.commits.all(c, c.message.matches('^fix'))", { commits: push.commits.slice(0, 1_000) })).toBe(
+      undefined,
+    );
+  });
+
+  it("counts characters and not their halves", () => {
+    expect(missOf("size(payload.a) == 3 && payload.a.size() == 3", { a: "a\u{1f600}b" })).toBeUndefined();
+    expect(missOf("size(payload.a) == 1 && size(b'abc') == 3", { a: "\ud83d" })).toBeUndefined();
   });
 
   it("suffices for a pass over every item of a body of the default size", () => {

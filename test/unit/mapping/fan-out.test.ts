@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isRefusal } from "../../../src/errors.ts";
-import { fanOut } from "../../../src/mapping/fan-out.ts";
+import { compileForEach, fanOut } from "../../../src/mapping/fan-out.ts";
 import { renderAction } from "../../../src/mapping/render-action.ts";
 import { mappingOf, NOW, requestWith } from "./mappings.ts";
 
 const payloads = (payload: unknown, key = "messages", maxItems = 200): unknown => {
-  const contexts = fanOut(requestWith(payload), key, maxItems);
+  const contexts = fanOut(requestWith(payload), compileForEach(key), maxItems);
   return isRefusal(contexts) ? contexts : contexts.map((context) => context.payload);
 };
 
@@ -25,7 +25,11 @@ describe("forEach", () => {
 
   it("keeps everything else of the request", () => {
     const around = { path: "mail", headers: { "x-a": "1" }, query: { q: "2" }, now: NOW };
-    const [context] = fanOut(requestWith({ messages: [1] }, around), "messages", 5) as readonly unknown[];
+    const [context] = fanOut(
+      requestWith({ messages: [1] }, around),
+      compileForEach("messages"),
+      5,
+    ) as readonly unknown[];
     expect(context).toEqual({ ...around, payload: { messages: [1] } });
   });
 
@@ -37,7 +41,11 @@ describe("forEach", () => {
 
   it("lets one template serve every item", () => {
     const mapping = mappingOf({ messageTemplate: "{{messages[0].id}} of {{account}}", forEach: "messages" });
-    const contexts = fanOut(requestWith({ account: "me", messages: [{ id: 1 }, { id: 2 }] }), "messages", 5);
+    const contexts = fanOut(
+      requestWith({ account: "me", messages: [{ id: 1 }, { id: 2 }] }),
+      compileForEach("messages"),
+      5,
+    );
     const actions = (contexts as ReturnType<typeof requestWith>[]).map((context) => renderAction(mapping, context));
     expect(actions).toMatchObject([{ message: "1 of me" }, { message: "2 of me" }]);
   });
@@ -89,7 +97,7 @@ describe("forEach", () => {
         fc.array(fc.jsonValue(), { maxLength: 20 }),
         fc.integer({ min: 1, max: 20 }),
         (messages, maxItems) => {
-          const contexts = fanOut(requestWith({ messages, other: 1 }), "messages", maxItems);
+          const contexts = fanOut(requestWith({ messages, other: 1 }), compileForEach("messages"), maxItems);
           if (messages.length > maxItems) {
             expect(contexts).toMatchObject({ refused: "BODY_TOO_LARGE" });
             return;
@@ -134,7 +142,11 @@ describe("forEach", () => {
 
   it("lets one template serve every item of an array inside", () => {
     const mapping = mappingOf({ messageTemplate: "{{data.items[0].id}} {{kind}}", forEach: "data.items" });
-    const contexts = fanOut(requestWith({ kind: "k", data: { items: [{ id: 1 }, { id: 2 }] } }), "data.items", 5);
+    const contexts = fanOut(
+      requestWith({ kind: "k", data: { items: [{ id: 1 }, { id: 2 }] } }),
+      compileForEach("data.items"),
+      5,
+    );
     const actions = (contexts as ReturnType<typeof requestWith>[]).map((context) => renderAction(mapping, context));
     expect(actions).toMatchObject([{ message: "1 k" }, { message: "2 k" }]);
   });

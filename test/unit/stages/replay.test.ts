@@ -1,9 +1,11 @@
 import { createHmac } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AgentSpec, DeliveryDetail } from "../../../src/delivery.ts";
+import { agentPrompt, wakeText } from "../../../src/dispatch/run/prompt.ts";
 import { isRefusal } from "../../../src/errors.ts";
 import type { Generation } from "../../../src/generation.ts";
 import { replayDelivery } from "../../../src/pipeline.ts";
+import type { Accepted } from "../../../src/stages/commit.ts";
 import { StoreError } from "../../../src/store/delivery-store.ts";
 import { callPipeline, WITH_TOKEN } from "./pipeline-calls.ts";
 import { RECEIVED_AT, StageBench } from "./stage-bench.ts";
@@ -34,9 +36,9 @@ async function send(generation: Generation, path: string, body: string, headers 
 
 /** Replays a delivery and reads the new one; the code when it is refused. */
 async function replayed(generation: Generation, id: string, how = STORED): Promise<DeliveryDetail | string> {
-  const accepted = await replayDelivery(bench.ingress, generation, id, how);
-  if (isRefusal(accepted)) return accepted.refused;
-  return (await bench.ingress.store.get(accepted.deliveryId))!;
+  const outcome = await replayDelivery(bench.ingress, generation, id, how);
+  if (isRefusal(outcome)) return outcome.refused;
+  return (await bench.ingress.store.get(outcome.own.deliveryId))!;
 }
 
 function messageOf(delivery: DeliveryDetail | string): string {
@@ -233,6 +235,27 @@ describe("a replay as it was accepted", () => {
     expect(await replayed(skipping, open.id)).toMatchObject({ state: "skipped" });
   });
 
+  it("repeats of several runs those that are not done or, when all are done, all of them", async () => {
+    const many = { ...mapping, messageTemplate: "{{items[0]}}", forEach: "items" };
+    const generation = await bench.generation({ mappings: [many] });
+    const { id } = await send(generation, "in", '{"items":["a","b","c","d"]}');
+    const { store } = bench.ingress;
+    const { runIds } = (await store.get(id))!;
+    for (const [at, state] of (["done", "failed", "canceled", "skipped"] as const).entries()) {
+      await store.settle(runIds[at]!, { state, reason: null });
+    }
+    const messages = async () => {
+      const again = (await replayed(generation, id, AS_ACCEPTED)) as DeliveryDetail;
+      return again.runs.map(({ spec }) => (spec as AgentSpec).message);
+    };
+    expect(await messages()).toEqual(["b", "c", "d"]);
+    const whole = (await replayed(generation, id)) as DeliveryDetail;
+    expect(whole.runs).toHaveLength(4);
+    for (const runId of whole.runIds) await store.settle(runId, { state: "done", reason: null });
+    const again = (await replayed(generation, whole.id, AS_ACCEPTED)) as DeliveryDetail;
+    expect(again.runs).toHaveLength(4);
+  });
+
   it("is refused where nothing was accepted that could be repeated", async () => {
     const generation = await bench.generation({ mappings: [{ ...mapping, when: "false" }] });
     const { id } = await send(generation, "in", '{"text":"x"}');
@@ -240,6 +263,145 @@ describe("a replay as it was accepted", () => {
     expect(refusal).toMatchObject({ refused: "PAYLOAD_GONE", message: expect.stringContaining("no runs") as unknown });
   });
 });
+
+describe("a replay of a run that has gathered calls", () => {
+  const gathering = (changes: object = {}) => ({ ...mapping, coalesce: { windowSeconds: 3_600 }, ...changes });
+
+  /** Sends calls that become one run, and lets it fail. */
+  async function deadLetter(generation: Generation, texts: readonly string[]): Promise<readonly string[]> {
+    const ids: string[] = [];
+    for (const text of texts) ids.push((await send(generation, "in", JSON.stringify({ text }))).id);
+    const { store, dispatcher } = bench.ingress;
+    const { runIds } = (await store.get(ids[0]!))!;
+    await store.stopGathering(runIds[0]!);
+    await store.settle(runIds[0]!, { state: "failed", reason: "the model is down" });
+    dispatcher.withdraw({ runIds, state: "canceled", reason: "" });
+    return ids;
+  }
+
+  async function promptsOf(runIds: readonly string[]): Promise<readonly string[]> {
+    const loaded = await Promise.all(runIds.map((runId) => bench.ingress.store.loadRun(runId)));
+    return loaded.map(({ spec, gathered }) =>
+      spec.kind === "wake"
+        ? wakeText(spec, gathered)
+        : agentPrompt(spec, { now: new Date(0), interrupted: false, gathered }),
+    );
+  }
+
+  it.each(["list", "latest"] as const)("as accepted (%s) tells the agent all that the run stood for", async (mode) => {
+    const generation = await bench.generation({
+      mappings: [gathering({ coalesce: { windowSeconds: 3_600, mode } })],
+    });
+    const [first] = await deadLetter(generation, ["one", "two", "three"]);
+    const original = (await bench.ingress.store.get(first!))!;
+    const [before] = await promptsOf(original.runIds);
+    const again = (await replayed(generation, first!, AS_ACCEPTED)) as DeliveryDetail;
+    expect(again).toMatchObject({ state: "queued", relatedTo: { deliveryId: first }, runs: [{ calls: 1 }] });
+    const [after] = await promptsOf(again.runIds);
+    expect(after).toContain("This run stands for 3 calls");
+    expect(after).toContain("as it was: three");
+    expect([after?.includes("as it was: one"), after?.includes("as it was: two")]).toEqual(
+      mode === "list" ? [true, true] : [false, false],
+    );
+    expect(linesOf(after)).toEqual(linesOf(before));
+    // What the gateway says of foreign calls stands where it cannot be taken for the owner's words.
+    expect(after!.indexOf("This run stands for")).toBeLessThan(after!.indexOf("<<<END_EXTERNAL_UNTRUSTED_CONTENT"));
+
+    const third = await replayed(generation, again.id, AS_ACCEPTED);
+    expect(messageOf(third)).toBe(messageOf(again));
+  });
+
+  it("as accepted works for wakes", async () => {
+    const { id, match } = mapping;
+    const coalesce = { windowSeconds: 3_600 };
+    const wake = { id, match, coalesce, action: "wake", textTemplate: "as it was: {{text}}" };
+    const generation = await bench.generation({ mappings: [wake] });
+    const [first] = await deadLetter(generation, ["one", "two"]);
+    const again = (await replayed(generation, first!, AS_ACCEPTED)) as DeliveryDetail;
+    const [text] = await promptsOf(again.runIds);
+    expect(text).toContain("as it was: two");
+    expect(text).toContain("This run stands for 2 calls");
+  });
+
+  it("as accepted of one of the calls is that call alone", async () => {
+    const generation = await bench.generation({
+      mappings: [gathering({ coalesce: { windowSeconds: 3_600, mode: "list" } })],
+    });
+    const [, second] = await deadLetter(generation, ["one", "two", "three"]);
+    expect(messageOf(await replayed(generation, second!, AS_ACCEPTED))).toBe("as it was: two");
+    expect(messageOf(await replayed(generation, second!))).toBe("as it was: two");
+  });
+
+  it("by today's configuration replays each of its calls, oldest first, which gather anew", async () => {
+    const generation = await bench.generation({ mappings: [gathering()] });
+    const ids = await deadLetter(generation, ["one", "two", "three"]);
+    const outcome = await replayDelivery(bench.ingress, generation, ids[0]!, STORED);
+    if (isRefusal(outcome)) throw new Error(outcome.refused);
+    expect(outcome.members.map(({ deliveryId }) => deliveryId)).toEqual(ids.slice(1));
+    expect(outcome).toMatchObject({ own: { ended: undefined }, left: [], stopped: undefined });
+    for (const { result } of outcome.members) {
+      expect(result).toMatchObject({ ended: "coalesced", runIds: outcome.own.runIds });
+    }
+    const again = (await bench.ingress.store.get(outcome.own.deliveryId))!;
+    expect(again.runs[0]?.calls).toBe(3);
+    const { gathered } = await bench.ingress.store.loadRun(again.runIds[0]!);
+    expect(gathered?.texts).toEqual(["as it was: one", "as it was: two", "as it was: three"]);
+  });
+
+  it("by today's configuration makes a run of each call when that gathers no more", async () => {
+    const ids = await deadLetter(await bench.generation({ mappings: [gathering()] }), ["one", "two"]);
+    const today = await bench.generation({ mappings: [changed] });
+    const outcome = await replayDelivery(bench.ingress, today, ids[0]!, STORED);
+    if (isRefusal(outcome)) throw new Error(outcome.refused);
+    const [member] = outcome.members;
+    const second = (await bench.ingress.store.get((member!.result as Accepted).deliveryId))!;
+    expect(second).toMatchObject({ state: "queued", relatedTo: { how: "replay", deliveryId: ids[1] } });
+    expect(messageOf(second)).toBe("as it is: two");
+  });
+
+  it("stops where the queue is full and says how far it came, and passes over what is refused", async () => {
+    const ids = await deadLetter(await bench.generation({ mappings: [gathering()] }), ["one", "two", "three", "four"]);
+    const small = await bench.generation({ mappings: [changed], maxQueuedRuns: 2 });
+    expect(await replayDelivery(bench.ingress, small, ids[0]!, STORED)).toMatchObject({
+      members: [{ deliveryId: ids[1] }],
+      left: ids.slice(2),
+      stopped: { refused: "QUEUE_FULL" },
+    });
+    const { store } = bench.ingress;
+    const body = Buffer.from("no JSON");
+    const read = store.replayable.bind(store);
+    store.replayable = async (id) => {
+      const stored = await read(id);
+      return id === ids[1] && stored ? { ...stored, body } : id === ids[2] ? undefined : stored;
+    };
+    const wide = await bench.generation({ mappings: [changed] });
+    expect(await replayDelivery(bench.ingress, wide, ids[0]!, STORED)).toMatchObject({
+      members: [
+        { deliveryId: ids[1], result: { refused: "INVALID_JSON" } },
+        { deliveryId: ids[2], result: { refused: "DELIVERY_NOT_FOUND" } },
+        { deliveryId: ids[3], result: { ended: undefined } },
+      ],
+      left: [],
+      stopped: undefined,
+    });
+    expect(await replayDelivery(bench.ingress, await bench.generation({}), ids[0]!, STORED)).toMatchObject({
+      refused: "NOT_FOUND",
+    });
+  });
+
+  it("is refused while its run cannot be read", async () => {
+    const generation = await bench.generation({ mappings: [gathering()] });
+    const [first] = await deadLetter(generation, ["one", "two"]);
+    bench.ingress.store.loadRun = () => Promise.reject(new StoreError("UNAVAILABLE", "the disk is gone"));
+    expect(await replayed(generation, first!, AS_ACCEPTED)).toBe("STORE_UNAVAILABLE");
+  });
+});
+
+/** Without their order, and without what is drawn by lot for each prompt. */
+function linesOf(prompt: string | undefined): readonly string[] {
+  const lines = (prompt ?? "").split("\n").filter((line) => line !== "");
+  return lines.map((line) => line.replaceAll(/[0-9a-f]{16,}/gu, "")).toSorted();
+}
 
 describe("a replay", () => {
   it("of what nobody has is refused", async () => {

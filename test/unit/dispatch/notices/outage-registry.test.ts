@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Notice } from "../../../../src/dispatch/dispatch-context.ts";
 import { OutageRegistry } from "../../../../src/dispatch/notices/outage-registry.ts";
 import { StoreError } from "../../../../src/store/delivery-store.ts";
 import { RunnerBench } from "../runner-bench.ts";
@@ -9,7 +10,7 @@ let nowMs: number;
 
 describe("an outage", () => {
   let bench: RunnerBench;
-  let told: { key: string; text: string }[];
+  let told: Notice[];
   let logged: string[];
 
   beforeEach(async () => {
@@ -63,6 +64,70 @@ describe("an outage", () => {
     await outages.failed("channel:mail", "Mail still fails.");
     await outages.failed("channel:mail", "Mail still fails.");
     expect(told.map(({ text }) => text)).toEqual(["Mail fails.", "Mail still fails."]);
+  });
+
+  it("hands on the words of others apart from the notice's own", async () => {
+    const outages = await registry();
+    await outages.failed("channel:mail", "Mail fails.", "550 no such user");
+    expect(told).toEqual([{ key: "outage:channel:mail:1000", text: "Mail fails.", detail: "550 no such user" }]);
+  });
+
+  it("of the quiet hour is not stored before it is told, so that a restart does not silence it", async () => {
+    const outages = await registry();
+    await outages.failed("channel:mail", "Mail fails.");
+    await outages.works("channel:mail");
+    await outages.failed("channel:mail", "Mail fails.");
+    expect(told).toHaveLength(1);
+    expect(await bench.store.outages()).toEqual([]);
+    const later = await registry();
+    await later.failed("channel:mail", "Mail still fails.");
+    await later.failed("channel:mail", "Mail still fails.");
+    expect(told.map(({ text }) => text)).toEqual(["Mail fails.", "Mail still fails."]);
+    await (await registry()).failed("channel:mail", "Mail still fails.");
+    expect(told).toHaveLength(2);
+  });
+
+  it("of the quiet hour is stored when it outlasts the hour and is told", async () => {
+    const outages = await registry();
+    await outages.failed("channel:mail", "Mail fails.");
+    await outages.works("channel:mail");
+    await outages.failed("channel:mail", "Mail fails.");
+    nowMs += HOUR_MS;
+    await outages.failed("channel:mail", "Mail still fails.");
+    expect(await bench.store.outages()).toEqual(["channel:mail"]);
+    await outages.works("channel:mail");
+    expect(await bench.store.outages()).toEqual([]);
+  });
+
+  it("that ends in the quiet hour is over, and is not written anywhere", async () => {
+    const outages = await registry();
+    await outages.failed("channel:mail", "Mail fails.");
+    await outages.works("channel:mail");
+    await outages.failed("channel:mail", "Mail fails.");
+    expect(outages.works("channel:mail")).toBeUndefined();
+    nowMs += HOUR_MS;
+    await outages.failed("channel:mail", "Mail fails again.");
+    expect(told).toHaveLength(2);
+  });
+
+  it("says when what was told so far is given, and what was recorded is on disk", async () => {
+    const outages = await registry();
+    void outages.failed("runs:main", "Runs fail.");
+    void outages.failed("channel:mail", "Mail fails.");
+    await outages.told();
+    expect(told).toHaveLength(2);
+    void outages.works("runs:main");
+    await outages.told();
+    expect(await bench.store.outages()).toEqual(["channel:mail"]);
+  });
+
+  it("that ends and begins again while the disk is slow is told once", async () => {
+    const outages = await registry();
+    void outages.failed("channel:mail", "Mail fails.");
+    void outages.works("channel:mail");
+    await outages.failed("channel:mail", "Mail fails.");
+    await outages.told();
+    expect(told).toHaveLength(1);
   });
 
   it("is told once of many failures at the same time", async () => {

@@ -101,6 +101,49 @@ describe("budgets", () => {
     expect(counting.budgets.usedUp(hourly)).toBeUndefined();
   });
 
+  it("have back what did not begin after all, across a restart as well", async () => {
+    const both = [budget("mail", { perHour: 3 }), budget("*", { perDay: 3 })];
+    counting.count(both, 2);
+    const draw = counting.budgets.count(both)!;
+    await counting.budgets.written();
+    expect(counting.budgets.usedUp(both)?.scope).toBe("mail");
+    counting.nowMs += 5 * MINUTE_MS;
+    counting.budgets.giveBack(draw);
+    expect(counting.budgets.usedUp(both)).toBeUndefined();
+    await counting.budgets.written();
+    await counting.restart();
+    expect(counting.budgets.usedUp(both)).toBeUndefined();
+    counting.count(both);
+    expect(counting.budgets.usedUp(both)?.scope).toBe("mail");
+    expect(counting.budgets.usedUp(both.slice(1))?.scope).toBe("*");
+  });
+
+  it("write nothing of what is given back at once", async () => {
+    counting.budgets.giveBack(counting.budgets.count(hourly)!);
+    await counting.budgets.written();
+    expect(counting.written).toEqual([]);
+  });
+
+  it("have nothing back of what was forgotten, or is too long ago to count", async () => {
+    const forgotten = counting.budgets.count(hourly)!;
+    counting.budgets.forget("mail");
+    counting.count(hourly, 3);
+    counting.budgets.giveBack(forgotten);
+    expect(counting.budgets.usedUp(hourly)?.scope).toBe("mail");
+
+    const daily = [budget("mail", { perHour: 3, perDay: 4 })];
+    const longAgo = counting.budgets.count(daily)!;
+    counting.nowMs += 2 * HOUR_MS;
+    counting.budgets.giveBack(longAgo);
+    counting.count(daily);
+    expect(counting.budgets.usedUp(daily)?.per).toBe("day");
+    const older = counting.budgets.count(daily)!;
+    counting.nowMs += DAY_MS + HOUR_MS;
+    counting.count(daily, 3);
+    counting.budgets.giveBack(older);
+    expect(counting.budgets.usedUp(daily)?.per).toBe("hour");
+  });
+
   it("go on in memory when they cannot be written, and the log says so", async () => {
     counting.failure = new StoreError("CLOSED", "closing");
     counting.count(hourly, 3);

@@ -12,7 +12,10 @@ describe("a run", () => {
   beforeAll(async () => {
     bench = await RunnerBench.open();
   });
-  afterEach(() => bench.reset());
+  afterEach(() => {
+    vi.restoreAllMocks();
+    return bench.reset();
+  });
   afterAll(() => bench.close());
 
   /** Answers of the agent, one for each attempt; the last one for all that follow. */
@@ -123,10 +126,39 @@ describe("a run", () => {
       expect(postponed[8]!.dueAt).toBeGreaterThanOrEqual(before + 60_000);
       expect(new Set(bench.host.runs.map((run) => run.runId))).toEqual(new Set([`${runId}-a1`]));
       expect(await bench.detail(runId)).toMatchObject({ state: "done", attempts: [{ number: 1, status: "ok" }] });
-      expect(bench.notices).toEqual([
-        "Runs of the agent main cannot begin: the agent is starting. They wait and are tried again.",
-      ]);
+      expect(bench.notices).toEqual(["Runs of the agent main cannot begin. They wait and are tried again."]);
+      expect(bench.details).toEqual(["the agent is starting"]);
       expect(await bench.store.outages()).toEqual([]);
+    });
+
+    it("says that nothing was begun, so that nothing is counted as spent", async () => {
+      bench.host.onRun = async () => {
+        throw starting;
+      };
+      expect(await bench.carryOut(await bench.accept())).toMatchObject({ kind: "postponed", refused: true });
+      bench.host.reset();
+      answers(OVERLOADED);
+      expect(await bench.carryOut(await bench.accept())).not.toHaveProperty("refused");
+    });
+
+    it("is begun by the next process when a shutdown comes in between: the agent knows nothing of it", async () => {
+      bench.host.onRun = async () => {
+        bench.abandon();
+        throw starting;
+      };
+      const runId = await bench.accept(agentSpec({ interrupted: "hold" }));
+      expect(await bench.carryOut(runId)).toMatchObject({ kind: "postponed", refused: true });
+      expect(await bench.detail(runId)).toMatchObject({
+        state: "queued",
+        attempts: [{ number: 1, status: "aborted", error: "it could not begin: the agent is starting" }],
+      });
+      expect(bench.notices).toEqual([]);
+      bench.host.reset();
+      await bench.restart();
+      await bench.finish(runId);
+      expect(bench.host.runs.map((run) => run.runId)).toEqual([`${runId}-a1`]);
+      expect(bench.host.runs[0]!.prompt).not.toContain("interrupted");
+      expect((await bench.detail(runId)).state).toBe("done");
     });
 
     it("ends as failed when the host refuses it for good", async () => {
@@ -156,6 +188,22 @@ describe("a run", () => {
         attempts: [{ status: "aborted", error: "a person canceled it while the agent was running" }],
       });
       expect([bench.host.events, bench.host.sent, bench.host.heartbeats, bench.settled]).toEqual([[], [], [], []]);
+    });
+
+    it("says so of an attempt that the host had not begun", async () => {
+      const stop = new AbortController();
+      const runId = await bench.accept();
+      bench.host.onRun = async () => {
+        await bench.store.settle(runId, canceled);
+        stop.abort();
+        throw new HostError("the agent is starting", { retryable: true });
+      };
+      expect(await bench.carryOut(runId, stop.signal)).toEqual({ kind: "ended" });
+      expect(await bench.detail(runId)).toMatchObject({
+        ...canceled,
+        attempts: [{ status: "aborted", error: "it could not begin: the agent is starting" }],
+      });
+      expect(bench.notices).toEqual([]);
     });
 
     it("keeps the reply that came all the same, and does nothing with it", async () => {

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { HostError } from "../../../../src/host.ts";
 import type { AgentRunResult } from "../../../../src/host.ts";
+import { StoreError } from "../../../../src/store/delivery-store.ts";
 import { agentSpec, DispatchBench } from "../dispatch-bench.ts";
 import { RunnerBench } from "../runner-bench.ts";
 
@@ -12,7 +13,10 @@ describe("an agent run", () => {
   beforeAll(async () => {
     bench = await RunnerBench.open();
   });
-  afterEach(() => bench.reset());
+  afterEach(() => {
+    vi.restoreAllMocks();
+    return bench.reset();
+  });
   afterAll(() => bench.close());
 
   /** Answers of the agent, one for each attempt; the last one for all that follow. */
@@ -101,6 +105,46 @@ describe("an agent run", () => {
     expect(await bench.carryOut(runId)).toEqual({ kind: "ended" });
     expect(bench.host.runs).toEqual([]);
     expect(bench.settled).toEqual([]);
+  });
+
+  it("is carried out although the store could not read it at first", async () => {
+    const error = new StoreError("UNAVAILABLE", "the file is locked");
+    vi.spyOn(bench.store, "loadRun").mockRejectedValueOnce(error);
+    const runId = await bench.run();
+    expect((await bench.detail(runId)).state).toBe("done");
+  });
+
+  it("lets go of a channel or a session that never answers, once a person has canceled it", async () => {
+    for (const place of ["onEvent", "onSend"] as const) {
+      const stop = new AbortController();
+      bench.host[place] = () => {
+        stop.abort();
+        return new Promise(() => {});
+      };
+      const runId = await bench.accept();
+      expect(await bench.carryOut(runId, stop.signal)).toEqual({ kind: "ended" });
+      expect(bench.host.sent).toEqual([]);
+      bench.host.reset();
+    }
+    expect(bench.notices).toEqual([]);
+  });
+
+  it("waits for no notice, which may go to the very channel or session that does not answer", async () => {
+    bench.onNotice = () => new Promise(() => {});
+    answers({ status: "error", reply: "", error: "no credit" });
+    const failed = await bench.accept();
+    expect(await bench.carryOutAlone(failed)).toEqual({ kind: "ended" });
+    expect((await bench.detail(failed)).state).toBe("failed");
+    answers({ status: "ok", reply: "Fine." });
+    bench.host.onSend = async () => {
+      throw new HostError("chat not found", { retryable: false });
+    };
+    expect(await bench.carryOutAlone(await bench.accept())).toEqual({ kind: "ended" });
+    bench.host.onRun = async () => {
+      throw new HostError("the agent is starting", { retryable: true });
+    };
+    expect(await bench.carryOutAlone(await bench.accept())).toMatchObject({ kind: "postponed" });
+    await expect.poll(() => bench.notices.length).toBe(3);
   });
 
   describe("after a restart", () => {
@@ -247,40 +291,6 @@ describe("an agent run", () => {
       await bench.finish(runId);
       expect(bench.host.runs).toHaveLength(1);
       expect(bench.host.events).toHaveLength(1);
-    });
-  });
-
-  describe("notices of runs that fail", () => {
-    it("one is given for an outage, however many runs fail and across restarts", async () => {
-      answers({ status: "error", reply: "", error: "no credit" });
-      await bench.run();
-      await bench.run();
-      await bench.restart();
-      await bench.run();
-      expect(bench.notices).toEqual([
-        "Runs of the agent main fail: error: no credit. They are kept: reveille deliveries list --state failed",
-      ]);
-      expect(await bench.store.outages()).toEqual(["runs:main:"]);
-      answers({ status: "ok", reply: "Paid." });
-      await bench.run();
-      expect(await bench.store.outages()).toEqual([]);
-    });
-
-    it("trouble that may pass is the agent's, whatever asked for it, and ends with its next success", async () => {
-      bench.retry = { ...bench.retry, runs: { ...bench.retry.runs, attempts: 1 } };
-      answers({ status: "error", reply: "", error: "overloaded", retryable: true });
-      await bench.run();
-      expect(await bench.store.outages()).toEqual(["runs:main"]);
-      answers({ status: "ok", reply: "Back." });
-      await bench.run();
-      expect(await bench.store.outages()).toEqual([]);
-    });
-
-    it("the outage of one agent is not that of another", async () => {
-      answers({ status: "error", reply: "", error: "no credit" });
-      await bench.run();
-      await bench.run({ agentId: "ops" });
-      expect(bench.notices).toHaveLength(2);
     });
   });
 });

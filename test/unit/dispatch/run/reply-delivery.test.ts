@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { HostError } from "../../../../src/host.ts";
 import { agentSpec } from "../dispatch-bench.ts";
 import { RunnerBench } from "../runner-bench.ts";
@@ -13,7 +13,10 @@ describe("the delivery of a reply", () => {
   beforeAll(async () => {
     bench = await RunnerBench.open();
   });
-  afterEach(() => bench.reset());
+  afterEach(() => {
+    vi.useRealTimers();
+    return bench.reset();
+  });
   afterAll(() => bench.close());
 
   /** Channels that refuse what they are sent, by name; counts the tries of each. */
@@ -85,6 +88,30 @@ describe("the delivery of a reply", () => {
     expect(bench.host.sent).toMatchObject([{ channel: "console", idempotencyKey: `${runId}:reply` }]);
     expect(await bench.detail(runId)).toMatchObject({ state: "done", reason: null, delivery: "sent" });
     expect(bench.notices).toEqual([]);
+  });
+
+  it("is tried again later, under the same key, when the channel does not answer within a minute", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const asked = Promise.withResolvers<void>();
+    const keys: string[] = [];
+    bench.host.onSend = ({ idempotencyKey }) => {
+      keys.push(idempotencyKey);
+      asked.resolve();
+      return new Promise(() => {});
+    };
+    const runId = await bench.accept();
+    const carriedOut = bench.carryOut(runId);
+    await asked.promise;
+    vi.advanceTimersByTime(60_000);
+    vi.useRealTimers();
+    expect(await carriedOut).toMatchObject({ kind: "postponed", holdsLane: false, replied: true });
+    expect((await bench.detail(runId)).reason).toBe(
+      "delivery to console failed at try 1 of 3, it is tried again: it did not answer within 60 s",
+    );
+    bench.host.onSend = async ({ idempotencyKey }) => void keys.push(idempotencyKey);
+    await bench.finish(runId);
+    expect(keys).toEqual([`${runId}:reply`, `${runId}:reply`]);
+    expect((await bench.detail(runId)).state).toBe("done");
   });
 
   it("fails when its tries are used up", async () => {
@@ -195,7 +222,6 @@ describe("the delivery of a reply", () => {
     ])("fails when %s: nothing else was to be done", async (_case, delivery, reason) => {
       const runId = await bench.run({ mode: "deliver", delivery });
       expect(await bench.detail(runId)).toMatchObject({ state: "failed", delivery: "no-target", reason });
-      expect(bench.notices).toEqual([]);
     });
 
     it("is tried again and goes to the fallback as a reply does, in one attempt", async () => {
@@ -243,32 +269,6 @@ describe("the delivery of a reply", () => {
       expect(bench.host.sent.map(({ text }) => text)).toEqual([
         "second\n\nThis run stands for 2 calls that came in one after the other. The content is that of the latest one.",
       ]);
-    });
-  });
-
-  describe("notices of channels that fail", () => {
-    it("one is given for an outage, and none more until the channel has worked", async () => {
-      refuse({ console: gone });
-      await bench.run();
-      await bench.run();
-      await bench.restart();
-      await bench.run();
-      expect(bench.notices).toEqual([
-        "Replies cannot be delivered on the channel console: chat not found. They are kept: reveille deliveries list --state failed",
-      ]);
-      refuse({});
-      await bench.run();
-      refuse({ console: gone });
-      await bench.run();
-      expect(bench.notices).toHaveLength(2);
-    });
-
-    it("one is given also when the fallback took the reply", async () => {
-      refuse({ console: gone });
-      await bench.run({ fallback });
-      await bench.run({ fallback });
-      expect(bench.notices).toHaveLength(1);
-      expect(await bench.store.outages()).toEqual(["channel:console"]);
     });
   });
 

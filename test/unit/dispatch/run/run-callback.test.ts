@@ -89,6 +89,47 @@ describe("the callback of a run", () => {
     });
   });
 
+  describe("that is canceled under way", () => {
+    /** Cancels a run while the agent is at it. */
+    async function cancel(callbackUrl: string | undefined, meanwhile = async (_runId: string) => {}): Promise<string> {
+      const stop = new AbortController();
+      const runId = await bench.accept(agentSpec({ callbackUrl }));
+      bench.host.onRun = async () => {
+        await bench.store.settle(runId, { state: "canceled", reason: "a person canceled it" });
+        await meanwhile(runId);
+        stop.abort();
+        return { status: "aborted", reply: "half" };
+      };
+      expect(await bench.carryOut(runId, stop.signal)).toEqual({ kind: "ended" });
+      return runId;
+    }
+
+    it("says so, without the reply", async () => {
+      const { url, calls } = await receiver(200);
+      const runId = await cancel(url);
+      expect(calls.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
+        { type: "run.settled", runId, state: "canceled", reply: null, error: null },
+      ]);
+      expect((await bench.store.loadRun(runId)).steps).toEqual(["called-back"]);
+      expect((await bench.detail(runId)).reason).toBe("a person canceled it");
+    });
+
+    it("is tried once, and the log says that it failed", async () => {
+      const { url, calls } = await receiver(503);
+      await cancel(url);
+      expect(calls).toHaveLength(1);
+      expect(bench.logged).toEqual(["the caller of a canceled run could not be told"]);
+    });
+
+    it("is not made twice, and not where none was asked for", async () => {
+      const { url, calls } = await receiver(200);
+      await cancel(url, (runId) => bench.store.recordStep(runId, "called-back"));
+      await cancel(undefined);
+      expect(calls).toEqual([]);
+      expect(bench.logged).toEqual([]);
+    });
+  });
+
   it("is not made for runs that asked for none", async () => {
     const { calls } = await receiver(200);
     await bench.run();

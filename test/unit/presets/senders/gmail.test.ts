@@ -28,7 +28,7 @@ const mail = (id: unknown, subject = "Hello"): object => ({
 /** The actions that a notification is turned into. */
 function actionsOf(payload: object, changes?: Partial<GmailConfig>): AgentAction[] {
   const mapping = compileMapping(mappingOf(changes), undefined, gmail);
-  const contexts = fanOut(requestWith(payload, { path: "gmail" }), mapping.config.forEach, 200);
+  const contexts = fanOut(requestWith(payload, { path: "gmail" }), mapping.forEach, 200);
   if (isRefusal(contexts)) throw new Error(contexts.message);
   return contexts.map((context) => renderAction(mapping, context) as AgentAction);
 }

@@ -29,6 +29,21 @@ describe("overlap in the writer thread", () => {
     expect(skip.keyed()).toBe(1);
   });
 
+  it("skips runs that the host would not begin, and leaves one alone that it has begun", async () => {
+    const attempt = (seq: number, status: string) =>
+      [
+        ["beginAttempt", [seq * 4096, TAG, 1, 1_000]],
+        ["endAttempt", [seq * 4096, TAG, 2_000, status, "busy", null]],
+        ["postpone", [seq * 4096, TAG, 3_000, "it is tried again"]],
+      ] as const;
+    const { accepting, run, commit } = await open("latest");
+    run(...accepting());
+    commit(attempt(1, "aborted"));
+    expect(run(...accepting())).toMatchObject({ kind: "superseding", runs: [4096, TAG] });
+    commit(attempt(2, "error"));
+    expect(run(...accepting())).toBeUndefined();
+  });
+
   it("skips a run once when its commit is carried out a second time, since another call failed", async () => {
     const { accepting, commit, reader } = await open("latest");
     const calls = [accepting(), accepting(), accepting()];

@@ -5,6 +5,8 @@ import { restoreSpec, storeSpec } from "../../../../src/store/sqlite/stored-spec
 import {
   DONE,
   ENDED_COALESCED,
+  ENDED_FILTERED,
+  ENDED_SKIPPED,
   FAILED,
   HELD,
   QUEUED,
@@ -94,7 +96,7 @@ describe("prune", () => {
     expect(tables.listed()).toEqual([3]);
   });
 
-  it("empties once: the request and the texts go, what a list shows and the specs stay", async () => {
+  it("empties once: the request and the texts go, what else a list shows and the specs stay", async () => {
     const tables = await openRetentionTables();
     const specs = [agentSpec({ message: "secret text" }), wakeSpec({ text: "not \ud800 well-formed" })];
     const [first, second] = specs.map(storeSpec);
@@ -112,8 +114,8 @@ describe("prune", () => {
       { headers: null, query: null, body: null },
     ]);
     expect(contents.map((row) => restoreSpec({ text: row["text"] as string, json: row["spec"] as string }))).toEqual([
-      { ...specs[0], message: "" },
-      { ...specs[1], text: "" },
+      { ...specs[0], message: "", name: "agent" },
+      { ...specs[1], text: "", name: "agent" },
     ]);
     expect(tables.filled()).toEqual([2]);
   });
@@ -128,6 +130,47 @@ describe("prune", () => {
       text: null,
       headers: "{}",
     });
+  });
+
+  it("leaves nothing in an emptied delivery that shows what its request said", async () => {
+    const tables = await openRetentionTables();
+    const filtered: RowToRetain = { receivedAt: 1, ended: ENDED_FILTERED };
+    const reasons = [
+      'when: payload.email.endsWith("@example.org") is false; payload.email = "secret"',
+      'events: "secret" is none of them',
+      'the plugin saw "secret"',
+      "a ping",
+    ];
+    tables.insert(
+      ...reasons.map((reason) => ({ ...filtered, reason, mappingId: "github", name: "PR secret" })),
+      { receivedAt: 1, ended: ENDED_SKIPPED, reason: 'overlap: "skip"', name: "secret" },
+      { ...young, reason: 'when: x = "kept"', name: "kept" },
+    );
+    expect(tables.pruneAll({ emptyBefore: 5000 })).toMatchObject({ emptied: 5 });
+    const shown = tables.database.prepare("SELECT name, reason FROM deliveries ORDER BY seq").all();
+    expect(shown.map(({ name, reason }) => [name, reason])).toEqual([
+      ["github", "when"],
+      ["github", "events"],
+      ["github", "the plugin saw "],
+      ["github", "a ping"],
+      ["agent", 'overlap: "skip"'],
+      ["kept", 'when: x = "kept"'],
+    ]);
+  });
+
+  it("empties the replies that are the text itself, and keeps the agent's", async () => {
+    const tables = await openRetentionTables();
+    const specs = [agentSpec({ mode: "deliver", name: "secret" }), agentSpec({ name: "secret" })].map(storeSpec);
+    tables.insert(...specs.map(({ json: spec }) => ({ ...done, runs: rangeOf(600).map(() => DONE), spec })), young);
+    expect(tables.pruneAll({ emptyBefore: 5000 })).toMatchObject({ emptied: 2 });
+    const kept = tables.database.prepare("SELECT run / 4096 AS seq, count(reply) AS n FROM attempts GROUP BY 1").all();
+    expect(kept.map(({ seq, n }) => [seq, n])).toEqual([
+      [1, 0],
+      [2, 600],
+      [3, 1],
+    ]);
+    const named = tables.database.prepare("SELECT count(*) AS n FROM contents WHERE spec LIKE '%secret%'").get();
+    expect(named?.["n"]).toBe(0);
   });
 
   it("finds what is old wherever it is: clocks are set", async () => {

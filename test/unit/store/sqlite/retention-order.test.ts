@@ -22,6 +22,7 @@ describe("retention, whatever happens in which order", () => {
       kind: fc.constant("prune" as const),
       removeBefore: fc.integer({ min: 0, max: 1100 }),
       emptyBefore: fc.integer({ min: 0, max: 1100 }),
+      maxBytes: fc.constantFrom(null, 1e12),
       steps: fc.constantFrom(1, 2, 5, 100_000),
       end: fc.constantFrom("COMMIT" as const, "COMMIT" as const, "ROLLBACK" as const),
     }),
@@ -66,7 +67,12 @@ describe("retention, whatever happens in which order", () => {
               if (model.has(seq)) model.set(seq, { ...model.get(seq)!, open: false });
               tables.settle(seq, DONE);
             } else {
-              const limits = { now, removeBefore: one.removeBefore, emptyBefore: one.emptyBefore };
+              const limits = {
+                now,
+                removeBefore: one.removeBefore,
+                emptyBefore: one.emptyBefore,
+                maxBytes: one.maxBytes,
+              };
               let [more, left] = [1, one.steps];
               while (more === 1 && left-- > 0) {
                 const [removed, emptied, again] = tables.prune(limits, one.end);
@@ -79,7 +85,11 @@ describe("retention, whatever happens in which order", () => {
                 tables.pruneAll(limits);
                 check(limits);
               } else check(undefined);
+              if (one.steps === 100_000 && one.end === "COMMIT" && one.maxBytes !== null) {
+                expect(tables.counted()).toBe(tables.addedUp());
+              }
             }
+            expect(tables.counted()).toBe(tables.addedUp("counted"));
           }
           check(undefined);
         }),

@@ -11,15 +11,64 @@ const young: RowToRetain = { receivedAt: 9000, runs: [DONE] };
 const rangeOf = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 describe("prune by size", () => {
-  it("removes the oldest until the file fits, whatever their age", async () => {
+  it("removes the oldest until the rest fits, whatever their age", async () => {
     const tables = await openRetentionTables();
-    tables.insert(...rangeOf(100).map(() => ({ ...young, body: randomBytes(50_000) })));
-    const used = tables.usedBytes();
-    expect(tables.pruneAll({ maxBytes: used })).toEqual({ removed: 0, emptied: 0, steps: 1 });
-    const { removed } = tables.pruneAll({ maxBytes: used / 2 });
-    expect(tables.usedBytes()).toBeLessThanOrEqual(used / 2);
-    expect(tables.usedBytes()).toBeGreaterThan(used / 2 - 2 * 57_344);
-    expect(tables.listed()).toEqual(rangeOf(100).slice(removed));
+    tables.insert(...rangeOf(100).map(() => ({ ...young, body: randomBytes(49_000) })));
+    expect(tables.pruneAll({ maxBytes: 5_000_000 })).toEqual({ removed: 0, emptied: 0, steps: 1 });
+    expect(tables.pruneAll({ maxBytes: 4_999_999 })).toMatchObject({ removed: 1 });
+    expect(tables.pruneAll({ maxBytes: 2_500_000 })).toMatchObject({ removed: 49 });
+    expect(tables.listed()).toEqual(rangeOf(100).slice(50));
+    expect([tables.counted(), tables.addedUp()]).toEqual([2_500_000, 2_500_000]);
+  });
+
+  it("counts deliveries and nothing else that is in the file", async () => {
+    const tables = await openRetentionTables();
+    tables.insert(young, young);
+    tables.database.exec("CREATE TABLE transcripts (text TEXT); INSERT INTO transcripts VALUES (zeroblob(5000000))");
+    expect(tables.pruneAll({ maxBytes: 10_000 })).toEqual({ removed: 0, emptied: 0, steps: 1 });
+  });
+
+  it("counts 5,000 in a step, and those without a number as nothing, also when they go", async () => {
+    const tables = await openRetentionTables();
+    tables.insert(...rangeOf(7000).map(() => ({ ...young, runs: [], ended: 0, bytes: null, body: null })));
+    tables.insert(...rangeOf(5000).map(() => ({ ...young, runs: [], ended: 0, bytes: 1000, body: null })));
+    tables.pruneAll({});
+    expect(tables.prune({ maxBytes: 4_000_000 })).toEqual([0, 0, 1]);
+    expect(tables.counted()).toBe(0);
+    expect(tables.pruneAll({ maxBytes: 5_000_000 })).toEqual({ removed: 0, emptied: 0, steps: 2 });
+    expect([tables.counted(), tables.count("deliveries")]).toEqual([5_000_000, 12_000]);
+    tables.pruneAll({ maxBytes: 4_998_500 });
+    expect(tables.counted()).toBe(4_998_000);
+    expect(tables.count("deliveries")).toBe(4998);
+  });
+
+  it("counts after a restart from where it was, and what came while there was no bound", async () => {
+    const tables = await openRetentionTables();
+    tables.insert(young, young);
+    tables.pruneAll({ maxBytes: 1e9 });
+    tables.insert({ ...young, body: randomBytes(700) }, young);
+    tables.restart();
+    tables.pruneAll({ removeBefore: 5000 });
+    expect(tables.counted()).toBe(2004);
+    expect(tables.remove(1, 1, 3)).toEqual([2, 0, 0]);
+    expect([tables.counted(), tables.addedUp("counted")]).toEqual([1002, 1002]);
+    tables.pruneAll({ maxBytes: 1e9 });
+    expect([tables.counted(), tables.addedUp()]).toEqual([2004, 2004]);
+  });
+
+  it("takes away what a delivery loses with its request, once, and nothing when that is undone", async () => {
+    const tables = await openRetentionTables();
+    const large: RowToRetain = { ...done, body: randomBytes(10_000), markUntil: 1e14 };
+    tables.insert(large, { ...large, bytes: 300 }, { ...large, bytes: null }, young);
+    tables.pruneAll({ maxBytes: 1e9 });
+    expect(tables.counted()).toBe(12_302);
+    tables.prune({ emptyBefore: 5000 }, "ROLLBACK");
+    expect(tables.counted()).toBe(12_302);
+    expect(tables.pruneAll({ emptyBefore: 5000 })).toMatchObject({ emptied: 3 });
+    expect(tables.remove(0, 1, 2, 3)).toEqual([0, 3, 0]);
+    expect([tables.counted(), tables.addedUp()]).toEqual([2302, 2302]);
+    expect(tables.remove(1e15, 1, 2, 3)).toEqual([3, 0, 0]);
+    expect([tables.counted(), tables.addedUp()]).toEqual([1002, 1002]);
   });
 
   it("empties what copies could still arrive of, passes over what is open, and comes to an end", async () => {
@@ -64,6 +113,21 @@ describe("remove", () => {
     expect(tables.remove(0, 2, 2)).toEqual([1, 0, 1]);
     expect(tables.removeTagged(0)).toEqual([0, 0, 0]);
     expect(tables.listed()).toEqual([1, 3]);
+  });
+
+  it("takes the replies of what stays listed, also when its request was gone before", async () => {
+    const tables = await openRetentionTables();
+    const marked: RowToRetain = { ...done, markUntil: 1e14, runs: [DONE, DONE] };
+    tables.insert(marked, marked, done);
+    const replies = () =>
+      tables.database
+        .prepare("SELECT run FROM attempts WHERE reply IS NOT NULL ORDER BY run")
+        .all()
+        .map(({ run }) => Math.floor(Number(run) / 4096));
+    expect(tables.pruneAll({ emptyBefore: 5000 })).toMatchObject({ emptied: 3 });
+    expect(replies()).toEqual([1, 1, 2, 2, 3]);
+    expect(tables.remove(0, 2)).toEqual([0, 1, 0]);
+    expect(replies()).toEqual([1, 1, 3]);
   });
 
   it("frees marks and claims with the delivery", async () => {

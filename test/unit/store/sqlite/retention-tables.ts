@@ -26,6 +26,11 @@ export interface RowToRetain {
   readonly body?: Uint8Array | null;
   readonly text?: string | null;
   readonly spec?: string;
+  /** What it counts for; `null` as in a file of an older version. */
+  readonly bytes?: number | null;
+  readonly mappingId?: string;
+  readonly name?: string;
+  readonly reason?: string;
 }
 
 export interface Limits {
@@ -43,8 +48,9 @@ export async function openRetentionTables() {
   const memory = markMemory(database, claims);
   let operations = retentionOperations(database, memory);
   const insertDelivery = database.prepare(`
-    INSERT INTO deliveries (seq, tag, received_at, route, name, runs, ended, related, claim, marks)
-    VALUES (?, '${TAG}', ?, 'agent', 'Hook', ?, ?, ?, ?, ?)`);
+    INSERT INTO deliveries
+      (seq, tag, received_at, route, runs, ended, related, claim, marks, bytes, mapping_id, name, reason)
+    VALUES (?, '${TAG}', ?, 'agent', ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertRun = database.prepare(
     `INSERT INTO runs (id, tag, lane, kind, state, steps) VALUES (?, '${TAG}', 'a', 0, ?, 0)`,
   );
@@ -52,7 +58,7 @@ export async function openRetentionTables() {
     "INSERT INTO contents (id, spec, text, headers, query, body) VALUES (?, ?, ?, ?, ?, ?)",
   );
   const insertAttempt = database.prepare(
-    "INSERT INTO attempts (run, number, started_at, status) VALUES (?, 1, 0, 'ok')",
+    "INSERT INTO attempts (run, number, started_at, status, reply) VALUES (?, 1, 0, 'ok', 'The reply.')",
   );
   let seq = 0;
 
@@ -62,7 +68,10 @@ export async function openRetentionTables() {
     const claim = claimUntil === undefined ? null : randomBytes(16);
     const marks = markUntil === undefined ? undefined : [{ key: randomBytes(32), expiresAt: markUntil }];
     const related = row.related ?? null;
-    insertDelivery.run(seq, receivedAt, runs.length, row.ended ?? null, related, claim, storedMarks(packMarks(marks)));
+    const { bytes = 500 * (1 + runs.length) + (body?.byteLength ?? 0), mappingId = null, name = "Hook" } = row;
+    const held = [claim, storedMarks(packMarks(marks))] as const;
+    const shown = [bytes, mappingId, name, row.reason ?? null] as const;
+    insertDelivery.run(seq, receivedAt, runs.length, row.ended ?? null, related, ...held, ...shown);
     if (claim !== null) claims.claim(claim, claimUntil!, seq, receivedAt);
     const spec = row.spec ?? '{"kind":"wake"}';
     for (const [index, state] of runs.entries()) {
@@ -121,9 +130,11 @@ export async function openRetentionTables() {
     /** Deliveries whose request is kept. */
     filled: () => column(`SELECT id / ${RUNS_PER_DELIVERY} FROM contents WHERE body IS NOT NULL ORDER BY id`),
     count: (table: string) => column(`SELECT count(*) FROM ${table}`)[0],
-    usedBytes: () => {
-      const [pages, free] = [column("PRAGMA page_count")[0]!, column("PRAGMA freelist_count")[0]!];
-      return (pages - free) * column("PRAGMA page_size")[0]!;
+    /** What all deliveries count for, as it stands, and as it is when they are added up. */
+    counted: () => column("SELECT bytes FROM counted_bytes")[0]!,
+    addedUp: (through: "all" | "counted" = "all") => {
+      const bound = through === "all" ? "" : "WHERE seq <= (SELECT through_seq FROM counted_bytes)";
+      return column(`SELECT coalesce(sum(bytes), 0) FROM deliveries ${bound}`)[0]!;
     },
   };
 }

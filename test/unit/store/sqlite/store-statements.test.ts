@@ -111,7 +111,13 @@ describe("the statements of the store", () => {
     const sorting = [...plans].filter(([, plan]) => plan.some((step) => step.includes("TEMP B-TREE")));
     // A page of open runs.
     expect(sorting.map(([text]) => text)).toEqual([expect.stringMatching(/(?:ORDER BY id LIMIT 500\).*){3}/su)]);
-    for (const index of ["runs_overlap", "runs_not_done", "deliveries_coalesced", "gathering_run"]) {
+    for (const index of [
+      "runs_overlap",
+      "runs_not_done",
+      "deliveries_coalesced",
+      "deliveries_replays",
+      "gathering_run",
+    ]) {
       expect([...plans.values()].flat().filter((step) => step.includes(index))).not.toEqual([]);
     }
   });

@@ -1,0 +1,67 @@
+import type { AgentSpec, DeliveryOutcome, DeliveryTarget, SettledState } from "../../delivery.ts";
+import type { Outages } from "../dispatch-context.ts";
+import type { FinalResult } from "./agent-attempts.ts";
+import type { RunUnderWay } from "./run-under-way.ts";
+
+/** How a run ended, for good. */
+export interface RunEnd {
+  readonly result: FinalResult;
+  readonly state: SettledState;
+  readonly outcome: DeliveryOutcome;
+}
+
+const KEPT = "They are kept: reveille deliveries list --state failed";
+
+/**
+ * Says what a settled run shows of its agent and of where its reply goes: that they work, or what a person
+ * has to see to. What a channel refuses is told where it is sent. All is said at once, in the order in which
+ * runs end; a notice may then take its time. Never rejects.
+ */
+export async function reportHealth(outages: Outages, run: RunUnderWay, end: RunEnd): Promise<void> {
+  const agent = run.spec.mode === "deliver" ? undefined : reportAgent(outages, run, end.result);
+  const target = end.result.status === "ok" ? reportTarget(outages, run, end) : undefined;
+  await agent;
+  await target;
+}
+
+/** How a run failed, in words of our own: `error after 3 attempts`. */
+export function failureText({ status, failures }: FinalResult): string {
+  return failures > 1 ? `${status} after ${failures} attempts` : status;
+}
+
+function reportAgent(outages: Outages, { spec, mappingId }: RunUnderWay, result: FinalResult): Promise<unknown> {
+  const agent = `runs:${spec.agentId}`;
+  const mapping = `${agent}:${mappingId ?? ""}`;
+  if (result.status === "ok") return Promise.all([outages.works(agent), outages.works(mapping)]);
+  // What may pass is the agent's own trouble; anything else is that of the mapping and what it asks for.
+  const subject = result.retryable === true ? agent : mapping;
+  const asked = mappingId === null ? "" : ` for the mapping ${mappingId}`;
+  const text = `Runs of the agent ${spec.agentId}${asked} fail (${failureText(result)}). ${KEPT}`;
+  return outages.failed(subject, text, result.error);
+}
+
+function reportTarget(
+  outages: Outages,
+  { spec, mappingId }: RunUnderWay,
+  { state, outcome }: RunEnd,
+): Promise<void> | undefined {
+  // Without a mapping it is a call of the route `agent`.
+  const subject = `target:${mappingId ?? "agent"}`;
+  if (outcome === "sent" || outcome === "fallback") return outages.works(subject);
+  const missing = state === "failed" ? missingTarget(spec, outcome) : undefined;
+  if (missing === undefined) return undefined;
+  const whose = mappingId === null ? "Messages" : `Messages of the mapping ${mappingId}`;
+  return outages.failed(subject, `${whose} cannot be delivered. ${missing} ${KEPT}`);
+}
+
+/** What nobody was found at, in words that the gateway wrote when it accepted the call. */
+function missingTarget({ delivery, fallback }: AgentSpec, outcome: DeliveryOutcome): string | undefined {
+  const missing = outcome === "no-target" ? [unresolved(delivery) ?? "No target was asked for."] : [];
+  const second = unresolved(fallback);
+  if (second !== undefined) missing.push(`The fallback: ${second}`);
+  return missing.length === 0 ? undefined : missing.join(" ");
+}
+
+function unresolved(target: DeliveryTarget | undefined): string | undefined {
+  return target === undefined || "channel" in target ? undefined : target.unresolved;
+}

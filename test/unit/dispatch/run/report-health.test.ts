@@ -1,0 +1,168 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { HostError } from "../../../../src/host.ts";
+import type { AgentRunResult } from "../../../../src/host.ts";
+import { agentSpec } from "../dispatch-bench.ts";
+import { RunnerBench } from "../runner-bench.ts";
+
+const gone = new HostError("chat not found", { retryable: false });
+const OVERLOADED: AgentRunResult = { status: "error", reply: "", error: "the model is overloaded", retryable: true };
+const fallback = { channel: "mail", to: "desk" };
+
+describe("notices of what a person has to see to", () => {
+  let bench: RunnerBench;
+
+  beforeAll(async () => {
+    bench = await RunnerBench.open();
+  });
+  afterEach(() => bench.reset());
+  afterAll(() => bench.close());
+
+  /** What the agent answers to everything. */
+  function answers(result: AgentRunResult): void {
+    bench.host.onRun = async () => result;
+  }
+
+  /** Channels that refuse what they are sent, by name. */
+  function refuse(errors: Record<string, HostError | undefined>): void {
+    bench.host.onSend = async ({ channel }) => {
+      if (errors[channel]) throw errors[channel];
+    };
+  }
+
+  describe("of runs that fail", () => {
+    it("one is given for an outage, however many runs fail and across restarts", async () => {
+      answers({ status: "error", reply: "", error: "no credit" });
+      await bench.run();
+      await bench.run();
+      await bench.restart();
+      await bench.run();
+      expect(bench.notices).toEqual([
+        "Runs of the agent main fail (error). They are kept: reveille deliveries list --state failed",
+      ]);
+      expect(bench.details).toEqual(["no credit"]);
+      expect(await bench.store.outages()).toEqual(["runs:main:"]);
+      answers({ status: "ok", reply: "Paid." });
+      await bench.run();
+      expect(await bench.store.outages()).toEqual([]);
+    });
+
+    it("trouble that may pass is the agent's, whatever asked for it, and ends with its next success", async () => {
+      bench.retry = { ...bench.retry, runs: { ...bench.retry.runs, attempts: 1 } };
+      answers({ status: "error", reply: "", error: "overloaded", retryable: true });
+      await bench.run();
+      expect(await bench.store.outages()).toEqual(["runs:main"]);
+      answers({ status: "ok", reply: "Back." });
+      await bench.run();
+      expect(await bench.store.outages()).toEqual([]);
+    });
+
+    it("say for which mapping and after how many attempts, and give the error apart from their own words", async () => {
+      bench.mappingId = "ci";
+      answers(OVERLOADED);
+      await bench.run();
+      expect(bench.notices).toEqual([
+        "Runs of the agent main for the mapping ci fail (error after 3 attempts). They are kept: reveille deliveries list --state failed",
+      ]);
+      expect(bench.details).toEqual(["the model is overloaded"]);
+    });
+
+    it("the outage of one agent is not that of another", async () => {
+      answers({ status: "error", reply: "", error: "no credit" });
+      await bench.run();
+      await bench.run({ agentId: "ops" });
+      expect(bench.notices).toHaveLength(2);
+    });
+  });
+
+  describe("of channels that fail", () => {
+    it("one is given for an outage, and none more until the channel has worked", async () => {
+      refuse({ console: gone });
+      await bench.run();
+      await bench.run();
+      await bench.restart();
+      await bench.run();
+      expect(bench.notices).toEqual([
+        "Replies cannot be delivered on the channel console. They are kept: reveille deliveries list --state failed",
+      ]);
+      expect(bench.details).toEqual(["chat not found"]);
+      refuse({});
+      await bench.run();
+      refuse({ console: gone });
+      await bench.run();
+      expect(bench.notices).toHaveLength(2);
+    });
+
+    it("one is given also when the fallback took the reply", async () => {
+      refuse({ console: gone });
+      await bench.run({ fallback });
+      await bench.run({ fallback });
+      expect(bench.notices).toHaveLength(1);
+      expect(await bench.store.outages()).toEqual(["channel:console"]);
+    });
+  });
+
+  describe("of messages that have nowhere to go", () => {
+    const nobody = { unresolved: "The gateway has no channel." };
+    const kept = "They are kept: reveille deliveries list --state failed";
+
+    it("one is given for the runs of a mapping that fail so, and none more until one of them was sent", async () => {
+      bench.mappingId = "ci";
+      await bench.run({ mode: "deliver", delivery: nobody });
+      await bench.run({ mode: "deliver", delivery: nobody });
+      await bench.restart();
+      await bench.run({ mode: "deliver", delivery: nobody });
+      expect(bench.notices).toEqual([
+        `Messages of the mapping ci cannot be delivered. The gateway has no channel. ${kept}`,
+      ]);
+      expect(bench.details).toEqual([undefined]);
+      expect(await bench.store.outages()).toEqual(["target:ci"]);
+      bench.mappingId = "other";
+      await bench.run({ mode: "deliver", delivery: nobody });
+      expect(bench.notices).toHaveLength(2);
+      bench.mappingId = "ci";
+      await bench.run();
+      expect(await bench.store.outages()).toEqual(["target:other"]);
+    });
+
+    it("one is given when no target was asked for", async () => {
+      await bench.run({ mode: "deliver", delivery: undefined });
+      expect(bench.notices).toEqual([`Messages cannot be delivered. No target was asked for. ${kept}`]);
+      expect(await bench.store.outages()).toEqual(["target:agent"]);
+    });
+
+    it("one is given when the fallback is needed and nobody was found there, besides that of the channel", async () => {
+      refuse({ console: gone });
+      await bench.run({ fallback: { unresolved: "Nobody said to whom." } });
+      expect(bench.notices).toEqual([
+        `Replies cannot be delivered on the channel console. ${kept}`,
+        `Messages cannot be delivered. The fallback: Nobody said to whom. ${kept}`,
+      ]);
+    });
+
+    it("one says both when nobody was found anywhere, and the fallback's next success ends it", async () => {
+      await bench.run({ mode: "deliver", delivery: nobody, fallback: { unresolved: "Nobody said to whom." } });
+      expect(bench.notices).toEqual([
+        `Messages cannot be delivered. The gateway has no channel. The fallback: Nobody said to whom. ${kept}`,
+      ]);
+      await bench.run({ mode: "deliver", delivery: nobody, fallback });
+      expect(await bench.store.outages()).toEqual([]);
+    });
+
+    it("none is given of a run that is done: its reply is kept, and asks for nobody", async () => {
+      await bench.run({ delivery: nobody });
+      await bench.run({ delivery: nobody, fallback: { unresolved: "Nobody said to whom." } });
+      expect(bench.settled.map(({ state }) => state)).toEqual(["done", "done"]);
+      expect(bench.notices).toEqual([]);
+    });
+
+    it("one is given also by the process that settles what an earlier one could not deliver", async () => {
+      const runId = await bench.accept(agentSpec({ mode: "deliver", delivery: nobody }));
+      await bench.store.beginAttempt(runId, { number: 1, startedAt: 1 });
+      await bench.store.endAttempt(runId, { endedAt: 2, status: "ok", error: null, reply: "Text." });
+      await bench.store.recordStep(runId, "delivered", "no-target");
+      await bench.restart();
+      await bench.finish(runId);
+      expect(bench.notices).toHaveLength(1);
+    });
+  });
+});
