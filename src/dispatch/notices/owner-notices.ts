@@ -1,3 +1,4 @@
+import { answered } from "../run/answered.ts";
 import { sanitizeUntrusted } from "../../boundary/sanitize-untrusted.ts";
 import { wrapUntrusted } from "../../boundary/wrap-untrusted.ts";
 import type { HooksConfig } from "../../config/hooks-config.ts";
@@ -88,6 +89,6 @@ export class OwnerNotices implements Notices {
   }
 
   #retrying(step: () => Promise<void>): Promise<void> {
-    return retrying(step, this.#options.retry ?? BRIEF_RETRY, this.#abandon);
+    return retrying(() => answered(step(), this.#abandon), this.#options.retry ?? BRIEF_RETRY, this.#abandon);
   }
 }
