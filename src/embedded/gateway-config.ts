@@ -29,6 +29,8 @@ export interface SessionConfig {
   readonly mainKey: string;
   /** How long the transcripts of isolated runs are kept. */
   readonly isolatedRetentionMs: number;
+  /** What they may count for together; `undefined`: no bound. */
+  readonly isolatedMaxBytes: number | undefined;
 }
 
 export interface AgentsConfig {

@@ -19,9 +19,12 @@ import type {
   BeginRunOutcome,
   EndRun,
   EnqueueOutcome,
+  ForgetRuns,
   ForgetRunsOutcome,
 } from "./state/state-operations.ts";
 
+/** A run takes at most a day: what began before and has no end was cut off with its process. */
+const MAX_RUN_MS = 24 * 3_600_000;
 /** Routes held in memory; there is one for each agent that anybody asked about. */
 const MAX_CACHED_ROUTES = 1_000;
 
@@ -115,13 +118,21 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
 
   /**
    * One short step of removing the messages of isolated runs that are older than the configuration keeps
-   * them, and the sessions that have become empty. What the sessions themselves said stays. `after` is
-   * where the step before ended, 0 at first; `next` is `null` when nothing older is left.
+   * them, and the oldest while they count for more bytes than it allows, with the sessions that have become
+   * empty. What the sessions themselves said stays, and what belongs to a run under way. `after` is where
+   * the step before ended, 0 at first; `next` is `null` when nothing is left to do.
    */
   async forgetRuns(after: number): Promise<ForgetRunsOutcome> {
     const now = this.#clock.now();
-    const before = now - this.#config().session.isolatedRetentionMs;
-    return await this.#write<ForgetRunsOutcome>("forgetRuns", { after, before, now }, "The removal of transcripts");
+    const { isolatedRetentionMs, isolatedMaxBytes } = this.#config().session;
+    const step: ForgetRuns = {
+      after,
+      before: now - isolatedRetentionMs,
+      maxBytes: isolatedMaxBytes ?? null,
+      endedBefore: now - MAX_RUN_MS,
+      now,
+    };
+    return await this.#write<ForgetRunsOutcome>("forgetRuns", step, "The removal of transcripts");
   }
 
   /** Sessions, newest activity first. Throws `InvalidCursorError`. */

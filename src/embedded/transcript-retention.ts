@@ -9,7 +9,10 @@ export interface TranscriptRetentionOptions {
   readonly pauses?: StepPauses | undefined;
 }
 
-/** Removes the transcripts of isolated runs after `session.isolatedRetention`, a short step at a time. */
+/**
+ * Removes the transcripts of isolated runs after `session.isolatedRetention`, and the oldest while all of
+ * them count for more than `session.isolatedMaxBytes`, a short step at a time.
+ */
 export class TranscriptRetention {
   readonly #sessions: Pick<EmbeddedSessions, "forgetRuns">;
   readonly #steps: SpacedSteps;

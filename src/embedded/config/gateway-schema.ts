@@ -4,7 +4,17 @@
  */
 import Type from "typebox";
 import type { Static } from "typebox";
-import { duration, flag, seconds, secrets, text, whole, withDefault } from "../../config/schema-parts.ts";
+import {
+  duration,
+  flag,
+  seconds,
+  secrets,
+  size,
+  STORE_BYTES,
+  text,
+  whole,
+  withDefault,
+} from "../../config/schema-parts.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -193,6 +203,12 @@ export const GatewaySchema = Type.Object(
               "How long the transcripts of isolated runs are kept, at least a day; what a main session itself said stays.",
             ),
             "30d",
+          ),
+          isolatedMaxBytes: Type.Optional(
+            size(
+              STORE_BYTES,
+              "Bytes of the transcripts of isolated runs above which the oldest are removed before their time: each message counts for its text and 200 bytes. What belongs to a run under way stays, and so does what a main session itself said, which does not count. Absent: no bound.",
+            ),
           ),
         },
         strict({ description: "Sessions." }),

@@ -2,6 +2,8 @@
 import ms from "ms";
 import type { StringValue } from "ms";
 import type { Findings } from "../../config/findings.ts";
+import { readBodyBytes } from "../../config/quantity.ts";
+import { STORE_BYTES } from "../../config/schema-parts.ts";
 import { showValue } from "../../config/show-value.ts";
 import type { SessionConfig } from "../gateway-config.ts";
 import type { GatewayFile } from "./gateway-schema.ts";
@@ -13,9 +15,12 @@ const minRetentionMs = DAY_MS;
 const maxRetentionMs = 3_650 * DAY_MS;
 
 export function normalizeSession(written: GatewayFile["session"], findings: Findings): SessionConfig {
+  const maxBytes = written?.isolatedMaxBytes;
   return {
     mainKey: written?.mainKey ?? "main",
     isolatedRetentionMs: readRetentionMs(written?.isolatedRetention ?? defaultRetention, findings),
+    isolatedMaxBytes:
+      maxBytes === undefined ? undefined : readBodyBytes(maxBytes, "session.isolatedMaxBytes", findings, STORE_BYTES),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { STATE_LIMITS } from "./state-limits.ts";
 import type { MessageRole } from "./state-operations.ts";
+import type { TranscriptBytes } from "./transcript-bytes.ts";
 
 /** A session as an operation needs to know it. */
 export interface SessionCounts {
@@ -24,7 +25,7 @@ const TRIM_STEP = 4;
 const PRUNE_EVERY = 16;
 
 /** Prepares the statements on one database and returns what uses them. */
-export function prepareSessionWrites(database: DatabaseSync) {
+export function prepareSessionWrites(database: DatabaseSync, transcripts: TranscriptBytes) {
   const find = database.prepare(
     "SELECT id, kept, pending, pending_bytes AS pendingBytes FROM embedded_session WHERE key = ?",
   );
@@ -59,10 +60,13 @@ export function prepareSessionWrites(database: DatabaseSync) {
     sincePruned = 1;
     const { count } = countRunSessions.get() as { count: number };
     const surplus = Math.min(count - STATE_LIMITS.maxRunSessions, 2 * PRUNE_EVERY);
-    for (const { id } of idleRunSessions.all(Math.max(0, surplus)) as { id: number }[]) {
+    if (surplus <= 0) return;
+    for (const { id } of idleRunSessions.all(surplus) as { id: number }[]) {
+      transcripts.loseSession(id);
       removeMessages.run(id);
       removeSession.run(id);
     }
+    transcripts.lost(0);
   }
 
   return {
@@ -92,6 +96,7 @@ export function prepareSessionWrites(database: DatabaseSync) {
       const most = kept === 1 ? STATE_LIMITS.maxSessionMessages : STATE_LIMITS.maxRunSessionMessages;
       const surplus = Math.min(messages - most, TRIM_STEP);
       if (surplus > 0) {
+        transcripts.loseOldest(session, surplus);
         trimMessages.run(session, surplus);
         countMessage.get(-surplus, at, session);
       }

@@ -18,6 +18,7 @@ import type {
   SetRoute,
 } from "./state-operations.ts";
 import { STATE_MIGRATIONS } from "./state-tables.ts";
+import { prepareTranscriptBytes } from "./transcript-bytes.ts";
 
 /** Where this module is, for the database that is to load it. */
 export const STATE_MODULE_URL: URL = new URL(import.meta.url);
@@ -27,10 +28,11 @@ export const sqliteModule: SqliteModule = {
   name: "embedded",
   migrations: STATE_MIGRATIONS,
   operations(database) {
-    const sessions = prepareSessionWrites(database);
+    const transcripts = prepareTranscriptBytes(database);
+    const sessions = prepareSessionWrites(database, transcripts);
     const events = prepareEventWrites(database, sessions);
     const outbox = prepareOutboxWrites(database);
-    const retention = prepareRetentionWrites(database);
+    const retention = prepareRetentionWrites(database, transcripts);
     const setWake = database.prepare("UPDATE embedded_session SET wake_agent = ?, wake_reason = ? WHERE id = ?");
     const clearWake = database.prepare(
       "UPDATE embedded_session SET wake_agent = NULL, wake_reason = NULL WHERE id = ? AND pending = 0",

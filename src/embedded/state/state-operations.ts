@@ -74,12 +74,16 @@ export interface ForgetRuns {
   readonly after: number;
   /** Messages from before this time go. */
   readonly before: number;
+  /** While messages of isolated runs count for more, the oldest go whatever their age; `null`: no bound. */
+  readonly maxBytes: number | null;
+  /** A run that began before this time is not under way, even without an end. */
+  readonly endedBefore: number;
   readonly now: number;
 }
 
 export interface ForgetRunsOutcome {
   /** Messages that are gone. */
   readonly removed: number;
-  /** Where the next step goes on; `null`: there is nothing older left. */
+  /** Where the next step goes on; `null`: there is nothing left to do. */
   readonly next: number | null;
 }

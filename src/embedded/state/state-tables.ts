@@ -65,5 +65,20 @@ const createTables: Migration = {
   },
 };
 
+/** One row: what the messages of isolated runs up to an id count for together. */
+const countTranscriptBytes: Migration = {
+  async up(database: Kysely<unknown>) {
+    await sql`CREATE TABLE embedded_transcript_bytes (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      through_id INTEGER NOT NULL,
+      bytes INTEGER NOT NULL
+    ) STRICT`.execute(database);
+    await sql`INSERT INTO embedded_transcript_bytes VALUES (1, 0, 0)`.execute(database);
+  },
+};
+
 /** The migrations of the module, in order of their names. */
-export const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = { "0001-tables": createTables };
+export const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {
+  "0001-tables": createTables,
+  "0002-transcript-bytes": countTranscriptBytes,
+};

@@ -89,7 +89,7 @@ describe("readGatewayConfig", () => {
           a: { baseUrl: 'http://127.0.0.1:1/v1', apiKey: { file: 'key' }, headers: { 'X-Org': { env: 'ORG' } }, api: 'openai-completions', models: [{ id: 'one', name: 'One' }] },
           b: { baseUrl: 'https://example.com' },
         } },
-        session: { mainKey: 'home', isolatedRetention: '2w' },
+        session: { mainKey: 'home', isolatedRetention: '2w', isolatedMaxBytes: '2gb' },
         channels: { console: { enabled: false }, webhook: { url: 'https://example.com/x', secret: '${secret}', to: 'me', timeoutSeconds: 2 } },
         plugins: { load: { paths: ['./p', '/q', '~/r'] }, entries: { p: { enabled: false, config: { a: 1 } }, q: {} } },
         hooks: { enabled: true, anything: '\${ORG}' },
@@ -124,7 +124,7 @@ describe("readGatewayConfig", () => {
           ["b", { baseUrl: "https://example.com", apiKey: undefined, headers: {} }],
         ]),
       },
-      session: { mainKey: "home", isolatedRetentionMs: 14 * 24 * 3_600_000 },
+      session: { mainKey: "home", isolatedRetentionMs: 14 * 24 * 3_600_000, isolatedMaxBytes: 2 * 1_024 ** 3 },
       channels: {
         console: { enabled: false },
         webhook: { url: "https://example.com/x", secret, defaultTo: "me", timeoutMs: 2_000 },
@@ -166,6 +166,19 @@ describe("readGatewayConfig", () => {
     }
     expect(refusal({ gateway: { auth }, session: { isolatedRetention: 60 } })).toEqual([
       "session.isolatedRetention: 60 is less than 86400",
+    ]);
+  });
+
+  it("reads the bytes that transcripts may take, without a bound by default", () => {
+    const bound = (written?: number | string): number | undefined =>
+      read({ gateway: { auth }, session: written === undefined ? {} : { isolatedMaxBytes: written } }).config.session
+        .isolatedMaxBytes;
+    expect([bound(), bound(1_048_576), bound("64mb")]).toEqual([undefined, 1_048_576, 67_108_864]);
+    expect(refusal({ gateway: { auth }, session: { isolatedMaxBytes: "1kb" } })).toEqual([
+      "session.isolatedMaxBytes: must be between 1048576 and 1099511627776 bytes",
+    ]);
+    expect(refusal({ gateway: { auth }, session: { isolatedMaxBytes: 1 } })).toEqual([
+      "session.isolatedMaxBytes: 1 is less than 1048576",
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { TranscriptRetention } from "../../../../src/embedded/transcript-retention.ts";
-import { TemporaryGateway } from "../state/temporary-gateway.ts";
+import { gatewayConfig, TemporaryGateway } from "../state/temporary-gateway.ts";
 
 const DAY_MS = 86_400_000;
 const pauses = { busyMs: 1, idleMs: 2 };
@@ -27,12 +27,49 @@ it("transcripts of runs go after the time that the configuration in force says, 
   await run("young");
   gateway.now += 5 * DAY_MS;
   retention.start();
-  gateway.config = { ...gateway.config, session: { mainKey: "main", isolatedRetentionMs: 10 * DAY_MS } };
+  gateway.config = gatewayConfig({ session: { ...gateway.config.session, isolatedRetentionMs: 10 * DAY_MS } });
   await vi.waitFor(() =>
     expect(gateway.texts("hook:x")).toEqual(["user: prompt of young", "assistant: reply of young"]),
   );
   gateway.now += 6 * DAY_MS;
   await vi.waitFor(() => expect(gateway.texts("hook:x")).toEqual([]));
+  expect(logger.lines).toEqual([]);
+});
+
+it("the oldest transcripts go while they take more than the configuration in force allows, also after a restart", async () => {
+  gateway.reset();
+  const { logger } = gateway;
+  await gateway.sessions.appendTurn({
+    sessionKey: "agent:main:main",
+    turnId: "t",
+    user: "asked",
+    assistant: "said",
+    eventIds: [],
+  });
+  for (let at = 0; at < 20; at++) await run(`r${at}`);
+  await gateway.sessions.beginRun({ sessionKey: "hook:y", runId: "under way", prompt: "prompt of the one under way" });
+  for (let at = 20; at < 24; at++) await run(`r${at}`);
+  const keep = async (isolatedMaxBytes: number, count: number): Promise<void> => {
+    gateway.config = gatewayConfig({ session: { ...gateway.config.session, isolatedMaxBytes } });
+    const retention = new TranscriptRetention({ sessions: gateway.sessions, logger, pauses });
+    retention.start();
+    await vi.waitFor(() => expect(gateway.texts("hook:x")).toHaveLength(count));
+    await retention.stop();
+  };
+  await keep(10_000, 46);
+  await gateway.restart();
+  await keep(1_200, 4);
+  expect(gateway.texts("hook:x")).toEqual([
+    "user: prompt of r22",
+    "assistant: reply of r22",
+    "user: prompt of r23",
+    "assistant: reply of r23",
+  ]);
+  expect(gateway.texts("hook:y")).toEqual(["user: prompt of the one under way"]);
+  gateway.now += DAY_MS + 1;
+  await keep(800, 3);
+  expect(gateway.texts("hook:y")).toEqual([]);
+  expect(gateway.texts()).toEqual(["user: asked", "assistant: said"]);
   expect(logger.lines).toEqual([]);
 });
 

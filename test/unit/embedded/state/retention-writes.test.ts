@@ -1,67 +1,6 @@
-/** The operation in this process, without the thread that runs it in the gateway. */
-import { join } from "node:path";
 import fc from "fast-check";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { prepareSessionReads } from "../../../../src/embedded/state/session-reads.ts";
-import { sqliteModule } from "../../../../src/embedded/state/sqlite-state-module.ts";
-import type { ForgetRunsOutcome } from "../../../../src/embedded/state/state-operations.ts";
-import { openReadConnection } from "../../../../src/sqlite/open-connection.ts";
-import { Writer } from "../../../../src/sqlite/writer.ts";
-import { temporaryFolder } from "../../sqlite/temporary-folder.ts";
-
-const MAIN = "agent:main:main";
-const NOW = 1_000_000;
-
-async function openState() {
-  const file = join(temporaryFolder(), "state.sqlite");
-  const writer = await Writer.open(file, [sqliteModule]);
-  const reader = openReadConnection(file);
-  onTestFinished(() => {
-    reader.close();
-    writer.close();
-  });
-  const reads = prepareSessionReads(reader);
-  const commit = (...writes: readonly (readonly [operation: string, args: object])[]): unknown => {
-    const { failures, results } = writer.commit({
-      operations: writes.map(([operation]) => `embedded.${operation}`),
-      args: writes.map(([, args]) => args),
-    });
-    if (failures.length > 0) throw new Error(failures[0]!.message);
-    return results?.at(-1);
-  };
-  const step = (before: number, after = 0): ForgetRunsOutcome =>
-    commit(["forgetRuns", { after, before, now: NOW }]) as ForgetRunsOutcome;
-  return {
-    commit,
-    step,
-    /** Steps until nothing is left; gives how many messages each removed. */
-    forget: (before: number): number[] => {
-      const removed: number[] = [];
-      let after: number | null = 0;
-      while (after !== null) {
-        const outcome: ForgetRunsOutcome = step(before, after);
-        removed.push(outcome.removed);
-        after = outcome.next;
-      }
-      return removed;
-    },
-    texts: (key: string) => reads.messages(key, { limit: 200 }).messages.map(({ text }) => text),
-    sessions: () =>
-      Object.fromEntries(reads.list({ limit: 200 }).sessions.map(({ key, messages }) => [key, messages] as const)),
-  };
-}
-
-function run(runId: string, at: number, sessionKey = "hook:x", text = "reply") {
-  return [
-    ["beginRun", { sessionKey, runId, prompt: `prompt of ${runId}`, at }],
-    ["endRun", { sessionKey, runId, role: "assistant", text, at }],
-  ] as const;
-}
-
-function turn(at: number) {
-  const [user, assistant] = [`asked at ${at}`, `answered at ${at}`];
-  return ["appendTurn", { sessionKey: MAIN, turnId: `t${at}`, user, assistant, eventIds: [], at }] as const;
-}
+import { beforeEach, describe, expect, it } from "vitest";
+import { MAIN, NOW, openState, run, turn } from "./opened-state.ts";
 
 let state: Awaited<ReturnType<typeof openState>>;
 

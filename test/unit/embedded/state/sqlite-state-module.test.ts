@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { prepareSessionReads, type SessionReads } from "../../../../src/embedded/state/session-reads.ts";
 import { sqliteModule, STATE_MODULE_URL } from "../../../../src/embedded/state/sqlite-state-module.ts";
@@ -67,6 +68,25 @@ describe("the state module", () => {
     writer.close();
     writer = await Writer.open(join(folder, "state.sqlite"), [sqliteModule]);
     expect(pendingTexts()).toEqual(["text of a"]);
+  });
+
+  it("opens a file from before transcripts were counted, and counts what is in it", async () => {
+    const file = join(folder, "old.sqlite");
+    const { "0001-tables": first } = sqliteModule.migrations;
+    const old = await Writer.open(file, [
+      { ...sqliteModule, migrations: { "0001-tables": first! }, operations: () => ({}) },
+    ]);
+    old.close();
+    const direct = new DatabaseSync(file);
+    direct.exec(`INSERT INTO embedded_session (id, key, kept, created_at, active_at, messages) VALUES (1, 'hook:x', 0, 1, 1, 2);
+      INSERT INTO embedded_message VALUES (1, 1, 'r', 1, 'user', 1, 'prompt'), (2, 1, 'r', 1, 'assistant', 1, 'reply')`);
+    const reopened = await Writer.open(file, [sqliteModule]);
+    const step = { after: 0, before: 0, maxBytes: 250, endedBefore: 0, now: 9 };
+    reopened.commit({ operations: ["embedded.forgetRuns"], args: [step] });
+    expect(direct.prepare("SELECT text FROM embedded_message").all()).toEqual([{ text: "reply" }]);
+    expect(direct.prepare("SELECT bytes FROM embedded_transcript_bytes").all()).toEqual([{ bytes: 205 }]);
+    direct.close();
+    reopened.close();
   });
 
   it("stores events once, in one commit with others, and consumes them with their turn", () => {
@@ -138,6 +158,27 @@ describe("the state module", () => {
     expect(rows("message")).toBe(rows("session") - 1);
     expect(reads.messages("hook:0", { limit: 1 }).messages).toEqual([]);
     expect(pendingTexts()).toEqual(["text of kept"]);
+  });
+
+  it("keeps the count of bytes right where sessions are pruned, also those with the last messages", () => {
+    const begin = (n: number, at: number) =>
+      ["beginRun", { sessionKey: `hook:${n}`, runId: `r${n}`, prompt: "p", at }] as const;
+    const read = (query: string) => Number(Object.values(reader.prepare(query).get()!)[0]);
+    const counted = () => read("SELECT bytes FROM embedded_transcript_bytes");
+    const countAll = (): void => {
+      const step = { after: 0, before: -1e9, maxBytes: 1e9, endedBefore: -1e9, now: 1e9 };
+      for (let n = 0; n < 50; n++) commit(["forgetRuns", step]);
+    };
+    commit(...Array.from({ length: STATE_LIMITS.maxRunSessions + 10 }, (_, n) => begin(n, n)));
+    expect(counted()).toBe(0);
+    countAll();
+    expect(counted()).toBe(201 * rows("message"));
+    for (let n = 0; n < 40; n++) {
+      commit(begin(20_000 + n, -n));
+      if (n % 5 === 0) countAll();
+    }
+    countAll();
+    expect(counted()).toBe(201 * rows("message"));
   });
 
   it("sets a route and moves a pending message to its end state, never back", () => {

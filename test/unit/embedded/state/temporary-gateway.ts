@@ -26,7 +26,7 @@ export function gatewayConfig(overrides: Overrides = {}): GatewayConfig {
     },
     agents: { list: [agentConfig()], allowedModels: undefined, heartbeatEveryMs: 0, timeoutMs: 10_000 },
     models: { providers: new Map() },
-    session: { mainKey: "main", isolatedRetentionMs: 30 * 24 * 3_600_000 },
+    session: { mainKey: "main", isolatedRetentionMs: 30 * 24 * 3_600_000, isolatedMaxBytes: undefined },
     channels: { console: { enabled: true }, webhook: undefined },
     plugins: { load: [], entries: new Map() },
     hooks: undefined,
@@ -74,7 +74,8 @@ export class TemporaryGateway implements AsyncDisposable {
   reset(overrides: Overrides = {}): void {
     const direct = new DatabaseSync(this.#file);
     const tables = ["session", "event", "message", "outbox"];
-    direct.exec(`BEGIN; ${tables.map((table) => `DELETE FROM embedded_${table};`).join(" ")} COMMIT`);
+    direct.exec(`BEGIN; ${tables.map((table) => `DELETE FROM embedded_${table};`).join(" ")}
+      UPDATE embedded_transcript_bytes SET through_id = 0, bytes = 0; COMMIT`);
     direct.close();
     this.config = gatewayConfig(overrides);
     this.now = START;
