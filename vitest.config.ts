@@ -1,4 +1,11 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+
+/** What the examples import as strangers do. */
+const own = {
+  "reveille/testing": join(import.meta.dirname, "src/testing/describe-preset.ts"),
+  reveille: join(import.meta.dirname, "src/index.ts"),
+};
 
 /**
  * `vitest run <path>` runs a part and measures nothing; only the full run (`npm run test:run`) is given
@@ -7,6 +14,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     pool: "forks",
+    // The default leaves one core idle, and half of the tests wait for something.
+    maxWorkers: "100%",
     environment: "node",
     hookTimeout: 60_000,
     teardownTimeout: 10_000,
@@ -25,6 +34,11 @@ export default defineConfig({
           include: ["test/{conformance,integration,docs}/**/*.test.ts"],
           testTimeout: 60_000,
         },
+      },
+      {
+        extends: true,
+        resolve: { alias: own },
+        test: { name: "examples", include: ["examples/**/*.test.ts"], testTimeout: 20_000 },
       },
     ],
     coverage: {

@@ -5,9 +5,10 @@
  * Server on one core, load on the other, 64 connections. Every round measures the bare server
  * again, and ratios are taken within the round, because the machine's speed drifts. A second table
  * says what a sender's signature adds to a call (see signed-calls.ts), a third how a store that is full
- * starts and works (see full-store.ts). The result is printed and written to bench/RESULTS.md, whatever it
- * is. `npm run bench -- full` measures that part alone (`calls`, `signed`, `full`) and leaves the others as
- * they stand there. `--quick` measures shortly and writes nothing.
+ * starts and works (see full-store.ts), a fourth what a transform adds (see transform-calls.ts). The result
+ * is printed and written to bench/RESULTS.md, whatever it is. `npm run bench -- full` measures that part
+ * alone (`calls`, `signed`, `full`, `transforms`) and leaves the others as they stand there. `--quick`
+ * measures shortly and writes nothing.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -19,6 +20,7 @@ import { refuseFailures, runLoad } from "./run-load.ts";
 import { HOOK_TOKEN, lastMappingPath, startBare, startGateway, startPeer, StateFolders } from "./servers.ts";
 import type { RunningServer } from "./servers.ts";
 import { reportSignedCalls } from "./signed-calls.ts";
+import { reportTransformCalls } from "./transform-calls.ts";
 
 const quick = process.argv.includes("--quick");
 const ROUNDS = quick ? 1 : 3;
@@ -136,6 +138,7 @@ const parts: Readonly<Record<string, () => Promise<string>>> = {
       { settled: 0, queued: QUEUED },
       { settled: STORED, queued: QUEUED },
     ]),
+  transforms: () => reportTransformCalls(timing),
 };
 
 const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));

@@ -187,8 +187,8 @@ export type RunState = Extract<State, "queued" | "running" | "held" | "done" | "
 /** How a run ended: the only states that {@link "./store/delivery-store".DeliveryStore} settles to. */
 export type SettledState = Extract<RunState, "done" | "failed" | "canceled" | "skipped">;
 
-/** How a delivery ends that has no run of its own. */
-export type EndedState = Extract<State, "filtered" | "skipped" | "duplicate" | "coalesced">;
+/** How a delivery ends that has no run of its own; `failed`: what was to make its runs came to nothing. */
+export type EndedState = Extract<State, "filtered" | "skipped" | "failed" | "duplicate" | "coalesced">;
 
 /** One delivery as a person sees it in a list. */
 export interface DeliverySummary {

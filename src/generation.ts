@@ -23,6 +23,7 @@ import { loadPresetModules } from "./presets/load-preset-modules.ts";
 import type { Preset } from "./presets/preset.ts";
 import { PresetRegistry } from "./presets/preset-registry.ts";
 import { loadTransforms } from "./transform/load-transforms.ts";
+import type { TransformSet } from "./transform/transform-set.ts";
 
 /**
  * One configuration, made ready: everything a request needs is compiled, loaded and indexed here.
@@ -30,6 +31,8 @@ import { loadTransforms } from "./transform/load-transforms.ts";
  */
 export interface Generation {
   readonly config: HooksConfig;
+  /** Those that plugins have tapped for it; never changed once it is in force. */
+  readonly hooks: IngressHooks;
   readonly readTarget: ReturnType<typeof compileRequestTarget>;
   readonly clientAddress: ClientAddressResolver;
   /** Compares tokens and counts nothing; {@link authenticate} does both. */
@@ -40,6 +43,8 @@ export interface Generation {
   readonly lockout: Lockout;
   readonly readHead: ReturnType<typeof compileRequestHead>;
   readonly mappings: MappingIndex;
+  /** Closed when the last request has ended that began under the generation. */
+  readonly transforms: TransformSet;
   /** Every preset there is, built-in ones and those of plugins. */
   readonly presets: ReadonlyMap<string, Preset>;
   /** How the runs of a mapping are carried out. */
@@ -50,43 +55,59 @@ export interface Generation {
 
 /** What a generation is prepared from, besides the snapshot. */
 export interface GenerationOptions {
-  readonly host: Pick<GatewayHost, "paths" | "clock">;
-  readonly hooks: Pick<IngressHooks, "presets">;
+  readonly host: Pick<GatewayHost, "paths" | "clock" | "logger">;
+  readonly hooks: IngressHooks;
+  /** Where copies of the transforms folder are made; need not exist. */
+  readonly workDir: string;
   /** The keys that senders are verified by and that are not in the configuration. */
   readonly keys: Omit<SenderRouteContext, "publicUrl">;
-  /** The generation in force, whose locked addresses stay locked. */
+  /** The generation in force, whose locked addresses stay locked, and whose transforms go on when nothing of them has changed. */
   readonly previous: Generation | undefined;
 }
 
-/** Prepares a snapshot, or throws a `ConfigError` that names every key that is wrong. */
-export async function prepareGeneration(
-  snapshot: ConfigSnapshot,
-  { host, hooks, keys, previous }: GenerationOptions,
-): Promise<Generation> {
+/** What a snapshot says, with all that was left out. */
+export interface ReadSnapshot {
+  readonly config: HooksConfig;
+  readonly warnings: readonly string[];
+  /** Every preset there is: built-in ones, those of plugins and those of the configuration's folder. */
+  readonly presets: ReadonlyMap<string, Preset>;
+}
+
+/** Reads a snapshot and the presets it names, or throws a `ConfigError`; nothing is opened or started. */
+export async function readSnapshot(
+  { config: written, gateway, agents, channels }: Omit<ConfigSnapshot, "onCommit">,
+  {
+    host,
+    hooks,
+    env = process.env,
+  }: Pick<GenerationOptions, "hooks"> & {
+    readonly host: Pick<GatewayHost, "paths">;
+    readonly env?: Readonly<Record<string, string | undefined>>;
+  },
+): Promise<ReadSnapshot> {
   const { configDir } = host.paths;
   const registry = new PresetRegistry();
   for (const preset of BUILT_IN_PRESETS) registry.add(preset);
   hooks.presets.call(registry);
-  const { gateway, agents, channels } = snapshot;
-  const block = await loadPresetModules(snapshot.config, { configDir, registry });
-  const { config, warnings } = readHooksConfig(block, {
-    configDir,
-    gateway,
-    agents,
-    channels,
-    presets: registry.all(),
-    env: process.env,
-  });
+  const block = await loadPresetModules(written, { configDir, registry });
+  const presets = registry.all();
+  return { ...readHooksConfig(block, { configDir, gateway, agents, channels, presets, env }), presets };
+}
+
+/** Prepares a snapshot, or throws a `ConfigError` that names every key that is wrong. */
+export async function prepareGeneration(
+  snapshot: Omit<ConfigSnapshot, "onCommit">,
+  { host, hooks, keys, workDir, previous }: GenerationOptions,
+): Promise<Generation> {
+  const { config, warnings, presets } = await readSnapshot(snapshot, { host, hooks });
+  const { gateway } = snapshot;
   const { mappings } = config;
-  const transforms = await loadTransforms(mappings, { configDir, transformsDir: config.transformsDir });
-  const compiled = mappings.map((mapping) =>
-    compileMapping(mapping, transforms.get(mapping.id), registry.get(mapping.preset ?? "")),
-  );
   const senders = new SenderRoutes(config.enabled ? mappings : [], { publicUrl: config.publicUrl, ...keys });
   const lockout = lockoutOf(config, host, previous);
   const tokens = compileTokens(config.tokens, { tokenHeader: config.tokenHeader });
-  return {
+  const parts = {
     config,
+    hooks,
     readTarget: compileRequestTarget(config.path, { credentialParameters: senders.credentialNames("query") }),
     clientAddress: compileClientAddress(gateway.trustedProxies),
     tokens,
@@ -94,11 +115,26 @@ export async function prepareGeneration(
     senders,
     lockout,
     readHead: compileRequestHead({ credentialHeaders: [config.tokenHeader, ...senders.credentialNames("header")] }),
-    mappings: new MappingIndex(compiled, { maxBodyBytes: config.maxBodyBytes }),
-    presets: registry.all(),
+    presets,
     dispatchRules: compileDispatchRules(config),
     warnings,
   };
+  // Last: they are processes, which have to be ended when anything fails.
+  const transforms = await loadTransforms(config, {
+    configDir: host.paths.configDir,
+    workDir,
+    logger: host.logger,
+    previous: previous?.transforms,
+  });
+  try {
+    const compiled = mappings.map((mapping) =>
+      compileMapping(mapping, transforms.get(mapping.id), presets.get(mapping.preset ?? "")),
+    );
+    return { ...parts, transforms, mappings: new MappingIndex(compiled, { maxBodyBytes: config.maxBodyBytes }) };
+  } catch (error) {
+    if (transforms !== previous?.transforms) await transforms.close();
+    throw error;
+  }
 }
 
 function lockoutOf(config: HooksConfig, host: GenerationOptions["host"], previous: Generation | undefined): Lockout {

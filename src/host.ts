@@ -33,7 +33,10 @@ export interface HostLifecycle {
    * The table of the previous commit serves until this one is complete.
    */
   readonly onHttpRoute: SyncHook<[HttpRouter]>;
-  /** The host is stopping. A tap stops taking requests and returns before the deadline. */
+  /**
+   * The host is stopping, or another host object has taken the place of this one. A tap stops taking
+   * requests, lets go of what it holds, and returns before the deadline.
+   */
   readonly onShutdown: AsyncSeriesHook<[ShutdownDeadline]>;
 }
 

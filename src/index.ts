@@ -87,7 +87,10 @@ export type { SettingsSchema, PresetMapping, PresetPart, PresetSecret, PresetSet
 export type { AuthInput } from "./config/auth-schema.ts";
 export type { Handshake } from "./config/handshake-schema.ts";
 export type { PresetRegistry } from "./presets/preset-registry.ts";
-export type { TransformContext, TransformFunction } from "./transform/transform.ts";
+export { defineTransform } from "./transform/define-transform.ts";
+export type { TransformContext, TransformFunction, TransformResult } from "./transform/transform.ts";
+export type { TransformAction } from "./transform/transform-result.ts";
+export type { CallTransform, TransformCall } from "./transform/transform-call.ts";
 export { StoreError } from "./store/delivery-store.ts";
 export type { DeliveryPage, DeliveryQuery, DeliveryState, DeliveryStore } from "./store/delivery-store.ts";
 export type { Pause, Scope } from "./store/operational-state.ts";

@@ -7,8 +7,8 @@ import { Dispatcher } from "./dispatch/dispatcher.ts";
 import { OutageRegistry } from "./dispatch/notices/outage-registry.ts";
 import { OwnerNotices } from "./dispatch/notices/owner-notices.ts";
 import { RunWatch } from "./dispatch/run-watch.ts";
-import { prepareGeneration } from "./generation.ts";
 import type { Generation, GenerationOptions } from "./generation.ts";
+import { Generations } from "./generations.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "./host.ts";
 import { ByteBudget } from "./http/byte-budget.ts";
@@ -49,25 +49,35 @@ interface Running {
  */
 export class Ingress {
   readonly #host: GatewayHost;
-  readonly #hooks: IngressHooks;
   readonly #openStore: () => Promise<DeliveryStore>;
+  readonly #generations: Generations;
   readonly #inFlight = new InFlight({
     limit: () => this.#generation?.config.maxInFlight ?? 0,
   });
   readonly #unverifiedBytes = new ByteBudget({
     limit: () => this.#generation?.config.maxUnverifiedBytes ?? 0,
   });
-  #generation: Generation | undefined;
   #keys: GenerationOptions["keys"] | undefined;
   #running: Running | undefined;
+  #hasStarted = false;
   #closing = false;
   /** Aborted when the shutdown's deadline has come. */
   readonly #abandon = new AbortController();
 
-  constructor(host: GatewayHost, options: { hooks: IngressHooks; openStore: () => Promise<DeliveryStore> }) {
+  constructor(host: GatewayHost, { openStore }: { readonly openStore: () => Promise<DeliveryStore> }) {
     this.#host = host;
-    this.#hooks = options.hooks;
-    this.#openStore = options.openStore;
+    this.#openStore = openStore;
+    this.#generations = new Generations({
+      host,
+      keys: async () => (this.#keys ??= await this.#openKeys()),
+      onCommit: () => {
+        this.#useGeneration();
+      },
+    });
+  }
+
+  get #generation(): Generation | undefined {
+    return this.#generations.current;
   }
 
   /** The store, once the first configuration has been loaded. */
@@ -85,16 +95,11 @@ export class Ingress {
     return this.#running;
   }
 
-  /** `onConfigLoad`: prepares the snapshot's generation; commits swap it in. */
-  async load(snapshot: ConfigSnapshot): Promise<void> {
-    const generation = await prepareGeneration(snapshot, {
-      host: this.#host,
-      hooks: this.#hooks,
-      keys: (this.#keys ??= await this.#openKeys()),
-      previous: this.#generation,
-    });
+  /** `onConfigLoad`: prepares the snapshot's generation, with the hooks that plugins have tapped for it; commits swap it in. */
+  async load(snapshot: ConfigSnapshot, hooks: IngressHooks): Promise<void> {
+    const { generation, commit } = await this.#generations.prepare(snapshot, hooks);
     this.#running ??= await this.#open(generation);
-    snapshot.onCommit(() => this.#commit(generation));
+    snapshot.onCommit(commit);
   }
 
   /** `onHttpRoute`: the hooks' prefix, as the generation in force has it. */
@@ -112,6 +117,7 @@ export class Ingress {
   async shutdown({ deadlineMs }: ShutdownDeadline): Promise<void> {
     this.#closing = true;
     if (this.#running) await this.#close(this.#running, deadlineMs);
+    await this.#generations.close();
     this.#keys?.remoteKeys.close();
   }
 
@@ -150,10 +156,10 @@ export class Ingress {
       logger,
       clock,
       events: {
-        dispatched: (event) => observe(host, this.#hooks.dispatched, event),
+        dispatched: (event) => observe(host, inForce().hooks.dispatched, event),
         settled: (event) => {
           watch.tell(event.runId, event.reply);
-          return observe(host, this.#hooks.settled, event);
+          return observe(host, inForce().hooks.settled, event);
         },
       },
       rulesFor: (mappingId) => inForce().dispatchRules(mappingId),
@@ -169,7 +175,6 @@ export class Ingress {
       dispatcher,
       watch,
       host,
-      hooks: this.#hooks,
       inFlight: this.#inFlight,
       unverifiedBytes: this.#unverifiedBytes,
       refusals: new RefusalLog({ clock }),
@@ -188,18 +193,16 @@ export class Ingress {
     };
   }
 
-  #commit(generation: Generation): void {
-    const isFirst = this.#generation === undefined;
-    this.#generation = generation;
-    for (const warning of generation.warnings) this.#host.logger.warn({ warning }, "hooks configuration");
+  #useGeneration(): void {
     if (!this.#running) return;
     const { context, retention } = this.#running;
-    if (isFirst) {
-      context.dispatcher.start();
-      retention.start();
-    } else {
+    if (this.#hasStarted) {
       context.dispatcher.configure();
+      return;
     }
+    this.#hasStarted = true;
+    context.dispatcher.start();
+    retention.start();
   }
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {

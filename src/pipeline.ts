@@ -6,7 +6,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { RequestHead } from "./delivery.ts";
-import { isRefusal } from "./errors.ts";
+import { isRefusal, refuse } from "./errors.ts";
 import type { Refusal } from "./errors.ts";
 import type { Generation } from "./generation.ts";
 import { answerRefusal } from "./http/respond.ts";
@@ -25,6 +25,7 @@ import type { IngressContext } from "./stages/ingress-context.ts";
 import { parse } from "./stages/parse.ts";
 import { policy } from "./stages/policy.ts";
 import { render } from "./stages/render.ts";
+import type { Rendered } from "./stages/render.ts";
 import { readStored, repeatRuns, replayMembers, storedCall } from "./stages/replay.ts";
 import type { Replayed, VerifiedCall } from "./stages/replay.ts";
 import type { Replayable } from "./store/delivery-store.ts";
@@ -42,10 +43,12 @@ export async function answerRequest(
 ): Promise<Answer> {
   const arrival = edge(ingress, generation, req);
   if (isRefusal(arrival)) return answerRefusal(arrival);
+  generation.transforms.enter();
   try {
     const answer = await carryThrough(ingress, generation, arrival);
     return isRefusal(answer) ? answerRefusal(answer) : answer;
   } finally {
+    generation.transforms.leave();
     leave(ingress, arrival);
   }
 }
@@ -55,14 +58,14 @@ async function carryThrough(
   generation: Generation,
   arrival: Arrival,
 ): Promise<Answer | Refusal> {
-  const credential = await authenticate(ingress, generation, arrival);
+  const credential = await authenticate(generation, arrival);
   if (isRefusal(credential)) return credential;
 
   if (arrival.asksFor !== undefined) return status(ingress, arrival.asksFor, credential);
 
   const received = await body(ingress, generation, arrival);
   if (isRefusal(received)) return received;
-  await observe<RequestHead>(ingress.host, ingress.hooks.received, received.request);
+  await observe<RequestHead>(ingress.host, generation.hooks.received, received.request);
 
   const call = callOf(arrival, received.request.body);
   const greeting = await greet(ingress, arrival, call);
@@ -90,11 +93,11 @@ async function takeIn(
   const parsed = parse(request, { accept: formats, maxDepth: generation.config.maxDepth });
   if (isRefusal(parsed)) return parsed;
 
-  const resolved = await resolve(ingress, generation, { sender }, request, parsed);
+  const resolved = await resolve(generation, { sender }, request, parsed);
   if (isRefusal(resolved)) return resolved;
 
   const missed = filter(resolved);
-  const rendered = missed ?? (await render(ingress, generation, resolved));
+  const rendered = missed ?? (await render(ingress, generation, request, resolved));
   if (isRefusal(rendered)) return rendered;
 
   const specs = await policy(ingress, generation, resolved, rendered.actions);
@@ -103,7 +106,13 @@ async function takeIn(
   const accepted = await accept(ingress, generation, { request, parsed, resolved, rendered, specs, replayOf });
   if (isRefusal(accepted)) return accepted;
 
+  if (rendered.failure) return replayOf === undefined ? rendered.failure : toldToOperator(rendered, accepted);
   return { resolved, accepted, wait: rendered.wait };
+}
+
+/** A caller is not told why a transform failed; an operator is. */
+function toldToOperator({ failure, ended }: Rendered, { deliveryId }: Accepted): Refusal {
+  return refuse(failure?.refused ?? "TRANSFORM_FAILED", `${ended?.reason} It is kept as ${deliveryId}.`);
 }
 
 function conclude(
@@ -124,6 +133,20 @@ function conclude(
  * as a call of its own; a refusal of the first one is the answer for all.
  */
 export async function replayDelivery(
+  ingress: IngressContext,
+  generation: Generation,
+  deliveryId: string,
+  { asAccepted }: { readonly asAccepted: boolean },
+): Promise<Replayed | Refusal> {
+  generation.transforms.enter();
+  try {
+    return await replayStored(ingress, generation, deliveryId, { asAccepted });
+  } finally {
+    generation.transforms.leave();
+  }
+}
+
+async function replayStored(
   ingress: IngressContext,
   generation: Generation,
   deliveryId: string,

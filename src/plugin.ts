@@ -23,7 +23,13 @@ export interface DeliveryReader {
 
 const hooksOf = new WeakMap<GatewayHost, IngressHooks>();
 
-/** The webhook ingress as a plugin of a gateway: `new WebhookIngress().apply(host)`. */
+/**
+ * The webhook ingress as a plugin of a gateway: `new WebhookIngress().apply(host)`.
+ *
+ * A gateway that reloads its plugins makes a new host object, with new lifecycle hooks and all else as it
+ * was, and applies the plugin to that too: it goes on where it is, with what other plugins have tapped on
+ * the new object, once a configuration was committed there.
+ */
 export class WebhookIngress implements GatewayPlugin {
   /** The ingress's own hooks in that host, for other plugins, whichever of them is applied first. */
   static hooks(host: GatewayHost): IngressHooks {
@@ -34,21 +40,41 @@ export class WebhookIngress implements GatewayPlugin {
 
   readonly #openStore: (host: GatewayHost) => Promise<DeliveryStore>;
   #ingress: Ingress | undefined;
+  #stateDir: string | undefined;
+  readonly #hosts = new WeakSet<GatewayHost>();
+  /** The host object that the last committed configuration came from. */
+  #host: GatewayHost | undefined;
 
   constructor(options: WebhookIngressOptions = {}) {
     this.#openStore = options.openStore ?? openSqliteStore;
   }
 
+  /** Throws when it was applied to that object before, or serves another gateway. */
   apply(host: GatewayHost): void {
-    if (this.#ingress) throw new Error("This WebhookIngress has been applied to a host already.");
-    const ingress = new Ingress(host, {
-      hooks: WebhookIngress.hooks(host),
-      openStore: () => this.#openStore(host),
+    const ingress = this.#ingressOf(host);
+    const hooks = WebhookIngress.hooks(host);
+    host.lifecycle.onConfigLoad.tapPromise(NAME, async (snapshot) => {
+      await ingress.load(snapshot, hooks);
+      snapshot.onCommit(() => {
+        this.#host = host;
+      });
     });
-    this.#ingress = ingress;
-    host.lifecycle.onConfigLoad.tapPromise(NAME, (snapshot) => ingress.load(snapshot));
     host.lifecycle.onHttpRoute.tap(NAME, (router) => ingress.route(router));
-    host.lifecycle.onShutdown.tapPromise(NAME, (deadline) => ingress.shutdown(deadline));
+    host.lifecycle.onShutdown.tapPromise(NAME, async (deadline) => {
+      // A host object that was replaced, or never came into use, is gone; the gateway is not.
+      if (this.#host === undefined || this.#host === host) await ingress.shutdown(deadline);
+    });
+  }
+
+  #ingressOf(host: GatewayHost): Ingress {
+    if (this.#hosts.has(host)) throw new Error("This WebhookIngress has been applied to that host already.");
+    if (this.#ingress && this.#stateDir !== host.paths.stateDir) {
+      throw new Error("This WebhookIngress has been applied to another gateway already.");
+    }
+    this.#hosts.add(host);
+    this.#stateDir = host.paths.stateDir;
+    this.#ingress ??= new Ingress(host, { openStore: () => this.#openStore(host) });
+    return this.#ingress;
   }
 
   /** What became of deliveries; usable after the first configuration was loaded. */

@@ -3,7 +3,7 @@ import { configLines } from "../config/config-error.ts";
 import { auditHooks } from "../config/security-audit.ts";
 import type { AuditFinding } from "../config/security-audit.ts";
 import { loadGeneration } from "./load-generation.ts";
-import type { LoadOptions } from "./load-generation.ts";
+import type { LoadedGeneration, LoadOptions } from "./load-generation.ts";
 
 /** What was found in a configuration that is valid. */
 export interface ConfigReport {
@@ -14,7 +14,11 @@ export interface ConfigReport {
 
 /** Rejects with a `ConfigError` when the configuration could not be taken into use. */
 export async function checkConfig(options: LoadOptions): Promise<ConfigReport> {
-  const { file, snapshot, generation } = await loadGeneration(options);
+  return judge(await loadGeneration(options));
+}
+
+/** What could be better in a configuration that is valid. */
+export function judge({ file, snapshot, generation }: LoadedGeneration): ConfigReport {
   const hooksWritten = "hooks" in file.written ? file.written.hooks : undefined;
   return {
     warnings: [...configLines(file.warnings), ...generation.warnings],

@@ -33,7 +33,7 @@ interface Changed {
 type Which = { readonly ids: readonly string[] } | { readonly filter: object; readonly limit?: number };
 
 /** A replay in one of these has run nothing, and nothing of it will run. */
-const ENDED_AT_ONCE: ReadonlySet<State> = new Set(["filtered", "skipped"]);
+const ENDED_AT_ONCE: ReadonlySet<State> = new Set(["filtered", "skipped", "failed"]);
 /** Outcomes after which the exit code is 1. */
 const FAILING: ReadonlySet<string> = new Set(["refused", "unknown"]);
 

@@ -1,8 +1,11 @@
 /** Makes a configuration ready without starting a gateway. */
-import { dirname } from "node:path";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { NO_KEYS } from "../auth/keys/no-keys.ts";
 import { prepareGeneration } from "../generation.ts";
 import type { Generation } from "../generation.ts";
+import type { IngressHooks } from "../hooks.ts";
 import { HostError } from "../host.ts";
 import type { ConfigSnapshot, GatewayHost, Logger } from "../host.ts";
 import * as publicApi from "../index.ts";
@@ -22,11 +25,30 @@ export interface LoadOptions extends ReadConfigOptions {
   readonly logger: Logger;
 }
 
+/** A configuration whose plugins have been applied to a host that does not run. */
+export interface OpenedConfiguration {
+  readonly file: ReadConfig;
+  readonly host: GatewayHost;
+  /** With what the plugins have tapped. */
+  readonly hooks: IngressHooks;
+  readonly snapshot: Omit<ConfigSnapshot, "onCommit">;
+}
+
 /** A configuration that is valid, and what was made of it. */
 export interface LoadedGeneration {
   readonly file: ReadConfig;
   readonly snapshot: Omit<ConfigSnapshot, "onCommit">;
+  /** Its transforms have been loaded and are closed again: nothing of it runs any more. */
   readonly generation: Generation;
+}
+
+/** Reads the file and applies the plugins that it names. Rejects with a `ConfigError`. */
+export async function openConfiguration(options: LoadOptions): Promise<OpenedConfiguration> {
+  const file = readGatewayConfig(options);
+  const host = idleHost(file.config, options);
+  const plugins = await loadPlugins(file.config.plugins, { logger: options.logger, publicApi });
+  for (const plugin of plugins) applyPlugin(plugin, host);
+  return { file, host, hooks: publicApi.WebhookIngress.hooks(host), snapshot: snapshotOf(file.config, "start") };
 }
 
 /**
@@ -34,21 +56,18 @@ export interface LoadedGeneration {
  * and the `hooks` block with its presets and transforms. Rejects with a `ConfigError`.
  */
 export async function loadGeneration(options: LoadOptions): Promise<LoadedGeneration> {
-  const file = readGatewayConfig(options);
-  const host = idleHost(file.config, options);
-  const plugins = await loadPlugins(file.config.plugins, { logger: options.logger, publicApi });
-  for (const plugin of plugins) applyPlugin(plugin, host);
-  const snapshot = snapshotOf(file.config, "start");
+  const { file, host, hooks, snapshot } = await openConfiguration(options);
+  const workDir = mkdtempSync(join(tmpdir(), "reveille-check-"));
+  let generation: Generation | undefined;
   try {
-    const hooks = publicApi.WebhookIngress.hooks(host);
-    const generation = await prepareGeneration(
-      { ...snapshot, onCommit: () => {} },
-      { host, hooks, keys: NO_KEYS, previous: undefined },
-    );
+    generation = await prepareGeneration(snapshot, { host, hooks, keys: NO_KEYS, workDir, previous: undefined });
     await offerConfig(host.lifecycle, file.config, "start");
     return { file, snapshot, generation };
   } catch (error) {
     throw findConfigError(error) ?? error;
+  } finally {
+    await generation?.transforms.close();
+    rmSync(workDir, { recursive: true, force: true });
   }
 }
 
@@ -67,7 +86,8 @@ function idleHost(config: GatewayConfig, { logger, stateDir }: LoadOptions): Gat
       requestHeartbeat: () => {},
     },
     agents: { ...agentCatalog(config), run: refuse },
-    channels: { list: () => listChannels(config), lastRoute: refuse, send: refuse },
+    // Of conversations nothing is known here.
+    channels: { list: () => listChannels(config), lastRoute: () => Promise.resolve(undefined), send: refuse },
     logger,
     paths: { configDir: dirname(config.file), stateDir },
     clock: { now: () => Date.now() },

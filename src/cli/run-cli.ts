@@ -5,6 +5,7 @@ import { StartError } from "../embedded/start-error.ts";
 import { check } from "./check-command.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
+import type { DoctorOptions } from "./doctor-command.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { ConfigExistsError } from "./first-config.ts";
 import { init } from "./init-command.ts";
@@ -19,6 +20,7 @@ import { send } from "./send-command.ts";
 import type { SendOptions } from "./send-command.ts";
 import { serve } from "./serve-command.ts";
 import type { ServeOptions } from "./serve-command.ts";
+import { addTransformCommands } from "./transform-commands.ts";
 import { withConfig } from "./with-config.ts";
 
 /** Runs a command line (without the program's name) and resolves with the exit code; never rejects. */
@@ -69,6 +71,14 @@ function buildProgram(io: CliIo, finish: (code: number) => void): Command {
     .action(async (options: LocationOptions) => {
       await check(options, io);
     });
+  withConfig(program.command("doctor"))
+    .description("say what this machine is fit for, and what keeps transforms in on it")
+    .option("--state-dir <dir>", "where the database is")
+    .option("--json", "as one JSON document")
+    .action(async (options: DoctorOptions) => {
+      const { doctor } = await import("./doctor-command.ts");
+      finish(await doctor(options, io));
+    });
   const presets = withConfig(program.command("presets"))
     .description("list the senders that are known, and how each proves who it is")
     .option("--json", "as JSON")
@@ -100,6 +110,7 @@ function buildProgram(io: CliIo, finish: (code: number) => void): Command {
     .action(async (options: KeysOptions) => {
       await keys(options, io);
     });
+  addTransformCommands(program, io, finish);
   addOperatorCommands(program, io, finish);
   return program;
 }

@@ -40,6 +40,7 @@ export interface HooksConfig {
   readonly defaultTimeoutMs: number;
   /** Absolute path; need not exist. */
   readonly transformsDir: string;
+  readonly transforms: TransformsConfig;
   readonly gmail: GmailConfig;
   /** Of runs on the two fixed routes, and of mappings that say nothing else. */
   readonly retry: RetryConfig;
@@ -58,6 +59,23 @@ export interface HooksConfig {
   readonly presets: readonly string[];
   /** The own ones in their order, then one for each enabled preset. */
   readonly mappings: readonly MappingConfig[];
+}
+
+/** Where transforms run, and what one process of them may use up. */
+export interface TransformsConfig {
+  /** `none`: in the gateway's own process, and then nothing of the rest counts. */
+  readonly isolation: "process" | "none";
+  /** Of one call. */
+  readonly timeoutMs: number;
+  /** Processes that are kept warm. */
+  readonly workers: number;
+  readonly maxMemoryBytes: number;
+  /** Calls after which a process is replaced. */
+  readonly maxCalls: number;
+  /** Calls of one module that wait, over which the answer is 503. */
+  readonly maxWaiting: number;
+  /** Of a result as JSON. */
+  readonly maxResultBytes: number;
 }
 
 /** How often and how long something is tried again that failed and may succeed later. */

@@ -27,6 +27,7 @@ import { auditHooks } from "./security-audit.ts";
 import { checkDefaultSessionKey, checkTemplatedKeys, readPrefixes } from "./session-rules.ts";
 import { showNames, showValue } from "./show-value.ts";
 import { readTokens } from "./token-rules.ts";
+import { readTransforms } from "./read-transforms.ts";
 import { readTransformsDir } from "./transforms-dir.ts";
 import { isPresetKey, usablePart } from "./usable-part.ts";
 import type { UsablePart } from "./usable-part.ts";
@@ -113,6 +114,7 @@ function normalize(part: UsablePart, context: HooksContext, findings: Findings):
     interrupted: input.interrupted ?? keys.interrupted.default,
     defaultTimeoutMs: milliseconds(input.defaultTimeoutSeconds ?? keys.defaultTimeoutSeconds.default),
     transformsDir: readTransformsDir(input.transformsDir, context.configDir, findings),
+    transforms: readTransforms(input.transforms ?? {}, findings),
     gmail: readGmail(input.gmail ?? {}),
     retry: readRetry(input.retry, DEFAULT_RETRY, "hooks.retry", findings),
     budget: input.budget && readBudget(input.budget),

@@ -23,6 +23,7 @@ import {
   whole,
   withDefault,
 } from "./schema-parts.ts";
+import { TransformsSchema } from "./transforms-schema.ts";
 
 /** `hooks.lockout`. */
 export const LockoutSchema = Type.Object(
@@ -153,6 +154,7 @@ export const HooksSchema = Type.Object(
       }),
       ".",
     ),
+    transforms: Type.Optional(TransformsSchema),
     presets: withDefault(
       texts(100, {
         title: "a list of preset names",

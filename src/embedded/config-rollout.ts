@@ -1,4 +1,5 @@
 /** The configuration in force, and how the next one takes its place. */
+import { statSync } from "node:fs";
 import { ConfigError, configLines } from "../config/config-error.ts";
 import type { HostLifecycle, Logger } from "../host.ts";
 import { readGatewayConfig, readText } from "./config/read-gateway-config.ts";
@@ -6,6 +7,9 @@ import type { ReadConfig, ReadConfigOptions } from "./config/read-gateway-config
 import { findConfigError } from "./explain-failure.ts";
 import type { GatewayConfig } from "./gateway-config.ts";
 import { offerConfig } from "./offer-config.ts";
+import type { AcceptedConfig } from "./offer-config.ts";
+import type { PluginRollout } from "./plugin-rollout.ts";
+import type { PluginSet } from "./plugin-set.ts";
 import { planReload } from "./restart-needs.ts";
 
 /** What became of a reload. */
@@ -22,12 +26,23 @@ export interface ConfigRolloutOptions extends ReadConfigOptions {
   readonly logger: Logger;
 }
 
+export interface ReloadOptions {
+  /** Their next set is made when the block of the configuration is another one. */
+  readonly plugins: PluginRollout;
+  /** Called after the commit, in the same turn of the event loop: no request sees one part new and another old. */
+  readonly inForce: (plugins: PluginSet) => void;
+  /** True once the new configuration is not wanted any more: the gateway stops. */
+  readonly isAbandoned: () => boolean;
+}
+
 /** Holds one configuration at a time; a new one is in force everywhere or nowhere. */
 export class ConfigRollout {
   readonly #options: ConfigRolloutOptions;
   #current: GatewayConfig;
   /** What was read last, accepted or not. */
   #text: string;
+  /** When the file was written that was refused last; `undefined` when the last one was accepted. */
+  #refusedAt: number | undefined;
 
   /** Reads the configuration. Throws a {@link ConfigError}. */
   constructor(options: ConfigRolloutOptions) {
@@ -42,10 +57,15 @@ export class ConfigRollout {
     return this.#current;
   }
 
-  /** True when the file holds something else than what was read last, or cannot be read. */
+  /**
+   * True when the file holds something else than what was read last, or cannot be read. One that was
+   * refused is worth another try when it is saved again: the plugin or the module that it names may
+   * have been mended.
+   */
   hasChanged(): boolean {
+    const { file } = this.#options;
     try {
-      return readText(this.#options.file) !== this.#text;
+      return readText(file) !== this.#text || (this.#refusedAt !== undefined && this.#refusedAt !== writtenAt(file));
     } catch {
       return true;
     }
@@ -58,28 +78,49 @@ export class ConfigRollout {
   }
 
   /**
-   * Reads the file again, offers it to the plugins and commits it. `inForce` is called after the
-   * commit, in the same turn of the event loop: no request sees one part new and another old. A
-   * refusal is logged and changes nothing.
+   * Reads the file again, offers it to the plugins and commits it. Plugins whose block has changed are
+   * loaded anew, and the configuration is offered to those. A refusal is logged and changes nothing.
    */
-  async reload(lifecycle: HostLifecycle, inForce: () => void): Promise<ReloadOutcome> {
+  async reload({ plugins, inForce, isAbandoned }: ReloadOptions): Promise<ReloadOutcome> {
     try {
       // Noted first: a text that is refused for its form is not to be reported again and again.
+      this.#refusedAt = writtenAt(this.#options.file);
       this.#text = readText(this.#options.file);
       const read = readGatewayConfig(this.#options);
       this.#text = read.text;
       const plan = planReload(this.#current, read.config);
-      const accepted = await offerConfig(lifecycle, plan.config, "reload");
+      const next = await plugins.prepare(plan.config.plugins);
+      const accepted = await this.#offer(plan.config, next, plugins);
+      if (isAbandoned()) {
+        plugins.discard(next);
+        return refused;
+      }
+      this.#refusedAt = undefined;
       this.#current = plan.config;
-      this.#commit(() => {
-        accepted.commit();
-      }, inForce);
+      this.#commit(
+        () => {
+          accepted.commit();
+        },
+        () => {
+          plugins.use(next);
+          inForce(next);
+        },
+      );
       this.#warn(read);
       this.#report(plan.restartNeeded);
       return { applied: true, restartNeeded: plan.restartNeeded };
     } catch (error) {
       this.#reportRefusal(error);
       return refused;
+    }
+  }
+
+  async #offer(config: GatewayConfig, next: PluginSet, plugins: PluginRollout): Promise<AcceptedConfig> {
+    try {
+      return await offerConfig(next.host.lifecycle, config, "reload");
+    } catch (error) {
+      plugins.discard(next);
+      throw error;
     }
   }
 
@@ -110,4 +151,9 @@ export class ConfigRollout {
     if (cause instanceof ConfigError) this.#options.logger.error({ issues: configLines(cause.issues) }, message);
     else this.#options.logger.error({ err: error }, message);
   }
+}
+
+/** `undefined` when it cannot be known; reading the file says why. */
+function writtenAt(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }

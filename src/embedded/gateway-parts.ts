@@ -11,6 +11,7 @@ import { EmbeddedChannels } from "./channels/embedded-channels.ts";
 import type { GatewayConfig } from "./gateway-config.ts";
 import { createLifecycle } from "./gateway-lifecycle.ts";
 import { EmbeddedHeartbeat } from "./heartbeat.ts";
+import { passOverStuckTaps } from "./patient-shutdown.ts";
 import { EmbeddedSessions } from "./sessions.ts";
 import { StartError } from "./start-error.ts";
 import { STATE_MODULE_URL } from "./state/sqlite-state-module.ts";
@@ -22,8 +23,11 @@ export interface GatewayParts {
   readonly channels: EmbeddedChannels;
   readonly heartbeat: EmbeddedHeartbeat;
   readonly retention: TranscriptRetention;
-  /** The same object for every plugin: their own hooks hang on it. */
-  readonly host: GatewayHost;
+  /**
+   * A host object with lifecycle hooks of its own, for plugins that are applied together: their own
+   * hooks hang on it. All else is the same in each.
+   */
+  readonly createHost: () => GatewayHost;
 }
 
 export interface GatewayPartsOptions {
@@ -47,9 +51,8 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
   const channels = new EmbeddedChannels({ config, database, sessions, clock, logger });
   const heartbeat = new EmbeddedHeartbeat({ sessions, agents, channels, config, clock, logger });
   const retention = new TranscriptRetention({ sessions, logger });
-  const host: GatewayHost = {
+  const shared: Omit<GatewayHost, "lifecycle"> = {
     name: "embedded",
-    lifecycle: createLifecycle(),
     sessions: {
       mainSessionKey: (agentId) => sessions.mainSessionKey(agentId),
       enqueueSystemEvent: (event) => enqueue(event, sessions, heartbeat),
@@ -63,7 +66,12 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     paths: { configDir: dirname(config().file), stateDir },
     clock,
   };
-  return { database, sessions, channels, heartbeat, retention, host };
+  const createHost = (): GatewayHost => {
+    const lifecycle = createLifecycle();
+    passOverStuckTaps(lifecycle.onShutdown, { clock, logger });
+    return { ...shared, lifecycle };
+  };
+  return { database, sessions, channels, heartbeat, retention, createHost };
 }
 
 async function openDatabase(file: string, logger: Logger): Promise<SqliteDatabase> {

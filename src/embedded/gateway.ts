@@ -15,7 +15,10 @@ import { findConfigError } from "./explain-failure.ts";
 import { createGatewayLogger } from "./gateway-logger.ts";
 import { openGatewayParts } from "./gateway-parts.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
-import { applyPlugin, loadPlugins } from "./plugins/load-plugins.ts";
+import { PLUGIN_GRACE_MS } from "./patient-shutdown.ts";
+import { PluginRollout } from "./plugin-rollout.ts";
+import type { PluginSet } from "./plugin-set.ts";
+import { loadPluginsInTime } from "./plugins-in-time.ts";
 import { GatewayServer } from "./server/gateway-server.ts";
 import { RoutingTable } from "./server/routing-table.ts";
 
@@ -27,13 +30,19 @@ export interface GatewayOptions extends GatewayOverrides {
   readonly clock?: Clock;
   /** For `${VAR}` and `{ env }`; the process's own when absent. */
   readonly env?: Environment;
-  /** Plugins of the program that embeds the gateway; applied after those of the configuration. */
+  /**
+   * Plugins of the program that embeds the gateway; applied after those of the configuration. When
+   * `plugins` changes in the file, the same instances are applied once more, to a new host object with
+   * hooks of its own; `onShutdown` of the object before fires after the new one has come into use, and
+   * what an instance has for both is not to be closed by it.
+   */
   readonly plugins?: readonly GatewayPlugin[];
 }
 
 /** What is open of a gateway; less than all of it while it starts. */
 interface OpenGateway {
   parts?: GatewayParts;
+  plugins?: PluginRollout;
   server?: GatewayServer;
   watch?: ConfigWatch;
 }
@@ -43,7 +52,7 @@ const systemClock: Clock = { now: () => Date.now() };
 /**
  * A running gateway. Its lifecycle: plugins are applied, the configuration is offered to them and
  * committed, routes are built, the server listens; a change of the file repeats offer, commit and
- * routes; a stop takes no more requests, shuts the plugins down and closes the database.
+ * routes, with plugins loaded and applied anew where their block has changed; a stop takes no more requests, shuts the plugins down and closes the database.
  */
 export class EmbeddedGateway {
   readonly #options: GatewayOptions;
@@ -111,7 +120,8 @@ export class EmbeddedGateway {
 
   async #start(): Promise<void> {
     const { configFile, stateDir } = this.#options;
-    const plugins = await loadPlugins(this.#rollout.current.plugins, { logger: this.#logger, publicApi });
+    const { plugins: pluginsConfig } = this.#rollout.current;
+    const loaded = await loadPluginsInTime(pluginsConfig, { logger: this.#logger, publicApi });
     const parts = await openGatewayParts({
       config: () => this.#rollout.current,
       stateDir,
@@ -120,10 +130,18 @@ export class EmbeddedGateway {
     });
     this.#open.parts = parts;
     const ingress = new publicApi.WebhookIngress({ openStore: async () => SqliteDeliveryStore.open(parts.database) });
-    ingress.apply(parts.host);
-    for (const plugin of plugins) applyPlugin(plugin, parts.host);
-    for (const plugin of this.#options.plugins ?? []) plugin.apply(parts.host);
-    await this.#rollout.start(parts.host.lifecycle);
+    const plugins = new PluginRollout(pluginsConfig, {
+      createHost: parts.createHost,
+      builtIn: ingress,
+      given: this.#options.plugins ?? [],
+      publicApi,
+      clock: this.#clock,
+      logger: this.#logger,
+      patienceMs: () => this.#rollout.current.gateway.shutdownMs,
+    });
+    this.#open.plugins = plugins;
+    plugins.start(loaded);
+    await this.#rollout.start(plugins.current.host.lifecycle);
     this.#api = new GatewayApi({
       sources: { ...parts, operations: () => ingress.operations(), clock: this.#clock },
       guard: this.#guard,
@@ -131,7 +149,8 @@ export class EmbeddedGateway {
     parts.heartbeat.start();
     parts.retention.start();
     const { host, port } = this.#rollout.current.gateway;
-    const routes = this.#buildRoutes(parts);
+    const routes = new RoutingTable();
+    this.#fill(routes, plugins.current);
     this.#open.server = await GatewayServer.listen({ host, port, routes, logger: this.#logger });
     this.#logger.info({ url: this.url }, "The gateway is listening.");
     this.#open.watch = await watchConfigFile(configFile, () => void this.#reloadIfChanged(), {
@@ -148,33 +167,42 @@ export class EmbeddedGateway {
   }
 
   async #reload(): Promise<ReloadOutcome> {
-    const { parts, server } = this.#open;
-    if (parts === undefined || server === undefined || this.#stopping !== undefined) {
+    const { parts, plugins, server } = this.#open;
+    const isAbandoned = (): boolean => this.#stopping !== undefined;
+    if (parts === undefined || plugins === undefined || server === undefined || isAbandoned()) {
       return { applied: false, restartNeeded: [] };
     }
-    return await this.#rollout.reload(parts.host.lifecycle, () => {
-      this.#guard.configure(this.#rollout.current.gateway);
-      parts.heartbeat.reschedule();
-      server.use(this.#buildRoutes(parts));
+    const before = plugins.current;
+    return await this.#rollout.reload({
+      plugins,
+      isAbandoned,
+      inForce: (inForce) => {
+        this.#guard.configure(this.#rollout.current.gateway);
+        parts.heartbeat.reschedule();
+        const routes = new RoutingTable();
+        // Of plugins that are gone nothing may be left; else the table before is the better one, when this cannot be filled.
+        if (inForce !== before) server.use(routes);
+        this.#fill(routes, inForce);
+        server.use(routes);
+      },
     });
   }
 
-  #buildRoutes({ host }: GatewayParts): RoutingTable {
-    const routes = new RoutingTable();
-    this.#api?.route(routes);
-    host.lifecycle.onHttpRoute.call(routes);
-    return routes;
+  #fill(routes: RoutingTable, plugins: PluginSet): void {
+    const router = plugins.counting(routes);
+    this.#api?.route(router);
+    plugins.host.lifecycle.onHttpRoute.call(router);
   }
 
   async #stop(): Promise<void> {
-    const { parts, server, watch } = this.#open;
+    const { parts, plugins, server, watch } = this.#open;
     const deadlineMs = this.#clock.now() + this.#rollout.current.gateway.shutdownMs;
     const leftMs = (): number => Math.max(0, deadlineMs - this.#clock.now());
     server?.stopAccepting();
     await watch?.close();
     await this.#waitForPlugins(this.#reloading, leftMs());
+    if (plugins !== undefined) await this.#waitForPlugins(plugins.close(deadlineMs), leftMs() + PLUGIN_GRACE_MS);
     if (parts === undefined) return;
-    await this.#waitForPlugins(parts.host.lifecycle.onShutdown.promise({ deadlineMs }), leftMs());
     await parts.heartbeat.stop(deadlineMs);
     await parts.retention.stop();
     await server?.close(leftMs());
@@ -186,7 +214,7 @@ export class EmbeddedGateway {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       late.reject(new Error("A plugin has not come to an end by the deadline of the shutdown."));
-    }, leftMs + pluginGraceMs);
+    }, leftMs + PLUGIN_GRACE_MS);
     try {
       await Promise.race([done, late.promise]);
     } catch (error) {
@@ -196,9 +224,6 @@ export class EmbeddedGateway {
     }
   }
 }
-
-/** How long after the deadline of a shutdown a plugin may still end by itself. */
-const pluginGraceMs = 2_000;
 
 /** An address for each that stands for all of the machine's. */
 const reachableFrom: ReadonlyMap<string, string> = new Map([

@@ -1,5 +1,4 @@
 /** Which parts of a new configuration a running gateway cannot take into use. */
-import { isDeepStrictEqual } from "node:util";
 import type { GatewayConfig } from "./gateway-config.ts";
 
 export interface ReloadPlan {
@@ -14,11 +13,9 @@ export function planReload(current: GatewayConfig, next: GatewayConfig): ReloadP
   const restartNeeded: string[] = [];
   if (next.gateway.port !== current.gateway.port) restartNeeded.push("gateway.port");
   if (next.gateway.host !== current.gateway.host) restartNeeded.push("gateway.bind");
-  if (!isDeepStrictEqual(next.plugins.load, current.plugins.load)) restartNeeded.push("plugins.load.paths");
-  if (!isDeepStrictEqual(next.plugins.entries, current.plugins.entries)) restartNeeded.push("plugins.entries");
   const { port, host, loopbackOnly } = current.gateway;
   return {
-    config: { ...next, gateway: { ...next.gateway, port, host, loopbackOnly }, plugins: current.plugins },
+    config: { ...next, gateway: { ...next.gateway, port, host, loopbackOnly } },
     restartNeeded,
   };
 }

@@ -2,7 +2,7 @@ import type { MappingConfig } from "../config/hooks-config.ts";
 import type { PayloadContext } from "../delivery.ts";
 import { readMessage } from "../presets/read-event.ts";
 import type { Preset } from "../presets/preset.ts";
-import type { TransformFunction } from "../transform/transform.ts";
+import type { CallTransform } from "../transform/transform-call.ts";
 import { compileFilter } from "./compile-filter.ts";
 import type { CompiledFilter } from "./compile-filter.ts";
 import { compileResponse } from "./compile-response.ts";
@@ -23,7 +23,7 @@ export interface CompiledMapping {
   readonly model: CompiledTemplate;
   readonly thinking: CompiledTemplate;
   readonly forEach: ForEach | undefined;
-  readonly transform: TransformFunction | undefined;
+  readonly transform: CallTransform | undefined;
   /** The preset that knows its sender, when it names one. */
   readonly preset: Preset | undefined;
   /** `undefined` when every request passes. */
@@ -37,7 +37,7 @@ export interface CompiledMapping {
 /** Compiles the templates of a mapping; `transform` is its loaded module and `preset` its preset, when it names them. */
 export function compileMapping(
   config: MappingConfig,
-  transform: TransformFunction | undefined,
+  transform: CallTransform | undefined,
   preset?: Preset,
 ): CompiledMapping {
   const template = config.action === "wake" ? config.textTemplate : config.messageTemplate;

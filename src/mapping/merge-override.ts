@@ -1,35 +1,22 @@
 import type { Action, AgentAction, WakeAction } from "../delivery.ts";
-import { refuse } from "../errors.ts";
-import type { Refusal } from "../errors.ts";
-
-/** What a transform returned, seen as data. */
-type Override = Readonly<Record<string, unknown>>;
+import type { TransformAction } from "../transform/transform-result.ts";
 
 /**
- * Lays a transform's result over the mapping's own action, field by field.
+ * Lays what a transform said of an action over the mapping's own, field by field; `undefined` changes
+ * nothing.
  *
- * A falsy result changes nothing (`null` never comes here: it skips the request). Another `kind`
- * drops the fields of the mapping's kind. `text` and `message` count only as strings, `deliver` and
- * `allowUnsafeExternalContent` only as booleans, a mode only as `next-heartbeat`; the other texts
- * override as strings or finite numbers (chat ids often are numbers), an empty string meaning absent.
- * A session key counts as taken from the payload unless the transform says `sessionKeySource: "static"`.
+ * Another `kind` drops the fields of the mapping's kind. A mode counts only as `next-heartbeat`: a
+ * transform cannot make it `now`. Numbers count as texts, and an empty text means absent. A session key
+ * counts as taken from the payload unless the transform says `sessionKeySource: "static"`. What a result
+ * inherits from a prototype does not count.
  */
-export function mergeOverride(base: Action, result: unknown): Action | Refusal {
-  if (!result) return base;
-  if (typeof result !== "object" || Array.isArray(result))
-    return notAnAction("it has to return an object, null or undefined");
-  const override = result as Override;
+export function mergeOverride(base: Action, override: TransformAction | undefined): Action {
+  if (!override) return base;
   const kind = own(override, "kind") ?? base.kind;
-  if (kind === "wake") return mergeWake(base, override);
-  if (kind === "agent") return mergeAgent(base, override);
-  return notAnAction('its kind has to be "wake" or "agent"');
+  return kind === "wake" ? mergeWake(base, override) : mergeAgent(base, override);
 }
 
-function notAnAction(reason: string): Refusal {
-  return refuse("TRANSFORM_FAILED", `The transform of this hook returned no action: ${reason}.`);
-}
-
-function mergeWake(base: Action, override: Override): WakeAction {
+function mergeWake(base: Action, override: TransformAction): WakeAction {
   const mapped = base.kind === "wake" ? base : undefined;
   return {
     kind: "wake",
@@ -39,7 +26,7 @@ function mergeWake(base: Action, override: Override): WakeAction {
   };
 }
 
-function mergeAgent(base: Action, override: Override): AgentAction {
+function mergeAgent(base: Action, override: TransformAction): AgentAction {
   const mapped = base.kind === "agent" ? base : undefined;
   const later = own(override, "wakeMode") === "next-heartbeat";
   return {
@@ -59,7 +46,7 @@ function mergeAgent(base: Action, override: Override): AgentAction {
   };
 }
 
-function mergeShared(base: Action, override: Override) {
+function mergeShared(base: Action, override: TransformAction) {
   return {
     name: text(override, "name", base.name),
     agentId: text(override, "agentId", base.agentId),
@@ -69,7 +56,7 @@ function mergeShared(base: Action, override: Override) {
 
 function mergeSessionKey(
   mapped: AgentAction | undefined,
-  override: Override,
+  override: TransformAction,
 ): Pick<AgentAction, "sessionKey" | "sessionKeySource"> {
   if (!isText(own(override, "sessionKey"))) {
     return { sessionKey: mapped?.sessionKey, sessionKeySource: mapped?.sessionKeySource };
@@ -81,12 +68,12 @@ function mergeSessionKey(
   };
 }
 
-function own(override: Override, field: string): unknown {
+function own(override: TransformAction, field: keyof TransformAction): unknown {
   return Object.hasOwn(override, field) ? override[field] : undefined;
 }
 
 /** A field that overrides as text. */
-function text(override: Override, field: string, mapped: string | undefined): string | undefined {
+function text(override: TransformAction, field: keyof TransformAction, mapped: string | undefined): string | undefined {
   const value = own(override, field);
   return isText(value) ? String(value).trim() || undefined : mapped;
 }
@@ -95,17 +82,17 @@ function isText(value: unknown): value is string | number {
   return typeof value === "string" || (typeof value === "number" && Number.isFinite(value));
 }
 
-function ifString(override: Override, field: string): string | undefined {
+function ifString(override: TransformAction, field: keyof TransformAction): string | undefined {
   const value = own(override, field);
   return typeof value === "string" ? value : undefined;
 }
 
-function ifBoolean(override: Override, field: string): boolean | undefined {
+function ifBoolean(override: TransformAction, field: keyof TransformAction): boolean | undefined {
   const value = own(override, field);
   return typeof value === "boolean" ? value : undefined;
 }
 
-function ifPositive(override: Override, field: string): number | undefined {
+function ifPositive(override: TransformAction, field: keyof TransformAction): number | undefined {
   const value = own(override, field);
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : undefined;
 }

@@ -46,6 +46,21 @@ async function whyNeedless(
     return `it is a replay of ${relatedTo.deliveryId} and is done; to run it once more, name it by its id`;
   }
   const later = await laterReplay(store, delivery, chosen);
-  if (later === undefined) return undefined;
+  if (later === undefined) return whyTheFirst(store, delivery);
   return later.isChosen ? `its replay ${later.id} is replayed` : `replayed as ${later.id} (${later.state})`;
+}
+
+/**
+ * Why what a delivery is a replay of is replayed in its place: that one stands for other calls as well, which
+ * were not reached when the replay of its own call failed at once.
+ */
+async function whyTheFirst(
+  store: Pick<DeliveryStore, "get">,
+  { state, runIds, relatedTo }: DeliverySummary,
+): Promise<string | undefined> {
+  if (state !== "failed" || runIds.length > 0 || relatedTo?.how !== "replay") return undefined;
+  const first = await store.get(relatedTo.deliveryId);
+  const calls = Math.max(0, ...(first?.runs ?? []).map((run) => run.calls));
+  if (calls < 2) return undefined;
+  return `it is a replay of ${relatedTo.deliveryId}, whose run stands for ${calls} calls; replay that one`;
 }

@@ -1,9 +1,9 @@
 import { join, relative } from "node:path";
 import { ConfigError } from "../config/config-error.ts";
 import type { ConfigIssue } from "../config/config-error.ts";
-import { containedPath } from "../transform/containment.ts";
-import { describeFailure } from "../transform/describe-failure.ts";
-import type { TransformsRoot } from "../transform/transforms-root.ts";
+import { containedPath } from "../transform/loading/containment.ts";
+import { describeFailure } from "../transform/loading/describe-failure.ts";
+import type { TransformsRoot } from "../transform/loading/transforms-root.ts";
 import { definePreset } from "./define-preset.ts";
 import type { PresetDefinition } from "./define-preset.ts";
 import type { PresetRegistry } from "./preset-registry.ts";
@@ -29,7 +29,7 @@ export async function loadPresetModules(
   const found = containedPath(configDir, folder);
   if (!found.ok) throw new ConfigError([{ path: "hooks.presets", message: `${FOLDER} ${found.reason}` }]);
   const root: TransformsRoot = { path: found.path, name: relative(configDir, folder) };
-  const { ModuleLoader } = await import("../transform/module-loader.ts");
+  const { ModuleLoader } = await import("../transform/loading/module-loader.ts");
   const authoring = await import("./preset-authoring.ts");
   const loader = new ModuleLoader(root, { provided: new Map([["reveille", authoring]]) });
   const issues: ConfigIssue[] = [];
@@ -46,7 +46,10 @@ export async function loadPresetModules(
       presets.push(preset.name);
     } catch (error) {
       const entryFile = join(root.path, entry);
-      const reason = error instanceof TypeError ? error.message : describeFailure(error, { entry: entryFile, root });
+      const reason =
+        error instanceof TypeError
+          ? error.message
+          : describeFailure(error, { entry: entryFile, root, positions: loader.positions });
       issues.push({ path: `hooks.presets[${at}]`, message: reason });
     }
   }

@@ -1,6 +1,6 @@
 import type { PresetSettings } from "../config/preset-part.ts";
 import type { EventSender, PayloadContext } from "../delivery.ts";
-import { joinText } from "./payload/payload-text.ts";
+import { joinText } from "../http/payload-text.ts";
 import type { Preset, PresetAnswer, PresetContext, PresetEvent } from "./preset.ts";
 import { asJson } from "./wording/as-json.ts";
 

@@ -62,12 +62,15 @@ type Claims = Pick<NewDelivery, "idempotency" | "marks">;
 
 /**
  * A caller's own key may be refused; what a sender's copies are recognized by never is, since senders
- * give up on hooks that refuse them.
+ * give up on hooks that refuse them. A call whose transform failed claims nothing: the next try is tried anew.
  */
-function claimsOf(generation: Generation, { request, parsed, resolved, replayOf }: Accepting): Claims | Refusal {
+function claimsOf(
+  generation: Generation,
+  { request, parsed, resolved, rendered, replayOf }: Accepting,
+): Claims | Refusal {
   const { route, deliveryId, ofSender } = resolved;
   const ttlMs = generation.config.idempotencyTtlMs;
-  if (replayOf !== undefined) return {};
+  if (replayOf !== undefined || rendered.failure) return {};
   if (ofSender) return { marks: senderMarks(request, deliveryId, ttlMs) };
   const payload = parsed.context.payload as Readonly<Record<string, unknown>>;
   const idempotency = readClaim(

@@ -2,34 +2,28 @@ import type { Credential } from "../delivery.ts";
 import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
 import type { Arrival } from "./edge.ts";
-import type { IngressContext } from "./ingress-context.ts";
 
 /**
  * Asks who vouches for the request, before any byte of its body is read; `undefined` on a route whose
  * sender proves who it is in a way of its own, where the hook token is none.
  */
 export function authenticate(
-  ingress: IngressContext,
   generation: Generation,
   arrival: Arrival,
 ): Credential | Refusal | Promise<Credential | Refusal> | undefined {
   const { req, clientAddress, sender } = arrival;
   if (sender) return undefined;
-  if (!ingress.hooks.authenticate.isUsed()) return generation.authenticate(req, clientAddress);
-  return askTaps(ingress, generation, arrival);
+  if (!generation.hooks.authenticate.isUsed()) return generation.authenticate(req, clientAddress);
+  return askTaps(generation, arrival);
 }
 
 /**
  * Taps are asked about a request that has no right token, before that counts as a failure: a sender
  * they know costs its address none, and a tap that fails stops nobody who has the token.
  */
-async function askTaps(
-  ingress: IngressContext,
-  generation: Generation,
-  { req, target, clientAddress }: Arrival,
-): Promise<Credential | Refusal> {
+async function askTaps(generation: Generation, { req, target, clientAddress }: Arrival): Promise<Credential | Refusal> {
   if (!generation.tokens.check(req)) {
-    const credential = await ingress.hooks.authenticate.promise({
+    const credential = await generation.hooks.authenticate.promise({
       method: req.method ?? "",
       path: target.path,
       query: target.query,

@@ -22,7 +22,7 @@ export async function body(
   generation: Generation,
   arrival: Arrival,
 ): Promise<ReceivedBody | Refusal> {
-  const rules = bodyRules(ingress, generation, arrival.sender, arrival.target.path);
+  const rules = bodyRules(generation, arrival.sender, arrival.target.path);
   if (!rules) return refuse("NOT_FOUND");
   if (arrival.sender && !holdBytes(ingress, generation, arrival, rules.maxBodyBytes)) return refuse("BUSY");
   const { bodyTimeoutMs } = generation.config;
@@ -46,7 +46,6 @@ function holdBytes(ingress: IngressContext, { config }: Generation, arrival: Arr
 
 /** What is taken on a path; `undefined` when no hook can be meant. */
 export function bodyRules(
-  ingress: IngressContext,
   generation: Generation,
   sender: SenderMatch | undefined,
   path: string,
@@ -56,7 +55,7 @@ export function bodyRules(
   const ordinary: BodyRules = { maxBodyBytes: generation.config.maxBodyBytes, accept: [] };
   if (isDirect(path)) return ordinary;
   const configured = generation.mappings.bodyRules(path);
-  if (configured || !ingress.hooks.resolve.isUsed()) return configured;
+  if (configured || !generation.hooks.resolve.isUsed()) return configured;
   // What a plugin's mapping takes is known once it owns the request.
   return { ...ordinary, accept: EVERY_FORMAT };
 }

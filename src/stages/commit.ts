@@ -40,7 +40,7 @@ export async function commit(
     if (outcome.kind === "repeat") return await firstAnswer(ingress, outcome.deliveryId, outcome.runIds);
     const accepted = take(ingress, delivery, specs, outcome);
     const { deliveryId, runIds } = accepted;
-    await observe(ingress.host, ingress.hooks.accepted, {
+    await observe(ingress.host, generation.hooks.accepted, {
       deliveryId,
       runIds,
       route: delivery.route,

@@ -1,6 +1,5 @@
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { RunWatch } from "../dispatch/run-watch.ts";
-import type { IngressHooks } from "../hooks.ts";
 import type { GatewayHost } from "../host.ts";
 import type { ByteBudget } from "../http/byte-budget.ts";
 import type { InFlight } from "../http/in-flight.ts";
@@ -10,7 +9,6 @@ import type { DeliveryStore } from "../store/delivery-store.ts";
 /** What the stages work with and a reload does not change. */
 export interface IngressContext {
   readonly host: GatewayHost;
-  readonly hooks: IngressHooks;
   readonly store: DeliveryStore;
   readonly dispatcher: Dispatcher;
   /** Callers who wait for the result of their call. */

@@ -9,8 +9,8 @@ import type { Resolved, Route } from "./resolve.ts";
 
 /** Fixes agent, session, model and target of every action, or refuses the whole request. */
 export async function policy(
-  ingress: IngressContext,
-  generation: Generation,
+  ingress: Pick<IngressContext, "host">,
+  generation: Pick<Generation, "config" | "hooks">,
   { route, context }: Pick<Resolved, "route" | "context">,
   actions: readonly Action[],
 ): Promise<readonly RunSpec[] | Refusal> {
@@ -19,8 +19,8 @@ export async function policy(
   for (const action of actions) {
     const run = await applyPolicy(ingress.host, generation.config, action, origin);
     if (isRefusal(run)) return run;
-    if (ingress.hooks.policy.isUsed()) {
-      const denial = await ingress.hooks.policy.promise(run, context);
+    if (generation.hooks.policy.isUsed()) {
+      const denial = await generation.hooks.policy.promise(run, context);
       if (denial) return refuse("DENIED", denial.deny);
     }
     runs.push(run);
@@ -28,7 +28,7 @@ export async function policy(
   return runs;
 }
 
-function originOf(route: Route, { config }: Generation, count: number): ActionOrigin {
+function originOf(route: Route, { config }: Pick<Generation, "config">, count: number): ActionOrigin {
   if (typeof route === "string") {
     return { contentSource: "Webhook", interrupted: config.interrupted, ownSessionPrefix: undefined };
   }

@@ -1,4 +1,4 @@
-import type { Action, PayloadContext } from "../delivery.ts";
+import type { Action, PayloadContext, VerifiedRequest } from "../delivery.ts";
 import { ERRORS, isRefusal, refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
@@ -6,12 +6,13 @@ import type { CompiledMapping } from "../mapping/compile-mapping.ts";
 import { completeAction } from "../mapping/complete-action.ts";
 import { readAgentPayload, readWait, readWakePayload } from "../mapping/direct-action.ts";
 import { fanOut } from "../mapping/fan-out.ts";
-import { mergeOverride } from "../mapping/merge-override.ts";
 import { renderAction } from "../mapping/render-action.ts";
-import { transformContext } from "../transform/transform.ts";
+import { transformActions } from "../mapping/transform-actions.ts";
+import { TransformError } from "../transform/transform-call.ts";
+import type { TransformCall } from "../transform/transform-call.ts";
 import type { IngressContext } from "./ingress-context.ts";
 import type { NewDelivery } from "../store/new-delivery.ts";
-import type { Resolved, Route } from "./resolve.ts";
+import type { Resolved } from "./resolve.ts";
 
 /** How a delivery ends that has no run. */
 export type Ended = NonNullable<NewDelivery["ended"]>;
@@ -20,6 +21,8 @@ export type Ended = NonNullable<NewDelivery["ended"]>;
 export interface Rendered {
   readonly actions: readonly Action[];
   readonly ended?: Ended;
+  /** What the caller is answered once the delivery is on disk that ends here; absent: as usual. */
+  readonly failure?: Refusal;
   /** How long the caller wants to wait for the result. */
   readonly wait?: WantedWait;
 }
@@ -31,31 +34,36 @@ export interface WantedWait {
 
 /** Transforms and renders the payload into actions. */
 export async function render(
-  ingress: IngressContext,
-  generation: Generation,
-  { route, context, ofSender }: Pick<Resolved, "route" | "context" | "ofSender">,
+  ingress: Pick<IngressContext, "host">,
+  generation: Pick<Generation, "config" | "hooks">,
+  request: Pick<VerifiedRequest, "method" | "body">,
+  resolved: Pick<Resolved, "route" | "context" | "ofSender" | "deliveryId">,
 ): Promise<Rendered | Refusal> {
-  const made = await renderRoute(ingress, generation, route, context);
+  const { context, ofSender } = resolved;
+  const { actions: changed } = generation.hooks;
+  const made = await renderRoute(ingress, generation, request, resolved);
   const rendered = ofSender && isRefusal(made) && UNFIT.has(made.refused) ? { actions: [], ended: unfit(made) } : made;
-  if (isRefusal(rendered) || !ingress.hooks.actions.isUsed()) return rendered;
-  const actions = await ingress.hooks.actions.promise(rendered.actions, context);
+  if (isRefusal(rendered) || rendered.failure || !changed.isUsed()) return rendered;
+  const actions = await changed.promise(rendered.actions, context);
   if (actions.length > 0) return { actions, wait: rendered.wait };
   return { actions, ended: rendered.ended ?? skipped("a plugin left no action") };
 }
 
 function renderRoute(
-  ingress: IngressContext,
-  generation: Generation,
-  route: Route,
-  context: PayloadContext,
+  ingress: Pick<IngressContext, "host">,
+  { config }: Pick<Generation, "config">,
+  { method, body: rawBody }: Pick<VerifiedRequest, "method" | "body">,
+  { route, context, deliveryId }: Pick<Resolved, "route" | "context" | "deliveryId">,
 ): Rendered | Refusal | Promise<Rendered | Refusal> {
   if (route === "wake") return single(readWakePayload(context.payload));
   if (route === "agent") return directAgent(context.payload);
-  const items = fanOut(context, route.forEach, generation.config.maxFanOut);
+  const items = fanOut(context, route.forEach, config.maxFanOut);
   if (isRefusal(items)) return items;
   if (items.length === 0) return { actions: [], ended: skipped(`${route.forEach?.name} is empty`) };
   if (!route.transform && items.length === 1) return single(own(route, items[0]!));
-  return renderItems(ingress, route, items);
+  return renderItems(route, items, { method, rawBody, deliveryId }, config.maxFanOut).catch((error: unknown) =>
+    failed(ingress, route, error),
+  );
 }
 
 /** Of what the mapping can make nothing: no fault of the sender, who may give up on a hook that answers 4xx. */
@@ -85,37 +93,38 @@ function own(mapping: CompiledMapping, context: PayloadContext): Action | Refusa
 }
 
 async function renderItems(
-  ingress: IngressContext,
   mapping: CompiledMapping,
   items: readonly PayloadContext[],
+  call: Omit<TransformCall, "context">,
+  maxActions: number,
 ): Promise<Rendered | Refusal> {
+  const { transform } = mapping;
   const actions: Action[] = [];
-  for (const item of items) {
-    const action = mapping.transform ? await transformed(ingress, mapping, item) : own(mapping, item);
-    if (action === null) continue;
-    if (isRefusal(action)) return action;
-    actions.push(action);
+  for (const context of items) {
+    const options = { maxActions: maxActions - actions.length };
+    const made = transform
+      ? await transformActions(mapping, transform, { ...call, context }, options)
+      : own(mapping, context);
+    if (isRefusal(made)) return made;
+    if ("kind" in made) actions.push(made);
+    else actions.push(...made);
   }
   return actions.length > 0 ? { actions } : { actions, ended: skipped("the transform returned null") };
 }
 
-/** `null` when the transform skips the item. */
-async function transformed(
-  ingress: IngressContext,
-  mapping: CompiledMapping,
-  context: PayloadContext,
-): Promise<Action | Refusal | null> {
-  const { id, transform } = mapping.config;
-  const { logger } = ingress.host;
-  try {
-    const result: unknown = await mapping.transform?.(transformContext(context));
-    if (result === null) return null;
-    const merged = mergeOverride(renderAction(mapping, context), result);
-    if (!isRefusal(merged)) return completeAction(merged, id);
-    logger.error({ reason: merged.message, mapping: id, module: transform?.module }, "a transform failed");
-    return merged;
-  } catch (error) {
-    logger.error({ err: error, mapping: id, module: transform?.module }, "a transform failed");
-    return refuse("TRANSFORM_FAILED");
-  }
+/** A transform that was never begun has cost nothing; any other failure is recorded, so that it can be replayed. */
+function failed(
+  { host: { logger } }: Pick<IngressContext, "host">,
+  { config }: CompiledMapping,
+  error: unknown,
+): Rendered | Refusal {
+  if (!(error instanceof TransformError)) throw error;
+  if (error.kind === "busy") return refuse("BUSY", BUSY, { retryAfterSeconds: BUSY_SECONDS });
+  const module = config.transform?.module ?? config.id;
+  const reason = `The transform ${module} ${error.message}.`;
+  logger.error({ mapping: config.id, module, reason }, "a transform failed");
+  return { actions: [], ended: { state: "failed", reason }, failure: refuse("TRANSFORM_FAILED") };
 }
+
+const BUSY = "The transforms of this gateway are busy; try again shortly.";
+const BUSY_SECONDS = 2;

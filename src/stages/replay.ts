@@ -73,7 +73,7 @@ export function storedCall(
 ): VerifiedCall | Refusal {
   if (body === null) return refuse("PAYLOAD_GONE");
   const sender = senderOn(generation, path);
-  const rules = bodyRules(ingress, generation, sender, path);
+  const rules = bodyRules(generation, sender, path);
   if (!rules) return refuse("NOT_FOUND");
   const receivedAt = ingress.host.clock.now();
   const raw = { method: "POST", path, query, headers, clientAddress: "unknown", receivedAt, body };

@@ -7,7 +7,6 @@ import type { CompiledMapping } from "../mapping/compile-mapping.ts";
 import { sourceOf } from "../mapping/mapping-index.ts";
 import { readEvent } from "../presets/read-event.ts";
 import type { Arrival } from "./edge.ts";
-import type { IngressContext } from "./ingress-context.ts";
 import type { Parsed } from "./parse.ts";
 
 /** What a request is turned into actions by: one of the two fixed routes, or a mapping. */
@@ -36,7 +35,6 @@ export function isDirect(path: string): path is "wake" | "agent" {
  * them takes is a miss: senders give up on hooks that answer 404.
  */
 export async function resolve(
-  ingress: IngressContext,
   generation: Generation,
   { sender }: Pick<Arrival, "sender">,
   request: VerifiedRequest,
@@ -47,7 +45,7 @@ export async function resolve(
   }
   const mapping = sender
     ? generation.mappings.resolveOn(sender.route.path, context.payload)
-    : await resolveAnywhere(ingress, generation, request, context);
+    : await resolveAnywhere(generation, request, context);
   if (!mapping) return refuse("NOT_FOUND");
   const { maxBodyBytes, accept } = generation.mappings.rulesOf(mapping);
   if (request.body.length > maxBodyBytes) return refuse("BODY_TOO_LARGE");
@@ -58,14 +56,13 @@ export async function resolve(
 }
 
 async function resolveAnywhere(
-  ingress: IngressContext,
-  { mappings }: Generation,
+  { mappings, hooks }: Generation,
   request: VerifiedRequest,
   context: PayloadContext,
 ): Promise<CompiledMapping | undefined> {
   const mapping = mappings.resolve(request.path, context.payload);
-  if (mapping || !ingress.hooks.resolve.isUsed()) return mapping;
-  return ingress.hooks.resolve.promise(context);
+  if (mapping || !hooks.resolve.isUsed()) return mapping;
+  return hooks.resolve.promise(context);
 }
 
 function recognize(mapping: CompiledMapping, given: PayloadContext): Omit<Resolved, "ofSender"> {

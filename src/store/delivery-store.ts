@@ -73,8 +73,8 @@ export interface DeliveryStore extends OperationalState {
   remove(deliveryIds: readonly string[], now: number): Promise<RemoveOutcome>;
   /**
    * One short step of retention, from the oldest on; to be called again while there is `more`. What stays listed
-   * without its request shows nothing of it either: its name is the mapping's or the route's, the reason of a
-   * filtered one the clause alone, and a reply that was the text itself is gone.
+   * without its request shows nothing of it either: its name is the mapping's or the route's, the reason of one
+   * that was filtered or failed at once is cut before the first value, and a reply that was the text itself is gone.
    */
   prune(limits: PruneLimits): Promise<PruneOutcome>;
   /** Finishes what was handed to it and releases its files. */

@@ -19,7 +19,7 @@ export interface NewDelivery {
   readonly credentialId?: string | null;
   /** In order; empty for a delivery that ends at once, whose `ended` then says how. */
   readonly runs: readonly NewRun[];
-  readonly ended?: { readonly state: Extract<State, "filtered" | "skipped">; readonly reason: string };
+  readonly ended?: EndAtOnce;
   /** The delivery that it is a replay of. */
   readonly replayOf?: string;
   /** Only with exactly one run. */
@@ -29,6 +29,19 @@ export interface NewDelivery {
   readonly idempotency?: IdempotencyClaim;
   /** By each of them a copy of the request is recognized, whatever it says of itself; at most 8. */
   readonly marks?: readonly DeliveryMark[];
+}
+
+/**
+ * How a delivery ends at once, and why. One that is `failed` claims nothing: it has no `idempotency`, `marks`,
+ * `coalesce` or `overlap`, so that its sender's next try is a new call.
+ */
+interface EndAtOnce {
+  readonly state: Extract<State, "filtered" | "skipped" | "failed">;
+  /**
+   * Of a `failed` one, what may show the payload stands behind the first colon; it goes when retention removes
+   * the request.
+   */
+  readonly reason: string;
 }
 
 /** What a copy of a request has in common with it: its signed content, its sender's id for it. */

@@ -1,115 +1,82 @@
+import { statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { setImmediate, setTimeout } from "node:timers/promises";
 import { ConfigError } from "../config/config-error.ts";
 import type { ConfigIssue } from "../config/config-error.ts";
-import type { MappingConfig } from "../config/hooks-config.ts";
-import { containedPath } from "./containment.ts";
-import { describeFailure } from "./describe-failure.ts";
-import type { ModuleLoader } from "./module-loader.ts";
-import { ModuleRefusedError } from "./module-refused-error.ts";
-import { pickExport } from "./pick-export.ts";
-import type { PickedExport } from "./pick-export.ts";
-import type { TransformFunction } from "./transform.ts";
-import { nameInRoot } from "./transforms-root.ts";
-import type { TransformsRoot } from "./transforms-root.ts";
-
-/** Absolute paths; neither folder needs to exist as long as no mapping names a module. */
-export interface TransformDirs {
-  readonly configDir: string;
-  /** Has to be inside `<configDir>/hooks/transforms`. */
-  readonly transformsDir: string;
-}
+import type { HooksConfig, MappingConfig } from "../config/hooks-config.ts";
+import type { Logger } from "../host.ts";
+import { loadInProcess } from "./load-in-process.ts";
+import { loadInSandbox } from "./load-in-sandbox.ts";
+import type { LoadedTransforms, NamedTransform } from "./loaded-transforms.ts";
+import { containedPath } from "./loading/containment.ts";
+import { nameInRoot } from "./loading/transforms-root.ts";
+import type { TransformsRoot } from "./loading/transforms-root.ts";
+import { noTransforms } from "./transform-set.ts";
+import type { TransformSet } from "./transform-set.ts";
 
 export interface LoadTransformsOptions {
-  /** How long one module may take, its top-level awaits included. Default: 30 seconds. */
-  readonly timeoutMs?: number;
+  /** Absolute; `transformsDir` has to be inside `<configDir>/hooks/transforms`. */
+  readonly configDir: string;
+  /** Absolute; copies of the folder are made there. Need not exist. */
+  readonly workDir: string;
+  readonly logger: Logger;
+  /** The set in force; it is given back when nothing that it was made from has changed. */
+  readonly previous?: TransformSet | undefined;
+  /** How long one module may take to load, its top-level awaits included. Default: 30 seconds. */
+  readonly loadTimeoutMs?: number;
 }
 
-type TransformConfig = NonNullable<MappingConfig["transform"]>;
+export type TransformsOfConfig = Pick<HooksConfig, "enabled" | "mappings" | "transformsDir" | "transforms">;
 
-const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_LOAD_TIMEOUT_MS = 30_000;
+const NOTHING: LoadedTransforms = { ok: false, failures: [] };
 
 /**
- * Loads the transforms of a configuration's mappings, keyed by the mapping's id; mappings without
- * one are left out.
+ * Makes the transforms of a configuration's mappings ready, in processes of their own or, when it says
+ * so, in this one. Mappings without a transform, and hooks that are off, need nothing.
  *
- * Files are read anew by each call, and each once per call, whatever number of mappings name it.
- * Modules run in this process with all its rights, see ModuleLoader; a sandbox is not part of it.
- *
- * Throws ConfigError with every issue of every mapping: a module outside of the folder by its path
- * or by a link, one that is missing, does not parse, throws while it is loaded, takes too long or
- * does not export the function. Sources: specification 2.1 and 4.3, reference/openclaw.md 3.
+ * Throws ConfigError with every issue of every mapping: a module outside of the folder by its path or by
+ * a link, one that is missing, does not parse, throws while it is loaded, takes too long or does not
+ * export the function. Sources: specification 2.1 and 4.3, reference/openclaw.md 3.
  */
 export async function loadTransforms(
-  mappings: readonly MappingConfig[],
-  dirs: TransformDirs,
-  { timeoutMs = DEFAULT_TIMEOUT_MS }: LoadTransformsOptions = {},
-): Promise<ReadonlyMap<string, TransformFunction>> {
-  const folder = new TransformsFolder(dirs, { timeoutMs });
-  const transforms = new Map<string, TransformFunction>();
-  const issues: ConfigIssue[] = [];
-  for (const { id, where, transform } of mappings) {
-    if (transform === undefined) continue;
-    // The requests of the generation in force have their turn between two modules.
-    await setImmediate();
-    const found = await folder.find(transform);
-    if (found.ok) transforms.set(id, found.value);
-    else issues.push({ path: `${where}.transform.module`, message: found.reason });
-  }
-  if (issues.length > 0) throw new ConfigError(issues);
-  return transforms;
+  { enabled, mappings, transformsDir, transforms: limits }: TransformsOfConfig,
+  { configDir, workDir, logger, previous, loadTimeoutMs = DEFAULT_LOAD_TIMEOUT_MS }: LoadTransformsOptions,
+): Promise<TransformSet> {
+  const root = rootOf(transformsDir, configDir);
+  const wanted = enabled ? mappings.filter(({ transform }) => transform !== undefined) : [];
+  if (wanted.length === 0) return noTransforms();
+  const located = wanted.map((mapping) => locate(mapping, root));
+  const named = located.filter((one) => typeof one === "object");
+  const load = (): Promise<LoadedTransforms> =>
+    limits.isolation === "none"
+      ? loadInProcess(named, { root, loadTimeoutMs })
+      : loadInSandbox(named, { root, limits, workDir, logger, previous, loadTimeoutMs });
+  const loaded = named.length > 0 ? await load() : NOTHING;
+  const failed = new Map(loaded.ok ? [] : loaded.failures.map(({ at, message }) => [named[at], message]));
+  const issues = located.flatMap((one, at): ConfigIssue[] => {
+    const message = typeof one === "string" ? one : failed.get(one);
+    return message === undefined ? [] : [{ path: `${wanted[at]?.where}.transform.module`, message }];
+  });
+  if (loaded.ok && issues.length === 0) return loaded.set;
+  if (loaded.ok && loaded.set !== previous) await loaded.set.close();
+  throw new ConfigError(issues);
 }
 
-/** The folder as one configuration sees it: each module is tried once. */
-class TransformsFolder {
-  readonly #dir: string;
-  readonly #root: TransformsRoot;
-  readonly #timeoutMs: number;
-  readonly #modules = new Map<string, Promise<unknown>>();
-  #loader: ModuleLoader | undefined;
-
-  constructor({ configDir, transformsDir }: TransformDirs, { timeoutMs }: { timeoutMs: number }) {
-    const found = containedPath(join(configDir, "hooks", "transforms"), transformsDir);
-    if (!found.ok) {
-      const message = `${transformsDir} ${found.reason}; it has to be hooks/transforms in the config folder or a folder in that`;
-      throw new ConfigError([{ path: "hooks.transformsDir", message }]);
-    }
-    this.#dir = transformsDir;
-    this.#root = { path: found.path, name: relative(configDir, transformsDir).split(sep).join("/") };
-    this.#timeoutMs = timeoutMs;
+function rootOf(transformsDir: string, configDir: string): TransformsRoot {
+  const found = containedPath(join(configDir, "hooks", "transforms"), transformsDir);
+  if (!found.ok) {
+    const message = `${transformsDir} ${found.reason}; it has to be hooks/transforms in the config folder or a folder in that`;
+    throw new ConfigError([{ path: "hooks.transformsDir", message }]);
   }
+  return { path: found.path, name: relative(configDir, transformsDir).split(sep).join("/") };
+}
 
-  async find({ module, export: name }: TransformConfig): Promise<PickedExport> {
-    const contained = containedPath(this.#dir, module);
-    if (!contained.ok) {
-      const reason = `${JSON.stringify(module)} ${contained.reason}; a transform is a file inside of ${this.#root.name}`;
-      return { ok: false, reason };
-    }
-    const entry = contained.path;
-    const loading = this.#modules.get(entry) ?? this.#load(entry);
-    this.#modules.set(entry, loading);
-    try {
-      const picked = pickExport(await loading, name);
-      return picked.ok ? picked : { ok: false, reason: `${nameInRoot(entry, this.#root)} ${picked.reason}` };
-    } catch (error) {
-      return { ok: false, reason: describeFailure(error, { entry, root: this.#root }) };
-    }
-  }
-
-  async #load(entry: string): Promise<unknown> {
-    // Costs 20 ms, which a configuration without transforms does not pay.
-    const { ModuleLoader } = await import("./module-loader.ts");
-    this.#loader ??= new ModuleLoader(this.#root);
-    const patience = new AbortController();
-    try {
-      return await Promise.race([this.#loader.load(entry), this.#expire(patience.signal)]);
-    } finally {
-      patience.abort();
-    }
-  }
-
-  async #expire(signal: AbortSignal): Promise<never> {
-    await setTimeout(this.#timeoutMs, undefined, { signal });
-    throw new ModuleRefusedError(`has not finished loading after ${this.#timeoutMs} ms; look at its top-level awaits`);
-  }
+/** The file that a mapping means, or why there is none. */
+function locate({ id, transform }: MappingConfig, root: TransformsRoot): NamedTransform | string {
+  const { module = "", export: name } = transform ?? {};
+  const found = containedPath(root.path, module);
+  if (!found.ok) return `${JSON.stringify(module)} ${found.reason}; a transform is a file inside of ${root.name}`;
+  if (!statSync(found.path, { throwIfNoEntry: false })?.isFile())
+    return `${nameInRoot(found.path, root)}: there is no such file`;
+  return { mappingId: id, file: found.path, export: name };
 }

@@ -1,29 +1,41 @@
-/** What a transform module exports, and what it is given. */
-import type { Headers, PayloadContext } from "../delivery.ts";
+/** What a transform module exports, what it is given and what it may return: the types that its author imports. */
+import type { EventSender, Headers, Query } from "../delivery.ts";
+import type { TransformAction } from "./transform-result.ts";
 
 /** What a transform may look at; nothing in it carries a credential. */
-export interface TransformContext {
-  readonly payload: unknown;
+export interface TransformContext<Payload = unknown> {
+  /** The parsed body; of a mapping with `forEach`, with one item in the place of the list. */
+  readonly payload: Payload;
   /** Lower-case names. */
   readonly headers: Headers;
+  /** The last value of a repeated parameter. */
+  readonly query: Query;
   /** The request's URL on the host `localhost`; parameters that carry a credential are gone. */
   readonly url: URL;
   /** The path below the prefix: `github/push`. */
   readonly path: string;
+  readonly method: string;
+  /** The exact bytes received; secrets that the sender puts into its bodies are masked. */
+  readonly rawBody: Uint8Array;
+  /** The event's name, when the mapping's preset knows it: `pull_request.opened`. */
+  readonly event: string | undefined;
+  /** Who caused the event, when the mapping's preset knows it. */
+  readonly sender: EventSender | undefined;
+  /** The sender's id for this delivery, when the mapping's preset knows it; the same when the sender tries again. */
+  readonly deliveryId: string | undefined;
+  /** When the request arrived. */
+  readonly time: Date;
 }
 
 /**
- * Changes what a mapping makes of a payload.
+ * What a transform makes of a request.
  *
- * `null` skips the request (204), `undefined` keeps the mapping's own action, and an object
- * overrides it field by field.
+ * `null` or an empty array skips it (204). `undefined` keeps the mapping's own action, an object
+ * overrides it field by field, and an array does so once for each of its objects.
  */
-export type TransformFunction = (context: TransformContext) => unknown;
+export type TransformResult = TransformAction | readonly (TransformAction | null)[] | null | undefined;
 
-/** Builds the context of one call. */
-export function transformContext(context: PayloadContext): TransformContext {
-  const url = new URL("http://localhost/");
-  url.pathname = context.path;
-  for (const [name, value] of Object.entries(context.query)) url.searchParams.set(name, value);
-  return { payload: context.payload, headers: context.headers, url, path: context.path };
-}
+/** Changes what a mapping makes of a payload. */
+export type TransformFunction<Payload = unknown> = (
+  context: TransformContext<Payload>,
+) => TransformResult | void | Promise<TransformResult | void>;

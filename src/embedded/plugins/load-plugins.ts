@@ -1,20 +1,27 @@
 /** Loads the plugins that the configuration names. */
 import { ConfigError } from "../../config/config-error.ts";
 import type { ConfigIssue } from "../../config/config-error.ts";
-import type { GatewayHost, GatewayPlugin, Logger } from "../../host.ts";
 import { showKeyPath } from "../../config/key-path.ts";
 import { compileSchemaCheck } from "../../config/schema-check.ts";
-import type { PluginsConfig } from "../gateway-config.ts";
-import { importPluginClass, reasonOf } from "./import-plugin.ts";
-import { PluginError, readPluginManifest } from "./plugin-manifest.ts";
+import type { GatewayHost, GatewayPlugin, Logger } from "../../host.ts";
+import type { PluginEntryConfig, PluginsConfig } from "../gateway-config.ts";
+import { failureReason } from "./failure-reason.ts";
+import { findPluginClass } from "./find-plugin-class.ts";
+import { locatePlugins } from "./locate-plugins.ts";
+import { PluginError } from "./plugin-error.ts";
 import type { PluginManifest } from "./plugin-manifest.ts";
+import type { PluginModules } from "./plugin-modules.ts";
+import { loadPluginPresets, tapPresets } from "./plugin-presets.ts";
+import type { PluginPreset } from "./plugin-presets.ts";
+import { TappedHooks } from "./tapped-hooks.ts";
 
-/** The built-in ingress; no other plugin can have the id. */
-const builtInId = "reveille";
-
+/** A plugin that is ready for {@link applyPlugin}. */
 export interface LoadedPlugin {
   readonly id: string;
+  readonly manifest: PluginManifest;
+  /** The instance; one that does nothing when the plugin brings presets only. */
   readonly plugin: GatewayPlugin;
+  readonly presets: readonly PluginPreset[];
 }
 
 export interface LoadPluginsOptions {
@@ -24,7 +31,8 @@ export interface LoadPluginsOptions {
 }
 
 /**
- * Loads and constructs the enabled plugins in the order of `plugins.load.paths`.
+ * Loads and constructs the enabled plugins in the order of `plugins.load.paths`, every file of theirs as
+ * it is now.
  *
  * Rejects with a {@link ConfigError} that names everything wrong with any of them; then none is
  * used. Options are held to the plugin's own schema, and no message shows them, since they may
@@ -35,18 +43,30 @@ export async function loadPlugins(
   { logger, publicApi }: LoadPluginsOptions,
 ): Promise<readonly LoadedPlugin[]> {
   const issues: ConfigIssue[] = [];
-  const manifests = readManifests(config, issues);
   const loaded: LoadedPlugin[] = [];
-  for (const { manifest, where } of manifests) {
-    const entry = config.entries.get(manifest.id);
+  for (const { manifest, where } of locatePlugins(config, issues)) {
+    const { id, folder } = manifest;
+    const entry = config.entries.get(id);
     if (entry?.enabled === false) {
-      logger.info({ plugin: manifest.id }, "The plugin is disabled and was not loaded.");
+      logger.info({ plugin: id }, "The plugin is disabled and was not loaded.");
       continue;
     }
     try {
-      const options = checkedOptions(manifest, entry?.config);
-      const Plugin = await importPluginClass(manifest.entry, publicApi);
-      loaded.push({ id: manifest.id, plugin: construct(manifest, () => new Plugin(options)) });
+      const options = checkedOptions(manifest, entry);
+      // The loader of modules is needed by gateways with plugins only.
+      const { PluginModules } = await import("./plugin-modules.ts");
+      const modules = new PluginModules({
+        folder,
+        publicApi,
+        onReplaced: (replaced) => {
+          logger.warn(
+            { plugin: id, ...replaced },
+            "A package of the plugin was replaced; the one before is used until the gateway is restarted.",
+          );
+        },
+      });
+      const presets = await loadPluginPresets(manifest, { modules, others: loaded });
+      loaded.push({ id, manifest, presets, plugin: await construct(manifest, modules, options) });
     } catch (error) {
       issues.push(...issuesOf(error, where));
     }
@@ -55,76 +75,71 @@ export async function loadPlugins(
   return loaded;
 }
 
-/** Applies a plugin to the host; what it throws is reported under the plugin's id. */
-export function applyPlugin({ id, plugin }: LoadedPlugin, host: GatewayHost): void {
+/**
+ * Applies a plugin to the host: its presets, then the class. What it throws refuses the configuration
+ * under the plugin's id; lifecycle hooks that it taps and does not list, or the other way round, are
+ * worth a warning.
+ */
+export function applyPlugin({ id, manifest, plugin, presets }: LoadedPlugin, host: GatewayHost): void {
+  if (presets.length > 0) tapPresets(host, id, presets);
+  const tapped = manifest.lifecycle && new TappedHooks(host.lifecycle);
   try {
-    plugin.apply(host);
+    refusePromise(plugin.apply(host));
   } catch (error) {
-    const message = `the plugin could not be applied: ${reasonOf(error)}`;
+    const message = `${manifest.entry ?? manifest.file}: the plugin could not be applied: ${failureReason(error)}`;
     throw new ConfigError([{ path: showKeyPath(["plugins", "entries", id]), message }]);
   }
-}
-
-interface LocatedManifest {
-  readonly manifest: PluginManifest;
-  readonly where: string;
-}
-
-function readManifests(config: PluginsConfig, issues: ConfigIssue[]): LocatedManifest[] {
-  const located: LocatedManifest[] = [];
-  for (const [at, path] of config.load.entries()) {
-    const where = `plugins.load.paths[${at}]`;
-    try {
-      const manifest = readPluginManifest(path);
-      const twin = located.find((other) => other.manifest.id === manifest.id);
-      if (manifest.id === builtInId) {
-        issues.push({
-          path: where,
-          message: `"${manifest.id}" is the id of the built-in plugin; the plugin needs another`,
-        });
-      } else if (twin !== undefined) {
-        issues.push({ path: where, message: `"${manifest.id}" is also the id of the plugin in ${twin.where}` });
-      } else {
-        located.push({ manifest, where });
-      }
-    } catch (error) {
-      issues.push(...issuesOf(error, where));
-    }
+  for (const warning of tapped?.differencesFrom(manifest.lifecycle ?? []) ?? []) {
+    host.logger.warn({ plugin: id }, `${manifest.file}: ${warning}`);
   }
-  for (const id of config.entries.keys()) {
-    if (issues.length > 0 || located.some(({ manifest }) => manifest.id === id)) continue;
-    issues.push({
-      path: showKeyPath(["plugins", "entries", id]),
-      message: "is the id of no plugin in plugins.load.paths",
-    });
-  }
-  return located;
 }
 
-function checkedOptions({ id, configSchema }: PluginManifest, options: unknown): unknown {
+function refusePromise(returned: unknown): void {
+  if (typeof returned !== "object" || returned === null || !("then" in returned)) return;
+  // What it rejects with is nobody's from here on, and must not end the process.
+  Promise.resolve(returned).catch(() => {});
+  throw new TypeError("apply returned a promise, which nobody waits for; tap at once, and do the rest in onConfigLoad");
+}
+
+function checkedOptions(
+  { id, file, entry, configSchema }: PluginManifest,
+  settings: PluginEntryConfig | undefined,
+): unknown {
+  const options = settings?.config;
+  const root = ["plugins", "entries", id, "config"];
+  if (entry === undefined && options !== undefined) {
+    throw new PluginError(`${file}: the plugin brings presets only and takes no options; remove ${root.join(".")}`);
+  }
   if (configSchema === undefined) return options;
   const given = options ?? {};
-  const root = ["plugins", "entries", id, "config"];
   let issues: readonly ConfigIssue[];
   try {
     issues = compileSchemaCheck(configSchema, { root, showValues: false })(given);
   } catch (error) {
-    throw new PluginError(`the configSchema of the plugin "${id}" is not a JSON schema: ${reasonOf(error)}`);
+    throw new PluginError(`${file}: configSchema is not a JSON Schema: ${failureReason(error)}`);
   }
   if (issues.length > 0) throw new ConfigError(issues);
   return given;
 }
 
-function construct({ id }: PluginManifest, create: () => GatewayPlugin): GatewayPlugin {
+async function construct(
+  { id, entry }: PluginManifest,
+  modules: PluginModules,
+  options: unknown,
+): Promise<GatewayPlugin> {
+  if (entry === undefined) return { apply() {} };
+  const Plugin = findPluginClass(await modules.load(entry), entry);
   try {
-    return create();
+    return new Plugin(options);
   } catch (error) {
-    throw new PluginError(`the plugin "${id}" refused its options: ${reasonOf(error)}`, { cause: error });
+    throw new PluginError(`${entry}: the plugin "${id}" refused its options: ${failureReason(error)}`, {
+      cause: error,
+    });
   }
 }
 
-function issuesOf(error: unknown, where: string): readonly ConfigIssue[] {
+function issuesOf(error: unknown, path: string): readonly ConfigIssue[] {
   if (error instanceof ConfigError) return error.issues;
-  if (error instanceof PluginError) return [{ path: where, message: error.message }];
+  if (error instanceof PluginError) return error.messages.map((message) => ({ path, message }));
   throw error;
 }

@@ -1,12 +1,19 @@
 /** A plugin's `plugin.json`. */
-import { readFileSync, realpathSync, statSync } from "node:fs";
-import { dirname, join, sep } from "node:path";
+import { realpathSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import Type from "typebox";
 import type { Static } from "typebox";
 import { compileSchemaCheck } from "../../config/schema-check.ts";
+import type { HostLifecycle } from "../../host.ts";
+import { containedPath } from "../../transform/loading/containment.ts";
+import { PLUGIN_API } from "./plugin-api.ts";
+import { PluginError } from "./plugin-error.ts";
+import { readJsonFile } from "./read-json-file.ts";
+import { refusePluginApi } from "./refuse-plugin-api.ts";
 
-/** The version of the host contract that plugins of this gateway are written against. */
-const pluginApi = "1";
+const LIFECYCLE_HOOKS: (keyof HostLifecycle)[] = ["onConfigLoad", "onHttpRoute", "onShutdown"];
+
+const path = (): Type.TString => Type.String({ title: "a path within the plugin's folder", minLength: 1 });
 
 const ManifestSchema = Type.Object(
   {
@@ -19,10 +26,11 @@ const ManifestSchema = Type.Object(
     name: Type.Optional(Type.String()),
     version: Type.Optional(Type.String()),
     description: Type.Optional(Type.String()),
-    entry: Type.String({ title: "a path within the plugin's folder", minLength: 1 }),
-    pluginApi: Type.String({ title: `a version such as "${pluginApi}"` }),
-    lifecycle: Type.Optional(Type.Array(Type.Enum(["onConfigLoad", "onHttpRoute", "onShutdown"]))),
-    configSchema: Type.Optional(Type.Object({})),
+    entry: Type.Optional(path()),
+    presets: Type.Optional(Type.Array(path(), { minItems: 1, maxItems: 256 })),
+    pluginApi: Type.String({ title: 'a version range such as "^1.1"' }),
+    lifecycle: Type.Optional(Type.Array(Type.Enum(LIFECYCLE_HOOKS))),
+    configSchema: Type.Optional(Type.Object({}, { title: "a JSON Schema object" })),
   },
   { additionalProperties: false },
 );
@@ -32,75 +40,80 @@ type ManifestFile = Static<typeof ManifestSchema>;
 /** What the loader needs of a manifest. */
 export interface PluginManifest {
   readonly id: string;
-  /** Absolute path of the module, symbolic links resolved; inside the plugin's folder. */
-  readonly entry: string;
+  /** Absolute path of the `plugin.json`, for messages. */
+  readonly file: string;
+  /** Real path of the plugin's folder. */
+  readonly folder: string;
+  /** Real path of the module with the class, inside the folder; `undefined`: the plugin brings presets only. */
+  readonly entry: string | undefined;
+  /** Real paths of the modules that export a preset each, inside the folder. */
+  readonly presets: readonly string[];
+  /** The host's hooks that it says it taps; `undefined`: it does not say. */
+  readonly lifecycle: readonly (keyof HostLifecycle)[] | undefined;
   /** JSON Schema of the plugin's options. */
   readonly configSchema: object | undefined;
-}
-
-/** Thrown for a plugin that cannot be loaded; the message says what to change. */
-export class PluginError extends Error {
-  override readonly name = "PluginError";
 }
 
 const manifestName = "plugin.json";
 const check = compileSchemaCheck(ManifestSchema);
 
-/** Reads the manifest of a plugin: `path` is its folder or the `plugin.json` in it. */
-export function readPluginManifest(path: string): PluginManifest {
-  const file = locate(path);
+/**
+ * Reads the manifest of a plugin: `given` is its folder or the `plugin.json` in it. Throws a
+ * {@link PluginError} with everything that is wrong.
+ */
+export function readPluginManifest(given: string): PluginManifest {
+  const file = locate(given);
   const manifest = parse(file);
-  if (manifest.pluginApi !== pluginApi) {
-    throw new PluginError(
-      `${file}: the plugin is written for plugin API ${manifest.pluginApi}, and this gateway has ${pluginApi}`,
-    );
+  const folder = realpathSync(dirname(file));
+  const problems: string[] = [];
+  const resolveFile = (key: string, written: string): string => {
+    const found = resolveModule(folder, written);
+    if ("problem" in found) problems.push(`${key} ${JSON.stringify(written)} ${found.problem}`);
+    return "path" in found ? found.path : "";
+  };
+  const { id, lifecycle, configSchema } = manifest;
+  const entry = manifest.entry === undefined ? undefined : resolveFile("entry", manifest.entry);
+  const presets = (manifest.presets ?? []).map((written, at) => resolveFile(`presets[${at}]`, written));
+  const api = refusePluginApi(manifest.pluginApi, PLUGIN_API);
+  if (api !== undefined) problems.push(`pluginApi: ${api}`);
+  if (entry === undefined && presets.length === 0) {
+    problems.push(`neither "entry" nor "presets" is there; name the module with the class, or those with the presets`);
   }
-  const { id, entry, configSchema } = manifest;
-  return { id, entry: resolveEntry(dirname(file), entry, file), configSchema };
+  if (entry === undefined && configSchema !== undefined) {
+    problems.push('configSchema has no use without "entry": there is no class that would be given the options');
+  }
+  if (problems.length > 0) throw new PluginError(problems.map((problem) => `${file}: ${problem}`));
+  return { id, file, folder, entry, presets, lifecycle, configSchema };
 }
 
-function locate(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) throw new PluginError(`${path} does not exist`);
-  return stats.isDirectory() ? join(path, manifestName) : path;
+function locate(given: string): string {
+  const stats = statSync(given, { throwIfNoEntry: false });
+  if (stats === undefined) {
+    throw new PluginError(`${given} does not exist; correct the path, or install the plugin there`);
+  }
+  const file = stats.isDirectory() ? join(given, manifestName) : given;
+  if (basename(file) !== manifestName) {
+    throw new PluginError(`${given} is not a ${manifestName}; name the plugin's folder`);
+  }
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) {
+    throw new PluginError(`${given} has no ${manifestName}; a plugin is a folder with one`);
+  }
+  return file;
 }
 
 function parse(file: string): ManifestFile {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch {
-    throw new PluginError(`${file} cannot be read; a plugin is a folder with a ${manifestName}`);
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new PluginError(`${file} is not JSON`);
-  }
+  const value = readJsonFile(file);
   const issues = check(value);
   if (issues.length > 0) {
-    throw new PluginError(
-      issues.map(({ path, message }) => `${file}: ${path === "" ? "" : `${path} `}${message}`).join("; "),
-    );
+    throw new PluginError(issues.map(({ path, message }) => `${file}: ${path === "" ? "" : `${path}: `}${message}`));
   }
   return value as ManifestFile;
 }
 
-/** Symbolic links are resolved on both sides, so that none leads out of the folder. */
-function resolveEntry(folder: string, entry: string, file: string): string {
-  const root = realpathSync(folder);
-  let resolved: string;
-  try {
-    resolved = realpathSync(join(root, entry));
-  } catch {
-    throw new PluginError(`${file}: entry ${JSON.stringify(entry)} does not exist`);
-  }
-  if (!resolved.startsWith(root.endsWith(sep) ? root : root + sep)) {
-    throw new PluginError(`${file}: entry ${JSON.stringify(entry)} leads out of the plugin's folder`);
-  }
-  if (!statSync(resolved).isFile()) {
-    throw new PluginError(`${file}: entry ${JSON.stringify(entry)} is not a file`);
-  }
-  return resolved;
+function resolveModule(folder: string, written: string): { readonly path: string } | { readonly problem: string } {
+  const found = containedPath(folder, written);
+  if (!found.ok) return { problem: `${found.reason}; it has to be a file in the plugin's folder` };
+  const stats = statSync(found.path, { throwIfNoEntry: false });
+  if (stats === undefined) return { problem: "does not exist in the plugin's folder" };
+  return stats.isFile() ? { path: found.path } : { problem: "is not a file" };
 }

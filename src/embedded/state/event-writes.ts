@@ -1,5 +1,6 @@
 /** The writes on system events: stored once by key, consumed once, forgotten in the end. */
 import type { DatabaseSync } from "node:sqlite";
+import { rowQuery } from "../../sqlite/row-query.ts";
 import type { SessionWrites } from "./session-writes.ts";
 import { STATE_LIMITS } from "./state-limits.ts";
 import type { EnqueueEvent, EnqueueOutcome } from "./state-operations.ts";
@@ -16,11 +17,15 @@ export function prepareEventWrites(database: DatabaseSync, sessions: SessionWrit
   const count = database.prepare(
     "UPDATE embedded_session SET pending = pending + ?, pending_bytes = pending_bytes + ? WHERE id = ?",
   );
-  const measure = database.prepare(
+  const measure = rowQuery(
+    database,
+    { bytes: "integer" },
     "SELECT octet_length(text) AS bytes FROM embedded_event WHERE id = ? AND session = ? AND text IS NOT NULL",
   );
   const consume = database.prepare("UPDATE embedded_event SET text = NULL WHERE id = ?");
-  const oldest = database.prepare(
+  const oldest = rowQuery(
+    database,
+    { id: "integer", at: "integer", consumed: "integer" },
     "SELECT id, at, text IS NULL AS consumed FROM embedded_event WHERE id > ? ORDER BY id LIMIT ?",
   );
   const forget = database.prepare("DELETE FROM embedded_event WHERE id = ?");
@@ -47,7 +52,7 @@ export function prepareEventWrites(database: DatabaseSync, sessions: SessionWrit
     /** Takes events from a session; ids that are not pending there are passed over. */
     consume(session: number, ids: readonly number[]): void {
       for (const id of ids) {
-        const found = measure.get(id, session) as { bytes: number } | undefined;
+        const found = measure.get(id, session);
         if (found !== undefined) {
           consume.run(id);
           count.run(-1, -found.bytes, session);
@@ -58,7 +63,7 @@ export function prepareEventWrites(database: DatabaseSync, sessions: SessionWrit
     /** Forgets some keys of events that were consumed and came before the time to live. */
     forgetOldKeys(now: number): void {
       const before = now - STATE_LIMITS.eventKeyTtlMs;
-      const rows = oldest.all(looked, FORGET_STEP) as { id: number; at: number; consumed: number }[];
+      const rows = oldest.all(looked, FORGET_STEP);
       looked = rows.length < FORGET_STEP ? 0 : rows[rows.length - 1]!.id;
       for (const { id, at, consumed } of rows) {
         if (at >= before) {

@@ -9,10 +9,10 @@ export function prepareOutboxWrites(database: DatabaseSync) {
     `INSERT INTO embedded_outbox (channel, key, recipient, at, state, text) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET state = excluded.state, at = excluded.at WHERE state = 'pending'`,
   );
-  const last = database.prepare("SELECT max(id) AS id FROM embedded_outbox");
   const trim = database.prepare(
     `DELETE FROM embedded_outbox WHERE id IN (
-       SELECT id FROM embedded_outbox WHERE id <= ? ORDER BY id LIMIT 4)`,
+       SELECT id FROM embedded_outbox WHERE id <= (SELECT max(id) FROM embedded_outbox) - ?
+       ORDER BY id LIMIT 4)`,
   );
 
   return {
@@ -20,8 +20,7 @@ export function prepareOutboxWrites(database: DatabaseSync) {
     record({ message, state, at }: RecordMessage): void {
       const { channel, idempotencyKey, to, text } = message;
       record.run(channel, idempotencyKey, to, at, state, text);
-      const { id } = last.get() as { id: number };
-      trim.run(id - STATE_LIMITS.maxOutboxMessages);
+      trim.run(STATE_LIMITS.maxOutboxMessages);
     },
   };
 }

@@ -1,6 +1,7 @@
 /** The writes of retention: transcripts of isolated runs go after their time, or when they are too many. */
 import type { DatabaseSync } from "node:sqlite";
-import type { ForgetRuns, ForgetRunsOutcome, MessageRole } from "./state-operations.ts";
+import { rowQuery, type RowOf, type RowShape } from "../../sqlite/row-query.ts";
+import type { ForgetRuns, ForgetRunsOutcome } from "./state-operations.ts";
 import { type CountedTranscripts, messageBytes, type TranscriptBytes } from "./transcript-bytes.ts";
 
 /** What one step looks at and takes away at most, so that the writer is held for a few milliseconds. */
@@ -10,15 +11,16 @@ const REMOVED_BYTES = 524_288;
 /** Runs under way that one step passes over: to know of one takes a look at its whole session. */
 const UNDER_WAY = 8;
 
-type MessageRow = {
-  readonly id: number;
-  readonly session: number;
-  readonly runId: string | null;
-  readonly isolated: number;
-  readonly role: MessageRole;
-  readonly at: number;
-  readonly bytes: number;
-};
+const MESSAGE_ROW = {
+  id: "integer",
+  session: "integer",
+  runId: "text?",
+  isolated: "integer",
+  role: "text",
+  at: "integer",
+  bytes: "integer",
+} as const satisfies RowShape;
+type MessageRow = RowOf<typeof MESSAGE_ROW>;
 
 interface Choice {
   readonly gone: readonly MessageRow[];
@@ -32,7 +34,9 @@ interface Choice {
 
 /** Prepares the statements on one database and returns what uses them. */
 export function prepareRetentionWrites(database: DatabaseSync, transcripts: TranscriptBytes) {
-  const oldest = database.prepare(
+  const oldest = rowQuery(
+    database,
+    MESSAGE_ROW,
     `SELECT id, session, run_id AS runId, isolated, role, at, octet_length(text) AS bytes FROM embedded_message
      WHERE id > ? ORDER BY id LIMIT ${LOOKED_AT}`,
   );
@@ -52,7 +56,7 @@ export function prepareRetentionWrites(database: DatabaseSync, transcripts: Tran
     forgetRuns(step: ForgetRuns): ForgetRunsOutcome {
       // Without a bound there is no need to know, but what is removed is to be taken away all the same.
       const counted = step.maxBytes === null ? transcripts.known() : transcripts.addNew();
-      const rows = oldest.all(step.after) as MessageRow[];
+      const rows = oldest.all(step.after);
       const { gone, lost, looked, isEnd } = chooseMessages(rows, { ...step, counted, hasEnd });
       const removed = new Map<number, number>();
       for (const { id, session } of gone) {

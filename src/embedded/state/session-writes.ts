@@ -1,5 +1,6 @@
 /** Statements on sessions and their transcripts that several operations share. */
 import type { DatabaseSync } from "node:sqlite";
+import { rowQuery } from "../../sqlite/row-query.ts";
 import { STATE_LIMITS } from "./state-limits.ts";
 import type { MessageRole } from "./state-operations.ts";
 import type { TranscriptBytes } from "./transcript-bytes.ts";
@@ -26,22 +27,34 @@ const PRUNE_EVERY = 16;
 
 /** Prepares the statements on one database and returns what uses them. */
 export function prepareSessionWrites(database: DatabaseSync, transcripts: TranscriptBytes) {
-  const find = database.prepare(
+  const find = rowQuery(
+    database,
+    { id: "integer", kept: "integer", pending: "integer", pendingBytes: "integer" },
     "SELECT id, kept, pending, pending_bytes AS pendingBytes FROM embedded_session WHERE key = ?",
   );
   const insert = database.prepare(
     "INSERT INTO embedded_session (key, kept, created_at, active_at) VALUES (?, ?, ?, ?)",
   );
   const keep = database.prepare("UPDATE embedded_session SET kept = 1 WHERE id = ?");
-  const countRunSessions = database.prepare("SELECT count(*) AS count FROM embedded_session WHERE kept = 0");
-  const idleRunSessions = database.prepare("SELECT id FROM embedded_session WHERE kept = 0 ORDER BY active_at LIMIT ?");
+  const countRunSessions = rowQuery(
+    database,
+    { count: "integer" },
+    "SELECT count(*) AS count FROM embedded_session WHERE kept = 0",
+  );
+  const idleRunSessions = rowQuery(
+    database,
+    { id: "integer" },
+    "SELECT id FROM embedded_session WHERE kept = 0 ORDER BY active_at LIMIT ?",
+  );
   const removeMessages = database.prepare("DELETE FROM embedded_message WHERE session = ?");
   const removeSession = database.prepare("DELETE FROM embedded_session WHERE id = ?");
   const insertMessage = database.prepare(
     `INSERT INTO embedded_message (session, run_id, isolated, role, at, text)
      VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
-  const countMessage = database.prepare(
+  const countMessage = rowQuery(
+    database,
+    { messages: "integer", kept: "integer" },
     `UPDATE embedded_session SET messages = messages + ?, active_at = max(active_at, ?) WHERE id = ?
      RETURNING messages, kept`,
   );
@@ -58,10 +71,10 @@ export function prepareSessionWrites(database: DatabaseSync, transcripts: Transc
       return;
     }
     sincePruned = 1;
-    const { count } = countRunSessions.get() as { count: number };
+    const { count = 0 } = countRunSessions.get() ?? {};
     const surplus = Math.min(count - STATE_LIMITS.maxRunSessions, 2 * PRUNE_EVERY);
     if (surplus <= 0) return;
-    for (const { id } of idleRunSessions.all(surplus) as { id: number }[]) {
+    for (const { id } of idleRunSessions.all(surplus)) {
       transcripts.loseSession(id);
       removeMessages.run(id);
       removeSession.run(id);
@@ -72,7 +85,7 @@ export function prepareSessionWrites(database: DatabaseSync, transcripts: Transc
   return {
     /** Finds or makes the session; `kept` saves it from pruning for good. */
     session(key: string, options: { kept: boolean; at: number }): SessionCounts {
-      const found = find.get(key) as (SessionCounts & { kept: number }) | undefined;
+      const found = find.get(key);
       if (found !== undefined) {
         if (options.kept && found.kept === 0) {
           keep.run(found.id);
@@ -92,7 +105,7 @@ export function prepareSessionWrites(database: DatabaseSync, transcripts: Transc
       if (insertMessage.run(session, runId, isolated ? 1 : 0, role, at, text).changes === 0) {
         return false;
       }
-      const { messages, kept } = countMessage.get(1, at, session) as { messages: number; kept: number };
+      const { messages = 0, kept = 0 } = countMessage.get(1, at, session) ?? {};
       const most = kept === 1 ? STATE_LIMITS.maxSessionMessages : STATE_LIMITS.maxRunSessionMessages;
       const surplus = Math.min(messages - most, TRIM_STEP);
       if (surplus > 0) {

@@ -1,5 +1,6 @@
 /** What the messages of isolated runs count for together. */
 import type { DatabaseSync } from "node:sqlite";
+import { rowQuery } from "../../sqlite/row-query.ts";
 
 /**
  * What a message counts for besides its text: its row and what finds it. The sum in the database is made
@@ -30,11 +31,18 @@ export function messageBytes(textBytes: number): number {
  * and those that are new are added when they are asked for. Whoever removes messages says so here.
  */
 export function prepareTranscriptBytes(database: DatabaseSync) {
-  const read = database.prepare("SELECT through_id AS through, bytes FROM embedded_transcript_bytes WHERE id = 1");
+  const read = rowQuery(
+    database,
+    { through: "integer", bytes: "integer" },
+    "SELECT through_id AS through, bytes FROM embedded_transcript_bytes WHERE id = 1",
+  );
   const write = database.prepare("UPDATE embedded_transcript_bytes SET through_id = ?, bytes = ? WHERE id = 1");
-  const sum = database.prepare(
+  const sum = rowQuery(
+    database,
+    { messages: "integer", last: "integer", bytes: "integer" },
     `SELECT count(*) AS messages, max(id) AS last, total(isolated * (octet_length(text) + ${ROW_BYTES})) AS bytes
-     FROM (SELECT id, isolated, text FROM embedded_message WHERE id > ? ORDER BY id LIMIT ${MAX_COUNTED})`,
+     FROM (SELECT id, isolated, text FROM embedded_message WHERE id > ? ORDER BY id LIMIT ${MAX_COUNTED})
+     HAVING count(*) > 0`,
   );
   const loseOldest = database.prepare(
     `UPDATE embedded_transcript_bytes SET bytes = bytes - (
@@ -49,7 +57,7 @@ export function prepareTranscriptBytes(database: DatabaseSync) {
        through_id = min(through_id, (SELECT coalesce(max(id), 0) FROM embedded_message))
      WHERE id = 1 AND through_id > 0`,
   );
-  const load = () => read.get() as { through: number; bytes: number };
+  const load = () => read.get() ?? { through: 0, bytes: 0 };
   // Where there is no bound, nothing is ever counted, and removing messages shall cost nothing more. It is not
   // taken back when the transaction is undone: the statements see for themselves that there is nothing to do.
   let isCounting = load().through > 0;
@@ -62,8 +70,8 @@ export function prepareTranscriptBytes(database: DatabaseSync) {
     addNew(): CountedTranscripts {
       isCounting = true;
       const { through, bytes } = load();
-      const added = sum.get(through) as { messages: number; last: number | null; bytes: number };
-      if (added.last === null) return { through, bytes, areAllCounted: true };
+      const added = sum.get(through);
+      if (added === undefined) return { through, bytes, areAllCounted: true };
       const all = bytes + added.bytes;
       write.run(added.last, all);
       return { through: added.last, bytes: all, areAllCounted: added.messages < MAX_COUNTED };

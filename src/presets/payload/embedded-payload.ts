@@ -1,5 +1,5 @@
 import { parsePayload } from "../../http/parse-payload.ts";
-import { valueAt } from "./payload-text.ts";
+import { valueAt } from "../../http/payload-text.ts";
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 /** How JSON begins that is more than a scalar. */

@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { labeled, listAt, messageOf, textAt } from "../payload/payload-text.ts";
+import { labeled, listAt, messageOf, textAt } from "../../http/payload-text.ts";
 import { alertCounts, alertLines, onlyAlerts } from "../wording/alert-lines.ts";
 import { asJson } from "../wording/as-json.ts";
 import { capitalized, lineAt, titled } from "../wording/headline.ts";

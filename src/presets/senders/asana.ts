@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { batchEvent } from "../payload/batch-names.ts";
-import { itemLines, joinText, listAt, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { itemLines, joinText, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
 import { happened, words } from "../wording/happened.ts";
 import { capitalized, headline, lineAt, phrase, titled } from "../wording/headline.ts";

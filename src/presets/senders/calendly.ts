@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { eventSender } from "../payload/event-sender.ts";
-import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
 import { capitalized, headline, lineAt, phrase, titled } from "../wording/headline.ts";
 import { decimalAmount } from "../wording/money-text.ts";

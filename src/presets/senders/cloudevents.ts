@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
 import { batchEvent, batchId } from "../payload/batch-names.ts";
 import { embeddedBase64 } from "../payload/embedded-payload.ts";
-import { itemLines, labeled, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { itemLines, labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import type { PresetContext } from "../preset.ts";
 import { dataLines } from "../wording/data-lines.ts";
 import { headline, oneLine, phrase } from "../wording/headline.ts";

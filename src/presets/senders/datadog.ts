@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { eventSender } from "../payload/event-sender.ts";
-import { labeled, messageOf, textAt } from "../payload/payload-text.ts";
+import { labeled, messageOf, textAt } from "../../http/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
 import { asJson } from "../wording/as-json.ts";
 import { bodyAt, capitalized, headline, lineAt, phrase, spoken, titled } from "../wording/headline.ts";

@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import type { PresetContext } from "../preset.ts";
 import { dataLines } from "../wording/data-lines.ts";
 import { headline, lineAt, phrase, titled } from "../wording/headline.ts";

@@ -2,7 +2,7 @@ import Type from "typebox";
 import type { AuthInput } from "../../config/auth-schema.ts";
 import type { PresetSettings } from "../../config/preset-part.ts";
 import { definePreset } from "../define-preset.ts";
-import { listAt, messageOf, textAt } from "../payload/payload-text.ts";
+import { listAt, messageOf, textAt } from "../../http/payload-text.ts";
 import { alertCounts, alertLines, onlyAlerts } from "../wording/alert-lines.ts";
 import { asJson } from "../wording/as-json.ts";
 import { bodyAt, lineAt, titled } from "../wording/headline.ts";

@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { batchEvent, batchId } from "../payload/batch-names.ts";
-import { itemLines, joinText, messageOf, textAt } from "../payload/payload-text.ts";
+import { itemLines, joinText, messageOf, textAt } from "../../http/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
 import { happened, words } from "../wording/happened.ts";
 import { capitalized, headline, lineAt, phrase } from "../wording/headline.ts";

@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { eventSender } from "../payload/event-sender.ts";
-import { joinText, labeled, listAt, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, oneLine, phrase, titled } from "../wording/headline.ts";
 import { plainText } from "../wording/plain-text.ts";

@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { batchEvent, batchId } from "../payload/batch-names.ts";
-import { itemLines, joinText, labeled, listAt, memberOf, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, memberOf, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import { headline, lineAt, titled } from "../wording/headline.ts";
 
 /** What a lifecycle notification asks for. */

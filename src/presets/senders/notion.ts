@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { itemLines, labeled, listAt, messageOf, valueAt } from "../payload/payload-text.ts";
+import { itemLines, labeled, listAt, messageOf, valueAt } from "../../http/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
 import { happened, words } from "../wording/happened.ts";
 import { capitalized, counted, headline, lineAt, phrase } from "../wording/headline.ts";

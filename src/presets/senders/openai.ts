@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { labeled, listAt, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import { dataLines } from "../wording/data-lines.ts";
 import { headline, lineAt, spoken } from "../wording/headline.ts";
 import { whsecSender } from "./standard-webhooks/whsec-sender.ts";

@@ -2,7 +2,7 @@ import Type from "typebox";
 import type { PresetSettings } from "../../config/preset-part.ts";
 import { text } from "../../config/schema-parts.ts";
 import { definePreset } from "../define-preset.ts";
-import { labeled, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import type { PresetEvent } from "../preset.ts";
 import { happened, words } from "../wording/happened.ts";
 import { headline, lineAt, phrase, titled } from "../wording/headline.ts";

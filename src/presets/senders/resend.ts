@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { eventSender } from "../payload/event-sender.ts";
-import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import { dataLines } from "../wording/data-lines.ts";
 import { headline, lineAt, phrase, spoken } from "../wording/headline.ts";
 import { whsecSender } from "./standard-webhooks/whsec-sender.ts";

@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { batchEvent, batchId } from "../payload/batch-names.ts";
-import { itemLines, joinText, labeled, messageOf, textAt } from "../payload/payload-text.ts";
+import { itemLines, joinText, labeled, messageOf, textAt } from "../../http/payload-text.ts";
 import { headline, lineAt, phrase } from "../wording/headline.ts";
 
 /** SendGrid tries again for a day and does not say whether it signs anew; copies are remembered as long. */

@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { labeled, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import type { PresetEvent, PresetSample } from "../preset.ts";
 import { happened, words } from "../wording/happened.ts";
 import { headline, lineAt, phrase, titled } from "../wording/headline.ts";

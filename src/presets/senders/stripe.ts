@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import type { PresetEvent } from "../preset.ts";
 import { words } from "../wording/happened.ts";
 import { headline, lineAt, phrase, titled } from "../wording/headline.ts";

@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { clip, itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { clip, itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import type { PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase, titled } from "../wording/headline.ts";
 import { decimalAmount } from "../wording/money-text.ts";

@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { eventSender } from "../payload/event-sender.ts";
-import { labeled, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
 import { asJson } from "../wording/as-json.ts";
 import { shortSha } from "../wording/commit-lines.ts";

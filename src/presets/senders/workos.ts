@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { joinText, labeled, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { joinText, labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import { dataLines } from "../wording/data-lines.ts";
 import { headline, lineAt, spoken, titled } from "../wording/headline.ts";
 import { personText } from "../wording/person-text.ts";

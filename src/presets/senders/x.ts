@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { eventSender } from "../payload/event-sender.ts";
-import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../payload/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../http/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase } from "../wording/headline.ts";
 import { decodeEntities } from "../wording/plain-text.ts";

@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { joinText, labeled, messageOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { joinText, labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase } from "../wording/headline.ts";
 import { unknownEvent } from "../wording/unknown-event.ts";

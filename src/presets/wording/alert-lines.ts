@@ -1,4 +1,4 @@
-import { itemLines, joinText, labeled, listAt, memberOf, textAt, valueAt } from "../payload/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, memberOf, textAt, valueAt } from "../../http/payload-text.ts";
 import { bodyAt, counted, headline, lineAt, oneLine, phrase, titled } from "./headline.ts";
 
 const MAX_ALERTS = 10;

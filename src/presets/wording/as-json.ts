@@ -1,4 +1,4 @@
-import { clip } from "../payload/payload-text.ts";
+import { clip } from "../../http/payload-text.ts";
 
 const MAX_JSON = 2_000;
 const MAX_VALUES = 300;

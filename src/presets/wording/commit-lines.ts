@@ -1,4 +1,4 @@
-import { itemLines, textAt } from "../payload/payload-text.ts";
+import { itemLines, textAt } from "../../http/payload-text.ts";
 import { headline, oneLine } from "./headline.ts";
 
 const SHA_LENGTH = 7;

@@ -1,4 +1,4 @@
-import { clip, itemLines, labeled } from "../payload/payload-text.ts";
+import { clip, itemLines, labeled } from "../../http/payload-text.ts";
 import { asJson } from "./as-json.ts";
 
 const MAX_VALUE = 1_000;

@@ -1,4 +1,4 @@
-import { clip, itemLines, joinText, listAt, textAt } from "../payload/payload-text.ts";
+import { clip, itemLines, joinText, listAt, textAt } from "../../http/payload-text.ts";
 
 const MAX_LINE = 200;
 const BREAKS = /[\s\p{Cc}]+/gu;

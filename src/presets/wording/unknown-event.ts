@@ -1,4 +1,4 @@
-import { messageOf } from "../payload/payload-text.ts";
+import { messageOf } from "../../http/payload-text.ts";
 import type { EventSender } from "../preset.ts";
 import { dataLines } from "./data-lines.ts";
 import { headline, oneLine, phrase } from "./headline.ts";

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { rowQuery, type RowOf, type RowShape } from "../../sqlite/row-query.ts";
 import { ENDED_COALESCED, FAILED, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
 
 /** Bytes of a claim's key that are stored: 128 bits of a hash are as good as all, in half the pages. */
@@ -9,18 +10,20 @@ const PURGE_LIMIT = 128;
 /** A request counts as of the time it began; its body and its transform may take minutes after that. */
 export const PURGE_GRACE_MS = 1_800_000;
 
-/** Who has a key: the delivery that claimed it. */
-export interface Holder {
-  readonly seq: number;
-  readonly tag: string;
-  readonly runs: number;
+/** A row of {@link holderQuery}. */
+export const HOLDER_ROW = {
+  seq: "integer",
+  tag: "text",
+  runs: "integer",
   /** Identifies the request that was accepted under the key; `null` when it had no idempotency key. */
-  readonly fingerprint: Uint8Array | null;
-  readonly ended: number | null;
+  fingerprint: "blob?",
+  ended: "integer?",
   /** The delivery that it is a part of when it was coalesced. */
-  readonly related: number | null;
-  readonly related_tag: string | null;
-}
+  related: "integer?",
+  related_tag: "text?",
+} as const satisfies RowShape;
+/** Who has a key: the delivery that claimed it. */
+export type Holder = RowOf<typeof HOLDER_ROW>;
 
 /**
  * The delivery that holds a key, by its seq. A coalesced one whose run has failed holds nothing any more:
@@ -57,8 +60,12 @@ export function claimOperations(database: DatabaseSync): ClaimOperations {
     INSERT INTO claims (key, expires_at, seq) VALUES (?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at, seq = excluded.seq
     WHERE claims.expires_at <= ?`);
-  const holderOf = database.prepare(holderQuery("(SELECT seq FROM claims WHERE key = ?)"));
-  const unlapsed = database.prepare(holderQuery("(SELECT seq FROM claims WHERE key = ? AND expires_at > ?)"));
+  const holderOf = rowQuery(database, HOLDER_ROW, holderQuery("(SELECT seq FROM claims WHERE key = ?)"));
+  const unlapsed = rowQuery(
+    database,
+    HOLDER_ROW,
+    holderQuery("(SELECT seq FROM claims WHERE key = ? AND expires_at > ?)"),
+  );
   const isOf = database.prepare("SELECT 1 FROM claims WHERE key = ? AND seq = ?");
   const take = database.prepare("UPDATE claims SET expires_at = ?, seq = ? WHERE key = ?");
   const remove = database.prepare("DELETE FROM claims WHERE key = ? AND seq = ?");
@@ -75,20 +82,15 @@ export function claimOperations(database: DatabaseSync): ClaimOperations {
         purge.run(now - PURGE_GRACE_MS);
       }
       if (insert.run(key, expiresAt, seq, now).changes !== 0) return undefined;
-      const holder = asHolder(holderOf.get(key));
+      const holder = holderOf.get(key);
       // Without its delivery a claim has nothing to answer with.
       if (holder === undefined) take.run(expiresAt, seq, key);
       return holder;
     },
-    holder: (key, now) => asHolder(unlapsed.get(key, now)),
+    holder: (key, now) => unlapsed.get(key, now),
     has: (key, seq) => isOf.get(key, seq) !== undefined,
     release(key, seq) {
       remove.run(key, seq);
     },
   };
-}
-
-/** A row of {@link holderQuery}. */
-export function asHolder(row: unknown): Holder | undefined {
-  return row as Holder | undefined;
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { rowQuery } from "../../sqlite/row-query.ts";
 
 /** New deliveries that are counted at once. */
 const MAX_COUNTED = 5000;
@@ -23,25 +24,33 @@ export interface CountedBytes {
 }
 
 export function countedBytes(database: DatabaseSync): CountedBytes {
-  const read = database.prepare("SELECT through_seq, bytes FROM counted_bytes WHERE id = 1");
+  const read = rowQuery(
+    database,
+    { through_seq: "integer", bytes: "integer" },
+    "SELECT through_seq, bytes FROM counted_bytes WHERE id = 1",
+  );
   const write = database.prepare("UPDATE counted_bytes SET through_seq = ?, bytes = ? WHERE id = 1");
-  const nextSeq = database.prepare("SELECT min(seq) AS seq FROM deliveries WHERE seq > ?");
-  const lastSeq = database.prepare("SELECT max(seq) AS seq FROM deliveries");
-  const sum = database.prepare("SELECT coalesce(sum(bytes), 0) AS bytes FROM deliveries WHERE seq >= ? AND seq <= ?");
+  const nextSeq = rowQuery(database, { seq: "integer?" }, "SELECT min(seq) AS seq FROM deliveries WHERE seq > ?");
+  const lastSeq = rowQuery(database, { seq: "integer?" }, "SELECT max(seq) AS seq FROM deliveries");
+  const sum = rowQuery(
+    database,
+    { bytes: "integer" },
+    "SELECT coalesce(sum(bytes), 0) AS bytes FROM deliveries WHERE seq >= ? AND seq <= ?",
+  );
   let [through, bytes, isChanged] = [0, 0, false];
 
   return {
     load() {
       const row = read.get();
-      [through, bytes, isChanged] = [Number(row?.["through_seq"]), Number(row?.["bytes"]), false];
+      [through, bytes, isChanged] = [Number(row?.through_seq), Number(row?.bytes), false];
     },
     addNew() {
-      const from = nextSeq.get(through)?.["seq"];
-      if (typeof from !== "number") return true;
-      const last = Number(lastSeq.get()?.["seq"]);
+      const from = nextSeq.get(through)?.seq ?? null;
+      if (from === null) return true;
+      const last = Number(lastSeq.get()?.seq);
       // What comes after the last one is not counted before it is there.
       through = Math.min(from + MAX_COUNTED - 1, last);
-      bytes += Number(sum.get(from, through)?.["bytes"]);
+      bytes += Number(sum.get(from, through)?.bytes);
       isChanged = true;
       return through === last;
     },

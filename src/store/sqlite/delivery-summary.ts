@@ -1,22 +1,32 @@
 import type { DeliverySummary, RelatedDelivery, State } from "../../delivery.ts";
+import type { RowOf, RowShape } from "../../sqlite/row-query.ts";
 import { deliveryId, runIds } from "./public-id.ts";
 import { ENDED_COALESCED, ENDED_DUPLICATE, endedStateOf, runStateOf } from "./sqlite-codes.ts";
 import { isoTime } from "./stored-rows.ts";
 
-export interface DeliveryRow {
-  readonly seq: number;
-  readonly tag: string;
-  readonly received_at: number;
-  readonly route: string;
-  readonly mapping_id: string | null;
-  readonly name: string;
-  readonly runs: number;
-  readonly ended: number | null;
-  readonly reason: string | null;
-  readonly event: string | null;
-  readonly sender: string | null;
-  readonly related: number | null;
-  readonly related_tag: string | null;
+/** What a list shows of a delivery, as it is stored. */
+export const DELIVERY_ROW = {
+  seq: "integer",
+  tag: "text",
+  received_at: "integer",
+  route: "text",
+  mapping_id: "text?",
+  name: "text",
+  runs: "integer",
+  ended: "integer?",
+  reason: "text?",
+  event: "text?",
+  sender: "text?",
+  related: "integer?",
+  related_tag: "text?",
+} as const satisfies RowShape;
+export type DeliveryRow = RowOf<typeof DELIVERY_ROW>;
+
+/** The columns of a {@link DeliveryRow}; `table` is what the query calls `deliveries`. */
+export function deliveryColumns(table: string): string {
+  return Object.keys(DELIVERY_ROW)
+    .map((column) => `${table}.${column}`)
+    .join(", ");
 }
 
 /**

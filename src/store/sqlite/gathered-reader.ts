@@ -1,18 +1,25 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { RunSpec } from "../../delivery.ts";
+import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../../sqlite/row-query.ts";
 import { type GatheredCalls, MAX_GATHERED_CHARS, MAX_GATHERED_TEXTS } from "../delivery-store.ts";
 import { ENDED_COALESCED, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
 import { restoreSpec, textOf } from "./stored-spec.ts";
 
+const CALL_ROW = { spec: "text", text: "text?" } as const satisfies RowShape;
+type CallRow = RowOf<typeof CALL_ROW>;
+
 /** Reads the calls that were coalesced into a run; the latest of them, of which no more than a bound is read. */
 export class GatheredReader {
-  readonly #latest: StatementSync;
+  readonly #latest: RowQuery<CallRow>;
 
   constructor(reader: DatabaseSync) {
-    this.#latest = reader.prepare(`
-      SELECT spec, text FROM deliveries CROSS JOIN contents ON id = seq * ${RUNS_PER_DELIVERY}
+    this.#latest = rowQuery(
+      reader,
+      CALL_ROW,
+      `SELECT spec, text FROM deliveries CROSS JOIN contents ON id = seq * ${RUNS_PER_DELIVERY}
       WHERE related = ? AND ended = ${ENDED_COALESCED} AND spec IS NOT NULL
-      ORDER BY seq DESC LIMIT ${MAX_GATHERED_TEXTS}`);
+      ORDER BY seq DESC LIMIT ${MAX_GATHERED_TEXTS}`,
+    );
   }
 
   /** `undefined` when none was coalesced into the run of delivery `seq`, whose own spec is `own`. */
@@ -29,8 +36,7 @@ export class GatheredReader {
       return texts.length < MAX_GATHERED_TEXTS;
     };
     let isRoom = true;
-    for (const row of this.#latest.iterate(seq)) {
-      const stored = row as unknown as { spec: string; text: string | null };
+    for (const stored of this.#latest.iterate(seq)) {
       const spec = texts.length === 0 || stored.text === null ? restore(stored) : undefined;
       if (texts.length === 0) latest = spec!;
       isRoom = add(stored.text ?? textOf(spec!));
@@ -41,6 +47,6 @@ export class GatheredReader {
   }
 }
 
-function restore({ spec, text }: { readonly spec: string; readonly text: string | null }): RunSpec {
+function restore({ spec, text }: CallRow): RunSpec {
   return restoreSpec({ json: spec, text });
 }

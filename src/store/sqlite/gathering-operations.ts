@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { rowQuery, type RowOf, type RowShape } from "../../sqlite/row-query.ts";
 import { QUEUED } from "./sqlite-codes.ts";
 
 /** A call that may become a part of a run; times are in milliseconds, `receivedAt` since the epoch. */
@@ -32,8 +33,11 @@ export interface GatheringOperations {
  * `gathering` goes, so that the table is as small as the queue.
  */
 export function gatheringOperations(database: DatabaseSync): GatheringOperations {
-  const gathering = database.prepare(`
-    SELECT run, opened_at, due_at, tag FROM gathering JOIN runs ON id = run WHERE key = ? AND state = ${QUEUED}`);
+  const gathering = rowQuery(
+    database,
+    GATHERING_ROW,
+    `SELECT run, opened_at, due_at, tag FROM gathering JOIN runs ON id = run WHERE key = ? AND state = ${QUEUED}`,
+  );
   const insert = database.prepare(`
     INSERT INTO gathering (key, run, opened_at) VALUES (?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET run = excluded.run, opened_at = excluded.opened_at`);
@@ -45,7 +49,7 @@ export function gatheringOperations(database: DatabaseSync): GatheringOperations
 
   return {
     join(call) {
-      const row = gathering.get(call.key) as unknown as GatheringRow | undefined;
+      const row = gathering.get(call.key);
       if (row === undefined) return undefined;
       const { key, receivedAt } = call;
       if (receivedAt < row.opened_at) reopen.run(receivedAt, key);
@@ -64,18 +68,18 @@ export function gatheringOperations(database: DatabaseSync): GatheringOperations
   };
 }
 
-interface GatheringRow {
-  readonly run: number;
-  readonly tag: string;
-  readonly opened_at: number;
-  readonly due_at: number;
-}
+const GATHERING_ROW = {
+  run: "integer",
+  tag: "text",
+  opened_at: "integer",
+  due_at: "integer",
+} as const satisfies RowShape;
 
 /**
  * When a run is due that a call has joined. A call that took its time on the way makes it no earlier. A
  * clock that was set back does not make it wait until the old time is reached: the wait counts anew.
  */
-function dueTime(row: GatheringRow, { receivedAt, windowMs, maxWaitMs }: GatherableCall): number {
+function dueTime(row: RowOf<typeof GATHERING_ROW>, { receivedAt, windowMs, maxWaitMs }: GatherableCall): number {
   const own = receivedAt + windowMs;
   const isLate = row.due_at > own && row.due_at - own <= maxWaitMs;
   return Math.min(isLate ? row.due_at : own, Math.min(row.opened_at, receivedAt) + maxWaitMs);

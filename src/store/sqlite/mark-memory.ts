@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { asHolder, holderQuery, PURGE_GRACE_MS } from "./claim-operations.ts";
+import { rowQuery } from "../../sqlite/row-query.ts";
+import { HOLDER_ROW, holderQuery, PURGE_GRACE_MS } from "./claim-operations.ts";
 import type { ClaimOperations, Holder } from "./claim-operations.ts";
 import type { PackedMark } from "./packed-marks.ts";
 import { storedMarksOf } from "./stored-marks.ts";
@@ -35,7 +36,7 @@ export interface MarkMemory {
  */
 export function markMemory(database: DatabaseSync, claims: ClaimOperations, maxHeld = MAX_HELD): MarkMemory {
   const held = new Map<string, HeldMark>();
-  const holderOf = database.prepare(holderQuery("?"));
+  const holderOf = rowQuery(database, HOLDER_ROW, holderQuery("?"));
   let spilled: readonly string[] = [];
   let deliveries = 0;
   for (const { seq, marks } of storedMarksOf(database, maxHeld + 4 * SPILL)) {
@@ -48,7 +49,7 @@ export function markMemory(database: DatabaseSync, claims: ClaimOperations, maxH
   function holder(key: string, now: number): Holder | undefined {
     const mark = held.get(key);
     if (mark === undefined) return isTableUsed ? claims.holder(bytesOf(key), now) : undefined;
-    return mark.expiresAt > now ? asHolder(holderOf.get(mark.seq)) : undefined;
+    return mark.expiresAt > now ? holderOf.get(mark.seq) : undefined;
   }
 
   function forgetSpilled(): void {

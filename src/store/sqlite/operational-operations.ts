@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { rowQuery } from "../../sqlite/row-query.ts";
 
 /** Pauses there can be at once: more than any configuration has mappings. */
 const MAX_PAUSES = 10_000;
@@ -11,7 +12,7 @@ const MIN_REMOVED = 16;
 
 /** Prepares what is written of the gateway's own operation; one operation each, its arguments flat. */
 export function operationalOperations(database: DatabaseSync) {
-  const countPauses = database.prepare("SELECT count(*) AS n FROM pauses");
+  const countPauses = rowQuery(database, { n: "integer" }, "SELECT count(*) AS n FROM pauses");
   const insertPause = database.prepare(`
     INSERT INTO pauses (scope, reason, since) VALUES (?, ?, ?) ON CONFLICT (scope) DO NOTHING`);
   const deletePause = database.prepare("DELETE FROM pauses WHERE scope = ?");
@@ -26,7 +27,7 @@ export function operationalOperations(database: DatabaseSync) {
         (SELECT minute, scope FROM usage WHERE ${condition} ORDER BY minute, scope LIMIT ?)`);
   const removePast = removeUsage("minute < ?");
   const removeAhead = removeUsage("minute > ?");
-  const countOutages = database.prepare("SELECT count(*) AS n FROM outages");
+  const countOutages = rowQuery(database, { n: "integer" }, "SELECT count(*) AS n FROM outages");
   const insertOutage = database.prepare(`
     INSERT INTO outages (subject, since) VALUES (?, ?) ON CONFLICT (subject) DO NOTHING`);
   const deleteOutage = database.prepare("DELETE FROM outages WHERE subject = ?");
@@ -37,7 +38,7 @@ export function operationalOperations(database: DatabaseSync) {
     /** Whether the scope was not paused before. Throws when nothing more can be paused. */
     pause([scope, reason, since]: [string, string, number]): boolean {
       if (insertPause.run(scope, reason, since).changes === 0) return false;
-      if (Number(countPauses.get()?.["n"]) > MAX_PAUSES) {
+      if (Number(countPauses.get()?.n) > MAX_PAUSES) {
         throw new Error(`${MAX_PAUSES} scopes are paused already; resume some that are not in use any more.`);
       }
       return true;
@@ -63,7 +64,7 @@ export function operationalOperations(database: DatabaseSync) {
     /** Whether the outage is new; past the bound it takes the place of the oldest. */
     openOutage([subject, since]: [string, number]): boolean {
       if (insertOutage.run(subject, since).changes === 0) return false;
-      const excess = Number(countOutages.get()?.["n"]) - MAX_OUTAGES;
+      const excess = Number(countOutages.get()?.n) - MAX_OUTAGES;
       if (excess > 0) forgetOldest.run(subject, excess);
       return true;
     },

@@ -1,29 +1,36 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
+import { rowQuery, type RowQuery } from "../../sqlite/row-query.ts";
 import type { Pause, Usage } from "../operational-state.ts";
 
 /** Reads what is remembered of the gateway's own operation; every table is bounded. */
 export class OperationalReader {
-  readonly #pauses: StatementSync;
-  readonly #usage: StatementSync;
-  readonly #outages: StatementSync;
+  readonly #pauses: RowQuery<Pause>;
+  readonly #usage: RowQuery<Usage>;
+  readonly #outages: RowQuery<{ readonly subject: string }>;
 
   constructor(reader: DatabaseSync) {
-    this.#pauses = reader.prepare("SELECT scope, reason, since FROM pauses ORDER BY scope");
-    this.#usage = reader.prepare("SELECT scope, minute, runs FROM usage WHERE minute >= ? ORDER BY minute, scope");
-    this.#outages = reader.prepare("SELECT subject FROM outages ORDER BY subject");
+    this.#pauses = rowQuery(
+      reader,
+      { scope: "text", reason: "text", since: "integer" },
+      "SELECT scope, reason, since FROM pauses ORDER BY scope",
+    );
+    this.#usage = rowQuery(
+      reader,
+      { scope: "text", minute: "integer", runs: "integer" },
+      "SELECT scope, minute, runs FROM usage WHERE minute >= ? ORDER BY minute, scope",
+    );
+    this.#outages = rowQuery(reader, { subject: "text" }, "SELECT subject FROM outages ORDER BY subject");
   }
 
   pauses(): Pause[] {
-    const rows = this.#pauses.all() as unknown as Pause[];
-    return rows.map(({ scope, reason, since }) => ({ scope, reason, since }));
+    return this.#pauses.all().map(({ scope, reason, since }) => ({ scope, reason, since }));
   }
 
   usageSince(minute: number): Usage[] {
-    const rows = this.#usage.all(minute) as unknown as Usage[];
-    return rows.map((row) => ({ scope: row.scope, minute: row.minute, runs: row.runs }));
+    return this.#usage.all(minute).map((row) => ({ scope: row.scope, minute: row.minute, runs: row.runs }));
   }
 
   outages(): string[] {
-    return this.#outages.all().map((row) => String(row["subject"]));
+    return this.#outages.all().map(({ subject }) => subject);
   }
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { rowQuery } from "../../sqlite/row-query.ts";
 import { OVERLAP_LATEST_REASON } from "../new-delivery.ts";
 import { skippedDeliveries } from "./skipped-deliveries.ts";
 import { QUEUED, RUNS_PER_DELIVERY, SKIPPED } from "./sqlite-codes.ts";
@@ -14,9 +15,12 @@ export interface OverlapOperations {
 /** Prepares overlap. A run carries its key until it is settled, so that the index holds open runs only. */
 export function overlapOperations(database: DatabaseSync): OverlapOperations {
   const open = database.prepare(`SELECT 1 FROM runs WHERE overlap = ? AND state >= ${QUEUED} LIMIT 1`);
-  const waiting = database.prepare(`
-    SELECT id, tag FROM runs WHERE overlap = ? AND state = ${QUEUED} AND steps = 0
-      AND NOT EXISTS (SELECT 1 FROM attempts WHERE run = runs.id AND status <> 'aborted') ORDER BY id`);
+  const waiting = rowQuery(
+    database,
+    { id: "integer", tag: "text" },
+    `SELECT id, tag FROM runs WHERE overlap = ? AND state = ${QUEUED} AND steps = 0
+      AND NOT EXISTS (SELECT 1 FROM attempts WHERE run = runs.id AND status <> 'aborted') ORDER BY id`,
+  );
   const skip = database.prepare(`UPDATE runs SET state = ${SKIPPED}, reason = ?, overlap = NULL WHERE id = ?`);
   const endSkipped = skippedDeliveries(database);
 
@@ -25,10 +29,9 @@ export function overlapOperations(database: DatabaseSync): OverlapOperations {
     giveWay(key) {
       const runs: (number | string)[] = [];
       const seqs = new Set<number>();
-      for (const row of waiting.all(key)) {
-        const id = Number(row["id"]);
+      for (const { id, tag } of waiting.all(key)) {
         skip.run(OVERLAP_LATEST_REASON, id);
-        runs.push(id, String(row["tag"]));
+        runs.push(id, tag);
         seqs.add(Math.floor(id / RUNS_PER_DELIVERY));
       }
       for (const seq of seqs) endSkipped(seq, OVERLAP_LATEST_REASON);

@@ -1,9 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
+import { rowQuery } from "../../sqlite/row-query.ts";
 import { countedBytes } from "./counted-bytes.ts";
 import { emptyBytes } from "./delivery-bytes.ts";
 import type { MarkMemory } from "./mark-memory.ts";
 import { retentionPass, type StepBudget } from "./retention-pass.ts";
-import { isClosed, MAX_RUNS_AT_ONCE, retainedColumns, retentionRemoval } from "./retention-removal.ts";
+import { isClosed, MAX_RUNS_AT_ONCE, RETAINED_ROW, retainedColumns, retentionRemoval } from "./retention-removal.ts";
 import type { RemovalResult, RetainedRow } from "./retention-removal.ts";
 
 /** What one step of {@link retentionOperations} looks at, changes and frees; some 2 ms of the writer thread. */
@@ -38,8 +39,11 @@ interface Limits {
  */
 export function retentionOperations(database: DatabaseSync, memory: MarkMemory) {
   const removal = retentionRemoval(database, memory);
-  const closed = database.prepare(`
-    SELECT ${retainedColumns}, ${isClosed} AS closed FROM deliveries AS d WHERE d.seq = ? AND d.tag = ?`);
+  const closed = rowQuery(
+    database,
+    { ...RETAINED_ROW, closed: "integer" },
+    `SELECT ${retainedColumns}, ${isClosed} AS closed FROM deliveries AS d WHERE d.seq = ? AND d.tag = ?`,
+  );
   const freeBytes = freeFileBytes(database);
   const counted = countedBytes(database);
   const passes = {
@@ -89,7 +93,7 @@ export function retentionOperations(database: DatabaseSync, memory: MarkMemory) 
 
   const removeWholly = (seq: number | string, tag: number | string, now: number) => {
     for (;;) {
-      const row = closed.get(seq, tag) as unknown as (RetainedRow & { closed: 0 | 1 }) | undefined;
+      const row = closed.get(seq, tag);
       if (row === undefined || row.closed === 0) return "kept";
       const result = noted(row, removal.remove(row, now));
       if (result === "begun") continue;
@@ -154,11 +158,7 @@ function stepBudget(freeBytes: () => number): StepBudget {
 
 /** Bytes of the file that its tables have given back; takes no time. */
 function freeFileBytes(database: DatabaseSync): () => number {
-  const pragma = (name: string) => {
-    const statement = database.prepare(`PRAGMA ${name}`);
-    return () => Number(statement.get()?.[name]);
-  };
-  const pageBytes = pragma("page_size")();
-  const freePages = pragma("freelist_count");
-  return () => freePages() * pageBytes;
+  const pageBytes = Number(rowQuery(database, { page_size: "integer" }, "PRAGMA page_size").get()?.page_size);
+  const freePages = rowQuery(database, { freelist_count: "integer" }, "PRAGMA freelist_count");
+  return () => Number(freePages.get()?.freelist_count) * pageBytes;
 }

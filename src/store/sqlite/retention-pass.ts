@@ -1,5 +1,6 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { isClosed, isFilled, retainedColumns, type RetainedRow } from "./retention-removal.ts";
+import type { DatabaseSync } from "node:sqlite";
+import { rowQuery } from "../../sqlite/row-query.ts";
+import { isClosed, isFilled, RETAINED_ROW, retainedColumns, type RetainedRow } from "./retention-removal.ts";
 
 /** Neighbors in order of acceptance that are looked at together. */
 const BLOCK = 256;
@@ -38,23 +39,29 @@ export interface RetentionPass {
  */
 export function retentionPass(database: DatabaseSync, task: "remove" | "empty"): RetentionPass {
   const inBlock = "d.seq >= ?1 AND d.seq < ?2";
-  const due: StatementSync = database.prepare(`
-    SELECT ${retainedColumns} FROM deliveries AS d
+  const due = rowQuery(
+    database,
+    RETAINED_ROW,
+    `SELECT ${retainedColumns} FROM deliveries AS d
     WHERE ${inBlock} AND received_at < ?3 ${task === "empty" ? `AND ${isFilled}` : ""} AND ${isClosed}
-    ORDER BY d.seq LIMIT ${MAX_ROWS}`);
-  const earliest = database.prepare(`
-    SELECT min(received_at) AS time FROM deliveries AS d
-    WHERE ${inBlock} ${task === "empty" ? `AND (received_at >= ?3 OR ${isFilled})` : ""}`);
-  const nextSeq = database.prepare("SELECT min(seq) AS seq FROM deliveries WHERE seq >= ?");
-  const lastSeq = database.prepare("SELECT max(seq) AS seq FROM deliveries");
+    ORDER BY d.seq LIMIT ${MAX_ROWS}`,
+  );
+  const earliest = rowQuery(
+    database,
+    { time: "integer?" },
+    `SELECT min(received_at) AS time FROM deliveries AS d
+    WHERE ${inBlock} ${task === "empty" ? `AND (received_at >= ?3 OR ${isFilled})` : ""}`,
+  );
+  const nextSeq = rowQuery(database, { seq: "integer?" }, "SELECT min(seq) AS seq FROM deliveries WHERE seq >= ?");
+  const lastSeq = rowQuery(database, { seq: "integer?" }, "SELECT max(seq) AS seq FROM deliveries");
   const known = new Map<number, number>();
   let at = 0;
 
   /** The next delivery in a block that must be looked at; `undefined` at the end. */
   const next = (before: number): number | undefined => {
     for (;;) {
-      const seq = nextSeq.get(at)?.["seq"];
-      if (typeof seq !== "number") return undefined;
+      const seq = nextSeq.get(at)?.seq ?? null;
+      if (seq === null) return undefined;
       const first = Math.floor(seq / BLOCK);
       let block = first;
       while ((known.get(block) ?? -Infinity) >= before) block++;
@@ -66,12 +73,11 @@ export function retentionPass(database: DatabaseSync, task: "remove" | "empty"):
   const remember = (block: number, before: number) => {
     const end = (block + 1) * BLOCK;
     // The last block is still being filled.
-    if (end > Number(lastSeq.get()?.["seq"])) return;
+    if (end > Number(lastSeq.get()?.seq)) return;
     if (known.size >= MAX_KNOWN_BLOCKS) known.clear();
     const args = task === "empty" ? [before] : [];
-    const time = earliest.get(block * BLOCK, end, ...args)?.["time"];
-    // Nothing is left to do in it.
-    known.set(block, typeof time === "number" ? time : Infinity);
+    // Without one nothing is left to do in it.
+    known.set(block, earliest.get(block * BLOCK, end, ...args)?.time ?? Infinity);
   };
 
   /** False when the step must end. */
@@ -95,7 +101,7 @@ export function retentionPass(database: DatabaseSync, task: "remove" | "empty"):
           return true;
         }
         const block = Math.floor(seq / BLOCK);
-        const rows = due.all(seq, (block + 1) * BLOCK, before) as unknown as RetainedRow[];
+        const rows = due.all(seq, (block + 1) * BLOCK, before);
         if (!actOn(rows, act, budget)) return false;
         if (rows.length < MAX_ROWS) {
           remember(block, before);

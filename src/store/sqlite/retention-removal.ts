@@ -1,21 +1,31 @@
 import type { DatabaseSync } from "node:sqlite";
+import { rowQuery, type RowOf, type RowShape } from "../../sqlite/row-query.ts";
 import { PURGE_GRACE_MS } from "./claim-operations.ts";
 import { emptyBytes } from "./delivery-bytes.ts";
 import type { MarkMemory } from "./mark-memory.ts";
 import { unpackMarks } from "./packed-marks.ts";
-import { ENDED_COALESCED, ENDED_FILTERED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
+import {
+  ENDED_COALESCED,
+  ENDED_FAILED,
+  ENDED_FILTERED,
+  HELD,
+  QUEUED,
+  RUNNING,
+  RUNS_PER_DELIVERY,
+} from "./sqlite-codes.ts";
 
 /** What retention knows of a delivery; the columns of {@link retainedColumns}. */
-export interface RetainedRow {
-  readonly seq: number;
-  readonly runs: number;
-  readonly claim: Uint8Array | null;
-  readonly marks: Uint8Array | null;
+export const RETAINED_ROW = {
+  seq: "integer",
+  runs: "integer",
+  claim: "blob?",
+  marks: "blob?",
   /** What it counts for; `null` for nothing. */
-  readonly bytes: number | null;
+  bytes: "integer?",
   /** 1 while its request is kept. */
-  readonly filled: 0 | 1;
-}
+  filled: "integer",
+} as const satisfies RowShape;
+export type RetainedRow = RowOf<typeof RETAINED_ROW>;
 
 /** Runs of one delivery that are removed or emptied at once. */
 export const MAX_RUNS_AT_ONCE = 512;
@@ -53,8 +63,8 @@ export const isFilled = `EXISTS (
 const plainName = "coalesce(mapping_id, route)";
 
 const before = (text: string, end: string) => `substr(${text}, 1, instr(${text} || '${end}', '${end}') - 1)`;
-/** What a filter says before it shows the first value: the clause. */
-const clauseOfReason = before(before("reason", ":"), '"');
+/** What a filter says before it shows the first value, the clause; and what stands before a transform's own words. */
+const startOfReason = before(before("reason", ":"), '"');
 
 /** Of a delivery `d`. */
 export const retainedColumns = `d.seq, d.runs, d.claim, d.marks, d.bytes, ${isFilled} AS filled`;
@@ -63,15 +73,15 @@ export const retainedColumns = `d.seq, d.runs, d.claim, d.marks, d.bytes, ${isFi
  * Prepares removal.
  *
  * Removing takes the delivery with all that belongs to it. Emptying takes what the sender wrote: headers,
- * query and body, and what was made of them: the texts of its runs, the values in the reason of a filtered
- * one, the replies that are no agent's but the text itself, and its name, since nobody knows any more whether
+ * query and body, and what was made of them: the texts of its runs, the values in the reason of one that was
+ * filtered or failed at once, the replies that are no agent's but the text itself, and its name, since nobody knows any more whether
  * a template made it; the mapping's or the route's stands there instead. The rest of what a list shows stays,
  * and so do the rest of the specs and the agent's replies.
  *
  * The newest delivery of all is never removed: after a restart its number would be given out again.
  */
 export function retentionRemoval(database: DatabaseSync, memory: MarkMemory): Removal {
-  const newest = database.prepare("SELECT max(seq) AS seq FROM deliveries");
+  const newest = rowQuery(database, { seq: "integer?" }, "SELECT max(seq) AS seq FROM deliveries");
   const unlapsedClaim = database.prepare("SELECT 1 FROM claims WHERE key = ? AND seq = ? AND expires_at > ?");
   const deleteClaim = database.prepare("DELETE FROM claims WHERE key = ? AND seq = ?");
   const deleteDelivery = database.prepare("DELETE FROM deliveries WHERE seq = ?");
@@ -97,12 +107,18 @@ export function retentionRemoval(database: DatabaseSync, memory: MarkMemory): Re
       AND EXISTS (SELECT 1 FROM contents WHERE id = run AND spec ->> '$.mode' = 'deliver')`);
   const emptyReplies = database.prepare("UPDATE attempts SET reply = NULL WHERE run >= ? AND run < ?");
   const emptyDelivery = database.prepare(`
-    UPDATE deliveries SET name = ${plainName}, reason = iif(ended IS ${ENDED_FILTERED}, ${clauseOfReason}, reason),
-      bytes = min(bytes, ?) WHERE seq = ?`);
-  const lastFilled = database.prepare(
+    UPDATE deliveries SET name = ${plainName}, bytes = min(bytes, ?),
+      reason = iif(ended IN (${ENDED_FILTERED}, ${ENDED_FAILED}), ${startOfReason}, reason) WHERE seq = ?`);
+  const lastFilled = rowQuery(
+    database,
+    { id: "integer" },
     "SELECT id FROM contents WHERE id >= ? AND id < ? AND text IS NOT '' ORDER BY id DESC LIMIT 1",
   );
-  const kept = database.prepare(`SELECT ${isFilled} AS filled FROM deliveries AS d WHERE seq = ?`);
+  const kept = rowQuery(
+    database,
+    { filled: "integer" },
+    `SELECT ${isFilled} AS filled FROM deliveries AS d WHERE seq = ?`,
+  );
   let last: { readonly seq: number; readonly removed: boolean } | undefined;
 
   const mayGo = ({ seq, claim, marks }: RetainedRow, now: number) => {
@@ -110,7 +126,7 @@ export function retentionRemoval(database: DatabaseSync, memory: MarkMemory): Re
     const since = now - PURGE_GRACE_MS;
     if (unpackMarks(marks).some(({ expiresAt }) => expiresAt > since)) return false;
     if (claim !== null && unlapsedClaim.get(claim, seq, since) !== undefined) return false;
-    return seq < Number(newest.get()?.["seq"]);
+    return seq < Number(newest.get()?.seq);
   };
 
   const removeRuns = (from: number, to: number) => {
@@ -123,7 +139,7 @@ export function retentionRemoval(database: DatabaseSync, memory: MarkMemory): Re
     let [from, to] = [first, first + RUNS_PER_DELIVERY];
     // The last ones first: the row with the body says whether there is more to do.
     if (runs > MAX_RUNS_AT_ONCE) {
-      from = Math.max(first, Number(lastFilled.get(first, to)?.["id"] ?? first) + 1 - MAX_RUNS_AT_ONCE);
+      from = Math.max(first, (lastFilled.get(first, to)?.id ?? first) + 1 - MAX_RUNS_AT_ONCE);
       to = from + MAX_RUNS_AT_ONCE;
     }
     emptyAttempts.run(from, to);
@@ -158,7 +174,7 @@ export function retentionRemoval(database: DatabaseSync, memory: MarkMemory): Re
     wasUndone() {
       if (last === undefined) return false;
       const row = kept.get(last.seq);
-      const isUndone = last.removed ? row !== undefined : row?.["filled"] === 1;
+      const isUndone = last.removed ? row !== undefined : row?.filled === 1;
       last = undefined;
       return isUndone;
     },

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { rowQuery } from "../../sqlite/row-query.ts";
 import type { Acceptance } from "./accept-operation.ts";
 import { unpackMarks } from "./packed-marks.ts";
 import { skippedDeliveries } from "./skipped-deliveries.ts";
@@ -43,10 +44,13 @@ export function runOperations(database: DatabaseSync, { claims, memory, gatherin
     UPDATE runs SET due_at = NULL WHERE id = ? AND state = ${QUEUED}
       AND NOT EXISTS (SELECT 1 FROM attempts WHERE run = runs.id)`);
   const endSkipped = skippedDeliveries(database);
-  const claimsOfFailed = database.prepare(`
-    SELECT claim, marks FROM deliveries WHERE seq = ?1 AND (claim IS NOT NULL OR marks IS NOT NULL) AND NOT EXISTS (
+  const claimsOfFailed = rowQuery(
+    database,
+    { claim: "blob?", marks: "blob?" },
+    `SELECT claim, marks FROM deliveries WHERE seq = ?1 AND (claim IS NOT NULL OR marks IS NOT NULL) AND NOT EXISTS (
       SELECT 1 FROM runs
-      WHERE id >= ?1 * ${RUNS_PER_DELIVERY} AND id < (?1 + 1) * ${RUNS_PER_DELIVERY} AND state <> ${FAILED})`);
+      WHERE id >= ?1 * ${RUNS_PER_DELIVERY} AND id < (?1 + 1) * ${RUNS_PER_DELIVERY} AND state <> ${FAILED})`,
+  );
 
   // They would be read into memory again when the file is opened.
   const dropMarks = database.prepare("UPDATE deliveries SET marks = NULL WHERE seq = ?");
@@ -55,9 +59,9 @@ export function runOperations(database: DatabaseSync, { claims, memory, gatherin
   const releaseClaims = (run: number) => {
     const seq = Math.floor(run / RUNS_PER_DELIVERY);
     const failed = claimsOfFailed.get(seq);
-    if (failed?.["claim"] instanceof Uint8Array) claims.release(failed["claim"], seq);
-    if (!(failed?.["marks"] instanceof Uint8Array)) return;
-    memory.release(unpackMarks(failed["marks"]), seq);
+    if (failed?.claim) claims.release(failed.claim, seq);
+    if (!failed?.marks) return;
+    memory.release(unpackMarks(failed.marks), seq);
     dropMarks.run(seq);
   };
 

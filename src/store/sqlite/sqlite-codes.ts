@@ -31,13 +31,14 @@ export function codeOfSettled(state: SettledState): number {
   return state === "skipped" ? SKIPPED : runStates.indexOf(state);
 }
 
-const endedStates = ["filtered", "skipped", "duplicate", "coalesced"] as const satisfies EndedState[];
+const endedStates = ["filtered", "skipped", "duplicate", "coalesced", "failed"] as const satisfies EndedState[];
 
 /** Codes of ends that SQL mentions. */
 export const ENDED_FILTERED = 0;
 export const ENDED_SKIPPED = 1;
 export const ENDED_DUPLICATE = 2;
 export const ENDED_COALESCED = 3;
+export const ENDED_FAILED = 4;
 
 export function endedStateOf(code: number): EndedState {
   return endedStates[code]!;

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { rowQuery, type RowShape } from "../../sqlite/row-query.ts";
 import { type PackedMark, unpackMarks } from "./packed-marks.ts";
 
 /** Deliveries that are read in one row. */
@@ -17,21 +18,27 @@ export interface MarkedDelivery {
  * thousands of them stand between the start of the process and its first call.
  */
 export function* storedMarksOf(database: DatabaseSync, maxDeliveries: number): Generator<MarkedDelivery> {
-  const first = database
-    .prepare("SELECT seq FROM deliveries WHERE marks IS NOT NULL ORDER BY seq DESC LIMIT 1 OFFSET ?")
-    .get(maxDeliveries - 1);
-  const block = database.prepare(`
-    SELECT max(seq) AS last, group_concat(seq) AS seqs, group_concat(length(marks)) AS lengths,
+  const nth = rowQuery(
+    database,
+    { seq: "integer" },
+    "SELECT seq FROM deliveries WHERE marks IS NOT NULL ORDER BY seq DESC LIMIT 1 OFFSET ?",
+  );
+  const block = rowQuery(
+    database,
+    BLOCK_ROW,
+    `SELECT max(seq) AS last, group_concat(seq) AS seqs, group_concat(length(marks)) AS lengths,
       group_concat(hex(marks), '') AS marks
-    FROM (SELECT seq, marks FROM deliveries WHERE marks IS NOT NULL AND seq >= ? ORDER BY seq LIMIT ${BLOCK})`);
-  for (let from = Number(first?.["seq"] ?? 0); ;) {
-    const { last, seqs, lengths, marks } = block.get(from) as unknown as BlockRow;
-    if (last === null) return;
-    from = last + 1;
-    const bytes = Buffer.from(marks, "hex");
-    const sizes = lengths.split(",");
+    FROM (SELECT seq, marks FROM deliveries WHERE marks IS NOT NULL AND seq >= ? ORDER BY seq LIMIT ${BLOCK})
+    HAVING count(*) > 0`,
+  );
+  for (let from = nth.get(maxDeliveries - 1)?.seq ?? 0; ;) {
+    const row = block.get(from);
+    if (row === undefined) return;
+    from = row.last + 1;
+    const bytes = Buffer.from(row.marks, "hex");
+    const sizes = row.lengths.split(",");
     let at = 0;
-    for (const [index, seq] of seqs.split(",").entries()) {
+    for (const [index, seq] of row.seqs.split(",").entries()) {
       const end = at + Number(sizes[index]);
       yield { seq: Number(seq), marks: unpackMarks(bytes.subarray(at, end)) };
       at = end;
@@ -39,10 +46,10 @@ export function* storedMarksOf(database: DatabaseSync, maxDeliveries: number): G
   }
 }
 
-/** The three texts have one order; `last` is `null` when there is no delivery left. */
-interface BlockRow {
-  readonly last: number | null;
-  readonly seqs: string;
-  readonly lengths: string;
-  readonly marks: string;
-}
+/** The three texts have one order. */
+const BLOCK_ROW = {
+  last: "integer",
+  seqs: "text",
+  lengths: "text",
+  marks: "text",
+} as const satisfies RowShape;

@@ -1,21 +1,23 @@
 /** How rows become what the contract speaks of. */
 import type { Attempt, DeliveryOutcome, Headers, RunSpec } from "../../delivery.ts";
+import type { RowOf, RowShape } from "../../sqlite/row-query.ts";
 import { RUN_STEPS, type RunStep } from "../delivery-store.ts";
 import { HELD, outcomeOf, QUEUED } from "./sqlite-codes.ts";
 
-export interface RunRow {
-  readonly id: number;
-  readonly lane: string;
-  readonly state: number;
-  readonly steps: number;
-  readonly outcome: number | null;
-  readonly reason: string | null;
-  readonly spec: string;
-  readonly text: string | null;
-  readonly due_at: number | null;
+export const RUN_ROW = {
+  id: "integer",
+  lane: "text",
+  state: "integer",
+  steps: "integer",
+  outcome: "integer?",
+  reason: "text?",
+  spec: "text",
+  text: "text?",
+  due_at: "integer?",
   /** `null` for a run that never gathered calls. */
-  readonly calls: number | null;
-}
+  calls: "integer?",
+} as const satisfies RowShape;
+export type RunRow = RowOf<typeof RUN_ROW>;
 
 /** The columns of a {@link RunRow}, of `runs` with its `contents`. */
 export const RUN_COLUMNS = "runs.id, lane, state, steps, outcome, reason, spec, text, due_at, calls";
@@ -30,21 +32,22 @@ export function dueAtOf(row: Pick<RunRow, "state" | "due_at">): number | null {
   return row.state === QUEUED ? row.due_at : null;
 }
 
-export interface AttemptRow {
-  readonly number: number;
-  readonly started_at: number;
-  readonly ended_at: number | null;
-  readonly status: Attempt["status"];
-  readonly error: string | null;
-  readonly reply: string | null;
-}
+export const ATTEMPT_ROW = {
+  number: "integer",
+  started_at: "integer",
+  ended_at: "integer?",
+  status: "text",
+  error: "text?",
+  reply: "text?",
+} as const satisfies RowShape;
+export type AttemptRow = RowOf<typeof ATTEMPT_ROW>;
 
 export function attemptOf(row: AttemptRow): Attempt {
   return {
     number: row.number,
     startedAt: isoTime(row.started_at),
     endedAt: row.ended_at === null ? null : isoTime(row.ended_at),
-    status: row.status,
+    status: row.status as Attempt["status"],
     error: row.error,
   };
 }

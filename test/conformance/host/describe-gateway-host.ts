@@ -6,6 +6,7 @@ import { testChannels } from "./channels-promises.ts";
 import { testLifecycle } from "./lifecycle-promises.ts";
 import { ModelServer } from "./model-server.ts";
 import { ProbePlugin } from "./probe-plugin.ts";
+import { testReapply } from "./reapply-promises.ts";
 import { testRouter } from "./router-promises.ts";
 import { testSessions } from "./sessions-promises.ts";
 
@@ -77,6 +78,9 @@ export function describeGatewayHost(name: string, harness: GatewayHostHarness): 
 
     describe("lifecycle", () => {
       testLifecycle(context);
+    });
+    describe("plugins applied anew", () => {
+      testReapply(context);
     });
     describe("router", () => {
       testRouter(context);

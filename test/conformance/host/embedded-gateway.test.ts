@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EmbeddedGateway } from "../../../src/embedded/gateway.ts";
@@ -18,10 +18,14 @@ const harness: GatewayHostHarness = {
   async start({ plugins, config, modelUrl }) {
     const folder = mkdtempSync(join(tmpdir(), "reveille-host-"));
     const configFile = join(folder, "reveille.json5");
-    const write = (hooks: unknown): void => {
-      writeFileSync(configFile, JSON.stringify({ ...configuration(modelUrl), hooks }), { mode: 0o600 });
+    let block = config;
+    let load: readonly string[] = [];
+    const write = (): void => {
+      const plugins = { load: { paths: load } };
+      const file = { ...configuration(modelUrl), plugins, hooks: block };
+      writeFileSync(configFile, JSON.stringify(file), { mode: 0o600 });
     };
-    write(config);
+    write();
     let gateway: EmbeddedGateway;
     try {
       gateway = await EmbeddedGateway.start({ configFile, stateDir: join(folder, "state"), logger, plugins });
@@ -39,7 +43,13 @@ const harness: GatewayHostHarness = {
     return {
       url,
       async reload(next) {
-        write(next);
+        block = next;
+        write();
+        await gateway.reload();
+      },
+      async reapply() {
+        load = [...load, writePlugin(folder, `plugin-${load.length}`)];
+        write();
         await gateway.reload();
       },
       async stop() {
@@ -63,6 +73,15 @@ const harness: GatewayHostHarness = {
     };
   },
 };
+
+/** A plugin that does nothing; a further one makes the gateway load all of them anew. */
+function writePlugin(parent: string, id: string): string {
+  const folder = join(parent, id);
+  mkdirSync(folder);
+  writeFileSync(join(folder, "plugin.json"), JSON.stringify({ id, entry: "main.mjs", pluginApi: "1" }));
+  writeFileSync(join(folder, "main.mjs"), "export default class { apply() {} }");
+  return folder;
+}
 
 function configuration(modelUrl: string): object {
   return {

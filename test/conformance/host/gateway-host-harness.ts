@@ -22,6 +22,11 @@ export interface RunningHost {
   readonly url: string;
   /** Makes the host read a configuration with another block; resolves when it has accepted or refused it. */
   reload(config: unknown): Promise<void>;
+  /**
+   * Makes the host apply its plugins anew, to a new host object, with the configuration that it has;
+   * resolves when the new one is in use, or refused. Absent for hosts that never do.
+   */
+  reapply?(): Promise<void>;
   stop(): Promise<void>;
   /** Texts of the events that wait for the session's next turn, in order. */
   pendingEvents(sessionKey: string): Promise<readonly string[]>;

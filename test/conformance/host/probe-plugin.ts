@@ -6,7 +6,7 @@ export interface ProbeTaps {
   readonly onShutdown?: (deadline: ShutdownDeadline, host: GatewayHost) => void | Promise<void>;
 }
 
-/** A plugin that taps what a test is about and keeps the host it was given. */
+/** A plugin that taps what a test is about and keeps the host objects it was given. */
 export class ProbePlugin implements GatewayPlugin {
   readonly #taps: ProbeTaps;
   readonly hosts: GatewayHost[] = [];

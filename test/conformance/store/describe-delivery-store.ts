@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe } from "vitest";
 import { describeAccepting } from "./accepting.ts";
 import { describeClosing } from "./closing.ts";
+import { describeFailingAtOnce } from "./failing-at-once.ts";
 import { describeGathering } from "./gathering.ts";
 import { describeIdempotency } from "./idempotency.ts";
 import { describeListing } from "./listing.ts";
@@ -42,6 +43,9 @@ export function describeDeliveryStore(name: string, harness: StoreHarness): void
     });
     describe("overlap", () => {
       describeOverlap(underTest);
+    });
+    describe("deliveries that fail at once", () => {
+      describeFailingAtOnce(underTest);
     });
     describe("progress of runs", () => {
       describeProgress(underTest);

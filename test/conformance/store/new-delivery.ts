@@ -51,7 +51,7 @@ export function newDelivery(changes: Partial<NewDelivery> = {}): NewDelivery {
 
 /** A delivery that ended at once, without a run. */
 export function endedDelivery(
-  state: "filtered" | "skipped",
+  state: NonNullable<NewDelivery["ended"]>["state"],
   reason = "no mapping matched",
   changes: Partial<NewDelivery> = {},
 ) {

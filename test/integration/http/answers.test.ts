@@ -132,20 +132,35 @@ describe("a transform", () => {
   });
 
   it.each(["throws", "rejects"])(
-    "that %s is 500 TRANSFORM_FAILED; the log says why and the caller does not learn it",
+    "that %s is 500 TRANSFORM_FAILED; log and delivery say why, and the caller does not learn it",
     async (path) => {
-      const before = (await gateway.deliveries())[0]?.id;
       const answer = await gateway.post(`/hooks/${path}`, {});
       expect([answer.status, answer.body["code"]]).toEqual([500, "TRANSFORM_FAILED"]);
       expect(answer.text).not.toContain("secret of the operator");
       expect(gateway.errors.at(-1)).toContain("a secret of the operator");
-      expect((await gateway.deliveries())[0]?.id).toBe(before);
+      expect((await gateway.deliveries())[0]).toMatchObject({
+        state: "failed",
+        reason: expect.stringContaining("a secret of the operator"),
+        route: path,
+        runIds: [],
+      });
     },
   );
 
   it("that returns no action is 500 TRANSFORM_FAILED", async () => {
     const answer = await gateway.post("/hooks/wrong", {});
     expect([answer.status, answer.body["code"]]).toEqual([500, "TRANSFORM_FAILED"]);
+  });
+
+  it("that fails claims no idempotency key: the same call is tried anew", async () => {
+    const headers = { "Idempotency-Key": "once" };
+    const [first, second] = [
+      await gateway.post("/hooks/throws", {}, headers),
+      await gateway.post("/hooks/throws", {}, headers),
+    ];
+    expect([first.status, second.status]).toEqual([500, 500]);
+    const [newest, before] = await gateway.deliveries();
+    expect([newest?.state, before?.state]).toEqual(["failed", "failed"]);
   });
 });
 

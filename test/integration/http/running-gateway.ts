@@ -210,12 +210,13 @@ export class RunningGateway implements AsyncDisposable {
     }
   }
 
-  /** What was logged as an error, each line with the error it carries. */
+  /** What was logged as an error, each line with the error or the reason it carries. */
   get errors(): string[] {
     return this.logger.lines
       .filter(({ level }) => level === "error")
-      .map(({ message, fields }) =>
-        fields["err"] instanceof Error ? `${message}: ${fields["err"].message}` : message,
-      );
+      .map(({ message, fields: { err, reason } }) => {
+        const why = err instanceof Error ? err.message : reason;
+        return typeof why === "string" ? `${message}: ${why}` : message;
+      });
   }
 }

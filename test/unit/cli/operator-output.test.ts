@@ -121,6 +121,44 @@ describe("reveille deliveries show", () => {
   });
 });
 
+describe("of a call whose transform failed", () => {
+  const reason = "The transform build.js failed: hooks/transforms/build.js:3: TypeError: no branch\u001B[2J.";
+  const failed = summary({ state: "failed", reason, name: "ci" });
+
+  it("reveille deliveries show prints why, and the request that is kept", async () => {
+    const detail: DeliveryDetail = { ...failed, headers: { "x-event": "push" }, query: {}, bodyBytes: 12, runs: [] };
+    const { out } = await run([detail], "deliveries", "show", "dlv_1");
+    expect(out.split("\n")).toEqual([
+      "dlv_1  failed",
+      "  reason     The transform build.js failed: hooks/transforms/build.js:3: TypeError: no branch�[2J.",
+      "  received   2026-02-27T10:00:00.123Z",
+      "  route      github",
+      "  mapping    github",
+      "  name       ci",
+      "  body       12 bytes",
+      "    x-event: push",
+      "",
+    ]);
+  });
+
+  it("reveille deliveries list shows it among what failed", async () => {
+    const { out } = await run([{ deliveries: [failed], nextCursor: null }], "deliveries", "list", "--state", "failed");
+    expect(asked).toEqual(["GET /api/v1/deliveries?state=failed&limit=20"]);
+    expect(out).toMatch(/^dlv_1 +2026-02-27T10:00:00Z +github +failed +ci +The transform build\.js failed: hooks/mu);
+  });
+
+  it("reveille deliveries replay says in words why it failed again, and fails", async () => {
+    const outcome = { outcome: "refused", code: "TRANSFORM_FAILED", error: reason };
+    const deliveries = [{ id: "dlv_1", state: "failed", route: "github", receivedAt: failed.receivedAt, ...outcome }];
+    const document = { ok: true, dryRun: false, matched: 1, more: false, stopped: null, deliveries };
+    const { code, out } = await run([document], "deliveries", "replay", "--state", "failed", "--yes");
+    expect(code).toBe(1);
+    expect(out).toContain(
+      "refused: The transform build.js failed: hooks/transforms/build.js:3: TypeError: no branch�[2J.",
+    );
+  });
+});
+
 describe("reveille deliveries list", () => {
   it("asks for further pages while one is short, and shows why a delivery is as it is", async () => {
     const filtered = summary({ state: "filtered", reason: `ignoreSenders: ${"x".repeat(100)}`, event: "push" });
@@ -199,6 +237,7 @@ describe("a change of deliveries", () => {
   it.each([
     ["run it again for the rest", { outcome: "replayed", replay: { deliveryId: "dlv_2", state: "queued" } }],
     ["narrow the search with --until", { outcome: "replayed", replay: { deliveryId: "dlv_2", state: "filtered" } }],
+    ["narrow the search with --until", { outcome: "replayed", replay: { deliveryId: "dlv_2", state: "failed" } }],
     ["narrow the search with --until", { outcome: "refused", code: "NOT_FOUND", error: "No hook." }],
   ])("that left some says how to come to them: %s", async (text, outcome) => {
     const deliveries = [{ id: "dlv_1", ...facts, ...outcome }];

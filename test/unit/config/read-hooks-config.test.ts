@@ -43,6 +43,15 @@ const DEFAULTS: HooksConfig = {
   interrupted: "rerun",
   defaultTimeoutMs: 600_000,
   transformsDir: "/etc/gateway/hooks/transforms",
+  transforms: {
+    isolation: "process",
+    timeoutMs: 2_000,
+    workers: 2,
+    maxMemoryBytes: 268_435_456,
+    maxCalls: 10_000,
+    maxWaiting: 256,
+    maxResultBytes: 1_048_576,
+  },
   gmail: { model: undefined, thinking: undefined, allowUnsafeExternalContent: undefined, maxBytes: 20_000 },
   retry: {
     runs: { attempts: 3, firstDelayMs: 30_000, maxDelayMs: 900_000 },

@@ -7,6 +7,7 @@ import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
 import type { CarriedOut, Notice } from "../../../src/dispatch/dispatch-context.ts";
 import { OutageRegistry } from "../../../src/dispatch/notices/outage-registry.ts";
 import type { DispatchedEvent, SettledEvent } from "../../../src/hooks.ts";
+import type { AgentRunResult } from "../../../src/host.ts";
 import type { GuardedFetch } from "../../../src/http/guarded-fetch.ts";
 import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite/sqlite-delivery-store.ts";
@@ -18,6 +19,14 @@ const POLICY = { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 60_000 };
 const RETRY: RetryConfig = { runs: POLICY, deliveries: POLICY };
 const given = async (): Promise<void> => {};
 const refuses: GuardedFetch = () => Promise.reject(new Error("The test expects no callback."));
+
+/** A model that may answer later. */
+export const OVERLOADED: AgentRunResult = {
+  status: "error",
+  reply: "",
+  error: "the model is overloaded",
+  retryable: true,
+};
 
 /** A runner on a real store in a folder of its own, and a scripted host; the test is its dispatcher. */
 export class RunnerBench {
@@ -141,6 +150,11 @@ export class RunnerBench {
     const { mappingId } = this;
     const run = { runId, mappingId, lane: "a", kind: "agent", state: "queued", dueAt: null } as const;
     return this.#runner.carryOut({ ...run, expiresAt: null, begun: false, replied: false }, stop);
+  }
+
+  /** Answers of the agent, one for each attempt; the last one for all that follow. */
+  answers(...results: AgentRunResult[]): void {
+    this.host.onRun = async () => results[Math.min(this.host.runs.length, results.length) - 1]!;
   }
 
   /** Carries a run out until it is not postponed any more, whenever it is due; gives the postponements. */

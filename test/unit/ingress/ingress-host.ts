@@ -23,7 +23,8 @@ export class IngressHost implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), "ingress-"));
   readonly scripted = new ScriptedHost();
   readonly logger = recordingLogger();
-  readonly host: GatewayHost = {
+  /** The object that plugins are applied to; see {@link nextObject}. */
+  host: GatewayHost = {
     name: "scripted",
     lifecycle: createLifecycle(),
     sessions: this.scripted.sessions,
@@ -58,10 +59,16 @@ export class IngressHost implements AsyncDisposable {
     return other;
   }
 
+  /** A new host object of the same gateway, with hooks of its own; `offer` and `shutdown` use it once it is `host`. */
+  nextObject(): GatewayHost {
+    return { ...this.host, lifecycle: createLifecycle() };
+  }
+
   /** Fires `onConfigLoad`; the returned function commits what was accepted, and builds the routes. */
   async offer(hooks: object, reason: ConfigSnapshot["reason"] = "reload"): Promise<() => void> {
     const commits: (() => void)[] = [];
-    await this.host.lifecycle.onConfigLoad.promise({
+    const { lifecycle } = this.host;
+    await lifecycle.onConfigLoad.promise({
       config: { enabled: true, token: TOKEN, ...hooks },
       reason,
       gateway: { secrets: [], loopbackOnly: true, trustedProxies: [] },
@@ -72,7 +79,7 @@ export class IngressHost implements AsyncDisposable {
     return () => {
       for (const commit of commits) commit();
       const routes = new RoutingTable();
-      this.host.lifecycle.onHttpRoute.call(routes);
+      lifecycle.onHttpRoute.call(routes);
       this.#server.use(routes);
     };
   }

@@ -38,11 +38,13 @@ describe("WebhookIngress.apply", () => {
     expect((await call()).status).toBe(404);
   });
 
-  it("throws the second time, on the same host and on another", async () => {
+  it("throws the second time on the same host object, and on that of another gateway", async () => {
     ingress.apply(fixture.host);
-    expect(() => ingress.apply(fixture.host)).toThrow("applied to a host already");
+    const taps = fixture.host.lifecycle.onConfigLoad.taps.length;
+    expect(() => ingress.apply(fixture.host)).toThrow("applied to that host already");
+    expect(fixture.host.lifecycle.onConfigLoad.taps).toHaveLength(taps);
     const other = await fixture.other({ sameFolder: false });
-    expect(() => ingress.apply(other.host)).toThrow("applied to a host already");
+    expect(() => ingress.apply(other.host)).toThrow("applied to another gateway already");
     expect(other.host.lifecycle.onConfigLoad.isUsed()).toBe(false);
   });
 });

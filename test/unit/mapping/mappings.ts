@@ -6,7 +6,10 @@ import type { MappingInput } from "../../../src/config/schema.ts";
 import type { PayloadContext } from "../../../src/delivery.ts";
 import { compileMapping } from "../../../src/mapping/compile-mapping.ts";
 import type { CompiledMapping } from "../../../src/mapping/compile-mapping.ts";
-import type { TransformFunction } from "../../../src/transform/transform.ts";
+import { TransformError } from "../../../src/transform/transform-call.ts";
+import type { CallTransform } from "../../../src/transform/transform-call.ts";
+import { contextFields, transformContext } from "../../../src/transform/transform-context.ts";
+import type { TransformContext } from "../../../src/transform/transform.ts";
 
 export const NOW = new Date("2026-02-03T04:05:06.007Z");
 
@@ -15,9 +18,22 @@ function configOf(input: MappingInput, at = 0): MappingConfig {
   return normalizeMapping(input, at, new Findings());
 }
 
-/** A mapping ready for requests. */
-export function mappingOf(input: MappingInput, options: { at?: number; transform?: TransformFunction } = {}) {
-  return compileMapping(configOf(input, options.at), options.transform);
+/** A transform of a test: it may return what no real one should. */
+export type AnyTransform = (context: TransformContext) => unknown;
+
+/** A mapping ready for requests; its transform runs in the test's own process. */
+export function mappingOf(input: MappingInput, options: { at?: number; transform?: AnyTransform } = {}) {
+  return compileMapping(configOf(input, options.at), options.transform && callTo(options.transform));
+}
+
+function callTo(transform: AnyTransform): CallTransform {
+  return async (call) => {
+    try {
+      return await transform(transformContext(contextFields(call), call.rawBody));
+    } catch (error) {
+      throw error instanceof TransformError ? error : new TransformError("failed", `threw ${String(error)}`);
+    }
+  };
 }
 
 /** Several mappings in the order of the configuration. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { AgentAction, WakeAction } from "../../../src/delivery.ts";
+import type { Action, AgentAction, WakeAction } from "../../../src/delivery.ts";
 import { mergeOverride } from "../../../src/mapping/merge-override.ts";
+import type { TransformAction } from "../../../src/transform/transform-result.ts";
 
 const WAKE: WakeAction = {
   kind: "wake",
@@ -28,47 +29,33 @@ const AGENT: AgentAction = {
   allowUnsafeExternalContent: false,
 };
 
-const failed = (message: string): object => ({ refused: "TRANSFORM_FAILED", message, retryAfterSeconds: undefined });
+/** Whatever a module returned: the schema is asked before, and does not look at prototypes. */
+const merge = (base: Action, override: unknown): Action => mergeOverride(base, override as TransformAction);
 
-describe("a transform's result", () => {
-  it.each([undefined, false, 0, Number.NaN, ""])("that is %j keeps the mapping's own action", (result) => {
-    expect(mergeOverride(AGENT, result)).toBe(AGENT);
-    expect(mergeOverride(WAKE, result)).toBe(WAKE);
+describe("what a transform says of an action", () => {
+  it("that is nothing keeps the mapping's own action", () => {
+    expect(merge(AGENT, undefined)).toBe(AGENT);
+    expect(merge(WAKE, undefined)).toBe(WAKE);
   });
 
   it("without any field changes nothing", () => {
-    expect(mergeOverride(AGENT, {})).toEqual(AGENT);
-    expect(mergeOverride(WAKE, {})).toEqual(WAKE);
+    expect(merge(AGENT, {})).toEqual(AGENT);
+    expect(merge(WAKE, {})).toEqual(WAKE);
   });
 
   it("that is the action itself changes nothing", () => {
-    expect(mergeOverride(AGENT, { ...AGENT })).toEqual(AGENT);
-    expect(mergeOverride(WAKE, { ...WAKE })).toEqual(WAKE);
+    expect(merge(AGENT, { ...AGENT })).toEqual(AGENT);
+    expect(merge(WAKE, { ...WAKE })).toEqual(WAKE);
   });
 
   it("leaves the mapping's action untouched, which later requests use", () => {
     const base = Object.freeze({ ...AGENT });
-    mergeOverride(base, { message: "other", deliver: false, sessionKey: "x" });
+    merge(base, { message: "other", deliver: false, sessionKey: "x" });
     expect(base).toEqual(AGENT);
   });
 
-  it.each([["text"], [true], [7], [[]], [["wake"]], [() => ({})], [Symbol("x")]])(
-    "that is truthy and no object is refused: %#",
-    (result) => {
-      expect(mergeOverride(AGENT, result)).toEqual(
-        failed("The transform of this hook returned no action: it has to return an object, null or undefined."),
-      );
-    },
-  );
-
-  it.each(["Wake", "run", "", 1, {}])("of the kind %j is refused", (kind) => {
-    expect(mergeOverride(AGENT, { kind })).toEqual(
-      failed('The transform of this hook returned no action: its kind has to be "wake" or "agent".'),
-    );
-  });
-
   it.each([null, undefined])("of the kind %j is of the mapping's kind", (kind) => {
-    expect(mergeOverride(WAKE, { kind, text: "new" })).toEqual({ ...WAKE, text: "new" });
+    expect(merge(WAKE, { kind, text: "new" })).toEqual({ ...WAKE, text: "new" });
   });
 });
 
@@ -92,12 +79,12 @@ describe("a wake override", () => {
     [{ allowUnsafeExternalContent: 1 }, {}],
     [{ message: "other kind's field", sessionKey: "x", deliver: false, wakeMode: "next-heartbeat" }, {}],
   ])("%j changes %j", (override, changes) => {
-    expect(mergeOverride(WAKE, override)).toEqual({ ...WAKE, ...changes });
+    expect(merge(WAKE, override)).toEqual({ ...WAKE, ...changes });
   });
 
   it("cannot turn next-heartbeat into now", () => {
     const base: WakeAction = { ...WAKE, mode: "next-heartbeat" };
-    expect(mergeOverride(base, { mode: "now" })).toEqual(base);
+    expect(merge(base, { mode: "now" })).toEqual(base);
   });
 });
 
@@ -142,22 +129,22 @@ describe("an agent override", () => {
     [{ text: "other kind's field", mode: "next-heartbeat" }, {}],
     [{ unknown: 1, deliverTo: "x" }, {}],
   ])("%j changes %j", (override, changes) => {
-    expect(mergeOverride(AGENT, override)).toEqual({ ...AGENT, ...changes });
+    expect(merge(AGENT, override)).toEqual({ ...AGENT, ...changes });
   });
 
   it.each([Number.NaN, Infinity, -Infinity])("with the number %d as `to` changes nothing: it is a mistake", (to) => {
-    expect(mergeOverride(AGENT, { to })).toEqual(AGENT);
+    expect(merge(AGENT, { to })).toEqual(AGENT);
   });
 
   it("cannot turn next-heartbeat into now", () => {
     const base: AgentAction = { ...AGENT, wakeMode: "next-heartbeat" };
-    expect(mergeOverride(base, { wakeMode: "now" })).toEqual(base);
+    expect(merge(base, { wakeMode: "now" })).toEqual(base);
   });
 });
 
 describe("a session key", () => {
   const keyOf = (override: Record<string, unknown>, base: AgentAction = AGENT): unknown[] => {
-    const { sessionKey, sessionKeySource } = mergeOverride(base, override) as AgentAction;
+    const { sessionKey, sessionKeySource } = merge(base, override) as AgentAction;
     return [sessionKey, sessionKeySource];
   };
 
@@ -190,7 +177,7 @@ describe("a session key", () => {
 
 describe("another kind", () => {
   it("drops what only the mapping's kind has, from agent to wake", () => {
-    expect(mergeOverride({ ...AGENT, wakeMode: "next-heartbeat" }, { kind: "wake", text: "new" })).toEqual({
+    expect(merge({ ...AGENT, wakeMode: "next-heartbeat" }, { kind: "wake", text: "new" })).toEqual({
       kind: "wake",
       text: "new",
       mode: "now",
@@ -201,7 +188,7 @@ describe("another kind", () => {
   });
 
   it("drops what only the mapping's kind has, from wake to agent", () => {
-    expect(mergeOverride({ ...WAKE, mode: "next-heartbeat" }, { kind: "agent", message: "new" })).toEqual({
+    expect(merge({ ...WAKE, mode: "next-heartbeat" }, { kind: "agent", message: "new" })).toEqual({
       kind: "agent",
       message: "new",
       wakeMode: "now",
@@ -214,22 +201,22 @@ describe("another kind", () => {
   });
 
   it("has nothing to read unless the transform says what", () => {
-    expect(mergeOverride(AGENT, { kind: "wake" })).toMatchObject({ text: "" });
-    expect(mergeOverride(WAKE, { kind: "agent" })).toMatchObject({ message: "" });
+    expect(merge(AGENT, { kind: "wake" })).toMatchObject({ text: "" });
+    expect(merge(WAKE, { kind: "agent" })).toMatchObject({ message: "" });
   });
 });
 
 describe("a hostile result", () => {
   it("cannot set a field through its prototype", () => {
     const result = Object.create({ kind: "wake", message: "inherited", allowUnsafeExternalContent: true }) as object;
-    expect(mergeOverride(AGENT, result)).toEqual(AGENT);
+    expect(merge(AGENT, result)).toEqual(AGENT);
   });
 
   it("pollutes no prototype, be it the action's or everyone's", () => {
     const result: unknown = JSON.parse(
       '{"__proto__": {"allowUnsafeExternalContent": true}, "constructor": {"prototype": {"to": "x"}}, "to": "7"}',
     );
-    const action = mergeOverride(AGENT, result);
+    const action = merge(AGENT, result);
     expect(action).toEqual({ ...AGENT, to: "7" });
     expect(Object.getPrototypeOf(action)).toBe(Object.prototype);
     expect(Object.keys({})).toEqual([]);
@@ -243,24 +230,24 @@ describe("a hostile result", () => {
         throw failure;
       },
     };
-    expect(() => mergeOverride(AGENT, result)).toThrow(failure);
+    expect(() => merge(AGENT, result)).toThrow(failure);
   });
 
   it("that is a proxy gives the fields it says it owns", () => {
     const result = new Proxy({ message: "target" }, { get: (_, field) => `trap ${String(field)}` });
-    expect(mergeOverride(AGENT, { ...result })).toMatchObject({ message: "trap message" });
-    expect(mergeOverride({ ...AGENT }, new Proxy({ to: 5 }, {}))).toEqual({ ...AGENT, to: "5" });
+    expect(merge(AGENT, { ...result })).toMatchObject({ message: "trap message" });
+    expect(merge({ ...AGENT }, new Proxy({ to: 5 }, {}))).toEqual({ ...AGENT, to: "5" });
   });
 
   it("without a prototype is as good as any", () => {
     const result = Object.assign(Object.create(null) as object, { message: "new" });
-    expect(mergeOverride(AGENT, result)).toEqual({ ...AGENT, message: "new" });
+    expect(merge(AGENT, result)).toEqual({ ...AGENT, message: "new" });
   });
 
   it("leaves the mapping's mode and fallback as they are: only its author sets them", () => {
     const mapped: AgentAction = { ...AGENT, mode: "deliver", fallback: { channel: "console" } };
     const override = { message: "x", mode: "run", fallback: { channel: "telegram" }, callbackUrl: "https://a.example" };
-    expect(mergeOverride(mapped, override)).toEqual({ ...mapped, message: "x" });
-    expect(mergeOverride(AGENT, override)).toEqual({ ...AGENT, message: "x" });
+    expect(merge(mapped, override)).toEqual({ ...mapped, message: "x" });
+    expect(merge(AGENT, override)).toEqual({ ...AGENT, message: "x" });
   });
 });

@@ -25,7 +25,7 @@ describe("authenticate", () => {
       (req) => {
         const arrival = edge(bench.ingress, generation, req);
         if (isRefusal(arrival)) throw new Error(arrival.refused);
-        return authenticate(bench.ingress, generation, arrival);
+        return authenticate(generation, arrival);
       },
       (socket) => socket.write(`POST ${target} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Length: 9\r\n\r\n`),
     );
@@ -42,7 +42,7 @@ describe("authenticate", () => {
     const answer = await withRequest(
       (req) => {
         const arrival = edge(bench.ingress, generation, req);
-        return isRefusal(arrival) || authenticate(bench.ingress, generation, arrival);
+        return isRefusal(arrival) || authenticate(generation, arrival);
       },
       (socket) => socket.write("POST /hooks/wake HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),
     );

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Action, AgentAction } from "../../../src/delivery.ts";
 import { createIngressHooks } from "../../../src/hooks.ts";
+import type { IngressHooks } from "../../../src/hooks.ts";
 import { compileMapping } from "../../../src/mapping/compile-mapping.ts";
 import { gmail } from "../../../src/presets/senders/google/gmail.ts";
-import type { IngressContext } from "../../../src/stages/ingress-context.ts";
 import { policy } from "../../../src/stages/policy.ts";
 import type { Route } from "../../../src/stages/resolve.ts";
 import { read } from "../config/hooks-context.ts";
@@ -15,18 +15,18 @@ const WAKE: Action = { kind: "wake", text: "t", mode: "now" };
 
 describe("policy", () => {
   let bench: StageBench;
-  let ingress: IngressContext;
+  let hooks: IngressHooks;
 
   beforeAll(async () => {
     bench = await StageBench.open();
   });
   beforeEach(() => {
-    ingress = { ...bench.ingress, hooks: createIngressHooks() };
+    hooks = createIngressHooks();
   });
   afterAll(() => bench[Symbol.asyncDispose]());
 
   const apply = async (route: Route, actions: readonly Action[], block: object = {}) =>
-    policy(ingress, await bench.generation(block), { route, context: requestWith({ a: 1 }) }, actions);
+    policy(bench.ingress, await bench.generation(block, { hooks }), { route, context: requestWith({ a: 1 }) }, actions);
 
   it("fixes a run of each action, in order", async () => {
     expect(await apply("agent", [AGENT, WAKE, { ...AGENT, agentId: "ops" }])).toMatchObject([
@@ -67,7 +67,7 @@ describe("policy", () => {
 
   describe("with a plugin", () => {
     it("denies what the plugin denies, with the plugin's words for the caller", async () => {
-      ingress.hooks.policy.tapPromise("budget", async (run, { payload }) => ({
+      hooks.policy.tapPromise("budget", async (run, { payload }) => ({
         deny: `${run.kind} ${run.agentId} ${JSON.stringify(payload)}: the budget is spent.`,
       }));
       expect(await apply("agent", [AGENT])).toEqual({
@@ -79,7 +79,7 @@ describe("policy", () => {
 
     it("asks it about each run, and denies the whole request for one", async () => {
       const asked: string[] = [];
-      ingress.hooks.policy.tap("budget", (run) => {
+      hooks.policy.tap("budget", (run) => {
         asked.push(run.kind);
         return run.kind === "wake" ? { deny: "No wakes." } : undefined;
       });
@@ -90,7 +90,7 @@ describe("policy", () => {
 
     it("cannot allow what the built-in policy refuses: it is not even asked", async () => {
       let asked = 0;
-      ingress.hooks.policy.tap("generous", () => {
+      hooks.policy.tap("generous", () => {
         asked++;
         return undefined;
       });
@@ -100,7 +100,7 @@ describe("policy", () => {
     });
 
     it("lets nothing through when the plugin fails", async () => {
-      ingress.hooks.policy.tap("broken", () => {
+      hooks.policy.tap("broken", () => {
         throw new Error("no budget file");
       });
       await expect(apply("agent", [AGENT])).rejects.toThrow('Hook "policy", tap "broken": no budget file');

@@ -3,18 +3,19 @@ import type { Action } from "../../../src/delivery.ts";
 import { isRefusal } from "../../../src/errors.ts";
 import type { Generation } from "../../../src/generation.ts";
 import { createIngressHooks } from "../../../src/hooks.ts";
-import type { IngressContext } from "../../../src/stages/ingress-context.ts";
 import { render } from "../../../src/stages/render.ts";
 import type { Route } from "../../../src/stages/resolve.ts";
-import type { TransformContext, TransformFunction } from "../../../src/transform/transform.ts";
+import { TransformError } from "../../../src/transform/transform-call.ts";
+import type { TransformContext } from "../../../src/transform/transform.ts";
 import { mappingOf, requestWith } from "../mapping/mappings.ts";
+import type { AnyTransform } from "../mapping/mappings.ts";
 import { StageBench } from "./stage-bench.ts";
 
+const REQUEST = { method: "POST", body: Buffer.from("raw bytes") };
 const TWO = { repo: "site", items: [{ id: 1 }, { id: 2 }] };
 
 describe("render", () => {
   let bench: StageBench;
-  let ingress: IngressContext;
   let generation: Generation;
 
   beforeAll(async () => {
@@ -22,12 +23,17 @@ describe("render", () => {
     generation = await bench.generation({ maxFanOut: 3 });
   });
   beforeEach(() => {
-    ingress = { ...bench.ingress, hooks: createIngressHooks() };
+    generation = { ...generation, hooks: createIngressHooks() };
   });
   afterAll(() => bench[Symbol.asyncDispose]());
 
   const of = (route: Route, payload: unknown, changes?: Parameters<typeof requestWith>[1]) =>
-    render(ingress, generation, { route, context: requestWith(payload, changes), ofSender: false });
+    render(bench.ingress, generation, REQUEST, {
+      route,
+      context: requestWith(payload, changes),
+      ofSender: false,
+      deliveryId: "evt_1",
+    });
 
   /** Texts and messages of the actions, and why there are none. */
   async function contentOf(route: Route, payload: unknown): Promise<unknown> {
@@ -37,7 +43,7 @@ describe("render", () => {
     return rendered.ended === undefined ? contents : { contents, ended: rendered.ended };
   }
 
-  const transforming = (transform: TransformFunction, input: Parameters<typeof mappingOf>[0] = {}) =>
+  const transforming = (transform: AnyTransform, input: Parameters<typeof mappingOf>[0] = {}) =>
     mappingOf({ id: "ci", messageTemplate: "mapped {{repo}}", ...input }, { transform });
 
   describe("of a fixed endpoint", () => {
@@ -179,58 +185,100 @@ describe("render", () => {
       });
     });
 
-    it.each<[string, TransformFunction]>([
-      [
-        "throws",
-        () => {
-          throw new Error("secret detail");
-        },
-      ],
-      ["rejects", () => Promise.reject(new Error("secret detail"))],
-      [
-        "returns an object whose getter throws",
-        () => ({
-          get kind() {
-            throw new Error("secret detail");
-          },
-        }),
-      ],
-      [
-        "returns a proxy that throws",
-        () =>
-          new Proxy(
-            {},
-            {
-              getOwnPropertyDescriptor() {
-                throw new Error("secret detail");
-              },
-            },
-          ),
-      ],
-    ])("fails the request when the transform %s: the log says why, the caller does not learn it", async (_how, fn) => {
+    it("gives the transform the exact bytes, the method, the sender's id for the delivery and the time", async () => {
+      const given: TransformContext[] = [];
+      const event = { event: "push", sender: { name: "ada", bot: false } };
+      await of(
+        transforming((context) => void given.push(context)),
+        TWO,
+        event,
+      );
+      const [context] = given;
+      expect(context).toMatchObject({ method: "POST", deliveryId: "evt_1", ...event });
+      expect(Buffer.from(context?.rawBody ?? []).toString()).toBe("raw bytes");
+      expect(context?.time.toISOString()).toBe("2026-02-03T04:05:06.007Z");
+    });
+
+    it("makes an action of each object of an array, and none of its nulls", async () => {
+      const mapping = transforming(() => [{ message: "one" }, null, { kind: "wake", text: "two" }]);
+      expect(await contentOf(mapping, TWO)).toEqual(["one", "two"]);
+    });
+
+    it("skips the request when the array is empty", async () => {
+      expect(
+        await contentOf(
+          transforming(() => []),
+          TWO,
+        ),
+      ).toMatchObject({ contents: [], ended: { state: "skipped" } });
+    });
+
+    it("fails when there are more actions than hooks.maxFanOut, those of all items counted", async () => {
+      const mapping = transforming(() => [{ message: "a" }, { message: "b" }], { forEach: "items" });
+      expect(await of(mapping, TWO)).toMatchObject({
+        ended: { state: "failed", reason: "The transform ci returned 2 actions; hooks.maxFanOut allows 1 here." },
+      });
+    });
+
+    it("is not moved by what the transform does to the payload", async () => {
+      const mapping = transforming(({ payload }) => void Object.assign(payload as object, { repo: "changed" }));
+      expect(await contentOf(mapping, structuredClone(TWO))).toEqual(["mapped site"]);
+    });
+
+    it("records a transform that fails, with its reason, and refuses the request without it", async () => {
       const lines = bench.logged.length;
-      const mapping = mappingOf({ id: "ci", messageTemplate: "m", transform: { module: "ci.ts" } }, { transform: fn });
+      const fail = (): never => {
+        throw new Error("secret detail");
+      };
+      const mapping = mappingOf(
+        { id: "ci", messageTemplate: "m", transform: { module: "ci.ts" } },
+        { transform: fail },
+      );
+      const reason = "The transform ci.ts threw Error: secret detail.";
       expect(await of(mapping, { token: "payload-secret" })).toEqual({
-        refused: "TRANSFORM_FAILED",
-        message: undefined,
-        retryAfterSeconds: undefined,
+        actions: [],
+        ended: { state: "failed", reason },
+        failure: { refused: "TRANSFORM_FAILED", message: undefined, retryAfterSeconds: undefined },
       });
       const [line, ...more] = bench.logged.slice(lines);
       expect(more).toEqual([]);
       expect(line).toMatchObject({ level: "error", message: "a transform failed" });
-      expect(line?.fields).toEqual({ err: new Error("secret detail"), mapping: "ci", module: "ci.ts" });
+      expect(line?.fields).toEqual({ mapping: "ci", module: "ci.ts", reason });
     });
 
-    it("fails the request when the transform returns no action, and says here and in the log what it has to", async () => {
-      const lines = bench.logged.length;
-      const reason = "The transform of this hook returned no action: it has to return an object, null or undefined.";
+    it("records a transform that returns no action", async () => {
       expect(
         await of(
           transforming(() => "text"),
           TWO,
         ),
-      ).toMatchObject({ refused: "TRANSFORM_FAILED", message: reason });
-      expect(bench.logged.slice(lines)).toMatchObject([{ level: "error", fields: { reason, mapping: "ci" } }]);
+      ).toMatchObject({
+        ended: {
+          state: "failed",
+          reason: "The transform ci has to return an object, an array of objects, null or undefined.",
+        },
+      });
+    });
+
+    it("records nothing of a transform that could not be begun, and asks the caller to come back", async () => {
+      const busy = (): never => {
+        throw new TransformError("busy", "has 256 calls waiting");
+      };
+      expect(await of(transforming(busy), TWO)).toEqual({
+        refused: "BUSY",
+        message: "The transforms of this gateway are busy; try again shortly.",
+        retryAfterSeconds: 2,
+      });
+    });
+
+    it("does not ask plugins about a transform that failed", async () => {
+      generation.hooks.actions.tap("plugin", () => [{ kind: "wake", text: "after all", mode: "now" }]);
+      expect(
+        await of(
+          transforming(() => 7),
+          TWO,
+        ),
+      ).toMatchObject({ actions: [], ended: { state: "failed" } });
     });
   });
 
@@ -238,13 +286,13 @@ describe("render", () => {
     const wake = (text: string): Action => ({ kind: "wake", text, mode: "now" });
 
     it("takes the actions as the plugin changed them, for every kind of route", async () => {
-      ingress.hooks.actions.tapPromise("plugin", async (actions, { path }) => [...actions, wake(`seen ${path}`)]);
+      generation.hooks.actions.tapPromise("plugin", async (actions, { path }) => [...actions, wake(`seen ${path}`)]);
       expect(await contentOf("wake", { text: "a" })).toEqual(["a", "seen hook"]);
       expect(await contentOf(mappingOf({ messageTemplate: "m" }), TWO)).toEqual(["m", "seen hook"]);
     });
 
     it("skips the request when the plugin leaves none, and says so", async () => {
-      ingress.hooks.actions.tap("plugin", () => []);
+      generation.hooks.actions.tap("plugin", () => []);
       expect(await contentOf("wake", { text: "a" })).toEqual({
         contents: [],
         ended: { state: "skipped", reason: "a plugin left no action" },
@@ -252,7 +300,7 @@ describe("render", () => {
     });
 
     it("keeps the reason of a request that was skipped before", async () => {
-      ingress.hooks.actions.tap("plugin", (actions) => actions);
+      generation.hooks.actions.tap("plugin", (actions) => actions);
       expect(
         await contentOf(
           transforming(() => null),
@@ -262,7 +310,7 @@ describe("render", () => {
     });
 
     it("no longer skips a request that the plugin gives an action", async () => {
-      ingress.hooks.actions.tap("plugin", () => [wake("after all")]);
+      generation.hooks.actions.tap("plugin", () => [wake("after all")]);
       expect(
         await of(
           transforming(() => null),
@@ -273,7 +321,7 @@ describe("render", () => {
 
     it("does not ask the plugin about a request that is refused", async () => {
       let asked = 0;
-      ingress.hooks.actions.tap("plugin", (actions) => {
+      generation.hooks.actions.tap("plugin", (actions) => {
         asked++;
         return actions;
       });
@@ -282,7 +330,7 @@ describe("render", () => {
     });
 
     it("fails the request when the plugin fails, naming it", async () => {
-      ingress.hooks.actions.tap("plugin", () => {
+      generation.hooks.actions.tap("plugin", () => {
         throw new Error("broken");
       });
       await expect(of("wake", { text: "a" })).rejects.toThrow('Hook "actions", tap "plugin": broken');

@@ -20,7 +20,7 @@ describe("the route of a request", () => {
   async function routeOf(block: object, path: string, payload: unknown = {}): Promise<string> {
     const { request, parsed } = parsedRequest(path, payload);
     const generation = await bench.generation(block);
-    const resolved = await resolve(bench.ingress, generation, { sender: undefined }, request, parsed);
+    const resolved = await resolve(generation, { sender: undefined }, request, parsed);
     if (isRefusal(resolved)) return resolved.refused;
     return typeof resolved.route === "string" ? resolved.route : resolved.route.config.id;
   }
@@ -103,7 +103,7 @@ describe("the route of a request", () => {
       const request = vouched(rawRequest("in", body, { headers }), CREDENTIAL);
       const parsed = parse(request, { accept: generation.mappings.bodyRules("in")!.accept, maxDepth: 64 });
       if (isRefusal(parsed)) return parsed.refused;
-      const resolved = await resolve(bench.ingress, generation, { sender: undefined }, request, parsed);
+      const resolved = await resolve(generation, { sender: undefined }, request, parsed);
       if (isRefusal(resolved)) return resolved.refused;
       return typeof resolved.route === "object" && resolved.route.config.id;
     };

@@ -43,7 +43,6 @@ export class StageBench implements AsyncDisposable {
     this.logged = logger.lines;
     this.ingress = {
       host: { ...gatewayOf(), ...SURROUNDINGS, logger },
-      hooks: this.hooks,
       store: dispatch.store,
       dispatcher: dispatch.dispatcher,
       watch: new RunWatch(),
@@ -58,18 +57,21 @@ export class StageBench implements AsyncDisposable {
   }
 
   /** A `hooks` block, on and with a token, ready for requests. */
-  async generation(block: object = {}, { trustedProxies = [] as string[] } = {}): Promise<Generation> {
-    const snapshot: ConfigSnapshot = {
+  async generation(
+    block: object = {},
+    { trustedProxies = [] as string[], hooks = this.hooks } = {},
+  ): Promise<Generation> {
+    const snapshot: Omit<ConfigSnapshot, "onCommit"> = {
       config: { enabled: true, token: GOOD_TOKEN, ...block },
       reason: "start",
       gateway: { secrets: [], loopbackOnly: true, trustedProxies },
       agents: this.ingress.host.agents,
       channels: TWO_CHANNELS,
-      onCommit: () => {},
     };
     return prepareGeneration(snapshot, {
       host: this.ingress.host,
-      hooks: this.hooks,
+      hooks,
+      workDir: join(tmpdir(), "no-such-gateway"),
       keys: NO_KEYS,
       previous: undefined,
     });

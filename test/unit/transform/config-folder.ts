@@ -2,11 +2,22 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ConfigError } from "../../../src/config/config-error.ts";
-import type { MappingConfig } from "../../../src/config/hooks-config.ts";
+import { Findings } from "../../../src/config/findings.ts";
+import type { MappingConfig, TransformsConfig } from "../../../src/config/hooks-config.ts";
+import { normalizeMapping } from "../../../src/config/normalize-mapping.ts";
+import type { MappingInput } from "../../../src/config/schema.ts";
 import { loadTransforms } from "../../../src/transform/load-transforms.ts";
-import type { LoadTransformsOptions } from "../../../src/transform/load-transforms.ts";
-import type { TransformContext, TransformFunction } from "../../../src/transform/transform.ts";
-import { RUN_DEFAULTS } from "../config/hooks-context.ts";
+import type { TransformSet } from "../../../src/transform/transform-set.ts";
+import type { CallTransform } from "../../../src/transform/transform-call.ts";
+import { read } from "../config/hooks-context.ts";
+import { recordingLogger } from "../embedded/server/recording-logger.ts";
+import { requestWith } from "../mapping/mappings.ts";
+
+/** What a test says besides the modules; transforms run in the test's own process unless it says otherwise. */
+export interface FolderLoadOptions extends Partial<TransformsConfig> {
+  readonly loadTimeoutMs?: number;
+  readonly previous?: TransformSet;
+}
 
 /** A temporary folder with a config folder `config` in it; a file's folders are made for it. */
 export class ConfigFolder implements Disposable {
@@ -34,9 +45,27 @@ export class ConfigFolder implements Disposable {
     symlinkSync(target, file);
   }
 
-  load(modules: readonly (string | NamedExport)[], options?: LoadTransformsOptions) {
+  load(modules: readonly (string | NamedExport)[], options?: FolderLoadOptions): Promise<TransformSet> {
     const mappings = modules.map((one, index) => mapping(index, typeof one === "string" ? { module: one } : one));
-    return loadTransforms(mappings, { configDir: this.configDir, transformsDir: this.transformsDir }, options);
+    return this.loadMappings(mappings, options);
+  }
+
+  loadMappings(
+    mappings: readonly MappingConfig[],
+    { loadTimeoutMs, previous, ...limits }: FolderLoadOptions = {},
+  ): Promise<TransformSet> {
+    const { transforms: defaults } = read({}).config;
+    const transforms: TransformsConfig = { ...defaults, isolation: "none", ...limits };
+    return loadTransforms(
+      { enabled: true, mappings, transformsDir: this.transformsDir, transforms },
+      {
+        configDir: this.configDir,
+        workDir: join(this.outer, "work"),
+        logger: recordingLogger(),
+        loadTimeoutMs,
+        previous,
+      },
+    );
   }
 
   /** What the transform of one module makes of a payload. */
@@ -46,7 +75,7 @@ export class ConfigFolder implements Disposable {
   }
 
   /** The lines of the refusal, `<path>: <message>`. */
-  async refusal(modules: readonly (string | NamedExport)[], options?: LoadTransformsOptions): Promise<string[]> {
+  async refusal(modules: readonly (string | NamedExport)[], options?: FolderLoadOptions): Promise<string[]> {
     try {
       await this.load(modules, options);
     } catch (error) {
@@ -66,45 +95,15 @@ export interface NamedExport {
   readonly export?: string;
 }
 
-export function call(transform: TransformFunction | undefined, payload: unknown = {}): unknown {
-  const context: TransformContext = { payload, headers: {}, url: new URL("http://localhost/x"), path: "x" };
-  return transform === undefined ? "no transform" : transform(context);
+/** What a transform makes of a payload. */
+export async function call(transform: CallTransform | undefined, payload: unknown = {}): Promise<unknown> {
+  if (transform === undefined) return "no transform";
+  const context = requestWith(payload, { path: "x" });
+  return transform({ context, method: "POST", rawBody: Buffer.from("raw"), deliveryId: undefined });
 }
 
 /** A mapping with the id `m<index>`, without a transform when `named` is absent. */
 export function mapping(index: number, named?: NamedExport): MappingConfig {
-  return {
-    id: `m${index}`,
-    where: `hooks.mappings[${index}]`,
-    match: { path: "x", source: undefined },
-    action: "agent",
-    wakeMode: "now",
-    name: undefined,
-    agentId: undefined,
-    sessionKey: undefined,
-    messageTemplate: undefined,
-    textTemplate: undefined,
-    forEach: undefined,
-    deliver: true,
-    allowUnsafeExternalContent: false,
-    channel: "last",
-    to: undefined,
-    model: undefined,
-    thinking: undefined,
-    timeoutSeconds: undefined,
-    maxBodyBytes: undefined,
-    accept: [],
-    interrupted: undefined,
-    transform: named && { module: named.module, export: named.export },
-    preset: undefined,
-    settings: {},
-    auth: undefined,
-    handshakes: [],
-    methods: [],
-    ignoreSenders: [],
-    ignoreBots: true,
-    ...RUN_DEFAULTS,
-    contentSource: "Webhook",
-    ownSessionPrefix: undefined,
-  };
+  const input: MappingInput = { id: `m${index}`, match: { path: "x" }, messageTemplate: "m", transform: named };
+  return normalizeMapping(input, index, new Findings());
 }

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ModuleLoader } from "../../../src/transform/module-loader.ts";
+import { ModuleLoader } from "../../../src/transform/loading/module-loader.ts";
 import { ConfigFolder, call } from "./config-folder.ts";
 
 /** A file outside that says when it runs. */
@@ -63,7 +63,7 @@ describe("a transform cannot load, while it is loaded,", () => {
     for (const specifier of specifiers) {
       folder.write("a.mjs", `import { secret } from "${specifier}"; export default () => secret;`);
       expect(await folder.refusal(["a.mjs"])).toEqual([
-        `hooks.mappings[0].transform.module: hooks/transforms/a.mjs:1: ${outside(specifier)}`,
+        `hooks.mappings[0].transform.module: hooks/transforms/a.mjs:1:1: ${outside(specifier)}`,
       ]);
     }
     expect(secretRan()).toBe(false);
@@ -77,7 +77,7 @@ describe("a transform cannot load, while it is loaded,", () => {
     for (const specifier of ["./file.cjs", "./folder/secret.cjs", "./folder/secret", "./twice.cjs", "./file"]) {
       folder.write("a.mjs", `import { secret } from "${specifier}"; export default () => secret;`);
       expect(await folder.refusal(["a.mjs"])).toEqual([
-        `hooks.mappings[0].transform.module: hooks/transforms/a.mjs:1: ${outside(specifier)}`,
+        `hooks.mappings[0].transform.module: hooks/transforms/a.mjs:1:1: ${outside(specifier)}`,
       ]);
     }
     expect(secretRan()).toBe(false);
@@ -103,7 +103,7 @@ describe("a transform cannot load, while it is loaded,", () => {
     for (const name of ["above", "above/index.js", "json5", "jiti", "#internal", "@scope/none"]) {
       folder.write("a.ts", `import * as all from "${name}"; export default () => all;`);
       expect(await folder.refusal(["a.ts"])).toEqual([
-        `hooks.mappings[0].transform.module: hooks/transforms/a.ts:1: cannot import "${name}": there is no such package in hooks/transforms/node_modules; install it there`,
+        `hooks.mappings[0].transform.module: hooks/transforms/a.ts:1:1: cannot import "${name}": there is no such package in hooks/transforms/node_modules; install it there`,
       ]);
     }
     expect(secretRan()).toBe(false);
@@ -139,7 +139,7 @@ describe("a transform cannot load, while it is loaded,", () => {
     const specifier = join(folder.base, "node_modules/jiti/out.cjs");
     folder.write("a.mjs", `import { secret } from "${specifier}"; export default () => secret;`);
     expect(await folder.refusal(["a.mjs"])).toEqual([
-      `hooks.mappings[0].transform.module: hooks/transforms/a.mjs:1: ${outside(specifier)}`,
+      `hooks.mappings[0].transform.module: hooks/transforms/a.mjs:1:1: ${outside(specifier)}`,
     ]);
     expect(secretRan()).toBe(false);
   });
@@ -154,14 +154,14 @@ describe("a transform cannot load, while it is loaded,", () => {
     ]) {
       folder.write("a.mjs", `import all from "${url}"; export default () => all;`);
       const [issue] = await folder.refusal(["a.mjs"]);
-      expect(issue).toContain(`hooks/transforms/a.mjs:1: cannot import "${url}": `);
+      expect(issue).toContain(`hooks/transforms/a.mjs:1:1: cannot import "${url}": `);
     }
   });
 
   it("a native addon", async () => {
     using folder = guarded({ "a.cjs": "require('./addon.node');", "addon.node": "" });
     const [issue] = await folder.refusal(["a.cjs"]);
-    expect(issue).toContain("hooks/transforms/a.cjs:1: .node files are not loaded");
+    expect(issue).toContain("hooks/transforms/a.cjs:1:1: .node files are not loaded");
   });
 });
 
@@ -230,7 +230,7 @@ describe("a transform can load", () => {
     expect(await folder.run("a.ts")).toBe(1);
     folder.write("b.ts", `\nimport '../secret.cjs'; export const n = 1;`);
     expect(await folder.refusal(["a.ts"])).toEqual([
-      `hooks.mappings[0].transform.module: hooks/transforms/b.ts:2: ${outside("../secret.cjs")} (loaded by hooks/transforms/a.ts)`,
+      `hooks.mappings[0].transform.module: hooks/transforms/b.ts:2:1: ${outside("../secret.cjs")} (loaded by hooks/transforms/a.ts)`,
     ]);
   });
 
@@ -244,7 +244,7 @@ describe("a transform can load", () => {
     folder.transformsDir = join(folder.base, "team");
     expect(await folder.run("a.ts")).toBe("b");
     expect(await folder.refusal(["c.ts", "../other/d.ts"])).toEqual([
-      'hooks.mappings[0].transform.module: hooks/transforms/team/c.ts:1: cannot import "../other/d.ts": it lies outside of hooks/transforms/team, the only folder to load from',
+      'hooks.mappings[0].transform.module: hooks/transforms/team/c.ts:1:1: cannot import "../other/d.ts": it lies outside of hooks/transforms/team, the only folder to load from',
       'hooks.mappings[1].transform.module: "../other/d.ts" lies outside; a transform is a file inside of hooks/transforms/team',
     ]);
   });

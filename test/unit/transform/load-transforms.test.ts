@@ -2,7 +2,6 @@ import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadTransforms } from "../../../src/transform/load-transforms.ts";
 import { ConfigFolder, call, mapping } from "./config-folder.ts";
 
 const double = "export default (ctx) => ctx.payload.n * 2;";
@@ -124,8 +123,8 @@ describe("loadTransforms: what it loads", () => {
       { module: "a.ts", export: "one" },
       { module: "./a.ts", export: "two" },
     ]);
-    expect(call(transforms.get("m0"))).toBe(1);
-    expect(call(transforms.get("m1"))).toBe(2);
+    expect(await call(transforms.get("m0"))).toBe(1);
+    expect(await call(transforms.get("m1"))).toBe(2);
   });
 
   it("shares one instance of a module between the modules that import it", async () => {
@@ -135,20 +134,20 @@ describe("loadTransforms: what it loads", () => {
       "state.ts": "let calls = 0; export const next = () => ++calls;",
     });
     const transforms = await folder.load(["a.mjs", "b.cjs"]);
-    expect([call(transforms.get("m0")), call(transforms.get("m1"))]).toEqual([1, 2]);
+    expect([await call(transforms.get("m0")), await call(transforms.get("m1"))]).toEqual([1, 2]);
   });
 
   it("leaves out mappings without a transform", async () => {
     using folder = new ConfigFolder({ "a.ts": double });
-    const dirs = { configDir: folder.configDir, transformsDir: folder.base };
-    const transforms = await loadTransforms([mapping(0), mapping(1, { module: "a.ts" })], dirs);
-    expect([...transforms.keys()]).toEqual(["m1"]);
+    const transforms = await folder.loadMappings([mapping(0), mapping(1, { module: "a.ts" })]);
+    expect([transforms.size, transforms.get("m0")]).toEqual([1, undefined]);
+    expect(await call(transforms.get("m1"), { n: 2 })).toBe(4);
   });
 
   it("needs no folder when no mapping has a transform", async () => {
     using folder = new ConfigFolder();
-    const transforms = await loadTransforms([mapping(0)], { configDir: folder.configDir, transformsDir: folder.base });
-    expect(transforms.size).toBe(0);
+    expect((await folder.loadMappings([mapping(0)])).size).toBe(0);
+    expect((await folder.loadMappings([mapping(0)], { isolation: "process" })).size).toBe(0);
   });
 });
 
@@ -247,16 +246,16 @@ describe("loadTransforms: reload", () => {
         : `import * as b from "./b.${inner}"; export default () => "${text} " + b.value;`;
     using folder = new ConfigFolder({ [`a.${outer}`]: main("old"), [`b.${inner}`]: value("old") });
     const before = await folder.load([`a.${outer}`]);
-    expect(call(before.get("m0"))).toBe("old old");
+    expect(await call(before.get("m0"))).toBe("old old");
 
     folder.write(`b.${inner}`, value("new"));
     const between = await folder.load([`a.${outer}`]);
     folder.write(`a.${outer}`, main("new"));
     const after = await folder.load([`a.${outer}`]);
 
-    expect(call(between.get("m0"))).toBe("old new");
-    expect(call(after.get("m0"))).toBe("new new");
-    expect(call(before.get("m0"))).toBe("old old");
+    expect(await call(between.get("m0"))).toBe("old new");
+    expect(await call(after.get("m0"))).toBe("new new");
+    expect(await call(before.get("m0"))).toBe("old old");
   });
 
   it("leaves nothing in Node's own module cache, nor a file beside the modules", async () => {

@@ -2,7 +2,7 @@ import Type from "typebox";
 import { definePreset } from "../../define-preset.ts";
 import { embeddedPayload } from "../../payload/embedded-payload.ts";
 import { eventSender } from "../../payload/event-sender.ts";
-import { labeled, messageOf, textAt, valueAt } from "../../payload/payload-text.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
 import type { PresetSettings } from "../../../config/preset-part.ts";
 import type { PresetSample } from "../../preset.ts";
 import { dataLines } from "../../wording/data-lines.ts";

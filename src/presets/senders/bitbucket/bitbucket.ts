@@ -1,7 +1,7 @@
 import { definePreset } from "../../define-preset.ts";
 import { eventSender } from "../../payload/event-sender.ts";
-import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../payload/payload-text.ts";
-import type { MessageLines } from "../../payload/payload-text.ts";
+import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
+import type { MessageLines } from "../../../http/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../../preset.ts";
 import { asJson } from "../../wording/as-json.ts";
 import { commitLines } from "../../wording/commit-lines.ts";

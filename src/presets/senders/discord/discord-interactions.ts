@@ -9,7 +9,7 @@ import {
   textAt,
   valueAt,
   memberOf,
-} from "../../payload/payload-text.ts";
+} from "../../../http/payload-text.ts";
 import type { EventSender, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, lineAt, phrase } from "../../wording/headline.ts";
 import { unknownEvent } from "../../wording/unknown-event.ts";

@@ -1,5 +1,5 @@
-import { labeled, listAt, messageOf, textAt, valueAt } from "../../payload/payload-text.ts";
-import type { MessageLines } from "../../payload/payload-text.ts";
+import { labeled, listAt, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
+import type { MessageLines } from "../../../http/payload-text.ts";
 import { asJson } from "../../wording/as-json.ts";
 import { commitLines } from "../../wording/commit-lines.ts";
 import { bodyAt, capitalized, counted, headline, lineAt, phrase, spoken, titled } from "../../wording/headline.ts";

@@ -1,5 +1,5 @@
-import { joinText, labeled } from "../../payload/payload-text.ts";
-import type { MessageLines } from "../../payload/payload-text.ts";
+import { joinText, labeled } from "../../../http/payload-text.ts";
+import type { MessageLines } from "../../../http/payload-text.ts";
 import { bodyAt, headline, lineAt, phrase, spoken, titled } from "../../wording/headline.ts";
 import { linkAt } from "./github-view.ts";
 import type { GithubView } from "./github-view.ts";

@@ -1,5 +1,5 @@
-import { itemLines, labeled, listAt, textAt, valueAt } from "../../payload/payload-text.ts";
-import type { MessageLines } from "../../payload/payload-text.ts";
+import { itemLines, labeled, listAt, textAt, valueAt } from "../../../http/payload-text.ts";
+import type { MessageLines } from "../../../http/payload-text.ts";
 import { bodyAt, capitalized, headline, lineAt, oneLine, phrase, spoken, titled } from "../../wording/headline.ts";
 import { commitLine } from "./code-messages.ts";
 import { didTo, linkAt, refName } from "./github-view.ts";

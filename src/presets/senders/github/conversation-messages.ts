@@ -1,5 +1,5 @@
-import { clip, joinText, labeled, textAt, valueAt } from "../../payload/payload-text.ts";
-import type { MessageLines } from "../../payload/payload-text.ts";
+import { clip, joinText, labeled, textAt, valueAt } from "../../../http/payload-text.ts";
+import type { MessageLines } from "../../../http/payload-text.ts";
 import { bodyAt, headline, lineAt, spoken } from "../../wording/headline.ts";
 import { didTo, linkAt } from "./github-view.ts";
 import type { GithubView } from "./github-view.ts";

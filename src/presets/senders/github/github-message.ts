@@ -1,5 +1,5 @@
-import { joinText, messageOf } from "../../payload/payload-text.ts";
-import type { MessageLines } from "../../payload/payload-text.ts";
+import { joinText, messageOf } from "../../../http/payload-text.ts";
+import type { MessageLines } from "../../../http/payload-text.ts";
 import { asJson } from "../../wording/as-json.ts";
 import { bodyAt, capitalized, headline, lineAt, phrase, spoken, titled } from "../../wording/headline.ts";
 import { ALERT_MESSAGES } from "./alert-messages.ts";

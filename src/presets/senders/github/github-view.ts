@@ -1,4 +1,4 @@
-import { textAt } from "../../payload/payload-text.ts";
+import { textAt } from "../../../http/payload-text.ts";
 import { headline, lineAt, phrase, titled } from "../../wording/headline.ts";
 
 /** A GitHub payload, with what every message about it begins with. */

@@ -1,4 +1,4 @@
-import { valueAt } from "../../payload/payload-text.ts";
+import { valueAt } from "../../../http/payload-text.ts";
 import { headline, lineAt, phrase, spoken } from "../../wording/headline.ts";
 
 type Phrase = (item: string, payload: unknown) => string;

@@ -1,5 +1,5 @@
 import { eventSender } from "../../payload/event-sender.ts";
-import { joinText, textAt } from "../../payload/payload-text.ts";
+import { joinText, textAt } from "../../../http/payload-text.ts";
 import type { EventSender, PresetContext } from "../../preset.ts";
 import { lineAt } from "../../wording/headline.ts";
 

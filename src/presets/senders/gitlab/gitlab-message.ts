@@ -1,5 +1,5 @@
-import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../payload/payload-text.ts";
-import type { MessageLines } from "../../payload/payload-text.ts";
+import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
+import type { MessageLines } from "../../../http/payload-text.ts";
 import { asJson } from "../../wording/as-json.ts";
 import { commitLines, shortSha } from "../../wording/commit-lines.ts";
 import {

@@ -1,5 +1,5 @@
 import { definePreset } from "../../define-preset.ts";
-import { labeled, messageOf, textAt } from "../../payload/payload-text.ts";
+import { labeled, messageOf, textAt } from "../../../http/payload-text.ts";
 import { headline, lineAt, phrase } from "../../wording/headline.ts";
 import { googlePush } from "./google-push.ts";
 

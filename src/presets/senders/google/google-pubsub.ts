@@ -1,5 +1,5 @@
 import { definePreset } from "../../define-preset.ts";
-import { labeled, messageOf, textAt, valueAt } from "../../payload/payload-text.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
 import type { PresetContext } from "../../preset.ts";
 import { dataLines } from "../../wording/data-lines.ts";
 import { headline, lineAt, phrase } from "../../wording/headline.ts";

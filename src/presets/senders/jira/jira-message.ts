@@ -1,4 +1,4 @@
-import { clip, itemLines, labeled, listAt, messageOf, textAt } from "../../payload/payload-text.ts";
+import { clip, itemLines, labeled, listAt, messageOf, textAt } from "../../../http/payload-text.ts";
 import { asJson } from "../../wording/as-json.ts";
 import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../../wording/headline.ts";
 import { jiraActor } from "./jira-actor.ts";

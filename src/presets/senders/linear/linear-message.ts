@@ -1,5 +1,5 @@
-import { labeled, messageOf, textAt, valueAt } from "../../payload/payload-text.ts";
-import type { MessageLines } from "../../payload/payload-text.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
+import type { MessageLines } from "../../../http/payload-text.ts";
 import { asJson } from "../../wording/as-json.ts";
 import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../../wording/headline.ts";
 

@@ -1,6 +1,6 @@
 import { definePreset } from "../../define-preset.ts";
 import { eventSender } from "../../payload/event-sender.ts";
-import { textAt } from "../../payload/payload-text.ts";
+import { textAt } from "../../../http/payload-text.ts";
 import type { EventSender, PresetContext, PresetSample } from "../../preset.ts";
 import { lineAt } from "../../wording/headline.ts";
 import { linearMessage } from "./linear-message.ts";

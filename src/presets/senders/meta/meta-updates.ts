@@ -1,4 +1,4 @@
-import { joinText, labeled, listAt, textAt, valueAt } from "../../payload/payload-text.ts";
+import { joinText, labeled, listAt, textAt, valueAt } from "../../../http/payload-text.ts";
 import { dataLines } from "../../wording/data-lines.ts";
 import { headline, lineAt } from "../../wording/headline.ts";
 

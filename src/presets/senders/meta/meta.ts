@@ -2,7 +2,7 @@ import Type from "typebox";
 import { text } from "../../../config/schema-parts.ts";
 import { definePreset } from "../../define-preset.ts";
 import { eventSender } from "../../payload/event-sender.ts";
-import { itemLines, joinText, messageOf, valueAt } from "../../payload/payload-text.ts";
+import { itemLines, joinText, messageOf, valueAt } from "../../../http/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, titled, lineAt, phrase } from "../../wording/headline.ts";
 import { unknownEvent } from "../../wording/unknown-event.ts";

@@ -1,7 +1,7 @@
 import { definePreset } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../payload/embedded-payload.ts";
 import { eventSender } from "../../payload/event-sender.ts";
-import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../payload/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
 import type { EventSender, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, lineAt, oneLine, phrase, titled } from "../../wording/headline.ts";
 import { decodeEntities } from "../../wording/plain-text.ts";

@@ -1,5 +1,5 @@
 import { definePreset } from "../../define-preset.ts";
-import { labeled, messageOf, textAt, valueAt } from "../../payload/payload-text.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
 import { dataLines, withoutKeys } from "../../wording/data-lines.ts";
 import { lineAt } from "../../wording/headline.ts";
 import { whsecSender } from "./whsec-sender.ts";

@@ -2,9 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { HostError } from "../../../../src/host.ts";
 import type { AgentRunResult } from "../../../../src/host.ts";
 import { agentSpec } from "../dispatch-bench.ts";
-import { RunnerBench } from "../runner-bench.ts";
-
-const OVERLOADED: AgentRunResult = { status: "error", reply: "", error: "the model is overloaded", retryable: true };
+import { OVERLOADED, RunnerBench } from "../runner-bench.ts";
 
 describe("a run", () => {
   let bench: RunnerBench;
@@ -18,14 +16,9 @@ describe("a run", () => {
   });
   afterAll(() => bench.close());
 
-  /** Answers of the agent, one for each attempt; the last one for all that follow. */
-  function answers(...results: AgentRunResult[]): void {
-    bench.host.onRun = async () => results[Math.min(bench.host.runs.length, results.length) - 1]!;
-  }
-
   describe("that ended in an error which may pass", () => {
     it("is postponed with its lane, and is a new attempt when it is due", async () => {
-      answers(OVERLOADED, { status: "ok", reply: "At last." });
+      bench.answers(OVERLOADED, { status: "ok", reply: "At last." });
       const runId = await bench.accept();
       const before = Date.now();
       const left = await bench.carryOut(runId);
@@ -49,7 +42,7 @@ describe("a run", () => {
     });
 
     it("fails when its attempts are used up, and the reason says how many there were", async () => {
-      answers(OVERLOADED);
+      bench.answers(OVERLOADED);
       const runId = await bench.accept();
       expect(await bench.finish(runId)).toHaveLength(2);
       expect(bench.host.runs).toHaveLength(3);
@@ -63,7 +56,7 @@ describe("a run", () => {
 
     it("fails at once when one attempt is all there is", async () => {
       bench.retry = { ...bench.retry, runs: { ...bench.retry.runs, attempts: 1 } };
-      answers(OVERLOADED);
+      bench.answers(OVERLOADED);
       expect(await bench.detail(await bench.run())).toMatchObject({
         state: "failed",
         reason: "error: the model is overloaded",
@@ -71,7 +64,7 @@ describe("a run", () => {
     });
 
     it("keeps its count of attempts across a restart", async () => {
-      answers(OVERLOADED);
+      bench.answers(OVERLOADED);
       const runId = await bench.accept();
       await bench.carryOut(runId);
       await bench.restart();
@@ -85,7 +78,7 @@ describe("a run", () => {
       { status: "timeout", reply: "", error: "too long", retryable: true },
       { status: "aborted", reply: "", error: "stopped", retryable: true },
     ])("is not what ended otherwise: %j", async (result) => {
-      answers(result);
+      bench.answers(result);
       await bench.run();
       expect(bench.host.runs).toHaveLength(1);
       expect(bench.settled).toMatchObject([{ state: "failed" }]);
@@ -137,7 +130,7 @@ describe("a run", () => {
       };
       expect(await bench.carryOut(await bench.accept())).toMatchObject({ kind: "postponed", refused: true });
       bench.host.reset();
-      answers(OVERLOADED);
+      bench.answers(OVERLOADED);
       expect(await bench.carryOut(await bench.accept())).not.toHaveProperty("refused");
     });
 

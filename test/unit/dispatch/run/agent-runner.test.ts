@@ -3,9 +3,7 @@ import { HostError } from "../../../../src/host.ts";
 import type { AgentRunResult } from "../../../../src/host.ts";
 import { StoreError } from "../../../../src/store/delivery-store.ts";
 import { agentSpec, DispatchBench } from "../dispatch-bench.ts";
-import { RunnerBench } from "../runner-bench.ts";
-
-const OVERLOADED: AgentRunResult = { status: "error", reply: "", error: "the model is overloaded", retryable: true };
+import { OVERLOADED, RunnerBench } from "../runner-bench.ts";
 
 describe("an agent run", () => {
   let bench: RunnerBench;
@@ -18,11 +16,6 @@ describe("an agent run", () => {
     return bench.reset();
   });
   afterAll(() => bench.close());
-
-  /** Answers of the agent, one for each attempt; the last one for all that follow. */
-  function answers(...results: AgentRunResult[]): void {
-    bench.host.onRun = async () => results[Math.min(bench.host.runs.length, results.length) - 1]!;
-  }
 
   it("spec 4.2: runs the turn, always posts a summary into the main session, delivers the reply, triggers a heartbeat", async () => {
     const runId = await bench.run({ name: "GitHub" });
@@ -60,7 +53,7 @@ describe("an agent run", () => {
   });
 
   it("ends as failed with the agent's reason, posts it as a summary and delivers nothing", async () => {
-    answers({ status: "error", reply: "", error: "the model refused" });
+    bench.answers({ status: "error", reply: "", error: "the model refused" });
     const runId = await bench.run();
     expect(await bench.detail(runId)).toMatchObject({ state: "failed", reason: "error: the model refused" });
     expect(bench.host.events[0]?.text).toBe("Hook Test (error): the model refused");
@@ -68,7 +61,7 @@ describe("an agent run", () => {
   });
 
   it("ends as failed also when the agent gives no reason", async () => {
-    answers({ status: "aborted", reply: "" });
+    bench.answers({ status: "aborted", reply: "" });
     expect(await bench.detail(await bench.run())).toMatchObject({
       state: "failed",
       reason: "aborted: the run did not succeed",
@@ -131,11 +124,11 @@ describe("an agent run", () => {
 
   it("waits for no notice, which may go to the very channel or session that does not answer", async () => {
     bench.onNotice = () => new Promise(() => {});
-    answers({ status: "error", reply: "", error: "no credit" });
+    bench.answers({ status: "error", reply: "", error: "no credit" });
     const failed = await bench.accept();
     expect(await bench.carryOutAlone(failed)).toEqual({ kind: "ended" });
     expect((await bench.detail(failed)).state).toBe("failed");
-    answers({ status: "ok", reply: "Fine." });
+    bench.answers({ status: "ok", reply: "Fine." });
     bench.host.onSend = async () => {
       throw new HostError("chat not found", { retryable: false });
     };
@@ -183,7 +176,7 @@ describe("an agent run", () => {
     });
 
     it("says so in every later attempt, and the interrupted one uses up none", async () => {
-      answers(OVERLOADED);
+      bench.answers(OVERLOADED);
       const runId = await leave(begun);
       expect(bench.host.runs.map((run) => run.runId)).toEqual([`${runId}-a2`, `${runId}-a3`, `${runId}-a4`]);
       for (const { prompt } of bench.host.runs) expect(prompt).toContain("may already have taken effect");
@@ -200,7 +193,7 @@ describe("an agent run", () => {
     });
 
     it('with interrupted "hold" an error that may pass is tried again all the same', async () => {
-      answers(OVERLOADED, { status: "ok", reply: "Fine." });
+      bench.answers(OVERLOADED, { status: "ok", reply: "Fine." });
       const runId = await bench.accept(agentSpec({ interrupted: "hold" }));
       await bench.carryOut(runId);
       await bench.restart();

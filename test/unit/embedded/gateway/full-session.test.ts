@@ -33,7 +33,7 @@ describe("a main session that can take no more events", () => {
   });
 
   it("is given a turn that makes room, also when the periodic heartbeat is off", async () => {
-    const { sessions } = parts.host;
+    const { sessions } = parts.createHost();
     const sessionKey = sessions.mainSessionKey("main");
     const enqueue = (at: number) =>
       sessions.enqueueSystemEvent({ sessionKey, text: `event ${at}`, idempotencyKey: `event-${at}` });

@@ -30,6 +30,7 @@ function preparing(reader: DatabaseSync, replace: (statement: StatementSync, tex
 }
 
 const ended = { runs: [], ended: { state: "filtered", reason: "r" } } as const;
+const failed = { runs: [], ended: { state: "failed", reason: "r" } } as const;
 
 describe("DeliveryList", () => {
   it("looks at a bounded number of rows a page: a rare route gives short pages with a way to go on", async () => {
@@ -99,6 +100,41 @@ describe("DeliveryList", () => {
     ]);
   });
 
+  it("finds what has failed by its runs and what has failed at once in one order, each on one page", async () => {
+    const tables = await openStoreTables();
+    tables.accept(40, (seq) => (seq % 3 === 0 ? failed : {}));
+    const byRuns = Array.from({ length: 40 }, (_, index) => index + 1).filter((seq) => seq % 3 === 1);
+    tables.settle(byRuns, codeOfRunState("failed"));
+    const expected = Array.from({ length: 40 }, (_, index) => 40 - index).filter((seq) => seq % 3 !== 2);
+    const list = new DeliveryList(tables.reader);
+    for (const limit of [1, 2, 7, 200]) {
+      const pages = pagesOf(list, { limit, state: "failed" });
+      expect(pages.flat()).toEqual(expected);
+      expect(Math.max(...pages.map((page) => page.length))).toBe(Math.min(limit, expected.length));
+    }
+  });
+
+  it("ends a page of failed deliveries where the first of both searches ends, and loses none behind it", async () => {
+    const tables = await openStoreTables();
+    // Both searches are at their bound, at different depths.
+    tables.accept(6500, (seq) => ({
+      ...(seq % 4 > 0 && failed),
+      route: [2, 1601, 4001, 6404].includes(seq) ? "rare" : "usual",
+    }));
+    const byRuns = Array.from({ length: 6500 }, (_, index) => index + 1).filter((seq) => seq % 4 === 0);
+    tables.settle(byRuns, codeOfRunState("failed"));
+    const list = new DeliveryList(tables.reader);
+    const pages = pagesOf(list, { limit: 10, state: "failed", route: "rare" });
+    expect(pages).toEqual([
+      [6404, 4001],
+      [1601, 2],
+    ]);
+    expect(pagesOf(list, { limit: 200, state: "failed" }).flat()).toHaveLength(6500);
+    expect(pagesOf(list, { limit: 10, state: "failed", route: "rare", text: "hook" }).flat()).toEqual([
+      6404, 4001, 1601, 2,
+    ]);
+  });
+
   it("searches a text within every state", async () => {
     const tables = await openStoreTables();
     tables.accept(600, (seq) => ({ ...(seq % 2 === 0 && ended), name: seq % 300 < 2 ? "Needle" : "Hay" }));
@@ -123,6 +159,7 @@ describe("DeliveryList", () => {
     const removing = preparing(tables.reader, (statement, text) => {
       if (!text.startsWith("SELECT state, reason FROM runs")) return statement;
       return {
+        columns: () => statement.columns(),
         all: (...args: SQLInputValue[]) => {
           tables.run("remove", [1e15, 1, TAG, 2, TAG]);
           return statement.all(...args);
@@ -139,7 +176,7 @@ describe("DeliveryList", () => {
     tables.accept(1);
     const failing = preparing(tables.reader, (statement, text) => {
       if (!text.startsWith("SELECT state, reason FROM runs")) return statement;
-      return { all: () => expect.unreachable("broken") };
+      return { columns: () => statement.columns(), all: () => expect.unreachable("broken") };
     });
     expect(() => new DeliveryList(failing).page({ limit: 10 })).toThrow("broken");
     expect(tables.reader.isTransaction).toBe(false);

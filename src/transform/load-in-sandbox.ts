@@ -1,0 +1,122 @@
+import { relative } from "node:path";
+import { ConfigError } from "../config/config-error.ts";
+import type { TransformsConfig } from "../config/hooks-config.ts";
+import type { Logger } from "../host.ts";
+import { FolderError } from "./folder/folder-error.ts";
+import { FolderSnapshot, fingerprintFolder } from "./folder/folder-snapshot.ts";
+import type { LoadedTransforms, NamedTransform } from "./loaded-transforms.ts";
+import type { TransformsRoot } from "./loading/transforms-root.ts";
+import type { SandboxModule } from "./sandbox/sandbox-messages.ts";
+import { SandboxLoadError } from "./sandbox/sandbox-load-error.ts";
+import { SandboxPool } from "./sandbox/sandbox-pool.ts";
+import { SandboxStartError } from "./sandbox/sandbox-start-error.ts";
+import type { CallTransform } from "./transform-call.ts";
+import { TransformSet } from "./transform-set.ts";
+
+export interface InSandboxOptions {
+  readonly root: TransformsRoot;
+  readonly limits: TransformsConfig;
+  readonly workDir: string;
+  readonly logger: Logger;
+  readonly previous: TransformSet | undefined;
+  readonly loadTimeoutMs: number;
+}
+
+/** What the next copy of the same folder shares its unchanged files with. */
+const snapshots = new WeakMap<TransformSet, FolderSnapshot>();
+
+/** The modules that mappings ask for, each once. */
+interface Modules {
+  readonly list: readonly SandboxModule[];
+  /** Of each transform asked for, the place of its module in the list. */
+  readonly places: readonly number[];
+}
+
+/**
+ * Loads transforms into processes of their own, which see a copy of the folder as it is now: a process
+ * that has to be replaced later loads the same code, whatever has become of the folder.
+ *
+ * Gives the previous set back when modules, limits and folder are the same.
+ */
+export async function loadInSandbox(
+  named: readonly NamedTransform[],
+  { root, limits, workDir, logger, previous, loadTimeoutMs }: InSandboxOptions,
+): Promise<LoadedTransforms> {
+  const modules = modulesOf(named, root);
+  const keyFor = (fingerprint: string): string => JSON.stringify([root, named, limits, fingerprint]);
+  const refusing = refusal(root);
+  if (previous?.key !== undefined && previous.key === keyFor(await fingerprintFolder(root).catch(refusing))) {
+    return { ok: true, set: previous };
+  }
+  const earlier = previous && snapshots.get(previous);
+  const snapshot = await FolderSnapshot.take(root, { workDir, previous: earlier }).catch(refusing);
+  try {
+    const pool = await SandboxPool.start({
+      folder: { path: snapshot.path, name: root.name },
+      modules: modules.list,
+      limits,
+      logger,
+      loadTimeoutMs,
+    });
+    const release = async (): Promise<void> => {
+      await pool.close();
+      await snapshot.remove();
+    };
+    const calls = callsOf(named, modules, pool);
+    const key = keyFor(snapshot.fingerprint);
+    const isStale = (): Promise<boolean> =>
+      fingerprintFolder(root).then(
+        (fingerprint) => fingerprint !== snapshot.fingerprint,
+        () => true,
+      );
+    const set = new TransformSet({ calls, key, release, figures: () => pool.figures(), isStale });
+    snapshots.set(set, snapshot);
+    return { ok: true, set };
+  } catch (error) {
+    await snapshot.remove();
+    if (error instanceof SandboxLoadError) return { ok: false, failures: failuresOf(error, modules) };
+    if (error instanceof SandboxStartError)
+      throw new ConfigError([{ path: "hooks.transforms", message: error.message }]);
+    throw error;
+  }
+}
+
+function modulesOf(named: readonly NamedTransform[], root: TransformsRoot): Modules {
+  const list: SandboxModule[] = [];
+  const known = new Map<string, number>();
+  const places = named.map(({ file, export: name = null }) => {
+    const key = JSON.stringify([file, name]);
+    const place = known.get(key) ?? list.push({ file: relative(root.path, file), export: name }) - 1;
+    known.set(key, place);
+    return place;
+  });
+  return { list, places };
+}
+
+function callsOf(
+  named: readonly NamedTransform[],
+  { places }: Modules,
+  pool: SandboxPool,
+): ReadonlyMap<string, CallTransform> {
+  const calls = new Map<string, CallTransform>();
+  for (const [at, { mappingId }] of named.entries()) {
+    const module = places[at];
+    if (module !== undefined) calls.set(mappingId, (call) => pool.call(module, call));
+  }
+  return calls;
+}
+
+function failuresOf({ failures }: SandboxLoadError, { places }: Modules): { at: number; message: string }[] {
+  const messages = new Map(failures.map(({ module, message }) => [module, message]));
+  return places.flatMap((place, at) => {
+    const message = messages.get(place);
+    return message === undefined ? [] : [{ at, message }];
+  });
+}
+
+function refusal(root: TransformsRoot): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof FolderError)) throw error;
+    throw new ConfigError([{ path: "hooks.transformsDir", message: `${root.name}: ${error.message}` }]);
+  };
+}

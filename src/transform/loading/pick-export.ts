@@ -1,0 +1,38 @@
+import type { TransformFunction } from "../transform.ts";
+
+export type PickedExport =
+  | { readonly ok: true; readonly value: TransformFunction }
+  | { readonly ok: false; readonly reason: string };
+
+/**
+ * Finds the transform among a module's exports: the one named, without a fallback; else `default`,
+ * else `transform`. A CommonJS module that is itself a function is its own default.
+ *
+ * `exports` is what the module loader gives; own properties count, what they inherit does not.
+ */
+export function pickExport(exports: unknown, name: string | undefined): PickedExport {
+  const wanted = name ?? (valueOf(exports, "default") === undefined ? "transform" : "default");
+  const value = valueOf(exports, wanted);
+  if (isFunction(value)) return { ok: true, value };
+  if (value !== undefined) return { ok: false, reason: `exports "${wanted}", which is not a function` };
+  const missing = name === undefined ? 'neither "default" nor "transform"' : `nothing named "${name}"`;
+  return { ok: false, reason: `exports ${missing}; it exports ${namesOf(exports)}` };
+}
+
+function valueOf(exports: unknown, name: string): unknown {
+  if (isContainer(exports) && Object.hasOwn(exports, name)) return Reflect.get(exports, name);
+  return name === "default" && isFunction(exports) ? exports : undefined;
+}
+
+function namesOf(exports: unknown): string {
+  const names = isContainer(exports) ? Object.keys(exports).toSorted() : [];
+  return names.length === 0 ? "nothing" : names.slice(0, 10).join(", ");
+}
+
+function isContainer(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+function isFunction(value: unknown): value is TransformFunction {
+  return typeof value === "function";
+}

@@ -1,0 +1,32 @@
+import type { EventSender, Headers, Query } from "../delivery.ts";
+import type { TransformCall } from "./transform-call.ts";
+import type { TransformContext } from "./transform.ts";
+
+/** A context as it travels to the process that runs the transform: JSON, without the bytes of the body. */
+export interface ContextFields {
+  readonly payload: unknown;
+  readonly headers: Headers;
+  readonly query: Query;
+  readonly path: string;
+  readonly method: string;
+  readonly event?: string | undefined;
+  readonly sender?: EventSender | undefined;
+  readonly deliveryId?: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+}
+
+/** What of a call is told to the transform, besides the bytes. */
+export function contextFields({ context, method, deliveryId }: TransformCall): ContextFields {
+  const { payload, headers, query, path, event, sender, now } = context;
+  return { payload, headers, query, path, method, event, sender, deliveryId, time: now.getTime() };
+}
+
+/** Builds what the transform is given. */
+export function transformContext(fields: ContextFields, rawBody: Uint8Array): TransformContext {
+  const { payload, headers, query, path, method, event, sender, deliveryId, time } = fields;
+  const url = new URL("http://localhost/");
+  url.pathname = path;
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return { payload, headers, query, url, path, method, rawBody, event, sender, deliveryId, time: new Date(time) };
+}

@@ -1,0 +1,90 @@
+import type { CallTransform } from "./transform-call.ts";
+
+/** What a {@link TransformSet} is made of. */
+export interface TransformSetParts {
+  /** By the mapping's id. */
+  readonly calls: ReadonlyMap<string, CallTransform>;
+  /** What the set was made from; a set with the same key would do the same. `undefined`: nobody can tell. */
+  readonly key: string | undefined;
+  /** Ends its processes and removes what it has written; called once, and never rejects. */
+  readonly release: () => Promise<void>;
+  /** What `transform test` tells of the processes. */
+  readonly figures?: () => TransformFigures;
+  /** Whether the files that it was made from have changed; never rejects. */
+  readonly isStale?: () => Promise<boolean>;
+}
+
+export interface TransformFigures {
+  /** Memory of the process that was called last, in bytes; `undefined` where it cannot be known. */
+  readonly rssBytes: number | undefined;
+}
+
+/**
+ * The transforms of one configuration, ready to be called.
+ *
+ * It outlives the configuration until the requests have ended that began under it: they `enter` and
+ * `leave`, and a set that was retired closes when the last one has left.
+ */
+export class TransformSet {
+  readonly #parts: TransformSetParts;
+  #users = 0;
+  #isRetired = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(parts: TransformSetParts) {
+    this.#parts = parts;
+  }
+
+  get key(): string | undefined {
+    return this.#parts.key;
+  }
+
+  get size(): number {
+    return this.#parts.calls.size;
+  }
+
+  get(mappingId: string): CallTransform | undefined {
+    return this.#parts.calls.get(mappingId);
+  }
+
+  figures(): TransformFigures {
+    return this.#parts.figures?.() ?? { rssBytes: undefined };
+  }
+
+  /** Whether the files that it was made from are known to have changed. */
+  async isStale(): Promise<boolean> {
+    return (await this.#parts.isStale?.()) ?? false;
+  }
+
+  /** A request begins that may call one of them. */
+  enter(): void {
+    this.#users++;
+  }
+
+  /** The request has ended. */
+  leave(): void {
+    this.#users--;
+    this.#closeWhenDone();
+  }
+
+  /** No further request will enter. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#closeWhenDone();
+  }
+
+  /** Ends it at once; calls under way are refused. Later calls wait for the same end. */
+  close(): Promise<void> {
+    this.#closed ??= this.#parts.release();
+    return this.#closed;
+  }
+
+  #closeWhenDone(): void {
+    if (this.#isRetired && this.#users === 0) void this.close();
+  }
+}
+
+/** The set of a configuration whose mappings name no transform. */
+export function noTransforms(): TransformSet {
+  return new TransformSet({ calls: new Map(), key: "", release: () => Promise.resolve() });
+}

@@ -1,0 +1,215 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { openDeliveredKeys } from "../../../src/auth/keys/delivered-keys.ts";
+import { createRemoteKeys } from "../../../src/auth/keys/remote-keys.ts";
+import type { Generation } from "../../../src/generation.ts";
+import { Generations } from "../../../src/generations.ts";
+import { createIngressHooks } from "../../../src/hooks.ts";
+import type { IngressHooks } from "../../../src/hooks.ts";
+import type { ConfigSnapshot, GatewayHost } from "../../../src/host.ts";
+import { call } from "../transform/config-folder.ts";
+import { IngressHost, TOKEN } from "./ingress-host.ts";
+
+const SOON = { timeout: 20_000, interval: 5 };
+const FIRST = "export default () => ({ message: 'first' });";
+const SECOND = "export default () => ({ message: 'second' });";
+/** Answers after a while. */
+const SLOW =
+  "export default async () => { await new Promise((done) => setTimeout(done, 1500)); return { message: 'slow' }; };";
+
+let fixture: IngressHost;
+let state: string;
+let generations: Generations;
+let remoteKeys: ReturnType<typeof createRemoteKeys>;
+beforeEach(async () => {
+  fixture = await IngressHost.listen();
+  state = mkdtempSync(join(tmpdir(), "generations-"));
+  const { clock, logger } = fixture.host;
+  remoteKeys = createRemoteKeys({ clock, logger });
+  const deliveredKeys = await openDeliveredKeys({ file: join(state, "keys.json"), clock, logger });
+  const host: GatewayHost = { ...fixture.host, paths: { configDir: fixture.folder, stateDir: state } };
+  generations = new Generations({ host, keys: async () => ({ remoteKeys, deliveredKeys }), onCommit: () => {} });
+});
+afterEach(async () => {
+  await generations.close();
+  remoteKeys.close();
+  await fixture[Symbol.asyncDispose]();
+  rmSync(state, { recursive: true });
+});
+
+function write(name: string, source: string): void {
+  mkdirSync(join(fixture.folder, "hooks", "transforms"), { recursive: true });
+  writeFileSync(join(fixture.folder, "hooks", "transforms", name), source);
+}
+
+interface Offer {
+  readonly generation: Generation;
+  commit(): void;
+}
+
+/** Prepares a configuration with a mapping for each module, `m0` and so on. */
+async function prepare(
+  modules: readonly string[],
+  { hooks = createIngressHooks(), ...block }: { hooks?: IngressHooks; maxDepth?: number } = {},
+): Promise<Offer> {
+  const mappings = modules.map((module, at) => ({ id: `m${at}`, match: { path: `m${at}` }, transform: { module } }));
+  const snapshot: ConfigSnapshot = {
+    config: { enabled: true, token: TOKEN, mappings, transforms: { workers: 1, timeoutMs: 10_000 }, ...block },
+    reason: "reload",
+    gateway: { secrets: [], loopbackOnly: true, trustedProxies: [] },
+    agents: fixture.host.agents,
+    channels: fixture.host.channels.list(),
+    onCommit: () => {},
+  };
+  return await generations.prepare(snapshot, hooks);
+}
+
+/** What the first mapping's transform says in the generation in force. */
+function said(generation = generations.current): Promise<unknown> {
+  return call(generation?.transforms.get("m0"));
+}
+
+/** The copies of the folder that have not been removed: one for each set of transforms that lives. */
+function copies(): number {
+  const folder = join(state, "transforms");
+  return existsSync(folder) ? readdirSync(folder).length : 0;
+}
+
+describe("a generation that is prepared", () => {
+  it("is in force once it is committed, and not before, and the one before leaves nothing behind", async () => {
+    write("a.mjs", FIRST);
+    write("b.mjs", SECOND);
+    const first = await prepare(["a.mjs"]);
+    expect(generations.current).toBeUndefined();
+    first.commit();
+    expect(generations.current).toBe(first.generation);
+    const second = await prepare(["b.mjs"]);
+    expect(await said()).toEqual({ message: "first" });
+    expect(copies()).toBe(2);
+    second.commit();
+    expect(await said()).toEqual({ message: "second" });
+    await vi.waitFor(() => expect(copies()).toBe(1), SOON);
+  });
+
+  it("and never committed ends with the next, or when all is closed", async () => {
+    write("a.mjs", FIRST);
+    await prepare(["a.mjs"]);
+    expect(copies()).toBe(1);
+    await prepare(["a.mjs"]);
+    await vi.waitFor(() => expect(copies()).toBe(1), SOON);
+    await generations.close();
+    expect(copies()).toBe(0);
+  });
+
+  it("has the transforms of the one in force when nothing of them has changed", async () => {
+    write("a.mjs", FIRST);
+    const first = await prepare(["a.mjs"]);
+    first.commit();
+    const same = await prepare(["a.mjs"], { maxDepth: 10 });
+    expect(same.generation.transforms).toBe(first.generation.transforms);
+    const other = await prepare(["a.mjs"], { maxDepth: 11 });
+    other.commit();
+    expect(await said()).toEqual({ message: "first" });
+    expect(copies()).toBe(1);
+  });
+
+  it("works although the transforms that it has taken over were replaced before its commit", async () => {
+    write("a.mjs", FIRST);
+    const first = await prepare(["a.mjs"]);
+    first.commit();
+    const later = await prepare(["a.mjs"], { maxDepth: 10 });
+    await sleep(300);
+    write("a.mjs", SECOND);
+    await vi.waitFor(async () => expect(await said()).toEqual({ message: "second" }), SOON);
+    later.commit();
+    expect(generations.current?.config.maxDepth).toBe(10);
+    expect(await said()).toEqual({ message: "first" });
+    // And what it could not know of is taken up at once.
+    await vi.waitFor(async () => expect(await said()).toEqual({ message: "second" }), SOON);
+    expect(generations.current?.config.maxDepth).toBe(10);
+    await vi.waitFor(() => expect(copies()).toBe(1), SOON);
+  });
+
+  it("by an ingress that was shut down meanwhile is refused and leaves nothing behind", async () => {
+    write("a.mjs", FIRST);
+    const hooks = createIngressHooks();
+    hooks.presets.tap("test", () => void generations.close());
+    await expect(prepare(["a.mjs"], { hooks })).rejects.toThrow("has been shut down");
+    expect(copies()).toBe(0);
+  });
+});
+
+describe("a change of the transforms folder", () => {
+  it("makes a generation of the same configuration; one that is refused leaves the one in force", async () => {
+    write("a.mjs", FIRST);
+    (await prepare(["a.mjs"], { maxDepth: 10 })).commit();
+    await sleep(300);
+    write("a.mjs", "export default () => {");
+    await vi.waitFor(() => expect(fixture.logger.lines.filter(({ level }) => level === "error")).toHaveLength(1), SOON);
+    const [refused] = fixture.logger.lines.filter(({ level }) => level === "error");
+    expect(refused?.message).toBe("A change of the transforms is refused; those before stay in use.");
+    expect(String(refused?.fields["issues"])).toMatch(/^hooks\.mappings\[0\]\.transform\.module: .*a\.mjs:1:\d+/);
+    expect(await said()).toEqual({ message: "first" });
+    write("a.mjs", SECOND);
+    await vi.waitFor(async () => expect(await said()).toEqual({ message: "second" }), SOON);
+    expect(generations.current?.config.maxDepth).toBe(10);
+    await vi.waitFor(() => expect(copies()).toBe(1), SOON);
+  });
+
+  it("that leaves it as it was makes none", async () => {
+    write("a.mjs", FIRST);
+    const hooks = createIngressHooks();
+    let prepared = 0;
+    hooks.presets.tap("test", () => void prepared++);
+    const first = await prepare(["a.mjs"], { hooks });
+    first.commit();
+    await sleep(300);
+    write("passing.mjs", FIRST);
+    // Seen, and gone again before it is acted upon.
+    await sleep(60);
+    rmSync(join(fixture.folder, "hooks", "transforms", "passing.mjs"));
+    await vi.waitFor(() => expect(prepared).toBe(2), SOON);
+    await sleep(100);
+    expect(generations.current).toBe(first.generation);
+    expect(await said()).toEqual({ message: "first" });
+    // And it is no longer watched once nothing of it is used.
+    (await prepare([], { hooks })).commit();
+    write("a.mjs", SECOND);
+    (await prepare(["a.mjs"], { hooks })).commit();
+    expect(await said()).toEqual({ message: "second" });
+  });
+
+  it("does not end what a request is under way on, when a configuration comes in between", async () => {
+    write("slow.mjs", SLOW);
+    write("b.mjs", SECOND);
+    const hooks = createIngressHooks();
+    let overtake: (() => void) | undefined;
+    hooks.presets.tap("test", () => overtake?.());
+    const first = await prepare(["slow.mjs"], { hooks });
+    first.commit();
+    const second = await prepare(["b.mjs"]);
+    first.generation.transforms.enter();
+    const slow = said(first.generation);
+    // While the folder's change is looked at, the configuration is committed; the transforms turn out to be the same.
+    const overtaken = new Promise<void>((resolve) => {
+      overtake = () => {
+        overtake = undefined;
+        second.commit();
+        resolve();
+      };
+    });
+    await sleep(300);
+    write("passing.mjs", FIRST);
+    // Seen, and gone again before it is acted upon.
+    await sleep(60);
+    rmSync(join(fixture.folder, "hooks", "transforms", "passing.mjs"));
+    await overtaken;
+    expect(await slow).toEqual({ message: "slow" });
+    expect(await said()).toEqual({ message: "second" });
+    first.generation.transforms.leave();
+    await vi.waitFor(() => expect(copies()).toBe(1), SOON);
+  });
+});
