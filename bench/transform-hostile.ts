@@ -2,7 +2,8 @@
 import { Agent, request } from "node:http";
 import { createHistogram } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
-import { hostileModules, memoryBombs } from "../test/integration/transforms/hostile-modules.ts";
+import { hostileModules } from "../test/integration/transforms/hostile-modules.ts";
+import { memoryBombs } from "../test/integration/transforms/memory-bombs.ts";
 import { HOOK_TOKEN } from "./servers.ts";
 import { startTransformGateway } from "./transform-gateway.ts";
 import type { TransformGateway } from "./transform-gateway.ts";

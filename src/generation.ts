@@ -63,6 +63,10 @@ export interface GenerationOptions {
   readonly keys: Omit<SenderRouteContext, "publicUrl">;
   /** The generation in force, whose locked addresses stay locked, and whose transforms go on when nothing of them has changed. */
   readonly previous: Generation | undefined;
+  /** What has been read of the snapshot before; absent: it is read. */
+  readonly read?: ReadSnapshot;
+  /** Aborted when the generation is of no use any more. */
+  readonly signal?: AbortSignal;
 }
 
 /** What a snapshot says, with all that was left out. */
@@ -97,9 +101,9 @@ export async function readSnapshot(
 /** Prepares a snapshot, or throws a `ConfigError` that names every key that is wrong. */
 export async function prepareGeneration(
   snapshot: Omit<ConfigSnapshot, "onCommit">,
-  { host, hooks, keys, workDir, previous }: GenerationOptions,
+  { host, hooks, keys, workDir, previous, read, signal }: GenerationOptions,
 ): Promise<Generation> {
-  const { config, warnings, presets } = await readSnapshot(snapshot, { host, hooks });
+  const { config, warnings, presets } = read ?? (await readSnapshot(snapshot, { host, hooks }));
   const { gateway } = snapshot;
   const { mappings } = config;
   const senders = new SenderRoutes(config.enabled ? mappings : [], { publicUrl: config.publicUrl, ...keys });
@@ -125,6 +129,7 @@ export async function prepareGeneration(
     workDir,
     logger: host.logger,
     previous: previous?.transforms,
+    signal,
   });
   try {
     const compiled = mappings.map((mapping) =>

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { configLines, ConfigError } from "./config/config-error.ts";
 import { prepareGeneration } from "./generation.ts";
 import type { Generation, GenerationOptions } from "./generation.ts";
@@ -8,6 +9,7 @@ import { sweepSnapshots } from "./transform/folder/folder-snapshot.ts";
 import { watchFolder } from "./transform/folder/watch-folder.ts";
 import type { FolderWatch } from "./transform/folder/watch-folder.ts";
 import type { TransformSet } from "./transform/transform-set.ts";
+import { TransformsUnavailableError } from "./transform/transforms-unavailable-error.ts";
 
 /** What a generation was prepared from, to prepare it again when a transform has changed. */
 interface Origin {
@@ -45,7 +47,11 @@ export class Generations {
   #watch: { readonly folder: string; readonly opened: Promise<FolderWatch> } | undefined;
   #changes = 0;
   #renewing: Promise<void> = Promise.resolve();
-  #isClosed = false;
+  /** Ends a renewal that is under way. */
+  #renewal: AbortController | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #retryMs = FIRST_RETRY_MS;
+  readonly #closing = new AbortController();
 
   constructor(options: GenerationsOptions) {
     this.#options = options;
@@ -64,9 +70,9 @@ export class Generations {
     if (!this.#inForce) await sweepSnapshots(this.#workDir);
     const { config, reason, gateway, agents, channels } = snapshot;
     const prepared = await this.#prepare({ snapshot: { config, reason, gateway, agents, channels }, hooks });
-    if (this.#isClosed) {
+    if (this.#closing.signal.aborted) {
       await prepared.generation.transforms.close();
-      throw new Error("The ingress has been shut down.");
+      throw new Error(SHUT_DOWN);
     }
     const before = this.#offered;
     this.#offered = prepared;
@@ -85,7 +91,8 @@ export class Generations {
 
   /** Ends what runs for any of them. Requests that are still under way are refused their transforms. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort(new Error(SHUT_DOWN));
+    clearTimeout(this.#retry);
     await this.#offered?.generation.transforms.close();
     await this.current?.transforms.close();
     const watch = await this.#watch?.opened;
@@ -93,7 +100,20 @@ export class Generations {
     await this.#renewing;
   }
 
-  async #prepare(origin: Origin): Promise<Prepared> {
+  /** Waits for the requests under way that may call a transform, as long as one call may take. */
+  async settle(leftMs: number): Promise<void> {
+    const { current } = this;
+    if (current === undefined || current.transforms.size === 0) return;
+    const patienceMs = Math.min(leftMs, current.config.transforms.timeoutMs + GRACE_MS);
+    const patience = new AbortController();
+    const expired = setTimeout(patienceMs, undefined, { signal: patience.signal, ref: false });
+    await Promise.race([current.transforms.whenIdle(), expired]);
+    patience.abort();
+    await expired.catch(() => {});
+  }
+
+  /** `read`: what was read of the configuration before; nothing else of it is taken into use then. */
+  async #prepare(origin: Origin, read?: Generation, signal = this.#closing.signal): Promise<Prepared> {
     const changes = this.#changes;
     const generation = await prepareGeneration(origin.snapshot, {
       host: this.#options.host,
@@ -101,6 +121,8 @@ export class Generations {
       keys: await this.#options.keys(),
       workDir: this.#workDir,
       previous: this.current,
+      read,
+      signal,
     });
     return { generation, origin, changes };
   }
@@ -126,7 +148,7 @@ export class Generations {
 
   #watchTransforms({ transforms, config }: Generation): void {
     const folder = transforms.size > 0 ? config.transformsDir : undefined;
-    if (folder === this.#watch?.folder || this.#isClosed) return;
+    if (folder === this.#watch?.folder || this.#closing.signal.aborted) return;
     const old = this.#watch?.opened;
     void old?.then((watch) => watch.close());
     this.#watch = folder === undefined ? undefined : { folder, opened: this.#open(folder, transforms) };
@@ -135,6 +157,9 @@ export class Generations {
   async #open(folder: string, transforms: TransformSet): Promise<FolderWatch> {
     const changed = (): void => {
       this.#changes++;
+      // What is being loaded is old already; one that hangs must not keep the next one waiting.
+      const overtaken = this.#renewal;
+      if (overtaken) void setTimeout(OVERTAKEN_MS, undefined, { ref: false }).then(() => overtaken.abort());
       this.#renew();
     };
     const watch = await watchFolder(folder, changed, {
@@ -154,24 +179,52 @@ export class Generations {
 
   async #renewNow(): Promise<void> {
     const base = this.#inForce;
-    if (!base || this.#isClosed || base.changes === this.#changes) return;
+    const { signal: closing } = this.#closing;
+    if (!base || closing.aborted || base.changes === this.#changes) return;
     const { logger } = this.#options.host;
     const changes = this.#changes;
+    const renewal = new AbortController();
+    this.#renewal = renewal;
     try {
-      const next = await this.#prepare(base.origin);
-      if (this.#isClosed) return await next.generation.transforms.close();
+      const next = await this.#prepare(base.origin, base.generation, AbortSignal.any([renewal.signal, closing]));
+      if (closing.aborted) return await next.generation.transforms.close();
       // A configuration that was committed meanwhile looks after itself.
       if (this.#inForce !== base) return this.#release(next);
+      this.#retryMs = FIRST_RETRY_MS;
       const { transforms } = next.generation;
       if (transforms === base.generation.transforms) return void (this.#inForce = { ...base, changes });
       this.#commit(next);
       logger.info({ transforms: transforms.size }, "Changed transforms are in use.");
     } catch (error) {
-      const message = "A change of the transforms is refused; those before stay in use.";
-      if (error instanceof ConfigError) logger.error({ issues: configLines(error.issues) }, message);
-      else logger.error({ err: error }, message);
-      // Tried: another change is needed before it can be any better.
-      if (this.#inForce === base) this.#inForce = { ...base, changes };
+      // A newer change is waiting, or nobody is.
+      if (renewal.signal.aborted || closing.aborted) return;
+      this.#refuse(base, changes, error);
+    } finally {
+      this.#renewal = undefined;
     }
   }
+
+  #refuse(base: Prepared, changes: number, error: unknown): void {
+    const { logger } = this.#options.host;
+    const message = "A change of the transforms is refused; those before stay in use.";
+    if (error instanceof ConfigError) logger.error({ issues: configLines(error.issues) }, message);
+    else logger.error({ err: error }, message);
+    if (error instanceof ConfigError && !(error instanceof TransformsUnavailableError)) {
+      // Tried: another change is needed before it can be any better.
+      if (this.#inForce === base) this.#inForce = { ...base, changes };
+      return;
+    }
+    clearTimeout(this.#retry);
+    this.#retry = globalThis.setTimeout(() => this.#renew(), this.#retryMs).unref();
+    this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
+  }
 }
+
+const SHUT_DOWN = "The ingress has been shut down.";
+/** What a reason that may pass is given. */
+const FIRST_RETRY_MS = 2_000;
+const MAX_RETRY_MS = 60_000;
+/** A renewal that goes on for so long after the next change was seen is given up. */
+const OVERTAKEN_MS = 2_000;
+/** For a call to be stored after its transform has answered. */
+const GRACE_MS = 500;

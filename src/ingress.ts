@@ -116,6 +116,7 @@ export class Ingress {
   /** `onShutdown`: refuses requests from now on and lets runs finish until the deadline. */
   async shutdown({ deadlineMs }: ShutdownDeadline): Promise<void> {
     this.#closing = true;
+    await this.#generations.settle(deadlineMs - this.#host.clock.now());
     if (this.#running) await this.#close(this.#running, deadlineMs);
     await this.#generations.close();
     this.#keys?.remoteKeys.close();

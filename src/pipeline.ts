@@ -43,12 +43,10 @@ export async function answerRequest(
 ): Promise<Answer> {
   const arrival = edge(ingress, generation, req);
   if (isRefusal(arrival)) return answerRefusal(arrival);
-  generation.transforms.enter();
   try {
     const answer = await carryThrough(ingress, generation, arrival);
     return isRefusal(answer) ? answerRefusal(answer) : answer;
   } finally {
-    generation.transforms.leave();
     leave(ingress, arrival);
   }
 }
@@ -106,7 +104,8 @@ async function takeIn(
   const accepted = await accept(ingress, generation, { request, parsed, resolved, rendered, specs, replayOf });
   if (isRefusal(accepted)) return accepted;
 
-  if (rendered.failure) return replayOf === undefined ? rendered.failure : toldToOperator(rendered, accepted);
+  if (rendered.failure && !accepted.isRepeat)
+    return replayOf === undefined ? rendered.failure : toldToOperator(rendered, accepted);
   return { resolved, accepted, wait: rendered.wait };
 }
 

@@ -8,6 +8,8 @@ import type { DeliveryDetail } from "./delivery.ts";
 import { openSqliteStore } from "./store/sqlite/open-sqlite-store.ts";
 
 const NAME = "reveille";
+/** What other plugins refuse has to be refused before processes are started for it. */
+const AFTER_OTHERS = 1_000;
 
 /** What a host may give the plugin at construction. */
 export interface WebhookIngressOptions {
@@ -53,11 +55,12 @@ export class WebhookIngress implements GatewayPlugin {
   apply(host: GatewayHost): void {
     const ingress = this.#ingressOf(host);
     const hooks = WebhookIngress.hooks(host);
-    host.lifecycle.onConfigLoad.tapPromise(NAME, async (snapshot) => {
-      await ingress.load(snapshot, hooks);
+    host.lifecycle.onConfigLoad.tapPromise({ name: NAME, stage: AFTER_OTHERS }, async (snapshot) => {
+      // A commit of its own, before ours that does more: else the end of the object before would be ours too.
       snapshot.onCommit(() => {
         this.#host = host;
       });
+      await ingress.load(snapshot, hooks);
     });
     host.lifecycle.onHttpRoute.tap(NAME, (router) => ingress.route(router));
     host.lifecycle.onShutdown.tapPromise(NAME, async (deadline) => {

@@ -2,13 +2,25 @@
 import { checkConfig } from "./check-config.ts";
 import type { CliIo } from "./cli-io.ts";
 import { findLocations } from "./file-locations.ts";
+import { untilSignal } from "./end-signals.ts";
 import type { LocationOptions } from "./file-locations.ts";
+import { printable } from "./printable.ts";
 
-/** Says whether the configuration would be taken into use, and what could be safer. Rejects when not. */
-export async function check(options: LocationOptions, io: CliIo): Promise<void> {
-  const { configFile, stateDir } = findLocations(options, io);
-  const { warnings, audit } = await checkConfig({ file: configFile, stateDir, env: io.env, logger: io.createLogger() });
-  io.out(`${configFile} is valid.\n`);
-  for (const warning of warnings) io.out(`warning  ${warning}\n`);
-  for (const { severity, path, message, id } of audit) io.out(`${severity.padEnd(8)} ${path}: ${message} (${id})\n`);
+/**
+ * Says whether the configuration would be taken into use, and what could be safer. Rejects when not;
+ * resolves with the exit code, which is not 0 when a signal has interrupted it.
+ */
+export function check(options: LocationOptions, io: CliIo): Promise<number> {
+  return untilSignal(io, async (signal) => {
+    const { configFile, stateDir } = findLocations(options, io);
+    const logger = io.createLogger();
+    const { warnings, audit } = await checkConfig({ file: configFile, stateDir, env: io.env, logger, signal });
+    const lines = [
+      `${configFile} is valid.`,
+      ...warnings.map((warning) => `warning  ${warning}`),
+      ...audit.map(({ severity, path, message, id }) => `${severity.padEnd(8)} ${path}: ${message} (${id})`),
+    ];
+    for (const line of lines) io.out(`${printable(line)}\n`);
+    return 0;
+  });
 }

@@ -5,7 +5,7 @@ import { StartError } from "../embedded/start-error.ts";
 import { check } from "./check-command.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
-import type { DoctorOptions } from "./doctor-command.ts";
+import type { DoctorOptions } from "./doctor/doctor-command.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { ConfigExistsError } from "./first-config.ts";
 import { init } from "./init-command.ts";
@@ -13,6 +13,7 @@ import type { InitOptions } from "./init-command.ts";
 import { keys } from "./keys-command.ts";
 import type { KeysOptions } from "./keys-command.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
+import { printableLines } from "./printable.ts";
 import { listPresets, showPreset } from "./presets-command.ts";
 import type { PresetsOptions } from "./presets-command.ts";
 import { readWhole } from "./read-whole.ts";
@@ -20,7 +21,7 @@ import { send } from "./send-command.ts";
 import type { SendOptions } from "./send-command.ts";
 import { serve } from "./serve-command.ts";
 import type { ServeOptions } from "./serve-command.ts";
-import { addTransformCommands } from "./transform-commands.ts";
+import { addTransformCommands } from "./transform/transform-commands.ts";
 import { withConfig } from "./with-config.ts";
 
 /** Runs a command line (without the program's name) and resolves with the exit code; never rejects. */
@@ -34,7 +35,8 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    io.err(`${explain(error)}\n`);
+    // Much of it may be somebody else's words: a plugin's, a sender's, a file's.
+    io.err(`${printableLines(explain(error))}\n`);
     return 1;
   }
 }
@@ -69,14 +71,14 @@ function buildProgram(io: CliIo, finish: (code: number) => void): Command {
   withConfig(program.command("check"))
     .description("say whether the configuration is valid, and what could be safer")
     .action(async (options: LocationOptions) => {
-      await check(options, io);
+      finish(await check(options, io));
     });
   withConfig(program.command("doctor"))
     .description("say what this machine is fit for, and what keeps transforms in on it")
     .option("--state-dir <dir>", "where the database is")
     .option("--json", "as one JSON document")
     .action(async (options: DoctorOptions) => {
-      const { doctor } = await import("./doctor-command.ts");
+      const { doctor } = await import("./doctor/doctor-command.ts");
       finish(await doctor(options, io));
     });
   const presets = withConfig(program.command("presets"))

@@ -9,7 +9,7 @@ import { schemeName } from "../presets/scheme-name.ts";
 import type { Preset, PresetSample } from "../presets/preset.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
-import { waitForDelivery } from "./delivery-watch.ts";
+import { waitForDelivery } from "./deliveries/delivery-watch.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { gatewayUrl } from "./gateway-url.ts";
 import { knownPresets, presetNamed } from "./known-presets.ts";

@@ -10,6 +10,7 @@ import { offerConfig } from "./offer-config.ts";
 import type { AcceptedConfig } from "./offer-config.ts";
 import type { PluginRollout } from "./plugin-rollout.ts";
 import type { PluginSet } from "./plugin-set.ts";
+import { failureReason } from "./plugins/failure-reason.ts";
 import { planReload } from "./restart-needs.ts";
 
 /** What became of a reload. */
@@ -18,6 +19,8 @@ export interface ReloadOutcome {
   readonly applied: boolean;
   /** Keys that have changed and take effect at the next start. */
   readonly restartNeeded: readonly string[];
+  /** What could not be taken into use although nobody had refused it, a reason each; absent when all of it is. */
+  readonly failures?: readonly string[];
 }
 
 const refused: ReloadOutcome = Object.freeze({ applied: false, restartNeeded: [] });
@@ -74,7 +77,9 @@ export class ConfigRollout {
   /** Offers the first configuration to the plugins and commits it; rejects with their refusal. */
   async start(lifecycle: HostLifecycle): Promise<void> {
     const accepted = await offerConfig(lifecycle, this.#current, "start");
-    accepted.commit();
+    const [failure] = accepted.commit();
+    // Nothing is served yet, so that this can still be refused as a whole.
+    if (failure !== undefined) throw failure;
   }
 
   /**
@@ -97,18 +102,13 @@ export class ConfigRollout {
       }
       this.#refusedAt = undefined;
       this.#current = plan.config;
-      this.#commit(
-        () => {
-          accepted.commit();
-        },
-        () => {
-          plugins.use(next);
-          inForce(next);
-        },
-      );
+      const failures = this.#commit(accepted, () => {
+        plugins.use(next);
+        inForce(next);
+      });
       this.#warn(read);
-      this.#report(plan.restartNeeded);
-      return { applied: true, restartNeeded: plan.restartNeeded };
+      this.#report(plan.restartNeeded, failures);
+      return { applied: true, restartNeeded: plan.restartNeeded, ...(failures.length > 0 && { failures }) };
     } catch (error) {
       this.#reportRefusal(error);
       return refused;
@@ -124,25 +124,30 @@ export class ConfigRollout {
     }
   }
 
-  /** By contract neither throws; when one does, the rest is in force all the same. */
-  #commit(...steps: readonly (() => void)[]): void {
-    for (const step of steps) {
-      try {
-        step();
-      } catch (error) {
-        this.#options.logger.error({ err: error }, "A part of the new configuration could not be taken into use.");
-      }
+  /** By contract nothing of it throws; when something does, the rest is in force all the same. */
+  #commit(accepted: AcceptedConfig, useRest: () => void): readonly string[] {
+    const errors: unknown[] = [...accepted.commit()];
+    try {
+      useRest();
+    } catch (error) {
+      errors.push(error);
     }
+    for (const error of errors) {
+      this.#options.logger.error({ err: error }, "A part of the new configuration could not be taken into use.");
+    }
+    return errors.map(failureReason);
   }
 
   #warn({ warnings }: ReadConfig): void {
     for (const warning of configLines(warnings)) this.#options.logger.warn({}, warning);
   }
 
-  #report(restartNeeded: readonly string[]): void {
-    this.#options.logger.info({}, "The new configuration is in force.");
+  #report(restartNeeded: readonly string[], failures: readonly string[]): void {
+    const { logger } = this.#options;
+    if (failures.length === 0) logger.info({}, "The new configuration is in force.");
+    else logger.warn({ failures }, "The new configuration is in force, but for what failed.");
     if (restartNeeded.length === 0) return;
-    this.#options.logger.warn({ keys: restartNeeded }, "Some changed keys take effect when the gateway is restarted.");
+    logger.warn({ keys: restartNeeded }, "Some changed keys take effect when the gateway is restarted.");
   }
 
   #reportRefusal(error: unknown): void {

@@ -3,11 +3,12 @@ import type { ConfigSnapshot, GatewayFacts, HostLifecycle } from "../host.ts";
 import { agentCatalog } from "./agents/embedded-agents.ts";
 import { listChannels } from "./channels/embedded-channels.ts";
 import type { GatewayConfig } from "./gateway-config.ts";
+import { failureReason } from "./plugins/failure-reason.ts";
 
 /** A configuration that every plugin has accepted. */
 export interface AcceptedConfig {
-  /** Takes it into use: every plugin's part, in order. */
-  commit(): void;
+  /** Takes it into use: every plugin's part, in order, also when one throws; gives what was thrown. */
+  commit(): readonly Error[];
 }
 
 /**
@@ -33,10 +34,18 @@ export async function offerConfig(
     isOpen = false;
   }
   return {
-    commit() {
-      for (const commit of commits) commit();
-    },
+    commit: () => commits.flatMap(failureOf),
   };
+}
+
+/** By contract none throws. One that does must not keep the parts of others from coming into use. */
+function failureOf(commit: () => void): readonly Error[] {
+  try {
+    commit();
+    return [];
+  } catch (error) {
+    return [error instanceof Error ? error : new Error(failureReason(error), { cause: error })];
+  }
 }
 
 /** The configuration as plugins see it, without the commit. */

@@ -92,8 +92,10 @@ export class PluginSet {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, patienceMs);
     this.#onIdle = resolve;
-    hurry.addEventListener("abort", () => resolve(), { once: true });
+    const give = (): void => resolve();
+    hurry.addEventListener("abort", give, { once: true });
     await promise;
+    hurry.removeEventListener("abort", give);
     clearTimeout(timer);
   }
 }

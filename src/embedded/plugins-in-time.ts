@@ -18,12 +18,15 @@ export async function loadPluginsInTime(
   { loadTimeoutMs = DEFAULT_LOAD_TIMEOUT_MS, ...options }: PluginsInTimeOptions,
 ): Promise<readonly LoadedPlugin[]> {
   const late = Promise.withResolvers<never>();
+  const givenUp = new AbortController();
   const timer = setTimeout(() => {
     const message = `have not finished loading after ${loadTimeoutMs} ms; look at the top-level awaits of the plugins`;
-    late.reject(new ConfigError([{ path: "plugins.load.paths", message }]));
+    const error = new ConfigError([{ path: "plugins.load.paths", message }]);
+    givenUp.abort(error);
+    late.reject(error);
   }, loadTimeoutMs);
   try {
-    return await Promise.race([loadPlugins(config, options), late.promise]);
+    return await Promise.race([loadPlugins(config, { ...options, signal: givenUp.signal }), late.promise]);
   } finally {
     clearTimeout(timer);
   }

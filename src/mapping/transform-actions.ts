@@ -1,6 +1,7 @@
 import type { Action } from "../delivery.ts";
 import { isRefusal } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
+import { TransformError } from "../transform/transform-call.ts";
 import type { CallTransform, TransformCall } from "../transform/transform-call.ts";
 import { readResult } from "../transform/transform-result.ts";
 import type { CompiledMapping } from "./compile-mapping.ts";
@@ -22,10 +23,20 @@ export async function transformActions(
 ): Promise<readonly Action[] | Refusal> {
   const base = renderAction(mapping, call.context);
   const actions: Action[] = [];
-  for (const override of readResult(await transform(call), options)) {
+  for (const override of overridesOf(await transform(call), options)) {
     const action = completeAction(mergeOverride(base, override), mapping.config.id);
     if (isRefusal(action)) return action;
     actions.push(action);
   }
   return actions;
+}
+
+/** A result of this process may throw when it is looked at. */
+function overridesOf(...args: Parameters<typeof readResult>): ReturnType<typeof readResult> {
+  try {
+    return readResult(...args);
+  } catch (error) {
+    if (error instanceof TransformError) throw error;
+    throw new TransformError("failed", "returned something that throws when it is looked at", { cause: error });
+  }
 }

@@ -52,7 +52,7 @@ export function definePreset(definition: PresetDefinition): Preset {
   const { name, title, documentation, setup, samples, auth, mapping, event, deliveryId, answer } = definition;
   const fixedAuth = typeof auth === "function" ? undefined : auth;
   const fixedMapping = typeof mapping === "function" ? undefined : (mapping ?? {});
-  return Object.freeze<Preset>({
+  const preset = Object.freeze<Preset>({
     name,
     title,
     documentation,
@@ -81,6 +81,15 @@ export function definePreset(definition: PresetDefinition): Preset {
     message: definition.message ?? (() => ""),
     answer: typeof answer === "function" ? answer : () => answer,
   });
+  made.add(preset);
+  return preset;
+}
+
+const made = new WeakSet<object>();
+
+/** True for what {@link definePreset} has made. */
+export function isPreset(value: object): value is Preset {
+  return made.has(value);
 }
 
 type Source = PresetDefinition["event"];

@@ -3,13 +3,16 @@ import { ConfigError } from "../config/config-error.ts";
 import type { ConfigIssue } from "../config/config-error.ts";
 import { containedPath } from "../transform/loading/containment.ts";
 import { describeFailure } from "../transform/loading/describe-failure.ts";
+import { inTime } from "../transform/loading/in-time.ts";
 import type { TransformsRoot } from "../transform/loading/transforms-root.ts";
-import { definePreset } from "./define-preset.ts";
+import { definePreset, isPreset } from "./define-preset.ts";
 import type { PresetDefinition } from "./define-preset.ts";
 import type { PresetRegistry } from "./preset-registry.ts";
 import type { Preset } from "./preset.ts";
 
 const FOLDER = join("hooks", "presets");
+/** Of each module, its top-level awaits included. */
+const LOAD_TIMEOUT_MS = 30_000;
 
 /**
  * Loads the presets that `hooks.presets` names by a path (`./acme.ts`) in `<configDir>/hooks/presets`,
@@ -21,7 +24,11 @@ const FOLDER = join("hooks", "presets");
  */
 export async function loadPresetModules(
   block: unknown,
-  { configDir, registry }: { readonly configDir: string; readonly registry: PresetRegistry },
+  {
+    configDir,
+    registry,
+    loadTimeoutMs = LOAD_TIMEOUT_MS,
+  }: { readonly configDir: string; readonly registry: PresetRegistry; readonly loadTimeoutMs?: number },
 ): Promise<unknown> {
   const written = presetsOf(block);
   if (!written.some(isPath)) return block;
@@ -40,7 +47,7 @@ export async function loadPresetModules(
       continue;
     }
     try {
-      const preset = presetIn(await loader.load(entry));
+      const preset = presetIn(await inTime(loader.load(entry), loadTimeoutMs));
       if (registry.get(preset.name) === undefined) registry.add(preset);
       else issues.push({ path: `hooks.presets[${at}]`, message: `"${preset.name}" is the name of a preset already` });
       presets.push(preset.name);
@@ -74,5 +81,5 @@ function presetIn(exports: unknown): Preset {
   if (typeof exported !== "object" || exported === null || !("name" in exported)) {
     throw new TypeError("the module does not export a preset by default; write: export default definePreset({ ... })");
   }
-  return "eventOf" in exported ? (exported as Preset) : definePreset(exported as PresetDefinition);
+  return isPreset(exported) ? exported : definePreset(exported as PresetDefinition);
 }

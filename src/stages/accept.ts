@@ -62,15 +62,12 @@ type Claims = Pick<NewDelivery, "idempotency" | "marks">;
 
 /**
  * A caller's own key may be refused; what a sender's copies are recognized by never is, since senders
- * give up on hooks that refuse them. A call whose transform failed claims nothing: the next try is tried anew.
+ * give up on hooks that refuse them. Of a call whose transform failed the store looks up only who holds them.
  */
-function claimsOf(
-  generation: Generation,
-  { request, parsed, resolved, rendered, replayOf }: Accepting,
-): Claims | Refusal {
+function claimsOf(generation: Generation, { request, parsed, resolved, replayOf }: Accepting): Claims | Refusal {
   const { route, deliveryId, ofSender } = resolved;
   const ttlMs = generation.config.idempotencyTtlMs;
-  if (replayOf !== undefined || rendered.failure) return {};
+  if (replayOf !== undefined) return {};
   if (ofSender) return { marks: senderMarks(request, deliveryId, ttlMs) };
   const payload = parsed.context.payload as Readonly<Record<string, unknown>>;
   const idempotency = readClaim(

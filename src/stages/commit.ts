@@ -20,6 +20,8 @@ export interface Accepted {
   readonly ended: EndedState | undefined;
   /** True when it was skipped because an earlier run was still open. */
   readonly overlapped?: boolean;
+  /** True when it is the delivery of an earlier call that this one repeats. */
+  readonly isRepeat?: true;
 }
 
 /**
@@ -33,7 +35,8 @@ export async function commit(
   specs: readonly RunSpec[],
 ): Promise<Accepted | Refusal> {
   const count = specs.length;
-  if (!ingress.dispatcher.reserve(count, generation.config.maxQueuedRuns)) return refuse("QUEUE_FULL");
+  // Without runs it takes no room, also when the queue is over a bound that was lowered.
+  if (count > 0 && !ingress.dispatcher.reserve(count, generation.config.maxQueuedRuns)) return refuse("QUEUE_FULL");
   try {
     const outcome = await ingress.store.accept(delivery);
     if (outcome.kind === "conflict") return refuse("IDEMPOTENCY_CONFLICT");
@@ -95,16 +98,17 @@ async function firstAnswer(
   if (runIds.length === 0) {
     const first = await store.get(deliveryId);
     const ended = first?.state === "filtered" ? "filtered" : "skipped";
-    return { deliveryId, runIds, specs: [], ended, overlapped: first?.reason === OVERLAP_SKIP_REASON };
+    const overlapped = first?.reason === OVERLAP_SKIP_REASON;
+    return { deliveryId, runIds, specs: [], ended, overlapped, isRepeat: true };
   }
   try {
     const runs = await Promise.all(runIds.map((runId) => store.loadRun(runId)));
     const ended = runs[0]?.deliveryId === deliveryId ? undefined : "coalesced";
-    return { deliveryId, runIds, specs: runs.map(({ spec }) => spec), ended };
+    return { deliveryId, runIds, specs: runs.map(({ spec }) => spec), ended, isRepeat: true };
   } catch (error) {
     if (!(error instanceof StoreError && error.code === "NOT_FOUND")) throw error;
     // The run that the first call became a part of was removed before it: what the call itself asked for is there.
     const specs = (await store.replayable(deliveryId))?.runs.map(({ spec }) => spec) ?? [];
-    return { deliveryId, runIds, specs, ended: specs.length > 0 ? "coalesced" : "skipped" };
+    return { deliveryId, runIds, specs, ended: specs.length > 0 ? "coalesced" : "skipped", isRepeat: true };
   }
 }

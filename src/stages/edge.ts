@@ -4,6 +4,7 @@ import { refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 import type { Generation } from "../generation.ts";
 import type { RequestTarget } from "../http/request-target.ts";
+import type { TransformSet } from "../transform/transform-set.ts";
 import type { IngressContext } from "./ingress-context.ts";
 
 /** A request that was let in; it has to {@link leave} when it has been answered. */
@@ -18,6 +19,8 @@ export interface Arrival {
   readonly sender: SenderMatch | undefined;
   /** The delivery whose state is asked for; `undefined`: the request is a call. */
   readonly asksFor: string | undefined;
+  /** Those of the generation it began with, which do not end before it has left. */
+  readonly transforms: TransformSet;
   /** Bytes of the budget for unverified bodies that it has to give back when it leaves. */
   heldBytes: number;
   /** True once it has left. */
@@ -37,6 +40,8 @@ export function edge(ingress: IngressContext, generation: Generation, req: Incom
   if (asksFor === undefined && !takesMethod(req.method, sender)) return refuseMethod(sender);
   const busy = ingress.inFlight.enter();
   if (busy) return busy;
+  const { transforms } = generation;
+  transforms.enter();
   const forwarded = req.headers["x-forwarded-for"];
   return {
     req,
@@ -48,6 +53,7 @@ export function edge(ingress: IngressContext, generation: Generation, req: Incom
     ),
     receivedAt: ingress.host.clock.now(),
     asksFor,
+    transforms,
     heldBytes: 0,
     hasLeft: false,
   };
@@ -59,6 +65,7 @@ export function leave(ingress: IngressContext, arrival: Arrival): void {
   arrival.hasLeft = true;
   ingress.unverifiedBytes.release(arrival.heldBytes);
   ingress.inFlight.leave();
+  arrival.transforms.leave();
 }
 
 const DELIVERIES = "deliveries/";

@@ -1,3 +1,4 @@
+import type { HooksConfig } from "../config/hooks-config.ts";
 import type { Action, PayloadContext, VerifiedRequest } from "../delivery.ts";
 import { ERRORS, isRefusal, refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
@@ -61,9 +62,8 @@ function renderRoute(
   if (isRefusal(items)) return items;
   if (items.length === 0) return { actions: [], ended: skipped(`${route.forEach?.name} is empty`) };
   if (!route.transform && items.length === 1) return single(own(route, items[0]!));
-  return renderItems(route, items, { method, rawBody, deliveryId }, config.maxFanOut).catch((error: unknown) =>
-    failed(ingress, route, error),
-  );
+  const call = { method, rawBody, basePath: config.path, deliveryId };
+  return renderItems(route, items, call, config).catch((error: unknown) => failed(ingress, route, error));
 }
 
 /** Of what the mapping can make nothing: no fault of the sender, who may give up on a hook that answers 4xx. */
@@ -96,12 +96,14 @@ async function renderItems(
   mapping: CompiledMapping,
   items: readonly PayloadContext[],
   call: Omit<TransformCall, "context">,
-  maxActions: number,
+  { maxFanOut, transforms }: Pick<HooksConfig, "maxFanOut" | "transforms">,
 ): Promise<Rendered | Refusal> {
   const { transform } = mapping;
+  const endMs = performance.now() + ALL_ITEMS * transforms.timeoutMs;
   const actions: Action[] = [];
   for (const context of items) {
-    const options = { maxActions: maxActions - actions.length };
+    if (transform && performance.now() > endMs) throw new TransformError("failed", TOO_LONG);
+    const options = { maxActions: maxFanOut - actions.length };
     const made = transform
       ? await transformActions(mapping, transform, { ...call, context }, options)
       : own(mapping, context);
@@ -112,6 +114,10 @@ async function renderItems(
   return actions.length > 0 ? { actions } : { actions, ended: skipped("the transform returned null") };
 }
 
+/** Times the limit of one call: what the items of one request may take together. */
+const ALL_ITEMS = 10;
+const TOO_LONG = `took longer than ${ALL_ITEMS} times hooks.transforms.timeoutMs for the items of one call`;
+
 /** A transform that was never begun has cost nothing; any other failure is recorded, so that it can be replayed. */
 function failed(
   { host: { logger } }: Pick<IngressContext, "host">,
@@ -121,7 +127,8 @@ function failed(
   if (!(error instanceof TransformError)) throw error;
   if (error.kind === "busy") return refuse("BUSY", BUSY, { retryAfterSeconds: BUSY_SECONDS });
   const module = config.transform?.module ?? config.id;
-  const reason = `The transform ${module} ${error.message}.`;
+  // What the module says stands behind the first colon, where retention can cut it off.
+  const reason = `The transform ${module.replaceAll(":", "_")} failed: it ${error.message}.`;
   logger.error({ mapping: config.id, module, reason }, "a transform failed");
   return { actions: [], ended: { state: "failed", reason }, failure: refuse("TRANSFORM_FAILED") };
 }

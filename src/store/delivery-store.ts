@@ -74,7 +74,8 @@ export interface DeliveryStore extends OperationalState {
   /**
    * One short step of retention, from the oldest on; to be called again while there is `more`. What stays listed
    * without its request shows nothing of it either: its name is the mapping's or the route's, the reason of one
-   * that was filtered or failed at once is cut before the first value, and a reply that was the text itself is gone.
+   * that was filtered is cut before the first value and that of one that failed at once before the first colon, and
+   * a reply that was the text itself is gone.
    */
   prune(limits: PruneLimits): Promise<PruneOutcome>;
   /** Finishes what was handed to it and releases its files. */

@@ -32,8 +32,9 @@ export interface NewDelivery {
 }
 
 /**
- * How a delivery ends at once, and why. One that is `failed` claims nothing: it has no `idempotency`, `marks`,
- * `coalesce` or `overlap`, so that its sender's next try is a new call.
+ * How a delivery ends at once, and why. One that is `failed` claims nothing, so that its sender's next try is a
+ * new call: its `idempotency` and `marks` are only looked up, and when another delivery holds one of them it is
+ * a repeat or a conflict like any other. It has neither `coalesce` nor `overlap`.
  */
 interface EndAtOnce {
   readonly state: Extract<State, "filtered" | "skipped" | "failed">;

@@ -1,9 +1,9 @@
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import type { LoadedTransforms, NamedTransform } from "./loaded-transforms.ts";
 import { describeFailure } from "./loading/describe-failure.ts";
 import { describeThrown } from "./loading/describe-thrown.ts";
 import type { DescribeThrownOptions } from "./loading/describe-thrown.ts";
-import { ModuleRefusedError } from "./loading/module-refused-error.ts";
+import { inTime } from "./loading/in-time.ts";
 import { pickExport } from "./loading/pick-export.ts";
 import { nameInRoot } from "./loading/transforms-root.ts";
 import type { TransformsRoot } from "./loading/transforms-root.ts";
@@ -59,17 +59,4 @@ function calling(transform: TransformFunction, options: DescribeThrownOptions): 
       throw new TransformError("failed", describeThrown(error, options), { cause: error });
     }
   };
-}
-
-async function inTime<Value>(loading: Promise<Value>, timeoutMs: number): Promise<Value> {
-  const patience = new AbortController();
-  const expire = async (): Promise<never> => {
-    await setTimeout(timeoutMs, undefined, { signal: patience.signal });
-    throw new ModuleRefusedError(`has not finished loading after ${timeoutMs} ms; look at its top-level awaits`);
-  };
-  try {
-    return await Promise.race([loading, expire()]);
-  } finally {
-    patience.abort();
-  }
 }

@@ -8,10 +8,11 @@ import type { LoadedTransforms, NamedTransform } from "./loaded-transforms.ts";
 import type { TransformsRoot } from "./loading/transforms-root.ts";
 import type { SandboxModule } from "./sandbox/sandbox-messages.ts";
 import { SandboxLoadError } from "./sandbox/sandbox-load-error.ts";
-import { SandboxPool } from "./sandbox/sandbox-pool.ts";
+import { SandboxPool } from "./sandbox/pool/sandbox-pool.ts";
 import { SandboxStartError } from "./sandbox/sandbox-start-error.ts";
 import type { CallTransform } from "./transform-call.ts";
 import { TransformSet } from "./transform-set.ts";
+import { TransformsUnavailableError } from "./transforms-unavailable-error.ts";
 
 export interface InSandboxOptions {
   readonly root: TransformsRoot;
@@ -20,6 +21,7 @@ export interface InSandboxOptions {
   readonly logger: Logger;
   readonly previous: TransformSet | undefined;
   readonly loadTimeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What the next copy of the same folder shares its unchanged files with. */
@@ -40,16 +42,15 @@ interface Modules {
  */
 export async function loadInSandbox(
   named: readonly NamedTransform[],
-  { root, limits, workDir, logger, previous, loadTimeoutMs }: InSandboxOptions,
+  { root, limits, workDir, logger, previous, loadTimeoutMs, signal }: InSandboxOptions,
 ): Promise<LoadedTransforms> {
   const modules = modulesOf(named, root);
   const keyFor = (fingerprint: string): string => JSON.stringify([root, named, limits, fingerprint]);
-  const refusing = refusal(root);
-  if (previous?.key !== undefined && previous.key === keyFor(await fingerprintFolder(root).catch(refusing))) {
+  if (previous?.key !== undefined && previous.key === keyFor(await fingerprintFolder(root).catch(refuse))) {
     return { ok: true, set: previous };
   }
   const earlier = previous && snapshots.get(previous);
-  const snapshot = await FolderSnapshot.take(root, { workDir, previous: earlier }).catch(refusing);
+  const snapshot = await FolderSnapshot.take(root, { workDir, previous: earlier }).catch(refuse);
   try {
     const pool = await SandboxPool.start({
       folder: { path: snapshot.path, name: root.name },
@@ -57,6 +58,7 @@ export async function loadInSandbox(
       limits,
       logger,
       loadTimeoutMs,
+      signal,
     });
     const release = async (): Promise<void> => {
       await pool.close();
@@ -75,9 +77,7 @@ export async function loadInSandbox(
   } catch (error) {
     await snapshot.remove();
     if (error instanceof SandboxLoadError) return { ok: false, failures: failuresOf(error, modules) };
-    if (error instanceof SandboxStartError)
-      throw new ConfigError([{ path: "hooks.transforms", message: error.message }]);
-    throw error;
+    return refuse(error);
   }
 }
 
@@ -114,9 +114,13 @@ function failuresOf({ failures }: SandboxLoadError, { places }: Modules): { at: 
   });
 }
 
-function refusal(root: TransformsRoot): (error: unknown) => never {
-  return (error) => {
-    if (!(error instanceof FolderError)) throw error;
-    throw new ConfigError([{ path: "hooks.transformsDir", message: `${root.name}: ${error.message}` }]);
-  };
+function refuse(error: unknown): never {
+  if (error instanceof FolderError) {
+    const issues = [{ path: "hooks.transformsDir", message: error.message }];
+    throw error.isPassing ? new TransformsUnavailableError(issues) : new ConfigError(issues);
+  }
+  if (error instanceof SandboxStartError) {
+    throw new TransformsUnavailableError([{ path: "hooks.transforms", message: error.message }]);
+  }
+  throw error;
 }

@@ -23,6 +23,8 @@ export interface LoadTransformsOptions {
   readonly previous?: TransformSet | undefined;
   /** How long one module may take to load, its top-level awaits included. Default: 30 seconds. */
   readonly loadTimeoutMs?: number;
+  /** Aborted when the result is of no use any more; the processes that are being started end then. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export type TransformsOfConfig = Pick<HooksConfig, "enabled" | "mappings" | "transformsDir" | "transforms">;
@@ -40,7 +42,7 @@ const NOTHING: LoadedTransforms = { ok: false, failures: [] };
  */
 export async function loadTransforms(
   { enabled, mappings, transformsDir, transforms: limits }: TransformsOfConfig,
-  { configDir, workDir, logger, previous, loadTimeoutMs = DEFAULT_LOAD_TIMEOUT_MS }: LoadTransformsOptions,
+  { configDir, workDir, logger, previous, signal, loadTimeoutMs = DEFAULT_LOAD_TIMEOUT_MS }: LoadTransformsOptions,
 ): Promise<TransformSet> {
   const root = rootOf(transformsDir, configDir);
   const wanted = enabled ? mappings.filter(({ transform }) => transform !== undefined) : [];
@@ -50,7 +52,7 @@ export async function loadTransforms(
   const load = (): Promise<LoadedTransforms> =>
     limits.isolation === "none"
       ? loadInProcess(named, { root, loadTimeoutMs })
-      : loadInSandbox(named, { root, limits, workDir, logger, previous, loadTimeoutMs });
+      : loadInSandbox(named, { root, limits, workDir, logger, previous, loadTimeoutMs, signal });
   const loaded = named.length > 0 ? await load() : NOTHING;
   const failed = new Map(loaded.ok ? [] : loaded.failures.map(({ at, message }) => [named[at], message]));
   const issues = located.flatMap((one, at): ConfigIssue[] => {

@@ -7,6 +7,8 @@ export interface TransformCall {
   readonly method: string;
   /** The exact bytes received. */
   readonly rawBody: Uint8Array;
+  /** The path that all hooks lie below: `/hooks`; absent: none. */
+  readonly basePath?: string;
   /** The sender's id for the delivery. */
   readonly deliveryId: string | undefined;
 }

@@ -8,6 +8,8 @@ export interface ContextFields {
   readonly headers: Headers;
   readonly query: Query;
   readonly path: string;
+  /** The path of the URL that was called: `/hooks/github/push`. */
+  readonly pathname?: string;
   readonly method: string;
   readonly event?: string | undefined;
   readonly sender?: EventSender | undefined;
@@ -17,16 +19,17 @@ export interface ContextFields {
 }
 
 /** What of a call is told to the transform, besides the bytes. */
-export function contextFields({ context, method, deliveryId }: TransformCall): ContextFields {
+export function contextFields({ context, method, basePath = "", deliveryId }: TransformCall): ContextFields {
   const { payload, headers, query, path, event, sender, now } = context;
-  return { payload, headers, query, path, method, event, sender, deliveryId, time: now.getTime() };
+  const pathname = `${basePath}/${path}`;
+  return { payload, headers, query, path, pathname, method, event, sender, deliveryId, time: now.getTime() };
 }
 
 /** Builds what the transform is given. */
 export function transformContext(fields: ContextFields, rawBody: Uint8Array): TransformContext {
-  const { payload, headers, query, path, method, event, sender, deliveryId, time } = fields;
+  const { payload, headers, query, path, pathname = `/${path}`, method, event, sender, deliveryId, time } = fields;
   const url = new URL("http://localhost/");
-  url.pathname = path;
+  url.pathname = pathname;
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return { payload, headers, query, url, path, method, rawBody, event, sender, deliveryId, time: new Date(time) };
 }

@@ -30,6 +30,8 @@ export class TransformSet {
   #users = 0;
   #isRetired = false;
   #closed: Promise<void> | undefined;
+  /** Waits until nobody is under way. */
+  #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(parts: TransformSetParts) {
     this.#parts = parts;
@@ -64,7 +66,17 @@ export class TransformSet {
   /** The request has ended. */
   leave(): void {
     this.#users--;
+    if (this.#users > 0) return;
+    this.#idle?.resolve();
+    this.#idle = undefined;
     this.#closeWhenDone();
+  }
+
+  /** Resolves when no request is under way that may call one of them. */
+  whenIdle(): Promise<void> {
+    if (this.#users === 0) return Promise.resolve();
+    this.#idle ??= Promise.withResolvers<void>();
+    return this.#idle.promise;
   }
 
   /** No further request will enter. */

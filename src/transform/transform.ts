@@ -10,7 +10,7 @@ export interface TransformContext<Payload = unknown> {
   readonly headers: Headers;
   /** The last value of a repeated parameter. */
   readonly query: Query;
-  /** The request's URL on the host `localhost`; parameters that carry a credential are gone. */
+  /** The URL that was called, `hooks.path` included, on the host `localhost`; parameters that carry a credential are gone. */
   readonly url: URL;
   /** The path below the prefix: `github/push`. */
   readonly path: string;

@@ -1,4 +1,5 @@
 import type { GatewayPlugin } from "../../host.ts";
+import { failureReason } from "./failure-reason.ts";
 import { PluginError } from "./plugin-error.ts";
 
 /** A plugin's class: the constructor validates and stores options. */
@@ -9,6 +10,16 @@ export type PluginClass = new (config: unknown) => GatewayPlugin;
  * `apply`; of CommonJS also the module itself. Throws a {@link PluginError} that names the file.
  */
 export function findPluginClass(exported: unknown, file: string): PluginClass {
+  try {
+    return classIn(exported, file);
+  } catch (error) {
+    if (error instanceof PluginError) throw error;
+    // A getter or a proxy among the exports.
+    throw new PluginError(`${file}: what it exports cannot be read: ${failureReason(error)}`, { cause: error });
+  }
+}
+
+function classIn(exported: unknown, file: string): PluginClass {
   if (isPluginClass(exported)) return exported;
   const exports = typeof exported === "object" && exported !== null ? Object.entries(exported) : [];
   const preferred = exports.find(([name]) => name === "default")?.[1] as unknown;

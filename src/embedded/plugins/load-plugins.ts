@@ -28,6 +28,8 @@ export interface LoadPluginsOptions {
   readonly logger: Logger;
   /** The exports of this package, for plugins that import it: they get the gateway's own copy. */
   readonly publicApi: object;
+  /** Aborted when nobody waits any more: nothing that is loaded later is constructed. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -40,11 +42,12 @@ export interface LoadPluginsOptions {
  */
 export async function loadPlugins(
   config: PluginsConfig,
-  { logger, publicApi }: LoadPluginsOptions,
+  { logger, publicApi, signal }: LoadPluginsOptions,
 ): Promise<readonly LoadedPlugin[]> {
   const issues: ConfigIssue[] = [];
   const loaded: LoadedPlugin[] = [];
   for (const { manifest, where } of locatePlugins(config, issues)) {
+    signal?.throwIfAborted();
     const { id, folder } = manifest;
     const entry = config.entries.get(id);
     if (entry?.enabled === false) {
@@ -66,8 +69,9 @@ export async function loadPlugins(
         },
       });
       const presets = await loadPluginPresets(manifest, { modules, others: loaded });
-      loaded.push({ id, manifest, presets, plugin: await construct(manifest, modules, options) });
+      loaded.push({ id, manifest, presets, plugin: await construct(manifest, { modules, options, signal }) });
     } catch (error) {
+      signal?.throwIfAborted();
       issues.push(...issuesOf(error, where));
     }
   }
@@ -105,7 +109,8 @@ function checkedOptions(
   { id, file, entry, configSchema }: PluginManifest,
   settings: PluginEntryConfig | undefined,
 ): unknown {
-  const options = settings?.config;
+  // A copy: what the constructor does to it must not make the next configuration look changed, or unchanged.
+  const options = structuredClone(settings?.config);
   const root = ["plugins", "entries", id, "config"];
   if (entry === undefined && options !== undefined) {
     throw new PluginError(`${file}: the plugin brings presets only and takes no options; remove ${root.join(".")}`);
@@ -124,11 +129,19 @@ function checkedOptions(
 
 async function construct(
   { id, entry }: PluginManifest,
-  modules: PluginModules,
-  options: unknown,
+  {
+    modules,
+    options,
+    signal,
+  }: Pick<LoadPluginsOptions, "signal"> & {
+    readonly modules: PluginModules;
+    readonly options: unknown;
+  },
 ): Promise<GatewayPlugin> {
   if (entry === undefined) return { apply() {} };
-  const Plugin = findPluginClass(await modules.load(entry), entry);
+  const exported = await modules.load(entry);
+  signal?.throwIfAborted();
+  const Plugin = findPluginClass(exported, entry);
   try {
     return new Plugin(options);
   } catch (error) {

@@ -10,6 +10,7 @@ import { PLUGIN_API } from "./plugin-api.ts";
 import { PluginError } from "./plugin-error.ts";
 import { readJsonFile } from "./read-json-file.ts";
 import { refusePluginApi } from "./refuse-plugin-api.ts";
+import { schemaProblems } from "./schema-problems.ts";
 
 const LIFECYCLE_HOOKS: (keyof HostLifecycle)[] = ["onConfigLoad", "onHttpRoute", "onShutdown"];
 
@@ -81,6 +82,9 @@ export function readPluginManifest(given: string): PluginManifest {
   }
   if (entry === undefined && configSchema !== undefined) {
     problems.push('configSchema has no use without "entry": there is no class that would be given the options');
+  }
+  for (const problem of configSchema === undefined ? [] : schemaProblems(configSchema)) {
+    problems.push(`configSchema is not a JSON Schema: ${problem}`);
   }
   if (problems.length > 0) throw new PluginError(problems.map((problem) => `${file}: ${problem}`));
   return { id, file, folder, entry, presets, lifecycle, configSchema };

@@ -55,6 +55,12 @@ export class PluginPackages extends Map<string, object> {
   }
 
   override get(specifier: string): object | undefined {
+    if (specifier.startsWith(`${OWN_NAME}/`)) {
+      throw new ModuleRefusedError(
+        `cannot import ${JSON.stringify(specifier)}: a plugin gets "${OWN_NAME}" alone, and everything else of that ` +
+          `package would be another copy; "${OWN_NAME}/testing" is for tests`,
+      );
+    }
     const own = super.get(specifier);
     if (own !== undefined || !isPackage(specifier)) return own;
     const file = this.#locate(specifier);

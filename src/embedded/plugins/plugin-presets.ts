@@ -46,20 +46,37 @@ export async function loadPluginPresets(
 }
 
 function presetIn(exported: unknown, file: string): Preset {
+  try {
+    return readPreset(exported, file);
+  } catch (error) {
+    if (error instanceof PluginError) throw error;
+    throw new PluginError(`${file}: ${failureReason(error)}`, { cause: error });
+  }
+}
+
+function readPreset(exported: unknown, file: string): Preset {
   const value =
     typeof exported === "object" && exported !== null && "default" in exported ? exported.default : exported;
   if (typeof value !== "object" || value === null || !("name" in value)) {
     throw new PluginError(`${file}: exports no preset by default; write: export default definePreset({ ... })`);
   }
-  if ("eventOf" in value) return value as Preset;
+  if (isMade(value)) return value;
   const missing = REQUIRED.filter((key) => !Object.hasOwn(value, key));
   if (missing.length > 0) throw new PluginError(`${file}: the preset lacks ${missing.join(", ")}`);
-  try {
-    return definePreset(value as PresetDefinition);
-  } catch (error) {
-    throw new PluginError(`${file}: ${failureReason(error)}`, { cause: error });
-  }
+  return definePreset(value as PresetDefinition);
 }
+
+/** Frozen, and with all that `definePreset` makes of a definition. */
+function isMade(value: object): value is Preset {
+  const parts: Readonly<Record<string, unknown>> = { ...value };
+  return (
+    Object.isFrozen(value) &&
+    MADE.every((key) => typeof parts[key] === "function") &&
+    REQUIRED.every((key) => parts[key] !== undefined)
+  );
+}
+
+const MADE = ["auth", "mapping", "eventOf", "deliveryIdOf", "senderOf", "unwrap", "skip", "message", "answer"];
 
 const REQUIRED = ["title", "documentation", "auth", "samples", "setup"];
 

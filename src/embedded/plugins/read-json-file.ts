@@ -6,7 +6,8 @@ import { PluginError } from "./plugin-error.ts";
 export function readJsonFile(file: string): unknown {
   let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    // Editors of some systems begin every file with a byte order mark.
+    text = readFileSync(file, "utf8").replace(/^\uFEFF/u, "");
   } catch (error) {
     throw new PluginError(`${file} cannot be read: ${String(error)}`);
   }

@@ -5,7 +5,8 @@ import semver from "semver";
  * version meets it. Says which of the two is the older, where one is.
  */
 export function refusePluginApi(range: string, has: string): string | undefined {
-  if (semver.validRange(range) === null) {
+  // To the library a part that is blank is any version at all.
+  if (range.split("||").some((part) => part.trim() === "") || semver.validRange(range) === null) {
     return `${JSON.stringify(range)} is not a version range; write one such as "^${has.replace(/\.\d+$/, "")}"`;
   }
   if (semver.satisfies(has, range)) return undefined;

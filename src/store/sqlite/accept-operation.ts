@@ -2,13 +2,13 @@ import type { DatabaseSync } from "node:sqlite";
 import { type AcceptRow, AT, type Group, type Particulars } from "./accept-row.ts";
 import type { ClaimOperations, Holder } from "./claim-operations.ts";
 import type { GatheringOperations, JoinedRun } from "./gathering-operations.ts";
-import { type Held, insertOperations } from "./insert-operations.ts";
+import { HELD_NOTHING, type Held, insertOperations } from "./insert-operations.ts";
 import type { MarkMemory } from "./mark-memory.ts";
 import { overlapOperations } from "./overlap-operations.ts";
 import { OVERLAP_LATEST_REASON, OVERLAP_SKIP_REASON } from "../new-delivery.ts";
 import { storedMarks, unpackKey, unpackMarks } from "./packed-marks.ts";
 import { repeatOperation } from "./repeat-operation.ts";
-import { ENDED_SKIPPED, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
+import { ENDED_FAILED, ENDED_SKIPPED, RUNS_PER_DELIVERY } from "./sqlite-codes.ts";
 
 /** What became of a delivery; `undefined`: it was stored, and there is nothing more to say. */
 export type AcceptResult =
@@ -31,7 +31,7 @@ export interface Acceptance {
 
 /**
  * Prepares the acceptance of a delivery with its runs, its claim and its marks: a repeat is recognized first,
- * then coalescing or overlap is decided.
+ * then coalescing or overlap is decided. One that has failed at once claims nothing.
  */
 export function acceptOperation(
   database: DatabaseSync,
@@ -45,6 +45,24 @@ export function acceptOperation(
     recordRepeat(row, holder);
     const { fingerprint: _, ...first } = holder;
     return { kind: "repeat", ...first };
+  }
+
+  /** Under a key that is taken the same request is a repeat, and another one is refused. */
+  function underKey(row: AcceptRow, holder: Holder): AcceptResult {
+    if (isSame(holder.fingerprint, row[AT.fingerprint]!)) return repeat(row, holder);
+    return { kind: "conflict", seq: holder.seq, tag: holder.tag };
+  }
+
+  /** What has failed at once may repeat what did not; it holds nothing itself, so that the next try is a new call. */
+  function fail(row: AcceptRow, particulars: Particulars): AcceptResult {
+    const [, , receivedAt] = row;
+    const marked = memory.holder(unpackMarks(storedMarks(row[AT.marks])), receivedAt);
+    if (marked !== undefined) return repeat(row, marked);
+    const key = row[AT.claimKey];
+    const holder = key === null ? undefined : claims.holder(claims.storedKey(key), receivedAt);
+    if (holder !== undefined) return underKey(row, holder);
+    insert.particular(row, HELD_NOTHING, particulars);
+    return undefined;
   }
 
   function coalesce(row: AcceptRow, held: Held, particulars: Particulars, group: CoalesceGroup): AcceptResult {
@@ -73,6 +91,8 @@ export function acceptOperation(
 
   return (row) => {
     const [seq, , receivedAt] = row;
+    const particulars = row[AT.particulars];
+    if (particulars !== null && particulars.ended === ENDED_FAILED) return fail(row, particulars);
     const stored = storedMarks(row[AT.marks]);
     const marks = unpackMarks(stored);
     const marked = memory.claim(marks, { seq, receivedAt });
@@ -83,12 +103,10 @@ export function acceptOperation(
       const holder = claims.claim(claim, row[AT.expiresAt], seq, receivedAt);
       if (holder !== undefined) {
         memory.release(marks, seq);
-        if (isSame(holder.fingerprint, row[AT.fingerprint]!)) return repeat(row, holder);
-        return { kind: "conflict", seq: holder.seq, tag: holder.tag };
+        return underKey(row, holder);
       }
     }
     const held: Held = { claim, marks: stored };
-    const particulars = row[AT.particulars];
     if (particulars === null) {
       insert.plain(row, held);
       return undefined;

@@ -71,7 +71,7 @@ export type Group =
  *
  * Throws a RangeError for a delivery that could never be seen or carried out: with neither runs nor
  * an end, with more runs than keys are reserved for, with too many marks, coalesced although it has not
- * exactly one run or has an overlap, failed although it claims something, or a replay of what was never a
+ * exactly one run or has an overlap, failed although it has one of these, or a replay of what was never a
  * delivery.
  */
 export function acceptRow(seq: number, tag: string, delivery: NewDelivery): AcceptRow {
@@ -82,8 +82,8 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
   if ((runs.length === 0) !== (ended !== undefined)) {
     throw new RangeError("A delivery has either runs or an end.");
   }
-  if (ended?.state === "failed" && hasClaim(delivery)) {
-    throw new RangeError("A delivery that has failed at once claims nothing: its sender's next try is a new call.");
+  if (ended?.state === "failed" && (delivery.coalesce ?? delivery.overlap) !== undefined) {
+    throw new RangeError("A delivery that has failed at once has neither coalesce nor overlap: it has no run.");
   }
   const runFields: (string | number | null)[] = [];
   for (const { lane, spec, expiresAt } of runs) {
@@ -139,10 +139,6 @@ function groupOf({ coalesce, overlap, runs }: NewDelivery): Group | null {
   // Without a run there is nothing that could overlap.
   if (overlap === undefined || runs.length === 0) return null;
   return { kind: overlap.mode, key: packKey(overlap.key) };
-}
-
-function hasClaim({ idempotency, marks = [], coalesce, overlap }: NewDelivery): boolean {
-  return idempotency !== undefined || marks.length > 0 || coalesce !== undefined || overlap !== undefined;
 }
 
 function codeOfKind(kind: RunSpec["kind"]): number {

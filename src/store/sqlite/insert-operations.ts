@@ -9,6 +9,9 @@ export interface Held {
   readonly marks: Uint8Array | null;
 }
 
+/** Of a delivery that no copy is recognized by. */
+export const HELD_NOTHING: Held = { claim: null, marks: null };
+
 /** What the runs of a delivery have that has to do with others. */
 export interface Grouped {
   readonly dueAt: number | null;
@@ -129,7 +132,7 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
     },
     duplicate(row, { seq: related, tag: relatedTag }) {
       const parts = { runs: 0, bytes: ROW_BYTES, name: row[AT.mappingId] ?? row[AT.route], replayed: null };
-      insert(row, NOTHING, { ended: ENDED_DUPLICATE, reason: null, related, relatedTag, ...parts });
+      insert(row, HELD_NOTHING, { ended: ENDED_DUPLICATE, reason: null, related, relatedTag, ...parts });
     },
   };
 }
@@ -137,5 +140,3 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
 function countOf(row: AcceptRow): number {
   return (row.length - AT.runs) / RUN_FIELDS;
 }
-
-const NOTHING: Held = { claim: null, marks: null };

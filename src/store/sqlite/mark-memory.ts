@@ -16,6 +16,8 @@ interface HeldMark {
 
 /** What is remembered of marks; to be used inside a transaction. */
 export interface MarkMemory {
+  /** Who has one of the marks at `now`, if anyone; claims none. */
+  holder(marks: readonly PackedMark[], now: number): Holder | undefined;
   /** Claims every mark for a delivery; or none, and says who has one of them. */
   claim(
     marks: readonly PackedMark[],
@@ -46,10 +48,18 @@ export function markMemory(database: DatabaseSync, claims: ClaimOperations, maxH
   // With fewer deliveries than are held no mark can have gone to the table.
   let isTableUsed = deliveries > maxHeld;
 
-  function holder(key: string, now: number): Holder | undefined {
+  function holderOfOne(key: string, now: number): Holder | undefined {
     const mark = held.get(key);
     if (mark === undefined) return isTableUsed ? claims.holder(bytesOf(key), now) : undefined;
     return mark.expiresAt > now ? holderOf.get(mark.seq) : undefined;
+  }
+
+  function holder(marks: readonly PackedMark[], now: number): Holder | undefined {
+    for (const { key } of marks) {
+      const found = holderOfOne(key, now);
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   function forgetSpilled(): void {
@@ -76,11 +86,10 @@ export function markMemory(database: DatabaseSync, claims: ClaimOperations, maxH
   }
 
   return {
+    holder,
     claim(marks, { seq, receivedAt }) {
-      for (const { key } of marks) {
-        const found = holder(key, receivedAt);
-        if (found !== undefined) return found;
-      }
+      const found = holder(marks, receivedAt);
+      if (found !== undefined) return found;
       for (const { key, expiresAt } of marks) {
         held.delete(key);
         held.set(key, { seq, expiresAt });

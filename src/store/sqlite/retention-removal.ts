@@ -63,7 +63,7 @@ export const isFilled = `EXISTS (
 const plainName = "coalesce(mapping_id, route)";
 
 const before = (text: string, end: string) => `substr(${text}, 1, instr(${text} || '${end}', '${end}') - 1)`;
-/** What a filter says before it shows the first value, the clause; and what stands before a transform's own words. */
+/** What a filter says before it shows the first value, the clause; and what stands before all that a transform says. */
 const startOfReason = before(before("reason", ":"), '"');
 
 /** Of a delivery `d`. */
@@ -74,9 +74,10 @@ export const retainedColumns = `d.seq, d.runs, d.claim, d.marks, d.bytes, ${isFi
  *
  * Removing takes the delivery with all that belongs to it. Emptying takes what the sender wrote: headers,
  * query and body, and what was made of them: the texts of its runs, the values in the reason of one that was
- * filtered or failed at once, the replies that are no agent's but the text itself, and its name, since nobody knows any more whether
- * a template made it; the mapping's or the route's stands there instead. The rest of what a list shows stays,
- * and so do the rest of the specs and the agent's replies.
+ * filtered, what a module said in that of one that failed at once, the replies that are no agent's but the text
+ * itself, and its name, since nobody knows any more whether a template made it; the mapping's or the route's
+ * stands there instead. The rest of what a list shows stays, and so do the rest of the specs and the agent's
+ * replies.
  *
  * The newest delivery of all is never removed: after a restart its number would be given out again.
  */

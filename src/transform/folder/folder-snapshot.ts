@@ -9,6 +9,7 @@ import { FolderChangedError } from "./folder-changed-error.ts";
 import { FolderError } from "./folder-error.ts";
 import { isSystemError, scanFolder } from "./scan-folder.ts";
 import type { FolderLimits, FolderScan } from "./scan-folder.ts";
+import { systemRemedy } from "./system-remedy.ts";
 
 export interface TakeSnapshotOptions {
   /** Where copies lie, absolute; made when it is missing, and not within the folder. */
@@ -41,14 +42,13 @@ export class FolderSnapshot {
    * Copies the folder as it is at one moment; waits for changes under way to end, for about a second.
    *
    * Throws a {@link FolderError}: the folder does not exist, keeps changing, holds more than 50,000 files
-   * or 512 MiB, or something in it cannot be read or is a link out of it or to nothing.
+   * or 512 MiB, cannot be copied, or something in it cannot be read or is a link out of it or to nothing.
    */
   static async take(
     folder: TransformsRoot,
     { workDir, previous, limits }: TakeSnapshotOptions,
   ): Promise<FolderSnapshot> {
-    await mkdir(workDir, { recursive: true, mode: 0o700 });
-    const place = await realpath(workDir);
+    const place = await makeWorkDir(workDir).catch(failing(folder));
     if (isInside(folder.path, place)) {
       throw new FolderError(`${folder.name} must not hold the gateway's state; keep that in another folder`);
     }
@@ -106,14 +106,30 @@ async function trying<Value>(folder: TransformsRoot, attempt: () => Promise<Valu
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof FolderChangedError)) throw error;
+      if (!(error instanceof FolderChangedError)) return failing(folder)(error);
       failed++;
       if (failed === ATTEMPTS) {
-        throw new FolderError(`${folder.name} keeps changing; try again when nothing writes to it`, { cause: error });
+        const message = `${folder.name} keeps changing; try again when nothing writes to it`;
+        throw new FolderError(message, { cause: error, isPassing: true });
       }
       await setTimeout(100 * failed);
     }
   }
+}
+
+/** Errors of the system that came with the copying, in words. */
+function failing(folder: TransformsRoot): (error: unknown) => never {
+  return (error) => {
+    if (!isSystemError(error)) throw error;
+    const { code } = error;
+    const message = `${folder.name} cannot be copied to the gateway's state folder (${code}); ${systemRemedy(code)}`;
+    throw new FolderError(message, { cause: error });
+  };
+}
+
+async function makeWorkDir(workDir: string): Promise<string> {
+  await mkdir(workDir, { recursive: true, mode: 0o700 });
+  return await realpath(workDir);
 }
 
 /** A scan after which every further change shows. */

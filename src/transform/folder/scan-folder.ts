@@ -5,8 +5,10 @@ import { join, relative } from "node:path";
 import { isInside } from "../loading/containment.ts";
 import { nameInRoot } from "../loading/transforms-root.ts";
 import type { TransformsRoot } from "../loading/transforms-root.ts";
+import { isEditorFile } from "./editor-file.ts";
 import { FolderChangedError } from "./folder-changed-error.ts";
 import { FolderError } from "./folder-error.ts";
+import { systemRemedy } from "./system-remedy.ts";
 
 export interface FolderLimits {
   /** Files, folders and links. */
@@ -36,11 +38,12 @@ const FOLDER_LIMITS: FolderLimits = { maxEntries: 50_000, maxBytes: 512 * 1024 *
 
 /** Looked at at once. */
 const BATCH = 64;
-const LEFT_OUT: ReadonlySet<string> = new Set([".git"]);
+/** What the machine runs out of while it reads; the file is not at fault. */
+const NOT_OF_THE_FILE: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "EIO"]);
 
 /**
- * Lists what the transforms folder holds, without following a link. Sockets, pipes, devices and `.git` are
- * left out, and links to them.
+ * Lists what the transforms folder holds, without following a link. Sockets, pipes, devices, `.git` and
+ * editors' own files are left out, and links to them.
  *
  * Throws a {@link FolderError} for a folder that is missing, cannot be read or holds too much, and for a
  * link that leads out of it or to nothing; a {@link FolderChangedError} when files went away meanwhile.
@@ -97,7 +100,7 @@ class Scan {
     const names: string[] = [];
     try {
       for await (const { name } of await opendir(this.#pathOf(folder))) {
-        if (LEFT_OUT.has(name)) continue;
+        if (name === ".git" || isEditorFile(name)) continue;
         names.push(name);
         this.#refuseTooMany(names.length);
       }
@@ -169,6 +172,7 @@ const KEEP_LITTLE = "keep only what transforms need in it";
 /** Says why something of the folder cannot be used; `undefined`: it has gone since it was seen. */
 export function goneOrUnreadable(code: string): string | undefined {
   if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+  if (NOT_OF_THE_FILE.has(code)) return `cannot be read (${code}); ${systemRemedy(code)}`;
   return `cannot be read (${code}); let the gateway's user read it, or take it out of the folder`;
 }
 
@@ -178,6 +182,7 @@ function missing(code: string): string {
 
 function linkProblem(code: string): string {
   if (code === "ENOENT" || code === "ENOTDIR") return "is a link to nothing; remove it, or make what it leads to";
+  if (NOT_OF_THE_FILE.has(code)) return `is a link that cannot be followed now (${code}); ${systemRemedy(code)}`;
   return `is a link that cannot be followed (${code}); remove it`;
 }
 

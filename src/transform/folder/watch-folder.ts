@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { watch } from "chokidar";
 import { isInside } from "../loading/containment.ts";
+import { isEditorFile } from "./editor-file.ts";
 
 export interface FolderWatch {
   close(): Promise<void>;
@@ -27,7 +28,7 @@ const INSTALL_MARKS: ReadonlySet<string> = new Set([
 /**
  * Calls `onChange` once after each burst of changes below a folder, which need not exist yet; `folder` is
  * absolute. Links are not followed, but for the folder itself. Of installed packages only the end of an
- * installation counts.
+ * installation counts, and editors' own files do not.
  */
 export async function watchFolder(
   folder: string,
@@ -112,7 +113,7 @@ function wayFrom(roots: ReadonlySet<string>, path: string): string | undefined {
 
 function isLeftOut(way: string): boolean {
   const names = way.split(sep);
-  if (names.includes(".git")) return true;
+  if (names.some((name) => name === ".git" || isEditorFile(name))) return true;
   const at = names.indexOf("node_modules");
   const below = at === -1 ? undefined : names[at + 1];
   return below !== undefined && !INSTALL_MARKS.has(below);

@@ -23,9 +23,10 @@ export type SandboxRequest =
       readonly modules: readonly SandboxModule[];
       readonly maxResultBytes: number;
     }
+  /** Nobody but the two can guess the id, so no module answers a call that it was not handed. */
   | { readonly do: "call"; readonly id: number; readonly module: number; readonly context: ContextFields };
 
-/** Process to gateway. Calls are carried out one after the other and answered in their order. */
+/** Process to gateway. Calls are carried out one after the other, told of and answered in their order. */
 export type SandboxReply =
   /** It is up, and what it may not do has been taken from it. */
   | { readonly is: "up" }
@@ -33,6 +34,8 @@ export type SandboxReply =
   | { readonly is: "loading"; readonly module: number }
   /** All modules have been tried; the messages are for the gateway's owner and name file, line and column. */
   | { readonly is: "loaded"; readonly failures: readonly SandboxLoadFailure[] }
+  /** The function of a call is called next: its time runs, and what happens from now on is its own. */
+  | { readonly is: "begun"; readonly id: number }
   /** `value` is absent when the transform returned `undefined`. */
   | { readonly is: "returned"; readonly id: number; readonly value?: unknown }
   /** A part of a sentence: `threw TypeError: x is not a function (hooks/transforms/a.ts:3:9)`. */

@@ -2,13 +2,24 @@ import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { STATES } from "../../../src/delivery.ts";
 import type { DeliveryStore } from "../../../src/store/delivery-store.ts";
-import type { NewDelivery } from "../../../src/store/new-delivery.ts";
-import { dictionary, endedDelivery, newClaim, newCoalesce, RECEIVED_AT } from "./new-delivery.ts";
+import type { DeliveryMark, NewDelivery } from "../../../src/store/new-delivery.ts";
+import { dictionary, endedDelivery, newClaim, newCoalesce, newDelivery, RECEIVED_AT } from "./new-delivery.ts";
 import { accept, accepted, listAll, openRuns } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";
 
 const DAY = 86_400_000;
-const REASON = 'The transform build.ts failed: transforms/build.ts:3: no branch in "secret"';
+const REASON = 'The transform build.ts failed: it threw Error: no branch in "secret".';
+
+type Claims = Pick<NewDelivery, "idempotency" | "marks">;
+/** By each of them a copy of a request is recognized; new ones each time. */
+const CLAIMS: readonly (readonly [name: string, make: (expiresAt?: number) => Claims])[] = [
+  ["its key", (expiresAt) => ({ idempotency: newClaim(expiresAt === undefined ? {} : { expiresAt }) })],
+  ["a mark", (expiresAt = RECEIVED_AT + DAY) => ({ marks: [newMark(expiresAt), newMark(expiresAt)] })],
+];
+
+function newMark(expiresAt = RECEIVED_AT + DAY): DeliveryMark {
+  return { key: randomBytes(32), expiresAt };
+}
 
 /** Deliveries that have failed without a run: they are dead letters as well, and claim nothing. */
 export function describeFailingAtOnce(underTest: () => StoreUnderTest): void {
@@ -68,7 +79,7 @@ export function describeFailingAtOnce(underTest: () => StoreUnderTest): void {
       const opened = await open();
       for (const limit of [1, 2, 5, 12, 13]) {
         expect(await listAll(opened, { limit, state: "failed" })).toEqual(ids);
-        expect(await listAll(opened, { limit, state: "failed", text: "failed: transforms" })).toHaveLength(6);
+        expect(await listAll(opened, { limit, state: "failed", text: "failed: it threw" })).toHaveLength(6);
         expect(await listAll(opened, { limit, state: "failed", route: "even" })).toHaveLength(3);
       }
       for (const state of STATES) {
@@ -89,26 +100,80 @@ export function describeFailingAtOnce(underTest: () => StoreUnderTest): void {
     expect(await listAll(store, { ...query, text: "no branches" })).toEqual([]);
   });
 
-  it("claims nothing: the same call is a new one each time", async () => {
-    const { store } = underTest();
-    const first = await failed(store, { marks: [] });
-    expect(await failed(store)).not.toBe(first);
-    const claims = { idempotency: newClaim(), marks: [{ key: randomBytes(32), expiresAt: RECEIVED_AT + DAY }] };
+  it.each(CLAIMS)("claims nothing by %s: the same call is a new one each time, until one is taken", async (_, make) => {
+    const claims = make();
+    const first = await failed(underTest().store, claims);
+    const second = await failed(underTest().store, claims);
+    expect(second).not.toBe(first);
+    const store = await underTest().reopen();
     const retried = await accept(store, claims);
-    expect(await store.accept(endedDelivery("filtered", "a bot", claims))).toMatchObject({
-      kind: "repeat",
-      deliveryId: retried.deliveryId,
-    });
+    const repeat = { kind: "repeat", deliveryId: retried.deliveryId, runIds: retried.runIds };
+    expect(await store.accept(endedDelivery("failed", REASON, claims))).toEqual(repeat);
+    expect(await store.accept(endedDelivery("filtered", "a bot", claims))).toEqual(repeat);
+    expect(await listAll(store, { limit: 5, state: "failed" })).toEqual([second, first]);
+  });
+
+  it.each(CLAIMS)("is a repeat by %s of a call that was taken, and no dead letter", async (_, make) => {
+    const claims = make();
+    const { deliveryId, runIds } = await accept(underTest().store, { ...claims, mappingId: "ci" });
+    for (const [before, open] of both().entries()) {
+      const store = await open();
+      const outcome = await store.accept(
+        endedDelivery("failed", REASON, { ...claims, mappingId: "ci", name: "secret" }),
+      );
+      expect(outcome).toEqual({ kind: "repeat", deliveryId, runIds });
+      const { deliveries } = await store.list({ limit: 1 });
+      const relatedTo = { how: "duplicate", deliveryId };
+      expect(deliveries).toMatchObject([{ state: "duplicate", name: "ci", reason: null, relatedTo }]);
+      expect(await listAll(store, { limit: 1, state: "failed" })).toEqual([]);
+      expect(await listAll(store, { limit: 1, state: "duplicate" })).toHaveLength(before + 1);
+    }
+  });
+
+  it.each(CLAIMS)("is recognized by %s also in the commit that takes the first of them", async (_, make) => {
+    const { store } = underTest();
+    const claims = make();
+    const [before, taken, after] = await Promise.all([
+      store.accept(endedDelivery("failed", REASON, claims)),
+      store.accept(newDelivery(claims)),
+      store.accept(endedDelivery("failed", REASON, claims)),
+    ]);
+    expect([before.kind, taken.kind]).toEqual(["accepted", "accepted"]);
+    expect(after).toMatchObject({ kind: "repeat", deliveryId: taken.deliveryId });
+  });
+
+  it.each(CLAIMS)("is a call of its own again when what held %s has lapsed, or has failed", async (_, make) => {
+    const { store } = underTest();
+    const claims = make(RECEIVED_AT + 1_000);
+    const { runId, deliveryId } = await accept(store, claims);
+    const copy = (receivedAt: number) => store.accept(endedDelivery("failed", REASON, { ...claims, receivedAt }));
+    expect(await copy(RECEIVED_AT + 999)).toMatchObject({ kind: "repeat", deliveryId });
+    expect(await copy(RECEIVED_AT + 1_000)).toMatchObject({ kind: "accepted" });
+    await store.settle(runId, { state: "failed", reason: "no model" });
+    expect(await copy(RECEIVED_AT + 1)).toMatchObject({ kind: "accepted" });
+  });
+
+  it("is refused like any other under a key that another request has, and is not stored", async () => {
+    const { store } = underTest();
+    const idempotency = newClaim();
+    const { deliveryId } = await accept(store, { idempotency });
+    const other = { ...idempotency, fingerprint: newClaim().fingerprint };
+    const mark = newMark();
+    for (const open of both()) {
+      const opened = await open();
+      const conflict = endedDelivery("failed", REASON, { idempotency: other, marks: [mark] });
+      expect(await opened.accept(conflict)).toEqual({ kind: "conflict", deliveryId });
+      expect(await listAll(opened, { limit: 5 })).toEqual([deliveryId]);
+    }
+    await accept(await underTest().reopen(), { marks: [mark] });
   });
 
   it.each([
-    ["an idempotency key", { idempotency: newClaim() }],
-    ["marks", { marks: [{ key: randomBytes(32), expiresAt: RECEIVED_AT + DAY }] }],
     ["coalesce", { coalesce: newCoalesce() }],
     ["overlap", { overlap: { key: randomBytes(32), mode: "skip" as const } }],
   ])("is refused with %s, and nothing is stored", async (_, claim) => {
     const { store } = underTest();
-    await expect(store.accept(endedDelivery("failed", REASON, claim))).rejects.toThrow("claims nothing");
+    await expect(store.accept(endedDelivery("failed", REASON, claim))).rejects.toThrow("neither coalesce nor overlap");
     expect(await listAll(store, { limit: 5 })).toEqual([]);
     await accept(store, claim);
   });

@@ -45,6 +45,36 @@ describe("a repeat", () => {
     expect((await gateway.firsts()).flatMap(({ runIds }) => runIds)).toHaveLength(1);
   });
 
+  it("is one too when the transform fails by now, so that a replay of what has failed runs nothing twice", async () => {
+    const mappings = [{ preset: "github", match: { path: "code" }, transform: { module: "code.mjs" }, deliver: false }];
+    await using gateway = await RunningGateway.start({
+      hooks: { github: { secret: GITHUB_SECRET }, mappings },
+      transforms: { "code.mjs": 'export default () => ({ message: "a push" });' },
+    });
+    const push = (id: string, name = "site") => github(gateway, pushOf(name), { path: "/hooks/code", id });
+    const first = await push("same");
+    expect(first.status).toBe(202);
+    await gateway.ended(first.body["deliveryId"]);
+    gateway.writeTransform("code.mjs", 'export default () => { throw new Error("broken"); };');
+    expect(await gateway.reload()).toMatchObject({ applied: true });
+    // By what was signed, and by GitHub's id.
+    for (const again of [await push("other"), await push("same", "elsewhere")]) {
+      expect([again.status, again.text]).toEqual([first.status, first.text]);
+    }
+    const fresh = await push("new", "fresh");
+    expect([fresh.status, fresh.body["code"]]).toEqual([500, "TRANSFORM_FAILED"]);
+    const deliveries = await gateway.deliveries();
+    expect(deliveries.map(({ state }) => state)).toEqual(["failed", "duplicate", "duplicate", "done"]);
+
+    gateway.writeTransform("code.mjs", 'export default () => ({ message: "mended" });');
+    expect(await gateway.reload()).toMatchObject({ applied: true });
+    const bulk = await gateway.api("/deliveries/replay", { filter: { state: "failed" } });
+    expect(bulk).toMatchObject({ ok: true, matched: 1, deliveries: [{ outcome: "replayed" }] });
+    const [replay, ...before] = await gateway.firsts();
+    expect(replay?.relatedTo).toEqual({ how: "replay", deliveryId: deliveries[0]?.id });
+    expect(before).toHaveLength(2);
+  });
+
   it("of a call that failed is accepted anew, so that its sender can try again", async () => {
     await using modeled = await ModeledGateway.start({ retry: { attempts: 1 } });
     modeled.hold();

@@ -87,6 +87,28 @@ describe("a repeated Idempotency-Key", () => {
     expect((await own.post("/hooks/mapped", { id: 1 })).status).toBe(200);
   });
 
+  it("is answered as the first call was, also when its transform fails by now, and nothing of it is kept to run", async () => {
+    await using own = await RunningGateway.start({
+      hooks: { mappings: [{ match: { path: "made" }, transform: { module: "made.mjs" }, deliver: false }] },
+      transforms: { "made.mjs": 'export default () => ({ message: "made" });' },
+    });
+    const key = newKey();
+    const post = (payload: object) => own.post("/hooks/made", payload, key);
+    const first = await post({ id: 1 });
+    expect(first.status).toBe(202);
+    await own.ended(first.body["deliveryId"]);
+    own.writeTransform("made.mjs", 'export default () => { throw new Error("broken"); };');
+    expect(await own.reload()).toMatchObject({ applied: true });
+    expect((await own.post("/hooks/made", { id: 1 })).status).toBe(500);
+    expect(seen(await post({ id: 1 }))).toEqual(seen(first));
+    await own.restart();
+    expect(seen(await post({ id: 1 }))).toEqual(seen(first));
+    const conflict = await post({ id: 2 });
+    expect([conflict.status, conflict.body["code"]]).toEqual([422, "IDEMPOTENCY_CONFLICT"]);
+    const states = (await own.deliveries()).map(({ state }) => state);
+    expect(states).toEqual(["duplicate", "duplicate", "failed", "done"]);
+  });
+
   it("with another body is 422, and accepts nothing", async () => {
     const key = newKey();
     await gateway.post("/hooks/agent", QUIET, key);

@@ -2,14 +2,14 @@ import { expect } from "vitest";
 import type { DeliverySummary } from "../../../src/delivery.ts";
 import { RunningGateway } from "../http/running-gateway.ts";
 import type { GatewaySetup, HookAnswer } from "../http/running-gateway.ts";
-import { HOSTILE_LIMITS } from "./hostile-modules.ts";
+import { HOSTILE_LIMITS } from "./hostile-module.ts";
 
 const INNOCENT = "export default ({ payload }) => ({ message: `Hello ${payload.n}` });";
 
 export interface HostileSetup extends Pick<GatewaySetup, "config"> {
   /** Sources by the path that they are called on. */
   readonly modules: Readonly<Record<string, string>>;
-  /** Laid over the limits of hostile-modules.ts. */
+  /** Laid over the limits of hostile-module.ts. */
   readonly limits?: object;
   readonly hooks?: object;
 }

@@ -2,8 +2,9 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HostileGateway } from "./hostile-gateway.ts";
-import { hostileModules, memoryBombs } from "./hostile-modules.ts";
-import type { HostileModule } from "./hostile-modules.ts";
+import type { HostileModule } from "./hostile-module.ts";
+import { hostileModules } from "./hostile-modules.ts";
+import { memoryBombs } from "./memory-bombs.ts";
 
 /** Altogether more than a thousand. */
 const CALLS_MEANWHILE = Math.ceil(1_000 / hostileModules.length);

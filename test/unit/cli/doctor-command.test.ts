@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { configurationFindings } from "../../../src/cli/doctor-configuration.ts";
-import { nodeFinding } from "../../../src/cli/doctor-node.ts";
-import { stateFinding } from "../../../src/cli/doctor-state.ts";
-import { wallFindings } from "../../../src/cli/doctor-walls.ts";
+import { configurationFindings } from "../../../src/cli/doctor/doctor-configuration.ts";
+import { nodeFinding } from "../../../src/cli/doctor/doctor-node.ts";
+import { stateFinding } from "../../../src/cli/doctor/doctor-state.ts";
+import { wallFindings } from "../../../src/cli/doctor/doctor-walls.ts";
 import { TransformTerminal } from "./transform-terminal.ts";
 
 interface Report {
@@ -83,19 +83,24 @@ describe("the findings of reveille doctor", () => {
     expect(findings.map(({ level }) => level)).toEqual(["ok", "warning"]);
     expect(findings[1]?.message).toMatch(/^\d could be better; see: reveille check$/u);
     expect(use).toEqual({ count: 1, isolation: "none" });
-    const [first] = await wallFindings(use, async () => []);
+    const [first] = await wallFindings(use, async () => ({ words: "x", reports: [] }));
     expect(first?.level).toBe("warning");
     expect(first?.message).toMatch(/^hooks\.transforms\.isolation is none: they run inside the gateway/u);
   });
 
   it("tell a wall that is missing from one that holds by name only, and how much it matters", async () => {
-    const reports = async () => [
+    const reports = [
       { wall: "write files", holds: true, by: "Node's permission model", detail: "ERR_ACCESS_DENIED" },
       { wall: "reach the network", holds: true, by: "by name only", detail: "connected" },
       { wall: "run for ever", holds: false, by: "nothing" },
     ];
-    const findings = await wallFindings(withTransforms, reports);
+    const tried = async () => ({ words: "network by name only", reports });
+    const findings = await wallFindings(withTransforms, tried);
     expect(findings.map(({ level, message }) => [level, message])).toEqual([
+      [
+        "ok",
+        "the walls were tried anew (network by name only); the log of a running gateway tells those in force there",
+      ],
       ["ok", "cannot write files: Node's permission model"],
       [
         "warning",
@@ -103,11 +108,11 @@ describe("the findings of reveille doctor", () => {
       ],
       ["problem", "can run for ever: nothing on this machine keeps them from it"],
     ]);
-    const levels = async (use: Parameters<typeof wallFindings>[0]) => (await wallFindings(use, reports)).at(-1)?.level;
+    const levels = async (use: Parameters<typeof wallFindings>[0]) => (await wallFindings(use, tried)).at(-1)?.level;
     expect(await levels(without)).toBe("warning");
     expect(await levels({ count: undefined, isolation: "process" })).toBe("warning");
     expect(await levels({ count: 1, isolation: "none" })).toBe("warning");
-    expect((await wallFindings({ count: 0, isolation: "none" }, reports))[0]).toMatchObject({ level: "ok" });
+    expect((await wallFindings({ count: 0, isolation: "none" }, tried))[0]).toMatchObject({ level: "ok" });
   });
 
   it("are a problem where walls that are needed cannot be tried", async () => {

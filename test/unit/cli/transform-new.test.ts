@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { DECLARATIONS, TSCONFIG } from "../../../src/cli/transform-declarations.ts";
+import { DECLARATIONS, TSCONFIG } from "../../../src/cli/transform/transform-declarations.ts";
 import { TransformTerminal } from "./transform-terminal.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));

@@ -52,7 +52,7 @@ describe("commands that load transforms", () => {
     await expectNothingLeft(temporary);
   });
 
-  it("leave none when the configuration is refused after the transforms were loaded", async () => {
+  it("leave none when a plugin refuses the configuration", async () => {
     const { terminal, temporary } = terminalWith('export default () => ({ message: "m" });', {
       transforms: { maxMemory: "128mb" },
     });
@@ -69,6 +69,21 @@ describe("commands that load transforms", () => {
     const { code, err } = await terminal.run("check");
     expect(code).toBe(1);
     expect(err).toContain("not this one");
+    await expectNothingLeft(temporary);
+  });
+
+  it.each([
+    { args: ["check"], signal: "SIGINT", code: 130 },
+    { args: ["doctor"], signal: "SIGTERM", code: 143 },
+  ])("leave none when $signal interrupts $args before the transforms are loaded", async ({ args, signal, code }) => {
+    const { terminal, temporary } = terminalWith("await new Promise(() => setInterval(() => {}, 1_000));", {});
+    using _ = terminal;
+    const ended = terminal.process.run(...args);
+    await vi.waitFor(() => expect(sandboxesIn(temporary).length).toBeGreaterThan(0), 15_000);
+    expect(readdirSync(temporary).join()).toContain("reveille-check-");
+    terminal.process.signals.emit(signal);
+    expect(await ended).toBe(code);
+    expect(terminal.process.err).toBe("");
     await expectNothingLeft(temporary);
   });
 

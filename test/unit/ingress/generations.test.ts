@@ -24,6 +24,8 @@ let fixture: IngressHost;
 let state: string;
 let generations: Generations;
 let remoteKeys: ReturnType<typeof createRemoteKeys>;
+/** Called when a generation begins to be prepared. */
+let onPrepare: (() => void) | undefined;
 beforeEach(async () => {
   fixture = await IngressHost.listen();
   state = mkdtempSync(join(tmpdir(), "generations-"));
@@ -31,7 +33,12 @@ beforeEach(async () => {
   remoteKeys = createRemoteKeys({ clock, logger });
   const deliveredKeys = await openDeliveredKeys({ file: join(state, "keys.json"), clock, logger });
   const host: GatewayHost = { ...fixture.host, paths: { configDir: fixture.folder, stateDir: state } };
-  generations = new Generations({ host, keys: async () => ({ remoteKeys, deliveredKeys }), onCommit: () => {} });
+  onPrepare = undefined;
+  const keys = async () => {
+    onPrepare?.();
+    return { remoteKeys, deliveredKeys };
+  };
+  generations = new Generations({ host, keys, onCommit: () => {} });
 });
 afterEach(async () => {
   await generations.close();
@@ -47,7 +54,7 @@ function write(name: string, source: string): void {
 
 interface Offer {
   readonly generation: Generation;
-  commit(): void;
+  readonly commit: () => void;
 }
 
 /** Prepares a configuration with a mapping for each module, `m0` and so on. */
@@ -159,12 +166,51 @@ describe("a change of the transforms folder", () => {
     await vi.waitFor(() => expect(copies()).toBe(1), SOON);
   });
 
-  it("that leaves it as it was makes none", async () => {
+  it("that does not finish loading is given up for the next one, and when all is closed", async () => {
+    write("a.mjs", FIRST);
+    (await prepare(["a.mjs"])).commit();
+    await sleep(300);
+    write("a.mjs", "await new Promise(() => {}); export default () => 1;");
+    await vi.waitFor(() => expect(copies()).toBe(2), SOON);
+    write("a.mjs", SECOND);
+    await vi.waitFor(async () => expect(await said()).toEqual({ message: "second" }), SOON);
+    write("a.mjs", "for (;;);");
+    await vi.waitFor(() => expect(copies()).toBe(2), SOON);
+    await generations.close();
+    expect(copies()).toBe(0);
+    expect(fixture.logger.lines.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
+  it("takes nothing else of the configuration into use", async () => {
     write("a.mjs", FIRST);
     const hooks = createIngressHooks();
+    let asked = 0;
+    hooks.presets.tap("test", () => void asked++);
+    (await prepare(["a.mjs"], { hooks })).commit();
+    await sleep(300);
+    write("a.mjs", SECOND);
+    await vi.waitFor(async () => expect(await said()).toEqual({ message: "second" }), SOON);
+    expect(asked).toBe(1);
+  });
+
+  it("waits for a call under way when the gateway stops, as long as one may take", async () => {
+    write("slow.mjs", SLOW);
+    const { generation, commit } = await prepare(["slow.mjs"]);
+    commit();
+    generation.transforms.enter();
+    const slow = said().finally(() => generation.transforms.leave());
+    await generations.settle(60_000);
+    expect(await slow).toEqual({ message: "slow" });
+    generation.transforms.enter();
+    await generations.settle(20);
+    generation.transforms.leave();
+  });
+
+  it("that leaves it as it was makes none", async () => {
+    write("a.mjs", FIRST);
     let prepared = 0;
-    hooks.presets.tap("test", () => void prepared++);
-    const first = await prepare(["a.mjs"], { hooks });
+    onPrepare = () => void prepared++;
+    const first = await prepare(["a.mjs"]);
     first.commit();
     await sleep(300);
     write("passing.mjs", FIRST);
@@ -176,27 +222,24 @@ describe("a change of the transforms folder", () => {
     expect(generations.current).toBe(first.generation);
     expect(await said()).toEqual({ message: "first" });
     // And it is no longer watched once nothing of it is used.
-    (await prepare([], { hooks })).commit();
+    (await prepare([])).commit();
     write("a.mjs", SECOND);
-    (await prepare(["a.mjs"], { hooks })).commit();
+    (await prepare(["a.mjs"])).commit();
     expect(await said()).toEqual({ message: "second" });
   });
 
   it("does not end what a request is under way on, when a configuration comes in between", async () => {
     write("slow.mjs", SLOW);
     write("b.mjs", SECOND);
-    const hooks = createIngressHooks();
-    let overtake: (() => void) | undefined;
-    hooks.presets.tap("test", () => overtake?.());
-    const first = await prepare(["slow.mjs"], { hooks });
+    const first = await prepare(["slow.mjs"]);
     first.commit();
     const second = await prepare(["b.mjs"]);
     first.generation.transforms.enter();
     const slow = said(first.generation);
     // While the folder's change is looked at, the configuration is committed; the transforms turn out to be the same.
     const overtaken = new Promise<void>((resolve) => {
-      overtake = () => {
-        overtake = undefined;
+      onPrepare = () => {
+        onPrepare = undefined;
         second.commit();
         resolve();
       };

@@ -1,8 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Action } from "../../../src/delivery.ts";
+import { isRefusal, refuse } from "../../../src/errors.ts";
+import type { Generation } from "../../../src/generation.ts";
+import { accept } from "../../../src/stages/accept.ts";
+import type { Accepted } from "../../../src/stages/commit.ts";
+import { filter } from "../../../src/stages/filter.ts";
+import { parse } from "../../../src/stages/parse.ts";
+import { policy } from "../../../src/stages/policy.ts";
+import { render } from "../../../src/stages/render.ts";
+import type { Rendered } from "../../../src/stages/render.ts";
+import { resolve } from "../../../src/stages/resolve.ts";
+import { vouched } from "../../../src/stages/verify.ts";
 import type { NewDelivery } from "../../../src/store/new-delivery.ts";
 import { acceptedBy, callPipeline } from "./pipeline-calls.ts";
-import { CREDENTIAL, RECEIVED_AT, StageBench } from "./stage-bench.ts";
+import { CREDENTIAL, rawRequest, RECEIVED_AT, StageBench } from "./stage-bench.ts";
 
 const mapping = { id: "in", match: { path: "in" }, messageTemplate: "{{text}}", deliver: false };
 const NAMED = { allowRequestSessionKey: true, allowedSessionKeyPrefixes: ["hook:"] };
@@ -136,5 +147,124 @@ describe("the coalesce claim", () => {
     expect(delivery?.runs).toHaveLength(2);
     expect(delivery).not.toHaveProperty("coalesce");
     expect(delivery?.runs.map(({ spec }) => spec.coalesce)).toEqual([undefined, undefined]);
+  });
+});
+
+const FAILED: Rendered = {
+  actions: [],
+  ended: { state: "failed", reason: "The transform in.ts failed: it threw Error: no." },
+  failure: refuse("TRANSFORM_FAILED"),
+};
+
+interface Call {
+  readonly body?: string;
+  /** How its sender names it: by a key in a header, or by an id of its own. */
+  readonly named: "by key" | "by id" | undefined;
+  /** True when the transform makes nothing of it. */
+  readonly fails?: boolean;
+  readonly replayOf?: string;
+}
+
+/** The stages from `parse` to `accept`; what was stored, or why nothing was. */
+async function acceptCall(
+  generation: Generation,
+  { body = '{"text":"a"}', named, fails = false, replayOf }: Call,
+): Promise<Accepted | string> {
+  const headers = { "content-type": "application/json", ...(named === "by key" && { "idempotency-key": "once" }) };
+  const request = vouched(rawRequest("in", body, { headers }), CREDENTIAL);
+  const parsed = parse(request, { accept: [], maxDepth: 64 });
+  if (isRefusal(parsed)) return parsed.refused;
+  const found = await resolve(generation, { sender: undefined }, request, parsed);
+  if (isRefusal(found)) return found.refused;
+  const resolved = named === "by id" ? { ...found, ofSender: true, deliveryId: "evt_1" } : found;
+  const made = filter(resolved) ?? (await render(bench.ingress, generation, request, resolved));
+  const rendered = fails ? FAILED : made;
+  if (isRefusal(rendered)) return rendered.refused;
+  const specs = await policy(bench.ingress, generation, resolved, rendered.actions);
+  if (isRefusal(specs)) return specs.refused;
+  const outcome = await accept(bench.ingress, generation, { request, parsed, resolved, rendered, specs, replayOf });
+  return isRefusal(outcome) ? outcome.refused : outcome;
+}
+
+async function acceptedCall(generation: Generation, call: Call): Promise<Accepted> {
+  const outcome = await acceptCall(generation, call);
+  if (typeof outcome === "string") throw new Error(`The call was refused: ${outcome}`);
+  return outcome;
+}
+
+async function states(): Promise<string[]> {
+  return (await bench.ingress.store.list({ limit: 10 })).deliveries.map(({ state }) => state);
+}
+
+describe("a call whose transform failed", () => {
+  it.each(["by key", "by id"] as const)("is a repeat of the first one, known %s, and no dead letter", async (named) => {
+    const generation = await bench.generation({ mappings: [mapping] });
+    const first = await acceptedCall(generation, { named });
+    expect(first).not.toHaveProperty("isRepeat");
+    expect(await acceptedCall(generation, { named, fails: true })).toEqual({ ...first, isRepeat: true });
+    expect(await states()).toEqual(["duplicate", "queued"]);
+  });
+
+  it.each(["by key", "by id"] as const)("leaves its next try, known %s, a new call", async (named) => {
+    const generation = await bench.generation({ mappings: [mapping] });
+    const tries = [true, true, false].map((fails) => () => acceptedCall(generation, { named, fails }));
+    const outcomes: Accepted[] = [];
+    for (const next of tries) outcomes.push(await next());
+    expect(outcomes.map(({ isRepeat, ended }) => [isRepeat, ended])).toEqual([
+      [undefined, "failed"],
+      [undefined, "failed"],
+      [undefined, undefined],
+    ]);
+    expect(await states()).toEqual(["queued", "failed", "failed"]);
+  });
+
+  it("is refused when its key is that of another request, and is not stored", async () => {
+    const generation = await bench.generation({ mappings: [mapping] });
+    await acceptedCall(generation, { named: "by key" });
+    const other = { body: '{"text":"b"}', named: "by key", fails: true } as const;
+    expect(await acceptCall(generation, other)).toBe("IDEMPOTENCY_CONFLICT");
+    expect(await states()).toEqual(["queued"]);
+  });
+
+  it("repeats nothing when nobody named it, nor as a replay", async () => {
+    const generation = await bench.generation({ mappings: [mapping] });
+    await acceptedCall(generation, { named: undefined });
+    const { deliveryId: replayOf } = await acceptedCall(generation, { named: "by key" });
+    await acceptedCall(generation, { named: undefined, fails: true });
+    await acceptedCall(generation, { named: "by key", fails: true, replayOf });
+    expect(await states()).toEqual(["failed", "failed", "queued", "queued"]);
+    expect(accepted.at(-1)).toMatchObject({ replayOf, runs: [] });
+    expect(accepted.at(-1)).not.toHaveProperty("idempotency");
+  });
+
+  it.each([
+    ["filtered", { when: "false" }, { text: "a" }],
+    ["skipped", { forEach: "items" }, { text: "a", items: [] }],
+    ["coalesced", { coalesce: { key: "k", windowSeconds: 10 } }, { text: "a" }],
+    ["skipped by an earlier run", { overlap: "skip" }, { text: "a" }],
+  ])("is answered as the first one was that had %s", async (_, settings, payload) => {
+    const generation = await bench.generation({ mappings: [{ ...mapping, ...settings }] });
+    const body = JSON.stringify(payload);
+    await acceptedCall(generation, { body, named: undefined });
+    const first = await acceptedCall(generation, { body, named: "by key" });
+    expect(first.ended).toBeDefined();
+    const repeat = await acceptedCall(generation, { body, named: "by key", fails: true });
+    // The run that a coalesced call became a part of has a session of its own.
+    expect({ ...repeat, specs: [] }).toMatchObject({ ...first, specs: [], isRepeat: true });
+    expect(repeat.specs.map(({ kind }) => kind)).toEqual(first.specs.map(({ kind }) => kind));
+  });
+});
+
+describe("a full queue", () => {
+  it("refuses a call that has a run, and none without, also when its bound was lowered below what is open", async () => {
+    const wide = await bench.generation({ mappings: [mapping] });
+    for (let count = 0; count < 2; count++) await acceptedCall(wide, { named: undefined });
+    const narrow = await bench.generation({ mappings: [mapping], maxQueuedRuns: 1 });
+    expect(await acceptCall(narrow, { named: undefined })).toBe("QUEUE_FULL");
+    expect(await acceptedCall(narrow, { named: undefined, fails: true })).toMatchObject({ ended: "failed" });
+    const filtering = await bench.generation({ mappings: [{ ...mapping, when: "false" }], maxQueuedRuns: 1 });
+    expect(await acceptedCall(filtering, { named: undefined })).toMatchObject({ ended: "filtered" });
+    expect(await states()).toEqual(["filtered", "failed", "queued", "queued"]);
+    expect(bench.ingress.dispatcher.open).toBe(2);
   });
 });

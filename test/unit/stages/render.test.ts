@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Action } from "../../../src/delivery.ts";
 import { isRefusal } from "../../../src/errors.ts";
 import type { Generation } from "../../../src/generation.ts";
@@ -148,7 +148,7 @@ describe("render", () => {
       await of(mapping, TWO, { path: "ci/push", headers: { "x-event": "push" }, query: { a: "1 2" } });
       expect(given).toHaveLength(1);
       expect(given[0]).toMatchObject({ payload: TWO, headers: { "x-event": "push" }, path: "ci/push" });
-      expect(given[0]?.url.href).toBe("http://localhost/ci/push?a=1+2");
+      expect(given[0]?.url.href).toBe("http://localhost/hooks/ci/push?a=1+2");
     });
 
     it("skips the request when the transform returns null", async () => {
@@ -216,7 +216,10 @@ describe("render", () => {
     it("fails when there are more actions than hooks.maxFanOut, those of all items counted", async () => {
       const mapping = transforming(() => [{ message: "a" }, { message: "b" }], { forEach: "items" });
       expect(await of(mapping, TWO)).toMatchObject({
-        ended: { state: "failed", reason: "The transform ci returned 2 actions; hooks.maxFanOut allows 1 here." },
+        ended: {
+          state: "failed",
+          reason: "The transform ci failed: it returned 2 actions; hooks.maxFanOut allows 1 here.",
+        },
       });
     });
 
@@ -234,7 +237,7 @@ describe("render", () => {
         { id: "ci", messageTemplate: "m", transform: { module: "ci.ts" } },
         { transform: fail },
       );
-      const reason = "The transform ci.ts threw Error: secret detail.";
+      const reason = "The transform ci.ts failed: it threw Error: secret detail.";
       expect(await of(mapping, { token: "payload-secret" })).toEqual({
         actions: [],
         ended: { state: "failed", reason },
@@ -255,8 +258,36 @@ describe("render", () => {
       ).toMatchObject({
         ended: {
           state: "failed",
-          reason: "The transform ci has to return an object, an array of objects, null or undefined.",
+          reason: "The transform ci failed: it has to return an object, an array of objects, null or undefined.",
         },
+      });
+    });
+
+    it("fails when the items of a call together take too long", async () => {
+      vi.spyOn(performance, "now").mockReturnValueOnce(0).mockReturnValueOnce(20_000).mockReturnValue(20_001);
+      const mapping = transforming(() => ({ message: "a" }), { forEach: "items" });
+      expect(await of(mapping, TWO)).toMatchObject({
+        ended: {
+          state: "failed",
+          reason:
+            "The transform ci failed: it took longer than 10 times hooks.transforms.timeoutMs for the items of one call.",
+        },
+      });
+    });
+
+    it("records a result that throws when it is looked at", async () => {
+      const result = {
+        get message(): string {
+          throw new Error("no such luck");
+        },
+      };
+      expect(
+        await of(
+          transforming(() => result),
+          TWO,
+        ),
+      ).toMatchObject({
+        ended: { reason: "The transform ci failed: it returned something that throws when it is looked at." },
       });
     });
 

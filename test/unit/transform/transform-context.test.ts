@@ -8,7 +8,7 @@ const RAW = Buffer.from('{"action":"opened"}');
 /** What a transform is given, after the way that a context takes to its process. */
 function given(changes: Parameters<typeof requestWith>[1] = {}): TransformContext {
   const context = requestWith({ action: "opened" }, changes);
-  const fields = contextFields({ context, method: "POST", rawBody: RAW, deliveryId: "evt_1" });
+  const fields = contextFields({ context, method: "POST", rawBody: RAW, deliveryId: "evt_1", basePath: "/hooks" });
   return transformContext(JSON.parse(JSON.stringify(fields)) as typeof fields, RAW);
 }
 
@@ -21,7 +21,7 @@ describe("the context of a transform", () => {
     expect(context).toMatchObject({ payload: { action: "opened" }, headers, query, path: "github/push", sender });
     expect(context).toMatchObject({ method: "POST", event: "push", deliveryId: "evt_1", rawBody: RAW });
     expect(context.time.toISOString()).toBe("2026-02-03T04:05:06.007Z");
-    expect(context.url.href).toBe("http://localhost/github/push?a=1+%26+2&b=");
+    expect(context.url.href).toBe("http://localhost/hooks/github/push?a=1+%26+2&b=");
   });
 
   it("says nothing of what nobody knows", () => {

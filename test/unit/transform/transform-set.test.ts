@@ -45,6 +45,21 @@ describe("the transforms of a configuration", () => {
     expect(releases.count).toBe(0);
   });
 
+  it("tell when no request is under way", async () => {
+    const { set } = new Releases();
+    await set.whenIdle();
+    set.enter();
+    set.enter();
+    let isIdle = false;
+    const idle = set.whenIdle().then(() => (isIdle = true));
+    set.leave();
+    await Promise.resolve();
+    expect(isIdle).toBe(false);
+    set.leave();
+    await idle;
+    expect(isIdle).toBe(true);
+  });
+
   it("end once, however often they are ended", async () => {
     const releases = new Releases();
     releases.set.retire();

@@ -1,5 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ConfigError } from "../../../../src/config/config-error.ts";
 import { loadPluginsInTime } from "../../../../src/embedded/plugins-in-time.ts";
 import * as publicApi from "../../../../src/index.ts";
@@ -22,6 +24,25 @@ describe("loadPluginsInTime", () => {
     await expect(loading).rejects.toThrow(
       "plugins.load.paths: have not finished loading after 100 ms; look at the top-level awaits of the plugins",
     );
+  });
+
+  it("constructs none that has finished loading too late", async () => {
+    const [gate, made] = ["gate", "made"].map((name) => join(fixture.folder, name)) as [string, string];
+    writePlugin(
+      fixture,
+      "slow",
+      `import { existsSync, writeFileSync } from "node:fs";
+      while (!existsSync(${JSON.stringify(gate)})) await new Promise((resolve) => setTimeout(resolve, 5));
+      writeFileSync(${JSON.stringify(`${gate}-passed`)}, "");
+      export default class { constructor() { writeFileSync(${JSON.stringify(made)}, ""); } apply() {} }`,
+    );
+    const config = { load: [join(fixture.folder, "slow")], entries: new Map() };
+    const { logger } = fixture;
+    await expect(loadPluginsInTime(config, { logger, publicApi, loadTimeoutMs: 100 })).rejects.toThrow(ConfigError);
+    writeFileSync(gate, "");
+    await vi.waitFor(() => expect(existsSync(`${gate}-passed`)).toBe(true), { timeout: 10_000, interval: 5 });
+    await sleep(50);
+    expect(existsSync(made)).toBe(false);
   });
 
   it("loads them in order when they do", async () => {

@@ -58,6 +58,25 @@ describe("loadPlugins", () => {
     expect(loaded[0]?.plugin).toEqual({ b: 1 });
   });
 
+  it("gives a plugin a copy of its options, which it may change", async () => {
+    using folder = new PluginFolder();
+    const sorts =
+      "export default class { constructor(given) { this.given = given; given.words.sort(); given.x = 1; } apply() {} }";
+    const path = folder.plugin("sorts", {}, { "index.js": sorts });
+    const config = { words: ["b", "a"] };
+    const [loaded] = await folder.load([path], { sorts: { config } });
+    expect(loaded?.plugin).toMatchObject({ given: { words: ["a", "b"], x: 1 } });
+    expect(config).toEqual({ words: ["b", "a"] });
+  });
+
+  it("reads a manifest that begins with a byte order mark", async () => {
+    using folder = new PluginFolder();
+    const path = folder.plugin("marked", "\uFEFF" + JSON.stringify({ id: "marked", entry: "m.js", pluginApi: "1" }), {
+      "m.js": "export default class { apply() {} }",
+    });
+    expect(await folder.load([path])).toMatchObject([{ id: "marked" }]);
+  });
+
   it("holds options to the plugin's schema and shows none of them", async () => {
     using folder = new PluginFolder();
     const configSchema = {

@@ -27,7 +27,7 @@ it.each([
   expect(said).toContain(reason);
 });
 
-it.each(["latest", "one", "1.x.y.z", "^"])("%s is no range of versions", (range) => {
+it.each(["latest", "one", "1.x.y.z", "^", "", " ", "||", "1 ||", "|| 1"])("%j is no range of versions", (range) => {
   expect(refusePluginApi(range, "1.1.0")).toBe(
     `${JSON.stringify(range)} is not a version range; write one such as "^1.1"`,
   );

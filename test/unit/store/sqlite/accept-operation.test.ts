@@ -90,6 +90,16 @@ describe("accepting in the writer thread", () => {
     expect(rows("SELECT count(*) AS n FROM contents")).toEqual([{ n: 1 }]);
   });
 
+  it("stores nothing of the claims of what has failed at once: no key, no fingerprint, no marks", async () => {
+    const { accept, rows } = await open();
+    const marks = [{ key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 }];
+    accept(endedDelivery("failed", "r", { idempotency: newClaim(), marks }));
+    expect(rows("SELECT claim, fingerprint, marks, reason FROM deliveries")).toEqual([
+      { claim: null, fingerprint: null, marks: null, reason: "r" },
+    ]);
+    expect(rows("SELECT count(*) AS n FROM claims")).toEqual([{ n: 0 }]);
+  });
+
   it("takes a copy of what failed for new: its marks are free, in memory and in its row", async () => {
     const { accept, fail, rows } = await open();
     const marks = [1, 2].map(() => ({ key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 }));

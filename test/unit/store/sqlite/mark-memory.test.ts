@@ -31,6 +31,9 @@ async function open() {
       if (holder === undefined) insert.run(seq, receivedAt, stored);
       return holder?.seq;
     },
+    /** Gives the seq of the delivery that has one of these marks, and takes none of them. */
+    lookUp: (marks: readonly ReturnType<typeof mark>[], now = RECEIVED_AT): number | undefined =>
+      memory.holder(unpackMarks(storedMarks(packMarks(marks))), now)?.seq,
     /** Claims without a delivery, as a transaction leaves it that was undone. */
     undone(marks: readonly ReturnType<typeof mark>[]): void {
       memory.claim(unpackMarks(storedMarks(packMarks(marks))), { seq: 1_000_000 + seq++, receivedAt: RECEIVED_AT });
@@ -51,6 +54,23 @@ describe("the memory of marks", () => {
     for (const each of marks) expect(store.accept([each])).toBeUndefined();
     expect(store.inTable()).toBeGreaterThan(1_000);
     expect(marks.map((each) => store.accept([each]))).toEqual(marks.map((_, at) => at + 1));
+  });
+
+  it("says who has a mark without taking it, of the newest and of those that went to the table", async () => {
+    const store = await open();
+    const marks = Array.from({ length: 3_000 }, () => mark());
+    for (const each of marks) store.accept([each]);
+    const free = mark();
+    for (let round = 0; round < 2; round++) {
+      expect(marks.map((each) => store.lookUp([free, each]))).toEqual(marks.map((_, at) => at + 1));
+      expect([store.lookUp([free]), store.lookUp([])]).toEqual([undefined, undefined]);
+      expect([marks[0]!, marks.at(-1)!].map((each) => store.lookUp([each], each.expiresAt))).toEqual([
+        undefined,
+        undefined,
+      ]);
+      store.reopen();
+    }
+    expect(store.accept([free])).toBeUndefined();
   });
 
   it("writes none to the table as long as memory has room", async () => {

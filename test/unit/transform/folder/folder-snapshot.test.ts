@@ -21,6 +21,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FolderError } from "../../../../src/transform/folder/folder-error.ts";
 import { fingerprintFolder, sweepSnapshots } from "../../../../src/transform/folder/folder-snapshot.ts";
+import { withoutDescriptors } from "../sandbox/without-descriptors.ts";
 import { TransformsFolder } from "./transforms-folder.ts";
 
 async function refusal(taking: Promise<unknown>): Promise<string> {
@@ -101,6 +102,78 @@ describe("what a snapshot holds", () => {
     const { path } = await folder.take();
     server.close();
     expect(namesIn(path)).toEqual(["a.ts", "sub"]);
+  });
+});
+
+describe("what editors leave in a folder", () => {
+  it("is not copied, and does not tell two states of it apart", async () => {
+    using folder = new TransformsFolder({ "a.mjs": "one", "sub/b.mjs": "two" });
+    const before = await fingerprintFolder(folder.root);
+    folder.link(".#a.mjs", "me@host.123:456");
+    folder.link("to-copy.mjs", "b.mjs~");
+    const left = ["b.mjs~", "#b.mjs#", ".b.mjs.swp", ".b.mjs.swo", ".b.mjs.swx", "4913", ".DS_Store", "sub/.DS_Store"];
+    for (const name of left) folder.write(name, "");
+    const { path, fingerprint } = await folder.take();
+    expect(namesIn(path)).toEqual(["a.mjs", "sub", "sub/b.mjs"]);
+    expect(fingerprint).toBe(before);
+  });
+
+  it("is not taken for what only looks like it", async () => {
+    const names = ["#a.mjs", "4913.mjs", "a.swp.mjs", "a.tmp", "swp", "~a.mjs"];
+    using folder = new TransformsFolder(Object.fromEntries(names.map((name) => [name, ""])));
+    const { path } = await folder.take();
+    expect(namesIn(path)).toEqual(names);
+  });
+});
+
+describe("errors of the system while a folder is copied", () => {
+  it("are told with what to do, and may pass when there is no file descriptor", { timeout: 60_000 }, async () => {
+    using folder = new TransformsFolder({ "a.mjs": "one" });
+    const module = new URL("../../../../src/transform/folder/folder-snapshot.ts", import.meta.url).href;
+    const { poor, rich } = await withoutDescriptors(
+      `const { FolderSnapshot } = await import(${JSON.stringify(module)});
+       const take = () => FolderSnapshot.take(${JSON.stringify(folder.root)}, { workDir: ${JSON.stringify(folder.workDir)} });`,
+      "await take()",
+    );
+    expect(poor).toMatchObject({
+      name: "FolderError",
+      isPassing: true,
+      said: "FolderError: hooks/transforms cannot be read (EMFILE); allow the gateway more open files (ulimit -n)",
+    });
+    expect(rich).toMatchObject({ fingerprint: await fingerprintFolder(folder.root) });
+  });
+
+  it("name the folder when it does not fit into the place for copies", async () => {
+    const long = "n".repeat(200);
+    const deep = (levels: number): string => Array.from({ length: levels }, () => long).join("/");
+    using folder = new TransformsFolder({ [`${deep(12)}/a.mjs`]: "one" });
+    const taking = folder.take({ workDir: join(folder.outer, deep(10)) });
+    const error: unknown = await taking.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      name: "FolderError",
+      isPassing: false,
+      message:
+        "hooks/transforms cannot be copied to the gateway's state folder (ENAMETOOLONG); " +
+        "shorten the names in it, or keep the gateway's state in a folder with a shorter path",
+    });
+  });
+
+  it("name the folder when there is no place for copies", async () => {
+    using folder = new TransformsFolder({ "a.mjs": "one" });
+    expect(await refusal(folder.take({ workDir: folder.at("a.mjs/state") }))).toBe(
+      "hooks/transforms cannot be copied to the gateway's state folder (ENOTDIR); " +
+        "look at the folder and at the gateway's state folder, and try again",
+    );
+  });
+
+  it.each([
+    ["ENOSPC", true],
+    ["EBUSY", true],
+    ["EACCES", false],
+  ])("of the code %s may pass: %s", (code, isPassing) => {
+    const cause = Object.assign(new Error(code), { code });
+    expect(new FolderError("x", { cause })).toMatchObject({ isPassing, cause });
+    expect(new FolderError("x").isPassing).toBe(false);
   });
 });
 
@@ -240,7 +313,12 @@ describe("a folder that changes while it is copied", () => {
       }
     };
     const changing = change();
-    expect(await refusal(folder.take())).toBe("hooks/transforms keeps changing; try again when nothing writes to it");
+    const error: unknown = await folder.take().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(FolderError);
+    expect(error).toMatchObject({
+      isPassing: true,
+      message: "hooks/transforms keeps changing; try again when nothing writes to it",
+    });
     over.abort();
     await changing;
     expect(readdirSync(folder.workDir)).toEqual([]);

@@ -115,6 +115,17 @@ describe("watchFolder", () => {
     await expectNoMore(() => write("sub/node_modules/x.js"));
   });
 
+  it("tells nothing of what editors leave beside a file, and still of the file", async () => {
+    write("a.mjs");
+    await watch();
+    await expectNoMore(() => {
+      symlinkSync("me@host.123:456", join(folder, ".#a.mjs"));
+      for (const name of [".a.mjs.swp", ".a.mjs.swx", "4913", "#a.mjs#", ".DS_Store"]) write(name);
+    });
+    await expectNoMore(() => write(".DS_Store", "two"));
+    await expectOneMore(() => write("a.mjs", "two"));
+  });
+
   it("does not follow links, and tells of the links themselves", async () => {
     mkdirSync(join(outer, "beside"));
     symlinkSync(join(outer, "beside"), join(folder, "link"));

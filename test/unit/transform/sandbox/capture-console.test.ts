@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { captureConsole } from "../../../../src/transform/sandbox/capture-console.ts";
+import { captureConsole } from "../../../../src/transform/sandbox/inside/capture-console.ts";
 
 type Method = (...args: readonly unknown[]) => void;
 type Stream = { readonly write: (chunk: unknown) => boolean; readonly read: () => unknown };

@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { confineProcess } from "../../../../src/transform/sandbox/confine-process.ts";
+import { confineProcess } from "../../../../src/transform/sandbox/inside/confine-process.ts";
 
 /** Something like a process, since this one has to go on. */
 function something() {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { encodeResult } from "../../../../src/transform/sandbox/encode-result.ts";
+import { encodeResult } from "../../../../src/transform/sandbox/inside/encode-result.ts";
 
 const encode = (value: unknown, maxResultBytes = 100): unknown =>
   encodeResult(value, { maxResultBytes, describe: (error) => `threw ${String(error)}` });
@@ -8,7 +8,8 @@ describe("encodeResult", () => {
   it("writes what JSON can say", () => {
     expect(encode({ message: "ü" })).toEqual({ ok: true, json: '{"message":"ü"}' });
     expect(encode([null, { deliver: false }])).toEqual({ ok: true, json: '[null,{"deliver":false}]' });
-    expect(encode(undefined)).toEqual({ ok: true, json: undefined });
+    for (const nothing of [undefined, Number.NaN, 0n]) expect(encode(nothing)).toEqual({ ok: true, json: undefined });
+    for (const falsy of [false, 0, -0]) expect(encode(falsy)).toEqual({ ok: true, json: String(falsy) });
     expect(encode(null)).toEqual({ ok: true, json: "null" });
     expect(encode("")).toEqual({ ok: true, json: '""' });
   });
@@ -22,7 +23,6 @@ describe("encodeResult", () => {
   it.each([
     [() => 1, "returned a function;"],
     [Symbol("s"), "returned a symbol;"],
-    [Number.NaN, "returned NaN;"],
     [-Infinity, "returned -Infinity;"],
     [[undefined], "returned undefined in the place of an action at [0];"],
     [[null, Number.NaN], "returned NaN in the place of an action at [1];"],

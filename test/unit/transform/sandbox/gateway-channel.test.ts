@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { encodeFrame } from "../../../../src/transform/sandbox/frames.ts";
-import { GatewayChannel } from "../../../../src/transform/sandbox/gateway-channel.ts";
+import { GatewayChannel } from "../../../../src/transform/sandbox/inside/gateway-channel.ts";
 
 const LIMITS = { maxJsonBytes: 1_000_000, maxBodyBytes: 1_000_000 };
 

@@ -2,9 +2,9 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadModules } from "../../../../src/transform/sandbox/load-modules.ts";
-import type { LoadedModules } from "../../../../src/transform/sandbox/load-modules.ts";
-import { UnderWay } from "../../../../src/transform/sandbox/under-way.ts";
+import { loadModules } from "../../../../src/transform/sandbox/inside/load-modules.ts";
+import type { LoadedModules } from "../../../../src/transform/sandbox/inside/load-modules.ts";
+import { UnderWay } from "../../../../src/transform/sandbox/inside/under-way.ts";
 
 describe("loadModules", () => {
   let path: string;
@@ -68,14 +68,18 @@ describe("loadModules", () => {
     ]);
   });
 
-  it("fails the module under way with an error that nobody caught, and none afterwards", async () => {
+  it("fails the module under way with an error of its own that nobody caught, and none afterwards", async () => {
     const underWay = new UnderWay();
-    const loading = load({ "hangs.mjs": "await new Promise(() => {});" }, [["hangs.mjs", null]], { underWay });
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(underWay.fail(new Error("in a timer"))).toBe(true);
+    const told: boolean[] = [];
+    Reflect.set(globalThis, "arrive", (error: unknown) => told.push(underWay.fail(error)));
+    const hangs = "setTimeout(() => arrive(new Error('in a timer')), 20); await new Promise(() => {});";
+    const loading = load({ "hangs.mjs": hangs }, [["hangs.mjs", null]], { underWay });
+    expect(underWay.fail(new Error("from elsewhere"))).toBe(false);
     const { failures } = await loading;
+    Reflect.deleteProperty(globalThis, "arrive");
+    expect(told).toEqual([true]);
     expect(failures).toEqual([
-      { module: 0, message: "hooks/transforms/hangs.mjs: throws while it is loaded: Error: in a timer" },
+      { module: 0, message: "hooks/transforms/hangs.mjs:1:25: throws while it is loaded: Error: in a timer" },
     ]);
     expect(underWay.fail(new Error("later"))).toBe(false);
   });

@@ -1,6 +1,20 @@
 import { spawn } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { MemoryWatch, onlyChildOf, ownBytes } from "../../../../src/transform/sandbox/memory-watch.ts";
+import type { SandboxPool } from "../../../../src/transform/sandbox/pool/sandbox-pool.ts";
+import type { SandboxWalls } from "../../../../src/transform/sandbox/walls/walls.ts";
+import { PoolSnapshot, call } from "./pool-snapshot.ts";
+import { nodesWith, until } from "./process-list.ts";
+import { MemoryWatch, onlyChildOf, ownBytes } from "../../../../src/transform/sandbox/process/memory-watch.ts";
+
+/** Behind them no process is found that has the memory, since nothing was started in front of it. */
+const UNSEEN: SandboxWalls = {
+  command: [],
+  prlimit: undefined,
+  network: "by-name",
+  processes: "namespace",
+  endsWithGateway: false,
+  memoryWatch: false,
+};
 
 describe("the memory of a process", () => {
   it("grows with what it fills, and is no longer known when it has ended", async () => {
@@ -38,5 +52,40 @@ describe("the memory of a process", () => {
   it("is not known of a process that there is not", () => {
     expect(MemoryWatch.open(0x7fff_ffff)).toBeUndefined();
     expect(onlyChildOf(0x7fff_ffff)).toBeUndefined();
+  });
+});
+
+describe("a process whose memory should be watched", () => {
+  const open = async (walls: Partial<SandboxWalls>): Promise<SandboxPool> => {
+    await using snapshot = new PoolSnapshot({ "a.mjs": "export default () => null;" });
+    const pool = await snapshot.start({ workers: 1 }, { walls: { ...UNSEEN, ...walls } });
+    await pool.close();
+    return pool;
+  };
+
+  it("is ended when it cannot be", { timeout: 60_000 }, async () => {
+    await expect(open({ memoryWatch: true })).rejects.toThrow(
+      "a sandbox process for transforms could not be watched for its memory",
+    );
+  });
+
+  it("is used where no process can be watched", { timeout: 60_000 }, async () => {
+    expect((await open({ memoryWatch: false })).figures().rssBytes).toBeUndefined();
+  });
+
+  it("is not taken as the successor of another until it can be", { timeout: 60_000 }, async () => {
+    await using snapshot = new PoolSnapshot({ "a.mjs": "export default () => ({ name: 1 });" });
+    const walls = { ...UNSEEN, processes: "by-name" as SandboxWalls["processes"], memoryWatch: true };
+    const pool = await snapshot.start({ workers: 1 }, { walls });
+    walls.processes = "namespace";
+    for (const pid of nodesWith(snapshot.path)) process.kill(pid, "SIGKILL");
+    const unwatched = (): number =>
+      snapshot.lines.filter(({ fields }) => JSON.stringify(fields).includes("could not be watched for its memory"))
+        .length;
+
+    await until(() => unwatched() >= 2);
+    walls.processes = "by-name";
+
+    expect(await pool.call(0, call(null))).toEqual({ name: 1 });
   });
 });

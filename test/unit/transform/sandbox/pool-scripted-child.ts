@@ -2,7 +2,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PoolSnapshot } from "./pool-snapshot.ts";
 
-/** What a scripted child can do: `say` an object, `raw` bytes, `read` a frame; `load` is how a good one begins. */
+/**
+ * What a scripted child can do: `say` an object, `raw` bytes, `read` a frame; `load` is how a good one begins, and
+ * `take` how it begins a call, whose `id` it then has.
+ */
 const HEAD = `
 import { readSync, writeSync } from "node:fs";
 const exactly = (length) => {
@@ -36,6 +39,11 @@ const frame = (text) => {
   return Buffer.concat([head, json]);
 };
 const say = (reply) => raw(frame(JSON.stringify(reply)));
+let id;
+const take = () => {
+  id = read().id;
+  say({ is: "begun", id });
+};
 const load = () => {
   say({ is: "up" });
   const request = read();

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TransformsConfig } from "../../../../src/config/hooks-config.ts";
 import type { Logger } from "../../../../src/host.ts";
-import { SandboxPool } from "../../../../src/transform/sandbox/sandbox-pool.ts";
-import type { SandboxPoolOptions } from "../../../../src/transform/sandbox/sandbox-pool.ts";
+import { SandboxPool } from "../../../../src/transform/sandbox/pool/sandbox-pool.ts";
+import type { SandboxPoolOptions } from "../../../../src/transform/sandbox/pool/sandbox-pool.ts";
 import type { TransformCall } from "../../../../src/transform/transform-call.ts";
 
 export const LIMITS: TransformsConfig = {
@@ -35,7 +35,8 @@ export class PoolSnapshot implements AsyncDisposable {
   }
 
   get logger(): Logger {
-    const at = (level: string) => (fields: object, message: string) => void this.lines.push({ level, fields, message });
+    const at = (level: string) => (fields: object, message: string) =>
+      void (message === "Transforms are ready." || this.lines.push({ level, fields, message }));
     return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
   }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { exitReason, megabytes, milliseconds } from "../../../../src/transform/sandbox/exit-reason.ts";
-import { ModuleLog } from "../../../../src/transform/sandbox/module-log.ts";
-import { readReply } from "../../../../src/transform/sandbox/read-reply.ts";
+import { exitReason, megabytes, milliseconds } from "../../../../src/transform/sandbox/process/exit-reason.ts";
+import { ModuleLog } from "../../../../src/transform/sandbox/process/module-log.ts";
+import { readReply } from "../../../../src/transform/sandbox/process/read-reply.ts";
 
 describe("the end of a sandbox process in words", () => {
   const facts = { code: null, signal: null, stderr: "", heapMegabytes: 128 };
@@ -88,6 +88,41 @@ describe("a reply of a sandbox process", () => {
     '{"is":"log","level":"info","text":1}',
     '{"is":"log","level":"toString","text":""}',
   ])("is none that reads %s", (json) => {
+    expect(readReply(json)).toBeUndefined();
+  });
+
+  const nested = (depth: number): string => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+  const list = (length: number): string => `[${Array.from({ length }, () => 1).join(",")}]`;
+  const object = (keys: number): string =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: keys }, (_, at) => [`k${at}`, at])));
+  const returned = (value: string): string => `{"is":"returned","id":7,"value":${value}}`;
+
+  it.each([
+    ["64 levels of nesting", nested(64)],
+    ["20,000 values", list(20_000)],
+    ["prose with marks in it", JSON.stringify(`${'a, b: [{"c\\\\": '.repeat(20_000)}\\`)],
+  ])("holds a result of %s", (_, value) => {
+    expect(readReply(returned(value))).toEqual({ is: "returned", id: 7, value: JSON.parse(value) as unknown });
+  });
+
+  it.each([
+    ["more than 64 levels of nesting", nested(65)],
+    ["more than 64 levels of nesting", nested(500_000)],
+    ["more than 20,000 values", list(20_002)],
+    ["more than 20,000 values", object(100_000)],
+    ["more than 20,000 values", `["\\"","\\\\",${list(20_000).slice(1)}`],
+  ])("fails its call that returned %s, which is not built (%#)", (reason, value) => {
+    const parse = vi.spyOn(JSON, "parse");
+    expect(readReply(returned(value))).toEqual({ is: "failed", id: 7, reason: `returned ${reason}` });
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
+  });
+
+  it.each([
+    ["something else", `{"is":"log","level":"info","text":"","x":${nested(65)}}`],
+    ["an id that is too long", `{"is":"returned","id":1234567890123456,"value":${nested(65)}}`],
+    ["a string without an end", `{"is":"returned","id":7,"value":["${",".repeat(20_001)}`],
+  ])("is none that has too much in %s", (_, json) => {
     expect(readReply(json)).toBeUndefined();
   });
 });

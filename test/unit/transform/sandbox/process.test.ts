@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { SandboxLoadError } from "../../../../src/transform/sandbox/sandbox-load-error.ts";
 import { SandboxStartError } from "../../../../src/transform/sandbox/sandbox-start-error.ts";
-import type { SandboxWalls } from "../../../../src/transform/sandbox/walls.ts";
+import type { SandboxWalls } from "../../../../src/transform/sandbox/walls/walls.ts";
 import { scriptedChild } from "./pool-scripted-child.ts";
 import { PoolSnapshot, call } from "./pool-snapshot.ts";
 import { processesWith, until } from "./process-list.ts";
@@ -39,34 +39,32 @@ async function startScripted(script: string, loadTimeoutMs = 20_000): Promise<un
 
 describe("a sandbox process that breaks the protocol is ended, and the call says how", () => {
   const broken: readonly (readonly [string, string, string])[] = [
-    ["garbage", `read(); raw(Buffer.alloc(64, 0xff)); read();`, "a frame of 4294967295 bytes of JSON"],
-    ["a body", `read(); raw(Buffer.from([0, 0, 0, 0, 1, 0, 0, 0, 1])); read();`, "0 bytes of JSON and 1 bytes of body"],
-    ["no JSON", `read(); raw(frame("{")); read();`, "it said what is no reply"],
-    ["no object", `read(); say(null); read();`, "it said what is no reply"],
-    ["an unknown reply", `read(); say({ is: "root" }); read();`, "it said what is no reply"],
-    ["an id that is no number", `read(); say({ is: "returned", id: "0" }); read();`, "it said what is no reply"],
-    [
-      "a reason that is no text",
-      `read(); say({ is: "failed", id: 0, reason: {} }); read();`,
-      "it said what is no reply",
-    ],
+    ["garbage", `take(); raw(Buffer.alloc(64, 0xff)); read();`, "a frame of 4294967295 bytes of JSON"],
+    ["a body", `take(); raw(Buffer.from([0, 0, 0, 0, 1, 0, 0, 0, 1])); read();`, "0 bytes of JSON and 1 bytes of body"],
+    ["no JSON", `take(); raw(frame("{")); read();`, "it said what is no reply"],
+    ["no object", `take(); say(null); read();`, "it said what is no reply"],
+    ["an unknown reply", `take(); say({ is: "root" }); read();`, "it said what is no reply"],
+    ["an id that is no number", `take(); say({ is: "returned", id: "0" }); read();`, "it said what is no reply"],
+    ["a reason that is no text", `take(); say({ is: "failed", id, reason: {} }); read();`, "it said what is no reply"],
     [
       "a level that there is not",
-      `read(); say({ is: "log", level: "x", text: "" }); read();`,
+      `take(); say({ is: "log", level: "x", text: "" }); read();`,
       "it said what is no reply",
     ],
-    ["failures that are none", `read(); say({ is: "loaded", failures: [{}] }); read();`, "it said what is no reply"],
-    ["another id", `read(); say({ is: "returned", id: 1 }); read();`, "it answers what nobody asked"],
-    ["up twice", `read(); say({ is: "up" }); read();`, "it said twice that it is up"],
-    ["loading again", `read(); say({ is: "loading", module: 0 }); read();`, "it loads a module out of turn"],
-    ["loaded again", `read(); say({ is: "loaded", failures: [] }); read();`, "it has loaded what nobody named"],
+    ["failures that are none", `take(); say({ is: "loaded", failures: [{}] }); read();`, "it said what is no reply"],
+    ["another id", `take(); say({ is: "returned", id: id + 1 }); read();`, "it answers what nobody asked"],
+    ["an id that is no number begun", `take(); say({ is: "begun", id: "0" }); read();`, "it said what is no reply"],
+    ["a call begun twice", `take(); say({ is: "begun", id }); read();`, "it begins what is not its turn"],
+    ["up twice", `take(); say({ is: "up" }); read();`, "it said twice that it is up"],
+    ["loading again", `take(); say({ is: "loading", module: 0 }); read();`, "it loads a module out of turn"],
+    ["loaded again", `take(); say({ is: "loaded", failures: [] }); read();`, "it has loaded what nobody named"],
     [
       "a line without end",
-      `read(); say({ is: "log", level: "info", text: "x".repeat(20_000) }); read();`,
+      `take(); say({ is: "log", level: "info", text: "x".repeat(20_000) }); read();`,
       "a line that is too long",
     ],
-    ["lines without end", `read(); for (;;) say({ is: "log", level: "info", text: "x" });`, "it wrote too many lines"],
-    ["stderr without end", `read(); for (;;) writeSync(2, "x".repeat(4096));`, "it fills stderr"],
+    ["lines without end", `take(); for (;;) say({ is: "log", level: "info", text: "x" });`, "it wrote too many lines"],
+    ["stderr without end", `take(); for (;;) writeSync(2, "x".repeat(4096));`, "it fills stderr"],
   ];
 
   it.each(broken)("%s", { timeout: 60_000 }, async (_name, script, reason) => {
@@ -78,7 +76,7 @@ describe("a sandbox process that breaks the protocol is ended, and the call says
 
   it("its end of the channel closed, behind walls that do not hold the other end", { timeout: 60_000 }, async () => {
     await using snapshot = new PoolSnapshot(MODULE);
-    const script = `import { closeSync } from "node:fs"; load(); read(); closeSync(3); setInterval(() => {}, 1000);`;
+    const script = `import { closeSync } from "node:fs"; load(); take(); closeSync(3); setInterval(() => {}, 1000);`;
     const entry = scriptedChild(snapshot, script);
     const pool = await snapshot.start({ workers: 1, timeoutMs: 20_000 }, { entry, walls: NO_WALLS });
 
@@ -86,7 +84,7 @@ describe("a sandbox process that breaks the protocol is ended, and the call says
   });
 
   it("a result over the limit", { timeout: 60_000 }, async () => {
-    const script = `read(); say({ is: "returned", id: 0, value: "x".repeat(30_000) }); read();`;
+    const script = `take(); say({ is: "returned", id, value: "x".repeat(30_000) }); read();`;
     expect(await callScripted(script, { maxResultBytes: 1_024 })).toContain("its result is too large");
     expect(await callScripted(script, { maxResultBytes: 30_100 })).toHaveLength(30_000);
   });
@@ -94,12 +92,12 @@ describe("a sandbox process that breaks the protocol is ended, and the call says
 
 describe("a sandbox process that ends by itself", () => {
   it.each([
-    ["by an exit code", `read(); process.exit(3);`, "ended its process (exit code 3)"],
-    ["by a crash", `read(); process.abort();`, "crashed its process (SIG"],
-    ["by an error", `read(); throw new Error("out of the loop");`, "ended its process (exit code 1)"],
+    ["by an exit code", `take(); process.exit(3);`, "ended its process (exit code 3)"],
+    ["by a crash", `take(); process.abort();`, "crashed its process (SIG"],
+    ["by an error", `take(); throw new Error("out of the loop");`, "ended its process (exit code 1)"],
     [
       "by its heap",
-      `read(); const all = []; for (;;) all.push(new Array(100_000).fill(all));`,
+      `take(); const all = []; for (;;) all.push(new Array(100_000).fill(all));`,
       "ran out of its JavaScript heap of 128 MB",
     ],
   ])("%s fails the call with the reason", { timeout: 60_000 }, async (_name, script, reason) => {
@@ -107,34 +105,48 @@ describe("a sandbox process that ends by itself", () => {
   });
 
   it("by too many buffers", { timeout: 60_000 }, async () => {
-    const script = `read(); const all = []; for (;;) all.push(Buffer.alloc(1_000_000, 1));`;
+    const script = `take(); const all = []; for (;;) all.push(Buffer.alloc(1_000_000, 1));`;
     expect(await callScripted(script)).toContain("TransformError: used more than 256 MB of memory");
   });
 
-  it("takes the answers that it gave before with it to those who asked", { timeout: 60_000 }, async () => {
+  it.each([
+    ["ends", `load(); read(); process.exit(3);`, "ended its process (exit code 3)"],
+    ["begins another call", `load(); read(); say({ is: "begun", id: 1 }); read();`, "it begins what is not its turn"],
+    ["answers first", `load(); say({ is: "returned", id: read().id }); read();`, "it answers what it has not begun"],
+    ["does not begin it", `load(); read(); read();`, "kept its process from the next call for 100 ms"],
+  ])("instead of a call is tried ten times more when it %s", { timeout: 60_000 }, async (_name, script, reason) => {
     await using snapshot = new PoolSnapshot(MODULE);
-    const entry = scriptedChild(snapshot, `load(); read(); say({ is: "returned", id: 0, value: 1 }); process.exit(0);`);
-    const pool = await snapshot.start({ workers: 1 }, { entry });
+    const pool = await snapshot.start({ workers: 1, timeoutMs: 100 }, { entry: scriptedChild(snapshot, script) });
 
-    const [answered, behind] = await Promise.all([
-      pool.call(0, call(0)),
-      // Sent to the successor, which answers it.
-      pool.call(0, call(1)).catch(String),
-    ]);
-
-    expect(answered).toBe(1);
-    expect(behind).toBe("TransformError: ended its process (exit code 0)");
+    await expect(pool.call(0, call("x"))).rejects.toThrow(reason);
+    expect(pool.figures().restarts).toBe(11);
   });
+
+  it("keeps the answers that it gave before, and those behind are answered by its successor", async () => {
+    await using snapshot = new PoolSnapshot(MODULE);
+    const script = `load(); take(); say({ is: "returned", id, value: Math.random() }); process.exit(0);`;
+    const pool = await snapshot.start({ workers: 1 }, { entry: scriptedChild(snapshot, script) });
+
+    const [answered, behind] = await Promise.all([pool.call(0, call(0)), pool.call(0, call(1))]);
+
+    expect(answered).not.toBe(behind);
+    const told = snapshot.lines.filter(({ level }) => level === "warn");
+    expect(told[0]).toEqual({
+      level: "warn",
+      fields: { module: "hooks/transforms/a.mjs", reason: "ended its process (exit code 0)" },
+      message: "a process for transforms has ended after the last call of a module",
+    });
+  }, 60_000);
 });
 
 describe("what a sandbox process logs", () => {
   it("is one line of bounded length under the module's name, and not without bound", { timeout: 60_000 }, async () => {
     await using snapshot = new PoolSnapshot(MODULE);
     const script = `
-      load(); read();
+      load(); take();
       say({ is: "log", level: "warn", text: "a\\n\\u001b[31mb" + "x".repeat(5_000) });
       for (let at = 0; at < 500; at++) say({ is: "log", level: "info", text: "again" });
-      say({ is: "returned", id: 0 }); read();`;
+      say({ is: "returned", id }); read();`;
     const pool = await snapshot.start({ workers: 1 }, { entry: scriptedChild(snapshot, script) });
 
     expect(await pool.call(0, call("x"))).toBeUndefined();

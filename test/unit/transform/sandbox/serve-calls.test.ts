@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Frame } from "../../../../src/transform/sandbox/frames.ts";
-import { serveCalls } from "../../../../src/transform/sandbox/serve-calls.ts";
-import { UnderWay } from "../../../../src/transform/sandbox/under-way.ts";
+import { serveCalls } from "../../../../src/transform/sandbox/inside/serve-calls.ts";
+import { UnderWay } from "../../../../src/transform/sandbox/inside/under-way.ts";
 import type { TransformFunction } from "../../../../src/transform/transform.ts";
 
 interface Served {
   readonly answers: readonly unknown[];
+  readonly begun: readonly unknown[];
   readonly ended: unknown;
   readonly calls: number;
 }
@@ -23,6 +24,7 @@ async function serve(
 ): Promise<Served> {
   const wanted = requests ?? transforms.map((_, module) => ({ do: "call", id: module + 1, module, context }));
   const answers: unknown[] = [];
+  const begun: unknown[] = [];
   let calls = 0;
   const channel = {
     read: (): Frame | undefined => {
@@ -31,7 +33,8 @@ async function serve(
     },
     write: (json: string): void => {
       write?.();
-      answers.push(JSON.parse(json));
+      const said = JSON.parse(json) as { is: string };
+      (said.is === "begun" ? begun : answers).push(said);
     },
   };
   const ended = await new Promise((onEnd) => {
@@ -39,7 +42,7 @@ async function serve(
     const onCall = (): number => calls++;
     serveCalls({ channel, transforms, maxResultBytes: 1_000, underWay, describe, onCall, onEnd });
   });
-  return { answers, ended, calls };
+  return { answers, begun, ended, calls };
 }
 
 describe("serveCalls", () => {
@@ -69,6 +72,7 @@ describe("serveCalls", () => {
       expect.objectContaining({ is: "failed", id: 8, reason: expect.stringMatching(/^returned a function/) }),
     ]);
     expect(served).toMatchObject({ ended: undefined, calls: 8 });
+    expect(served.begun).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map((id) => ({ is: "begun", id })));
   });
 
   it("fails the call under way with an error that nobody caught, and ignores what the call returns later", async () => {
@@ -95,11 +99,18 @@ describe("serveCalls", () => {
     expect(ended).toEqual(new Error("the gateway asks for what was not loaded"));
   });
 
-  it("ends when an answer cannot be written", async () => {
+  it.each([
+    ["that a call begins", 0, 0],
+    ["an answer", 1, 1],
+  ])("ends when %s cannot be written", async (_, written, called) => {
     const broken = new Error("EPIPE");
-    const write = (): never => {
-      throw broken;
+    let left = written;
+    const write = (): void => {
+      if (left-- <= 0) throw broken;
     };
-    expect(await serve([() => null, () => null], { write })).toMatchObject({ ended: broken, calls: 1 });
+    let calls = 0;
+    const count = (): null => (calls++, null);
+    expect(await serve([count, count], { write })).toMatchObject({ ended: broken, calls: 1 });
+    expect(calls).toBe(called);
   });
 });

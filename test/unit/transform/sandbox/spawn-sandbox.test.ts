@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { heapMegabytes, sandboxCommand } from "../../../../src/transform/sandbox/spawn-sandbox.ts";
-import type { SandboxWalls } from "../../../../src/transform/sandbox/walls.ts";
+import { heapMegabytes, sandboxCommand } from "../../../../src/transform/sandbox/process/spawn-sandbox.ts";
+import type { SandboxWalls } from "../../../../src/transform/sandbox/walls/walls.ts";
 import { nodesWith } from "./process-list.ts";
 import { LIMITS, PoolSnapshot, call } from "./pool-snapshot.ts";
+import { withoutDescriptors } from "./without-descriptors.ts";
 
 const run = promisify(execFile);
 const WALLS: SandboxWalls = {
@@ -43,7 +44,7 @@ describe("the command line of a sandbox process", () => {
     ]);
     expect(command).toContain("--max-old-space-size=128");
     expect(command).toContain("--no-experimental-sqlite");
-    expect(command.at(-1)).toMatch(/\/transform\/sandbox\/sandbox-worker\.ts$/);
+    expect(command.at(-1)).toMatch(/\/transform\/sandbox\/inside\/sandbox-worker\.ts$/);
   });
 
   it("allows to read the folder, the code that runs in it, and nothing else", async () => {
@@ -114,6 +115,40 @@ describe("the command line of a sandbox process", () => {
 
     expect(stdout).toBe("{ name: 3 }\n");
   });
+
+  it(
+    "is told, and does not end the gateway, when there is no file descriptor for it",
+    { timeout: 60_000 },
+    async () => {
+      await using snapshot = new PoolSnapshot(MODULE);
+      const [pool, walls] = ["sandbox-pool.ts", "detect-walls.ts"].map(
+        (name) => new URL(`../../../../src/transform/sandbox/${name}`, import.meta.url).href,
+      );
+      const { poor, rich } = await withoutDescriptors(
+        `const { SandboxPool } = await import(${JSON.stringify(pool)});
+       const { detectWalls } = await import(${JSON.stringify(walls)});
+       const logger = { debug() {}, info() {}, warn() {}, error() {} };
+       const folder = { path: ${JSON.stringify(snapshot.path)}, name: "x" };
+       const modules = [{ file: "a.mjs", export: null }];
+       const walls = await detectWalls();
+       const use = async () => {
+         const pool = await SandboxPool.start({ folder, modules, logger, walls, limits: ${JSON.stringify(LIMITS)} });
+         const context = { payload: 1, headers: {}, query: {}, path: "x", now: new Date() };
+         const result = await pool.call(0, { context, method: "POST", rawBody: new Uint8Array() });
+         await pool.close();
+         return result;
+       };`,
+        "await use()",
+      );
+
+      expect(poor).toMatchObject({
+        name: "SandboxStartError",
+        isPassing: true,
+        said: expect.stringMatching(/could not be started: spawn \S+ EMFILE/),
+      });
+      expect(rich).toEqual({ name: 3 });
+    },
+  );
 
   it("runs below the gateway", { timeout: 60_000 }, async () => {
     await using snapshot = new PoolSnapshot(MODULE);

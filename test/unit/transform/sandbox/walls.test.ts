@@ -3,10 +3,17 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { detectWalls, networkWithoutNamespace, tryWalls } from "../../../../src/transform/sandbox/detect-walls.ts";
-import { probeWalls } from "../../../../src/transform/sandbox/probe-walls.ts";
+import { describeWalls } from "../../../../src/transform/sandbox/walls/describe-walls.ts";
+import {
+  detectWalls,
+  networkWithoutNamespace,
+  wallDetector,
+} from "../../../../src/transform/sandbox/walls/detect-walls.ts";
+import { probeWalls } from "../../../../src/transform/sandbox/walls/probe-walls.ts";
+import type { SandboxWalls } from "../../../../src/transform/sandbox/walls/walls.ts";
 import { nodesWith, processesWith, until } from "./process-list.ts";
 import { PoolSnapshot, call } from "./pool-snapshot.ts";
+import { withoutDescriptors } from "./without-descriptors.ts";
 
 const nothing = (): undefined => undefined;
 /** A folder with a program of that name. */
@@ -48,7 +55,7 @@ describe("the walls of this machine", () => {
   });
 
   it("are said to hold by name only where there are none", { timeout: 120_000 }, async () => {
-    const walls = await tryWalls({ find: nothing });
+    const walls = await wallDetector({ find: nothing })();
     expect(walls).toMatchObject({ command: [], prlimit: undefined, processes: "by-name", endsWithGateway: false });
 
     const reports = await probeWalls({ ...walls, network: "by-name" });
@@ -61,7 +68,7 @@ describe("the walls of this machine", () => {
   });
 
   it("are not believed when a command only claims to be one", { timeout: 120_000 }, async () => {
-    const walls = await tryWalls({ find: nothing });
+    const walls = await wallDetector({ find: nothing })();
 
     const reports = await probeWalls({ ...walls, network: "namespace" });
 
@@ -76,7 +83,7 @@ describe("looking for walls", () => {
     using setpriv = program("setpriv", `while [ "$1" != "$\{1#-}" ] || [ "$1" = KILL ]; do shift; done; exec "$@"`);
 
     const find = (name: string): string | undefined => ({ unshare: unshare.path, setpriv: setpriv.path })[name];
-    const walls = await tryWalls({ find });
+    const walls = await wallDetector({ find })();
 
     expect(walls).toMatchObject({
       command: [setpriv.path, "--pdeathsig", "KILL", "--no-new-privs"],
@@ -85,7 +92,7 @@ describe("looking for walls", () => {
       processes: "by-name",
       endsWithGateway: true,
     });
-    expect(await tryWalls({ find: (name) => (name === "unshare" ? unshare.path : undefined) })).toMatchObject({
+    expect(await wallDetector({ find: (name) => (name === "unshare" ? unshare.path : undefined) })()).toMatchObject({
       command: [],
     });
   });
@@ -94,7 +101,7 @@ describe("looking for walls", () => {
     const { command, processes } = await detectWalls();
     const unshare = command.find((part) => part.endsWith("/unshare"));
 
-    const walls = await tryWalls({ find: (name) => (name === "unshare" ? unshare : undefined) });
+    const walls = await wallDetector({ find: (name) => (name === "unshare" ? unshare : undefined) })();
 
     const alone = [unshare, "--user", "--map-root-user", "--net", "--ipc", "--pid", "--fork"];
     expect([[], alone]).toContainEqual(walls.command);
@@ -108,9 +115,41 @@ describe("looking for walls", () => {
   });
 
   it("passes over a program that cannot be run", { timeout: 60_000 }, async () => {
-    const walls = await tryWalls({ find: (name) => `/nowhere/${name}` });
+    const walls = await wallDetector({ find: (name) => `/nowhere/${name}` })();
 
     expect(walls).toMatchObject({ command: [], prlimit: undefined });
+    // Node does not even try to run what has such a name.
+    expect(await wallDetector({ find: (name) => `/nowhere/\0${name}` })()).toMatchObject({ command: [] });
+  });
+
+  it.each([
+    ["the lack of a process", "echo 'setpriv: fork failed: Resource temporarily unavailable' >&2; exit 1", 2],
+    ["a signal from outside", "kill -9 $$", 2],
+    ["what is not permitted", "echo 'setpriv: setgroups failed: Operation not permitted' >&2; exit 1", 1],
+    ["an option that it does not know", "echo \"setpriv: unrecognized option '--pdeathsig'\" >&2; exit 1", 1],
+  ])("looks again after %s only if that may pass", { timeout: 60_000 }, async (_, failure, looks) => {
+    using setpriv = program(
+      "setpriv",
+      `if [ ! -e "$0.tried" ]; then : > "$0.tried"; ${failure}; fi
+       while [ "$1" != "\${1#-}" ] || [ "$1" = KILL ]; do shift; done; exec "$@"`,
+    );
+    const detect = wallDetector({ find: (name) => (name === "setpriv" ? setpriv.path : undefined) });
+
+    expect(await detect()).toMatchObject({ command: [], endsWithGateway: false });
+    expect(await detect()).toMatchObject({ endsWithGateway: looks === 2 });
+    expect(detect()).toBe(detect());
+  });
+
+  it("looks again when there was no file descriptor for a pipe", { timeout: 60_000 }, async () => {
+    const detector = new URL("../../../../src/transform/sandbox/walls/detect-walls.ts", import.meta.url).href;
+
+    const { poor, rich } = await withoutDescriptors(
+      `const { detectWalls } = await import(${JSON.stringify(detector)});`,
+      "await detectWalls()",
+    );
+
+    expect(poor).toMatchObject({ command: [], prlimit: null, memoryWatch: false });
+    expect(rich).toEqual(JSON.parse(JSON.stringify(await detectWalls(), (_, value: unknown) => value ?? null)));
   });
 
   it("knows from which version on Node's permissions cover the network", () => {
@@ -120,11 +159,51 @@ describe("looking for walls", () => {
   });
 });
 
+describe("walls in words", () => {
+  const strong: SandboxWalls = {
+    command: ["/usr/bin/unshare"],
+    prlimit: "/usr/bin/prlimit",
+    network: "namespace",
+    processes: "namespace",
+    endsWithGateway: true,
+    memoryWatch: true,
+  };
+  const weak: SandboxWalls = {
+    command: [],
+    prlimit: undefined,
+    network: "by-name",
+    processes: "by-name",
+    endsWithGateway: false,
+    memoryWatch: false,
+  };
+
+  it.each<[Partial<SandboxWalls>, string]>([
+    [
+      strong,
+      "network and processes by namespaces, memory by the gateway's watch and by the kernel, ended with the gateway by the kernel",
+    ],
+    [
+      weak,
+      "network and processes by name only, memory by Node's heap limit only, not ended with a gateway that is killed",
+    ],
+    [
+      { memoryWatch: true, network: "permission" },
+      "network by Node's permission model, processes by name only, memory by the gateway's watch, not ended with a gateway that is killed",
+    ],
+    [
+      { prlimit: "/x", network: "namespace" },
+      "network by a namespace, processes by name only, memory by the kernel, not ended with a gateway that is killed",
+    ],
+  ])("say what each part is held by (%#)", (walls, words) => {
+    expect(describeWalls({ ...weak, ...walls })).toBe(words);
+  });
+});
+
 describe("a gateway that is killed", () => {
   it("takes its sandbox processes with it, even one in a loop", { timeout: 60_000 }, async () => {
     const { endsWithGateway } = await detectWalls();
     await using snapshot = new PoolSnapshot({ "loop.mjs": "export default () => { for (;;); };" });
-    const pool = new URL("../../../../src/transform/sandbox/sandbox-pool.ts", import.meta.url).href;
+    const pool = new URL("../../../../src/transform/sandbox/pool/sandbox-pool.ts", import.meta.url).href;
     const limits = { isolation: "process", timeoutMs: 60_000, workers: 2, maxMemoryBytes: 268_435_456 };
     const options = {
       folder: { path: snapshot.path, name: "x" },

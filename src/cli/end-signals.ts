@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CliIo } from "./cli-io.ts";
+
+export type EndSignal = "SIGINT" | "SIGTERM";
+
+/** Exit codes of a process that a signal ended: 128 and the signal's number. */
+export const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/** How long what was interrupted may take to end. */
+export const PATIENCE_MS = 2_000;
+
+/** The first signal that asks for an end. */
+export class EndSignals {
+  readonly #io: CliIo;
+  readonly #ended = Promise.withResolvers<EndSignal>();
+  readonly #listeners = (["SIGINT", "SIGTERM"] as const).map(
+    (signal) => [signal, () => this.#ended.resolve(signal)] as const,
+  );
+
+  constructor(io: CliIo) {
+    this.#io = io;
+    for (const [signal, listener] of this.#listeners) io.signals.on(signal, listener);
+  }
+
+  get ended(): Promise<EndSignal> {
+    return this.#ended.promise;
+  }
+
+  forget(): void {
+    for (const [signal, listener] of this.#listeners) this.#io.signals.off(signal, listener);
+  }
+}
+
+/**
+ * Does work that a signal interrupts, and resolves with the exit code. The work's own signal is then
+ * aborted, and it has a moment to remove what it has made.
+ */
+export async function untilSignal(io: CliIo, work: (interrupted: AbortSignal) => Promise<number>): Promise<number> {
+  const signals = new EndSignals(io);
+  const interrupted = new AbortController();
+  try {
+    const working = work(interrupted.signal);
+    const first = await Promise.race([working, signals.ended]);
+    if (typeof first === "number") return first;
+    interrupted.abort(new Error("The command was interrupted."));
+    await Promise.race([working.catch(() => 1), sleep(PATIENCE_MS)]);
+    return SIGNAL_CODES[first];
+  } finally {
+    signals.forget();
+  }
+}

@@ -1,0 +1,33 @@
+/** The part of a configuration that a transform is tried with, read without loading any transform. */
+import type { HooksConfig } from "../../config/hooks-config.ts";
+import { readSnapshot } from "../../generation.ts";
+import type { IngressHooks } from "../../hooks.ts";
+import type { GatewayHost } from "../../host.ts";
+import type { Preset } from "../../presets/preset.ts";
+import { openConfiguration } from "../load-generation.ts";
+import type { LoadOptions } from "../load-generation.ts";
+
+export interface TransformConfiguration {
+  readonly config: HooksConfig;
+  /** With what the plugins of the configuration have tapped. */
+  readonly hooks: IngressHooks;
+  readonly presets: ReadonlyMap<string, Preset>;
+  readonly host: GatewayHost;
+  /** Shuts its plugins down; to be called when it is of no use any more. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Reads the file, applies its plugins and judges its `hooks` block. Whatever is wrong with a module of
+ * another mapping does not matter here. Rejects with a `ConfigError`.
+ */
+export async function readTransformConfiguration(options: LoadOptions): Promise<TransformConfiguration> {
+  const { host, hooks, snapshot, close } = await openConfiguration(options);
+  try {
+    const { config, presets } = await readSnapshot(snapshot, { host, hooks, env: options.env });
+    return { config, hooks, presets, host, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
