@@ -55,7 +55,7 @@ const narrowed = {
 
 /** What only some modules may import: imported (a name as above, or a package) -> importers. */
 const reserved = {
-  modules: { sqlite: ["store", "embedded"] },
+  modules: { sqlite: ["store", "embedded", "openclaw"] },
   packages: { openclaw: ["openclaw"] },
 };
 

@@ -10,8 +10,17 @@ interface Packed {
   readonly files: readonly { readonly path: string }[];
 }
 
-const requiredFiles = ["LICENSE", "README.md", "package.json", "plugin.json", "dist/index.js", "dist/index.d.ts"];
-const allowedPaths = /^(?:dist\/.+\.(?:js|d\.ts|js\.map)|docs\/.+|LICENSE|README\.md|package\.json|plugin\.json)$/;
+const requiredFiles = [
+  "LICENSE",
+  "README.md",
+  "package.json",
+  "plugin.json",
+  "openclaw.plugin.json",
+  "dist/index.js",
+  "dist/index.d.ts",
+];
+const allowedPaths =
+  /^(?:dist\/.+\.(?:js|d\.ts|js\.map)|docs\/.+|LICENSE|README\.md|package\.json|(?:openclaw\.)?plugin\.json)$/;
 const tsImport = /(?:from|import|import\()\s*["']\.[^"']*\.ts["']/;
 
 const problems: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Writes what is made from the configuration's schemas: `plugin.json`, `docs/configuration.md` and
- * `docs/gateway-configuration.md`; and, from the presets, `docs/senders.md`.
+ * Writes what is made from the configuration's schemas: `plugin.json`, `openclaw.plugin.json`,
+ * `docs/configuration.md` and `docs/gateway-configuration.md`; and, from the presets, `docs/senders.md`.
  * `node scripts/generate.ts` writes them, `--check` only compares and exits 1 when one is stale.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { HooksSchema } from "../src/config/schema.ts";
 import { GatewaySchema } from "../src/embedded/config/gateway-schema.ts";
 import { manifestSchema } from "./manifest-schema.ts";
+import { openClawManifest } from "./openclaw-manifest.ts";
 import { plain } from "./plain-schema.ts";
 import type { SchemaNode } from "./plain-schema.ts";
 import { presetReference } from "./preset-reference.ts";
@@ -33,6 +34,7 @@ export function generatedFiles(): GeneratedFile[] {
   const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Package;
   return [
     { path: "plugin.json", text: `${JSON.stringify(manifest(about), null, 2)}\n` },
+    { path: "openclaw.plugin.json", text: `${JSON.stringify(openClawManifest(about), null, 2)}\n` },
     {
       path: "docs/configuration.md",
       text: `${reference(configSchema, "hooks", INTRODUCTION)}\n${presetReference(describe)}`,

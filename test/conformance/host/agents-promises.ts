@@ -4,6 +4,9 @@ import type { AgentRunRequest, GatewayHost } from "../../../src/host.ts";
 import type { SuiteContext } from "./describe-gateway-host.ts";
 import { REPLY_PREFIX } from "./model-server.ts";
 
+/** A gateway that somebody else wrote may take a while. */
+const patience = { timeout: 20_000, interval: 50 };
+
 /** Agents and their isolated turns. */
 export function testAgents(context: SuiteContext): void {
   const { shareProbe } = context;
@@ -93,7 +96,7 @@ export function testAgents(context: SuiteContext): void {
     const hanging = host.agents.run(request(host, { prompt: "[hang]", signal: waiting.signal }));
     await vi.waitFor(() => {
       expect(context.model.prompts).toHaveLength(1);
-    });
+    }, patience);
     expect(host.agents.ownerTurns?.() ?? 0).toBe(0);
     waiting.abort();
     await hanging;
@@ -111,7 +114,7 @@ export function testAgents(context: SuiteContext): void {
     const result = host.agents.run(request(host, { prompt: "[hang]", signal: running.signal }));
     await vi.waitFor(() => {
       expect(context.model.prompts).toHaveLength(1);
-    });
+    }, patience);
     running.abort();
     expect(await result).toMatchObject({ status: "aborted", reply: "" });
     expect((await host.agents.run(request(host, { signal: AbortSignal.abort() }))).status).toBe("aborted");

@@ -1,0 +1,46 @@
+import type { OpenClawGatewayOptions } from "./openclaw-gateway.ts";
+import type { OpenClawApi, OpenClawServiceContext } from "./openclaw-sdk.ts";
+
+/** What OpenClaw loads: the default export of a plugin's entry. */
+export interface OpenClawPluginDefinition {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  register(api: OpenClawApi): void;
+}
+
+interface Stoppable {
+  stop(): Promise<void>;
+}
+
+/**
+ * The entry of a plugin. Registering only announces the service: the host registers plugins more than
+ * once, and begins work by the service's start alone.
+ */
+export function defineOpenClawPlugin(
+  about: Omit<OpenClawPluginDefinition, "register">,
+  options: Omit<OpenClawGatewayOptions, "pluginId">,
+): OpenClawPluginDefinition {
+  return {
+    ...about,
+    register(api) {
+      // A change of the block is taken up by the running service: no request fails and no run is cut off.
+      api.registerReload?.({ noopPrefixes: [`plugins.entries.${about.id}.config`] });
+      if (api.registrationMode !== "full") return;
+      let gateway: Stoppable | undefined;
+      api.registerService({
+        id: about.id,
+        async start(context: OpenClawServiceContext) {
+          const { OpenClawGateway } = await import("./openclaw-gateway.ts");
+          const opened = new OpenClawGateway(api, context, { ...options, pluginId: about.id });
+          gateway = opened;
+          await opened.start();
+        },
+        async stop() {
+          await gateway?.stop();
+          gateway = undefined;
+        },
+      });
+    },
+  };
+}

@@ -1,0 +1,226 @@
+/** The plugin inside one running OpenClaw gateway. */
+import { chmod, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { ConfigSnapshot, GatewayPlugin, Logger } from "../host.ts";
+import { WebhookIngress } from "../index.ts";
+import { SqliteDatabase } from "../sqlite/sqlite-database.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../store/sqlite/sqlite-delivery-store.ts";
+import { configFingerprint, offerConfig } from "./config-offer.ts";
+import type { ConfigOfferOptions } from "./config-offer.ts";
+import { configFolder, OpenClawHost, stateFolder } from "./openclaw-host.ts";
+import { openClawLogger } from "./openclaw-logger.ts";
+import { OpenClawRoutes } from "./openclaw-routes.ts";
+import type { OpenClawApi, OpenClawConfig, OpenClawSdk, OpenClawServiceContext } from "./openclaw-sdk.ts";
+import { requireCalls } from "./require-calls.ts";
+import { scopedRuntime } from "./scoped-runtime.ts";
+import type { ScopedRuntime } from "./scoped-runtime.ts";
+import { probeSelf } from "./self-probe.ts";
+import { OPENCLAW_MODULE_URL } from "./state/sqlite-openclaw-module.ts";
+
+/** How often is looked whether the host has another configuration. */
+const LOOK_MS = 250;
+/** A start that failed is tried again, also without a change: another process may have held the database. */
+const START_AGAIN_MS = 5_000;
+/** How often sessions of old runs are removed. */
+const SWEEP_MS = 600_000;
+/** How long runs may go on after the service was told to stop; the host waits five seconds for a plugin. */
+const STOP_MS = 3_000;
+const DATABASE = "reveille.sqlite";
+
+/** What became of a configuration. */
+export interface OfferOutcome {
+  readonly reason: ConfigSnapshot["reason"];
+  /** Why it was refused; absent when it is in force. */
+  readonly error?: unknown;
+}
+
+export interface OpenClawGatewayOptions extends ConfigOfferOptions {
+  /** Plugins beside the ingress. */
+  readonly plugins?: () => readonly GatewayPlugin[];
+  /** True when the ingress itself is left out. */
+  readonly bare?: boolean;
+  /** Finds the host's calls; rejects when one is missing. Those of the running host when absent. */
+  readonly loadSdk?: (api: OpenClawApi) => Promise<OpenClawSdk>;
+  /** Told of every configuration that was offered. */
+  readonly offered?: (outcome: OfferOutcome) => void;
+  /** Told of itself before its first configuration. */
+  readonly opened?: (gateway: OpenClawGateway) => void;
+}
+
+/** What is open while the gateway serves. */
+interface Open {
+  readonly database: SqliteDatabase;
+  readonly host: OpenClawHost;
+  readonly routes: OpenClawRoutes;
+  isStarted: boolean;
+}
+
+/**
+ * Opens the host, offers it each configuration of the gateway, and closes it. A configuration that is
+ * refused changes nothing: at a reload the one before stays, at the start nothing is served until the
+ * next one.
+ */
+export class OpenClawGateway {
+  readonly #options: OpenClawGatewayOptions;
+  readonly #api: OpenClawApi;
+  readonly #context: OpenClawServiceContext;
+  readonly #logger: Logger;
+  readonly #runtime: ScopedRuntime;
+  readonly #closing = new AbortController();
+  #open: Open | undefined;
+  /** The host's object, which is another one after each change. */
+  #seen: OpenClawConfig | undefined;
+  #offered: string | undefined;
+  #triedAt = 0;
+  /** The refusal that was told last, until something was accepted. */
+  #told: string | undefined;
+  #working: Promise<void> = Promise.resolve();
+  #isWorking = false;
+  #timer: NodeJS.Timeout | undefined;
+  #sweeper: NodeJS.Timeout | undefined;
+
+  /** To be called in the service's start: agents are run in the async context of this moment. */
+  constructor(api: OpenClawApi, context: OpenClawServiceContext, options: OpenClawGatewayOptions) {
+    this.#api = api;
+    this.#context = context;
+    this.#options = options;
+    this.#logger = openClawLogger(context.logger);
+    this.#runtime = scopedRuntime(api.runtime);
+  }
+
+  /** Resolves when the first configuration was accepted or refused; never rejects. */
+  async start(): Promise<void> {
+    this.#options.opened?.(this);
+    await this.#look();
+    this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
+    this.#sweeper = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
+  }
+
+  /** Offers the configuration of the moment, also when it was offered before. */
+  async reload(): Promise<void> {
+    await this.#working;
+    this.#seen = undefined;
+    this.#offered = undefined;
+    await this.#look();
+  }
+
+  /** Takes no more requests, lets runs end for a while, and closes the database. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    clearInterval(this.#sweeper);
+    this.#closing.abort();
+    await this.#working;
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined) return;
+    open.routes.close();
+    const { host } = open;
+    try {
+      await host.lifecycle.onShutdown.promise({ deadlineMs: host.clock.now() + STOP_MS });
+    } catch (error) {
+      this.#logger.error({ err: error }, "A plugin did not shut down as it should.");
+    }
+    await host.sessions.close();
+    await open.database.close();
+  }
+
+  /** One look at a time; a configuration is offered once. */
+  #look(): Promise<void> {
+    if (this.#isWorking || this.#closing.signal.aborted) return this.#working;
+    const config = this.#runtime.config.current();
+    const due = this.#open?.isStarted !== true && performance.now() - this.#triedAt >= START_AGAIN_MS;
+    if (config === this.#seen && !due) return this.#working;
+    this.#seen = config;
+    const fingerprint = configFingerprint(config, this.#options);
+    if (fingerprint === this.#offered && !due) return this.#working;
+    this.#offered = fingerprint;
+    this.#isWorking = true;
+    this.#working = this.#offer(config).finally(() => (this.#isWorking = false));
+    return this.#working;
+  }
+
+  async #offer(config: OpenClawConfig): Promise<void> {
+    const reason = this.#open?.isStarted === true ? "reload" : "start";
+    this.#triedAt = performance.now();
+    try {
+      const open = (this.#open ??= await this.#openHost());
+      const table = await offerConfig(open.host, { config, reason }, this.#options);
+      open.routes.use(table);
+      open.isStarted = true;
+      if (reason === "start") this.#begin(open);
+      this.#told = undefined;
+      this.#context.serviceHealth?.clearFailure();
+      this.#logger.info({ paths: open.routes.paths }, `Reveille has taken the configuration into use (${reason}).`);
+      this.#probe(open, config);
+      this.#options.offered?.({ reason });
+    } catch (error) {
+      this.#tellRefusal(reason, error);
+      this.#context.serviceHealth?.reportFailure(error);
+      this.#options.offered?.({ reason, error });
+    }
+  }
+
+  /** A start is tried again and again: the same reason is told once. */
+  #tellRefusal(reason: ConfigSnapshot["reason"], error: unknown): void {
+    const what = reason === "start" ? "Reveille could not start" : "The new configuration is refused";
+    const told = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+    if (told === this.#told) return;
+    this.#told = told;
+    this.#logger.error({ err: error }, what);
+  }
+
+  async #openHost(): Promise<Open> {
+    const { pluginId, plugins, bare, loadSdk = requireCalls } = this.#options;
+    const sdk = await loadSdk(this.#api);
+    const stateDir = stateFolder(this.#context.stateDir, pluginId);
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    await chmod(stateDir, 0o700);
+    const database = await SqliteDatabase.open({
+      file: join(stateDir, DATABASE),
+      modules: [OPENCLAW_MODULE_URL, sqliteStoreModule],
+      logger: this.#logger,
+    });
+    const configDir = configFolder(this.#context.stateDir);
+    const host = new OpenClawHost({
+      pluginId,
+      runtime: this.#runtime,
+      sdk,
+      database,
+      logger: this.#logger,
+      stateDir,
+      configDir,
+    });
+    if (bare !== true) new WebhookIngress({ openStore: async () => SqliteDeliveryStore.open(database) }).apply(host);
+    for (const plugin of plugins?.() ?? []) plugin.apply(host);
+    const register = sdk.registerPluginHttpRoute.bind(sdk);
+    const routes = new OpenClawRoutes({ pluginId, register, logger: this.#logger });
+    return { database, host, routes, isStarted: false };
+  }
+
+  #begin({ host }: Open): void {
+    host.sessions.start();
+    host.agents.forgetLostRuns().catch((error: unknown) => {
+      this.#logger.warn({ err: error }, "runs of an earlier process could not be cleared away");
+    });
+    void this.#sweep();
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      await this.#open?.host.agents.forgetOldSessions();
+    } catch (error) {
+      this.#logger.warn({ err: error }, "sessions of old runs could not be removed");
+    }
+  }
+
+  #probe({ routes }: Open, config: OpenClawConfig): void {
+    const [path] = routes.paths;
+    if (path === undefined || this.#options.bare === true) return;
+    const { signal } = this.#closing;
+    void probeSelf({ config, path, logger: this.#logger, signal }).then((problem) => {
+      if (problem === undefined) return;
+      this.#logger.error({}, problem);
+      this.#context.serviceHealth?.reportFailure(new Error(problem));
+    });
+  }
+}

@@ -1,0 +1,89 @@
+import { dirname, join } from "node:path";
+import { AsyncSeriesHook, SyncHook } from "tapable";
+import { guardHook } from "../guard-hook.ts";
+import type {
+  Clock,
+  ConfigSnapshot,
+  GatewayHost,
+  HostLifecycle,
+  HttpRouter,
+  Logger,
+  ShutdownDeadline,
+} from "../host.ts";
+import type { SqliteDatabase } from "../sqlite/sqlite-database.ts";
+import type { LatestTurn } from "./event-handover.ts";
+import { OpenClawAgents } from "./openclaw-agents.ts";
+import { OpenClawChannels } from "./openclaw-channels.ts";
+import type { OpenClawSdk } from "./openclaw-sdk.ts";
+import { OpenClawSessions } from "./openclaw-sessions.ts";
+import type { ScopedRuntime } from "./scoped-runtime.ts";
+import { OpenClawState } from "./state/openclaw-state.ts";
+
+export interface OpenClawHostOptions {
+  readonly pluginId: string;
+  readonly runtime: ScopedRuntime;
+  readonly sdk: OpenClawSdk;
+  readonly database: SqliteDatabase;
+  readonly logger: Logger;
+  /** Absolute, private. */
+  readonly stateDir: string;
+  /** Absolute; the folder of the host's configuration file. */
+  readonly configDir: string;
+}
+
+/** OpenClaw as the host contract has it; opened in the start of the plugin's service, closed at its stop. */
+export class OpenClawHost implements GatewayHost {
+  readonly name = "openclaw";
+  readonly lifecycle: HostLifecycle = Object.freeze({
+    onConfigLoad: guardHook("onConfigLoad", new AsyncSeriesHook<[ConfigSnapshot]>(["snapshot"])),
+    onHttpRoute: guardHook("onHttpRoute", new SyncHook<[HttpRouter]>(["router"])),
+    onShutdown: guardHook("onShutdown", new AsyncSeriesHook<[ShutdownDeadline]>(["deadline"])),
+  });
+  readonly sessions: OpenClawSessions;
+  readonly agents: OpenClawAgents;
+  readonly channels: OpenClawChannels;
+  readonly logger: Logger;
+  readonly paths: GatewayHost["paths"];
+  readonly clock: Clock = { now: () => Date.now() };
+
+  constructor(options: OpenClawHostOptions) {
+    const { pluginId, runtime, sdk, database, logger, stateDir, configDir } = options;
+    const config = (): ReturnType<ScopedRuntime["config"]["current"]> => runtime.config.current();
+    const state = new OpenClawState(database, this.clock);
+    const { system, subagent } = runtime;
+    const peek: OpenClawSdk["peekSystemEventEntries"] = (sessionKey) => sdk.peekSystemEventEntries(sessionKey);
+    this.logger = logger;
+    this.paths = { stateDir, configDir };
+    const { getSessionEntry } = runtime.agent?.session ?? {};
+    // Of a host that does not tell of turns, each is taken to have ended.
+    const latestTurn = (sessionKey: string): LatestTurn | undefined =>
+      getSessionEntry === undefined
+        ? { endedAt: Infinity }
+        : getSessionEntry({ sessionKey, agentId: agentOf(sessionKey) });
+    const { clock } = this;
+    this.sessions = new OpenClawSessions({ pluginId, config, state, system, peek, latestTurn, clock, logger });
+    this.agents = new OpenClawAgents({ pluginId, config, subagent, state, logger });
+    this.channels = new OpenClawChannels({
+      runtime,
+      config,
+      mainSessionKey: (agentId) => this.sessions.mainSessionKey(agentId),
+      state,
+    });
+  }
+}
+
+/** The folder of the host's configuration file: `OPENCLAW_CONFIG_PATH`, else the state directory. */
+export function configFolder(stateDir: string, env: NodeJS.ProcessEnv = process.env): string {
+  const file = env["OPENCLAW_CONFIG_PATH"]?.trim();
+  return file ? dirname(file) : stateDir;
+}
+
+/** The plugin's folder below the host's state directory. */
+export function stateFolder(stateDir: string, pluginId: string): string {
+  return join(stateDir, pluginId);
+}
+
+/** The agent of a full session key: `agent:<id>:<rest>`. */
+function agentOf(sessionKey: string): string {
+  return sessionKey.split(":")[1] ?? "";
+}

@@ -1,0 +1,115 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { HttpRoute, HttpRouter, Logger } from "../host.ts";
+import type { OpenClawSdk } from "./openclaw-sdk.ts";
+
+export interface OpenClawRoutesOptions {
+  readonly pluginId: string;
+  readonly register: OpenClawSdk["registerPluginHttpRoute"];
+  readonly logger: Logger;
+}
+
+/**
+ * The routes of one host. The host is told the paths only; which route takes a request is decided here,
+ * by the path as sent, since the host decodes it first.
+ */
+export class OpenClawRoutes {
+  readonly #options: OpenClawRoutesOptions;
+  /** What the host was told, by path. */
+  readonly #mounted = new Map<string, () => void>();
+  #table: RouteTable | undefined;
+
+  constructor(options: OpenClawRoutesOptions) {
+    this.#options = options;
+  }
+
+  /** Paths that are served. */
+  get paths(): readonly string[] {
+    return [...this.#mounted.keys()];
+  }
+
+  /** Serves by this table from now on. Throws when the host does not give a path to it; the one before stays then. */
+  use(table: RouteTable): void {
+    const added: string[] = [];
+    try {
+      for (const path of table.paths()) {
+        if (this.#mounted.has(path)) continue;
+        this.#mounted.set(path, this.#mount(path));
+        added.push(path);
+      }
+    } catch (error) {
+      for (const path of added) this.#unmount(path);
+      throw error;
+    }
+    this.#table = table;
+    const paths = new Set(table.paths());
+    for (const path of this.paths) if (!paths.has(path)) this.#unmount(path);
+  }
+
+  close(): void {
+    this.#table = undefined;
+    for (const path of this.paths) this.#unmount(path);
+  }
+
+  #mount(path: string): () => void {
+    const { pluginId, register } = this.#options;
+    return register({
+      path,
+      match: "prefix",
+      auth: "plugin",
+      pluginId,
+      source: pluginId,
+      throwOnFailure: true,
+      replaceExisting: true,
+      handler: (req, res) => this.#handle(req, res),
+    });
+  }
+
+  #unmount(path: string): void {
+    this.#mounted.get(path)?.();
+    this.#mounted.delete(path);
+  }
+
+  /** False when the request is nobody's here: the host answers it then. */
+  async #handle(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
+    const [pathname = ""] = (req.url ?? "").split("?", 1);
+    const route = this.#table?.find(pathname);
+    if (route === undefined) return false;
+    try {
+      await route.handler(req, res);
+    } catch (error) {
+      this.#options.logger.error({ err: error, path: route.path }, "a request failed");
+      if (res.headersSent) res.destroy();
+      else res.writeHead(500, { "content-type": "text/plain", connection: "close" }).end("Internal Server Error");
+    }
+    return true;
+  }
+}
+
+/** One routing table: filled once, then only read. An exact route wins, then the longest prefix. */
+export class RouteTable implements HttpRouter {
+  readonly #routes: HttpRoute[] = [];
+
+  /** Throws when the same path and match is taken. */
+  register(route: HttpRoute): void {
+    if (this.#routes.some(({ path, match }) => path === route.path && match === route.match)) {
+      throw new Error(`The ${route.match} route ${route.path} is registered already; choose another path.`);
+    }
+    this.#routes.push(route);
+    this.#routes.sort((a, b) => b.path.length - a.path.length);
+  }
+
+  paths(): readonly string[] {
+    return [...new Set(this.#routes.map(({ path }) => path))];
+  }
+
+  find(pathname: string): HttpRoute | undefined {
+    return (
+      this.#routes.find(({ path, match }) => match === "exact" && path === pathname) ??
+      this.#routes.find(({ path, match }) => match === "prefix" && isBelow(pathname, path))
+    );
+  }
+}
+
+function isBelow(pathname: string, prefix: string): boolean {
+  return pathname === prefix || pathname.startsWith(prefix.endsWith("/") ? prefix : `${prefix}/`);
+}

@@ -1,0 +1,125 @@
+/**
+ * The parts of OpenClaw's plugin SDK that the adapter uses, as structural types. The package itself is
+ * no dependency: what is called is looked for at the start, by `require-calls.ts`.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** What `register(api)` is given. */
+export interface OpenClawApi {
+  readonly id: string;
+  /** Work begins in `full` only; the others read what a plugin registers. */
+  readonly registrationMode: string;
+  readonly runtime: OpenClawRuntime;
+  readonly logger: OpenClawLogger;
+  registerService(service: OpenClawService): void;
+  registerReload?(registration: { noopPrefixes: string[] }): void;
+}
+
+/** A background service: started once the gateway listens, stopped when it closes or unloads the plugin. */
+export interface OpenClawService {
+  readonly id: string;
+  start(context: OpenClawServiceContext): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface OpenClawServiceContext {
+  /** The gateway's state directory. */
+  readonly stateDir: string;
+  readonly logger: OpenClawLogger;
+  readonly serviceHealth?: { reportFailure(error: unknown): void; clearFailure(): void };
+}
+
+export interface OpenClawLogger {
+  debug?(message: string): void;
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+}
+
+export interface OpenClawRuntime {
+  /** The host's version: `2026.9.6`. */
+  readonly version?: string;
+  readonly config: { current(): OpenClawConfig };
+  readonly system: OpenClawSystem;
+  readonly subagent: OpenClawSubagent;
+  readonly channel: { readonly outbound: { loadAdapter(id: string): Promise<OutboundAdapter | undefined> } };
+  readonly agent?: {
+    readonly session?: {
+      getSessionEntry?: (query: { sessionKey: string; agentId: string }) => SessionEntry | undefined;
+    };
+  };
+}
+
+export interface OpenClawSystem {
+  /** Takes the place of the event with the same key, if there is one. */
+  enqueueSystemEvent(text: string, options: { sessionKey: string; contextKey: string; replace: true }): boolean;
+  requestHeartbeat(request: {
+    source: "hook";
+    intent: "immediate";
+    reason: string;
+    agentId: string;
+    sessionKey: string;
+  }): void;
+}
+
+export interface OpenClawSubagent {
+  run(request: SubagentRun): Promise<{ readonly runId: string }>;
+  waitForRun(query: { runId: string; timeoutMs: number }): Promise<SubagentOutcome>;
+  getSessionMessages(query: { sessionKey: string; limit: number }): Promise<{ readonly messages: readonly unknown[] }>;
+  /** Ends what runs in the session, and removes it. */
+  deleteSession(query: { sessionKey: string }): Promise<void>;
+}
+
+export interface SubagentRun {
+  readonly sessionKey: string;
+  readonly message: string;
+  readonly deliver: false;
+  readonly lane: string;
+  readonly idempotencyKey: string;
+  readonly model?: string;
+}
+
+export interface SubagentOutcome {
+  readonly status: "ok" | "error" | "timeout" | "pending";
+  readonly error?: string;
+  readonly stopReason?: string;
+  readonly terminalReply?: { readonly text?: string };
+}
+
+/** What a channel sends with; each channel has less or more of it. */
+export interface OutboundAdapter {
+  readonly textChunkLimit?: number;
+  chunker?: ((text: string, limit: number) => string[]) | null;
+  sendText?(message: { cfg: OpenClawConfig; to: string; text: string }): Promise<unknown>;
+}
+
+/** A session of the host's store, with the route of its last message in the form of today or of before. */
+export interface SessionEntry {
+  /** Of its latest turn: `running`, `done`, `failed`, `killed`, `timeout`. */
+  readonly status?: string;
+  readonly endedAt?: number;
+  readonly delivery?: { readonly kind: string; readonly context?: { readonly channel?: string; readonly to?: string } };
+  readonly lastChannel?: string;
+  readonly lastTo?: string;
+}
+
+/** The host's configuration in force; read with care, since each version has its own shape. */
+export type OpenClawConfig = Readonly<Record<string, unknown>>;
+
+/** What is imported from `openclaw/plugin-sdk/*` besides. */
+export interface OpenClawSdk {
+  registerPluginHttpRoute(route: PluginHttpRoute): () => void;
+  peekSystemEventEntries(sessionKey: string): readonly { readonly contextKey?: string | null }[];
+}
+
+export interface PluginHttpRoute {
+  readonly path: string;
+  readonly match: "prefix";
+  readonly auth: "plugin";
+  readonly pluginId: string;
+  readonly source: string;
+  readonly throwOnFailure: true;
+  readonly replaceExisting: true;
+  /** Anything but `false` is handled. */
+  handler(req: IncomingMessage, res: ServerResponse): Promise<boolean>;
+}

@@ -1,0 +1,56 @@
+import type { Logger } from "../host.ts";
+import type { OpenClawConfig } from "./openclaw-sdk.ts";
+
+const DEFAULT_PORT = 18_789;
+/** The gateway's HTTP server may be a moment behind the service. */
+const TRIES = 20;
+const PAUSE_MS = 500;
+const ANSWER_MS = 2_000;
+
+export interface SelfProbeOptions {
+  readonly config: OpenClawConfig;
+  readonly path: string;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Between two tries. */
+  readonly pauseMs?: number;
+}
+
+/**
+ * Calls the hooks' own route over loopback and logs the exact address. Resolves with the reason when it
+ * does not answer. A `GET` of the prefix touches no secret: the ingress answers it 405.
+ */
+export async function probeSelf(options: SelfProbeOptions): Promise<string | undefined> {
+  const { path, logger, signal, pauseMs = PAUSE_MS } = options;
+  const url = `${localUrl(options)}${path}/wake`;
+  let reason = "";
+  for (let attempt = 0; attempt < TRIES && !signal.aborted; attempt++) {
+    const status = await statusOf(url, signal);
+    if (status === 405) {
+      logger.info({}, `Reveille answers at ${url}`);
+      return undefined;
+    }
+    reason = `${url} ${status}`;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+  return signal.aborted ? undefined : `Reveille cannot be reached on its own address: ${reason}.`;
+}
+
+function localUrl({ config, env = process.env }: SelfProbeOptions): string {
+  const gateway = (config["gateway"] ?? {}) as { port?: unknown; tls?: { enabled?: unknown } };
+  const port = Number(env["OPENCLAW_GATEWAY_PORT"]) || Number(gateway.port) || DEFAULT_PORT;
+  return `${gateway.tls?.enabled === true ? "https" : "http"}://127.0.0.1:${port}`;
+}
+
+async function statusOf(url: string, signal: AbortSignal): Promise<number | string> {
+  try {
+    const until = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    const response = await fetch(url, { redirect: "manual", signal: until });
+    await response.body?.cancel();
+    return response.status === 405 ? 405 : `is answered ${response.status} by somebody else`;
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    return `is not answered (${cause instanceof Error ? cause.message : String(cause)})`;
+  }
+}

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { HOOK_TOKEN, RunningInstallation } from "./running-installation.ts";
+
+const patience = { timeout: 180_000, interval: 200 };
+const words = ["one", "two", "three", "four", "five"];
+/** As many run at once; the last one waits. */
+const CONCURRENCY = 4;
+
+describe("a gateway that is killed", () => {
+  let host: RunningInstallation;
+
+  beforeAll(async () => {
+    host = await RunningInstallation.start({ enabled: true, token: HOOK_TOKEN, concurrency: CONCURRENCY });
+  });
+
+  afterAll(async () => {
+    await (host as RunningInstallation | undefined)?.stop();
+  });
+
+  it("loses no run that was under way, and runs none twice by the host's recovery and ours together", async () => {
+    const held = Promise.withResolvers<void>();
+    host.model.hold = held.promise;
+    for (const word of words) {
+      const call = { message: `Carry on [say ${word}]`, name: word, channel: "telegram", to: "777" };
+      expect(await host.post("/reveille/agent", call)).toMatchObject({ status: 202 });
+    }
+    await vi.waitFor(() => expect(runs()).toHaveLength(CONCURRENCY), patience);
+    const begun = new Set(runs().map(({ prompt }) => wordOf(prompt)));
+    await host.gateway.kill();
+    held.resolve();
+    await host.restart();
+    await vi.waitFor(() => {
+      const sent = host.botApi.sent.map(({ text }) => text);
+      expect(new Set(sent)).toEqual(new Set(words.map((word) => `Done: ${word}`)));
+    }, patience);
+    // The host takes up sessions of its own some seconds after its start.
+    await new Promise((resolve) => setTimeout(resolve, 20_000));
+    expect(host.botApi.sent).toHaveLength(words.length);
+    for (const word of words) {
+      const attempts = runs().filter(({ prompt }) => wordOf(prompt) === word);
+      const numbers = attempts.map(({ session }) => /-a(\d)-/.exec(session)?.[1]);
+      expect(numbers).toEqual(begun.has(word) ? ["1", "2"] : ["1"]);
+    }
+  });
+
+  it("keeps the events that no turn has taken", async () => {
+    for (let at = 0; at < 30; at++) {
+      await host.post("/reveille/wake", { text: `later-${at}.`, mode: "next-heartbeat" });
+    }
+    await host.gateway.kill();
+    await host.restart();
+    await host.post("/reveille/wake", { text: "now." });
+    await vi.waitFor(() => {
+      const told = host.model.calls.map(({ prompt }) => prompt).join("\n");
+      const missing = Array.from({ length: 30 }, (_, at) => `later-${at}.`).filter((text) => !told.includes(text));
+      expect(missing).toEqual([]);
+    }, patience);
+  });
+
+  function runs(): RunningInstallation["model"]["calls"] {
+    return host.model.calls.filter(({ session }) => session.includes(":subagent:"));
+  }
+});
+
+function wordOf(prompt: string): string | undefined {
+  return /\[say ([^\]]+)\]/.exec(prompt)?.[1];
+}

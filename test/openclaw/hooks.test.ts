@@ -1,0 +1,143 @@
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { GATEWAY_TOKEN } from "./host-config.ts";
+import { HOOK_TOKEN, RunningInstallation } from "./running-installation.ts";
+
+const patience = { timeout: 120_000, interval: 100 };
+const GITHUB_SECRET = "the-secret-of-github-in-this-suite";
+
+const block = {
+  enabled: true,
+  token: HOOK_TOKEN,
+  mappings: [
+    { id: "deploys", match: { path: "deploys" }, action: "agent", messageTemplate: "Deployed {{version}} [say seen]" },
+  ],
+  presets: ["github"],
+  github: { secret: GITHUB_SECRET },
+};
+
+/** The block with a transform, whose module is written when it is needed. */
+const shaped = { id: "shaped", match: { path: "shaped" }, action: "wake", transform: { module: "shape.mjs" } };
+const shapedBlock = { ...block, path: "/elsewhere", mappings: [...block.mappings, shaped] };
+
+describe("the installed package in the real OpenClaw", () => {
+  let host: RunningInstallation;
+
+  beforeAll(async () => {
+    host = await RunningInstallation.start(block);
+  });
+
+  afterAll(async () => {
+    await (host as RunningInstallation | undefined)?.stop();
+  });
+
+  /** What the main session was told. */
+  function mainPrompts(): string {
+    return host.model.calls
+      .filter(({ session }) => session === "agent:main:main")
+      .map(({ prompt }) => prompt)
+      .join("\n");
+  }
+
+  it("logs the exact address under which it answers", () => {
+    expect(host.gateway.log).toContain(`Reveille answers at ${host.gateway.url}/reveille/wake`);
+  });
+
+  it("refuses a caller without the token", async () => {
+    expect(await host.post("/reveille/wake", { text: "let me in" }, { authorization: "Bearer wrong" })).toMatchObject({
+      status: 401,
+    });
+  });
+
+  it("wakes the main session", async () => {
+    expect(await host.post("/reveille/wake", { text: "The build is red." })).toMatchObject({ status: 200 });
+    await vi.waitFor(() => expect(mainPrompts()).toContain("The build is red."), patience);
+  });
+
+  it("brings every wake of a burst before the agent, although the host keeps twenty", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, at) => host.post("/reveille/wake", { text: `burst-${at}.` })),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    await vi.waitFor(() => {
+      const told = mainPrompts();
+      const seen = Array.from({ length: 60 }, (_, at) => told.includes(`burst-${at}.`));
+      expect(seen.filter((isSeen) => !isSeen)).toEqual([]);
+    }, patience);
+  });
+
+  it("runs an agent turn with the boundary, posts its summary and delivers the reply to Telegram", async () => {
+    const call = { message: "Look at it [say hello]", name: "Look", channel: "telegram", to: "777" };
+    expect(await host.post("/reveille/agent", call)).toMatchObject({ status: 202 });
+    await vi.waitFor(() => expect(host.botApi.sent).toContainEqual({ to: "777", text: "Done: hello" }), patience);
+    const [run, ...others] = host.model.callsWith("Look at it");
+    expect(others.filter(({ session }) => session !== "agent:main:main")).toEqual([]);
+    expect(run?.session).toMatch(/^agent:main:subagent:run-/);
+    expect(run?.prompt).toContain("UNTRUSTED INPUT");
+  });
+
+  it("runs a mapping", async () => {
+    expect(await host.post("/reveille/deploys", { version: "1.2.3" })).toMatchObject({ status: 202 });
+    await vi.waitFor(() => expect(host.model.callsWith("Deployed 1.2.3")).not.toEqual([]), patience);
+  });
+
+  it("takes a call that GitHub signed, without the hook token, and refuses one that it did not sign", async () => {
+    const body = JSON.stringify({ zen: "Keep it logically awesome.", hook_id: 1, repository: { full_name: "o/r" } });
+    const signature = `sha256=${createHmac("sha256", GITHUB_SECRET).update(body).digest("hex")}`;
+    const headers = { authorization: "", "x-github-event": "ping", "x-github-delivery": "d-1" };
+    const signed = await host.post("/reveille/github", body, { ...headers, "x-hub-signature-256": signature });
+    expect(signed.status).toBeLessThan(300);
+    const forged = await host.post("/reveille/github", body, {
+      ...headers,
+      "x-hub-signature-256": signature.replace(/.$/, (digit) => (digit === "0" ? "1" : "0")),
+    });
+    expect(forged.status).toBe(401);
+  });
+
+  it("takes a block with a transform into use without a restart, and runs it", async () => {
+    host.writeTransform(
+      "shape.mjs",
+      "export default ({ payload }) => ({ action: 'wake', text: `shaped: ${payload.word}` });\n",
+    );
+    const from = host.gateway.log.length;
+    host.configure(shapedBlock);
+    await host.gateway.waitForLog("into use (reload)", from);
+    expect(await host.post("/elsewhere/shaped", { word: "clay" })).toMatchObject({ status: 200 });
+    await vi.waitFor(() => expect(mainPrompts()).toContain("shaped: clay"), patience);
+    expect((await host.post("/reveille/wake", { text: "gone" })).status).not.toBe(200);
+  });
+
+  it("keeps the block in force when the next one is refused, and says why", async () => {
+    const from = host.gateway.log.length;
+    host.configure({ ...shapedBlock, token: GATEWAY_TOKEN });
+    await host.gateway.waitForLog("The new configuration is refused", from);
+    expect(host.gateway.log.slice(from)).not.toContain(GATEWAY_TOKEN);
+    expect(host.gateway.log.slice(from)).not.toContain("forced retirement");
+    const call = { message: "Look again [say still]", channel: "telegram", to: "778" };
+    expect(await host.post("/elsewhere/agent", call)).toMatchObject({ status: 202 });
+    await vi.waitFor(() => expect(host.botApi.sent).toContainEqual({ to: "778", text: "Done: still" }), patience);
+  });
+
+  it("refuses a path that the host's own hooks have", async () => {
+    let from = host.gateway.log.length;
+    host.withHostSections({ hooks: { enabled: true, token: "the-token-of-the-built-in-hooks" } });
+    host.configure({ ...block, path: "/hooks/reveille" });
+    await host.gateway.waitForLog("is taken by OpenClaw's built-in hooks at /hooks", from);
+    host.withHostSections({});
+    from = host.gateway.log.length;
+    host.configure(shapedBlock);
+    await host.gateway.waitForLog("into use (reload)", from);
+  });
+
+  it("serves nothing while it is disabled, and everything after it was enabled again", async () => {
+    let from = host.gateway.log.length;
+    host.configure(block, { enabled: false });
+    await host.gateway.waitForLog("config hot reload applied", from);
+    expect((await host.post("/elsewhere/wake", { text: "anybody?" })).status).not.toBe(200);
+    from = host.gateway.log.length;
+    host.configure(block);
+    await host.gateway.waitForLog("Reveille answers at", from);
+    expect(await host.post("/reveille/wake", { text: "Back again." })).toMatchObject({ status: 200 });
+    await vi.waitFor(() => expect(mainPrompts()).toContain("Back again."), patience);
+  });
+});

@@ -1,0 +1,97 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BotApiServer } from "./bot-api-server.ts";
+import { GatewayProcess, writeHostConfig } from "./gateway-process.ts";
+import { hostConfig } from "./host-config.ts";
+import { freePort } from "./in-process-host.ts";
+import { openClawInstallation } from "./openclaw-installation.ts";
+import { ScriptedModel } from "./scripted-model.ts";
+
+/** The token of the hooks in these suites. */
+export const HOOK_TOKEN = "the-hook-token-of-this-suite-24";
+
+/** The installed package in the real gateway, with a model and a Bot API on loopback. */
+export class RunningInstallation {
+  readonly model: ScriptedModel;
+  readonly botApi: BotApiServer;
+  readonly #port: number;
+  readonly #home: string;
+  #more: object | undefined;
+  #gateway: GatewayProcess | undefined;
+
+  /** Starts the gateway with fresh deliveries and this block. */
+  static async start(block: object): Promise<RunningInstallation> {
+    const { home } = openClawInstallation();
+    rmSync(join(home, ".openclaw/reveille"), { recursive: true, force: true });
+    const [model, botApi, port] = [await ScriptedModel.start(), await BotApiServer.start(), await freePort()];
+    const running = new RunningInstallation({ model, botApi, port, home });
+    running.configure(block);
+    await running.restart();
+    return running;
+  }
+
+  private constructor(parts: { model: ScriptedModel; botApi: BotApiServer; port: number; home: string }) {
+    this.model = parts.model;
+    this.botApi = parts.botApi;
+    this.#port = parts.port;
+    this.#home = parts.home;
+  }
+
+  get gateway(): GatewayProcess {
+    if (this.#gateway === undefined) throw new Error("The gateway is not running.");
+    return this.#gateway;
+  }
+
+  /** Sections of the host's configuration beside the plugin's, from the next `configure` on. */
+  withHostSections(more: object): void {
+    this.#more = more;
+  }
+
+  /** Writes the host's configuration with another block, or with the plugin turned off. */
+  configure(block: object, { enabled = true } = {}): void {
+    const config = hostConfig({
+      home: this.#home,
+      port: this.#port,
+      modelUrl: this.model.url,
+      botApiUrl: this.botApi.url,
+      pluginId: "reveille",
+      block,
+      ...(this.#more === undefined ? {} : { more: this.#more }),
+    }) as { plugins: { entries: { reveille: object } } };
+    const { reveille } = config.plugins.entries;
+    config.plugins.entries.reveille = { ...reveille, enabled };
+    writeHostConfig(this.#home, config);
+  }
+
+  writeTransform(name: string, source: string): void {
+    const folder = join(this.#home, ".openclaw/hooks/transforms");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, name), source);
+  }
+
+  async restart(): Promise<void> {
+    await this.#gateway?.stop();
+    this.#gateway = await GatewayProcess.start({ home: this.#home, port: this.#port });
+  }
+
+  async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const response = await fetch(this.gateway.url + path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${HOOK_TOKEN}`, "content-type": "application/json", ...headers },
+      body: text,
+    });
+    return { status: response.status, text: await response.text() };
+  }
+
+  async stop(): Promise<void> {
+    await this.#gateway?.kill();
+    await this.model.stop();
+    await this.botApi.stop();
+  }
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
