@@ -19,7 +19,7 @@ declare module "reveille" {
     readonly headers: Readonly<Record<string, string>>;
     /** The last value of a repeated parameter. */
     readonly query: Readonly<Record<string, string>>;
-    /** The request's URL on the host \`localhost\`; parameters that carry a credential are gone. */
+    /** The URL that was called, \`hooks.path\` included, on the host \`localhost\`; parameters that carry a credential are gone. */
     readonly url: URL;
     /** The path below the prefix: \`github/push\`. */
     readonly path: string;
@@ -67,6 +67,7 @@ declare module "reveille" {
     to?: string | number | null;
     model?: string | number | null;
     thinking?: string | number | null;
+    sessionMode?: "isolated" | null;
     timeoutSeconds?: number | null;
   }>;
 

@@ -102,7 +102,7 @@ describe("the command line of a sandbox process", () => {
     for (const name of ["src", "package.json"]) cpSync(join(here, name), join(installed, name), { recursive: true });
     symlinkSync(join(here, "node_modules"), join(installed, "node_modules"));
     const script = `
-      const { SandboxPool } = await import(${JSON.stringify(join(installed, "src/transform/sandbox/sandbox-pool.ts"))});
+      const { SandboxPool } = await import(${JSON.stringify(join(installed, "src/transform/sandbox/pool/sandbox-pool.ts"))});
       const logger = { debug() {}, info() {}, warn() {}, error() {} };
       const folder = { path: ${JSON.stringify(snapshot.path)}, name: "x" };
       const modules = [{ file: "a.mjs", export: null }];
@@ -121,7 +121,7 @@ describe("the command line of a sandbox process", () => {
     { timeout: 60_000 },
     async () => {
       await using snapshot = new PoolSnapshot(MODULE);
-      const [pool, walls] = ["sandbox-pool.ts", "detect-walls.ts"].map(
+      const [pool, walls] = ["pool/sandbox-pool.ts", "walls/detect-walls.ts"].map(
         (name) => new URL(`../../../../src/transform/sandbox/${name}`, import.meta.url).href,
       );
       const { poor, rich } = await withoutDescriptors(

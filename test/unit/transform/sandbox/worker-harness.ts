@@ -18,7 +18,7 @@ import type { ContextFields } from "../../../../src/transform/transform-context.
 type Reply<Kind extends SandboxReply["is"]> = Extract<SandboxReply, { is: Kind }>;
 
 const SOURCES = fileURLToPath(new URL("../../../../src/", import.meta.url));
-const WORKER = join(SOURCES, "transform", "sandbox", "sandbox-worker.ts");
+const WORKER = join(SOURCES, "transform", "sandbox", "inside", "sandbox-worker.ts");
 const JITI = dirname(createRequire(import.meta.url).resolve("jiti/package.json"));
 
 /** What the process reads besides the modules. */
