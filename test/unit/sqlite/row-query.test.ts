@@ -36,31 +36,4 @@ describe("rowQuery", () => {
     const change = rowQuery(database, { id: "integer" }, "DELETE FROM notes WHERE id = ? RETURNING id");
     expect(change.get(2)?.id).toBe(2);
   });
-
-  it.each([
-    ["lacks a column", NOTE, `SELECT id, text, author ${FROM}`],
-    ["gives a column more", { id: "integer" }, `SELECT id, text ${FROM}`],
-    ["gives one under another name", { number: "integer" }, `SELECT id ${FROM}`],
-    ["gives one twice, of which a row would show the last", { id: "integer" }, `SELECT id, author AS id ${FROM}`],
-    ["gives two of the same name instead of two", { id: "integer", text: "text" }, `SELECT id, id ${FROM}`],
-    ["gives a text for a number", { text: "integer" }, `SELECT text ${FROM}`],
-    ["gives a number for a text", { note: "text" }, `SELECT id AS note ${FROM}`],
-    ["gives bytes for a text", { body: "text?" }, `SELECT body ${FROM}`],
-    ["gives a column that every object seems to have", { id: "integer" }, `SELECT id AS constructor ${FROM}`],
-    ["gives no rows at all", { id: "integer" }, "DELETE FROM notes"],
-  ] as const)("refuses a query that %s, when it is prepared", (_, shape, sql) => {
-    const database = open();
-    expect(() => rowQuery(database, shape, sql)).toThrow(sql);
-    expect(rowQuery(database, { n: "integer" }, "SELECT count(*) AS n FROM notes").get()?.n).toBe(2);
-  });
-
-  it("says what a query gives and what was declared", () => {
-    const database = open();
-    expect(() => rowQuery(database, { id: "text", n: "integer?" }, `SELECT id, 1 AS n ${FROM}`)).toThrow(
-      /^A query gives id integer, n of any type, and not id text, n integer\?: SELECT id, 1 AS n/u,
-    );
-    expect(() => rowQuery(database, { id: "text" }, "DELETE FROM notes")).toThrow(
-      "A query gives no column, and not id",
-    );
-  });
 });
