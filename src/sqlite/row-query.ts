@@ -31,9 +31,9 @@ export interface RowQuery<Row> {
  * Prepares a query whose rows are read as `shape` says: the one place where rows of `node:sqlite`, which are of
  * unknown type, are given one.
  *
- * The shape is taken on trust; the tests of each query hold it to its table. Asking the statement for its
- * columns at run time was tried and taken out again: a process of the tests then ended by a segmentation fault,
- * twice in a day.
+ * The shape is taken on trust; the tests of each query hold it to its table. A statement could be asked for its
+ * columns when it is prepared: while that was tried, processes of the tests ended by a segmentation fault now and
+ * then.
  */
 export function rowQuery<const Shape extends RowShape>(
   database: Pick<DatabaseSync, "prepare">,
