@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { HostError } from "../../host.ts";
 import type { Clock, HeartbeatRequest } from "../../host.ts";
 import type { SqliteDatabase } from "../../sqlite/sqlite-database.ts";
+import { rowQuery } from "../../sqlite/row-query.ts";
 import { OPENCLAW_LIMITS } from "./openclaw-limits.ts";
 import type { BeginRunOutcome, EnqueueOutcome } from "./openclaw-operations.ts";
 
@@ -50,12 +51,12 @@ export class OpenClawState {
 
   /** The oldest events of a session that wait, `after` an id. */
   pendingEvents(session: string, { after = 0, limit }: { after?: number; limit: number }): readonly PendingEvent[] {
-    return this.#reads.events.all(session, after, limit).map((row) => ({ ...(row as unknown as PendingEvent) }));
+    return this.#reads.events.all(session, after, limit).map((row) => ({ ...row }));
   }
 
   /** Sessions in which events wait. */
   waitingSessions(): readonly string[] {
-    return this.#reads.sessions.all().map((row) => String((row as { session: unknown }).session));
+    return this.#reads.sessions.all().map(({ session }) => session);
   }
 
   /** Remembers that a turn was asked for, until the session's events are consumed. */
@@ -65,7 +66,7 @@ export class OpenClawState {
 
   /** Turns that were asked for and whose events still wait. */
   requestedTurns(): readonly HeartbeatRequest[] {
-    return this.#reads.turns.all().map((row) => ({ ...(row as unknown as HeartbeatRequest) }));
+    return this.#reads.turns.all().map((row) => ({ ...row }));
   }
 
   /** `repeated` when a run with this id has begun before. */
@@ -82,13 +83,13 @@ export class OpenClawState {
   }
 
   openRuns(): readonly OpenRun[] {
-    return this.#reads.openRuns.all().map((row) => ({ ...(row as unknown as OpenRun) }));
+    return this.#reads.openRuns.all().map((row) => ({ ...row }));
   }
 
   /** Runs that ended so long ago that their sessions are kept no longer. */
   oldRuns({ limit }: { limit: number }): readonly OpenRun[] {
     const before = this.#clock.now() - OPENCLAW_LIMITS.sessionTtlMs;
-    return this.#reads.oldRuns.all(before, limit).map((row) => ({ ...(row as unknown as OpenRun) }));
+    return this.#reads.oldRuns.all(before, limit).map((row) => ({ ...row }));
   }
 
   async forgetSession(id: string): Promise<void> {
@@ -97,7 +98,7 @@ export class OpenClawState {
 
   /** How many parts of the message the channel took; `undefined` for one that was never sent. */
   sentParts(channel: string, key: string): number | undefined {
-    return (this.#reads.sent.get(channel, shortKey(key)) as { parts: number } | undefined)?.parts;
+    return this.#reads.sent.get(channel, shortKey(key))?.parts;
   }
 
   async recordSent(channel: string, key: string, parts: number): Promise<void> {
@@ -115,20 +116,32 @@ export class OpenClawState {
   }
 }
 
+const RUN = { id: "text", session: "text" } as const;
+
 function prepareReads({ reader }: SqliteDatabase) {
   return {
-    events: reader.prepare(
+    events: rowQuery(
+      reader,
+      { id: "integer", text: "text" },
       "SELECT id, text FROM openclaw_event WHERE session = ? AND id > ? AND text IS NOT NULL ORDER BY id LIMIT ?",
     ),
-    sessions: reader.prepare(
+    sessions: rowQuery(
+      reader,
+      { session: "text" },
       `SELECT DISTINCT session FROM openclaw_event WHERE text IS NOT NULL LIMIT ${MAX_SESSIONS}`,
     ),
-    turns: reader.prepare(
+    turns: rowQuery(
+      reader,
+      { sessionKey: "text", agentId: "text", reason: "text" },
       `SELECT session AS sessionKey, agent AS agentId, reason FROM openclaw_turn LIMIT ${MAX_SESSIONS}`,
     ),
-    openRuns: reader.prepare(`SELECT id, session FROM openclaw_run WHERE ended_at IS NULL LIMIT ${MAX_OPEN_RUNS}`),
-    oldRuns: reader.prepare("SELECT id, session FROM openclaw_run WHERE ended_at < ? AND session <> '' LIMIT ?"),
-    sent: reader.prepare("SELECT parts FROM openclaw_sent WHERE channel = ? AND key = ?"),
+    openRuns: rowQuery(
+      reader,
+      RUN,
+      `SELECT id, session FROM openclaw_run WHERE ended_at IS NULL LIMIT ${MAX_OPEN_RUNS}`,
+    ),
+    oldRuns: rowQuery(reader, RUN, "SELECT id, session FROM openclaw_run WHERE ended_at < ? AND session <> '' LIMIT ?"),
+    sent: rowQuery(reader, { parts: "integer" }, "SELECT parts FROM openclaw_sent WHERE channel = ? AND key = ?"),
   };
 }
 
