@@ -170,7 +170,9 @@ describe("stackPlaces", () => {
     ]);
     const long = `Error: e\n${"    at f (/transforms/a.ts:1:1)\n".repeat(10_000)}`;
     expect(stackPlaces(withStack(long), "/transforms")).toHaveLength(50);
-    expect(stackPlaces(withStack(`Error: ${"x".repeat(30_000)}\n    at f (/transforms/a.ts:1:1)`), "/transforms")).toEqual([]);
+    expect(
+      stackPlaces(withStack(`Error: ${"x".repeat(30_000)}\n    at f (/transforms/a.ts:1:1)`), "/transforms"),
+    ).toEqual([]);
   });
 
   it("finds nothing in what is not an error, or has no stack", () => {
