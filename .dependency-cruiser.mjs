@@ -8,6 +8,7 @@
 const layers = [
   ["cli", "testing"],
   ["embedded", "openclaw", "console"],
+  ["api"],
   ["index.ts"],
   ["plugin.ts"],
   ["ingress.ts"],
@@ -38,6 +39,7 @@ const exceptions = {};
 /** Modules that may import less than all layers below them: importer -> the only ones imported. */
 const narrowed = {
   embedded: [
+    "api",
     "index.ts",
     "guard-hook.ts",
     "suppression.ts",

@@ -1,7 +1,6 @@
 /** `reveille check`. */
 import { checkConfig } from "./check-config.ts";
 import type { CliIo } from "./cli-io.ts";
-import { findLocations } from "./file-locations.ts";
 import { untilSignal } from "./end-signals.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { printable } from "./printable.ts";
@@ -12,11 +11,10 @@ import { printable } from "./printable.ts";
  */
 export function check(options: LocationOptions, io: CliIo): Promise<number> {
   return untilSignal(io, async (signal) => {
-    const { configFile, stateDir } = findLocations(options, io);
-    const logger = io.createLogger();
-    const { warnings, audit } = await checkConfig({ file: configFile, stateDir, env: io.env, logger, signal });
+    const { gateway } = io;
+    const { warnings, audit } = await checkConfig(options, { gateway, logger: io.createLogger(), signal });
     const lines = [
-      `${configFile} is valid.`,
+      `${gateway.locate(options).configFile} is valid.`,
       ...warnings.map((warning) => `warning  ${warning}`),
       ...audit.map(({ severity, path, message, id }) => `${severity.padEnd(8)} ${path}: ${message} (${id})`),
     ];

@@ -2,6 +2,7 @@
 import { configLines } from "../config/config-error.ts";
 import { auditHooks } from "../config/security-audit.ts";
 import type { AuditFinding } from "../config/security-audit.ts";
+import type { LocationOptions } from "./file-locations.ts";
 import { loadGeneration } from "./load-generation.ts";
 import type { LoadedGeneration, LoadOptions } from "./load-generation.ts";
 
@@ -13,15 +14,14 @@ export interface ConfigReport {
 }
 
 /** Rejects with a `ConfigError` when the configuration could not be taken into use. */
-export async function checkConfig(options: LoadOptions): Promise<ConfigReport> {
-  return judge(await loadGeneration(options));
+export async function checkConfig(options: LocationOptions, load: LoadOptions): Promise<ConfigReport> {
+  return judge(await loadGeneration(options, load));
 }
 
 /** What could be better in a configuration that is valid. */
-export function judge({ file, snapshot, generation }: LoadedGeneration): ConfigReport {
-  const hooksWritten = "hooks" in file.written ? file.written.hooks : undefined;
+export function judge({ hooksWritten, warnings, snapshot, generation }: LoadedGeneration): ConfigReport {
   return {
-    warnings: [...configLines(file.warnings), ...generation.warnings],
+    warnings: [...configLines(warnings), ...generation.warnings],
     audit: auditHooks(generation.config, snapshot.gateway, hooksWritten),
   };
 }

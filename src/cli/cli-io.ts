@@ -1,5 +1,6 @@
 /** What the command line touches of its process. */
 import type { EventEmitter } from "node:events";
+import type { CliGateway } from "./cli-gateway.ts";
 import type { GatewayLogger } from "../embedded/gateway-logger.ts";
 
 export interface CliIo {
@@ -12,7 +13,8 @@ export interface CliIo {
   /** Asks a yes-or-no question; absent where no person can answer. */
   readonly confirm?: (question: string) => Promise<boolean>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly homeDir: string;
+  /** Whose commands these are. */
+  readonly gateway: CliGateway;
   /** Emits `SIGTERM`, `SIGINT`, `SIGHUP` and `uncaughtException`: the process. */
   readonly signals: Pick<EventEmitter, "on" | "off">;
   /** Ends the process at once. */

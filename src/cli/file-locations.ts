@@ -1,12 +1,17 @@
 /** Where the configuration and the state are. */
 import { dirname, join, resolve } from "node:path";
-import type { CliIo } from "./cli-io.ts";
 
 export interface FileLocations {
   /** Absolute. */
   readonly configFile: string;
   /** Absolute. */
   readonly stateDir: string;
+}
+
+/** What decides besides the command line. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly homeDir: string;
 }
 
 /** What was given on the command line. */
@@ -19,10 +24,7 @@ export interface LocationOptions {
  * An option wins over the environment (`REVEILLE_CONFIG`, `REVEILLE_STATE_DIR`), which wins over
  * the defaults: `~/.reveille/reveille.json5`, and `state` beside the configuration.
  */
-export function findLocations(
-  options: LocationOptions,
-  { env, homeDir }: Pick<CliIo, "env" | "homeDir">,
-): FileLocations {
+export function findLocations(options: LocationOptions, { env, homeDir }: Surroundings): FileLocations {
   const configFile = resolve(options.config ?? (env.REVEILLE_CONFIG || join(homeDir, ".reveille", "reveille.json5")));
   const stateDir = resolve(options.stateDir ?? (env.REVEILLE_STATE_DIR || join(dirname(configFile), "state")));
   return { configFile, stateDir };

@@ -1,22 +1,6 @@
 /** How commands reach the API of the running gateway. */
-import { readGatewayConfig } from "../embedded/config/read-gateway-config.ts";
 import { CliError } from "./cli-error.ts";
-import type { CliIo } from "./cli-io.ts";
-import { findLocations } from "./file-locations.ts";
-import type { LocationOptions } from "./file-locations.ts";
-import { gatewayUrl } from "./gateway-url.ts";
-
-export interface GatewayOptions extends LocationOptions {
-  /** Where the gateway is; as the configuration says when absent. */
-  readonly url?: string;
-}
-
-/** A gateway, and the token that its API takes. */
-export interface GatewayAccess {
-  /** Without a slash at its end. */
-  readonly url: string;
-  readonly token: string;
-}
+import type { GatewayAccess } from "./cli-gateway.ts";
 
 export interface GatewayRequest {
   readonly method?: "GET" | "POST";
@@ -24,14 +8,7 @@ export interface GatewayRequest {
   readonly body?: object;
 }
 
-/** The gateway that a configuration describes. Throws a `ConfigError`. */
-export function gatewayAccess(options: GatewayOptions, io: Pick<CliIo, "env" | "homeDir">): GatewayAccess {
-  const file = readGatewayConfig({ file: findLocations(options, io).configFile, env: io.env });
-  const url = (options.url ?? gatewayUrl({ file })).replace(/\/+$/u, "");
-  return { url, token: file.config.gateway.authTokens[0]! };
-}
-
-/** Asks the API; `path` is below `/api/v1`. Rejects with a {@link CliError} that says what the gateway said. */
+/** Asks the API; `path` is below its prefix. Rejects with a {@link CliError} that says what the gateway said. */
 export async function askGateway<Body>(
   access: GatewayAccess,
   path: string,
@@ -45,9 +22,9 @@ export async function askGatewayForBytes(access: GatewayAccess, path: string): P
   return new Uint8Array(await (await answerOf(access, path, {})).arrayBuffer());
 }
 
-async function answerOf({ url, token }: GatewayAccess, path: string, request: GatewayRequest): Promise<Response> {
+async function answerOf({ apiUrl, token }: GatewayAccess, path: string, request: GatewayRequest): Promise<Response> {
   const { method = "GET", body } = request;
-  const response = await fetched(`${url}/api/v1${path}`, {
+  const response = await fetched(`${apiUrl}${path}`, {
     method,
     redirect: "manual",
     headers: {

@@ -1,8 +1,8 @@
 /** `reveille hooks`. */
 import type { BudgetUse, HookStates, MappingState, ScopeState } from "../index.ts";
 import type { CliIo } from "./cli-io.ts";
-import { askGateway, gatewayAccess } from "./gateway-client.ts";
-import type { GatewayOptions } from "./gateway-client.ts";
+import { askGateway } from "./gateway-client.ts";
+import type { GatewayOptions } from "./cli-gateway.ts";
 import { printable } from "./printable.ts";
 import { textTable } from "./text-table.ts";
 
@@ -14,7 +14,7 @@ const CELL_CHARS = 60;
 
 /** Lists the mappings: where each is reached, which are paused, and what of the budgets is used. */
 export async function listHooks(options: HooksOptions, io: CliIo): Promise<void> {
-  const states = await askGateway<HookStates>(gatewayAccess(options, io), "/hooks");
+  const states = await askGateway<HookStates>(io.gateway.access(options), "/hooks");
   if (options.json === true) {
     io.out(`${JSON.stringify(states, undefined, 2)}\n`);
     return;
@@ -31,18 +31,27 @@ export async function changeHook(
   io: CliIo,
 ): Promise<void> {
   const path = `/hooks/${encodeURIComponent(scope)}/${change}`;
-  const changed = await askGateway<{ readonly changed: boolean }>(gatewayAccess(options, io), path, {
+  const changed = await askGateway<{ readonly changed: boolean }>(io.gateway.access(options), path, {
     method: "POST",
     body: {},
   });
-  io.out(options.json === true ? `${JSON.stringify(changed, undefined, 2)}\n` : sentence(change, scope, changed));
+  io.out(
+    options.json === true
+      ? `${JSON.stringify(changed, undefined, 2)}\n`
+      : sentence(change, scope, { ...changed, program: io.gateway.program }),
+  );
 }
 
-function sentence(change: "pause" | "resume", scope: string, { changed }: { readonly changed: boolean }): string {
+function sentence(
+  change: "pause" | "resume",
+  scope: string,
+  { changed, program }: { readonly changed: boolean; readonly program: string },
+): string {
   const what = scope === "*" ? "Everything" : JSON.stringify(scope);
   if (change === "resume") return changed ? `${what} goes on.\n` : `${what} was not paused.\n`;
   if (!changed) return `${what} was paused before.\n`;
-  return `${what} is paused: calls are accepted and wait. To go on: reveille hooks resume ${scope === "*" ? "'*'" : scope}\n`;
+  const goOn = `${program} hooks resume ${scope === "*" ? "'*'" : scope}`;
+  return `${what} is paused: calls are accepted and wait. To go on: ${goOn}\n`;
 }
 
 function rowOf(mapping: MappingState): string[] {

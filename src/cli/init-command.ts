@@ -1,6 +1,5 @@
 /** `reveille init`. */
 import type { CliIo } from "./cli-io.ts";
-import { findLocations } from "./file-locations.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { curlLine, writeFirstConfig } from "./first-config.ts";
 
@@ -13,7 +12,7 @@ const defaultUrl = "http://127.0.0.1:18789";
 
 /** Writes a configuration with fresh tokens and shows a call that it will answer. */
 export function init({ force = false, ...options }: InitOptions, io: CliIo): void {
-  const { configFile } = findLocations(options, io);
+  const { configFile } = io.gateway.locate(options);
   const tokens = writeFirstConfig(configFile, { force });
   io.out(`A configuration with fresh tokens was written to ${configFile}\n`);
   io.out(`Once the gateway runs, it answers:\n\n${curlLine(defaultUrl, tokens)}\n`);

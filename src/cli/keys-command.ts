@@ -2,12 +2,9 @@
 import { join } from "node:path";
 import { openDeliveredKeys, readDeliveredKeys } from "../auth/keys/delivered-keys.ts";
 import { SENDER_KEYS_FILE } from "../auth/keys/sender-keys-file.ts";
-import { readGatewayConfig } from "../embedded/config/read-gateway-config.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
-import { findLocations } from "./file-locations.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { gatewayUrl } from "./gateway-url.ts";
 
 export interface KeysOptions extends LocationOptions {
   readonly show?: string;
@@ -16,9 +13,8 @@ export interface KeysOptions extends LocationOptions {
 
 /** Lists the routes whose sender has delivered a key; prints or forgets the key of one. */
 export async function keys({ show, forget, ...options }: KeysOptions, io: CliIo): Promise<void> {
-  const { configFile, stateDir } = findLocations(options, io);
-  const file = join(stateDir, SENDER_KEYS_FILE);
-  if (forget !== undefined) return forgetKey(forget, { file, configFile }, io);
+  const file = join(io.gateway.locate(options).stateDir, SENDER_KEYS_FILE);
+  if (forget !== undefined) return forgetKey(forget, { file, url: io.gateway.access(options).url }, io);
   const delivered = await readDeliveredKeys(file);
   if (show !== undefined) {
     const key = delivered.get(show);
@@ -31,11 +27,10 @@ export async function keys({ show, forget, ...options }: KeysOptions, io: CliIo)
 }
 
 /** A running gateway has the keys in memory and would write them back. */
-async function forgetKey(route: string, files: { file: string; configFile: string }, io: CliIo): Promise<void> {
-  const url = gatewayUrl({ file: readGatewayConfig({ file: files.configFile, env: io.env }) });
+async function forgetKey(route: string, { file, url }: { file: string; url: string }, io: CliIo): Promise<void> {
   if (await isRunning(url)) throw new CliError(`A gateway runs under ${url}; stop it first, then forget the key.`);
   const opened = await openDeliveredKeys({
-    file: files.file,
+    file,
     clock: { now: () => Date.now() },
     logger: io.createLogger(),
   });

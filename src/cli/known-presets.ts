@@ -1,10 +1,8 @@
 /** The presets that the command line knows: those of the configuration, or the built-in ones without it. */
-import { existsSync } from "node:fs";
 import { BUILT_IN_PRESETS } from "../presets/built-in-presets.ts";
 import type { Preset } from "../presets/preset.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
-import { findLocations } from "./file-locations.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { loadGeneration } from "./load-generation.ts";
 import type { LoadedGeneration } from "./load-generation.ts";
@@ -17,11 +15,10 @@ export interface KnownPresets {
 
 /** Rejects with a `ConfigError` when there is a configuration and it is not valid. */
 export async function knownPresets(options: LocationOptions, io: CliIo): Promise<KnownPresets> {
-  const { configFile, stateDir } = findLocations(options, io);
-  if (!existsSync(configFile)) {
+  if (!io.gateway.isConfigured(options)) {
     return { presets: new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset])), loaded: undefined };
   }
-  const loaded = await loadGeneration({ file: configFile, stateDir, env: io.env, logger: io.createLogger() });
+  const loaded = await loadGeneration(options, { gateway: io.gateway, logger: io.createLogger() });
   return { presets: loaded.generation.presets, loaded };
 }
 

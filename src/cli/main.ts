@@ -3,6 +3,7 @@
 import { homedir } from "node:os";
 import { createInterface } from "node:readline/promises";
 import { createGatewayLogger } from "../embedded/gateway-logger.ts";
+import { EmbeddedCliGateway } from "./embedded/embedded-cli-gateway.ts";
 import { runCli } from "./run-cli.ts";
 
 process.exit(
@@ -12,7 +13,7 @@ process.exit(
     isTerminal: process.stdout.isTTY,
     ...(process.stdin.isTTY && process.stderr.isTTY ? { confirm } : {}),
     env: process.env,
-    homeDir: homedir(),
+    gateway: new EmbeddedCliGateway({ env: process.env, homeDir: homedir() }),
     signals: process,
     exit: (code) => process.exit(code),
     createLogger: () =>

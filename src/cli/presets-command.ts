@@ -32,7 +32,7 @@ export async function listPresets(options: PresetsOptions, io: CliIo): Promise<v
     const used = paths.length === 0 ? "" : `  in use: ${paths.map((path) => `/${path}`).join(", ")}`;
     io.out(`${name.padEnd(width)}  ${title.padEnd(titleWidth)}  ${scheme}${used}\n`);
   }
-  io.out(`\nreveille presets show <name> tells what to paste where.\n`);
+  io.out(`\n${io.gateway.program} presets show <name> tells what to paste where.\n`);
 }
 
 /** Tells what has to be written in the configuration, and what to be pasted where in the sender's settings. */
@@ -56,7 +56,7 @@ export async function showPreset(name: string, options: LocationOptions, io: Cli
     `At ${preset.title}:`,
     ...preset.setup.map((step, at) => `  ${at + 1}. ${fillIn(step, preset, url)}`),
     "",
-    `Try it: reveille send ${preset.name} ${Object.keys(preset.samples)[0]}`,
+    `Try it: ${io.gateway.program} send ${preset.name} ${Object.keys(preset.samples)[0]}`,
   ];
   io.out(`${lines.join("\n")}\n`);
 }

@@ -8,18 +8,15 @@ import { sampleBody } from "../presets/sample-body.ts";
 import { schemeName } from "../presets/scheme-name.ts";
 import type { Preset, PresetSample } from "../presets/preset.ts";
 import { CliError } from "./cli-error.ts";
+import type { GatewayOptions } from "./cli-gateway.ts";
 import type { CliIo } from "./cli-io.ts";
 import { waitForDelivery } from "./deliveries/delivery-watch.ts";
-import type { LocationOptions } from "./file-locations.ts";
-import { gatewayUrl } from "./gateway-url.ts";
 import { knownPresets, presetNamed } from "./known-presets.ts";
 import type { LoadedGeneration } from "./load-generation.ts";
 
-export interface SendOptions extends LocationOptions {
+export interface SendOptions extends GatewayOptions {
   /** A body to send in the place of the sample's. */
   readonly file?: string;
-  /** Where the gateway is; as the configuration says when absent. */
-  readonly url?: string;
   /** PEM file of the sender's private key, for schemes that sign with one. */
   readonly key?: string;
   /** Seconds to wait for the delivery's final state. */
@@ -38,23 +35,23 @@ export async function send(
 ): Promise<number> {
   const { presets, loaded } = await knownPresets(options, io);
   const preset = presetNamed(presets, presetName);
-  if (!loaded) throw new CliError("There is no configuration; write one with: reveille init");
+  if (!loaded) throw new CliError(`There is no configuration; write one with: ${io.gateway.beginWith}`);
   const mapping = loaded.generation.config.mappings.find(({ preset: name }) => name === presetName);
   if (!mapping) {
     throw new CliError(
-      `hooks.presets does not have "${presetName}"; what to write tells: reveille presets show ${presetName}`,
+      `hooks.presets does not have "${presetName}"; what to write tells: ${io.gateway.program} presets show ${presetName}`,
     );
   }
   const sample = sampleOf(preset, sampleName, options.file);
-  const baseUrl = (options.url ?? gatewayUrl(loaded)).replace(/\/+$/u, "");
+  const access = io.gateway.access(options);
+  const { url: baseUrl } = access;
   const signed = signedAs(preset, { mapping, sample, loaded, baseUrl, options });
   const { pathname, search } = new URL(signed.url);
   const response = await post(`${baseUrl}${pathname.slice(basePath(loaded).length)}${search}`, signed);
   const answer = await response.text();
   io.out(`${response.status} ${response.statusText}\n${answer === "" ? "" : `${answer}\n`}`);
   if (!response.ok) return 1;
-  const token = loaded.file.config.gateway.authTokens[0]!;
-  return waitForDelivery({ gatewayUrl: baseUrl, token, answer, mapping, waitSeconds: options.wait }, io);
+  return waitForDelivery({ access, answer, mapping, waitSeconds: options.wait }, io);
 }
 
 function sampleOf(preset: Preset, name: string | undefined, file: string | undefined): PresetSample {

@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { EmbeddedGateway } from "../embedded/gateway.ts";
 import type { CliIo } from "./cli-io.ts";
-import { findLocations } from "./file-locations.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { curlLine, writeFirstConfig } from "./first-config.ts";
 import type { FirstTokens } from "./first-config.ts";
@@ -24,7 +23,7 @@ const echoMs = 250;
  * a configuration, one is written first and a call that it answers is shown.
  */
 export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
-  const { configFile, stateDir } = findLocations(options, io);
+  const { configFile, stateDir } = io.gateway.locate(options);
   const first = existsSync(configFile) ? undefined : writeFirstConfig(configFile);
   if (first !== undefined) io.err(`A configuration with fresh tokens was written to ${configFile}\n`);
   const logger = io.createLogger();

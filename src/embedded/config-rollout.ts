@@ -4,7 +4,7 @@ import { ConfigError, configLines } from "../config/config-error.ts";
 import type { HostLifecycle, Logger } from "../host.ts";
 import { readGatewayConfig, readText } from "./config/read-gateway-config.ts";
 import type { ReadConfig, ReadConfigOptions } from "./config/read-gateway-config.ts";
-import { findConfigError } from "./explain-failure.ts";
+import { findConfigError } from "../config/find-config-error.ts";
 import type { GatewayConfig } from "./gateway-config.ts";
 import { offerConfig } from "./offer-config.ts";
 import type { AcceptedConfig } from "./offer-config.ts";

@@ -11,7 +11,7 @@ import type { GatewayOverrides } from "./config/normalize-gateway.ts";
 import type { Environment } from "./config/substitute-env.ts";
 import { watchConfigFile } from "./config/watch-config-file.ts";
 import type { ConfigWatch } from "./config/watch-config-file.ts";
-import { findConfigError } from "./explain-failure.ts";
+import { findConfigError } from "../config/find-config-error.ts";
 import { createGatewayLogger } from "./gateway-logger.ts";
 import { openGatewayParts } from "./gateway-parts.ts";
 import type { GatewayParts } from "./gateway-parts.ts";

@@ -7,8 +7,8 @@ import type { FilterOptions } from "./delivery-filters.ts";
 import { gatheredOf, outcomeText, PLANNED } from "./deliveries-outcome.ts";
 import type { Change, ChangedDelivery } from "./deliveries-outcome.ts";
 import { secondOf } from "./deliveries-list.ts";
-import { askGateway, gatewayAccess } from "../gateway-client.ts";
-import type { GatewayAccess, GatewayOptions } from "../gateway-client.ts";
+import { askGateway } from "../gateway-client.ts";
+import type { GatewayAccess, GatewayOptions } from "../cli-gateway.ts";
 import { printable } from "../printable.ts";
 import { textTable } from "../text-table.ts";
 
@@ -20,7 +20,7 @@ export interface ChangeOptions extends GatewayOptions, FilterOptions {
   readonly json?: boolean;
 }
 
-/** What the API answers; see `src/embedded/api/outcome-json.ts`. */
+/** What the API answers; see `src/api/outcome-json.ts`. */
 interface Changed {
   readonly ok: boolean;
   readonly dryRun: boolean;
@@ -54,7 +54,7 @@ export async function changeDeliveries(
   if (mustAsk && io.confirm === undefined) {
     throw new CliError("Every delivery that fits is meant: look at them with --dry-run first, then add --yes.");
   }
-  const access = gatewayAccess(options, io);
+  const access = io.gateway.access(options);
   const ask = (which: Which, dryRun: boolean) => askFor(access, change, which, { ...options, dryRun });
   if (!mustAsk || io.confirm === undefined) return tell(change, await ask(which, dryRun), ids, options, io);
 

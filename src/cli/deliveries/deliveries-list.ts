@@ -3,8 +3,8 @@ import type { DeliverySummary } from "../../delivery.ts";
 import type { CliIo } from "../cli-io.ts";
 import { filtersOf } from "./delivery-filters.ts";
 import type { FilterOptions } from "./delivery-filters.ts";
-import { askGateway, gatewayAccess } from "../gateway-client.ts";
-import type { GatewayOptions } from "../gateway-client.ts";
+import { askGateway } from "../gateway-client.ts";
+import type { GatewayOptions } from "../cli-gateway.ts";
 import { printable } from "../printable.ts";
 import { textTable } from "../text-table.ts";
 
@@ -41,7 +41,7 @@ export async function listDeliveries(options: ListOptions, io: CliIo): Promise<v
 
 /** A page may hold fewer rows than were asked for and still not be the last. */
 async function read(options: ListOptions, io: CliIo): Promise<Page> {
-  const access = gatewayAccess(options, io);
+  const access = io.gateway.access(options);
   const deliveries: DeliverySummary[] = [];
   let nextCursor: string | null = null;
   do {

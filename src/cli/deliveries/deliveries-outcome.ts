@@ -3,7 +3,7 @@ import type { State } from "../../delivery.ts";
 
 export type Change = "replay" | "cancel" | "purge";
 
-/** See `src/embedded/api/outcome-json.ts`. */
+/** See `src/api/outcome-json.ts`. */
 export type ChangedDelivery = {
   readonly id: string;
   /** Of one that is there: as it was before. */

@@ -2,8 +2,8 @@
 import type { DeliveryDetail, RelatedDelivery, RunDetail } from "../../delivery.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { askGateway, askGatewayForBytes, gatewayAccess } from "../gateway-client.ts";
-import type { GatewayOptions } from "../gateway-client.ts";
+import { askGateway, askGatewayForBytes } from "../gateway-client.ts";
+import type { GatewayOptions } from "../cli-gateway.ts";
 import { printable, printableLines } from "../printable.ts";
 
 export interface ShowOptions extends GatewayOptions {
@@ -16,7 +16,7 @@ const TEXT_CHARS = 500;
 /** Prints one delivery with its runs, or its body as it came in. */
 export async function showDelivery(id: string, options: ShowOptions, io: CliIo): Promise<void> {
   if (options.body === true && options.json === true) throw new CliError("--body prints the bytes; leave --json out.");
-  const access = gatewayAccess(options, io);
+  const access = io.gateway.access(options);
   const path = `/deliveries/${encodeURIComponent(id)}`;
   if (options.body === true) {
     const bytes = await askGatewayForBytes(access, `${path}/body`);

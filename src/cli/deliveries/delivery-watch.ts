@@ -3,14 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { MappingConfig } from "../../config/hooks-config.ts";
 import type { DeliveryDetail, DeliverySummary, State } from "../../delivery.ts";
 import type { CliIo } from "../cli-io.ts";
+import type { GatewayAccess } from "../cli-gateway.ts";
 import { askGateway } from "../gateway-client.ts";
-import type { GatewayAccess } from "../gateway-client.ts";
 import { printable } from "../printable.ts";
 
 export interface Watched {
-  readonly gatewayUrl: string;
-  /** Of the gateway itself. */
-  readonly token: string;
+  readonly access: GatewayAccess;
   /** What the hook answered. */
   readonly answer: string;
   readonly mapping: MappingConfig;
@@ -51,7 +49,7 @@ async function findDelivery({ answer, mapping, ...watched }: Watched): Promise<s
   if (answered !== undefined) return answered;
   const query = new URLSearchParams({ route: mapping.match.path ?? "", limit: "1" });
   const page = await askGateway<{ deliveries: readonly DeliverySummary[] }>(
-    accessOf(watched),
+    watched.access,
     `/deliveries?${query.toString()}`,
   );
   return page.deliveries[0]?.id;
@@ -67,9 +65,5 @@ function idIn(answer: string): string | undefined {
 }
 
 function readDelivery(watched: Watched, id: string): Promise<DeliveryDetail> {
-  return askGateway<DeliveryDetail>(accessOf(watched), `/deliveries/${encodeURIComponent(id)}`);
-}
-
-function accessOf({ gatewayUrl, token }: Pick<Watched, "gatewayUrl" | "token">): GatewayAccess {
-  return { url: gatewayUrl, token };
+  return askGateway<DeliveryDetail>(watched.access, `/deliveries/${encodeURIComponent(id)}`);
 }

@@ -6,7 +6,6 @@ import { nodeFinding } from "./doctor-node.ts";
 import { stateFinding } from "./doctor-state.ts";
 import { wallFindings } from "./doctor-walls.ts";
 import { untilSignal } from "../end-signals.ts";
-import { findLocations } from "../file-locations.ts";
 import type { LocationOptions } from "../file-locations.ts";
 import { printable } from "../printable.ts";
 
@@ -23,16 +22,14 @@ export function doctor(options: DoctorOptions, io: CliIo): Promise<number> {
 }
 
 async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): Promise<number> {
-  const { configFile, stateDir } = findLocations(options, io);
-  const { findings: ofConfiguration, use } = await configurationFindings(
-    { file: configFile, stateDir, env: io.env, signal },
-    io.createLogger(),
-  );
+  const { gateway } = io;
+  const load = { gateway, logger: io.createLogger(), signal };
+  const { findings: ofConfiguration, use } = await configurationFindings(options, load);
   signal.throwIfAborted();
   const findings: readonly Finding[] = [
     nodeFinding(process.versions.node),
     ...ofConfiguration,
-    stateFinding(stateDir),
+    stateFinding(gateway.locate(options).stateDir),
     ...(await wallFindings(use)),
   ];
   const isWell = !findings.some(({ level }) => level === "problem");

@@ -1,8 +1,7 @@
-import { existsSync } from "node:fs";
 import { configLines, ConfigError } from "../../config/config-error.ts";
-import type { Logger } from "../../host.ts";
 import { judge } from "../check-config.ts";
 import type { Finding } from "./doctor-finding.ts";
+import type { LocationOptions } from "../file-locations.ts";
 import type { LoadOptions } from "../load-generation.ts";
 import { loadGeneration } from "../load-generation.ts";
 
@@ -22,23 +21,24 @@ const UNKNOWN_USE: TransformUse = { count: undefined, isolation: "process" };
 
 /** Whether there is a configuration, and whether it could be taken into use. */
 export async function configurationFindings(
-  options: Omit<LoadOptions, "logger">,
-  logger: Logger,
+  options: LocationOptions,
+  load: LoadOptions,
 ): Promise<ConfigurationFindings> {
-  const { file } = options;
-  if (!existsSync(file)) {
-    const message = `there is none at ${file}; write one with: reveille init`;
+  const { gateway } = load;
+  const { configFile: file } = gateway.locate(options);
+  if (!gateway.isConfigured(options)) {
+    const message = `there is none at ${file}; write one with: ${gateway.beginWith}`;
     return { findings: [finding("warning", message)], use: UNKNOWN_USE };
   }
   try {
-    const loaded = await loadGeneration({ ...options, logger });
+    const loaded = await loadGeneration(options, load);
     const { warnings, audit } = judge(loaded);
     const { mappings, transforms } = loaded.generation.config;
     const found = warnings.length + audit.length;
     return {
       findings: [
         finding("ok", `${file} is valid`),
-        ...(found === 0 ? [] : [finding("warning", `${found} could be better; see: reveille check`)]),
+        ...(found === 0 ? [] : [finding("warning", `${found} could be better; see: ${gateway.program} check`)]),
       ],
       use: {
         count: mappings.filter(({ transform }) => transform !== undefined).length,

@@ -7,7 +7,6 @@ import { loadTransforms } from "../../transform/load-transforms.ts";
 import type { TransformSet } from "../../transform/transform-set.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { findLocations } from "../file-locations.ts";
 import { TransformConsole } from "./transform-console.ts";
 import type { ConsoleLine } from "./transform-console.ts";
 import { readTransformConfiguration } from "./transform-configuration.ts";
@@ -70,7 +69,10 @@ export class TransformAttempts {
 
   async #tryWith(configuration: TransformConfiguration, written: TransformConsole): Promise<Attempt> {
     const { config, presets } = configuration;
-    const module = findTransformModule(this.#module, config.transformsDir);
+    const module = findTransformModule(this.#module, {
+      transformsDir: config.transformsDir,
+      program: this.#io.gateway.program,
+    });
     const input = await this.#read(configuration);
     const chosen = chooseMapping(config, module, {
       mappingId: this.#options.mapping,
@@ -87,8 +89,7 @@ export class TransformAttempts {
 
   /** The configuration as it is now, for the caller to close. Rejects with a `ConfigError`. */
   readConfiguration({ logger } = new TransformConsole()): Promise<TransformConfiguration> {
-    const { configFile, stateDir } = findLocations(this.#options, this.#io);
-    return readTransformConfiguration({ file: configFile, stateDir, env: this.#io.env, logger });
+    return readTransformConfiguration(this.#options, { io: this.#io, logger });
   }
 
   /** Ends whatever runs for an attempt that is under way, and removes what was written for it. */

@@ -4,8 +4,9 @@ import { readSnapshot } from "../../generation.ts";
 import type { IngressHooks } from "../../hooks.ts";
 import type { GatewayHost } from "../../host.ts";
 import type { Preset } from "../../presets/preset.ts";
-import { openConfiguration } from "../load-generation.ts";
-import type { LoadOptions } from "../load-generation.ts";
+import type { Logger } from "../../host.ts";
+import type { CliIo } from "../cli-io.ts";
+import type { LocationOptions } from "../file-locations.ts";
 
 export interface TransformConfiguration {
   readonly config: HooksConfig;
@@ -21,10 +22,13 @@ export interface TransformConfiguration {
  * Reads the file, applies its plugins and judges its `hooks` block. Whatever is wrong with a module of
  * another mapping does not matter here. Rejects with a `ConfigError`.
  */
-export async function readTransformConfiguration(options: LoadOptions): Promise<TransformConfiguration> {
-  const { host, hooks, snapshot, close } = await openConfiguration(options);
+export async function readTransformConfiguration(
+  options: LocationOptions,
+  { io, logger }: { io: Pick<CliIo, "gateway" | "env">; logger: Logger },
+): Promise<TransformConfiguration> {
+  const { host, hooks, snapshot, close } = await io.gateway.open(options, { logger });
   try {
-    const { config, presets } = await readSnapshot(snapshot, { host, hooks, env: options.env });
+    const { config, presets } = await readSnapshot(snapshot, { host, hooks, env: io.env });
     return { config, hooks, presets, host, close };
   } catch (error) {
     await close();

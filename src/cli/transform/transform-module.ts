@@ -19,7 +19,10 @@ const MAX_TOLD = 10;
  * `given` is relative to the transforms folder, or else to the current one; either way it has to lie in
  * the transforms folder. Throws a {@link CliError} that says which modules there are.
  */
-export function findTransformModule(given: string, transformsDir: string): TransformModule {
+export function findTransformModule(
+  given: string,
+  { transformsDir, program }: { readonly transformsDir: string; readonly program: string },
+): TransformModule {
   const candidates = [resolve(transformsDir, given), resolve(given)];
   for (const candidate of candidates) {
     const found = containedPath(transformsDir, candidate);
@@ -28,7 +31,7 @@ export function findTransformModule(given: string, transformsDir: string): Trans
       throw new CliError(`${printable(candidate)} ${found.reason}; a transform is a file inside of ${transformsDir}.`);
     }
   }
-  throw new CliError(`There is no file ${printable(given)} in ${transformsDir}${modulesIn(transformsDir)}`);
+  throw new CliError(`There is no file ${printable(given)} in ${transformsDir}${modulesIn(transformsDir, program)}`);
 }
 
 function isFile(path: string): boolean {
@@ -39,11 +42,11 @@ function nameOf(file: string, transformsDir: string): string {
   return relative(realpathSync(transformsDir), file).split(sep).join("/");
 }
 
-function modulesIn(folder: string): string {
+function modulesIn(folder: string, program: string): string {
   const names = namesIn(folder).filter(
     (name) => !name.endsWith(".d.ts") && CODE_EXTENSIONS.some((each) => name.endsWith(each)),
   );
-  if (names.length === 0) return ". To begin one: reveille transform new <name>";
+  if (names.length === 0) return `. To begin one: ${program} transform new <name>`;
   const more = names.length > MAX_TOLD ? " ..." : ".";
   return `. It has: ${names
     .slice(0, MAX_TOLD)

@@ -6,7 +6,6 @@ import type { Preset } from "../../presets/preset.ts";
 import { containedPath } from "../../transform/loading/containment.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { findLocations } from "../file-locations.ts";
 import type { LocationOptions } from "../file-locations.ts";
 import { presetNamed } from "../known-presets.ts";
 import { readTransformConfiguration } from "./transform-configuration.ts";
@@ -44,20 +43,20 @@ export async function newTransform(name: string, options: TransformNewOptions, i
   mkdirSync(dirname(file), { recursive: true });
   create(file, transformStarter({ name, isJavaScript: options.js === true, preset }));
   const forEditors = writeForEditors(transformsDir);
-  io.out(`${[`Written: ${file}`, ...forEditors, "", ...nextSteps(name, module, { preset, options })].join("\n")}\n`);
+  io.out(
+    `${[`Written: ${file}`, ...forEditors, "", ...nextSteps(name, module, { preset, options, program: io.gateway.program })].join("\n")}\n`,
+  );
 }
 
 /** As the configuration says, or where it would be without one. */
 async function placeOf(options: LocationOptions, io: CliIo): Promise<Place> {
-  const { configFile, stateDir } = findLocations(options, io);
-  if (!existsSync(configFile)) {
+  if (!io.gateway.isConfigured(options)) {
     return {
-      transformsDir: join(dirname(configFile), "hooks", "transforms"),
+      transformsDir: join(dirname(io.gateway.locate(options).configFile), "hooks", "transforms"),
       presets: new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset])),
     };
   }
-  const logger = io.createLogger();
-  const read = await readTransformConfiguration({ file: configFile, stateDir, env: io.env, logger });
+  const read = await readTransformConfiguration(options, { io, logger: io.createLogger() });
   await read.close();
   const { config, presets } = read;
   return { transformsDir: config.transformsDir, presets };
@@ -92,10 +91,14 @@ function writeForEditors(folder: string): readonly string[] {
 function nextSteps(
   name: string,
   module: string,
-  { preset, options }: { readonly preset: Preset | undefined; readonly options: LocationOptions },
+  {
+    preset,
+    options,
+    program,
+  }: { readonly preset: Preset | undefined; readonly options: LocationOptions; readonly program: string },
 ): readonly string[] {
   const config = options.config === undefined ? "" : ` --config ${shellWord(options.config)}`;
-  const test = `reveille transform test ${module}${config}`;
+  const test = `${program} transform test ${module}${config}`;
   if (preset === undefined) {
     return [
       "Add to hooks.mappings in the configuration:",
@@ -110,7 +113,7 @@ function nextSteps(
   const [sample] = Object.keys(preset.samples);
   const key = PLAIN_KEY.test(preset.name) ? preset.name : `"${preset.name}"`;
   return [
-    `Add to the preset's block in the configuration (what else it needs tells: reveille presets show ${preset.name}):`,
+    `Add to the preset's block in the configuration (what else it needs tells: ${program} presets show ${preset.name}):`,
     "",
     `  hooks: { ${key}: { transform: { module: "${module}" } } }`,
     "",

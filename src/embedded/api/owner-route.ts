@@ -4,9 +4,9 @@ import { isRefusal } from "../../errors.ts";
 import type { ChannelTarget } from "../../host.ts";
 import { parsePayload } from "../../http/parse-payload.ts";
 import { readBody } from "../../http/read-body.ts";
-import { decodeSegment } from "./api-paths.ts";
-import { ApiQueryError } from "./api-query.ts";
-import type { ApiSources } from "./api-sources.ts";
+import { decodeSegment } from "../../api/api-paths.ts";
+import { ApiQueryError } from "../../api/api-query.ts";
+import type { GatewaySources } from "./gateway-sources.ts";
 
 const BODY_LIMITS = { maxBytes: 16_384, timeoutMs: 10_000 };
 const MAX_RECIPIENT_CHARS = 1_000;
@@ -18,9 +18,9 @@ const MAX_RECIPIENT_CHARS = 1_000;
  * here whom the main session talked to.
  */
 export class OwnerRoute {
-  readonly #sources: Pick<ApiSources, "sessions" | "channels">;
+  readonly #sources: Pick<GatewaySources, "sessions" | "channels">;
 
-  constructor(sources: Pick<ApiSources, "sessions" | "channels">) {
+  constructor(sources: Pick<GatewaySources, "sessions" | "channels">) {
     this.#sources = sources;
   }
 

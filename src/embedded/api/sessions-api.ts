@@ -1,16 +1,16 @@
 import { answerJson } from "../../http/respond.ts";
-import type { ApiCall, ApiEndpoints, ApiReply } from "./api-endpoint.ts";
-import { decodeSegment } from "./api-paths.ts";
-import { readApiQuery, readPage } from "./api-query.ts";
-import type { ApiSources } from "./api-sources.ts";
+import type { ApiCall, ApiEndpoints, ApiReply } from "../../api/api-endpoint.ts";
+import { decodeSegment } from "../../api/api-paths.ts";
+import { readApiQuery, readPage } from "../../api/api-query.ts";
+import type { GatewaySources } from "./gateway-sources.ts";
 import { OwnerRoute } from "./owner-route.ts";
 
 /** `/api/v1/sessions` and `/api/v1/outbox`: what was said, what waits, and what channels were given. */
 export class SessionsApi {
-  readonly #sources: Pick<ApiSources, "sessions" | "channels">;
+  readonly #sources: Pick<GatewaySources, "sessions" | "channels">;
   readonly #ownerRoute: OwnerRoute;
 
-  constructor(sources: Pick<ApiSources, "sessions" | "channels">) {
+  constructor(sources: Pick<GatewaySources, "sessions" | "channels">) {
     this.#sources = sources;
     this.#ownerRoute = new OwnerRoute(sources);
   }

@@ -6,7 +6,7 @@ import type { Findings } from "../../config/findings.ts";
 import { readSecrets } from "../../config/secrets.ts";
 import { showValue } from "../../config/show-value.ts";
 import { MIN_TOKEN_CHARACTERS } from "../../config/token-rules.ts";
-import { API_PATH, HEALTH_PATH } from "../api/api-paths.ts";
+import { API_PATH, HEALTH_PATH } from "../api/gateway-paths.ts";
 import type { GatewayConfig, PluginsConfig } from "../gateway-config.ts";
 import { readBindAddress } from "./bind-address.ts";
 import type { BindAddress } from "./bind-address.ts";

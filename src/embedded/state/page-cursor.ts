@@ -1,4 +1,5 @@
 /** Pages of the embedded gateway's lists. */
+import { ApiQueryError, UNKNOWN_CURSOR } from "../../api/api-query.ts";
 
 /** Which page of a list is asked for. */
 export interface PageQuery {
@@ -11,11 +12,11 @@ export interface PageQuery {
 const MAX_PAGE = 200;
 
 /** Thrown for a cursor that no page gave out. */
-export class InvalidCursorError extends Error {
+export class InvalidCursorError extends ApiQueryError {
   override readonly name = "InvalidCursorError";
 
   constructor() {
-    super("The cursor is not one that this list gave out.");
+    super(UNKNOWN_CURSOR);
   }
 }
 

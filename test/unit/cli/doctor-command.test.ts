@@ -78,8 +78,8 @@ describe("the findings of reveille doctor", () => {
     using terminal = new TransformTerminal();
     terminal.configure({ mappings: [mapping], transforms: { isolation: "none" }, allowRequestSessionKey: true });
     terminal.module("deploy.js", "export default () => null;");
-    const { configFile: file, env, logger } = terminal.process;
-    const { findings, use } = await configurationFindings({ file, stateDir: terminal.folder, env }, logger);
+    const { gateway, logger } = terminal.process;
+    const { findings, use } = await configurationFindings({}, { gateway, logger });
     expect(findings.map(({ level }) => level)).toEqual(["ok", "warning"]);
     expect(findings[1]?.message).toMatch(/^\d could be better; see: reveille check$/u);
     expect(use).toEqual({ count: 1, isolation: "none" });

@@ -75,8 +75,8 @@ describe("plugins of a gateway that does not run", () => {
 
   it("are refused when they do not finish loading", async () => {
     configureWith("await new Promise(() => {}); export default class { apply() {} }");
-    const { configFile: file, env, logger } = terminal.process;
-    const loading = loadGeneration({ file, env, logger, stateDir: terminal.configDir, loadTimeoutMs: 100 });
+    const { gateway, logger } = terminal.process;
+    const loading = loadGeneration({}, { gateway, logger, loadTimeoutMs: 100 });
     await expect(loading).rejects.toThrow("plugins.load.paths: have not finished loading after 100 ms");
   });
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CliIo } from "../../../src/cli/cli-io.ts";
+import { EmbeddedCliGateway } from "../../../src/cli/embedded/embedded-cli-gateway.ts";
 import { runCli } from "../../../src/cli/run-cli.ts";
 import { recordingLogger } from "../embedded/server/recording-logger.ts";
 
@@ -10,6 +11,7 @@ import { recordingLogger } from "../embedded/server/recording-logger.ts";
 export class RecordedProcess {
   readonly homeDir = mkdtempSync(join(tmpdir(), "reveille-cli-"));
   readonly env: Record<string, string> = {};
+  readonly gateway = new EmbeddedCliGateway(this);
   readonly signals = new EventEmitter();
   readonly exits: number[] = [];
   readonly logger = { ...recordingLogger(), flush: async (): Promise<void> => {} };
@@ -58,7 +60,7 @@ export class RecordedProcess {
       isTerminal: this.isTerminal,
       ...(this.answers === undefined ? {} : { confirm: (question) => this.#answer(question) }),
       env: this.env,
-      homeDir: this.homeDir,
+      gateway: this.gateway,
       signals: this.signals,
       exit: (code) => {
         this.exits.push(code);

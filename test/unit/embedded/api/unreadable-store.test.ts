@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { ApiGuard } from "../../../../src/embedded/api/api-guard.ts";
 import { GatewayApi } from "../../../../src/embedded/api/gateway-api.ts";
-import type { ApiSources } from "../../../../src/embedded/api/api-sources.ts";
+import type { GatewaySources } from "../../../../src/embedded/api/gateway-sources.ts";
 import { GatewayServer } from "../../../../src/embedded/server/gateway-server.ts";
 import { RoutingTable } from "../../../../src/embedded/server/routing-table.ts";
 import { StoreError } from "../../../../src/store/delivery-store.ts";
@@ -26,7 +26,7 @@ async function readFrom(error: Error, method = "GET", path = "deliveries"): Prom
     channels: { outbox: fail },
     operations: () => ({ deliveries: { list: failLater, get: failLater }, hooks: { pause: failLater } }),
     clock: { now: () => Date.now() },
-  } as unknown as ApiSources;
+  } as unknown as GatewaySources;
   const guard = new ApiGuard({ authTokens: [token], trustedProxies: [] }, { clock: { now: () => Date.now() } });
   const routes = new RoutingTable();
   new GatewayApi({ sources, guard }).route(routes);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findConfigError } from "../../../../src/embedded/explain-failure.ts";
+import { findConfigError } from "../../../../src/config/find-config-error.ts";
 import { applyPlugin } from "../../../../src/embedded/plugins/load-plugins.ts";
 import { WebhookIngress } from "../../../../src/index.ts";
 import { PresetRegistry } from "../../../../src/presets/preset-registry.ts";

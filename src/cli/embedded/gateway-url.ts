@@ -1,8 +1,7 @@
-import type { LoadedGeneration } from "./load-generation.ts";
+import type { GatewayConfig } from "../../embedded/gateway-config.ts";
 
 /** Where a gateway with that configuration is reached from this machine: no slash at its end. */
-export function gatewayUrl({ file }: Pick<LoadedGeneration, "file">): string {
-  const { host, port } = file.config.gateway;
+export function gatewayUrl({ host, port }: Pick<GatewayConfig["gateway"], "host" | "port">): string {
   const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }

@@ -1,6 +1,6 @@
 /** What the API has under a path, and how it is found. */
 import type { IncomingMessage } from "node:http";
-import type { Answer } from "../../http/respond.ts";
+import type { Answer } from "../http/respond.ts";
 import type { ApiPath } from "./api-paths.ts";
 
 /** One request to an endpoint. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
-import { compileSchemaCheck } from "../../config/schema-check.ts";
-import { isRefusal } from "../../errors.ts";
-import { parsePayload } from "../../http/parse-payload.ts";
-import { readBody } from "../../http/read-body.ts";
+import { compileSchemaCheck } from "../config/schema-check.ts";
+import { isRefusal } from "../errors.ts";
+import { parsePayload } from "../http/parse-payload.ts";
+import { readBody } from "../http/read-body.ts";
 import { ApiQueryError } from "./api-query.ts";
 
 const BODY_LIMITS = { maxBytes: 65_536, timeoutMs: 10_000 };

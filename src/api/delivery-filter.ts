@@ -1,7 +1,7 @@
 /** What deliveries a caller asks for, in a query or in a body. */
-import { STATES } from "../../delivery.ts";
-import type { State } from "../../delivery.ts";
-import type { DeliveryFilter } from "../../index.ts";
+import { STATES } from "../delivery.ts";
+import type { State } from "../delivery.ts";
+import type { DeliveryFilter } from "../index.ts";
 import { ApiQueryError } from "./api-query.ts";
 import { readTime } from "./read-time.ts";
 

@@ -2,8 +2,11 @@
 
 /** Thrown for a query that cannot be answered; the message is written for the caller. */
 export class ApiQueryError extends Error {
-  override readonly name = "ApiQueryError";
+  override readonly name: string = "ApiQueryError";
 }
+
+/** Of a cursor that no page gave out. */
+export const UNKNOWN_CURSOR = "cursor is not one that this list gave out.";
 
 /** Parameters by name, each given at most once. */
 export type ApiQuery = ReadonlyMap<string, string>;

@@ -1,5 +1,4 @@
-/** What a failure says to the gateway's owner. */
-import { ConfigError } from "../config/config-error.ts";
+import { ConfigError } from "./config-error.ts";
 
 /** The configuration error that an error is or was caused by: hooks wrap what their taps throw. */
 export function findConfigError(error: unknown): ConfigError | undefined {

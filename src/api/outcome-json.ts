@@ -1,6 +1,6 @@
-import { ERRORS, isRefusal } from "../../errors.ts";
-import type { Refusal } from "../../errors.ts";
-import type { BulkOutcome, OperationOutcome } from "../../index.ts";
+import { ERRORS, isRefusal } from "../errors.ts";
+import type { Refusal } from "../errors.ts";
+import type { BulkOutcome, OperationOutcome } from "../index.ts";
 
 /** What became of an operation on one delivery, as the API tells it. */
 export function outcomeJson(outcome: OperationOutcome): object {

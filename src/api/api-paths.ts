@@ -1,11 +1,6 @@
 import { ApiQueryError } from "./api-query.ts";
 
-/** The paths under which the gateway itself answers; plugins have to choose others. */
-export const API_PATH = "/api/v1";
-/** Says that the process lives; takes no token. */
-export const HEALTH_PATH = "/health";
-
-/** A request target under {@link API_PATH}, cut at its slashes; segments are still percent-encoded. */
+/** A request target below the API's prefix, cut at its slashes; segments are still percent-encoded. */
 export interface ApiPath {
   readonly collection: string | undefined;
   readonly key: string | undefined;
@@ -15,10 +10,10 @@ export interface ApiPath {
   readonly search: string;
 }
 
-export function readApiPath(target: string): ApiPath {
+export function readApiPath(target: string, prefix: string): ApiPath {
   const end = target.indexOf("?");
   const pathname = end === -1 ? target : target.slice(0, end);
-  const [collection, key, part, ...rest] = pathname.slice(API_PATH.length + 1).split("/");
+  const [collection, key, part, ...rest] = pathname.slice(prefix.length + 1).split("/");
   return { collection, key, part, rest, search: end === -1 ? "" : target.slice(end + 1) };
 }
 

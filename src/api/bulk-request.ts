@@ -1,7 +1,7 @@
 /** The body of an operation on many deliveries. */
 import type { IncomingMessage } from "node:http";
 import Type from "typebox";
-import type { BulkOptions, Target } from "../../index.ts";
+import type { BulkOptions, Target } from "../index.ts";
 import { compileBodyReader } from "./api-body.ts";
 import { ApiQueryError } from "./api-query.ts";
 import { readFilter } from "./delivery-filter.ts";

@@ -1,8 +1,8 @@
 import Type from "typebox";
-import { answerJson, answerRefusal } from "../../http/respond.ts";
-import type { Answer } from "../../http/respond.ts";
-import type { DeliveryOperations, Operation, OperationOutcome } from "../../index.ts";
-import { answerError } from "../server/gateway-errors.ts";
+import { answerJson, answerRefusal } from "../http/respond.ts";
+import type { Answer } from "../http/respond.ts";
+import type { DeliveryOperations, Operation, OperationOutcome } from "../index.ts";
+import { answerError } from "./api-errors.ts";
 import { compileBodyReader } from "./api-body.ts";
 import type { ApiCall, ApiEndpoints, ApiReply } from "./api-endpoint.ts";
 import { decodeSegment } from "./api-paths.ts";

@@ -1,0 +1,9 @@
+import type { ApiEndpoints } from "./api-endpoint.ts";
+import type { ApiSources } from "./api-sources.ts";
+import { DeliveriesApi } from "./deliveries-api.ts";
+import { HooksApi } from "./hooks-api.ts";
+
+/** What every host's API has: the deliveries, and the mappings that take them. */
+export function operatorEndpoints(sources: ApiSources): ApiEndpoints {
+  return { ...new DeliveriesApi(sources).endpoints(), ...new HooksApi(sources).endpoints() };
+}

@@ -1,0 +1,57 @@
+/** The gateway that the commands are about. */
+import type { ConfigIssue } from "../config/config-error.ts";
+import type { IngressHooks } from "../hooks.ts";
+import type { ConfigSnapshot, GatewayHost, Logger } from "../host.ts";
+import type { FileLocations, LocationOptions } from "./file-locations.ts";
+
+/** What commands that ask a running gateway take. */
+export interface GatewayOptions extends LocationOptions {
+  /** Where the gateway is; as its configuration says when absent. */
+  readonly url?: string;
+}
+
+/** A gateway that runs, and the token that its API takes. */
+export interface GatewayAccess {
+  /** Of the gateway, without a slash at its end. */
+  readonly url: string;
+  /** Of its API, without a slash at its end. */
+  readonly apiUrl: string;
+  readonly token: string;
+}
+
+export interface OpenOptions {
+  readonly logger: Logger;
+  /** How long plugins may take to load. */
+  readonly loadTimeoutMs?: number;
+}
+
+/** A configuration whose plugins have been applied to a host that does not run. */
+export interface OpenedConfiguration {
+  /** The `hooks` block as it is written, before variables are replaced; holds secrets. */
+  readonly hooksWritten: unknown;
+  /** What works and should still be looked at, besides the `hooks` block. */
+  readonly warnings: readonly ConfigIssue[];
+  readonly host: GatewayHost;
+  /** With what the plugins have tapped. */
+  readonly hooks: IngressHooks;
+  readonly snapshot: Omit<ConfigSnapshot, "onCommit">;
+  /** Asks every plugin for its consent. Rejects with what one refuses. */
+  readonly offer: () => Promise<void>;
+  /** Fires `onShutdown`, so that plugins let go of what they have opened. Never rejects, and ends. */
+  readonly close: () => Promise<void>;
+}
+
+/** Where the gateway's configuration lies, what is in it, and how its API is reached. */
+export interface CliGateway {
+  /** As it is written before a command: `reveille`. */
+  readonly program: string;
+  /** How a configuration is begun where there is none. */
+  readonly beginWith: string;
+  locate(options: LocationOptions): FileLocations;
+  /** True when there is a configuration, valid or not. */
+  isConfigured(options: LocationOptions): boolean;
+  /** Reads the configuration without starting anything. Rejects with a `ConfigError`. */
+  open(options: LocationOptions, open: OpenOptions): Promise<OpenedConfiguration>;
+  /** Throws a `ConfigError`, or a `CliError` when the configuration does not tell. */
+  access(options: GatewayOptions): GatewayAccess;
+}
