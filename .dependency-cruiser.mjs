@@ -6,6 +6,7 @@
 
 /** From top to bottom: a module imports its own folder and the layers below it. */
 const layers = [
+  ["openclaw-plugin.ts"],
   ["cli", "testing"],
   ["embedded", "openclaw", "console"],
   ["api"],
@@ -26,6 +27,7 @@ const layers = [
   ["http"],
   ["store"],
   ["config"],
+  ["lifecycle"],
   ["guard-hook.ts", "suppression.ts"],
   ["delivery.ts"],
   ["host.ts"],
@@ -41,6 +43,7 @@ const narrowed = {
   embedded: [
     "api",
     "index.ts",
+    "lifecycle",
     "guard-hook.ts",
     "suppression.ts",
     "transform",

@@ -7,6 +7,9 @@ export interface PackageFacts {
   readonly description: string;
 }
 
+/** Shown by `openclaw --help`. */
+const COMMAND = "What came in over webhooks, what became of it, and what to do about it.";
+
 /**
  * `openclaw.plugin.json`: the manifest by which OpenClaw knows the plugin without loading it. OpenClaw
  * writes a schema's defaults into what the plugin is shown; they are left out, so that it sees what was written.
@@ -18,6 +21,7 @@ export function openClawManifest({ name, version, description }: PackageFacts): 
     description,
     version,
     activation: { onStartup: true },
+    cliCommands: [{ name, description: COMMAND, hasSubcommands: true }],
     configSchema: withoutDefaults(manifestSchema()),
     uiHints: {
       token: { label: "Hook token", sensitive: true, help: "What callers authenticate with." },

@@ -1,4 +1,5 @@
 /** `reveille check`. */
+import { nameBlock } from "../config/name-block.ts";
 import { checkConfig } from "./check-config.ts";
 import type { CliIo } from "./cli-io.ts";
 import { untilSignal } from "./end-signals.ts";
@@ -18,7 +19,7 @@ export function check(options: LocationOptions, io: CliIo): Promise<number> {
       ...warnings.map((warning) => `warning  ${warning}`),
       ...audit.map(({ severity, path, message, id }) => `${severity.padEnd(8)} ${path}: ${message} (${id})`),
     ];
-    for (const line of lines) io.out(`${printable(line)}\n`);
+    for (const line of lines) io.out(`${printable(nameBlock(line, gateway.block))}\n`);
     return 0;
   });
 }

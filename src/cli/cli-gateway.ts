@@ -16,7 +16,8 @@ export interface GatewayAccess {
   readonly url: string;
   /** Of its API, without a slash at its end. */
   readonly apiUrl: string;
-  readonly token: string;
+  /** Absent when its API takes none. */
+  readonly token?: string;
 }
 
 export interface OpenOptions {
@@ -45,6 +46,13 @@ export interface OpenedConfiguration {
 export interface CliGateway {
   /** As it is written before a command: `reveille`. */
   readonly program: string;
+  readonly description: string;
+  /** False when the gateway alone decides where its files are. */
+  readonly takesLocations: boolean;
+  /** The key of the block that is called `hooks` in messages, where the owner writes it. */
+  readonly block: string;
+  /** The prefix of the hooks where the block names none. */
+  readonly defaultPath: string;
   /** How a configuration is begun where there is none. */
   readonly beginWith: string;
   locate(options: LocationOptions): FileLocations;

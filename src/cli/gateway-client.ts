@@ -28,7 +28,7 @@ async function answerOf({ apiUrl, token }: GatewayAccess, path: string, request:
     method,
     redirect: "manual",
     headers: {
-      authorization: `Bearer ${token}`,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

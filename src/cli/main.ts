@@ -1,34 +1,10 @@
 #!/usr/bin/env node
 /** The program: wires the command line to its process. */
 import { homedir } from "node:os";
-import { createInterface } from "node:readline/promises";
-import { createGatewayLogger } from "../embedded/gateway-logger.ts";
 import { EmbeddedCliGateway } from "./embedded/embedded-cli-gateway.ts";
+import { addEmbeddedCommands } from "./embedded/embedded-commands.ts";
+import { processIo } from "./process-io.ts";
 import { runCli } from "./run-cli.ts";
 
-process.exit(
-  await runCli(process.argv.slice(2), {
-    out: (text) => process.stdout.write(text),
-    err: (text) => process.stderr.write(text),
-    isTerminal: process.stdout.isTTY,
-    ...(process.stdin.isTTY && process.stderr.isTTY ? { confirm } : {}),
-    env: process.env,
-    gateway: new EmbeddedCliGateway({ env: process.env, homeDir: homedir() }),
-    signals: process,
-    exit: (code) => process.exit(code),
-    createLogger: () =>
-      createGatewayLogger(
-        process.env.REVEILLE_LOG_LEVEL === undefined ? {} : { level: process.env.REVEILLE_LOG_LEVEL },
-      ),
-  }),
-);
-
-/** On standard error: standard output may be going into a file. */
-async function confirm(question: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(?:es)?$/iu.test((await terminal.question(`${question} [y/N] `)).trim());
-  } finally {
-    terminal.close();
-  }
-}
+const gateway = new EmbeddedCliGateway({ env: process.env, homeDir: homedir() });
+process.exit(await runCli(process.argv.slice(2), processIo(gateway), addEmbeddedCommands));

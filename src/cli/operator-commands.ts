@@ -26,13 +26,13 @@ export function addOperatorCommands(program: Command, io: CliIo, finish: (code: 
 
 function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) => void): void {
   deliveries.description("what came in, what became of it, and what to do about it");
-  withFilters(withGateway(deliveries.command("list", { isDefault: true })))
+  withFilters(withGateway(deliveries.command("list", { isDefault: true }), io))
     .description("list the newest (the default)")
     .option("--limit <number>", "how many at most", readWhole(1, MAX_LISTED), DEFAULT_LISTED)
     .action(async (options: ListOptions) => {
       await listDeliveries(options, io);
     });
-  withGateway(deliveries.command("show"))
+  withGateway(deliveries.command("show"), io)
     .description("show one with its runs, their attempts and the reasons")
     .argument("<id>", "as it is listed")
     .option("--body", "print the body as it came in, and nothing else")
@@ -40,7 +40,7 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
       await showDelivery(id, options, io);
     });
   const addChange = (change: Change, description: string): Command =>
-    withFilters(withGateway(deliveries.command(change)))
+    withFilters(withGateway(deliveries.command(change), io))
       .description(`${description}; filters in the place of ids mean all that fit`)
       .argument("[ids...]", "as they are listed")
       .option(
@@ -63,7 +63,7 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
 
 function addHooks(hooks: Command, io: CliIo): void {
   hooks.description("the mappings, and which of them are paused");
-  withGateway(hooks.command("list", { isDefault: true }))
+  withGateway(hooks.command("list", { isDefault: true }), io)
     .description("list them with what of their budgets is used (the default)")
     .action(async (options: HooksOptions) => {
       await listHooks(options, io);
@@ -72,7 +72,7 @@ function addHooks(hooks: Command, io: CliIo): void {
     ["pause", "let the calls of a mapping wait; * means all"],
     ["resume", "let them go on, and forget what was counted for the budget"],
   ] as const) {
-    withGateway(hooks.command(change))
+    withGateway(hooks.command(change), io)
       .description(description)
       .argument("<mapping>", "its id as it is listed, or *")
       .action(async (scope: string, options: HooksOptions) => {

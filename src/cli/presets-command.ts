@@ -1,4 +1,5 @@
 /** `reveille presets`. */
+import { nameBlock } from "../config/name-block.ts";
 import type { MappingConfig } from "../config/hooks-config.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { LocationOptions } from "./file-locations.ts";
@@ -40,7 +41,7 @@ export async function showPreset(name: string, options: LocationOptions, io: Cli
   const { presets, loaded } = await knownPresets(options, io);
   const preset = presetNamed(presets, name);
   const [mapping] = mappingsOf(preset, loaded);
-  const url = urlOf(preset, mapping, loaded);
+  const url = urlOf(preset, mapping, { loaded, defaultPath: io.gateway.defaultPath });
   const lines = [
     `${preset.title} (${preset.name})`,
     preset.documentation,
@@ -51,23 +52,34 @@ export async function showPreset(name: string, options: LocationOptions, io: Cli
     `Handshake:           ${preset.handshakes.map((handshake) => handshake.name).join(", ") || "none"}`,
     `Samples:             ${Object.keys(preset.samples).join(", ")}`,
     "",
-    ...(mapping ? [`It is in use under ${url}`] : ["In the configuration:", ...configOf(preset)]),
+    ...(mapping
+      ? [`It is in use under ${url}`]
+      : [`In the configuration${placeOf(io.gateway.block)}:`, ...configOf(preset)]),
     "",
     `At ${preset.title}:`,
     ...preset.setup.map((step, at) => `  ${at + 1}. ${fillIn(step, preset, url)}`),
     "",
     `Try it: ${io.gateway.program} send ${preset.name} ${Object.keys(preset.samples)[0]}`,
   ];
-  io.out(`${lines.join("\n")}\n`);
+  io.out(`${nameBlock(lines.join("\n"), io.gateway.block)}\n`);
 }
 
 function mappingsOf({ name }: Preset, loaded: LoadedGeneration | undefined): readonly MappingConfig[] {
   return loaded?.generation.config.mappings.filter((mapping) => mapping.preset === name) ?? [];
 }
 
-function urlOf(preset: Preset, mapping: MappingConfig | undefined, loaded: LoadedGeneration | undefined): string {
+/** The example is of a block that is called `hooks`. */
+function placeOf(block: string): string {
+  return block === "hooks" ? "" : `, with ${block} in the place of hooks`;
+}
+
+function urlOf(
+  preset: Preset,
+  mapping: MappingConfig | undefined,
+  { loaded, defaultPath }: { readonly loaded: LoadedGeneration | undefined; readonly defaultPath: string },
+): string {
   const config = loaded?.generation.config;
-  return `${config?.publicUrl ?? "https://<your gateway>"}${config?.path ?? "/hooks"}/${mapping?.match.path ?? preset.name}`;
+  return `${config?.publicUrl ?? "https://<your gateway>"}${config?.path ?? defaultPath}/${mapping?.match.path ?? preset.name}`;
 }
 
 function deliveryIdOf({ deliveryIdSource, deliveryIdSigned }: Preset): string {

@@ -10,7 +10,7 @@ import { offerConfig } from "./offer-config.ts";
 import type { AcceptedConfig } from "./offer-config.ts";
 import type { PluginRollout } from "./plugin-rollout.ts";
 import type { PluginSet } from "./plugin-set.ts";
-import { failureReason } from "./plugins/failure-reason.ts";
+import { failureReason } from "../lifecycle/failure-reason.ts";
 import { planReload } from "./restart-needs.ts";
 
 /** What became of a reload. */

@@ -9,7 +9,7 @@ import { sqliteStoreModule } from "../store/sqlite/sqlite-delivery-store.ts";
 import { EmbeddedAgents } from "./agents/embedded-agents.ts";
 import { EmbeddedChannels } from "./channels/embedded-channels.ts";
 import type { GatewayConfig } from "./gateway-config.ts";
-import { createLifecycle } from "./gateway-lifecycle.ts";
+import { createLifecycle } from "../lifecycle/create-lifecycle.ts";
 import { EmbeddedHeartbeat } from "./heartbeat.ts";
 import { passOverStuckTaps } from "./patient-shutdown.ts";
 import { EmbeddedSessions } from "./sessions.ts";

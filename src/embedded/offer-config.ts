@@ -3,7 +3,7 @@ import type { ConfigSnapshot, GatewayFacts, HostLifecycle } from "../host.ts";
 import { agentCatalog } from "./agents/embedded-agents.ts";
 import { listChannels } from "./channels/embedded-channels.ts";
 import type { GatewayConfig } from "./gateway-config.ts";
-import { failureReason } from "./plugins/failure-reason.ts";
+import { failureReason } from "../lifecycle/failure-reason.ts";
 
 /** A configuration that every plugin has accepted. */
 export interface AcceptedConfig {

@@ -3,6 +3,7 @@ import type { ConfigSnapshot } from "../host.ts";
 import type { OpenClawHost } from "./openclaw-host.ts";
 import type { OpenClawConfig } from "./openclaw-sdk.ts";
 import { RouteTable } from "./openclaw-routes.ts";
+import { blockKey } from "./plugin-block.ts";
 import { agentCatalog, builtInPrefix, channelList, gatewayFacts, pluginBlock } from "./read-openclaw-config.ts";
 
 export interface ConfigOfferOptions {
@@ -26,7 +27,8 @@ export function configFingerprint(config: OpenClawConfig, { pluginId, block }: C
 
 /**
  * Fires `onConfigLoad`, commits and builds the routes. Rejects with the first refusal, and then nothing
- * of the configuration is in use anywhere.
+ * of the configuration is in use anywhere. A commit that throws at a reload is logged, and the others
+ * come into use all the same.
  */
 export async function offerConfig(
   host: OpenClawHost,
@@ -34,17 +36,12 @@ export async function offerConfig(
   options: ConfigOfferOptions,
 ): Promise<RouteTable> {
   const { config, reason } = offer;
-  const block = options.block(pluginBlock(config, options.pluginId));
-  refuseClash(block, config, options.pluginId);
+  const snapshot = snapshotOf(config, reason, options);
   const commits: (() => void)[] = [];
   let isOpen = true;
   try {
     await host.lifecycle.onConfigLoad.promise({
-      config: block,
-      reason,
-      gateway: gatewayFacts(config),
-      agents: agentCatalog(config, options.pluginId),
-      channels: channelList(config),
+      ...snapshot,
       onCommit(commit) {
         if (!isOpen) throw new Error("onCommit() was called after onConfigLoad had ended.");
         commits.push(commit);
@@ -53,10 +50,45 @@ export async function offerConfig(
   } finally {
     isOpen = false;
   }
-  for (const commit of commits) commit();
+  const failures = commits.flatMap(failureOf);
+  // Nothing is served yet at a start, so that it can still be refused as a whole.
+  if (reason === "start" && failures.length > 0) throw failures[0];
+  for (const error of failures) {
+    host.logger.error({ err: error }, "A part of the new configuration could not be taken into use.");
+  }
   const table = new RouteTable();
   host.lifecycle.onHttpRoute.call(table);
   return table;
+}
+
+/**
+ * The configuration as plugins see it, without the commit. Throws when the hooks would be where the host's
+ * own are.
+ */
+export function snapshotOf(
+  config: OpenClawConfig,
+  reason: ConfigSnapshot["reason"],
+  { pluginId, block }: ConfigOfferOptions,
+): Omit<ConfigSnapshot, "onCommit"> {
+  const written = block(pluginBlock(config, pluginId));
+  refuseClash(written, config, pluginId);
+  return {
+    config: written,
+    reason,
+    gateway: gatewayFacts(config),
+    agents: agentCatalog(config, pluginId),
+    channels: channelList(config),
+  };
+}
+
+/** By contract none throws. One that does must not keep the parts of others from coming into use. */
+function failureOf(commit: () => void): readonly unknown[] {
+  try {
+    commit();
+    return [];
+  } catch (error) {
+    return [error];
+  }
 }
 
 /** The host's own hooks answer before any plugin does: below their prefix nothing of ours would be reached. */
@@ -67,7 +99,7 @@ function refuseClash(block: unknown, config: OpenClawConfig, pluginId: string): 
   const path = `/${fields.path.trim().replaceAll(/^\/+|\/+$/g, "")}`;
   if (path !== taken && !path.startsWith(`${taken}/`) && !taken.startsWith(`${path}/`)) return;
   throw new Error(
-    `plugins.entries.${pluginId}.config.path: ${path} is taken by OpenClaw's built-in hooks at ${taken}; ` +
-      "turn those off (hooks.enabled: false) or choose another path.",
+    `${blockKey(pluginId)}.path: ${path} is taken by OpenClaw's built-in hooks at ${taken}; take them over with ` +
+      "`openclaw reveille adopt`, or choose another path.",
   );
 }

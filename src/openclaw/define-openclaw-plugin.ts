@@ -1,5 +1,8 @@
 import type { OpenClawGatewayOptions } from "./openclaw-gateway.ts";
 import type { OpenClawApi, OpenClawServiceContext } from "./openclaw-sdk.ts";
+import { blockKey } from "./plugin-block.ts";
+import { registerCommand } from "./register-command.ts";
+import type { OpenClawCommandContext } from "./register-command.ts";
 
 /** What OpenClaw loads: the default export of a plugin's entry. */
 export interface OpenClawPluginDefinition {
@@ -7,6 +10,11 @@ export interface OpenClawPluginDefinition {
   readonly name: string;
   readonly description: string;
   register(api: OpenClawApi): void;
+}
+
+export interface OpenClawPluginOptions extends Omit<OpenClawGatewayOptions, "pluginId"> {
+  /** Runs a command line of the plugin; resolves with the exit code. */
+  readonly runCommand: (args: readonly string[], context: OpenClawCommandContext) => Promise<number>;
 }
 
 interface Stoppable {
@@ -19,13 +27,14 @@ interface Stoppable {
  */
 export function defineOpenClawPlugin(
   about: Omit<OpenClawPluginDefinition, "register">,
-  options: Omit<OpenClawGatewayOptions, "pluginId">,
+  { runCommand, ...options }: OpenClawPluginOptions,
 ): OpenClawPluginDefinition {
   return {
     ...about,
     register(api) {
       // A change of the block is taken up by the running service: no request fails and no run is cut off.
-      api.registerReload?.({ noopPrefixes: [`plugins.entries.${about.id}.config`] });
+      api.registerReload?.({ noopPrefixes: [blockKey(about.id)] });
+      registerCommand(api, { name: about.id, description: about.description, run: runCommand });
       if (api.registrationMode !== "full") return;
       let gateway: Stoppable | undefined;
       api.registerService({

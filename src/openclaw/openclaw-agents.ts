@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { HostError } from "../host.ts";
 import type { AgentInfo, AgentRunRequest, AgentRunResult, HostAgents, Logger } from "../host.ts";
 import { isPassing, neverBegan } from "./failure-words.ts";
+import type { LatestTurn } from "./event-handover.ts";
 import type { OpenClawConfig, OpenClawSubagent, SubagentOutcome } from "./openclaw-sdk.ts";
 import { agentCatalog } from "./read-openclaw-config.ts";
 import { lastReply, sawAnswer } from "./session-messages.ts";
@@ -9,8 +10,10 @@ import type { OpenClawState } from "./state/openclaw-state.ts";
 
 /** How long one call waits for a run; the host answers when it ends before. */
 const WAIT_MS = 60_000;
-/** A host that answers at once that it does not know yet is asked again after this. */
-const PENDING_MS = 200;
+/** A host that answers sooner that it does not know yet is asked again after this. */
+const ASK_AGAIN_MS = 200;
+/** A run whose session has ended for this long while nobody was told is taken to be lost. */
+const LOST_MS = 30_000;
 /** The host's lane for background turns: hook runs do not take the places of its owner's. */
 const LANE = "subagent";
 /** Sessions that one sweep removes. */
@@ -23,6 +26,8 @@ export interface OpenClawAgentsOptions {
   readonly config: () => OpenClawConfig;
   readonly subagent: OpenClawSubagent;
   readonly state: OpenClawState;
+  /** Absent when the host does not tell of turns; `undefined` when it knows of none in this session. */
+  readonly latestTurn?: (sessionKey: string) => LatestTurn | undefined;
   readonly logger: Logger;
 }
 
@@ -111,7 +116,7 @@ export class OpenClawAgents implements HostAgents {
     const { timeoutMs, signal } = request;
     const deadline = AbortSignal.timeout(Math.min(timeoutMs, 2 ** 31 - 1));
     const ending = AbortSignal.any([signal, deadline]);
-    const outcome = await this.#wait(run.hostRunId, ending);
+    const outcome = await this.#wait(run, ending);
     if (outcome !== undefined) return this.#resultOf(outcome, run.session);
     await this.#stop(run.session);
     return signal.aborted
@@ -120,16 +125,35 @@ export class OpenClawAgents implements HostAgents {
   }
 
   /** `undefined` once `ending` was fired. */
-  async #wait(runId: string, ending: AbortSignal): Promise<SubagentOutcome | undefined> {
+  async #wait(run: { session: string; hostRunId: string }, ending: AbortSignal): Promise<SubagentOutcome | undefined> {
     const ended = Promise.withResolvers<undefined>();
     ending.addEventListener("abort", () => ended.resolve(undefined), { once: true });
     while (!ending.aborted) {
-      const outcome = await Promise.race([ended.promise, this.#ask(runId)]);
-      if (outcome === undefined) return undefined;
-      if (outcome.status === "ok" || outcome.status === "error") return outcome;
-      if (outcome.status === "pending") await Promise.race([ended.promise, pause(PENDING_MS)]);
+      const askedAt = performance.now();
+      const outcome = await Promise.race([ended.promise, this.#ask(run.hostRunId)]);
+      if (outcome === undefined || isEnd(outcome)) return outcome;
+      const left = this.#leftBehind(run.session);
+      if (left !== undefined) return left;
+      const rest = ASK_AGAIN_MS - (performance.now() - askedAt);
+      if (rest > 0) await Promise.race([ended.promise, pause(rest)]);
     }
     return undefined;
+  }
+
+  /**
+   * The end of a run that the host has lost: it says no more of it than of one that goes on, but its session
+   * has ended. `undefined` while that is not so.
+   */
+  #leftBehind(session: string): SubagentOutcome | undefined {
+    const { latestTurn, logger } = this.#options;
+    const turn = latestTurn?.(session);
+    if (turn?.endedAt === undefined || Date.now() - turn.endedAt < LOST_MS) return undefined;
+    logger.warn({ session, status: turn.status }, "the host has told nobody of the end of a run");
+    const { endedAt } = turn;
+    if (turn.status === "done") return { status: "ok", endedAt };
+    if (turn.status === "timeout") return { status: "timeout", endedAt };
+    const error = `The host has lost the run; its session is ${turn.status ?? "ended"}.`;
+    return { status: "error", error, endedAt };
   }
 
   /** A wait that fails is no end of the run: it is asked for again until the time is up. */
@@ -152,6 +176,13 @@ export class OpenClawAgents implements HostAgents {
       const { terminalReply } = outcome;
       const reply = terminalReply === undefined ? lastReply(await messages()) : (terminalReply.text ?? "");
       return { status: "ok", reply };
+    }
+    if (outcome.status === "timeout") {
+      return {
+        status: "timeout",
+        reply: "",
+        error: outcome.error ?? "The host ended it after a time limit of its own.",
+      };
     }
     const error = outcome.error ?? "The host gave no reason.";
     if (outcome.stopReason === "rpc") return { status: "aborted", reply: "", error: `The host ended it: ${error}` };
@@ -189,6 +220,12 @@ export class OpenClawAgents implements HostAgents {
 function sessionName(runId: string): string {
   const name = runId.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   return `${name.slice(0, 64)}-${hash("sha256", runId).slice(0, 12)}`;
+}
+
+/** Whether the run has ended: a `timeout` without an end of the run is only that of the wait. */
+function isEnd({ status, endedAt, pendingError }: SubagentOutcome): boolean {
+  if (status === "timeout") return endedAt !== undefined && pendingError !== true;
+  return status !== "pending";
 }
 
 function pause(ms: number): Promise<undefined> {

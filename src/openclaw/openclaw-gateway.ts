@@ -1,8 +1,10 @@
 /** The plugin inside one running OpenClaw gateway. */
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ConfigSnapshot, GatewayPlugin, Logger } from "../host.ts";
+import { nameBlock } from "../config/name-block.ts";
+import type { ConfigSnapshot, GatewayPlugin, HttpRoute, Logger } from "../host.ts";
 import { WebhookIngress } from "../index.ts";
+import { failureReason } from "../lifecycle/failure-reason.ts";
 import { SqliteDatabase } from "../sqlite/sqlite-database.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../store/sqlite/sqlite-delivery-store.ts";
 import { configFingerprint, offerConfig } from "./config-offer.ts";
@@ -11,6 +13,8 @@ import { configFolder, OpenClawHost, stateFolder } from "./openclaw-host.ts";
 import { openClawLogger } from "./openclaw-logger.ts";
 import { OpenClawRoutes } from "./openclaw-routes.ts";
 import type { OpenClawApi, OpenClawConfig, OpenClawSdk, OpenClawServiceContext } from "./openclaw-sdk.ts";
+import { operatorRoute } from "./operator-route.ts";
+import { blockKey } from "./plugin-block.ts";
 import { requireCalls } from "./require-calls.ts";
 import { scopedRuntime } from "./scoped-runtime.ts";
 import type { ScopedRuntime } from "./scoped-runtime.ts";
@@ -84,7 +88,7 @@ export class OpenClawGateway {
     this.#api = api;
     this.#context = context;
     this.#options = options;
-    this.#logger = openClawLogger(context.logger);
+    this.#logger = openClawLogger(context.logger, blockKey(options.pluginId));
     this.#runtime = scopedRuntime(api.runtime);
   }
 
@@ -155,7 +159,8 @@ export class OpenClawGateway {
       this.#options.offered?.({ reason });
     } catch (error) {
       this.#tellRefusal(reason, error);
-      this.#context.serviceHealth?.reportFailure(error);
+      const words = nameBlock(failureReason(error), blockKey(this.#options.pluginId));
+      this.#context.serviceHealth?.reportFailure(new Error(words, { cause: error }));
       this.#options.offered?.({ reason, error });
     }
   }
@@ -170,7 +175,7 @@ export class OpenClawGateway {
   }
 
   async #openHost(): Promise<Open> {
-    const { pluginId, plugins, bare, loadSdk = requireCalls } = this.#options;
+    const { pluginId, loadSdk = requireCalls } = this.#options;
     const sdk = await loadSdk(this.#api);
     const stateDir = stateFolder(this.#context.stateDir, pluginId);
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
@@ -180,20 +185,24 @@ export class OpenClawGateway {
       modules: [OPENCLAW_MODULE_URL, sqliteStoreModule],
       logger: this.#logger,
     });
+    try {
+      return this.#assemble({ sdk, database, stateDir });
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  }
+
+  #assemble({ sdk, database, stateDir }: { sdk: OpenClawSdk; database: SqliteDatabase; stateDir: string }): Open {
+    const { pluginId, plugins, bare } = this.#options;
+    const runtime = this.#runtime;
+    const logger = this.#logger;
     const configDir = configFolder(this.#context.stateDir);
-    const host = new OpenClawHost({
-      pluginId,
-      runtime: this.#runtime,
-      sdk,
-      database,
-      logger: this.#logger,
-      stateDir,
-      configDir,
-    });
-    if (bare !== true) new WebhookIngress({ openStore: async () => SqliteDeliveryStore.open(database) }).apply(host);
+    const host = new OpenClawHost({ pluginId, runtime, sdk, database, logger, stateDir, configDir });
+    const guarded = bare === true ? [] : [applyIngress(host, { database, pluginId })];
     for (const plugin of plugins?.() ?? []) plugin.apply(host);
     const register = sdk.registerPluginHttpRoute.bind(sdk);
-    const routes = new OpenClawRoutes({ pluginId, register, logger: this.#logger });
+    const routes = new OpenClawRoutes({ pluginId, register, logger, guarded });
     return { database, host, routes, isStarted: false };
   }
 
@@ -223,4 +232,12 @@ export class OpenClawGateway {
       this.#context.serviceHealth?.reportFailure(new Error(problem));
     });
   }
+}
+
+/** Applies the ingress; the route of its operator's API. */
+function applyIngress(host: OpenClawHost, options: { database: SqliteDatabase; pluginId: string }): HttpRoute {
+  const { database, pluginId } = options;
+  const ingress = new WebhookIngress({ openStore: async () => SqliteDeliveryStore.open(database) });
+  ingress.apply(host);
+  return operatorRoute(pluginId, { operations: () => ingress.operations(), clock: host.clock });
 }

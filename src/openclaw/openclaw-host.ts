@@ -1,15 +1,6 @@
 import { dirname, join } from "node:path";
-import { AsyncSeriesHook, SyncHook } from "tapable";
-import { guardHook } from "../guard-hook.ts";
-import type {
-  Clock,
-  ConfigSnapshot,
-  GatewayHost,
-  HostLifecycle,
-  HttpRouter,
-  Logger,
-  ShutdownDeadline,
-} from "../host.ts";
+import type { Clock, GatewayHost, HostLifecycle, Logger } from "../host.ts";
+import { createLifecycle } from "../lifecycle/create-lifecycle.ts";
 import type { SqliteDatabase } from "../sqlite/sqlite-database.ts";
 import type { LatestTurn } from "./event-handover.ts";
 import { OpenClawAgents } from "./openclaw-agents.ts";
@@ -34,11 +25,7 @@ export interface OpenClawHostOptions {
 /** OpenClaw as the host contract has it; opened in the start of the plugin's service, closed at its stop. */
 export class OpenClawHost implements GatewayHost {
   readonly name = "openclaw";
-  readonly lifecycle: HostLifecycle = Object.freeze({
-    onConfigLoad: guardHook("onConfigLoad", new AsyncSeriesHook<[ConfigSnapshot]>(["snapshot"])),
-    onHttpRoute: guardHook("onHttpRoute", new SyncHook<[HttpRouter]>(["router"])),
-    onShutdown: guardHook("onShutdown", new AsyncSeriesHook<[ShutdownDeadline]>(["deadline"])),
-  });
+  readonly lifecycle: HostLifecycle = createLifecycle();
   readonly sessions: OpenClawSessions;
   readonly agents: OpenClawAgents;
   readonly channels: OpenClawChannels;

@@ -1,16 +1,21 @@
+import { nameBlock } from "../config/name-block.ts";
 import type { Logger } from "../host.ts";
 import type { OpenClawLogger } from "./openclaw-sdk.ts";
 
 /** A line of the host's log is bounded; fields are cut first. */
 const MAX_FIELDS_CHARS = 2_000;
 
-/** The host's logger takes sentences only: fields follow the sentence as JSON, errors by their message. */
-export function openClawLogger(logger: OpenClawLogger): Logger {
+/**
+ * The host's logger takes sentences only: fields follow the sentence as JSON, errors by their message. What is
+ * said of the `hooks` block names it by `block`, where the host's owner finds it.
+ */
+export function openClawLogger(logger: OpenClawLogger, block = "hooks"): Logger {
+  const told = (fields: object, message: string): string => nameBlock(line(fields, message), block);
   return {
-    debug: (fields, message) => logger.debug?.(line(fields, message)),
-    info: (fields, message) => logger.info(line(fields, message)),
-    warn: (fields, message) => logger.warn(line(fields, message)),
-    error: (fields, message) => logger.error(line(fields, message)),
+    debug: (fields, message) => logger.debug?.(told(fields, message)),
+    info: (fields, message) => logger.info(told(fields, message)),
+    warn: (fields, message) => logger.warn(told(fields, message)),
+    error: (fields, message) => logger.error(told(fields, message)),
   };
 }
 

@@ -1,28 +1,42 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpRoute, HttpRouter, Logger } from "../host.ts";
-import type { OpenClawSdk } from "./openclaw-sdk.ts";
+import type { OpenClawSdk, PluginHttpRoute } from "./openclaw-sdk.ts";
 
 export interface OpenClawRoutesOptions {
   readonly pluginId: string;
   readonly register: OpenClawSdk["registerPluginHttpRoute"];
   readonly logger: Logger;
+  /** Routes of the adapter itself, which the host authenticates. */
+  readonly guarded?: readonly HttpRoute[];
 }
 
 /**
- * The routes of one host. The host is told the paths only; which route takes a request is decided here,
+ * The routes of one host: those of the plugins, who authenticate what comes in, and those behind the host's
+ * own authentication. The host is told the paths only; which route takes a request is decided here,
  * by the path as sent, since the host decodes it first.
  */
 export class OpenClawRoutes {
   readonly #options: OpenClawRoutesOptions;
   /** What the host was told, by path. */
   readonly #mounted = new Map<string, () => void>();
+  readonly #guarded: (() => void)[] = [];
   #table: RouteTable | undefined;
 
+  /** Throws when the host does not give a guarded path to it. */
   constructor(options: OpenClawRoutesOptions) {
     this.#options = options;
+    const { guarded = [] } = options;
+    try {
+      for (const route of guarded) {
+        this.#guarded.push(this.#register(route.path, "gateway", (req, res) => this.#answer(route, req, res)));
+      }
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
-  /** Paths that are served. */
+  /** Paths of plugins that are served. */
   get paths(): readonly string[] {
     return [...this.#mounted.keys()];
   }
@@ -48,19 +62,24 @@ export class OpenClawRoutes {
   close(): void {
     this.#table = undefined;
     for (const path of this.paths) this.#unmount(path);
+    for (const unregister of this.#guarded.splice(0)) unregister();
   }
 
   #mount(path: string): () => void {
+    return this.#register(path, "plugin", (req, res) => this.#handle(req, res));
+  }
+
+  #register(path: string, auth: PluginHttpRoute["auth"], handler: PluginHttpRoute["handler"]): () => void {
     const { pluginId, register } = this.#options;
     return register({
       path,
       match: "prefix",
-      auth: "plugin",
+      auth,
       pluginId,
       source: pluginId,
       throwOnFailure: true,
       replaceExisting: true,
-      handler: (req, res) => this.#handle(req, res),
+      handler,
     });
   }
 
@@ -74,6 +93,10 @@ export class OpenClawRoutes {
     const [pathname = ""] = (req.url ?? "").split("?", 1);
     const route = this.#table?.find(pathname);
     if (route === undefined) return false;
+    return this.#answer(route, req, res);
+  }
+
+  async #answer(route: HttpRoute, req: IncomingMessage, res: ServerResponse): Promise<true> {
     try {
       await route.handler(req, res);
     } catch (error) {

@@ -13,6 +13,20 @@ export interface OpenClawApi {
   readonly logger: OpenClawLogger;
   registerService(service: OpenClawService): void;
   registerReload?(registration: { noopPrefixes: string[] }): void;
+  registerCli?(
+    register: (context: { readonly program: CliProgram; readonly config: OpenClawConfig }) => void,
+    options: { descriptors: { name: string; description: string; hasSubcommands: boolean }[] },
+  ): void;
+}
+
+/** What is used of the host's own `Command` of commander. */
+export interface CliProgram {
+  command(name: string): CliProgram;
+  description(text: string): CliProgram;
+  helpOption(given: false): CliProgram;
+  allowUnknownOption(): CliProgram;
+  argument(name: string): CliProgram;
+  action(run: (args: readonly string[]) => Promise<void>): CliProgram;
 }
 
 /** A background service: started once the gateway listens, stopped when it closes or unloads the plugin. */
@@ -40,6 +54,7 @@ export interface OpenClawRuntime {
   /** The host's version: `2026.9.6`. */
   readonly version?: string;
   readonly config: { current(): OpenClawConfig };
+  readonly state: { resolveStateDir(): string };
   readonly system: OpenClawSystem;
   readonly subagent: OpenClawSubagent;
   readonly channel: { readonly outbound: { loadAdapter(id: string): Promise<OutboundAdapter | undefined> } };
@@ -80,8 +95,13 @@ export interface SubagentRun {
 }
 
 export interface SubagentOutcome {
+  /** `timeout` is the end of the run when it has one, else that of the wait; so it is for an unknown run as well. */
   readonly status: "ok" | "error" | "timeout" | "pending";
   readonly error?: string;
+  /** When the run ended, in milliseconds since the epoch. */
+  readonly endedAt?: number;
+  /** True while the host may still try again by itself. */
+  readonly pendingError?: boolean;
   readonly stopReason?: string;
   readonly terminalReply?: { readonly text?: string };
 }
@@ -115,7 +135,8 @@ export interface OpenClawSdk {
 export interface PluginHttpRoute {
   readonly path: string;
   readonly match: "prefix";
-  readonly auth: "plugin";
+  /** Who lets a caller in: the plugin, or the gateway. */
+  readonly auth: "plugin" | "gateway";
   readonly pluginId: string;
   readonly source: string;
   readonly throwOnFailure: true;

@@ -36,6 +36,18 @@ export function gatewayFacts(config: OpenClawConfig, env: NodeJS.ProcessEnv = pr
   };
 }
 
+/** What the host's own API takes as bearer, when it is text: `gateway.auth`, or the environment. */
+export function gatewaySecret(
+  config: OpenClawConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly secret: string | undefined; readonly isNeeded: boolean } {
+  const { mode, token, password } = fieldsAt(fieldsAt(config, "gateway"), "auth");
+  const tokens = [token, env["OPENCLAW_GATEWAY_TOKEN"]];
+  const passwords = [password, env["OPENCLAW_GATEWAY_PASSWORD"]];
+  const secret = (mode === "password" ? [...passwords, ...tokens] : [...tokens, ...passwords]).find(isText);
+  return { secret, isNeeded: mode !== "none" };
+}
+
 /** The agents, and the models that runs of the plugin may choose. */
 export function agentCatalog(config: OpenClawConfig, pluginId: string): AgentCatalog {
   const agents = agentList(config);

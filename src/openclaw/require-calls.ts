@@ -1,4 +1,5 @@
 /** Whether this version of the host has every call that the adapter needs. */
+import { inLoadContext } from "./load-context.ts";
 import type { OpenClawApi, OpenClawSdk } from "./openclaw-sdk.ts";
 
 /** The oldest version of the host that the adapter was run with. */
@@ -44,7 +45,25 @@ export async function requireCalls(
         `OpenClaw ${OLDEST_HOST} has them: update the host.`,
     );
   }
-  return found as unknown as OpenClawSdk;
+  return withSecondTry(found as unknown as OpenClawSdk);
+}
+
+/** What the host says of a route when it takes the context of the call for one of a service that has stopped. */
+const STOPPED_CONTEXT = /lease is no longer active/;
+
+/** A start in a context of before is none of ours to refuse: the route is then registered outside of it. */
+function withSecondTry(sdk: OpenClawSdk): OpenClawSdk {
+  return {
+    ...sdk,
+    registerPluginHttpRoute(route) {
+      try {
+        return sdk.registerPluginHttpRoute(route);
+      } catch (error) {
+        if (!(error instanceof Error) || !STOPPED_CONTEXT.test(error.message)) throw error;
+        return inLoadContext(() => sdk.registerPluginHttpRoute(route));
+      }
+    },
+  };
 }
 
 /** The specifier is a variable, so that nobody looks for the package when this one is built or checked. */

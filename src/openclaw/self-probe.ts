@@ -1,7 +1,7 @@
 import type { Logger } from "../host.ts";
+import { localUrl } from "./local-url.ts";
 import type { OpenClawConfig } from "./openclaw-sdk.ts";
 
-const DEFAULT_PORT = 18_789;
 /** The gateway's HTTP server may be a moment behind the service. */
 const TRIES = 20;
 const PAUSE_MS = 500;
@@ -22,8 +22,8 @@ export interface SelfProbeOptions {
  * does not answer. A `GET` of the prefix touches no secret: the ingress answers it 405.
  */
 export async function probeSelf(options: SelfProbeOptions): Promise<string | undefined> {
-  const { path, logger, signal, pauseMs = PAUSE_MS } = options;
-  const url = `${localUrl(options)}${path}/wake`;
+  const { config, path, logger, signal, env = process.env, pauseMs = PAUSE_MS } = options;
+  const url = `${localUrl(config, env)}${path}/wake`;
   let reason = "";
   for (let attempt = 0; attempt < TRIES && !signal.aborted; attempt++) {
     const status = await statusOf(url, signal);
@@ -35,12 +35,6 @@ export async function probeSelf(options: SelfProbeOptions): Promise<string | und
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   return signal.aborted ? undefined : `Reveille cannot be reached on its own address: ${reason}.`;
-}
-
-function localUrl({ config, env = process.env }: SelfProbeOptions): string {
-  const gateway = (config["gateway"] ?? {}) as { port?: unknown; tls?: { enabled?: unknown } };
-  const port = Number(env["OPENCLAW_GATEWAY_PORT"]) || Number(gateway.port) || DEFAULT_PORT;
-  return `${gateway.tls?.enabled === true ? "https" : "http"}://127.0.0.1:${port}`;
 }
 
 async function statusOf(url: string, signal: AbortSignal): Promise<number | string> {

@@ -1,10 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BotApiServer } from "./bot-api-server.ts";
 import { GatewayProcess, writeHostConfig } from "./gateway-process.ts";
 import { hostConfig } from "./host-config.ts";
 import { freePort } from "./in-process-host.ts";
-import { openClawInstallation } from "./openclaw-installation.ts";
+import { homeEnvironment, openClawInstallation } from "./openclaw-installation.ts";
 import { ScriptedModel } from "./scripted-model.ts";
 
 /** The token of the hooks in these suites. */
@@ -15,7 +17,7 @@ export class RunningInstallation {
   readonly model: ScriptedModel;
   readonly botApi: BotApiServer;
   readonly #port: number;
-  readonly #home: string;
+  readonly home: string;
   #more: object | undefined;
   #gateway: GatewayProcess | undefined;
 
@@ -34,7 +36,7 @@ export class RunningInstallation {
     this.model = parts.model;
     this.botApi = parts.botApi;
     this.#port = parts.port;
-    this.#home = parts.home;
+    this.home = parts.home;
   }
 
   get gateway(): GatewayProcess {
@@ -50,7 +52,7 @@ export class RunningInstallation {
   /** Writes the host's configuration with another block, or with the plugin turned off. */
   configure(block: object, { enabled = true } = {}): void {
     const config = hostConfig({
-      home: this.#home,
+      home: this.home,
       port: this.#port,
       modelUrl: this.model.url,
       botApiUrl: this.botApi.url,
@@ -60,18 +62,18 @@ export class RunningInstallation {
     }) as { plugins: { entries: { reveille: object } } };
     const { reveille } = config.plugins.entries;
     config.plugins.entries.reveille = { ...reveille, enabled };
-    writeHostConfig(this.#home, config);
+    writeHostConfig(this.home, config);
   }
 
   writeTransform(name: string, source: string): void {
-    const folder = join(this.#home, ".openclaw/hooks/transforms");
+    const folder = join(this.home, ".openclaw/hooks/transforms");
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, name), source);
   }
 
   async restart(): Promise<void> {
     await this.#gateway?.stop();
-    this.#gateway = await GatewayProcess.start({ home: this.#home, port: this.#port });
+    this.#gateway = await GatewayProcess.start({ home: this.home, port: this.#port });
   }
 
   async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
@@ -82,6 +84,17 @@ export class RunningInstallation {
       body: text,
     });
     return { status: response.status, text: await response.text() };
+  }
+
+  /** Runs the host's own program in the gateway's home. */
+  async openclaw(...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
+    const { openClaw } = openClawInstallation();
+    const env = { PATH: process.env["PATH"], ...homeEnvironment(this.home) };
+    const child = spawn(process.execPath, [join(openClaw, "openclaw.mjs"), ...args], { env, stdio: "pipe" });
+    let out = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (out += String(chunk)));
+    const [code] = (await once(child, "close")) as [number];
+    return { code, out };
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,5 @@
 /** `reveille doctor`. */
+import { nameBlock } from "../../config/name-block.ts";
 import type { CliIo } from "../cli-io.ts";
 import { configurationFindings } from "./doctor-configuration.ts";
 import type { Finding } from "./doctor-finding.ts";
@@ -34,7 +35,7 @@ async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): 
   ];
   const isWell = !findings.some(({ level }) => level === "problem");
   if (options.json === true) io.out(`${JSON.stringify({ ok: isWell, findings }, undefined, 2)}\n`);
-  else for (const finding of findings) io.out(lineOf(finding));
+  else for (const finding of findings) io.out(nameBlock(lineOf(finding), gateway.block));
   return isWell ? 0 : 1;
 }
 

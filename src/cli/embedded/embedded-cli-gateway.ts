@@ -4,7 +4,7 @@ import { agentCatalog } from "../../embedded/agents/embedded-agents.ts";
 import { listChannels } from "../../embedded/channels/embedded-channels.ts";
 import { readGatewayConfig } from "../../embedded/config/read-gateway-config.ts";
 import type { GatewayConfig } from "../../embedded/gateway-config.ts";
-import { createLifecycle } from "../../embedded/gateway-lifecycle.ts";
+import { createLifecycle } from "../../lifecycle/create-lifecycle.ts";
 import { offerConfig, snapshotOf } from "../../embedded/offer-config.ts";
 import { passOverStuckTaps } from "../../embedded/patient-shutdown.ts";
 import { loadPluginsInTime } from "../../embedded/plugins-in-time.ts";
@@ -23,6 +23,10 @@ const SHUTDOWN_MS = 1_000;
 /** The embedded gateway, which `reveille serve` runs. */
 export class EmbeddedCliGateway implements CliGateway {
   readonly program = "reveille";
+  readonly description = "The webhook ingress of an AI-agent gateway, on its own embedded gateway.";
+  readonly takesLocations = true;
+  readonly block = "hooks";
+  readonly defaultPath = "/hooks";
   readonly beginWith = "reveille init";
   readonly #around: Surroundings;
 

@@ -8,7 +8,7 @@ import { withConfig } from "../with-config.ts";
 /** Adds `transform`; `finish` is given the exit code of a command that has one of its own. */
 export function addTransformCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
   const transform = program.command("transform").description("begin a transform, and try one without a gateway");
-  withConfig(transform.command("new"))
+  withConfig(transform.command("new"), io)
     .description("write a typed transform to begin with, and tell what to add to the configuration")
     .argument("<name>", "of the file without its extension: deploy, or team/deploy")
     .option("--js", "JavaScript in the place of TypeScript")
@@ -17,7 +17,7 @@ export function addTransformCommands(program: Command, io: CliIo, finish: (code:
       const { newTransform } = await import("./transform-new-command.ts");
       await newTransform(name, options, io);
     });
-  withConfig(transform.command("test"))
+  withConfig(transform.command("test"), io)
     .description("call a transform and print what an agent would get; nothing is stored or sent")
     .argument("<module>", "its file, relative to the transforms folder")
     .option("--payload <file>", "call it with this body; - reads standard input")

@@ -1,6 +1,7 @@
 /** `reveille transform new`. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { nameBlock } from "../../config/name-block.ts";
 import { BUILT_IN_PRESETS } from "../../presets/built-in-presets.ts";
 import type { Preset } from "../../presets/preset.ts";
 import { containedPath } from "../../transform/loading/containment.ts";
@@ -43,9 +44,9 @@ export async function newTransform(name: string, options: TransformNewOptions, i
   mkdirSync(dirname(file), { recursive: true });
   create(file, transformStarter({ name, isJavaScript: options.js === true, preset }));
   const forEditors = writeForEditors(transformsDir);
-  io.out(
-    `${[`Written: ${file}`, ...forEditors, "", ...nextSteps(name, module, { preset, options, program: io.gateway.program })].join("\n")}\n`,
-  );
+  const steps = nextSteps(name, module, { preset, options, program: io.gateway.program });
+  const lines = [`Written: ${file}`, ...forEditors, "", ...steps];
+  io.out(`${nameBlock(lines.join("\n"), io.gateway.block)}\n`);
 }
 
 /** As the configuration says, or where it would be without one. */

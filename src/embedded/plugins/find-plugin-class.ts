@@ -1,5 +1,5 @@
 import type { GatewayPlugin } from "../../host.ts";
-import { failureReason } from "./failure-reason.ts";
+import { failureReason } from "../../lifecycle/failure-reason.ts";
 import { PluginError } from "./plugin-error.ts";
 
 /** A plugin's class: the constructor validates and stores options. */

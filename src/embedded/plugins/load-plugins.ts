@@ -5,7 +5,7 @@ import { showKeyPath } from "../../config/key-path.ts";
 import { compileSchemaCheck } from "../../config/schema-check.ts";
 import type { GatewayHost, GatewayPlugin, Logger } from "../../host.ts";
 import type { PluginEntryConfig, PluginsConfig } from "../gateway-config.ts";
-import { failureReason } from "./failure-reason.ts";
+import { failureReason } from "../../lifecycle/failure-reason.ts";
 import { findPluginClass } from "./find-plugin-class.ts";
 import { locatePlugins } from "./locate-plugins.ts";
 import { PluginError } from "./plugin-error.ts";

@@ -4,7 +4,7 @@ import { showKeyPath } from "../../config/key-path.ts";
 import type { GatewayHost } from "../../host.ts";
 import { definePreset, WebhookIngress } from "../../index.ts";
 import type { Preset, PresetDefinition } from "../../index.ts";
-import { failureReason } from "./failure-reason.ts";
+import { failureReason } from "../../lifecycle/failure-reason.ts";
 import { PluginError } from "./plugin-error.ts";
 import type { PluginManifest } from "./plugin-manifest.ts";
 import type { PluginModules } from "./plugin-modules.ts";

@@ -2,9 +2,12 @@ import { EventEmitter, once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { CliGateway } from "../../../src/cli/cli-gateway.ts";
 import type { CliIo } from "../../../src/cli/cli-io.ts";
+import { addEmbeddedCommands } from "../../../src/cli/embedded/embedded-commands.ts";
 import { EmbeddedCliGateway } from "../../../src/cli/embedded/embedded-cli-gateway.ts";
 import { runCli } from "../../../src/cli/run-cli.ts";
+import type { AddCommands } from "../../../src/cli/run-cli.ts";
 import { recordingLogger } from "../embedded/server/recording-logger.ts";
 
 /** A process for the command line: what it writes is kept, and a test sends its signals. */
@@ -27,7 +30,12 @@ export class RecordedProcess {
   }
 
   run(...args: readonly string[]): Promise<number> {
-    return runCli(args, this.#io());
+    return this.runFor(this.gateway, addEmbeddedCommands, args);
+  }
+
+  /** Runs a command line about another gateway. */
+  runFor(gateway: CliGateway, addCommands: AddCommands, args: readonly string[]): Promise<number> {
+    return runCli(args, this.#io(gateway), addCommands);
   }
 
   /** Starts `serve` and resolves when it is ready, with its URL and the exit code to come. */
@@ -48,7 +56,7 @@ export class RecordedProcess {
     return this.answers?.shift() ?? false;
   }
 
-  #io(): CliIo {
+  #io(gateway: CliGateway): CliIo {
     return {
       out: (text) => {
         this.out += typeof text === "string" ? text : Buffer.from(text).toString();
@@ -60,7 +68,7 @@ export class RecordedProcess {
       isTerminal: this.isTerminal,
       ...(this.answers === undefined ? {} : { confirm: (question) => this.#answer(question) }),
       env: this.env,
-      gateway: this.gateway,
+      gateway,
       signals: this.signals,
       exit: (code) => {
         this.exits.push(code);

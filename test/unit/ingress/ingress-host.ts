@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLifecycle } from "../../../src/embedded/gateway-lifecycle.ts";
+import { createLifecycle } from "../../../src/lifecycle/create-lifecycle.ts";
 import { GatewayServer } from "../../../src/embedded/server/gateway-server.ts";
 import { RoutingTable } from "../../../src/embedded/server/routing-table.ts";
 import type { ConfigSnapshot, GatewayHost } from "../../../src/host.ts";

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { defineOpenClawPlugin } from "../../../src/openclaw/define-openclaw-plugin.ts";
-import plugin from "../../../src/openclaw/entry.ts";
+import plugin from "../../../src/openclaw-plugin.ts";
 import type { OfferOutcome } from "../../../src/openclaw/openclaw-gateway.ts";
 import type { OpenClawService } from "../../../src/openclaw/openclaw-sdk.ts";
 import { requireCalls } from "../../../src/openclaw/require-calls.ts";
@@ -39,6 +39,7 @@ it("opens the gateway in the service's start and closes it in its stop", async (
     block: (written) => written,
     loadSdk,
     offered: (outcome) => void offered.push(outcome),
+    runCommand: async () => 0,
   });
   const [service] = register(openClaw, defined).services;
   await service?.start(openClaw.context);

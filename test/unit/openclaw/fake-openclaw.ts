@@ -56,6 +56,7 @@ export class FakeOpenClaw {
     runtime: {
       version: "2026.9.6",
       config: { current: () => this.config },
+      state: { resolveStateDir: () => this.stateDir },
       system: {
         enqueueSystemEvent: (text, { sessionKey, contextKey }) => this.#enqueue(text, sessionKey, contextKey),
         requestHeartbeat: ({ sessionKey, reason }) => void this.heartbeats.push({ sessionKey, reason }),

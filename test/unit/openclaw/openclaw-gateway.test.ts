@@ -139,7 +139,7 @@ it("waits for plugins at the stop, can be used meanwhile, and survives one that 
 it("runs the ingress itself, and calls its own route to tell the exact address", async () => {
   const openClaw = new FakeOpenClaw();
   const server = createServer((req: IncomingMessage, res: ServerResponse) => {
-    void openClaw.routes[0]?.handler(req, res);
+    void openClaw.routes.find(({ path }) => path === "/reveille")?.handler(req, res);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import plugin from "../../../src/openclaw/entry.ts";
+import plugin from "../../../src/openclaw-plugin.ts";
 import { OLDEST_HOST } from "../../../src/openclaw/require-calls.ts";
 
 const root = join(import.meta.dirname, "../../..");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLifecycle } from "../../../../src/embedded/gateway-lifecycle.ts";
+import { createLifecycle } from "../../../../src/lifecycle/create-lifecycle.ts";
 import { passOverStuckTaps } from "../../../../src/embedded/patient-shutdown.ts";
 import { recordingLogger } from "../server/recording-logger.ts";
 

@@ -1,4 +1,4 @@
-import { createLifecycle } from "../../../../src/embedded/gateway-lifecycle.ts";
+import { createLifecycle } from "../../../../src/lifecycle/create-lifecycle.ts";
 import type { GatewayHost } from "../../../../src/host.ts";
 import { recordingLogger } from "../server/recording-logger.ts";
 import type { LogLine } from "../server/recording-logger.ts";

@@ -1,6 +1,6 @@
 import type { AsyncSeriesHook } from "tapable";
 import type { ConfigSnapshot } from "../host.ts";
-import { failureReason } from "./plugins/failure-reason.ts";
+import { failureReason } from "./failure-reason.ts";
 
 type Tap = (snapshot: ConfigSnapshot, ...rest: unknown[]) => unknown;
 

@@ -1,4 +1,4 @@
-/** The lifecycle hooks of the embedded gateway. */
+/** The lifecycle hooks of a host that this repository brings. */
 import { AsyncSeriesHook, SyncHook } from "tapable";
 import { guardHook } from "../guard-hook.ts";
 import { nameCommits } from "./name-commits.ts";

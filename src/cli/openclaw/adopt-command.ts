@@ -1,0 +1,141 @@
+/** `reveille openclaw adopt`. */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parseEnv } from "node:util";
+import JSON5 from "json5";
+import { adoptConfig } from "../../openclaw/adopt/adopt-config.ts";
+import type { AdoptedConfig } from "../../openclaw/adopt/adopt-config.ts";
+import type { AdoptNote } from "../../openclaw/adopt/adopt-notes.ts";
+import { isFields } from "../../openclaw/adopt/fields.ts";
+import type { Fields } from "../../openclaw/adopt/fields.ts";
+import { shownBlocks } from "../../openclaw/adopt/shown-blocks.ts";
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import { findOpenClawConfig, readOpenClawConfig, replaceOpenClawConfig } from "./adopt-file.ts";
+import { hasComments } from "./adopt-comments.ts";
+import { adoptText } from "./adopt-report.ts";
+import type { AdoptReport } from "./adopt-report.ts";
+import { tryTransforms } from "./adopt-transforms.ts";
+
+export interface AdoptOptions {
+  /** OpenClaw's configuration; where the host looks for it when absent. */
+  readonly config?: string;
+  /** Tell and write nothing. */
+  readonly dryRun?: boolean;
+  /** Tell as one JSON document. */
+  readonly json?: boolean;
+  /** Where transforms are to run; `process` when absent. */
+  readonly transforms?: "process" | "none";
+}
+
+/** What the command touches of its process. */
+export type AdoptIo = Pick<CliIo, "out" | "env" | "createLogger">;
+
+/** From here on the host takes a file of less than half its size for a broken one. */
+const WATCHED_BYTES = 512;
+const MAX_ENV_FILE_BYTES = 65_536;
+
+/**
+ * Gives OpenClaw's `hooks` block to Reveille: writes our block, turns the built-in hooks off and tells
+ * what changes. Resolves with 0 when it is adopted or nothing is to do, with 1 when it is refused, and
+ * then nothing was written. Rejects with a {@link CliError} when the file cannot be read or written.
+ */
+export async function adopt(options: AdoptOptions, io: AdoptIo): Promise<number> {
+  const file = options.config === undefined ? findOpenClawConfig(io.env) : resolve(options.config);
+  const text = readOpenClawConfig(file);
+  const report = await carryOut({ file, text, dryRun: options.dryRun === true, options }, io);
+  io.out(options.json === true ? `${JSON.stringify(report, null, 2)}\n` : adoptText(report));
+  return report.outcome === "refused" ? 1 : 0;
+}
+
+interface Task {
+  readonly file: string;
+  readonly text: string;
+  readonly dryRun: boolean;
+  readonly options: AdoptOptions;
+}
+
+async function carryOut({ file, text, dryRun, options }: Task, io: AdoptIo): Promise<AdoptReport> {
+  const common = { file, dryRun };
+  const configDir = dirname(file);
+  const env = { ...envFile(configDir), ...io.env };
+  const isolation = options.transforms ?? "process";
+  const adoption = adoptConfig(parse(text, file), { configDir, env, exists: existsSync, isolation });
+  if (adoption.outcome === "nothing") {
+    return { ...common, outcome: "nothing", reasons: [adoption.reason], notes: [] };
+  }
+  if (adoption.outcome === "refused") return { ...common, ...adoption, notes: [] };
+  const after = `${JSON.stringify(adoption.config, null, 2)}\n`;
+  const reasons = [
+    ...refuseWriting(text, after, io.env),
+    ...(await tryTransforms(adoption.read, { configDir, logger: io.createLogger() })),
+  ];
+  if (reasons.length > 0) return { ...common, outcome: "refused", reasons, notes: [] };
+  const backup = dryRun ? undefined : replaceOpenClawConfig(file, { before: text, after });
+  return {
+    ...common,
+    outcome: "adopted",
+    reasons: [],
+    notes: [...adoption.notes, ...ownNotes(text, adoption, configDir)],
+    written: shownBlocks(adoption),
+    ...(backup === undefined ? {} : { backup }),
+  };
+}
+
+function parse(text: string, file: string): Fields {
+  let value: unknown;
+  try {
+    value = JSON5.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^JSON5: /u, "") : String(error);
+    throw new CliError(`${file} is not JSON5: ${reason}`, { cause: error });
+  }
+  if (isFields(value)) return value;
+  throw new CliError(`${file} is not an object, so it is no configuration of OpenClaw.`);
+}
+
+/** The host reads `.env` beside its configuration; the process comes first. */
+function envFile(configDir: string): Readonly<Record<string, string | undefined>> {
+  try {
+    const text = readFileSync(join(configDir, ".env"), "utf8");
+    return text.length > MAX_ENV_FILE_BYTES ? {} : { ...parseEnv(text) };
+  } catch {
+    return {};
+  }
+}
+
+/** Why the host would not take what is to be written. */
+function refuseWriting(before: string, after: string, env: AdoptIo["env"]): readonly string[] {
+  if (env["OPENCLAW_CONFIG_READONLY"] === "1" || env["OPENCLAW_NIX_MODE"] === "1") {
+    return [
+      "OPENCLAW_CONFIG_READONLY or OPENCLAW_NIX_MODE says that the configuration is made elsewhere; run this with --dry-run on a copy, and write there what it tells.",
+    ];
+  }
+  const bytes = Buffer.byteLength(before);
+  if (bytes < WATCHED_BYTES || Buffer.byteLength(after) >= Math.floor(bytes / 2)) return [];
+  return [
+    "The file would lose more than half of its size with its comments, and OpenClaw takes such a file for a broken one. Remove the comments first, keeping a copy of them, then adopt again.",
+  ];
+}
+
+function ownNotes(text: string, { resolved }: AdoptedConfig, configDir: string): readonly AdoptNote[] {
+  const notes: AdoptNote[] = [];
+  if (hasComments(text)) {
+    const note = "The comments of the file are gone in the new one; the copy before-reveille holds them.";
+    notes.push({ kind: "lost", text: note });
+  }
+  const isInstalled = existsSync(join(configDir, "extensions", "reveille"));
+  const { plugins } = resolved;
+  const isLoaded = isFields(plugins) && isFields(plugins["load"]);
+  if (!isInstalled && !isLoaded) {
+    notes.push({
+      kind: "todo",
+      text: "Reveille is not among OpenClaw's installed plugins here, and nobody answers the calls until it is: openclaw plugins install reveille",
+    });
+  }
+  notes.push({ kind: "todo", text: RUNNING });
+  return notes;
+}
+
+const RUNNING =
+  'A gateway that runs takes this up by itself within seconds, and the built-in hooks answer until then. Its log says "Reveille answers at"; when it does not, restart the gateway.';

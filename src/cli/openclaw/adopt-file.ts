@@ -1,0 +1,108 @@
+/** OpenClaw's configuration file: where it is, what it says, and how it is replaced. */
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { CliError } from "../cli-error.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const NAMES = ["openclaw.json", "clawdbot.json"] as const;
+const FOLDERS = [".openclaw", ".clawdbot"] as const;
+const BACKUP = "before-reveille";
+const MAX_BACKUPS = 1_000;
+
+/**
+ * The file as the host finds it: `OPENCLAW_CONFIG_PATH`, else the first that is there in
+ * `OPENCLAW_STATE_DIR` and in the folders below the home (`OPENCLAW_HOME`, `HOME`). Absolute; need not exist.
+ */
+export function findOpenClawConfig(env: Environment): string {
+  const home = resolve(env["OPENCLAW_HOME"]?.trim() || env["HOME"]?.trim() || homedir());
+  const named = env["OPENCLAW_CONFIG_PATH"]?.trim();
+  if (named) return fromHome(named, home);
+  const stateDir = env["OPENCLAW_STATE_DIR"]?.trim();
+  const folders = [...(stateDir ? [fromHome(stateDir, home)] : []), ...FOLDERS.map((name) => join(home, name))];
+  const candidates = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)));
+  return candidates.find((file) => existsSync(file)) ?? candidates[0]!;
+}
+
+/** The text of the file. Throws a {@link CliError} when it cannot be read. */
+export function readOpenClawConfig(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    throw new CliError(`${file} cannot be read (${code}); name OpenClaw's configuration with --config <file>.`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Copies the file beside itself, then puts the new text in its place by a rename, with owner and mode as
+ * they were. Returns the copy's path. Throws a {@link CliError}, and writes nothing, when the file does not
+ * hold `before` any more.
+ */
+export function replaceOpenClawConfig(file: string, { before, after }: { before: string; after: string }): string {
+  const target = realpathSync(file);
+  const { mode, uid, gid } = statSync(target);
+  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.reveille`);
+  rmSync(temporary, { force: true });
+  try {
+    writeWhole(temporary, after);
+    chmodSync(temporary, mode & 0o777);
+    // As another user, root say, one would take the file away from the gateway.
+    if (uid !== process.getuid?.() || gid !== process.getgid?.()) chownSync(temporary, uid, gid);
+    if (readOpenClawConfig(target) !== before) {
+      throw new CliError(`${file} was changed meanwhile; nothing was written. Run the command again.`);
+    }
+    const backup = copyBeside(file, target);
+    renameSync(temporary, target);
+    return backup;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+/** An earlier copy is never replaced: the new one gets a number. */
+function copyBeside(file: string, target: string): string {
+  for (let count = 1; count <= MAX_BACKUPS; count++) {
+    const backup = `${file}.${BACKUP}${count === 1 ? "" : `-${count}`}`;
+    try {
+      copyFileSync(target, backup, constants.COPYFILE_EXCL);
+      chmodSync(backup, 0o600);
+      return backup;
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    }
+  }
+  throw new CliError(`There are ${MAX_BACKUPS} copies ${file}.${BACKUP} already; remove some.`);
+}
+
+function writeWhole(file: string, text: string): void {
+  const descriptor = openSync(file, "wx", 0o600);
+  try {
+    writeFileSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function fromHome(path: string, home: string): string {
+  return resolve(path.replace(/^~(?=$|[\\/])/, home));
+}

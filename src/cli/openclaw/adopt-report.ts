@@ -1,0 +1,58 @@
+import type { AdoptNote, NoteKind } from "../../openclaw/adopt/adopt-notes.ts";
+import type { Fields } from "../../openclaw/adopt/fields.ts";
+import { printable } from "../printable.ts";
+
+/** What came of the command; holds no secret. */
+export interface AdoptReport {
+  readonly outcome: "adopted" | "nothing" | "refused";
+  /** OpenClaw's configuration, absolute. */
+  readonly file: string;
+  readonly dryRun: boolean;
+  /** The copy of the file as it was; absent when nothing was written. */
+  readonly backup?: string;
+  /** Why there is nothing to do, or why nothing may be written. */
+  readonly reasons: readonly string[];
+  readonly notes: readonly AdoptNote[];
+  /** What is written, by its keys; secrets are hidden. */
+  readonly written?: Fields;
+}
+
+const HEADINGS: readonly (readonly [NoteKind, string])[] = [
+  ["written", "What is written"],
+  ["lost", "What is not carried over"],
+  ["behavior", "What callers and agents notice"],
+  ["todo", "What remains to do"],
+];
+
+/** The report for people. */
+export function adoptText(report: AdoptReport): string {
+  const { outcome, file, dryRun, reasons } = report;
+  if (outcome === "nothing") return lines([`${file}: nothing was written.`, ...reasons]);
+  if (outcome === "refused") {
+    return lines([`${file}: nothing was written, because the block cannot be adopted as it is.`, ...reasons.map(item)]);
+  }
+  const sections = HEADINGS.flatMap(([kind, heading]) => {
+    const told = report.notes.filter((note) => note.kind === kind);
+    return told.length === 0 ? [] : ["", `${heading}:`, ...told.map((note) => item(noteText(note)))];
+  });
+  const blocks = JSON.stringify(report.written, null, 2).split("\n");
+  return lines([
+    dryRun ? `${file}: would be adopted; nothing was written.` : `${file}: adopted. As it was: ${report.backup}`,
+    ...sections,
+    "",
+    dryRun ? "The new keys would be:" : "The new keys:",
+    ...blocks,
+  ]);
+}
+
+function noteText({ path, text }: AdoptNote): string {
+  return path === undefined ? text : `${path}: ${text}`;
+}
+
+function item(text: string): string {
+  return `  - ${text}`;
+}
+
+function lines(texts: readonly string[]): string {
+  return texts.map((text) => `${printable(text)}\n`).join("");
+}

@@ -1,0 +1,25 @@
+import type { Command } from "commander";
+import type { CliIo } from "../cli-io.ts";
+import type { AdoptOptions } from "./adopt-command.ts";
+
+type Finish = (code: number) => void;
+
+/** Adds `openclaw adopt` to a program that is not OpenClaw's own. */
+export function addOpenClawCommands(program: Command, io: CliIo, finish: Finish): void {
+  addAdopt(program.command("openclaw").description("Reveille inside an OpenClaw gateway"), io, finish);
+}
+
+/** Adds `adopt`; `finish` is given its exit code. */
+export function addAdopt(program: Command, io: CliIo, finish: Finish): void {
+  program
+    .command("adopt")
+    .description("take over the hooks block of OpenClaw, and tell what changes by it")
+    .option("--config <file>", "OpenClaw's configuration (default: where OpenClaw looks for it)")
+    .option("--transforms <isolation>", "process or none: where transforms are to run (default: process)")
+    .option("--dry-run", "tell what would be written, and write nothing")
+    .option("--json", "as one JSON document")
+    .action(async (options: AdoptOptions) => {
+      const { adopt } = await import("./adopt-command.ts");
+      finish(await adopt(options, io));
+    });
+}

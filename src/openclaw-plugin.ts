@@ -1,0 +1,21 @@
+/** What OpenClaw loads of this package: `openclaw.runtimeExtensions` of `package.json` names it. */
+import { defineOpenClawPlugin } from "./openclaw/define-openclaw-plugin.ts";
+import { withDefaultPath } from "./openclaw/plugin-block.ts";
+
+const plugin = defineOpenClawPlugin(
+  {
+    id: "reveille",
+    name: "Reveille",
+    description: "The webhook ingress of an AI-agent gateway: outside systems wake an agent, and no call is lost.",
+  },
+  {
+    block: withDefaultPath,
+    async runCommand(args, context) {
+      const { runOpenClawCli } = await import("./cli/openclaw/run-openclaw-cli.ts");
+      return runOpenClawCli(args, { ...context, block: withDefaultPath });
+    },
+  },
+);
+
+// oxlint-disable-next-line import/no-default-export -- the host loads a default export
+export { plugin as default };

@@ -1,0 +1,22 @@
+/**
+ * What a note is about: `written` tells what the new configuration holds, `behavior` what callers and
+ * agents notice, `lost` what is not carried over and what to do instead, `todo` what remains to be done.
+ */
+export type NoteKind = "written" | "behavior" | "lost" | "todo";
+
+/** One sentence for the gateway's owner; never holds a secret. */
+export interface AdoptNote {
+  readonly kind: NoteKind;
+  /** The key that it is about: `hooks.mappings[2].channel`; absent when it is about the whole. */
+  readonly path?: string;
+  readonly text: string;
+}
+
+/** Gathers notes in the order in which they are found. */
+export class AdoptNotes {
+  readonly list: AdoptNote[] = [];
+
+  add(kind: NoteKind, text: string, path?: string): void {
+    this.list.push(path === undefined ? { kind, text } : { kind, path, text });
+  }
+}

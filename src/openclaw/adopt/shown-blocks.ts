@@ -1,0 +1,27 @@
+import { isBareReference } from "./environment-references.ts";
+import type { AdoptedConfig } from "./adopt-config.ts";
+import { fieldsAt } from "./fields.ts";
+import type { Fields } from "./fields.ts";
+import { ADOPTED_PLUGIN } from "./plugin-section.ts";
+
+/** In the place of a secret that the file holds as before. */
+const UNCHANGED = "<unchanged>";
+
+/** What is written, by the key that holds it; a secret is shown as the reference it is, or not at all. */
+export function shownBlocks({ config }: Pick<AdoptedConfig, "config">): Fields {
+  const where = `plugins.entries.${ADOPTED_PLUGIN}`;
+  const entry = fieldsAt(config, "plugins", "entries", ADOPTED_PLUGIN);
+  const block = fieldsAt(entry, "config");
+  const allow: unknown = fieldsAt(config, "plugins")["allow"];
+  return {
+    "hooks.enabled": false,
+    ...(Array.isArray(allow) ? { "plugins.allow": allow } : {}),
+    [`${where}.enabled`]: true,
+    ...(entry["subagent"] === undefined ? {} : { [`${where}.subagent`]: entry["subagent"] }),
+    [`${where}.config`]: { ...block, ...(block["token"] === undefined ? {} : { token: shownToken(block["token"]) }) },
+  };
+}
+
+function shownToken(token: unknown): unknown {
+  return typeof token === "string" && isBareReference(token) ? token : UNCHANGED;
+}

@@ -1,0 +1,118 @@
+/** What the adapter makes of the host's answers to the question whether a run has ended. */
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { AgentRunRequest, AgentRunResult } from "../../../src/host.ts";
+import type { LatestTurn } from "../../../src/openclaw/event-handover.ts";
+import { OpenClawAgents } from "../../../src/openclaw/openclaw-agents.ts";
+import { openClawLogger } from "../../../src/openclaw/openclaw-logger.ts";
+import type { SubagentOutcome } from "../../../src/openclaw/openclaw-sdk.ts";
+import { OpenClawState } from "../../../src/openclaw/state/openclaw-state.ts";
+import { OPENCLAW_MODULE_URL } from "../../../src/openclaw/state/sqlite-openclaw-module.ts";
+import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
+import { FakeOpenClaw } from "./fake-openclaw.ts";
+
+const LONG_AGO = 60_000;
+
+let openClaw: FakeOpenClaw;
+let database: SqliteDatabase;
+let asked: number;
+/** What the host answers; the last one again and again. */
+let answers: readonly SubagentOutcome[];
+let turn: LatestTurn | undefined;
+
+beforeEach(async () => {
+  openClaw = new FakeOpenClaw();
+  const logger = openClawLogger(openClaw.logger);
+  const file = join(openClaw.stateDir, "reveille.sqlite");
+  database = await SqliteDatabase.open({ file, modules: [OPENCLAW_MODULE_URL], logger });
+  asked = 0;
+  turn = undefined;
+});
+
+afterEach(async () => {
+  await database.close();
+  openClaw[Symbol.dispose]();
+});
+
+function run(given: Partial<AgentRunRequest> = {}): Promise<AgentRunResult> {
+  const { subagent } = openClaw.api.runtime;
+  const agents = new OpenClawAgents({
+    pluginId: "reveille",
+    config: () => openClaw.config,
+    subagent: {
+      ...subagent,
+      waitForRun: async () => answers[Math.min(asked++, answers.length - 1)] as SubagentOutcome,
+    },
+    state: new OpenClawState(database, { now: () => Date.now() }),
+    latestTurn: () => turn,
+    logger: openClawLogger(openClaw.logger),
+  });
+  return agents.run({
+    runId: "run_1_0-a1",
+    agentId: "main",
+    sessionKey: "agent:main:hook:x",
+    prompt: "Look.",
+    timeoutMs: 10_000,
+    signal: new AbortController().signal,
+    ...given,
+  });
+}
+
+it("takes a timeout with an end for the end of the run, and asks no further", async () => {
+  answers = [{ status: "timeout", endedAt: Date.now(), error: "the agent's own limit" }];
+  expect(await run()).toEqual({ status: "timeout", reply: "", error: "the agent's own limit" });
+  expect(asked).toBe(1);
+  answers = [{ status: "timeout", endedAt: Date.now() }];
+  const next = await run({ runId: "b" });
+  expect(next).toMatchObject({ status: "timeout", error: expect.stringContaining("a time limit of its own") });
+});
+
+it("goes on waiting when only the wait has timed out, or when the host may try again", async () => {
+  answers = [
+    { status: "timeout" },
+    { status: "timeout", endedAt: Date.now(), pendingError: true, error: "overloaded" },
+    { status: "ok", terminalReply: { text: "late" } },
+  ];
+  expect(await run()).toEqual({ status: "ok", reply: "late" });
+  expect(asked).toBe(3);
+});
+
+it("does not ask a host again and again that answers at once", async () => {
+  answers = [{ status: "timeout" }];
+  expect((await run({ timeoutMs: 1_000 })).status).toBe("timeout");
+  expect(asked).toBeLessThan(10);
+});
+
+it("settles a run that the host has lost by what its session tells", async () => {
+  answers = [{ status: "timeout" }];
+  openClaw.messages = [{ role: "assistant", text: "It is red." }];
+  turn = { status: "done", endedAt: Date.now() - LONG_AGO };
+  expect(await run({ runId: "a" })).toEqual({ status: "ok", reply: "It is red." });
+  turn = { status: "timeout", endedAt: Date.now() - LONG_AGO };
+  expect((await run({ runId: "b" })).status).toBe("timeout");
+  turn = { status: "killed", endedAt: Date.now() - LONG_AGO };
+  expect(await run({ runId: "c" })).toMatchObject({
+    status: "error",
+    retryable: false,
+    error: "The host has lost the run; its session is killed.",
+  });
+  turn = { endedAt: Date.now() - LONG_AGO };
+  expect((await run({ runId: "d" })).error).toContain("its session is ended");
+  expect(openClaw.log.filter((line) => line.includes("told nobody of the end"))).toHaveLength(4);
+});
+
+it("leaves a run alone whose session goes on, has ended just now, or is not known", async () => {
+  answers = [{ status: "timeout" }];
+  const ending = new AbortController();
+  turn = { status: "running" };
+  const running = run({ signal: ending.signal });
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(1));
+  turn = { status: "done", endedAt: Date.now() };
+  let before = asked;
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 1));
+  turn = undefined;
+  before = asked;
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 1));
+  ending.abort();
+  expect((await running).status).toBe("aborted");
+});

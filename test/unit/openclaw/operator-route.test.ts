@@ -1,0 +1,88 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { FakeOpenClaw } from "./fake-openclaw.ts";
+import { OpenGateway } from "./open-gateway.ts";
+
+const token = "the-token-of-the-hooks-of-this-test";
+const api = "/plugins/reveille/api/v1";
+let openClaw: FakeOpenClaw;
+let server: Server;
+let opened: OpenGateway;
+let url: string;
+
+beforeEach(async () => {
+  openClaw = new FakeOpenClaw();
+  server = createServer((req, res) => {
+    const route = openClaw.routes.find(({ path }) => req.url?.startsWith(path));
+    void route?.handler(req, res);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  url = `http://127.0.0.1:${port}`;
+  const config = { enabled: true, path: "/reveille", token };
+  openClaw.config = { gateway: { port }, plugins: { entries: { reveille: { config } } } };
+  opened = await OpenGateway.start({ openClaw, bare: false });
+});
+
+afterEach(async () => {
+  await opened[Symbol.asyncDispose]();
+  server.closeAllConnections();
+  server.close();
+});
+
+function post(path: string, headers: Record<string, string> = {}, body = "{}"): Promise<Response> {
+  return fetch(url + path, { method: "POST", headers, body });
+}
+
+async function acceptOne(): Promise<string> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const response = await post("/reveille/agent", headers, JSON.stringify({ message: "Look at it." }));
+  return ((await response.json()) as { deliveryId: string }).deliveryId;
+}
+
+it("puts the operator's API behind the host's own authentication, and the hooks behind ours", () => {
+  expect(openClaw.routes.map(({ path, auth, match }) => [path, auth, match])).toEqual([
+    [api, "gateway", "prefix"],
+    ["/reveille", "plugin", "prefix"],
+  ]);
+});
+
+it("lists deliveries, shows one, and replays it", async () => {
+  const id = await acceptOne();
+  const page = (await (await fetch(`${url}${api}/deliveries`)).json()) as { deliveries: { id: string }[] };
+  expect(page.deliveries.map((delivery) => delivery.id)).toEqual([id]);
+  await expect
+    .poll(async () => (await (await fetch(`${url}${api}/deliveries/${id}`)).json()) as object)
+    .toMatchObject({
+      state: "done",
+    });
+  const replayed = await post(`${api}/deliveries/${id}/replay`);
+  expect([replayed.status, await replayed.json()]).toMatchObject([200, { ok: true, outcome: "replayed" }]);
+  await expect.poll(() => openClaw.runs.length).toBe(2);
+});
+
+it("refuses what a page of another site asks of it, and takes what comes from none or its own", async () => {
+  const own = { origin: url, "sec-fetch-site": "same-origin" };
+  expect((await post(`${api}/hooks/*/pause`, own)).status).toBe(200);
+  for (const [name, value] of [
+    ["origin", "https://elsewhere.example"],
+    ["origin", "null"],
+    ["sec-fetch-site", "cross-site"],
+    ["sec-fetch-site", "same-site"],
+  ] as const) {
+    const response = await post(`${api}/hooks/*/resume`, { [name]: value });
+    expect([response.status, await response.json()]).toMatchObject([403, { ok: false, code: "CROSS_SITE" }]);
+  }
+  const states = (await (await fetch(`${url}${api}/hooks`)).json()) as { all: { paused: unknown } };
+  expect(states.all.paused).toBeTruthy();
+});
+
+it("answers 405 and 404 as the API of the embedded gateway does, and is gone with the service", async () => {
+  expect((await fetch(`${url}${api}/deliveries`, { method: "PUT" })).status).toBe(405);
+  expect((await fetch(`${url}${api}/nothing`)).status).toBe(404);
+  await opened.gateway.stop();
+  expect(openClaw.routes).toEqual([]);
+});
