@@ -8,7 +8,8 @@
  * starts and works (see full-store.ts), a fourth what a transform adds (see transform-calls.ts). The result
  * is printed and written to bench/RESULTS.md, whatever it is. `npm run bench -- full` measures that part
  * alone (`calls`, `signed`, `full`, `transforms`) and leaves the others as they stand there. `--quick`
- * measures shortly and writes nothing.
+ * measures shortly and writes nothing. `npm run bench -- openclaw` is another benchmark, inside the real
+ * OpenClaw (see openclaw/run-openclaw-bench.ts).
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -16,11 +17,14 @@ import { callBody } from "./call-body.ts";
 import { reportFullStore } from "./full-store.ts";
 import type { LoadResult } from "./load.ts";
 import { median } from "./median.ts";
+import { runOpenClawBench } from "./openclaw/run-openclaw-bench.ts";
 import { refuseFailures, runLoad } from "./run-load.ts";
 import { HOOK_TOKEN, lastMappingPath, startBare, startGateway, startPeer, StateFolders } from "./servers.ts";
 import type { RunningServer } from "./servers.ts";
 import { reportSignedCalls } from "./signed-calls.ts";
 import { reportTransformCalls } from "./transform-calls.ts";
+
+if (process.argv[2] === "openclaw") process.exit(await runOpenClawBench(process.argv.slice(3)));
 
 const quick = process.argv.includes("--quick");
 const ROUNDS = quick ? 1 : 3;
