@@ -13,6 +13,6 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     teardownTimeout: 60_000,
-    reporters: ["default"],
+    reporters: ["default", "./scripts/tally-reporter.ts"],
   },
 });

@@ -1,76 +1,82 @@
 /**
- * Runs the suites of `test/openclaw` inside the real OpenClaw: installs the host, builds and packs this
- * package, installs it with the host's own command into a home in a temporary folder, and starts vitest.
+ * Runs the suites of `test/openclaw` inside the real OpenClaw, one version of it after the other: all of them
+ * in the newest, and those of the host's own promises in the oldest that Reveille serves.
  *
  *   node scripts/test-openclaw.ts [--version <version of openclaw>] [--openclaw <folder of the package>] [-- <vitest arguments>]
  *
- * The host has 650 MB: it is installed once for each version, below the system's temporary folder.
+ * `--version` and `--openclaw` run all suites in that one only. The last lines say what each version came to.
  */
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { homeEnvironment } from "../test/openclaw/openclaw-installation.ts";
+import { OLDEST_HOST } from "../src/openclaw/require-calls.ts";
+import { NEWEST_HOST, prepareOpenClaw } from "../test/openclaw/prepare-openclaw.ts";
+import type { PreparedOpenClaw } from "../test/openclaw/prepare-openclaw.ts";
 
-const NEWEST = "2026.9.6";
 const root = resolve(import.meta.dirname, "..");
+/** In the oldest version: the host's promises, an installation's way from end to end, and what a SIGKILL leaves. */
+const IN_THE_OLDEST = ["conformance", "hooks", "crash"].map((name) => `test/openclaw/${name}.test.ts`);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { version: { type: "string", default: NEWEST }, openclaw: { type: "string" } },
+  options: { version: { type: "string" }, openclaw: { type: "string" } },
 });
 
-const openClaw = values.openclaw === undefined ? installHost(values.version) : resolve(values.openclaw);
-const work = mkdtempSync(join(tmpdir(), "reveille-test-openclaw-"));
-try {
-  const home = join(work, "home");
-  installPlugin({ openClaw, home, archive: packPackage(join(work, "package")) });
-  const env = { ...process.env, REVEILLE_OPENCLAW: openClaw, REVEILLE_OPENCLAW_HOME: home };
-  const vitest = join(root, "node_modules/vitest/vitest.mjs");
-  const args = [vitest, "run", "--config", join(root, "vitest.openclaw.config.ts"), ...positionals];
-  process.exitCode = spawnSync(process.execPath, args, { cwd: root, env, stdio: "inherit" }).status ?? 1;
-} finally {
-  rmSync(work, { recursive: true, force: true, maxRetries: 5 });
+const lines: string[] = [];
+const total = { passed: 0, failed: 0 };
+if (values.version === undefined && values.openclaw === undefined) {
+  runIn({ version: NEWEST_HOST }, positionals);
+  runIn({ version: OLDEST_HOST }, positionals.length > 0 ? positionals : IN_THE_OLDEST);
+} else {
+  runIn(values, positionals);
 }
+for (const line of lines) console.log(line);
+if (total.failed > 0 || total.passed === 0) process.exitCode = 1;
+const { TEST_TALLY_FILE: tallyFile } = process.env;
+if (tallyFile) writeFileSync(tallyFile, `${total.passed} passed, ${total.failed} failed\n`);
 
-/** The host's scripts are not needed, and not run. */
-function installHost(version: string): string {
-  const folder = join(tmpdir(), `reveille-openclaw-${version}`);
-  const installed = join(folder, "node_modules/openclaw");
-  if (existsSync(join(installed, "openclaw.mjs"))) return installed;
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
-  run("npm", ["install", `openclaw@${version}`, "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder });
-  return installed;
-}
-
-/** Builds a copy and packs it, so that the checkout's own `dist` stays as it is; returns the archive. */
-function packPackage(folder: string): string {
-  mkdirSync(folder, { recursive: true });
-  const tsc = join(root, "node_modules/typescript/bin/tsc");
-  run(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", join(folder, "dist")], { cwd: root });
-  for (const name of ["package.json", "plugin.json", "openclaw.plugin.json", "docs", "LICENSE", "README.md"]) {
-    cpSync(join(root, name), join(folder, name), { recursive: true });
+/** Adds what came of this version to the total; a host that cannot be prepared counts as a failure. */
+function runIn({ version, openclaw }: { version?: string; openclaw?: string }, args: readonly string[]): void {
+  const options = {
+    ...(version === undefined ? {} : { version }),
+    ...(openclaw === undefined ? {} : { folder: openclaw }),
+  };
+  let name = version ?? openclaw;
+  let counts = { passed: 0, failed: 1 };
+  try {
+    const prepared = prepareOpenClaw(options);
+    name = prepared.version;
+    console.log(`openclaw ${name}`);
+    try {
+      counts = runVitest(prepared, args);
+    } finally {
+      prepared.remove();
+    }
+  } catch (error) {
+    console.error(error);
   }
-  run("npm", ["pack", "--ignore-scripts", "--silent"], { cwd: folder });
-  const [archive] = globSync("*.tgz", { cwd: folder });
-  if (archive === undefined) throw new Error("npm pack has made no archive.");
-  return join(folder, archive);
+  total.passed += counts.passed;
+  total.failed += counts.failed;
+  const failures = counts.failed === 0 ? "" : `, ${counts.failed} failed`;
+  lines.push(`openclaw ${name}: ${counts.passed} tests passed${failures}`);
 }
 
-function installPlugin({ openClaw, home, archive }: { openClaw: string; home: string; archive: string }): void {
-  mkdirSync(join(home, ".openclaw"), { recursive: true, mode: 0o700 });
-  writeFileSync(
-    join(home, ".openclaw/openclaw.json"),
-    JSON.stringify({ gateway: { mode: "local" }, update: { checkOnStart: false } }),
-  );
-  const command = ["plugins", "install", archive, "--force", "--accept-capabilities"];
-  const env = { ...process.env, ...homeEnvironment(home) };
-  run(process.execPath, [join(openClaw, "openclaw.mjs"), ...command], { cwd: home, env });
-}
-
-function run(command: string, args: readonly string[], options: { cwd: string; env?: NodeJS.ProcessEnv }): void {
-  const { status } = spawnSync(command, args, { ...options, stdio: ["ignore", "inherit", "inherit"] });
-  if (status !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${status}.`);
+/** The counts of its tally; a run that ended badly without a failed test counts as one. */
+function runVitest({ environment }: PreparedOpenClaw, args: readonly string[]): { passed: number; failed: number } {
+  const work = mkdtempSync(join(tmpdir(), "reveille-test-openclaw-"));
+  const tally = join(work, "tally");
+  try {
+    const env = { ...process.env, ...environment, TEST_TALLY_FILE: tally };
+    const vitest = join(root, "node_modules/vitest/vitest.mjs");
+    const command = [vitest, "run", "--config", join(root, "vitest.openclaw.config.ts"), ...args];
+    const { status } = spawnSync(process.execPath, command, { cwd: root, env, stdio: "inherit" });
+    const [passed = 0, failed = 0] = existsSync(tally)
+      ? (readFileSync(tally, "utf8").match(/\d+/g)?.map(Number) ?? [])
+      : [];
+    return { passed, failed: status === 0 ? failed : Math.max(failed, 1) };
+  } finally {
+    rmSync(work, { recursive: true, force: true, maxRetries: 5 });
+  }
 }

@@ -1,3 +1,4 @@
+import "./load-context.ts";
 import type { OpenClawGatewayOptions } from "./openclaw-gateway.ts";
 import type { OpenClawApi, OpenClawServiceContext } from "./openclaw-sdk.ts";
 import { blockKey } from "./plugin-block.ts";

@@ -49,7 +49,7 @@ export class OpenClawHost implements GatewayHost {
         : getSessionEntry({ sessionKey, agentId: agentOf(sessionKey) });
     const { clock } = this;
     this.sessions = new OpenClawSessions({ pluginId, config, state, system, peek, latestTurn, clock, logger });
-    this.agents = new OpenClawAgents({ pluginId, config, subagent, state, logger });
+    this.agents = new OpenClawAgents({ pluginId, config, subagent, state, latestTurn, logger });
     this.channels = new OpenClawChannels({
       runtime,
       config,

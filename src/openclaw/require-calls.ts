@@ -1,9 +1,10 @@
 /** Whether this version of the host has every call that the adapter needs. */
+import semver from "semver";
 import { inLoadContext } from "./load-context.ts";
 import type { OpenClawApi, OpenClawSdk } from "./openclaw-sdk.ts";
 
-/** The oldest version of the host that the adapter was run with. */
-export const OLDEST_HOST = "2026.9.6";
+/** The oldest version of the host in which the adapter works: `npm run test:openclaw` runs it there. */
+export const OLDEST_HOST = "2026.8.1";
 
 /** The host's calls, by the paths under which they are found. */
 const RUNTIME_CALLS = [
@@ -24,7 +25,8 @@ const MODULE_CALLS = [
 
 /**
  * The modules of the SDK, after every call was looked for. Rejects with an error that names the missing
- * ones and the version that has them.
+ * ones and the version that has them; and for an older version in which they are there, since they do not
+ * do there what is asked of them.
  */
 export async function requireCalls(
   api: Pick<OpenClawApi, "runtime">,
@@ -38,12 +40,15 @@ export async function requireCalls(
     found[name] = at(await load(specifier).catch(() => undefined), name);
     if (typeof found[name] !== "function") missing.push(`${specifier} ${name}`);
   }
+  const { version = "of an unknown version" } = api.runtime;
   if (missing.length > 0) {
-    const version = api.runtime.version ?? "of an unknown version";
     throw new Error(
       `This OpenClaw (${version}) lacks calls that Reveille needs: ${missing.join(", ")}. ` +
         `OpenClaw ${OLDEST_HOST} has them: update the host.`,
     );
+  }
+  if (semver.valid(version) !== null && semver.lt(version, OLDEST_HOST)) {
+    throw new Error(`This OpenClaw (${version}) is too old for Reveille: update the host to ${OLDEST_HOST} or later.`);
   }
   return withSecondTry(found as unknown as OpenClawSdk);
 }

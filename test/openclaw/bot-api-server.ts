@@ -1,7 +1,6 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
+import { LoopbackServer } from "../conformance/host/loopback-server.ts";
+import type { LoopbackRequest } from "../conformance/host/loopback-server.ts";
 
 export interface SentMessage {
   readonly to: string;
@@ -9,36 +8,20 @@ export interface SentMessage {
 }
 
 /** Telegram's Bot API on loopback, as far as a bot that sends and polls needs it. */
-export class BotApiServer {
-  readonly #server: Server;
+export class BotApiServer extends LoopbackServer {
   /** Messages that were sent, in order. */
   readonly sent: SentMessage[] = [];
 
-  static async start(): Promise<BotApiServer> {
-    const api = new BotApiServer();
-    api.#server.listen(0, "127.0.0.1");
-    await once(api.#server, "listening");
-    return api;
-  }
-
-  private constructor() {
-    this.#server = createServer((req, res) => void this.#answer(req, res));
+  static start(): Promise<BotApiServer> {
+    return new BotApiServer().listen();
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return this.origin;
   }
 
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, "close");
-  }
-
-  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    let body = "";
-    for await (const chunk of req) body += String(chunk);
-    const method = (req.url ?? "").split("?")[0]?.split("/").at(-1);
+  protected async answer({ url, body }: LoopbackRequest, res: ServerResponse): Promise<void> {
+    const method = url.split("?")[0]?.split("/").at(-1);
     if (method === "getUpdates") {
       await new Promise((resolve) => setTimeout(resolve, 10_000).unref());
       return reply(res, []);

@@ -3,9 +3,21 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { homeEnvironment, openClawInstallation } from "./openclaw-installation.ts";
 
 const MAX_STARTS = 3;
+/** A gateway that has not logged something for this long will not. */
+const MAX_WAIT_MS = 120_000;
+/** Of the log that an error shows. */
+const SHOWN_CHARS = 4_000;
+
+export interface GatewayProcessOptions {
+  readonly home: string;
+  readonly port: number;
+  /** What its configuration takes from the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+}
 
 /** The real gateway as a process of its own, in a home that outlives it. */
 export class GatewayProcess {
@@ -15,12 +27,13 @@ export class GatewayProcess {
   readonly #log: () => string;
 
   /** Resolves once the plugin has told that it answers. */
-  static async start(options: { home: string; port: number }): Promise<GatewayProcess> {
+  static async start(options: GatewayProcessOptions): Promise<GatewayProcess> {
     for (let starts = 1; ; starts++) {
+      forgetEarlierKills(options.home);
       const gateway = GatewayProcess.#spawn(options);
       try {
         await gateway.waitForLog("Reveille ");
-        if (gateway.log.includes("Reveille could not start")) throw new Error(gateway.log.slice(-4_000));
+        if (gateway.log.includes("Reveille could not start")) throw new Error(gateway.log.slice(-SHOWN_CHARS));
         await gateway.waitForLog("Reveille answers at");
         return gateway;
       } catch (error) {
@@ -31,10 +44,10 @@ export class GatewayProcess {
     }
   }
 
-  static #spawn({ home, port }: { home: string; port: number }): GatewayProcess {
+  static #spawn({ home, port, env }: GatewayProcessOptions): GatewayProcess {
     const { openClaw } = openClawInstallation();
     const child = spawn(process.execPath, [join(openClaw, "openclaw.mjs"), "gateway", "run"], {
-      env: { PATH: process.env["PATH"], ...homeEnvironment(home) },
+      env: { PATH: process.env["PATH"], ...homeEnvironment(home), ...env },
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -54,11 +67,14 @@ export class GatewayProcess {
     return this.#log();
   }
 
-  /** Rejects when the process has ended before. */
+  /** Rejects with the end of the log when the process has ended before, and after two minutes. */
   async waitForLog(text: string, from = 0): Promise<void> {
+    const until = performance.now() + MAX_WAIT_MS;
     while (!this.log.includes(text, from)) {
-      if (this.#process.exitCode !== null || this.#process.signalCode !== null) {
-        throw new Error(`The gateway ended before it logged ${JSON.stringify(text)}:\n${this.log.slice(-4_000)}`);
+      const hasEnded = this.#process.exitCode !== null || this.#process.signalCode !== null;
+      if (hasEnded || performance.now() > until) {
+        const what = hasEnded ? "ended before it logged" : "has not logged";
+        throw new Error(`The gateway ${what} ${JSON.stringify(text)}:\n${this.log.slice(-SHOWN_CHARS)}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -80,6 +96,18 @@ export class GatewayProcess {
     process.kill(signal === "SIGKILL" ? -pid : pid, signal);
     await ended;
   }
+}
+
+/** The host starts no channel after three kills within minutes; those of these suites are meant. It keeps the last. */
+function forgetEarlierKills(home: string): void {
+  const file = join(home, ".openclaw/state/openclaw.sqlite");
+  if (!existsSync(file)) return;
+  const state = new DatabaseSync(file);
+  const table = "gateway_boot_lifecycle";
+  if (state.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(table) !== undefined) {
+    state.exec(`DELETE FROM ${table} WHERE started_at_ms < (SELECT max(started_at_ms) FROM ${table})`);
+  }
+  state.close();
 }
 
 /**

@@ -1,8 +1,7 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
+import { LoopbackServer } from "../conformance/host/loopback-server.ts";
+import type { LoopbackRequest } from "../conformance/host/loopback-server.ts";
 
 interface ChatMessage {
   readonly role: string;
@@ -16,25 +15,21 @@ const INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>";
  * Stands between the host and a model of a suite. The host appends notes of its own to what a person or
  * a run says; the model is given one last message with what was said, and with system events if there are any.
  */
-export class ModelProxy {
-  readonly #server: Server;
+export class ModelProxy extends LoopbackServer {
   readonly #target: string;
   readonly #turns = new Map<string, number>();
 
-  static async start(target: string): Promise<ModelProxy> {
-    const proxy = new ModelProxy(target);
-    proxy.#server.listen(0, "127.0.0.1");
-    await once(proxy.#server, "listening");
-    return proxy;
+  static start(target: string): Promise<ModelProxy> {
+    return new ModelProxy(target).listen();
   }
 
   private constructor(target: string) {
+    super();
     this.#target = target;
-    this.#server = createServer((req, res) => void this.#forward(req, res).catch(() => res.destroy()));
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
+    return `${this.origin}/v1`;
   }
 
   /** Sessions that have made calls. */
@@ -47,15 +42,7 @@ export class ModelProxy {
     return this.#turns.get(sessionKey) ?? 0;
   }
 
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, "close");
-  }
-
-  async #forward(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    let body = "";
-    for await (const chunk of req) body += String(chunk);
+  protected async answer({ body }: LoopbackRequest, res: ServerResponse): Promise<void> {
     const call = JSON.parse(body) as { messages: ChatMessage[] };
     const session = /\bsession=(\S+)/.exec(textOf(call.messages))?.[1];
     if (session !== undefined) this.#turns.set(session, this.turns(session) + 1);

@@ -46,7 +46,7 @@ export interface InProcessServer {
 
 /** The host's own function that starts a gateway; its file has another name in each release. */
 export async function loadStartServer(openClaw: string): Promise<(port: number) => Promise<InProcessServer>> {
-  for (const name of globSync("dist/server-*.mjs", { cwd: openClaw })) {
+  for (const name of globSync("dist/server-*.{js,mjs}", { cwd: openClaw })) {
     const file = join(openClaw, name);
     if (!/^async function startGatewayServer\(/m.test(readFileSync(file, "utf8"))) continue;
     const exported = Object.values((await import(pathToFileURL(file).href)) as Record<string, unknown>);

@@ -21,15 +21,16 @@ afterEach(() => {
 function install(_version: string, folder: string): void {
   installs++;
   mkdirSync(join(folder, "node_modules/openclaw/dist"), { recursive: true });
-  for (const name of ["openclaw.mjs", "dist/a.mjs", "dist/b.mjs"]) {
+  for (const name of ["openclaw.mjs", ".pending", "dist/a.mjs", "dist/b.mjs"]) {
     writeFileSync(join(folder, "node_modules/openclaw", name), "");
   }
 }
 
-it("installs a version once, and finds it again, also after the host has written files of its own", () => {
+it("installs a version once, and finds it again, also after the host has written and removed files of its own", () => {
   const host = cachedHost(VERSION, install, parent);
   expect(existsSync(join(host, "openclaw.mjs"))).toBe(true);
   writeFileSync(join(host, "dist/cache"), "");
+  rmSync(join(host, ".pending"));
   expect(cachedHost(VERSION, install, parent)).toBe(host);
   expect(installs).toBe(1);
   expect(cachedHost("2026.9.5", install, parent)).not.toBe(host);

@@ -29,6 +29,16 @@ it("names what a host lacks, its version, and the oldest one that has it", async
   );
 });
 
+it("refuses an older host that has the calls, and takes one whose version it cannot read", async () => {
+  using openClaw = new FakeOpenClaw();
+  const { runtime } = openClaw.api;
+  const load = modules(() => () => {});
+  const old = requireCalls({ runtime: { ...runtime, version: "2026.7.35" } }, load);
+  await expect(old).rejects.toThrow(`(2026.7.35) is too old for Reveille: update the host to ${OLDEST_HOST} or later.`);
+  await requireCalls({ runtime: { ...runtime, version: OLDEST_HOST } }, load);
+  await requireCalls({ runtime: { ...runtime, version: "a build of somebody" } }, load);
+});
+
 it("registers a route outside of the moment's context when the host takes that for one of a stopped service", async () => {
   using openClaw = new FakeOpenClaw();
   let calls = 0;
