@@ -11,7 +11,7 @@ export default defineConfig({
     include: ["test/openclaw/**/*.test.ts"],
     fileParallelism: false,
     testTimeout: 300_000,
-    hookTimeout: 300_000,
+    hookTimeout: 900_000,
     teardownTimeout: 60_000,
     reporters: ["default", "./scripts/tally-reporter.ts"],
   },

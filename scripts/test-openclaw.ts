@@ -1,6 +1,6 @@
 /**
  * Runs the suites of `test/openclaw` inside the real OpenClaw, one version of it after the other: all of them
- * in the newest, and those of the host's own promises in the oldest that Reveille serves.
+ * in the newest, and most in the oldest that Reveille serves.
  *
  *   node scripts/test-openclaw.ts [--version <version of openclaw>] [--openclaw <folder of the package>] [-- <vitest arguments>]
  *
@@ -16,8 +16,8 @@ import { NEWEST_HOST, prepareOpenClaw } from "../test/openclaw/prepare-openclaw.
 import type { PreparedOpenClaw } from "../test/openclaw/prepare-openclaw.ts";
 
 const root = resolve(import.meta.dirname, "..");
-/** In the oldest version: the host's promises, an installation's way from end to end, and what a SIGKILL leaves. */
-const IN_THE_OLDEST = ["conformance", "hooks", "crash"].map((name) => `test/openclaw/${name}.test.ts`);
+/** In the oldest version: the host's promises, an installation from end to end, its operator, and what a SIGKILL leaves. */
+const IN_THE_OLDEST = ["conformance", "hooks", "operator", "crash"].map((name) => `test/openclaw/${name}.test.ts`);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -63,7 +63,7 @@ function runIn({ version, openclaw }: { version?: string; openclaw?: string }, a
   lines.push(`openclaw ${name}: ${counts.passed} tests passed${failures}`);
 }
 
-/** The counts of its tally; a run that ended badly without a failed test counts as one. */
+/** The counts of its tally; a run that ended badly, or without any test, counts as a failure. */
 function runVitest({ environment }: PreparedOpenClaw, args: readonly string[]): { passed: number; failed: number } {
   const work = mkdtempSync(join(tmpdir(), "reveille-test-openclaw-"));
   const tally = join(work, "tally");
@@ -75,7 +75,7 @@ function runVitest({ environment }: PreparedOpenClaw, args: readonly string[]): 
     const [passed = 0, failed = 0] = existsSync(tally)
       ? (readFileSync(tally, "utf8").match(/\d+/g)?.map(Number) ?? [])
       : [];
-    return { passed, failed: status === 0 ? failed : Math.max(failed, 1) };
+    return { passed, failed: status === 0 && passed > 0 ? failed : Math.max(failed, 1) };
   } finally {
     rmSync(work, { recursive: true, force: true, maxRetries: 5 });
   }

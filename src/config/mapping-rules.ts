@@ -132,7 +132,15 @@ function checkModel(
   findings.refuse(path, `${showValue(model)} is not one of the gateway's allowed models: ${showNames(allowed)}`);
 }
 
-/** True when the id resolves to the agent it names and not to the default one. */
+/** True when the id resolves to the agent it names, in the writing of the gateway, and not to the default one. */
 export function isKnownAgent(agents: AgentCatalog, agentId: string): boolean {
-  return agents.resolve(agentId).id.toLowerCase() === agentId.toLowerCase();
+  const { id } = agents.resolve(agentId);
+  // Whether a gateway has taken the id for the default agent's own or for unknown, it does not tell.
+  return id !== agents.resolve(undefined).id || plainName(id) === plainName(agentId);
+}
+
+function plainName(agentId: string): string {
+  const name = agentId.toLowerCase();
+  const plain = name.replaceAll(/[^a-z0-9_-]+/g, "-").replaceAll(/^-+|-+$/g, "");
+  return plain === "" ? name : plain;
 }

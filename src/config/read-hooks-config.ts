@@ -203,6 +203,7 @@ const TAKEN_HEADERS: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "upgrade",
   "x-forwarded-for",
+  "x-openclaw-idempotency-key",
   "x-service-idempotency-key",
 ]);
 

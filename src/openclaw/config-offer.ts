@@ -25,6 +25,14 @@ export function configFingerprint(config: OpenClawConfig, { pluginId, block }: C
   ]);
 }
 
+/** One configuration on its way into force. */
+export interface ConfigOffer {
+  readonly config: OpenClawConfig;
+  readonly reason: ConfigSnapshot["reason"];
+  /** Takes the path of the hooks from the host while nothing of the configuration is in use; returns what gives it back. */
+  readonly reserve: (path: string) => () => void;
+}
+
 /**
  * Fires `onConfigLoad`, commits and builds the routes. Rejects with the first refusal, and then nothing
  * of the configuration is in use anywhere. A commit that throws at a reload is logged, and the others
@@ -32,11 +40,34 @@ export function configFingerprint(config: OpenClawConfig, { pluginId, block }: C
  */
 export async function offerConfig(
   host: OpenClawHost,
-  offer: { config: OpenClawConfig; reason: ConfigSnapshot["reason"] },
+  { config, reason, reserve }: ConfigOffer,
   options: ConfigOfferOptions,
 ): Promise<RouteTable> {
-  const { config, reason } = offer;
   const snapshot = snapshotOf(config, reason, options);
+  const commits = await commitsOf(host, snapshot);
+  // The host may refuse the path: after the commits it would be too late to stay with what was.
+  const path = pathOf(snapshot.config);
+  const giveBack = path === undefined ? () => {} : reserve(path);
+  try {
+    const failures = commits.flatMap(failureOf);
+    // Nothing is served yet at a start, so that it can still be refused as a whole.
+    if (reason === "start" && failures.length > 0) throw failures[0];
+    for (const error of failures) {
+      host.logger.error({ err: error }, "A part of the new configuration could not be taken into use.");
+    }
+    const table = new RouteTable();
+    host.lifecycle.onHttpRoute.call(table);
+    return table;
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+}
+
+async function commitsOf(
+  host: OpenClawHost,
+  snapshot: Omit<ConfigSnapshot, "onCommit">,
+): Promise<readonly (() => void)[]> {
   const commits: (() => void)[] = [];
   let isOpen = true;
   try {
@@ -50,15 +81,7 @@ export async function offerConfig(
   } finally {
     isOpen = false;
   }
-  const failures = commits.flatMap(failureOf);
-  // Nothing is served yet at a start, so that it can still be refused as a whole.
-  if (reason === "start" && failures.length > 0) throw failures[0];
-  for (const error of failures) {
-    host.logger.error({ err: error }, "A part of the new configuration could not be taken into use.");
-  }
-  const table = new RouteTable();
-  host.lifecycle.onHttpRoute.call(table);
-  return table;
+  return commits;
 }
 
 /**
@@ -91,15 +114,35 @@ function failureOf(commit: () => void): readonly unknown[] {
   }
 }
 
-/** The host's own hooks answer before any plugin does: below their prefix nothing of ours would be reached. */
+/**
+ * The host's own hooks answer before any plugin does: below their prefix nothing of ours would be reached. Of the
+ * paths that it keeps for the plugin, one is the operator's API.
+ */
 function refuseClash(block: unknown, config: OpenClawConfig, pluginId: string): void {
+  const path = pathOf(block);
+  if (path === undefined) return;
+  const key = `${blockKey(pluginId)}.path`;
   const taken = builtInPrefix(config);
+  if (taken !== undefined && overlaps(path, taken)) {
+    throw new Error(
+      `${key}: ${path} is taken by OpenClaw's built-in hooks at ${taken}; take them over with ` +
+        "`openclaw reveille adopt`, or choose another path.",
+    );
+  }
+  const own = `/plugins/${pluginId}`;
+  if (overlaps(path, own)) {
+    throw new Error(`${key}: ${path} overlaps ${own}, where the operator's API is; choose another path.`);
+  }
+}
+
+/** The path of the hooks as the configuration has it; `undefined` when they are off or name none. */
+function pathOf(block: unknown): string | undefined {
   const fields = typeof block === "object" && block !== null ? (block as { enabled?: unknown; path?: unknown }) : {};
-  if (taken === undefined || fields.enabled !== true || typeof fields.path !== "string") return;
-  const path = `/${fields.path.trim().replaceAll(/^\/+|\/+$/g, "")}`;
-  if (path !== taken && !path.startsWith(`${taken}/`) && !taken.startsWith(`${path}/`)) return;
-  throw new Error(
-    `${blockKey(pluginId)}.path: ${path} is taken by OpenClaw's built-in hooks at ${taken}; take them over with ` +
-      "`openclaw reveille adopt`, or choose another path.",
-  );
+  if (fields.enabled !== true || typeof fields.path !== "string") return undefined;
+  return `/${fields.path.trim().replaceAll(/^\/+|\/+$/g, "")}`;
+}
+
+/** Whether one of two prefixes is the other or below it. */
+function overlaps(one: string, other: string): boolean {
+  return `${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`);
 }

@@ -38,15 +38,20 @@ export function defineOpenClawPlugin(
       registerCommand(api, { name: about.id, description: about.description, run: runCommand });
       if (api.registrationMode !== "full") return;
       let gateway: Stoppable | undefined;
+      let starts = 0;
       api.registerService({
         id: about.id,
         async start(context: OpenClawServiceContext) {
+          const start = ++starts;
           const { OpenClawGateway } = await import("./openclaw-gateway.ts");
+          // A host that waits no longer for the start has stopped the service already.
+          if (start !== starts) return;
           const opened = new OpenClawGateway(api, context, { ...options, pluginId: about.id });
           gateway = opened;
           await opened.start();
         },
         async stop() {
+          starts++;
           await gateway?.stop();
           gateway = undefined;
         },

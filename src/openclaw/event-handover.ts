@@ -154,10 +154,17 @@ export class EventHandover {
     if (batch.length > this.#handed.length) {
       const text = batch.map((event) => event.text).join("\n");
       const place = { sessionKey: this.#session, contextKey: CONTEXT_KEY, replace: true } as const;
-      this.#options.system.enqueueSystemEvent(text, place);
-      this.#handed = batch.map(({ id }) => id);
+      const isTaken = this.#options.system.enqueueSystemEvent(text, place);
+      // What the host has refused would count as taken by a turn once it is seen not to be in the queue.
+      if (isTaken || this.#isQueued(text)) this.#handed = batch.map(({ id }) => id);
     }
     return events.length;
+  }
+
+  /** The host says no as well of what is in its queue already. */
+  #isQueued(text: string): boolean {
+    const queue = this.#options.peek(this.#session);
+    return queue.some((event) => event.contextKey === CONTEXT_KEY && event.text === text.trim());
   }
 
   #askForTurn(left: number): void {

@@ -4,13 +4,20 @@
  */
 import { HostError } from "../host.ts";
 
-/** A model that is overloaded, out of reach or over its rate: the same call may succeed later. */
+/** A model that is overloaded, out of reach or over its rate, a host that stops: the same call may succeed later. */
 const PASSING =
-  /overloaded|rate.?limit|too many requests|temporarily|try again|timed? ?out|unavailable|connection|network|econn|\b(?:408|429|50[0-4]|529)\b/i;
+  /draining|plugin.*retired|overloaded|rate.?limit|too many requests|temporarily|try again|timed? ?out|unavailable|connection|network|econn|\b(?:408|429|50[0-4]|529)\b/i;
 
 /** A host that stops, reloads its plugins or has not begun to serve them. */
 const NOT_NOW =
-  /drain|restart|shut|clos(?:ed|ing)|retired|not (?:yet )?(?:available|ready|started)|unavailable|only available|changed before admission|live gateway|timed? ?out|busy|overloaded|queue/i;
+  /drain|restart|shut|clos(?:ed|ing)|plugin.*retired|not (?:yet )?(?:available|ready|started)|unavailable|only available|changed before admission|live gateway|timed? ?out|busy|overloaded|queue/i;
+
+/** A host that says so has not looked at what was asked; a call that timed out may have been heard. */
+const REFUSED_AT_ONCE =
+  /draining|not accepted|unavailable during gateway|before admission|not authorized|only available|not (?:yet )?(?:available|ready|started)/i;
+
+/** What the host's lanes say while it stops. */
+const NOT_ACCEPTED = /new tasks are not accepted/i;
 
 /** A recipient or an account that is wrong: the same message will not pass later either. */
 const REFUSED_MESSAGE =
@@ -19,6 +26,22 @@ const REFUSED_MESSAGE =
 /** Whether a failed run may succeed later, as far as its error tells. */
 export function isPassing(error: string): boolean {
   return PASSING.test(error);
+}
+
+/** Whether the host's lanes refused a turn. */
+export function wasNotAccepted(error: string): boolean {
+  return NOT_ACCEPTED.test(error);
+}
+
+/** Whether the error says by itself that nothing was begun. */
+export function isRefusedAtOnce(error: unknown): boolean {
+  return REFUSED_AT_ONCE.test(messageOf(error));
+}
+
+/** For a run of which is not known whether the host has begun it, and which it could not be told to end. */
+export function mayHaveBegun(error: unknown): HostError {
+  const words = `OpenClaw may have begun the run, and did not end it: ${messageOf(error)}`;
+  return new HostError(words, { retryable: false, cause: error });
 }
 
 /** For a run that the host did not begin. */

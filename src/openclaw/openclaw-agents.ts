@@ -1,25 +1,28 @@
 import { hash } from "node:crypto";
 import { HostError } from "../host.ts";
-import type { AgentInfo, AgentRunRequest, AgentRunResult, HostAgents, Logger } from "../host.ts";
-import { isPassing, neverBegan } from "./failure-words.ts";
+import type { AgentCatalog, AgentInfo, AgentRunRequest, AgentRunResult, HostAgents, Logger } from "../host.ts";
+import { isPassing, isRefusedAtOnce, mayHaveBegun, neverBegan, wasNotAccepted } from "./failure-words.ts";
 import type { LatestTurn } from "./event-handover.ts";
+import { ofConfig } from "./of-config.ts";
 import type { OpenClawConfig, OpenClawSubagent, SubagentOutcome } from "./openclaw-sdk.ts";
 import { agentCatalog } from "./read-openclaw-config.ts";
+import { RunWait } from "./run-wait.ts";
 import { lastReply, sawAnswer } from "./session-messages.ts";
-import type { OpenClawState } from "./state/openclaw-state.ts";
+import type { OpenClawState, OpenRun } from "./state/openclaw-state.ts";
 
-/** How long one call waits for a run; the host answers when it ends before. */
-const WAIT_MS = 60_000;
-/** A host that answers sooner that it does not know yet is asked again after this. */
-const ASK_AGAIN_MS = 200;
-/** A run whose session has ended for this long while nobody was told is taken to be lost. */
-const LOST_MS = 30_000;
 /** The host's lane for background turns: hook runs do not take the places of its owner's. */
 const LANE = "subagent";
 /** Sessions that one sweep removes. */
 const SWEEP_STEP = 200;
 /** Messages of a run's session that are looked at for what came of it. */
 const MESSAGES = 50;
+/** How often the host is asked to end a run or to show what it said, and how long is waited in between. */
+const TRIES = 3;
+const TRY_AGAIN_MS = 200;
+/** Runs that the host did not end when it was told to, and is told to again; more wait for the next start. */
+const MAX_UNENDED = 1_000;
+/** The host enters a run into its lanes at once: one that they did not accept has no time for more. */
+const AT_ONCE_MS = 1_000;
 
 export interface OpenClawAgentsOptions {
   readonly pluginId: string;
@@ -37,10 +40,19 @@ export interface OpenClawAgentsOptions {
  */
 export class OpenClawAgents implements HostAgents {
   readonly #options: OpenClawAgentsOptions;
+  readonly #catalog: () => AgentCatalog;
+  readonly #wait: RunWait;
+  /** What earlier processes left; a run of this one is never among them. */
+  readonly #lost: readonly OpenRun[];
+  /** Sessions by run that the host did not end. */
+  readonly #unended = new Map<string, string>();
   #toldOfThinking = false;
 
   constructor(options: OpenClawAgentsOptions) {
     this.#options = options;
+    this.#catalog = ofConfig(options.config, (config) => agentCatalog(config, options.pluginId));
+    this.#wait = new RunWait(options);
+    this.#lost = options.state.openRuns();
   }
 
   list(): readonly AgentInfo[] {
@@ -65,30 +77,37 @@ export class OpenClawAgents implements HostAgents {
       throw new HostError(`A run with the id ${JSON.stringify(runId)} has begun before.`, { retryable: false });
     }
     const hostRunId = await this.#begin(request, session);
-    const result = await this.#end(request, { session, hostRunId });
-    await this.#remember(runId);
+    const { result, hasEnded } = await this.#end(request, { session, hostRunId });
+    // One that may go on stays open, so that it is ended later or by the next process.
+    if (hasEnded) await this.#remember(runId);
+    else this.#endLater(runId, session);
     return result;
   }
 
   /** Ends what earlier processes of the gateway left: nothing goes on beside the next attempt. */
-  async forgetLostRuns(): Promise<void> {
-    for (const { id, session } of this.#options.state.openRuns()) {
-      await this.#stop(session);
-      await this.#remember(id);
+  async forgetLostRuns(closing?: AbortSignal): Promise<void> {
+    for (const { id, session } of this.#lost) {
+      if (closing?.aborted === true) return;
+      if (await this.#stop(session)) await this.#remember(id);
+      else this.#endLater(id, session);
     }
   }
 
-  /** Removes some of the sessions in which runs were that ended long ago: the host keeps each for good. */
+  /**
+   * Ends what the host would not end before, and removes some of the sessions in which runs were that ended
+   * long ago: the host keeps each for good.
+   */
   async forgetOldSessions(): Promise<void> {
     const { state } = this.#options;
+    for (const [id, session] of this.#unended) {
+      if (!(await this.#stop(session))) continue;
+      this.#unended.delete(id);
+      await this.#remember(id);
+    }
     for (const { id, session } of state.oldRuns({ limit: SWEEP_STEP })) {
       await this.#stop(session);
       await state.forgetSession(id);
     }
-  }
-
-  #catalog(): ReturnType<typeof agentCatalog> {
-    return agentCatalog(this.#options.config(), this.#options.pluginId);
   }
 
   async #begin(request: AgentRunRequest, session: string): Promise<string> {
@@ -105,77 +124,42 @@ export class OpenClawAgents implements HostAgents {
       });
       return runId;
     } catch (error) {
-      await this.#stop(session);
+      const isStopped = await this.#stop(session);
+      // The same id may be used again only when nothing runs under it.
+      if (!isStopped && !isRefusedAtOnce(error)) {
+        this.#endLater(request.runId, session);
+        throw mayHaveBegun(error);
+      }
       await state.undoRun(request.runId);
       throw neverBegan(error);
     }
   }
 
   /** Waits for the end, or makes one when the time is up or the caller says so. */
-  async #end(request: AgentRunRequest, run: { session: string; hostRunId: string }): Promise<AgentRunResult> {
+  async #end(
+    request: AgentRunRequest,
+    run: { session: string; hostRunId: string },
+  ): Promise<{ result: AgentRunResult; hasEnded: boolean }> {
     const { timeoutMs, signal } = request;
     const deadline = AbortSignal.timeout(Math.min(timeoutMs, 2 ** 31 - 1));
-    const ending = AbortSignal.any([signal, deadline]);
-    const outcome = await this.#wait(run, ending);
-    if (outcome !== undefined) return this.#resultOf(outcome, run.session);
-    await this.#stop(run.session);
-    return signal.aborted
+    const end = await this.#wait.end(run, AbortSignal.any([signal, deadline]));
+    if (end !== undefined) {
+      const result = await this.#resultOf(end.outcome, run.session);
+      // Its session is removed with what may still run in it, so that its messages are read before.
+      return { result, hasEnded: !end.isLost || (await this.#stop(run.session)) };
+    }
+    const hasEnded = await this.#stop(run.session);
+    const result: AgentRunResult = signal.aborted
       ? { status: "aborted", reply: "", error: "The run was aborted." }
       : { status: "timeout", reply: "", error: `The run was aborted after its ${timeoutMs} ms.` };
-  }
-
-  /** `undefined` once `ending` was fired. */
-  async #wait(run: { session: string; hostRunId: string }, ending: AbortSignal): Promise<SubagentOutcome | undefined> {
-    const ended = Promise.withResolvers<undefined>();
-    ending.addEventListener("abort", () => ended.resolve(undefined), { once: true });
-    while (!ending.aborted) {
-      const askedAt = performance.now();
-      const outcome = await Promise.race([ended.promise, this.#ask(run.hostRunId)]);
-      if (outcome === undefined || isEnd(outcome)) return outcome;
-      const left = this.#leftBehind(run.session);
-      if (left !== undefined) return left;
-      const rest = ASK_AGAIN_MS - (performance.now() - askedAt);
-      if (rest > 0) await Promise.race([ended.promise, pause(rest)]);
-    }
-    return undefined;
-  }
-
-  /**
-   * The end of a run that the host has lost: it says no more of it than of one that goes on, but its session
-   * has ended. `undefined` while that is not so.
-   */
-  #leftBehind(session: string): SubagentOutcome | undefined {
-    const { latestTurn, logger } = this.#options;
-    const turn = latestTurn?.(session);
-    if (turn?.endedAt === undefined || Date.now() - turn.endedAt < LOST_MS) return undefined;
-    logger.warn({ session, status: turn.status }, "the host has told nobody of the end of a run");
-    const { endedAt } = turn;
-    if (turn.status === "done") return { status: "ok", endedAt };
-    if (turn.status === "timeout") return { status: "timeout", endedAt };
-    const error = `The host has lost the run; its session is ${turn.status ?? "ended"}.`;
-    return { status: "error", error, endedAt };
-  }
-
-  /** A wait that fails is no end of the run: it is asked for again until the time is up. */
-  async #ask(runId: string): Promise<SubagentOutcome> {
-    try {
-      return await this.#options.subagent.waitForRun({ runId, timeoutMs: WAIT_MS });
-    } catch (error) {
-      this.#options.logger.debug({ err: error, runId }, "the host could not be asked about a run");
-      return { status: "pending" };
-    }
+    return { result, hasEnded };
   }
 
   async #resultOf(outcome: SubagentOutcome, session: string): Promise<AgentRunResult> {
-    const { subagent } = this.#options;
-    const messages = async (): Promise<readonly unknown[]> => {
-      const read = await subagent.getSessionMessages({ sessionKey: session, limit: MESSAGES }).catch(() => undefined);
-      return read?.messages ?? [];
-    };
     if (outcome.status === "ok") {
-      const { terminalReply } = outcome;
-      const reply = terminalReply === undefined ? lastReply(await messages()) : (terminalReply.text ?? "");
-      return { status: "ok", reply };
+      const { terminalReply, yielded } = outcome;
+      if (terminalReply !== undefined && yielded !== true) return { status: "ok", reply: terminalReply.text ?? "" };
+      return { status: "ok", reply: lastReply((await this.#messages(session)) ?? []) };
     }
     if (outcome.status === "timeout") {
       return {
@@ -186,18 +170,50 @@ export class OpenClawAgents implements HostAgents {
     }
     const error = outcome.error ?? "The host gave no reason.";
     if (outcome.stopReason === "rpc") return { status: "aborted", reply: "", error: `The host ended it: ${error}` };
-    // What has answered or used a tool may have done something: it is not repeated by itself.
-    const retryable = isPassing(error) && !sawAnswer(await messages());
+    const retryable = isPassing(error) && (await this.#didNothing(outcome, session));
     return { status: "error", reply: "", error, retryable };
   }
 
-  /** Ends whatever runs in the session; a session that is not there is none. */
-  async #stop(session: string): Promise<void> {
-    try {
-      await this.#options.subagent.deleteSession({ sessionKey: session });
-    } catch (error) {
-      this.#options.logger.debug({ err: error, session }, "the session of a run could not be removed");
+  /** What has answered or used a tool may have done something, and so may what is not known: it is not repeated by itself. */
+  async #didNothing({ error = "", startedAt, endedAt }: SubagentOutcome, session: string): Promise<boolean> {
+    const messages = await this.#messages(session);
+    if (messages !== undefined) return !sawAnswer(messages);
+    // A host that stops shows no messages. Its lanes refuse the first turn, or a further model after that one.
+    const tookMs = startedAt === undefined || endedAt === undefined ? Infinity : endedAt - startedAt;
+    return wasNotAccepted(error) && tookMs < AT_ONCE_MS;
+  }
+
+  /** `undefined` when the host does not show them. */
+  async #messages(session: string): Promise<readonly unknown[] | undefined> {
+    const { subagent } = this.#options;
+    const read = await this.#insist(() => subagent.getSessionMessages({ sessionKey: session, limit: MESSAGES }));
+    if ("value" in read) return read.value.messages;
+    this.#options.logger.debug({ err: read.error, session }, "the messages of a run could not be read");
+    return undefined;
+  }
+
+  /** Ends whatever runs in the session; one that is not there is none. False when that is not certain. */
+  async #stop(session: string): Promise<boolean> {
+    const stopped = await this.#insist(() => this.#options.subagent.deleteSession({ sessionKey: session }));
+    if ("value" in stopped) return true;
+    this.#options.logger.debug({ err: stopped.error, session }, "the session of a run could not be removed");
+    return false;
+  }
+
+  async #insist<Value>(ask: () => Promise<Value>): Promise<{ value: Value } | { error: unknown }> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return { value: await ask() };
+      } catch (error) {
+        if (attempt === TRIES) return { error };
+        await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS));
+      }
     }
+  }
+
+  #endLater(runId: string, session: string): void {
+    this.#options.logger.warn({ runId, session }, "the host did not end a run when it was told to");
+    if (this.#unended.size < MAX_UNENDED) this.#unended.set(runId, session);
   }
 
   /** The result stands even when its end could not be stored. */
@@ -220,14 +236,4 @@ export class OpenClawAgents implements HostAgents {
 function sessionName(runId: string): string {
   const name = runId.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   return `${name.slice(0, 64)}-${hash("sha256", runId).slice(0, 12)}`;
-}
-
-/** Whether the run has ended: a `timeout` without an end of the run is only that of the wait. */
-function isEnd({ status, endedAt, pendingError }: SubagentOutcome): boolean {
-  if (status === "timeout") return endedAt !== undefined && pendingError !== true;
-  return status !== "pending";
-}
-
-function pause(ms: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, ms, undefined));
 }

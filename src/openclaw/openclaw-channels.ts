@@ -1,9 +1,14 @@
 import { HostError } from "../host.ts";
 import type { ChannelInfo, ChannelMessage, ChannelTarget, HostChannels } from "../host.ts";
 import { notSent } from "./failure-words.ts";
+import { ofConfig } from "./of-config.ts";
 import type { OpenClawConfig, OpenClawRuntime, OutboundAdapter } from "./openclaw-sdk.ts";
 import { channelList } from "./read-openclaw-config.ts";
 import type { OpenClawState } from "./state/openclaw-state.ts";
+
+/** The host reads a session from its database; owners write less often than senders call. */
+const ROUTE_MS = 1_000;
+const MAX_ROUTES = 1_000;
 
 export interface OpenClawChannelsOptions {
   readonly runtime: Pick<OpenClawRuntime, "channel" | "agent">;
@@ -15,19 +20,34 @@ export interface OpenClawChannelsOptions {
 /** The host's channels, each with the adapter that the host itself sends with. */
 export class OpenClawChannels implements HostChannels {
   readonly #options: OpenClawChannelsOptions;
+  readonly #list: () => readonly ChannelInfo[];
+  /** Of each agent, what the host's store said last. */
+  readonly #routes = new Map<string, { readonly route: ChannelTarget | undefined; readonly at: number }>();
   /** Messages on their way, by channel and key: a second one waits for the first. */
   readonly #sending = new Map<string, Promise<void>>();
 
   constructor(options: OpenClawChannelsOptions) {
     this.#options = options;
+    this.#list = ofConfig(options.config, channelList);
   }
 
   list(): readonly ChannelInfo[] {
-    return channelList(this.#options.config());
+    return this.#list();
   }
 
-  /** The route of the main session's last message; `undefined` when it has none with a recipient. */
+  /** The route of the main session's last message, at most a second ago; `undefined` when it has none with a recipient. */
   async lastRoute(agentId: string): Promise<ChannelTarget | undefined> {
+    const now = performance.now();
+    const known = this.#routes.get(agentId);
+    if (known !== undefined && now - known.at < ROUTE_MS) return known.route;
+    // Agents come out of the configuration, which may have been another one for each.
+    if (this.#routes.size >= MAX_ROUTES) this.#routes.clear();
+    const route = this.#readRoute(agentId);
+    this.#routes.set(agentId, { route, at: now });
+    return route;
+  }
+
+  #readRoute(agentId: string): ChannelTarget | undefined {
     const { runtime, mainSessionKey } = this.#options;
     const sessionKey = mainSessionKey(agentId);
     const entry = runtime.agent?.session?.getSessionEntry?.({ sessionKey, agentId });

@@ -1,6 +1,7 @@
 /** The plugin inside one running OpenClaw gateway. */
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as setTimeoutPromise } from "node:timers/promises";
 import { nameBlock } from "../config/name-block.ts";
 import type { ConfigSnapshot, GatewayPlugin, HttpRoute, Logger } from "../host.ts";
 import { WebhookIngress } from "../index.ts";
@@ -29,6 +30,10 @@ const START_AGAIN_MS = 5_000;
 const SWEEP_MS = 600_000;
 /** How long runs may go on after the service was told to stop; the host waits five seconds for a plugin. */
 const STOP_MS = 3_000;
+/** How long the first configuration waits until runs of an earlier process are ended; the rest follows beside it. */
+const FORGET_MS = 3_000;
+/** The host may take up its list of background runs only after the service has started: they are ended once more. */
+const FORGET_AGAIN_MS = 15_000;
 const DATABASE = "reveille.sqlite";
 
 /** What became of a configuration. */
@@ -45,6 +50,8 @@ export interface OpenClawGatewayOptions extends ConfigOfferOptions {
   readonly bare?: boolean;
   /** Finds the host's calls; rejects when one is missing. Those of the running host when absent. */
   readonly loadSdk?: (api: OpenClawApi) => Promise<OpenClawSdk>;
+  /** When runs of earlier processes are ended a second time. */
+  readonly forgetAgainMs?: number;
   /** Told of every configuration that was offered. */
   readonly offered?: (outcome: OfferOutcome) => void;
   /** Told of itself before its first configuration. */
@@ -56,6 +63,8 @@ interface Open {
   readonly database: SqliteDatabase;
   readonly host: OpenClawHost;
   readonly routes: OpenClawRoutes;
+  /** Settles once runs of earlier processes were ended. */
+  readonly forgotten: Promise<void>;
   isStarted: boolean;
 }
 
@@ -78,6 +87,8 @@ export class OpenClawGateway {
   #triedAt = 0;
   /** The refusal that was told last, until something was accepted. */
   #told: string | undefined;
+  /** Ends the probe of the configuration before. */
+  #probing = new AbortController();
   #working: Promise<void> = Promise.resolve();
   #isWorking = false;
   #timer: NodeJS.Timeout | undefined;
@@ -96,6 +107,8 @@ export class OpenClawGateway {
   async start(): Promise<void> {
     this.#options.opened?.(this);
     await this.#look();
+    // The host may have stopped the service before its start had ended.
+    if (this.#closing.signal.aborted) return;
     this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
     this.#sweeper = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
   }
@@ -131,7 +144,8 @@ export class OpenClawGateway {
   /** One look at a time; a configuration is offered once. */
   #look(): Promise<void> {
     if (this.#isWorking || this.#closing.signal.aborted) return this.#working;
-    const config = this.#runtime.config.current();
+    const config = this.#configNow();
+    if (config === undefined) return this.#working;
     const due = this.#open?.isStarted !== true && performance.now() - this.#triedAt >= START_AGAIN_MS;
     if (config === this.#seen && !due) return this.#working;
     this.#seen = config;
@@ -143,12 +157,25 @@ export class OpenClawGateway {
     return this.#working;
   }
 
+  /** `undefined` when the host does not tell it; it is asked again at the next look. */
+  #configNow(): OpenClawConfig | undefined {
+    try {
+      return this.#runtime.config.current();
+    } catch (error) {
+      this.#tellRefusal("The host's configuration could not be read", error);
+      return undefined;
+    }
+  }
+
   async #offer(config: OpenClawConfig): Promise<void> {
     const reason = this.#open?.isStarted === true ? "reload" : "start";
     this.#triedAt = performance.now();
     try {
       const open = (this.#open ??= await this.#openHost());
-      const table = await offerConfig(open.host, { config, reason }, this.#options);
+      await Promise.race([open.forgotten, this.#pause(FORGET_MS)]);
+      if (this.#closing.signal.aborted) return;
+      const reserve = (path: string): (() => void) => open.routes.reserve(path);
+      const table = await offerConfig(open.host, { config, reason, reserve }, this.#options);
       open.routes.use(table);
       open.isStarted = true;
       if (reason === "start") this.#begin(open);
@@ -158,7 +185,7 @@ export class OpenClawGateway {
       this.#probe(open, config);
       this.#options.offered?.({ reason });
     } catch (error) {
-      this.#tellRefusal(reason, error);
+      this.#tellRefusal(reason === "start" ? "Reveille could not start" : "The new configuration is refused", error);
       const words = nameBlock(failureReason(error), blockKey(this.#options.pluginId));
       this.#context.serviceHealth?.reportFailure(new Error(words, { cause: error }));
       this.#options.offered?.({ reason, error });
@@ -166,8 +193,7 @@ export class OpenClawGateway {
   }
 
   /** A start is tried again and again: the same reason is told once. */
-  #tellRefusal(reason: ConfigSnapshot["reason"], error: unknown): void {
-    const what = reason === "start" ? "Reveille could not start" : "The new configuration is refused";
+  #tellRefusal(what: string, error: unknown): void {
     const told = `${what}: ${error instanceof Error ? error.message : String(error)}`;
     if (told === this.#told) return;
     this.#told = told;
@@ -199,19 +225,38 @@ export class OpenClawGateway {
     const logger = this.#logger;
     const configDir = configFolder(this.#context.stateDir);
     const host = new OpenClawHost({ pluginId, runtime, sdk, database, logger, stateDir, configDir });
-    const guarded = bare === true ? [] : [applyIngress(host, { database, pluginId })];
+    const config = (): OpenClawConfig => runtime.config.current();
+    const guarded = bare === true ? [] : [applyIngress(host, { database, pluginId, config })];
     for (const plugin of plugins?.() ?? []) plugin.apply(host);
     const register = sdk.registerPluginHttpRoute.bind(sdk);
     const routes = new OpenClawRoutes({ pluginId, register, logger, guarded });
-    return { database, host, routes, isStarted: false };
+    const forgotten = this.#forgetLostRuns(host);
+    void this.#forgetAgain(host, forgotten);
+    return { database, host, routes, forgotten, isStarted: false };
   }
 
   #begin({ host }: Open): void {
     host.sessions.start();
-    host.agents.forgetLostRuns().catch((error: unknown) => {
-      this.#logger.warn({ err: error }, "runs of an earlier process could not be cleared away");
-    });
     void this.#sweep();
+  }
+
+  async #forgetLostRuns({ agents }: OpenClawHost): Promise<void> {
+    const { signal } = this.#closing;
+    try {
+      await agents.forgetLostRuns(signal);
+    } catch (error) {
+      this.#logger.warn({ err: error }, "runs of an earlier process could not be cleared away");
+    }
+  }
+
+  async #forgetAgain(host: OpenClawHost, forgotten: Promise<void>): Promise<void> {
+    await forgotten;
+    await this.#pause(this.#options.forgetAgainMs ?? FORGET_AGAIN_MS);
+    await this.#forgetLostRuns(host);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await setTimeoutPromise(ms, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
   }
 
   async #sweep(): Promise<void> {
@@ -223,11 +268,13 @@ export class OpenClawGateway {
   }
 
   #probe({ routes }: Open, config: OpenClawConfig): void {
+    this.#probing.abort();
     const [path] = routes.paths;
     if (path === undefined || this.#options.bare === true) return;
-    const { signal } = this.#closing;
+    this.#probing = new AbortController();
+    const signal = AbortSignal.any([this.#closing.signal, this.#probing.signal]);
     void probeSelf({ config, path, logger: this.#logger, signal }).then((problem) => {
-      if (problem === undefined) return;
+      if (problem === undefined || signal.aborted) return;
       this.#logger.error({}, problem);
       this.#context.serviceHealth?.reportFailure(new Error(problem));
     });
@@ -235,9 +282,12 @@ export class OpenClawGateway {
 }
 
 /** Applies the ingress; the route of its operator's API. */
-function applyIngress(host: OpenClawHost, options: { database: SqliteDatabase; pluginId: string }): HttpRoute {
-  const { database, pluginId } = options;
+function applyIngress(
+  host: OpenClawHost,
+  options: { database: SqliteDatabase; pluginId: string; config: () => OpenClawConfig },
+): HttpRoute {
+  const { database, pluginId, config } = options;
   const ingress = new WebhookIngress({ openStore: async () => SqliteDeliveryStore.open(database) });
   ingress.apply(host);
-  return operatorRoute(pluginId, { operations: () => ingress.operations(), clock: host.clock });
+  return operatorRoute(pluginId, { operations: () => ingress.operations(), clock: host.clock }, config);
 }

@@ -41,6 +41,18 @@ export class OpenClawRoutes {
     return [...this.#mounted.keys()];
   }
 
+  /**
+   * Takes a path from the host that the next table is going to have; returns what gives it back unless it has come
+   * into use. Throws when the host does not give it.
+   */
+  reserve(path: string): () => void {
+    if (this.#mounted.has(path)) return () => {};
+    this.#mounted.set(path, this.#mount(path));
+    return () => {
+      if (this.#table?.paths().includes(path) !== true) this.#unmount(path);
+    };
+  }
+
   /** Serves by this table from now on. Throws when the host does not give a path to it; the one before stays then. */
   use(table: RouteTable): void {
     const added: string[] = [];

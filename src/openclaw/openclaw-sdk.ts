@@ -66,7 +66,7 @@ export interface OpenClawRuntime {
 }
 
 export interface OpenClawSystem {
-  /** Takes the place of the event with the same key, if there is one. */
+  /** Takes the place of the event with the same key, if there is one. False when it was not taken, or is there already. */
   enqueueSystemEvent(text: string, options: { sessionKey: string; contextKey: string; replace: true }): boolean;
   requestHeartbeat(request: {
     source: "hook";
@@ -98,8 +98,11 @@ export interface SubagentOutcome {
   /** `timeout` is the end of the run when it has one, else that of the wait; so it is for an unknown run as well. */
   readonly status: "ok" | "error" | "timeout" | "pending";
   readonly error?: string;
-  /** When the run ended, in milliseconds since the epoch. */
+  /** When the run began and ended, in milliseconds since the epoch. */
+  readonly startedAt?: number;
   readonly endedAt?: number;
+  /** With `ok`: the turn has given up its place until something wakes the session again. */
+  readonly yielded?: boolean;
   /** True while the host may still try again by itself. */
   readonly pendingError?: boolean;
   readonly stopReason?: string;
@@ -129,7 +132,9 @@ export type OpenClawConfig = Readonly<Record<string, unknown>>;
 /** What is imported from `openclaw/plugin-sdk/*` besides. */
 export interface OpenClawSdk {
   registerPluginHttpRoute(route: PluginHttpRoute): () => void;
-  peekSystemEventEntries(sessionKey: string): readonly { readonly contextKey?: string | null }[];
+  peekSystemEventEntries(
+    sessionKey: string,
+  ): readonly { readonly text?: string; readonly contextKey?: string | null }[];
 }
 
 export interface PluginHttpRoute {

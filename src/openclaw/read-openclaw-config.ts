@@ -48,14 +48,30 @@ export function gatewaySecret(
   return { secret, isNeeded: mode !== "none" };
 }
 
+/** How the host lets callers of its own API in, and under which names (`host:port`) browsers may know it. */
+export function operatorAccess(config: OpenClawConfig): { readonly mode: unknown; readonly hosts: readonly string[] } {
+  const gateway = fieldsAt(config, "gateway");
+  const origins = fieldsAt(gateway, "controlUi")["allowedOrigins"];
+  const written = Array.isArray(origins) ? origins.filter(isText) : [];
+  const hosts = written.filter((origin) => URL.canParse(origin)).map((origin) => new URL(origin).host);
+  return { mode: fieldsAt(gateway, "auth")["mode"], hosts };
+}
+
 /** The agents, and the models that runs of the plugin may choose. */
 export function agentCatalog(config: OpenClawConfig, pluginId: string): AgentCatalog {
   const agents = agentList(config);
+  const models = allowedModels(config, pluginId);
   const main = agents.find(({ isDefault }) => isDefault) ?? { id: DEFAULT_AGENT, isDefault: true };
+  // Of two that the host compares as equal, the first.
+  const byFoldedId = new Map(agents.toReversed().map((agent) => [foldAgentId(agent.id), agent]));
+  const byId = new Map(agents.map((agent) => [agent.id, agent]));
   return {
     list: () => agents,
-    resolve: (agentId) => agents.find(({ id }) => id === agentId) ?? main,
-    allowedModels: () => allowedModels(config, pluginId),
+    resolve(agentId) {
+      if (agentId === undefined) return main;
+      return byId.get(agentId) ?? byFoldedId.get(foldAgentId(agentId)) ?? main;
+    },
+    allowedModels: () => models,
   };
 }
 
@@ -96,8 +112,25 @@ function agentList(config: OpenClawConfig): readonly AgentInfo[] {
   const found = named.length > 0 ? named : [{ id: DEFAULT_AGENT }];
   const marked = found.findIndex((agent: Fields) => agent["default"] === true);
   const main = found.findIndex(({ id }) => id === DEFAULT_AGENT);
-  const chosen = marked !== -1 ? marked : Math.max(main, 0);
+  const owner = systemAgent(agents);
+  const owning = owner === undefined ? -1 : found.findIndex(({ id }) => foldAgentId(String(id)) === owner);
+  const chosen = [owning, marked, main].find((at) => at !== -1) ?? 0;
   return found.map(({ id }, at) => ({ id: String(id), isDefault: at === chosen }));
+}
+
+/** Where agents are owned explicitly, the host goes by its system agent and by no other mark. */
+function systemAgent(agents: Fields): string | undefined {
+  const written = fieldsAt(fieldsAt(agents, "defaults"), "systemAgent")["agentId"];
+  return agents["ownership"] === "explicit" && isText(written) ? foldAgentId(written) : undefined;
+}
+
+/** An agent id as the host compares it: in lower case, with dashes in the place of other characters. */
+export function foldAgentId(written: string): string {
+  const folded = written.trim().toLowerCase();
+  return folded
+    .replaceAll(/[^a-z0-9_-]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "")
+    .slice(0, 64);
 }
 
 /**

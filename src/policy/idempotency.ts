@@ -4,7 +4,7 @@ import { refuse } from "../errors.ts";
 import type { Refusal } from "../errors.ts";
 import type { IdempotencyClaim } from "../store/new-delivery.ts";
 
-const HEADERS = ["idempotency-key", "x-service-idempotency-key"] as const;
+const HEADERS = ["idempotency-key", "x-service-idempotency-key", "x-openclaw-idempotency-key"] as const;
 const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
 /** What a claim is made of. */
@@ -22,8 +22,8 @@ export interface ClaimedRequest {
 /**
  * The caller's claim that this request is made once, or `undefined` when it makes none.
  *
- * The key is the header `Idempotency-Key`, else `x-service-idempotency-key`, else the payload's; an
- * empty one counts as absent. It is scoped to route and credential, so neither two hooks nor two
+ * The key is the header `Idempotency-Key`, else `x-service-idempotency-key`, else the one of OpenClaw's
+ * callers, else the payload's; an empty one counts as absent. It is scoped to route and credential, so neither two hooks nor two
  * senders can collide (specification of the Idempotency-Key header: IETF httpapi draft).
  */
 export function readClaim(request: ClaimedRequest, ttlMs: number): IdempotencyClaim | undefined | Refusal {

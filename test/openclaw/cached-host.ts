@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { removeLeftovers } from "./remove-leftovers.ts";
 
 /** Written last; holds how many files there are. */
 const WHOLE = "whole.json";
@@ -29,7 +30,7 @@ export function cachedHost(
   const name = `reveille-openclaw-${version}`;
   const place = join(parent, name);
   const host = join(place, "node_modules/openclaw");
-  removeLeftovers(parent, `${name}.`);
+  removeLeftovers(parent, `${name}.`, STALE_MS);
   if (isWhole(place)) return host;
   const fresh = mkdtempSync(join(parent, `${name}.`));
   try {
@@ -60,12 +61,4 @@ function isWhole(place: string): boolean {
 function countFiles(place: string): number {
   const entries = readdirSync(place, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => !entry.isDirectory() && !entry.name.startsWith(".") && entry.name !== WHOLE).length;
-}
-
-function removeLeftovers(parent: string, prefix: string): void {
-  for (const name of readdirSync(parent).filter((entry) => entry.startsWith(prefix))) {
-    const leftover = join(parent, name);
-    const age = Date.now() - (statSync(leftover, { throwIfNoEntry: false })?.mtimeMs ?? Infinity);
-    if (age > STALE_MS) rmSync(leftover, { recursive: true, force: true, maxRetries: 5 });
-  }
 }

@@ -5,7 +5,7 @@ import type { OfferOutcome } from "../../src/openclaw/openclaw-gateway.ts";
 import { describeGatewayHost } from "../conformance/host/describe-gateway-host.ts";
 import type { GatewayHostHarness } from "../conformance/host/gateway-host-harness.ts";
 import { DRIVER } from "./driver-package.ts";
-import { InProcessHost } from "./in-process-host.ts";
+import { InProcessHost, until } from "./in-process-host.ts";
 import { PortForward } from "./port-forward.ts";
 
 let host: Promise<InProcessHost> | undefined;
@@ -58,7 +58,7 @@ const harness: GatewayHostHarness = {
         // The gateway tells nobody of a text that has not changed.
         if (JSON.stringify(next) === JSON.stringify(config)) await gateway.reload();
         config = next;
-        while (outcomes.length === before) await new Promise((resolve) => setTimeout(resolve, 20));
+        await until(() => outcomes.length > before, "the configuration was offered");
       },
       async stop() {
         await forward.stop();

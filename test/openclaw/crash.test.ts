@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { HOOK_TOKEN, RunningInstallation } from "./running-installation.ts";
+import { wordOf } from "./scripted-model.ts";
 
 const patience = { timeout: 180_000, interval: 200 };
 const words = ["one", "two", "three", "four", "five"];
@@ -10,7 +11,8 @@ describe("a gateway that is killed", () => {
   let host: RunningInstallation;
 
   beforeAll(async () => {
-    host = await RunningInstallation.start({ enabled: true, token: HOOK_TOKEN, concurrency: CONCURRENCY });
+    host = await RunningInstallation.prepare({ enabled: true, token: HOOK_TOKEN, concurrency: CONCURRENCY });
+    await host.restart();
   });
 
   afterAll(async () => {
@@ -38,7 +40,7 @@ describe("a gateway that is killed", () => {
     expect(host.botApi.sent).toHaveLength(words.length);
     for (const word of words) {
       const attempts = runs().filter(({ prompt }) => wordOf(prompt) === word);
-      const numbers = attempts.map(({ session }) => /-a(\d)-/.exec(session)?.[1]);
+      const numbers = attempts.map(({ session }) => /-a(\d+)-/.exec(session)?.[1]);
       expect(numbers).toEqual(begun.has(word) ? ["1", "2"] : ["1"]);
     }
   });
@@ -61,7 +63,3 @@ describe("a gateway that is killed", () => {
     return host.model.calls.filter(({ session }) => session.includes(":subagent:"));
   }
 });
-
-function wordOf(prompt: string): string | undefined {
-  return /\[say ([^\]]+)\]/.exec(prompt)?.[1];
-}

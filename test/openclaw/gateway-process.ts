@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { homeEnvironment, openClawInstallation } from "./openclaw-installation.ts";
 
 const MAX_STARTS = 3;
-/** A gateway that has not logged something for this long will not. */
+/** What a gateway has not done for this long it will not do. */
 const MAX_WAIT_MS = 120_000;
 /** Of the log that an error shows. */
 const SHOWN_CHARS = 4_000;
@@ -17,6 +17,10 @@ export interface GatewayProcessOptions {
   readonly port: number;
   /** What its configuration takes from the environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Resolves once it can be used; when absent, once the plugin has told that it answers. */
+  readonly ready?: (gateway: GatewayProcess) => Promise<void>;
+  /** Is given each process before anything is awaited, so that it can be ended whatever comes of the start. */
+  readonly spawned?: (gateway: GatewayProcess) => void;
 }
 
 /** The real gateway as a process of its own, in a home that outlives it. */
@@ -25,21 +29,24 @@ export class GatewayProcess {
   readonly url: string;
   readonly #process: ChildProcess;
   readonly #log: () => string;
+  /** True once it was told to end. */
+  #isEnding = false;
 
-  /** Resolves once the plugin has told that it answers. */
+  /** Resolves once it is ready; rejects when it has ended before. */
   static async start(options: GatewayProcessOptions): Promise<GatewayProcess> {
+    const { home, ready = pluginAnswers, spawned } = options;
     for (let starts = 1; ; starts++) {
-      forgetEarlierKills(options.home);
+      forgetEarlierKills(home);
       const gateway = GatewayProcess.#spawn(options);
+      spawned?.(gateway);
       try {
-        await gateway.waitForLog("Reveille ");
-        if (gateway.log.includes("Reveille could not start")) throw new Error(gateway.log.slice(-SHOWN_CHARS));
-        await gateway.waitForLog("Reveille answers at");
+        await ready(gateway);
         return gateway;
       } catch (error) {
-        await gateway.kill();
         // The host ends after it has migrated its state to a configuration that is new to it.
-        if (starts === MAX_STARTS || !gateway.log.includes("Restart OpenClaw")) throw error;
+        const isAgain = starts < MAX_STARTS && !gateway.#isEnding && gateway.log.includes("Restart OpenClaw");
+        await gateway.kill();
+        if (!isAgain) throw error;
       }
     }
   }
@@ -61,6 +68,14 @@ export class GatewayProcess {
     this.url = parts.url;
     this.#process = parts.child;
     this.#log = parts.log;
+    // A suite that is cut short leaves no gateway behind.
+    const end = (): void => this.#signal("SIGKILL");
+    process.once("exit", end);
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      // By default a signal ends a process without telling it of its exit.
+      if (process.listenerCount(signal) === 0) process.once(signal, () => process.exit(1));
+    }
+    this.#process.once("exit", () => process.off("exit", end));
   }
 
   get log(): string {
@@ -69,12 +84,16 @@ export class GatewayProcess {
 
   /** Rejects with the end of the log when the process has ended before, and after two minutes. */
   async waitForLog(text: string, from = 0): Promise<void> {
-    const until = performance.now() + MAX_WAIT_MS;
-    while (!this.log.includes(text, from)) {
-      const hasEnded = this.#process.exitCode !== null || this.#process.signalCode !== null;
-      if (hasEnded || performance.now() > until) {
-        const what = hasEnded ? "ended before it logged" : "has not logged";
-        throw new Error(`The gateway ${what} ${JSON.stringify(text)}:\n${this.log.slice(-SHOWN_CHARS)}`);
+    await this.until(() => this.log.includes(text, from), `the log says ${JSON.stringify(text)}`);
+  }
+
+  /** The same for anything that happens; `what` completes "until ...". */
+  async until(happened: () => boolean | Promise<boolean>, what: string): Promise<void> {
+    const limit = performance.now() + MAX_WAIT_MS;
+    while (!(await happened())) {
+      if (this.#hasEnded || performance.now() > limit) {
+        const why = this.#hasEnded ? "The gateway has ended" : `${MAX_WAIT_MS / 1_000} seconds have passed`;
+        throw new Error(`${why}, while waiting until ${what}:\n${this.log.slice(-SHOWN_CHARS)}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -90,12 +109,34 @@ export class GatewayProcess {
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
-    const { pid, exitCode, signalCode } = this.#process;
-    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    this.#isEnding = true;
+    if (this.#process.pid === undefined || this.#hasEnded) return;
     const ended = once(this.#process, "exit");
-    process.kill(signal === "SIGKILL" ? -pid : pid, signal);
+    this.#signal(signal);
     await ended;
   }
+
+  get #hasEnded(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
+  }
+
+  /** SIGKILL goes to everything that it has spawned as well. */
+  #signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#process;
+    if (pid === undefined || this.#hasEnded) return;
+    try {
+      process.kill(signal === "SIGKILL" ? -pid : pid, signal);
+    } catch {
+      // It has ended by itself in this moment.
+    }
+  }
+}
+
+/** The plugin tells under which address it answers, or why it does not. */
+async function pluginAnswers(gateway: GatewayProcess): Promise<void> {
+  await gateway.waitForLog("Reveille ");
+  if (gateway.log.includes("Reveille could not start")) throw new Error(gateway.log.slice(-SHOWN_CHARS));
+  await gateway.waitForLog("Reveille answers at");
 }
 
 /** The host starts no channel after three kills within minutes; those of these suites are meant. It keeps the last. */

@@ -20,11 +20,19 @@ const block = {
 const shaped = { id: "shaped", match: { path: "shaped" }, action: "wake", transform: { module: "shape.mjs" } };
 const shapedBlock = { ...block, path: "/elsewhere", mappings: [...block.mappings, shaped] };
 
+/** What GitHub posts when one commit was pushed. */
+function push(message: string): object {
+  const commit = { id: "4b2f3e1a9c0d8e7f6a5b4c3d2e1f0a9b8c7d6e5f", message, author: { name: "Ada" } };
+  const sender = { login: "octo", id: 4711, type: "User" };
+  return { ref: "refs/heads/main", repository: { full_name: "octo/app" }, commits: [commit], pusher: {}, sender };
+}
+
 describe("the installed package in the real OpenClaw", () => {
   let host: RunningInstallation;
 
   beforeAll(async () => {
-    host = await RunningInstallation.start(block);
+    host = await RunningInstallation.prepare(block);
+    await host.restart();
   });
 
   afterAll(async () => {
@@ -74,6 +82,7 @@ describe("the installed package in the real OpenClaw", () => {
     expect(others.filter(({ session }) => session !== "agent:main:main")).toEqual([]);
     expect(run?.session).toMatch(/^agent:main:subagent:run-/);
     expect(run?.prompt).toContain("UNTRUSTED INPUT");
+    await vi.waitFor(() => expect(mainPrompts()).toContain("Hook Look: Done: hello"), patience);
   });
 
   it("runs a mapping", async () => {
@@ -81,17 +90,20 @@ describe("the installed package in the real OpenClaw", () => {
     await vi.waitFor(() => expect(host.model.callsWith("Deployed 1.2.3")).not.toEqual([]), patience);
   });
 
-  it("takes a call that GitHub signed, without the hook token, and refuses one that it did not sign", async () => {
-    const body = JSON.stringify({ zen: "Keep it logically awesome.", hook_id: 1, repository: { full_name: "o/r" } });
-    const signature = `sha256=${createHmac("sha256", GITHUB_SECRET).update(body).digest("hex")}`;
-    const headers = { authorization: "", "x-github-event": "ping", "x-github-delivery": "d-1" };
-    const signed = await host.post("/reveille/github", body, { ...headers, "x-hub-signature-256": signature });
-    expect(signed.status).toBeLessThan(300);
-    const forged = await host.post("/reveille/github", body, {
-      ...headers,
-      "x-hub-signature-256": signature.replace(/.$/, (digit) => (digit === "0" ? "1" : "0")),
-    });
-    expect(forged.status).toBe(401);
+  it("runs a push that GitHub signed, without the hook token, and refuses one that it did not sign", async () => {
+    const signed = JSON.stringify(push("Keep it logically awesome"));
+    const signature = `sha256=${createHmac("sha256", GITHUB_SECRET).update(signed).digest("hex")}`;
+    const headers = { authorization: "", "x-github-event": "push", "x-hub-signature-256": signature };
+    const forged = JSON.stringify(push("Nobody has signed this"));
+    const send = (body: string, id: string): Promise<{ status: number }> =>
+      host.post("/reveille/github", body, { ...headers, "x-github-delivery": id });
+    expect(await send(forged, "d-1")).toMatchObject({ status: 401 });
+    expect(await send(signed, "d-2")).toMatchObject({ status: 202 });
+    await vi.waitFor(() => {
+      const runs = host.model.callsWith("Keep it logically awesome");
+      expect(runs.filter(({ session }) => session.startsWith("agent:main:subagent:run-"))).not.toEqual([]);
+    }, patience);
+    expect(host.model.callsWith("Nobody has signed this")).toEqual([]);
   });
 
   it("takes a block with a transform into use without a restart, and runs it", async () => {
@@ -104,7 +116,7 @@ describe("the installed package in the real OpenClaw", () => {
     await host.gateway.waitForLog("into use (reload)", from);
     expect(await host.post("/elsewhere/shaped", { word: "clay" })).toMatchObject({ status: 200 });
     await vi.waitFor(() => expect(mainPrompts()).toContain("shaped: clay"), patience);
-    expect((await host.post("/reveille/wake", { text: "gone" })).status).not.toBe(200);
+    expect(await host.post("/reveille/wake", { text: "gone" })).toMatchObject({ status: 404 });
   });
 
   it("keeps the block in force when the next one is refused, and says why", async () => {
@@ -130,11 +142,12 @@ describe("the installed package in the real OpenClaw", () => {
   });
 
   it("serves nothing while it is disabled, and everything after it was enabled again", async () => {
-    let from = host.gateway.log.length;
     host.configure(block, { enabled: false });
-    await host.gateway.waitForLog("config hot reload applied", from);
-    expect((await host.post("/elsewhere/wake", { text: "anybody?" })).status).not.toBe(200);
-    from = host.gateway.log.length;
+    await vi.waitFor(
+      async () => expect((await host.post("/elsewhere/wake", { text: "?" })).status).toBe(404),
+      patience,
+    );
+    const from = host.gateway.log.length;
     host.configure(block);
     await host.gateway.waitForLog("Reveille answers at", from);
     expect(await host.post("/reveille/wake", { text: "Back again." })).toMatchObject({ status: 200 });

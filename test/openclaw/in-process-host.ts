@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import { BotApiServer } from "./bot-api-server.ts";
 import { DRIVER, WAITING, writeDriverPackage } from "./driver-package.ts";
 import type { Driver } from "./driver-package.ts";
+import { writeHostConfig } from "./gateway-process.ts";
 import { hostConfig } from "./host-config.ts";
 import { ModelProxy } from "./model-proxy.ts";
 import { homeEnvironment, loadStartServer, openClawInstallation } from "./openclaw-installation.ts";
@@ -15,6 +16,8 @@ import type { InProcessServer } from "./openclaw-installation.ts";
 
 /** Blocks of the configuration by the names of those that read them. */
 type Blocks = Readonly<Record<string, unknown>>;
+
+const MAX_WAIT_MS = 120_000;
 
 /** The real gateway in this process: one for a whole suite, since it keeps its state folder for good. */
 export class InProcessHost {
@@ -29,7 +32,6 @@ export class InProcessHost {
   static async start(modelUrl: string): Promise<InProcessHost> {
     const { openClaw, plugin } = openClawInstallation();
     const home = mkdtempSync(join(tmpdir(), "reveille-openclaw-"));
-    mkdirSync(join(home, ".openclaw"), { mode: 0o700 });
     writeDriverPackage(join(home, "driver"), plugin);
     const proxy = await ModelProxy.start(modelUrl);
     const botApi = await BotApiServer.start();
@@ -64,9 +66,7 @@ export class InProcessHost {
     const { [name]: _, ...others } = this.#blocks;
     this.#blocks = block === undefined ? others : { ...others, [name]: block };
     writeConfig(this, this.#blocks);
-    while (!isDeepStrictEqual(this.driver.block(), this.#blocks)) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await until(() => isDeepStrictEqual(this.driver.block(), this.#blocks), "the gateway has the configuration");
   }
 
   async stop(): Promise<void> {
@@ -91,7 +91,18 @@ function writeConfig(
     block,
     pluginPaths: [join(home, "driver")],
   });
-  writeFileSync(join(home, ".openclaw/openclaw.json"), JSON.stringify(config), { mode: 0o600 });
+  writeHostConfig(home, config);
+}
+
+/** Waits for something that the gateway in this process does; rejects after two minutes. `what` completes "until ...". */
+export async function until(happened: () => boolean, what: string): Promise<void> {
+  const limit = performance.now() + MAX_WAIT_MS;
+  while (!happened()) {
+    if (performance.now() > limit) {
+      throw new Error(`${MAX_WAIT_MS / 1_000} seconds have passed, while waiting until ${what}.`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 /** A port that nobody had a moment ago. */

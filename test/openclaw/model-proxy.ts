@@ -44,7 +44,7 @@ export class ModelProxy extends LoopbackServer {
 
   protected async answer({ body }: LoopbackRequest, res: ServerResponse): Promise<void> {
     const call = JSON.parse(body) as { messages: ChatMessage[] };
-    const session = /\bsession=(\S+)/.exec(textOf(call.messages))?.[1];
+    const session = sessionOf(textOf(call.messages));
     if (session !== undefined) this.#turns.set(session, this.turns(session) + 1);
     const gone = new AbortController();
     res.on("close", () => gone.abort());
@@ -70,6 +70,11 @@ export function said(messages: readonly ChatMessage[]): string {
   const begin = messages.findLastIndex(({ role }) => role !== "user") + 1;
   const texts = messages.slice(begin).map((message) => textOf([message]));
   return texts.filter((text) => !text.startsWith(INTERNAL) || text.includes("System: [")).join("\n");
+}
+
+/** The host's session that a call of it comes from, as its prompt says. */
+export function sessionOf(text: string): string | undefined {
+  return /\bsession=(\S+)/.exec(text)?.[1];
 }
 
 function textOf(messages: readonly ChatMessage[]): string {

@@ -38,6 +38,15 @@ export class OpenClawPage {
     this.#model = model;
     this.#botApi = botApi;
     this.#port = port;
+    try {
+      this.#furnish();
+    } catch (error) {
+      this.#remove();
+      throw error;
+    }
+  }
+
+  #furnish(): void {
     mkdirSync(join(this.home, "bin"));
     const { openClaw, home } = openClawInstallation();
     const program = `#!/bin/sh\nexec "${process.execPath}" "${join(openClaw, "openclaw.mjs")}" "$@"\n`;
@@ -45,16 +54,25 @@ export class OpenClawPage {
     const [archive] = globSync("*.tgz", { cwd: join(home, "../package") });
     if (archive === undefined) throw new Error("There is no packed package beside the home.");
     cpSync(join(home, "../package", archive), join(this.home, archive));
-    const botApiUrl = botApi.url;
-    const options = { home: this.home, port, modelUrl: model.url, botApiUrl, pluginId: "reveille", block: undefined };
+    const options = {
+      home: this.home,
+      port: this.#port,
+      modelUrl: this.#model.url,
+      botApiUrl: this.#botApi.url,
+      pluginId: "reveille",
+      block: undefined,
+    };
     const { plugins: _, ...config } = hostConfig(options) as { readonly plugins: unknown };
     writeHostConfig(this.home, config);
   }
 
   /** Lays sections over the host's configuration. */
   configure(json5: string): void {
-    const written = JSON.parse(readFileSync(join(this.home, ".openclaw/openclaw.json"), "utf8")) as object;
-    writeHostConfig(this.home, { ...written, ...JSON5.parse<object>(json5) });
+    writeHostConfig(this.home, { ...this.#written(), ...JSON5.parse<object>(json5) });
+  }
+
+  #written(): { readonly plugins?: { readonly entries?: { readonly reveille?: { readonly enabled?: boolean } } } } {
+    return JSON.parse(readFileSync(join(this.home, ".openclaw/openclaw.json"), "utf8")) as object;
   }
 
   /** Does what a block of `sh` says. */
@@ -62,7 +80,11 @@ export class OpenClawPage {
     if (script === IN_A_CHECKOUT) return { code: 0, out: "" };
     if (script !== RESTART) return this.#shell(script.replaceAll(SHOWN, `127.0.0.1:${this.#port}`));
     await this.#gateway?.stop();
-    this.#gateway = await GatewayProcess.start({ home: this.home, port: this.#port, env: SECRETS });
+    const spawned = (gateway: GatewayProcess): void => void (this.#gateway = gateway);
+    const { reveille } = this.#written().plugins?.entries ?? {};
+    const isOff = reveille?.enabled === false;
+    const ready = isOff ? { ready: (gateway: GatewayProcess) => gateway.waitForLog("[gateway] ready") } : {};
+    await GatewayProcess.start({ home: this.home, port: this.#port, env: SECRETS, spawned, ...ready });
     return { code: 0, out: "" };
   }
 
@@ -70,6 +92,10 @@ export class OpenClawPage {
     await this.#gateway?.kill();
     await this.#model.stop();
     await this.#botApi.stop();
+    this.#remove();
+  }
+
+  #remove(): void {
     rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
   }
 

@@ -12,12 +12,13 @@ describe("what an operator sees and does in the real OpenClaw", () => {
   let host: RunningInstallation;
 
   beforeAll(async () => {
-    host = await RunningInstallation.start({
+    host = await RunningInstallation.prepare({
       enabled: true,
       token: HOOK_TOKEN,
       presets: ["github"],
       github: { secret },
     });
+    await host.restart();
   });
 
   afterAll(async () => {

@@ -4,11 +4,18 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { cachedHost } from "./cached-host.ts";
 import { homeEnvironment } from "./openclaw-installation.ts";
+import { removeLeftovers } from "./remove-leftovers.ts";
 
 /** The newest version of the host that the suites are run with. */
 export const NEWEST_HOST = "2026.9.6";
 
 const root = resolve(import.meta.dirname, "../..");
+/** Folders of ours in the system's temporary one begin so. */
+const PREPARED = "reveille-prepared-openclaw-";
+/** What an interrupted run has left may be removed after this. */
+const STALE_MS = 86_400_000;
+/** A command that takes longer hangs. */
+const COMMAND_MS = 600_000;
 
 export interface PreparedOpenClaw {
   /** The folder of the package `openclaw`. */
@@ -35,8 +42,9 @@ interface PrepareOptions {
  * and installs the package into a home in a temporary folder. Throws when one of these commands fails.
  */
 export function prepareOpenClaw({ version = NEWEST_HOST, folder }: PrepareOptions = {}): PreparedOpenClaw {
+  for (const prefix of [PREPARED, "reveille-openclaw-page-"]) removeLeftovers(tmpdir(), prefix, STALE_MS);
   const openClaw = folder === undefined ? cachedHost(version, installHost) : resolve(folder);
-  const work = mkdtempSync(join(tmpdir(), "reveille-prepared-openclaw-"));
+  const work = mkdtempSync(join(tmpdir(), PREPARED));
   const remove = (): void => rmSync(work, { recursive: true, force: true, maxRetries: 5 });
   const home = join(work, "home");
   try {
@@ -84,6 +92,14 @@ function installPlugin({ openClaw, home, archive }: { openClaw: string; home: st
 function run(command: string, args: readonly string[], options: { cwd: string; env?: NodeJS.ProcessEnv }): void {
   const path = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
   const env = { ...process.env, ...options.env, PATH: path };
-  const { status } = spawnSync(command, args, { cwd: options.cwd, env, stdio: ["ignore", "inherit", "inherit"] });
-  if (status !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${status}.`);
+  const limit = { timeout: COMMAND_MS, killSignal: "SIGKILL" } as const;
+  const { status, signal, error } = spawnSync(command, args, {
+    ...limit,
+    cwd: options.cwd,
+    env,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  if (status === 0) return;
+  const reason = error?.message ?? String(status ?? signal);
+  throw new Error(`${command} ${args.join(" ")} ended with ${reason}.`, { cause: error });
 }

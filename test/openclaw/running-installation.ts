@@ -12,6 +12,9 @@ import { ScriptedModel } from "./scripted-model.ts";
 /** The token of the hooks in these suites. */
 export const HOOK_TOKEN = "the-hook-token-of-this-suite-24";
 
+/** A command of the host that takes longer hangs. */
+const COMMAND_MS = 180_000;
+
 /** The installed package in the real gateway, with a model and a Bot API on loopback. */
 export class RunningInstallation {
   readonly model: ScriptedModel;
@@ -21,14 +24,13 @@ export class RunningInstallation {
   #more: object | undefined;
   #gateway: GatewayProcess | undefined;
 
-  /** Starts the gateway with fresh deliveries and this block. */
-  static async start(block: object): Promise<RunningInstallation> {
+  /** With fresh deliveries and this block; `restart` starts the gateway. */
+  static async prepare(block: object): Promise<RunningInstallation> {
     const { home } = openClawInstallation();
     rmSync(join(home, ".openclaw/reveille"), { recursive: true, force: true });
     const [model, botApi, port] = [await ScriptedModel.start(), await BotApiServer.start(), await freePort()];
     const running = new RunningInstallation({ model, botApi, port, home });
     running.configure(block);
-    await running.restart();
     return running;
   }
 
@@ -73,7 +75,8 @@ export class RunningInstallation {
 
   async restart(): Promise<void> {
     await this.#gateway?.stop();
-    this.#gateway = await GatewayProcess.start({ home: this.home, port: this.#port });
+    const spawned = (gateway: GatewayProcess): void => void (this.#gateway = gateway);
+    await GatewayProcess.start({ home: this.home, port: this.#port, spawned });
   }
 
   async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
@@ -90,10 +93,12 @@ export class RunningInstallation {
   async openclaw(...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
     const { openClaw } = openClawInstallation();
     const env = { PATH: process.env["PATH"], ...homeEnvironment(this.home) };
-    const child = spawn(process.execPath, [join(openClaw, "openclaw.mjs"), ...args], { env, stdio: "pipe" });
+    const command = [join(openClaw, "openclaw.mjs"), ...args];
+    const child = spawn(process.execPath, command, { env, stdio: "pipe", timeout: COMMAND_MS, killSignal: "SIGKILL" });
     let out = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (out += String(chunk)));
-    const [code] = (await once(child, "close")) as [number];
+    const [code, signal] = (await once(child, "close")) as [number | null, NodeJS.Signals | null];
+    if (code === null) throw new Error(`openclaw ${args.join(" ")} was ended by ${signal}:\n${out}`);
     return { code, out };
   }
 

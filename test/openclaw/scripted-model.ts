@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { streamChat } from "../conformance/host/chat-stream.ts";
 import { LoopbackServer } from "../conformance/host/loopback-server.ts";
 import type { LoopbackRequest } from "../conformance/host/loopback-server.ts";
-import { said } from "./model-proxy.ts";
+import { said, sessionOf } from "./model-proxy.ts";
 
 export interface ModelCall {
   /** The host's session that made it. */
@@ -32,13 +32,23 @@ export class ScriptedModel extends LoopbackServer {
     return this.calls.filter(({ prompt }) => prompt.includes(text));
   }
 
-  protected async answer({ body }: LoopbackRequest, res: ServerResponse): Promise<void> {
+  protected async answer({ method, body }: LoopbackRequest, res: ServerResponse): Promise<void> {
+    // The host also asks what models there are.
+    if (method !== "POST") {
+      res.writeHead(404).end();
+      return;
+    }
     const { messages } = JSON.parse(body) as { messages: { role: string; content: unknown }[] };
     const prompt = said(messages);
-    const session = /\bsession=(\S+)/.exec(body)?.[1] ?? "";
+    const session = sessionOf(body) ?? "";
     this.calls.push({ session, prompt });
     await this.hold;
-    const word = /\[say ([^\]]+)\]/.exec(prompt)?.[1];
+    const word = wordOf(prompt);
     streamChat(res, word === undefined || session.endsWith(":main") ? "NO_REPLY" : `Done: ${word}`);
   }
+}
+
+/** What a prompt asks a scripted model to say. */
+export function wordOf(prompt: string): string | undefined {
+  return /\[say ([^\]]+)\]/.exec(prompt)?.[1];
 }

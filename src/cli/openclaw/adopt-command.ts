@@ -1,7 +1,7 @@
 /** `reveille openclaw adopt`. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { parseEnv } from "node:util";
+import { isDeepStrictEqual, parseEnv } from "node:util";
 import JSON5 from "json5";
 import { adoptConfig } from "../../openclaw/adopt/adopt-config.ts";
 import type { AdoptedConfig } from "../../openclaw/adopt/adopt-config.ts";
@@ -10,6 +10,7 @@ import { isFields } from "../../openclaw/adopt/fields.ts";
 import type { Fields } from "../../openclaw/adopt/fields.ts";
 import { shownBlocks } from "../../openclaw/adopt/shown-blocks.ts";
 import { CliError } from "../cli-error.ts";
+import type { CliGateway } from "../cli-gateway.ts";
 import type { CliIo } from "../cli-io.ts";
 import { findOpenClawConfig, readOpenClawConfig, replaceOpenClawConfig } from "./adopt-file.ts";
 import { hasComments } from "./adopt-comments.ts";
@@ -29,7 +30,10 @@ export interface AdoptOptions {
 }
 
 /** What the command touches of its process. */
-export type AdoptIo = Pick<CliIo, "out" | "env" | "createLogger">;
+export type AdoptIo = Pick<CliIo, "out" | "env" | "createLogger"> & {
+  /** Absent: not the host. */
+  readonly gateway?: Pick<CliGateway, "takesLocations">;
+};
 
 /** From here on the host takes a file of less than half its size for a broken one. */
 const WATCHED_BYTES = 512;
@@ -68,6 +72,7 @@ async function carryOut({ file, text, dryRun, options }: Task, io: AdoptIo): Pro
   const after = `${JSON.stringify(adoption.config, null, 2)}\n`;
   const reasons = [
     ...refuseWriting(text, after, io.env),
+    ...(isDeepStrictEqual(JSON.parse(after), adoption.config) ? [] : [UNWRITABLE]),
     ...(await tryTransforms(adoption.read, { configDir, logger: io.createLogger() })),
   ];
   if (reasons.length > 0) return { ...common, outcome: "refused", reasons, notes: [] };
@@ -76,7 +81,7 @@ async function carryOut({ file, text, dryRun, options }: Task, io: AdoptIo): Pro
     ...common,
     outcome: "adopted",
     reasons: [],
-    notes: [...adoption.notes, ...ownNotes(text, adoption, configDir)],
+    notes: [...adoption.notes, ...ownNotes(text, adoption, { configDir, io })],
     written: shownBlocks(adoption),
     ...(backup === undefined ? {} : { backup }),
   };
@@ -118,24 +123,33 @@ function refuseWriting(before: string, after: string, env: AdoptIo["env"]): read
   ];
 }
 
-function ownNotes(text: string, { resolved }: AdoptedConfig, configDir: string): readonly AdoptNote[] {
+function ownNotes(
+  text: string,
+  { resolved }: AdoptedConfig,
+  { configDir, io }: { readonly configDir: string; readonly io: AdoptIo },
+): readonly AdoptNote[] {
   const notes: AdoptNote[] = [];
   if (hasComments(text)) {
     const note = "The comments of the file are gone in the new one; the copy before-reveille holds them.";
     notes.push({ kind: "lost", text: note });
   }
+  // The command that a host itself runs comes from the plugin.
+  const isHost = io.gateway?.takesLocations === false;
   const isInstalled = existsSync(join(configDir, "extensions", "reveille"));
   const { plugins } = resolved;
   const isLoaded = isFields(plugins) && isFields(plugins["load"]);
-  if (!isInstalled && !isLoaded) {
+  if (!isHost && !isInstalled && !isLoaded) {
     notes.push({
       kind: "todo",
-      text: "Reveille is not among OpenClaw's installed plugins here, and nobody answers the calls until it is: openclaw plugins install reveille",
+      text: 'Where OpenClaw does not have Reveille as a plugin yet, nobody answers the calls until it does: see "Install" in docs/openclaw.md.',
     });
   }
   notes.push({ kind: "todo", text: RUNNING });
   return notes;
 }
+
+const UNWRITABLE =
+  "The file holds a number that JSON cannot (NaN, Infinity or -0), and OpenClaw's files are written as JSON. Replace it, then adopt again.";
 
 const RUNNING =
   'A gateway that runs takes this up by itself within seconds, and the built-in hooks answer until then. Its log says "Reveille answers at"; when it does not, restart the gateway.';

@@ -92,8 +92,11 @@ export class OpenClawCliGateway implements CliGateway {
     try {
       return snapshotOf(this.#options.config, "start", this.#options);
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      throw new ConfigError([{ path: `${this.block}.path`, message }]);
+      const words = error instanceof Error ? error.message : String(error);
+      const path = `${this.block}.path`;
+      // In a log the sentence stands alone and begins with the key itself.
+      const message = words.startsWith(`${path}: `) ? words.slice(path.length + 2) : words;
+      throw new ConfigError([{ path, message }]);
     }
   }
 }

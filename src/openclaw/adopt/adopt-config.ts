@@ -81,7 +81,11 @@ function translate(config: Fields, hooks: HostHooks, before: unknown, surroundin
   const grant = grantModels(fieldsAt(config, "plugins", "entries", ADOPTED_PLUGIN), models, notes);
   if (grant.error !== undefined) return refused([grant.error]);
   const plugins = pluginSection(config, { block, subagent: grant.subagent }, notes);
-  notes.add("written", "is false now; the rest of the block stays, so that going back is one switch.", "hooks.enabled");
+  notes.add(
+    "written",
+    "is false now; the rest of the block stays, so that going back takes two keys in one edit.",
+    "hooks.enabled",
+  );
   const adopted: Fields = { ...config, hooks: { ...hooks, enabled: false }, plugins };
   const resolved = asFields(reread(adopted, references, env));
   const judgment = judgeBlock(resolved, { configDir, env });

@@ -1,12 +1,16 @@
-import { agentCatalog, channelList } from "../read-openclaw-config.ts";
+import type { AgentCatalog } from "../../host.ts";
+import { agentCatalog, channelList, foldAgentId } from "../read-openclaw-config.ts";
 import { fieldsAt, isFields } from "./fields.ts";
 import type { Fields } from "./fields.ts";
 
 /** What of the rest of the configuration decides how a block is translated. */
 export interface HostFacts {
-  /** As they are configured. */
-  readonly agentIds: readonly string[];
+  /** As they are configured; `undefined`: they stand in another file, and nothing is known of them. */
+  readonly agentIds: readonly string[] | undefined;
+  /** Ours for calls that name none, where agents are known. */
   readonly defaultAgent: string;
+  /** False when the host has none for such calls. */
+  readonly hasDefault: boolean;
   /** Channels that are configured and on; `undefined`: they stand in another file, and nothing is known of them. */
   readonly channels: readonly string[] | undefined;
   /** References by themselves and by their aliases in lower case; `undefined`: no list is kept. */
@@ -21,8 +25,9 @@ export function readHostFacts(config: Fields): HostFacts {
   const agents = agentCatalog(config, "");
   const seconds = fieldsAt(config, "agents", "defaults")["timeoutSeconds"];
   return {
-    agentIds: agents.list().map(({ id }) => id),
+    agentIds: hasIncludedAgents(config) ? undefined : agents.list().map(({ id }) => id),
     defaultAgent: agents.resolve(undefined).id,
+    hasDefault: hasIncludedAgents(config) || hasDefault(config, agents),
     channels: isIncluded(config["channels"]) ? undefined : channelList(config).map(({ id }) => id),
     models: modelNames(config),
     timeoutSeconds: typeof seconds === "number" && Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined,
@@ -30,18 +35,25 @@ export function readHostFacts(config: Fields): HostFacts {
   };
 }
 
+/** Where agents are owned explicitly, the host goes by its system agent and by no other mark. */
+function hasDefault(config: Fields, agents: AgentCatalog): boolean {
+  const ids = agents.list().map(({ id }) => foldAgentId(id));
+  if (ids.length < 2 || fieldsAt(config, "agents")["ownership"] !== "explicit") return true;
+  const written = fieldsAt(config, "agents", "defaults", "systemAgent")["agentId"];
+  return typeof written === "string" && ids.includes(foldAgentId(written));
+}
+
 /** True for an object that is completed from another file. */
 export function isIncluded(value: unknown): boolean {
   return isFields(value) && Object.hasOwn(value, "$include");
 }
 
-/** An agent id as the host compares it: in lower case, with dashes in the place of other characters. */
-export function agentIdOf(written: string): string {
-  const folded = written.trim().toLowerCase();
-  return folded
-    .replaceAll(/[^a-z0-9_-]+/g, "-")
-    .replaceAll(/^-+|-+$/g, "")
-    .slice(0, 64);
+/** True when agents may be in another file. */
+export function hasIncludedAgents(config: Fields): boolean {
+  const agents = fieldsAt(config, "agents");
+  const listed: unknown = agents["list"];
+  // An entry is known by its key, whatever completes it; one of a list is not.
+  return [agents, agents["entries"], listed].some(isIncluded) || (Array.isArray(listed) && listed.some(isIncluded));
 }
 
 /** Other names under which the host knows channels. */

@@ -86,7 +86,6 @@ const HostHooksSchema = Type.Object(
 
 export type HostHooks = Static<typeof HostHooksSchema>;
 export type HostMapping = Static<typeof HostMappingSchema>;
-export type HostGmail = Static<typeof HostGmailSchema>;
 
 /** What in a block no version takes, with the path of each key; never shows a secret. */
 export const checkHostHooks = compileSchemaCheck(HostHooksSchema, { root: ["hooks"] });

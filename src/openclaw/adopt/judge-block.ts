@@ -2,10 +2,11 @@ import { ConfigError } from "../../config/config-error.ts";
 import type { ConfigIssue } from "../../config/config-error.ts";
 import type { HooksConfig } from "../../config/hooks-config.ts";
 import { readHooksConfig } from "../../config/read-hooks-config.ts";
+import type { AgentCatalog } from "../../host.ts";
 import { BUILT_IN_PRESETS } from "../../presets/built-in-presets.ts";
 import { agentCatalog, channelList, gatewayFacts, pluginBlock } from "../read-openclaw-config.ts";
 import type { Fields } from "./fields.ts";
-import { isIncluded } from "./host-facts.ts";
+import { hasIncludedAgents, isIncluded } from "./host-facts.ts";
 import { ADOPTED_PLUGIN } from "./plugin-section.ts";
 
 export interface JudgeOptions {
@@ -27,7 +28,7 @@ export function judgeBlock(config: Fields, { configDir, env }: JudgeOptions): Ju
   const context = {
     configDir,
     gateway: gatewayFacts(config, { ...env }),
-    agents: agentCatalog(config, ADOPTED_PLUGIN),
+    agents: hasIncludedAgents(config) ? anyAgents(config) : agentCatalog(config, ADOPTED_PLUGIN),
     channels: isIncluded(config["channels"]) ? namedChannels(block) : channelList(config),
     presets: PRESETS,
     env,
@@ -38,6 +39,16 @@ export function judgeBlock(config: Fields, { configDir, env }: JudgeOptions): Ju
     if (error instanceof ConfigError) return { issues: error.issues };
     throw error;
   }
+}
+
+/** Of agents in another file nothing is known: those that the block names are taken to be there. */
+function anyAgents(config: Fields): AgentCatalog {
+  const main = { id: "main", isDefault: true };
+  return {
+    ...agentCatalog(config, ADOPTED_PLUGIN),
+    list: () => [main],
+    resolve: (agentId) => (agentId === undefined ? main : { id: agentId, isDefault: agentId === main.id }),
+  };
 }
 
 /** Of channels in another file nothing is known: those that the block names are taken to be there. */

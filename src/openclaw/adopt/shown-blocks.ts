@@ -1,6 +1,7 @@
+import { isTemplated } from "../../config/session-rules.ts";
 import { isBareReference } from "./environment-references.ts";
 import type { AdoptedConfig } from "./adopt-config.ts";
-import { fieldsAt } from "./fields.ts";
+import { fieldsAt, isFields } from "./fields.ts";
 import type { Fields } from "./fields.ts";
 import { ADOPTED_PLUGIN } from "./plugin-section.ts";
 
@@ -18,10 +19,22 @@ export function shownBlocks({ config }: Pick<AdoptedConfig, "config">): Fields {
     ...(Array.isArray(allow) ? { "plugins.allow": allow } : {}),
     [`${where}.enabled`]: true,
     ...(entry["subagent"] === undefined ? {} : { [`${where}.subagent`]: entry["subagent"] }),
-    [`${where}.config`]: { ...block, ...(block["token"] === undefined ? {} : { token: shownToken(block["token"]) }) },
+    [`${where}.config`]: {
+      ...block,
+      ...(block["token"] === undefined ? {} : { token: shownSecret(block["token"]) }),
+      ...(Array.isArray(block["mappings"]) ? { mappings: block["mappings"].map(shownMapping) } : {}),
+    },
   };
 }
 
-function shownToken(token: unknown): unknown {
-  return typeof token === "string" && isBareReference(token) ? token : UNCHANGED;
+/** OpenClaw counts the session of a mapping among its secrets; a template is none, as the payload completes it. */
+function shownMapping(mapping: unknown): unknown {
+  if (!isFields(mapping) || mapping["sessionKey"] === undefined) return mapping;
+  const { sessionKey } = mapping;
+  const isTemplate = typeof sessionKey === "string" && isTemplated(sessionKey);
+  return { ...mapping, sessionKey: isTemplate ? sessionKey : shownSecret(sessionKey) };
+}
+
+function shownSecret(written: unknown): unknown {
+  return typeof written === "string" && isBareReference(written) ? written : UNCHANGED;
 }

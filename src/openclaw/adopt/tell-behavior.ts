@@ -3,7 +3,7 @@ import type { AdoptNotes } from "./adopt-notes.ts";
 import type { AdoptedBlock } from "./adopted-block.ts";
 import type { Fields } from "./fields.ts";
 import { fieldsAt } from "./fields.ts";
-import { agentIdOf } from "./host-facts.ts";
+import type { HostFacts } from "./host-facts.ts";
 import { countOf } from "./host-hooks-schema.ts";
 import { tellGmail } from "./tell-gmail.ts";
 import { routeOf, tellMappings } from "./tell-mappings.ts";
@@ -41,24 +41,28 @@ function tellAnswers({ hooks, read }: AdoptedBlock, tell: Tell): void {
 function tellAgentCalls(adopted: AdoptedBlock, tell: Tell): void {
   const { hooks, read, config, facts } = adopted;
   const path = `${read.path}/agent`;
+  const defaultAgent = nameOfDefault(facts);
   if (facts.channels === undefined || facts.channels.length > 0) {
     tell(
       `${path}: a call without channel and to is delivered to the last recipient, where OpenClaw since 2026.8 sends nothing; a caller that wants none says "deliver": false. One of the two alone is enough, and "last" is taken, where OpenClaw answers 400. accountId is not read.`,
     );
   }
   tell(
-    `${path}: an unknown agentId goes to ${facts.defaultAgent}, where OpenClaw since 2026.8 answers 400${facts.agentIds.some((id) => id !== agentIdOf(id)) ? "; ids are compared with regard to case" : ""}. A field of a wrong type ("deliver": "false", "timeoutSeconds": "60") is answered 400 and not passed over.`,
+    `${path}: an unknown agentId goes to ${defaultAgent}, where OpenClaw since 2026.8 answers 400. A field of a wrong type ("deliver": "false", "timeoutSeconds": "60") is answered 400 and not passed over.`,
   );
+  if (!facts.hasDefault) {
+    tell(`A call that names no agent goes to ${defaultAgent}, where OpenClaw answers 400.`);
+  }
   tell(
     `${path}: sessionMode and waitForCompletion are not read; each run begins with a fresh transcript, and a caller that waits for the result sends "wait": true.`,
   );
   tell(
-    `A repeated idempotency key is answered with the first answer for 24 hours, after a restart too (OpenClaw: 5 minutes, in memory), on every route; with another body it is answered 422. The header is Idempotency-Key; X-OpenClaw-Idempotency-Key is not read.`,
+    `A repeated idempotency key is answered with the first answer for 24 hours, after a restart too (OpenClaw: 5 minutes, in memory), on every route; with another body it is answered 422.`,
   );
   const { allowedAgentIds } = read;
-  if (allowedAgentIds !== undefined && !allowedAgentIds.has(facts.defaultAgent)) {
+  if (allowedAgentIds !== undefined && facts.agentIds !== undefined && !allowedAgentIds.has(defaultAgent)) {
     tell(
-      `allowedAgentIds does not name ${facts.defaultAgent}, the default agent: calls without agentId reach it all the same, where OpenClaw since 2026.7.1 answers 400.`,
+      `allowedAgentIds does not name ${defaultAgent}, the default agent: calls without agentId reach it all the same, where OpenClaw since 2026.7.1 answers 400.`,
     );
   }
   if (hooks.allowRequestSessionKey === true) {
@@ -68,6 +72,11 @@ function tellAgentCalls(adopted: AdoptedBlock, tell: Tell): void {
   }
   tell(`${path}: ${modelWords(config)}`);
   tell(`${path}: thinking is not taken, as OpenClaw lets no plugin choose it; the agent's own level is used.`);
+}
+
+/** Of agents in another file nothing is known. */
+function nameOfDefault({ agentIds, defaultAgent }: HostFacts): string {
+  return agentIds === undefined ? "the default agent" : defaultAgent;
 }
 
 function modelWords(config: Fields): string {
@@ -87,14 +96,17 @@ function tellWakes({ hooks, read, facts }: AdoptedBlock, tell: Tell): void {
     `${route}: the text reaches the agent inside the boundary around untrusted content, which OpenClaw puts around agent calls only. None of a burst is dropped (OpenClaw keeps 20); waiting ones come together in one turn.`,
   );
   const unread = [
-    ...(facts.agentIds.length > 1 ? ["agentId"] : []),
+    ...(facts.agentIds === undefined || facts.agentIds.length > 1 ? ["agentId"] : []),
     ...(hooks.allowRequestSessionKey === true ? ["sessionKey"] : []),
   ];
   if (unread.length === 0) return;
   tell(
-    `${route}: ${unread.join(" and ")} of a call ${unread.length === 1 ? "is" : "are"} not read: it wakes the main session of ${facts.defaultAgent}. For another agent, make a mapping with action "wake" and agentId.`,
+    `${route}: ${unread.join(" and ")} of a call ${unread.length === 1 ? "is" : "are"} not read: it wakes the main session of ${nameOfDefault(facts)}. For another agent, make a mapping with action "wake" and agentId.`,
   );
 }
+
+/** Tools that OpenClaw gives to no subagent, as far as runs are likely to miss them. */
+const WITHHELD = ["message", "automations", "sessions_send", "gateway", "session_status", "agents_list"] as const;
 
 function tellRuns({ read, facts, hooks }: AdoptedBlock, notes: AdoptNotes): void {
   if (read.defaultSessionKey !== undefined) {
@@ -109,6 +121,10 @@ function tellRuns({ read, facts, hooks }: AdoptedBlock, notes: AdoptNotes): void
       `A run that names no time is aborted after ${read.defaultTimeoutMs / 1_000} seconds (OpenClaw: two days); for longer ones set defaultTimeoutSeconds in our block.`,
     );
   }
+  notes.add(
+    "behavior",
+    `Each run is a turn of a subagent, which OpenClaw gives less than a turn of its hooks: no ${WITHHELD.join(", ")} or conversations_* among its tools, a shorter system prompt, and of the agent's files AGENTS.md alone, without SOUL.md, IDENTITY.md, USER.md and MEMORY.md. What a run has to know belongs into AGENTS.md or the message, and what it has to send into its reply.`,
+  );
   notes.add(
     "behavior",
     "Every run leaves its line in the main session, also one whose reply was delivered; OpenClaw leaves none then.",

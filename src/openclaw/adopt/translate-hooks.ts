@@ -78,7 +78,7 @@ function translatePresets({ presets = [] }: HostHooks, { notes }: TranslateConte
     if (name === GMAIL) continue;
     notes.add(
       "lost",
-      "is left out: OpenClaw has no preset of that name and passes over it. To take calls of that sender, see: reveille presets",
+      "is left out: OpenClaw has no preset of that name and passes over it. To take calls of that sender, see: openclaw reveille presets",
       `hooks.presets[${at}]`,
     );
   }

@@ -2,7 +2,8 @@ import type { MappingInput } from "../../config/schema.ts";
 import { isTemplated } from "../../config/session-rules.ts";
 import type { AdoptNotes } from "./adopt-notes.ts";
 import { hasReference } from "./environment-references.ts";
-import { agentIdOf, channelIdOf } from "./host-facts.ts";
+import { foldAgentId } from "../read-openclaw-config.ts";
+import { channelIdOf } from "./host-facts.ts";
 import type { HostFacts } from "./host-facts.ts";
 import { countOf } from "./host-hooks-schema.ts";
 import type { HostMapping } from "./host-hooks-schema.ts";
@@ -41,7 +42,7 @@ export function translateMapping(written: HostMapping, at: number, context: Tran
   if (sessionMode === "persistent" && !isWake) {
     notes.add(
       "lost",
-      "persistent is left out: each run begins with a fresh transcript, and what the agent has to keep from run to run belongs into its memory files.",
+      "persistent is left out: each run begins with a fresh transcript, and of the agent's files AGENTS.md alone is loaded. What it has to keep from run to run belongs into a file that the message tells it to read and to write.",
       `${where}.sessionMode`,
     );
   }
@@ -63,7 +64,7 @@ export function translateMapping(written: HostMapping, at: number, context: Tran
 }
 
 /** Seconds within what a run may take here. */
-export function shortened(seconds: number, path: string, notes: AdoptNotes): number {
+function shortened(seconds: number, path: string, notes: AdoptNotes): number {
   if (seconds <= MAX_RUN_SECONDS) return seconds;
   notes.add("lost", `is more than a day and written as ${MAX_RUN_SECONDS} seconds, the longest that there is.`, path);
   return MAX_RUN_SECONDS;
@@ -76,9 +77,9 @@ export function translateAgentId(
   { facts, notes }: Pick<TranslateContext, "facts" | "notes">,
 ): string | undefined {
   const id = notBlank(written)?.trim();
-  if (id === undefined || hasReference(id) || facts.agentIds.includes(id)) return id;
-  const wanted = agentIdOf(id);
-  const known = facts.agentIds.find((agent) => agentIdOf(agent) === wanted);
+  if (id === undefined || hasReference(id) || facts.agentIds === undefined || facts.agentIds.includes(id)) return id;
+  const wanted = foldAgentId(id);
+  const known = facts.agentIds.find((agent) => foldAgentId(agent) === wanted);
   if (known !== undefined) notes.add("written", `is written as "${known}", as the agent is configured.`, path);
   return known ?? id;
 }

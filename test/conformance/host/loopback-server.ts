@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 
 /** One request, read to its end. */
 export interface LoopbackRequest {
+  readonly method: string;
   /** As sent, with the query. */
   readonly url: string;
   readonly body: string;
@@ -41,6 +42,6 @@ export abstract class LoopbackServer {
   async #take(req: IncomingMessage, res: ServerResponse): Promise<void> {
     let body = "";
     for await (const chunk of req.setEncoding("utf8")) body += String(chunk);
-    await this.answer({ url: req.url ?? "", body }, res);
+    await this.answer({ method: req.method ?? "", url: req.url ?? "", body }, res);
   }
 }

@@ -77,6 +77,7 @@ export const HARMLESS_HEADERS: readonly string[] = [
   "User-Agent",
   "X-Forwarded-For",
   "x-service-idempotency-key",
+  "x-openclaw-idempotency-key",
   "__proto__",
   "constructor",
   "hasOwnProperty",

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { agentCatalog } from "../../../src/openclaw/read-openclaw-config.ts";
 import { catalog, context, read, refusalsOf } from "./hooks-context.ts";
 
 const agent = { messageTemplate: "m" };
@@ -98,6 +99,17 @@ describe("rules for a mapping", () => {
       "hooks.mappings[0].agentId: is not in hooks.allowedAgentIds: calls that use it are answered 400",
     ]);
     expect(read({ allowedAgentIds: ["OPS"], mappings: [{ ...agent, agentId: "ops" }] }).warnings).toEqual([]);
+  });
+
+  it("knows an agent by every writing by which the gateway does, the default one included", () => {
+    const known = (...list: readonly object[]) => context({ agents: agentCatalog({ agents: { list } }, "reveille") });
+    const block = { allowedAgentIds: ["On Call"], mappings: [{ ...agent, agentId: "ON.CALL" }] };
+    for (const gateway of [known({ id: "main" }, { id: "on-call" }), known({ id: "on-call" })]) {
+      const { warnings, config } = read(block, gateway);
+      expect(warnings).toEqual([]);
+      expect(config.allowedAgentIds).toEqual(new Set(["on-call"]));
+    }
+    expect(read({ allowedAgentIds: ["客"] }, known({ id: "主" })).warnings).toHaveLength(1);
   });
 
   it("spec 2.3: refuses a fixed model that is not in the enforced list of the agent", () => {

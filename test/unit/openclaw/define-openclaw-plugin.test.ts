@@ -4,7 +4,6 @@ import plugin from "../../../src/openclaw-plugin.ts";
 import type { OfferOutcome } from "../../../src/openclaw/openclaw-gateway.ts";
 import type { OpenClawService } from "../../../src/openclaw/openclaw-sdk.ts";
 import { requireCalls } from "../../../src/openclaw/require-calls.ts";
-import { probeSelf } from "../../../src/openclaw/self-probe.ts";
 import { openClawLogger } from "../../../src/openclaw/openclaw-logger.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 
@@ -67,22 +66,33 @@ it("finds the calls where the host has them", async () => {
   await expect(requireCalls(openClaw.api, async () => null)).rejects.toThrow("peekSystemEventEntries");
 });
 
-it("says why its own address does not answer", async () => {
+it("opens nothing when the host has stopped the service before its start had ended", async () => {
   using openClaw = new FakeOpenClaw();
-  const logger = openClawLogger(openClaw.logger);
-  const options = { config: { gateway: { port: 9 } }, path: "/x", logger, env: {}, pauseMs: 1 };
-  const reason = await probeSelf({ ...options, signal: new AbortController().signal });
-  expect(reason).toMatch(/^Reveille cannot be reached on its own address: http:\/\/127\.0\.0\.1:9\/x\/wake is not/);
-  expect(await probeSelf({ ...options, signal: AbortSignal.abort() })).toBeUndefined();
-});
-
-it("says when somebody else answers at its address", async () => {
-  using openClaw = new FakeOpenClaw();
-  vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("x", { status: 200 }));
-  const config = { gateway: { tls: { enabled: true } } };
-  const options = { config, path: "/x", logger: openClawLogger(openClaw.logger), env: {}, pauseMs: 1 };
-  const reason = await probeSelf({ ...options, signal: new AbortController().signal });
-  expect(reason).toContain("https://127.0.0.1:18789/x/wake is answered 200 by somebody else");
+  let opened = 0;
+  const held = Promise.withResolvers<typeof openClaw.sdk>();
+  const defined = defineOpenClawPlugin(
+    { id: "reveille", name: "R", description: "d" },
+    {
+      bare: true,
+      block: (written) => written,
+      loadSdk: async () => held.promise,
+      opened: () => void opened++,
+      runCommand: async () => 0,
+    },
+  );
+  const [service] = register(openClaw, defined).services;
+  const early = service?.start(openClaw.context);
+  await service?.stop();
+  await early;
+  expect(opened).toBe(0);
+  const late = service?.start(openClaw.context);
+  await vi.waitFor(() => expect(opened).toBe(1));
+  const intervals = vi.spyOn(globalThis, "setInterval");
+  const stopped = service?.stop();
+  held.resolve(openClaw.sdk);
+  await Promise.all([late, stopped]);
+  expect(intervals).not.toHaveBeenCalled();
+  intervals.mockRestore();
 });
 
 it("writes fields and errors behind the sentence, and no more than a line holds", () => {

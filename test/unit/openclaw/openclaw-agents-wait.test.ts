@@ -19,6 +19,7 @@ let asked: number;
 /** What the host answers; the last one again and again. */
 let answers: readonly SubagentOutcome[];
 let turn: LatestTurn | undefined;
+let latestTurn: (() => LatestTurn | undefined) | undefined;
 
 beforeEach(async () => {
   openClaw = new FakeOpenClaw();
@@ -27,6 +28,7 @@ beforeEach(async () => {
   database = await SqliteDatabase.open({ file, modules: [OPENCLAW_MODULE_URL], logger });
   asked = 0;
   turn = undefined;
+  latestTurn = () => turn;
 });
 
 afterEach(async () => {
@@ -44,7 +46,7 @@ function run(given: Partial<AgentRunRequest> = {}): Promise<AgentRunResult> {
       waitForRun: async () => answers[Math.min(asked++, answers.length - 1)] as SubagentOutcome,
     },
     state: new OpenClawState(database, { now: () => Date.now() }),
-    latestTurn: () => turn,
+    ...(latestTurn === undefined ? {} : { latestTurn }),
     logger: openClawLogger(openClaw.logger),
   });
   return agents.run({
@@ -115,4 +117,68 @@ it("leaves a run alone whose session goes on, has ended just now, or is not know
   await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 1));
   ending.abort();
   expect((await running).status).toBe("aborted");
+});
+
+it("ends in the host what it takes to be lost, once its messages were read", async () => {
+  answers = [{ status: "timeout" }];
+  openClaw.messages = [{ role: "assistant", text: "It is red." }];
+  turn = { status: "done", endedAt: Date.now() - LONG_AGO };
+  const { subagent } = openClaw.api.runtime;
+  vi.spyOn(subagent, "deleteSession").mockImplementation(async ({ sessionKey }) => {
+    openClaw.messages = [];
+    openClaw.deleted.push(sessionKey);
+  });
+  expect(await run()).toEqual({ status: "ok", reply: "It is red." });
+  expect(openClaw.deleted).toHaveLength(1);
+});
+
+it("goes on waiting for a session that has ended a turn and still runs", async () => {
+  answers = [{ status: "timeout" }, { status: "timeout" }, { status: "ok", terminalReply: { text: "late" } }];
+  turn = { status: "running", endedAt: Date.now() - LONG_AGO };
+  expect(await run()).toEqual({ status: "ok", reply: "late" });
+});
+
+it("goes on waiting when the host's store cannot be read", async () => {
+  answers = [{ status: "timeout" }, { status: "timeout" }, { status: "ok", terminalReply: { text: "late" } }];
+  latestTurn = () => {
+    throw new Error("database is locked");
+  };
+  expect(await run()).toEqual({ status: "ok", reply: "late" });
+});
+
+it("takes the last turn's answer of a run whose first one has yielded", async () => {
+  answers = [{ status: "ok", yielded: true, endedAt: Date.now(), terminalReply: { text: "I wait for the others." } }];
+  turn = { status: "running", endedAt: Date.now() - LONG_AGO };
+  let isDone = false;
+  const running = run().finally(() => (isDone = true));
+  await vi.waitFor(() => expect(asked).toBe(1));
+  turn = undefined;
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(isDone).toBe(false);
+  openClaw.messages = [{ role: "assistant", text: "All three are red." }];
+  turn = { status: "done", endedAt: Date.now() };
+  expect(await running).toEqual({ status: "ok", reply: "All three are red." });
+});
+
+it("tells the end of a turn that followed one that had yielded, and ends it after its time", async () => {
+  answers = [{ status: "ok", yielded: true, endedAt: Date.now() }];
+  openClaw.messages = [{ role: "assistant", text: "I wait." }];
+  turn = { status: "failed", endedAt: Date.now() };
+  expect(await run({ runId: "a" })).toMatchObject({
+    status: "error",
+    retryable: false,
+    error: "A turn that followed did not succeed; its session is failed.",
+  });
+  turn = { status: "running", endedAt: Date.now() };
+  expect((await run({ runId: "b", timeoutMs: 50 })).status).toBe("timeout");
+  expect(openClaw.deleted).toHaveLength(1);
+});
+
+it("takes a yielded turn for the end on a host that does not tell of turns", async () => {
+  answers = [{ status: "ok", yielded: true, endedAt: Date.now() }];
+  openClaw.messages = [{ role: "assistant", text: "I wait." }];
+  turn = { endedAt: Infinity };
+  expect(await run({ runId: "a" })).toEqual({ status: "ok", reply: "I wait." });
+  latestTurn = undefined;
+  expect(await run({ runId: "b" })).toEqual({ status: "ok", reply: "I wait." });
 });

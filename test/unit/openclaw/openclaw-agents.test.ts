@@ -154,7 +154,6 @@ it("gives the result also when the host's transcript or the end of the run could
   const { subagent } = openClaw.api.runtime;
   openClaw.outcome = { status: "ok" };
   vi.spyOn(subagent, "getSessionMessages").mockRejectedValue(new Error("gone"));
-  vi.spyOn(subagent, "deleteSession").mockRejectedValue(new Error("gone"));
   expect(await opened.host.agents.run(request())).toEqual({ status: "ok", reply: "" });
   openClaw.outcome = { status: "error" };
   expect((await opened.host.agents.run(request({ runId: "b" }))).error).toBe("The host gave no reason.");

@@ -1,5 +1,6 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { ChannelMessage } from "../../../src/host.ts";
+import type { SessionEntry } from "../../../src/openclaw/openclaw-sdk.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 import { OpenGateway } from "./open-gateway.ts";
 
@@ -64,12 +65,31 @@ it("rejects for good what goes to a channel that is not configured or cannot sen
 it("knows the last route in the form of today and of before", async () => {
   await using opened = await OpenGateway.start();
   const { entries } = opened.openClaw;
+  // Each time of another main session's agent: what was read a moment ago is not read again.
+  let agents = 0;
+  const route = async (entry?: SessionEntry): Promise<unknown> => {
+    const agent = `agent-${agents++}`;
+    if (entry !== undefined) entries.set(`agent:${agent}:main`, entry);
+    return opened.host.channels.lastRoute(agent);
+  };
+  expect(await route()).toBeUndefined();
+  const telegram = { kind: "external", context: { channel: "telegram", to: "7" } };
+  expect(await route({ delivery: telegram })).toEqual({ channel: "telegram", to: "7" });
+  const slack = { delivery: { kind: "internal" }, lastChannel: "slack", lastTo: "C1" };
+  expect(await route(slack)).toEqual({ channel: "slack", to: "C1" });
+  expect(await route({ lastChannel: "slack" })).toBeUndefined();
+});
+
+it("asks the host for a last route once a second at most, and then sees what has changed", async () => {
+  await using opened = await OpenGateway.start();
+  const { entries } = opened.openClaw;
   const route = (): Promise<unknown> => opened.host.channels.lastRoute("main");
-  expect(await route()).toBeUndefined();
-  entries.set("agent:main:main", { delivery: { kind: "external", context: { channel: "telegram", to: "7" } } });
-  expect(await route()).toEqual({ channel: "telegram", to: "7" });
-  entries.set("agent:main:main", { delivery: { kind: "internal" }, lastChannel: "slack", lastTo: "C1" });
+  const now = vi.spyOn(performance, "now").mockReturnValue(5_000);
+  entries.set("agent:main:main", { lastChannel: "slack", lastTo: "C1" });
   expect(await route()).toEqual({ channel: "slack", to: "C1" });
-  entries.set("agent:main:main", { lastChannel: "slack" });
-  expect(await route()).toBeUndefined();
+  entries.set("agent:main:main", { lastChannel: "slack", lastTo: "C2" });
+  expect(await route()).toEqual({ channel: "slack", to: "C1" });
+  now.mockReturnValue(6_000);
+  expect(await route()).toEqual({ channel: "slack", to: "C2" });
+  now.mockRestore();
 });

@@ -90,6 +90,21 @@ describe("the routes in the host", () => {
     expect(await server.get("/a")).toBe("200 /a");
   });
 
+  it("holds a path for the next table, and gives it back unless that one has it", () => {
+    using openClaw = new FakeOpenClaw();
+    const routes = routesOf(openClaw);
+    routes.use(table("/a"));
+    routes.reserve("/a")();
+    const giveBack = routes.reserve("/b");
+    expect(openClaw.routes.map(({ path }) => path)).toEqual(["/a", "/b"]);
+    giveBack();
+    expect(openClaw.routes.map(({ path }) => path)).toEqual(["/a"]);
+    const keep = routes.reserve("/c");
+    routes.use(table("/c"));
+    keep();
+    expect(openClaw.routes.map(({ path }) => path)).toEqual(["/c"]);
+  });
+
   it("answers 500 for a handler that failed, without its reason, and ends an answer that had begun", async () => {
     using openClaw = new FakeOpenClaw();
     await using server = await serve(openClaw);

@@ -180,3 +180,30 @@ it("takes a turn to have ended when the host does not tell of turns", async () =
   await opened.host.sessions.enqueueSystemEvent(event("two"));
   await vi.waitFor(() => expect(queued(openClaw)).toEqual(["two"]), patience);
 });
+
+it("hands over again what the host did not take into its queue, and never counts that as consumed", async () => {
+  const openClaw = new FakeOpenClaw();
+  const first = await OpenGateway.start({ openClaw });
+  const refused = vi.spyOn(openClaw.api.runtime.system, "enqueueSystemEvent").mockReturnValue(false);
+  await first.host.sessions.enqueueSystemEvent(event("kept"));
+  openClaw.turn(MAIN);
+  await vi.waitFor(() => expect(refused.mock.calls.length).toBeGreaterThan(3), patience);
+  await first.gateway.stop();
+  refused.mockRestore();
+  await using second = await OpenGateway.start({ openClaw });
+  await vi.waitFor(() => expect(queued(second.openClaw)).toEqual(["kept"]), patience);
+});
+
+it("takes an event for handed over that the host says it has already", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  const { system } = openClaw.api.runtime;
+  const enqueue = system.enqueueSystemEvent.bind(system);
+  const calls = vi.spyOn(system, "enqueueSystemEvent").mockImplementation((text, options) => {
+    enqueue(text, options);
+    return false;
+  });
+  await opened.host.sessions.enqueueSystemEvent(event("one"));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(calls).toHaveBeenCalledTimes(1);
+});

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, get } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -48,6 +48,38 @@ it("puts the operator's API behind the host's own authentication, and the hooks 
     [api, "gateway", "prefix"],
     ["/reveille", "plugin", "prefix"],
   ]);
+});
+
+/** The status of a listing that was asked for under this name; `fetch` sets the name itself. */
+async function statusUnder(host: string, headers: Record<string, string> = {}): Promise<number | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  get(`${url}${api}/deliveries`, { headers: { ...headers, host } }, (response) => {
+    response.resume();
+    resolve(response.statusCode);
+  }).on("error", reject);
+  return promise;
+}
+
+it("is not reached under a name that a page of another site may have given this machine", async () => {
+  const { plugins } = openClaw.config;
+  const gatewayIs = (gateway: object): void => void (openClaw.config = { plugins, gateway });
+  gatewayIs({ auth: { mode: "none" }, controlUi: { allowedOrigins: ["https://claw.example:8443", "*", 7] } });
+  for (const own of ["127.0.0.1:1", "[::1]:1", "localhost:1", "box.local", "box.tail1.ts.net", "claw.example:8443"]) {
+    expect([own, await statusUnder(own)]).toEqual([own, 200]);
+  }
+  for (const other of ["elsewhere.example:1", "claw.example", "local", "localhost.elsewhere.example", "a b"]) {
+    expect([other, await statusUnder(other)]).toEqual([other, 403]);
+    expect(await statusUnder(other, { authorization: "Bearer x" })).toBe(403);
+  }
+});
+
+it("takes every name from a caller whom the host has asked for a credential", async () => {
+  const { plugins } = openClaw.config;
+  openClaw.config = { plugins };
+  expect(await statusUnder("claw.example")).toBe(403);
+  expect(await statusUnder("claw.example", { authorization: "Bearer x" })).toBe(200);
+  openClaw.config = { plugins, gateway: { auth: { mode: "trusted-proxy" } } };
+  expect(await statusUnder("claw.example")).toBe(200);
 });
 
 it("lists deliveries, shows one, and replays it", async () => {

@@ -66,6 +66,20 @@ describe("the agents", () => {
     expect(agents.resolve(undefined)).toEqual({ id: "b", isDefault: true });
     expect(agentCatalog({ agents: { list: [{ id: "a" }, { id: "b" }] } }, "reveille").resolve("x").id).toBe("a");
   });
+
+  it("have the host's system agent for the default one where they are owned explicitly", () => {
+    const defaults = { systemAgent: { agentId: "Ops" } };
+    const entries = { main: { default: true }, ops: {} };
+    const defaultOf = (agents: object): string => agentCatalog({ agents }, "reveille").resolve(undefined).id;
+    expect(defaultOf({ ownership: "explicit", defaults, entries })).toBe("ops");
+    expect(defaultOf({ defaults, entries })).toBe("main");
+    expect(defaultOf({ ownership: "explicit", defaults: { systemAgent: { agentId: "no" } }, entries })).toBe("main");
+  });
+
+  it("are found by their ids as the host compares them, the exact one first", () => {
+    const agents = agentCatalog({ agents: { list: [{ id: "main" }, { id: "On Call" }, { id: "on-call" }] } }, "r");
+    expect(["ON CALL", "on-call", " Main "].map((id) => agents.resolve(id).id)).toEqual(["On Call", "on-call", "main"]);
+  });
 });
 
 describe("the models that runs may choose", () => {

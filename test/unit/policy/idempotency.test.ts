@@ -85,6 +85,14 @@ describe("a claim", () => {
 });
 
 describe("the key of a claim", () => {
+  it("is that of OpenClaw's callers where they send none of ours, and goes before the payload's", () => {
+    const theirs = { headers: { "x-openclaw-idempotency-key": "d" }, payloadKey: "c" };
+    expect(identity(theirs)).toBe(identity(withHeader("d")));
+    expect(identity({ ...theirs, headers: { ...theirs.headers, [SERVICE_HEADER]: "b" } })).toBe(
+      identity(withHeader("b")),
+    );
+  });
+
   it("is that of Idempotency-Key before that of x-service-idempotency-key before the payload's", () => {
     const all = { headers: { [HEADER]: "a", [SERVICE_HEADER]: "b" }, payloadKey: "c" };
     expect(identity(all)).toBe(identity(withHeader("a")));

@@ -44,7 +44,8 @@ describe("openclaw reveille", () => {
     expect(await run(withBlock({ enabled: true, token }), "check")).toBe(0);
     expect(terminal.out).toContain("openclaw.json is valid.");
     expect(terminal.out).toContain("plugins.entries.reveille.config.");
-    expect(terminal.out).not.toMatch(/(?<![\w.])hooks\./u);
+    // The name of a finding in parentheses is no key.
+    expect(terminal.out).not.toMatch(/(?<![\w.(])hooks\./u);
   });
 
   it("refuses a block that is not, a prefix that the host's own hooks have, and says where", async () => {
@@ -55,6 +56,7 @@ describe("openclaw reveille", () => {
     expect(terminal.err).toContain(
       "plugins.entries.reveille.config.path: /hooks is taken by OpenClaw's built-in hooks",
     );
+    expect(terminal.err.split("plugins.entries.reveille.config.path: ")).toHaveLength(2);
   });
 
   it("tells the paths of this host, and where to write a preset's block", async () => {
