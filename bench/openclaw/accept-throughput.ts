@@ -42,12 +42,18 @@ const AGENT_BODY = JSON.stringify({ name: "Bench", message: "x".repeat(BODY.leng
 /** Longer than it is measured: the one run that has begun stays under way, all others wait. */
 const HELD_MS = 3_600_000;
 const BETWEEN_MS = 2_000;
+/** With its first agent turn the host loads its plugins once more. */
+const SETTLE_MS = 30_000;
 
 const BARE: Target = { what: "a plugin's bare route: read, parse, answer 202", path: BARE_PATH, token: "", body: BODY };
 const TARGETS: readonly Target[] = [
   target("Reveille: `/agent`", `${REVEILLE.prefix}/agent`, { token: REVEILLE.token, body: AGENT_BODY }),
   target("Reveille: `/wake`, `next-heartbeat`", `${REVEILLE.prefix}/wake`, { token: REVEILLE.token, body: BODY }),
-  target("built-in hooks: `/wake`, `next-heartbeat`", `${BUILT_IN.prefix}/wake`, { token: BUILT_IN.token, body: BODY }),
+  target(
+    "built-in hooks: `/wake`, `next-heartbeat`, one text again and again, nothing kept",
+    `${BUILT_IN.prefix}/wake`,
+    { token: BUILT_IN.token, body: BODY },
+  ),
 ];
 
 function target(what: string, path: string, { token, body }: { token: string; body: string }): Target {
@@ -63,6 +69,7 @@ export async function measureThroughput(host: BenchHost, options: ThroughputOpti
   if (options.isPinned) pin(pid);
   await host.post(REVEILLE, "/agent", { message: "Hold on [say nothing]" });
   while (host.model.underWay() === 0) await setTimeout(100);
+  await setTimeout(SETTLE_MS);
   const bare: Measured[] = [];
   const measured = TARGETS.map((): Measured[] => []);
   for (let round = 1; round <= options.rounds; round++) {

@@ -17,7 +17,7 @@ const SLOW_MODEL_MS = 4_000;
 /** Nothing more is expected after this: no run takes that long, and no caller waits that long. */
 const QUIET_MS = 45_000;
 /** So that the calls arrive in their order. */
-const APART_MS = 50;
+const APART_MS = 500;
 const SESSION_KEY = "hook:one";
 
 interface Called {

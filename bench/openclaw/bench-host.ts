@@ -55,16 +55,22 @@ export class BenchHost {
     this.#home = parts.home;
   }
 
-  /** Stops the gateway as its owner would, if it runs, and starts it with this configuration; that of before when absent. */
-  async restart(config: BenchConfig = this.#config): Promise<void> {
+  /**
+   * Stops the gateway as its owner would, if it runs, and starts it with this configuration; that of before
+   * when absent. False when it did not stop in time and was killed.
+   */
+  async restart(config: BenchConfig = this.#config): Promise<boolean> {
     const before = await this.#gateway;
-    await Promise.race([before?.stop(), setTimeout(STOP_MS)]);
+    const isClean =
+      before === undefined || (await Promise.race([before.stop(), setTimeout(STOP_MS, "late")])) !== "late";
+    if (!isClean) console.error(`The gateway did not stop within ${STOP_MS} ms:\n${before.log.slice(-2_000)}`);
     await before?.kill();
     this.#config = config;
     if (this.#isStopped) throw new Error("The benchmark was ended.");
     writeHostConfig(this.#home, this.#hostConfig());
     this.#gateway = GatewayProcess.start({ home: this.#home, port: this.port });
     await this.#gateway;
+    return isClean;
   }
 
   /** Ends the gateway at once, with everything that it has spawned. */

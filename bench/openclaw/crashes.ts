@@ -98,6 +98,7 @@ async function killAgain(host: BenchHost, kills: number): Promise<Finding> {
   const accepted: string[] = [];
   let refused = 0;
   let underWay = 0;
+  let idleKills = 0;
   for (let kill = 0; kill < kills; kill++) {
     const words = wordsOf(REVEILLE, `kill-${kill}`, CALLS_A_KILL);
     const answers = await Promise.all(words.map((word) => callFor(host, REVEILLE, word)));
@@ -105,7 +106,9 @@ async function killAgain(host: BenchHost, kills: number): Promise<Finding> {
     refused += answers.filter((status) => status !== 202).length;
     await untilQuiet(() => host.model.underWay(), { quietMs: UNTIL_UNDER_WAY_MS, until: CONCURRENCY });
     await setTimeout((kill * STEP_MS) % SPREAD_MS);
-    underWay += host.model.underWay();
+    const cutOff = host.model.underWay();
+    underWay += cutOff;
+    if (cutOff === 0) idleKills++;
     await host.kill();
     record.ended();
     await host.restart();
@@ -122,10 +125,11 @@ async function killAgain(host: BenchHost, kills: number): Promise<Finding> {
   const again = `${rerun} attempts that a kill cut off were run again (${rerunAfterAnswer} of them answered by the model already), ${sentAgain} replies on their way at a kill were sent again`;
   return {
     experiment,
-    builtIn: "not measured: it keeps none",
-    reveille: `${accepted.length} accepted, **${lost.length}** lost, **${doubled.length}** run or sent twice otherwise; ${again}`,
+    builtIn: "not measured; see the row above",
+    reveille: `${accepted.length} accepted, ${underWay} in the model at the kills, **${lost.length}** lost, **${doubled.length}** run or sent twice otherwise; ${again}`,
     failures: [
       ...failuresOf(experiment, verdict),
+      ...(idleKills === 0 ? [] : [`${experiment}: ${idleKills} kills found no run under way.`]),
       ...(refused === 0 ? [] : [`${experiment}: ${refused} calls were not accepted.`]),
     ],
     figures: { ...verdict, refused, underWay },

@@ -28,13 +28,18 @@ interface Reached extends Counted {
 export async function measureWakes(host: BenchHost, { burst, paced }: WakesOptions): Promise<Finding[]> {
   return [
     await experiment(`${burst} wakes at once`, burst, (side) => inBurst(host, side, burst)),
-    await experiment(`${paced} wakes, two in a second`, paced, (side) => atPace(host, side, paced)),
+    await experiment(`${paced} wakes, two in a second`, paced, (side) => atPace(host, side, paced), "the last call"),
     await experiment(`${KEPT} \`next-heartbeat\` wakes, clean restart, one wake \`now\``, KEPT, (side) =>
       overRestart(host, side),
     ),
   ];
 
-  async function experiment(name: string, count: number, run: (side: Side) => Promise<Reached>): Promise<Finding> {
+  async function experiment(
+    name: string,
+    count: number,
+    run: (side: Side) => Promise<Reached>,
+    since = "the first call",
+  ): Promise<Finding> {
     const found: Partial<Record<Side["name"], Reached>> = {};
     for (const side of SIDES) {
       await host.restart({});
@@ -44,11 +49,17 @@ export async function measureWakes(host: BenchHost, { burst, paced }: WakesOptio
     const { [BUILT_IN.name]: builtIn, [REVEILLE.name]: reveille } = found as Record<Side["name"], Reached>;
     const lost = count - reveille.count;
     const failures = lost === 0 ? [] : [`${name}: ${lost} texts did not reach the model through Reveille.`];
-    return { experiment: name, builtIn: inWords(builtIn), reveille: inWords(reveille), failures, figures: found };
+    return {
+      experiment: name,
+      builtIn: inWords(builtIn, since),
+      reveille: inWords(reveille, since),
+      failures,
+      figures: found,
+    };
   }
 
-  function inWords({ count, lastAfterMs, statuses }: Reached): string {
-    const when = count === 0 ? "" : `, the last after ${seconds(lastAfterMs)}`;
+  function inWords({ count, lastAfterMs, statuses }: Reached, since: string): string {
+    const when = count === 0 ? "" : `, the last ${seconds(lastAfterMs)} after ${since}`;
     return `answered ${statuses}; **${count}** reached the model${when}`;
   }
 }
@@ -82,7 +93,7 @@ async function overRestart(host: BenchHost, side: Side): Promise<Reached> {
   const answers = [];
   for (const text of texts) answers.push(await host.post(side, "/wake", { text, mode: "next-heartbeat" }));
   await setTimeout(BEFORE_STOP_MS);
-  await host.restart();
+  if (!(await host.restart())) throw new Error("The gateway was to stop in order, and did not.");
   const now = `${side.name}-after-restart.`;
   await host.post(side, "/wake", { text: now });
   const all = countReached(host, [...texts, now], from);
