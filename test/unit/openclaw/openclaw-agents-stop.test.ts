@@ -1,31 +1,19 @@
 /** What becomes of runs that the host does not end, or does not tell of, when it is asked to. */
 import { expect, it, vi } from "vitest";
-import type { AgentRunRequest } from "../../../src/host.ts";
 import { OpenClawAgents } from "../../../src/openclaw/openclaw-agents.ts";
 import { OPENCLAW_LIMITS } from "../../../src/openclaw/state/openclaw-limits.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 import { OpenGateway } from "./open-gateway.ts";
+import { runRequest } from "./run-request.ts";
 
 const GONE = new Error("the plugin runtime has retired");
-
-function request(given: Partial<AgentRunRequest> = {}): AgentRunRequest {
-  return {
-    runId: "run_1_0-a1",
-    agentId: "main",
-    sessionKey: "agent:main:hook:x",
-    prompt: "Look.",
-    timeoutMs: 10_000,
-    signal: new AbortController().signal,
-    ...given,
-  };
-}
 
 it("does not repeat by itself a failed run whose messages cannot be read", async () => {
   await using opened = await OpenGateway.start();
   const { openClaw } = opened;
   const read = vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages").mockRejectedValue(GONE);
   openClaw.outcome = { status: "error", error: "429 too many requests" };
-  expect((await opened.host.agents.run(request())).retryable).toBe(false);
+  expect((await opened.host.agents.run(runRequest())).retryable).toBe(false);
   expect(read.mock.calls.length).toBeGreaterThan(1);
 });
 
@@ -34,7 +22,7 @@ it("reads the messages of a failed run again when the first attempt fails", asyn
   const { openClaw } = opened;
   vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages").mockRejectedValueOnce(GONE);
   openClaw.outcome = { status: "error", error: "429 too many requests" };
-  expect((await opened.host.agents.run(request())).retryable).toBe(true);
+  expect((await opened.host.agents.run(runRequest())).retryable).toBe(true);
 });
 
 it("repeats a run that the host's lanes refused at once, also when its messages cannot be read", async () => {
@@ -43,21 +31,21 @@ it("repeats a run that the host's lanes refused at once, also when its messages 
   vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages").mockRejectedValue(GONE);
   const error = "Gateway is draining; new tasks are not accepted";
   openClaw.outcome = { status: "error", error, startedAt: 5_000, endedAt: 5_010 };
-  expect((await opened.host.agents.run(request())).retryable).toBe(true);
+  expect((await opened.host.agents.run(runRequest())).retryable).toBe(true);
   // A further model of the same turn is refused in the same words.
   openClaw.outcome = { status: "error", error, startedAt: 5_000, endedAt: 9_000 };
-  expect((await opened.host.agents.run(request({ runId: "b" }))).retryable).toBe(false);
+  expect((await opened.host.agents.run(runRequest({ runId: "b" }))).retryable).toBe(false);
   openClaw.outcome = { status: "error", error };
-  expect((await opened.host.agents.run(request({ runId: "c" }))).retryable).toBe(false);
+  expect((await opened.host.agents.run(runRequest({ runId: "c" }))).retryable).toBe(false);
 });
 
 it("takes a model that was retired for a failure for good, and a plugin that was for one that passes", async () => {
   await using opened = await OpenGateway.start();
   const { openClaw } = opened;
   openClaw.outcome = { status: "error", error: "The model x-1 has been retired" };
-  expect((await opened.host.agents.run(request())).retryable).toBe(false);
+  expect((await opened.host.agents.run(runRequest())).retryable).toBe(false);
   openClaw.outcome = { status: "error", error: "Prepared plugin generation has retired" };
-  expect((await opened.host.agents.run(request({ runId: "b" }))).retryable).toBe(true);
+  expect((await opened.host.agents.run(runRequest({ runId: "b" }))).retryable).toBe(true);
 });
 
 it("tells the host again to end a run that it did not end at first", async () => {
@@ -65,7 +53,7 @@ it("tells the host again to end a run that it did not end at first", async () =>
   const { openClaw } = opened;
   openClaw.outcome = undefined;
   vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValueOnce(GONE);
-  expect((await opened.host.agents.run(request({ timeoutMs: 50 }))).status).toBe("timeout");
+  expect((await opened.host.agents.run(runRequest({ timeoutMs: 50 }))).status).toBe("timeout");
   expect(openClaw.deleted).toEqual([openClaw.runs[0]?.sessionKey]);
 });
 
@@ -74,7 +62,7 @@ it("keeps a run open that the host does not end, so that the next process ends i
   const first = await OpenGateway.start({ openClaw });
   openClaw.outcome = undefined;
   const ends = vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(GONE);
-  expect((await first.host.agents.run(request({ timeoutMs: 50 }))).status).toBe("timeout");
+  expect((await first.host.agents.run(runRequest({ timeoutMs: 50 }))).status).toBe("timeout");
   await first.gateway.stop();
   ends.mockRestore();
   await using _second = await OpenGateway.start({ openClaw });
@@ -86,7 +74,7 @@ it("keeps what an earlier process has left open until the host has ended it", as
   const first = await OpenGateway.start({ openClaw });
   openClaw.outcome = undefined;
   const ends = vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(GONE);
-  await first.host.agents.run(request({ timeoutMs: 50 }));
+  await first.host.agents.run(runRequest({ timeoutMs: 50 }));
   await first.gateway.stop();
   const second = await OpenGateway.start({ openClaw });
   await second.gateway.stop();
@@ -102,7 +90,7 @@ it("ends in its sweeps what the host did not end before, and then forgets it in 
   await using opened = await OpenGateway.start({ openClaw });
   openClaw.outcome = undefined;
   const ends = vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(GONE);
-  await opened.host.agents.run(request({ timeoutMs: 50 }));
+  await opened.host.agents.run(runRequest({ timeoutMs: 50 }));
   ends.mockRestore();
   const { agents } = opened.host;
   if (!(agents instanceof OpenClawAgents)) throw new Error("The host has other agents.");
@@ -120,8 +108,8 @@ it("does not give an id free again of which the host may have begun a run that i
   const { openClaw } = opened;
   vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(GONE);
   openClaw.refusals = [new Error("gateway request timed out")];
-  await expect(opened.host.agents.run(request())).rejects.toMatchObject({ retryable: false });
-  await expect(opened.host.agents.run(request())).rejects.toThrow("has begun before");
+  await expect(opened.host.agents.run(runRequest())).rejects.toMatchObject({ retryable: false });
+  await expect(opened.host.agents.run(runRequest())).rejects.toThrow("has begun before");
   expect(openClaw.runs).toEqual([]);
 });
 
@@ -130,6 +118,6 @@ it("gives the id free again of a run that the host refused unseen, also when it 
   const { openClaw } = opened;
   vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(GONE);
   openClaw.refusals = [new Error("agent unavailable during gateway restart")];
-  await expect(opened.host.agents.run(request())).rejects.toMatchObject({ retryable: true });
-  expect((await opened.host.agents.run(request())).status).toBe("ok");
+  await expect(opened.host.agents.run(runRequest())).rejects.toMatchObject({ retryable: true });
+  expect((await opened.host.agents.run(runRequest())).status).toBe("ok");
 });

@@ -10,6 +10,7 @@ import { OpenClawState } from "../../../src/openclaw/state/openclaw-state.ts";
 import { OPENCLAW_MODULE_URL } from "../../../src/openclaw/state/sqlite-openclaw-module.ts";
 import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
+import { runRequest } from "./run-request.ts";
 
 const LONG_AGO = 60_000;
 
@@ -49,15 +50,7 @@ function run(given: Partial<AgentRunRequest> = {}): Promise<AgentRunResult> {
     ...(latestTurn === undefined ? {} : { latestTurn }),
     logger: openClawLogger(openClaw.logger),
   });
-  return agents.run({
-    runId: "run_1_0-a1",
-    agentId: "main",
-    sessionKey: "agent:main:hook:x",
-    prompt: "Look.",
-    timeoutMs: 10_000,
-    signal: new AbortController().signal,
-    ...given,
-  });
+  return agents.run(runRequest(given));
 }
 
 it("takes a timeout with an end for the end of the run, and asks no further", async () => {

@@ -8,6 +8,7 @@ import type { AgentRunResult, GatewayHost, GatewayPlugin } from "../../../src/ho
 import type { OpenClawSdk } from "../../../src/openclaw/openclaw-sdk.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 import { OpenGateway } from "./open-gateway.ts";
+import { runRequest } from "./run-request.ts";
 
 const patience = { timeout: 10_000, interval: 20 };
 
@@ -103,14 +104,7 @@ it("does not end runs of its own that a refused start has begun", async () => {
 
 it("does not keep a start waiting for a host that ends no run, and stops all the same", async () => {
   const openClaw = new FakeOpenClaw();
-  openClaw.outcome = undefined;
-  const first = await OpenGateway.start({ openClaw });
-  const ending = new AbortController();
-  const { signal } = ending;
-  const about = { runId: "r", agentId: "main", sessionKey: "s", prompt: "Look.", timeoutMs: 60_000, signal };
-  const lost = first.host.agents.run(about);
-  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(1), patience);
-  await first.gateway.stop();
+  const { ending, lost } = await leaveRun(openClaw);
   const ends = vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockImplementation(() => new Promise(() => {}));
   await using second = await OpenGateway.start({ openClaw });
   expect(second.outcomes).toEqual([{ reason: "start" }]);
@@ -122,14 +116,7 @@ it("does not keep a start waiting for a host that ends no run, and stops all the
 
 it("has ended what an earlier process has left before it takes the first configuration into use", async () => {
   const openClaw = new FakeOpenClaw();
-  openClaw.outcome = undefined;
-  const first = await OpenGateway.start({ openClaw });
-  const ending = new AbortController();
-  const { signal } = ending;
-  const about = { runId: "r", agentId: "main", sessionKey: "s", prompt: "Look.", timeoutMs: 60_000, signal };
-  const lost = first.host.agents.run(about);
-  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(1), patience);
-  await first.gateway.stop();
+  const { ending, lost } = await leaveRun(openClaw);
   openClaw.config = withBlock({ enabled: true, path: "/a" });
   const order: string[] = [];
   vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockImplementation(async () => {
@@ -144,14 +131,7 @@ it("has ended what an earlier process has left before it takes the first configu
 
 it("ends a second time, somewhat later, what an earlier process has left, and nothing else", async () => {
   const openClaw = new FakeOpenClaw();
-  openClaw.outcome = undefined;
-  const first = await OpenGateway.start({ openClaw });
-  const ending = new AbortController();
-  const { signal } = ending;
-  const about = { runId: "r", agentId: "main", sessionKey: "s", prompt: "Look.", timeoutMs: 60_000, signal };
-  const lost = first.host.agents.run(about);
-  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(1), patience);
-  await first.gateway.stop();
+  const { about, ending, lost } = await leaveRun(openClaw);
   await using second = await OpenGateway.start({ openClaw, forgetAgainMs: 300 });
   const own = second.host.agents.run({ ...about, runId: "own" });
   const session = openClaw.runs[0]?.sessionKey;
@@ -202,4 +182,16 @@ it("tells nothing of an address any more once another configuration is in use", 
 
 function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
+}
+
+/** A run under way in a gateway that has been stopped. */
+async function leaveRun(openClaw: FakeOpenClaw) {
+  openClaw.outcome = undefined;
+  const first = await OpenGateway.start({ openClaw });
+  const ending = new AbortController();
+  const about = runRequest({ timeoutMs: 60_000, signal: ending.signal });
+  const lost = first.host.agents.run(about);
+  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(1), patience);
+  await first.gateway.stop();
+  return { about, ending, lost };
 }
