@@ -106,6 +106,8 @@ async function killAgain(host: BenchHost, kills: number): Promise<Finding> {
     refused += answers.filter((status) => status !== 202).length;
     await untilQuiet(() => host.model.underWay(), { quietMs: UNTIL_UNDER_WAY_MS, until: CONCURRENCY });
     await setTimeout((kill * STEP_MS) % SPREAD_MS);
+    // The last call may have ended in that time, and the next not have begun.
+    await untilQuiet(() => host.model.underWay(), { quietMs: UNTIL_UNDER_WAY_MS, until: 1 });
     const cutOff = host.model.underWay();
     underWay += cutOff;
     if (cutOff === 0) idleKills++;
