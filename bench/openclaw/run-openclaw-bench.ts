@@ -18,7 +18,7 @@ const FULL = {
   wakes: { burst: 200, paced: 60 },
   agents: { concurrent: 100, inOneSession: 8 },
   crashes: { kills: 20 },
-  throughput: { rounds: 3, warmupMs: 1_500, durationMs: 6_000 },
+  throughput: { rounds: 7, warmupMs: 1_000, durationMs: 4_000 },
 };
 const QUICK = {
   wakes: { burst: 30, paced: 10 },
@@ -99,6 +99,6 @@ function machineFacts(version: string, minutes: number): string {
   const today = new Date().toISOString().slice(0, 10);
   const cores = `${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`;
   const how =
-    "Throughput: the gateway on one core, the load on the other, 32 connections, 1 KiB, `concurrency: 1` with one run under way and the queue's bound out of the way; medians of three rounds, each ratio to the bare route right before and after.";
+    "Throughput: the gateway on one core, the load on the other, 32 connections, 1 KiB, `concurrency: 1` with one run under way and the queue's bound out of the way; medians of the rounds, each ratio to the bare route right before and after.";
   return `Measured ${today} in ${minutes} minutes with openclaw ${version}, Node ${process.versions.node}, ${cores}. ${how}`;
 }

@@ -3,6 +3,7 @@ import type { Clock, GatewayHost, HostLifecycle, Logger } from "../host.ts";
 import { createLifecycle } from "../lifecycle/create-lifecycle.ts";
 import type { SqliteDatabase } from "../sqlite/sqlite-database.ts";
 import type { LatestTurn } from "./event-handover.ts";
+import { oncePerTurn } from "./once-per-turn.ts";
 import { OpenClawAgents } from "./openclaw-agents.ts";
 import { OpenClawChannels } from "./openclaw-channels.ts";
 import type { OpenClawSdk } from "./openclaw-sdk.ts";
@@ -35,7 +36,8 @@ export class OpenClawHost implements GatewayHost {
 
   constructor(options: OpenClawHostOptions) {
     const { pluginId, runtime, sdk, database, logger, stateDir, configDir } = options;
-    const config = (): ReturnType<ScopedRuntime["config"]["current"]> => runtime.config.current();
+    // Each request asks for it, and the host looks up the plugin's rights with each answer.
+    const config = oncePerTurn(() => runtime.config.current());
     const state = new OpenClawState(database, this.clock);
     const { system, subagent } = runtime;
     const peek: OpenClawSdk["peekSystemEventEntries"] = (sessionKey) => sdk.peekSystemEventEntries(sessionKey);

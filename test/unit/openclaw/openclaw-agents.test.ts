@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { OPENCLAW_LIMITS } from "../../../src/openclaw/state/openclaw-limits.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
@@ -134,6 +135,7 @@ it("knows the agents of the configuration of the moment", async () => {
   const { agents } = opened.host;
   expect(agents.list()).toEqual([{ id: "main", isDefault: true }]);
   opened.openClaw.config = { agents: { entries: { ops: {} } } };
+  await nextTurn();
   expect(agents.resolve("ops")).toEqual({ id: "ops", isDefault: true });
   expect(agents.allowedModels("ops")).toEqual([]);
 });
