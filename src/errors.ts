@@ -65,6 +65,7 @@ export const ERRORS = Object.freeze({
   QUEUE_FULL: entry(503, true, "The queue of this gateway is full; try again later."),
   STORE_UNAVAILABLE: entry(503, true, "The request could not be stored; try again later."),
   SHUTTING_DOWN: entry(503, true, "The gateway is shutting down; try again shortly."),
+  NOT_READY: entry(503, true, "The hooks of this gateway are not ready to take calls; try again shortly."),
   INTERNAL: entry(500, true, "The gateway failed on this request; its log says why."),
 });
 

@@ -3,7 +3,8 @@ import type { ConfigSnapshot } from "../host.ts";
 import type { OpenClawHost } from "./openclaw-host.ts";
 import type { OpenClawConfig } from "./openclaw-sdk.ts";
 import { RouteTable } from "./openclaw-routes.ts";
-import { blockKey } from "./plugin-block.ts";
+import { pathClash } from "./path-clash.ts";
+import { hooksPath } from "./plugin-block.ts";
 import { agentCatalog, builtInPrefix, channelList, gatewayFacts, pluginBlock } from "./read-openclaw-config.ts";
 
 export interface ConfigOfferOptions {
@@ -46,7 +47,7 @@ export async function offerConfig(
   const snapshot = snapshotOf(config, reason, options);
   const commits = await commitsOf(host, snapshot);
   // The host may refuse the path: after the commits it would be too late to stay with what was.
-  const path = pathOf(snapshot.config);
+  const path = hooksPath(snapshot.config);
   const giveBack = path === undefined ? () => {} : reserve(path);
   try {
     const failures = commits.flatMap(failureOf);
@@ -94,7 +95,8 @@ export function snapshotOf(
   { pluginId, block }: ConfigOfferOptions,
 ): Omit<ConfigSnapshot, "onCommit"> {
   const written = block(pluginBlock(config, pluginId));
-  refuseClash(written, config, pluginId);
+  const clash = pathClash(written, config, pluginId);
+  if (clash !== undefined) throw new Error(clash);
   return {
     config: written,
     reason,
@@ -112,37 +114,4 @@ function failureOf(commit: () => void): readonly unknown[] {
   } catch (error) {
     return [error];
   }
-}
-
-/**
- * The host's own hooks answer before any plugin does: below their prefix nothing of ours would be reached. Of the
- * paths that it keeps for the plugin, one is the operator's API.
- */
-function refuseClash(block: unknown, config: OpenClawConfig, pluginId: string): void {
-  const path = pathOf(block);
-  if (path === undefined) return;
-  const key = `${blockKey(pluginId)}.path`;
-  const taken = builtInPrefix(config);
-  if (taken !== undefined && overlaps(path, taken)) {
-    throw new Error(
-      `${key}: ${path} is taken by OpenClaw's built-in hooks at ${taken}; take them over with ` +
-        "`openclaw reveille adopt`, or choose another path.",
-    );
-  }
-  const own = `/plugins/${pluginId}`;
-  if (overlaps(path, own)) {
-    throw new Error(`${key}: ${path} overlaps ${own}, where the operator's API is; choose another path.`);
-  }
-}
-
-/** The path of the hooks as the configuration has it; `undefined` when they are off or name none. */
-function pathOf(block: unknown): string | undefined {
-  const fields = typeof block === "object" && block !== null ? (block as { enabled?: unknown; path?: unknown }) : {};
-  if (fields.enabled !== true || typeof fields.path !== "string") return undefined;
-  return `/${fields.path.trim().replaceAll(/^\/+|\/+$/g, "")}`;
-}
-
-/** Whether one of two prefixes is the other or below it. */
-function overlaps(one: string, other: string): boolean {
-  return `${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`);
 }

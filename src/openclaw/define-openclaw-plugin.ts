@@ -4,6 +4,7 @@ import type { OpenClawApi, OpenClawServiceContext } from "./openclaw-sdk.ts";
 import { blockKey } from "./plugin-block.ts";
 import { registerCommand } from "./register-command.ts";
 import type { OpenClawCommandContext } from "./register-command.ts";
+import { StandingRoute } from "./standing-route.ts";
 
 /** What OpenClaw loads: the default export of a plugin's entry. */
 export interface OpenClawPluginDefinition {
@@ -13,7 +14,7 @@ export interface OpenClawPluginDefinition {
   register(api: OpenClawApi): void;
 }
 
-export interface OpenClawPluginOptions extends Omit<OpenClawGatewayOptions, "pluginId"> {
+export interface OpenClawPluginOptions extends Omit<OpenClawGatewayOptions, "pluginId" | "standing"> {
   /** Runs a command line of the plugin; resolves with the exit code. */
   readonly runCommand: (args: readonly string[], context: OpenClawCommandContext) => Promise<number>;
 }
@@ -37,6 +38,7 @@ export function defineOpenClawPlugin(
       api.registerReload?.({ noopPrefixes: [blockKey(about.id)] });
       registerCommand(api, { name: about.id, description: about.description, run: runCommand });
       if (api.registrationMode !== "full") return;
+      const standing = StandingRoute.register(api, { pluginId: about.id, block: options.block });
       let gateway: Stoppable | undefined;
       let starts = 0;
       api.registerService({
@@ -46,7 +48,7 @@ export function defineOpenClawPlugin(
           const { OpenClawGateway } = await import("./openclaw-gateway.ts");
           // A host that waits no longer for the start has stopped the service already.
           if (start !== starts) return;
-          const opened = new OpenClawGateway(api, context, { ...options, pluginId: about.id });
+          const opened = new OpenClawGateway(api, context, { ...options, standing, pluginId: about.id });
           gateway = opened;
           await opened.start();
         },

@@ -1,7 +1,6 @@
 /** The plugin inside one running OpenClaw gateway. */
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as setTimeoutPromise } from "node:timers/promises";
 import { nameBlock } from "../config/name-block.ts";
 import type { ConfigSnapshot, GatewayPlugin, HttpRoute, Logger } from "../host.ts";
 import { WebhookIngress } from "../index.ts";
@@ -17,23 +16,21 @@ import type { OpenClawApi, OpenClawConfig, OpenClawSdk, OpenClawServiceContext }
 import { operatorRoute } from "./operator-route.ts";
 import { blockKey } from "./plugin-block.ts";
 import { requireCalls } from "./require-calls.ts";
+import { RunHousekeeping } from "./run-housekeeping.ts";
 import { scopedRuntime } from "./scoped-runtime.ts";
 import type { ScopedRuntime } from "./scoped-runtime.ts";
 import { probeSelf } from "./self-probe.ts";
+import type { StandingRoute } from "./standing-route.ts";
 import { OPENCLAW_MODULE_URL } from "./state/sqlite-openclaw-module.ts";
 
 /** How often is looked whether the host has another configuration. */
 const LOOK_MS = 250;
 /** A start that failed is tried again, also without a change: another process may have held the database. */
 const START_AGAIN_MS = 5_000;
-/** How often sessions of old runs are removed. */
-const SWEEP_MS = 600_000;
 /** How long runs may go on after the service was told to stop; the host waits five seconds for a plugin. */
 const STOP_MS = 3_000;
 /** How long the first configuration waits until runs of an earlier process are ended; the rest follows beside it. */
 const FORGET_MS = 3_000;
-/** The host may take up its list of background runs only after the service has started: they are ended once more. */
-const FORGET_AGAIN_MS = 15_000;
 const DATABASE = "reveille.sqlite";
 
 /** What became of a configuration. */
@@ -48,6 +45,8 @@ export interface OpenClawGatewayOptions extends ConfigOfferOptions {
   readonly plugins?: () => readonly GatewayPlugin[];
   /** True when the ingress itself is left out. */
   readonly bare?: boolean;
+  /** The route of the registration, if the configuration had hooks then. */
+  readonly standing?: StandingRoute | undefined;
   /** Finds the host's calls; rejects when one is missing. Those of the running host when absent. */
   readonly loadSdk?: (api: OpenClawApi) => Promise<OpenClawSdk>;
   /** When runs of earlier processes are ended a second time. */
@@ -63,8 +62,7 @@ interface Open {
   readonly database: SqliteDatabase;
   readonly host: OpenClawHost;
   readonly routes: OpenClawRoutes;
-  /** Settles once runs of earlier processes were ended. */
-  readonly forgotten: Promise<void>;
+  readonly housekeeping: RunHousekeeping;
   isStarted: boolean;
 }
 
@@ -92,7 +90,6 @@ export class OpenClawGateway {
   #working: Promise<void> = Promise.resolve();
   #isWorking = false;
   #timer: NodeJS.Timeout | undefined;
-  #sweeper: NodeJS.Timeout | undefined;
 
   /** To be called in the service's start: agents are run in the async context of this moment. */
   constructor(api: OpenClawApi, context: OpenClawServiceContext, options: OpenClawGatewayOptions) {
@@ -110,7 +107,6 @@ export class OpenClawGateway {
     // The host may have stopped the service before its start had ended.
     if (this.#closing.signal.aborted) return;
     this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
-    this.#sweeper = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
   }
 
   /** Offers the configuration of the moment, also when it was offered before. */
@@ -124,7 +120,6 @@ export class OpenClawGateway {
   /** Takes no more requests, lets runs end for a while, and closes the database. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    clearInterval(this.#sweeper);
     this.#closing.abort();
     await this.#working;
     const open = this.#open;
@@ -172,7 +167,7 @@ export class OpenClawGateway {
     this.#triedAt = performance.now();
     try {
       const open = (this.#open ??= await this.#openHost());
-      await Promise.race([open.forgotten, this.#pause(FORGET_MS)]);
+      await open.housekeeping.forgotten(FORGET_MS);
       if (this.#closing.signal.aborted) return;
       const reserve = (path: string): (() => void) => open.routes.reserve(path);
       const table = await offerConfig(open.host, { config, reason, reserve }, this.#options);
@@ -220,7 +215,7 @@ export class OpenClawGateway {
   }
 
   #assemble({ sdk, database, stateDir }: { sdk: OpenClawSdk; database: SqliteDatabase; stateDir: string }): Open {
-    const { pluginId, plugins, bare } = this.#options;
+    const { pluginId, plugins, bare, standing, forgetAgainMs } = this.#options;
     const runtime = this.#runtime;
     const logger = this.#logger;
     const configDir = configFolder(this.#context.stateDir);
@@ -229,42 +224,16 @@ export class OpenClawGateway {
     const guarded = bare === true ? [] : [applyIngress(host, { database, pluginId, config })];
     for (const plugin of plugins?.() ?? []) plugin.apply(host);
     const register = sdk.registerPluginHttpRoute.bind(sdk);
-    const routes = new OpenClawRoutes({ pluginId, register, logger, guarded });
-    const forgotten = this.#forgetLostRuns(host);
-    void this.#forgetAgain(host, forgotten);
-    return { database, host, routes, forgotten, isStarted: false };
+    const { source = pluginId } = this.#api;
+    const routes = new OpenClawRoutes({ pluginId, source, register, logger, standing, guarded });
+    const closing = this.#closing.signal;
+    const housekeeping = new RunHousekeeping({ agents: host.agents, logger, closing, forgetAgainMs });
+    return { database, host, routes, housekeeping, isStarted: false };
   }
 
-  #begin({ host }: Open): void {
+  #begin({ host, housekeeping }: Open): void {
     host.sessions.start();
-    void this.#sweep();
-  }
-
-  async #forgetLostRuns({ agents }: OpenClawHost): Promise<void> {
-    const { signal } = this.#closing;
-    try {
-      await agents.forgetLostRuns(signal);
-    } catch (error) {
-      this.#logger.warn({ err: error }, "runs of an earlier process could not be cleared away");
-    }
-  }
-
-  async #forgetAgain(host: OpenClawHost, forgotten: Promise<void>): Promise<void> {
-    await forgotten;
-    await this.#pause(this.#options.forgetAgainMs ?? FORGET_AGAIN_MS);
-    await this.#forgetLostRuns(host);
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await setTimeoutPromise(ms, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
-  }
-
-  async #sweep(): Promise<void> {
-    try {
-      await this.#open?.host.agents.forgetOldSessions();
-    } catch (error) {
-      this.#logger.warn({ err: error }, "sessions of old runs could not be removed");
-    }
+    housekeeping.sweep();
   }
 
   #probe({ routes }: Open, config: OpenClawConfig): void {

@@ -1,11 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpRoute, HttpRouter, Logger } from "../host.ts";
 import type { OpenClawSdk, PluginHttpRoute } from "./openclaw-sdk.ts";
+import type { StandingRoute } from "./standing-route.ts";
 
 export interface OpenClawRoutesOptions {
   readonly pluginId: string;
+  /** Where the host has the plugin from. */
+  readonly source: string;
   readonly register: OpenClawSdk["registerPluginHttpRoute"];
   readonly logger: Logger;
+  /** What the host has from the registration of the plugin on; a table that has its path serves its calls. */
+  readonly standing?: StandingRoute | undefined;
   /** Routes of the adapter itself, which the host authenticates. */
   readonly guarded?: readonly HttpRoute[];
 }
@@ -28,7 +33,8 @@ export class OpenClawRoutes {
     const { guarded = [] } = options;
     try {
       for (const route of guarded) {
-        this.#guarded.push(this.#register(route.path, "gateway", (req, res) => this.#answer(route, req, res)));
+        const handler: PluginHttpRoute["handler"] = (req, res) => this.#answer(route, req, res);
+        this.#guarded.push(this.#register({ path: route.path, auth: "gateway", handler, replaceExisting: true }));
       }
     } catch (error) {
       this.close();
@@ -78,21 +84,23 @@ export class OpenClawRoutes {
   }
 
   #mount(path: string): () => void {
-    return this.#register(path, "plugin", (req, res) => this.#handle(req, res));
+    const { standing } = this.#options;
+    const handler: PluginHttpRoute["handler"] = (req, res) => this.#handle(req, res);
+    if (standing?.path !== path) return this.#register({ path, auth: "plugin", handler, replaceExisting: true });
+    // The host says so when the path is another plugin's after all; the standing route stays in its place.
+    const unregister = this.#register({ path, auth: "plugin", handler, reuseExistingSameOwner: true });
+    standing.serve(handler);
+    return () => {
+      standing.serve(undefined);
+      unregister();
+    };
   }
 
-  #register(path: string, auth: PluginHttpRoute["auth"], handler: PluginHttpRoute["handler"]): () => void {
-    const { pluginId, register } = this.#options;
-    return register({
-      path,
-      match: "prefix",
-      auth,
-      pluginId,
-      source: pluginId,
-      throwOnFailure: true,
-      replaceExisting: true,
-      handler,
-    });
+  #register(
+    route: Pick<PluginHttpRoute, "path" | "auth" | "handler" | "replaceExisting" | "reuseExistingSameOwner">,
+  ): () => void {
+    const { pluginId, source, register } = this.#options;
+    return register({ ...route, match: "prefix", pluginId, source, throwOnFailure: true });
   }
 
   #unmount(path: string): void {

@@ -7,11 +7,17 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 /** What `register(api)` is given. */
 export interface OpenClawApi {
   readonly id: string;
+  /** Where the host has the plugin from: its routes are known by that and its id. */
+  readonly source?: string;
+  /** That of the registration. */
+  readonly config?: OpenClawConfig;
   /** Work begins in `full` only; the others read what a plugin registers. */
   readonly registrationMode: string;
   readonly runtime: OpenClawRuntime;
   readonly logger: OpenClawLogger;
   registerService(service: OpenClawService): void;
+  /** A route that is there as soon as the host has taken up the plugin. */
+  registerHttpRoute?(route: Pick<PluginHttpRoute, "path" | "match" | "auth" | "handler">): void;
   registerReload?(registration: { noopPrefixes: string[] }): void;
   registerCli?(
     register: (context: { readonly program: CliProgram; readonly config: OpenClawConfig }) => void,
@@ -145,7 +151,10 @@ export interface PluginHttpRoute {
   readonly pluginId: string;
   readonly source: string;
   readonly throwOnFailure: true;
-  readonly replaceExisting: true;
+  /** Takes the place of a route of the same plugin and source. */
+  readonly replaceExisting?: true;
+  /** Leaves such a route in its place; throws when there is another's. */
+  readonly reuseExistingSameOwner?: true;
   /** Anything but `false` is handled. */
   handler(req: IncomingMessage, res: ServerResponse): Promise<boolean>;
 }

@@ -1,4 +1,5 @@
 /** The block of settings of the plugin, in the host's configuration. */
+import { asPrefix, prefixProblem } from "../config/hook-prefix.ts";
 
 /** Where the hooks are unless the configuration says so: `/hooks` is the prefix of the host's own. */
 export const DEFAULT_PATH = "/reveille";
@@ -12,4 +13,12 @@ export function blockKey(pluginId: string): string {
 export function withDefaultPath(written: unknown): unknown {
   if (typeof written !== "object" || written === null || "path" in written) return written;
   return { path: DEFAULT_PATH, ...written };
+}
+
+/** The prefix of the hooks; `undefined` when they are off, or have none that could be one. */
+export function hooksPath(block: unknown): string | undefined {
+  const fields = typeof block === "object" && block !== null ? (block as { enabled?: unknown; path?: unknown }) : {};
+  if (fields.enabled !== true || typeof fields.path !== "string") return undefined;
+  const path = asPrefix(fields.path);
+  return prefixProblem(path) === undefined ? path : undefined;
 }

@@ -14,6 +14,11 @@ export function pluginBlock(config: OpenClawConfig, pluginId: string): unknown {
   return isFields(block) && Object.keys(block).length === 0 ? undefined : block;
 }
 
+/** Whether the owner has the plugin turned on; it is unless its entry says otherwise. */
+export function isPluginEnabled(config: OpenClawConfig, pluginId: string): boolean {
+  return pluginEntry(config, pluginId)["enabled"] !== false;
+}
+
 /** Facts about the gateway; secrets that are references are not known here. */
 export function gatewayFacts(config: OpenClawConfig, env: NodeJS.ProcessEnv = process.env): GatewayFacts {
   const gateway = fieldsAt(config, "gateway");

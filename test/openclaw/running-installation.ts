@@ -4,6 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BotApiServer } from "./bot-api-server.ts";
 import { GatewayProcess, writeHostConfig } from "./gateway-process.ts";
+import type { GatewayProcessOptions } from "./gateway-process.ts";
 import { hostConfig } from "./host-config.ts";
 import { freePort } from "./in-process-host.ts";
 import { homeEnvironment, openClawInstallation } from "./openclaw-installation.ts";
@@ -73,10 +74,16 @@ export class RunningInstallation {
     writeFileSync(join(folder, name), source);
   }
 
-  async restart(): Promise<void> {
+  /** Resolves once the plugin answers, or once `ready` does. */
+  async restart({ ready }: Pick<GatewayProcessOptions, "ready"> = {}): Promise<void> {
     await this.#gateway?.stop();
     const spawned = (gateway: GatewayProcess): void => void (this.#gateway = gateway);
-    await GatewayProcess.start({ home: this.home, port: this.#port, spawned });
+    await GatewayProcess.start({
+      home: this.home,
+      port: this.#port,
+      spawned,
+      ...(ready === undefined ? {} : { ready }),
+    });
   }
 
   async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {

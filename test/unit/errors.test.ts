@@ -24,7 +24,7 @@ describe("the table of errors", () => {
     [422, ["IDEMPOTENCY_CONFLICT"]],
     [429, ["TOO_MANY_FAILURES"]],
     [500, ["TRANSFORM_FAILED", "INTERNAL"]],
-    [503, ["BUSY", "KEYS_UNAVAILABLE", "QUEUE_FULL", "STORE_UNAVAILABLE", "SHUTTING_DOWN"]],
+    [503, ["BUSY", "KEYS_UNAVAILABLE", "QUEUE_FULL", "STORE_UNAVAILABLE", "SHUTTING_DOWN", "NOT_READY"]],
   ])("spec 7: answers %d to %j", (status, codes) => {
     expect(codesOf(status)).toEqual(codes);
   });

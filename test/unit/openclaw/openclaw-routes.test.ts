@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { openClawLogger } from "../../../src/openclaw/openclaw-logger.ts";
 import { OpenClawRoutes, RouteTable } from "../../../src/openclaw/openclaw-routes.ts";
+import type { PluginHttpRoute } from "../../../src/openclaw/openclaw-sdk.ts";
+import { StandingRoute } from "../../../src/openclaw/standing-route.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 
 describe("the routes in the host", () => {
@@ -34,6 +36,7 @@ describe("the routes in the host", () => {
     const logger = openClawLogger(openClaw.logger);
     return new OpenClawRoutes({
       pluginId: "reveille",
+      source: "/extensions/reveille",
       register: (route) => openClaw.sdk.registerPluginHttpRoute(route),
       logger,
     });
@@ -78,6 +81,7 @@ describe("the routes in the host", () => {
     const logger = openClawLogger(openClaw.logger);
     const routes = new OpenClawRoutes({
       pluginId: "reveille",
+      source: "/extensions/reveille",
       register(route) {
         if (route.path === "/taken") throw new Error("the path is another plugin's");
         return openClaw.sdk.registerPluginHttpRoute(route);
@@ -103,6 +107,38 @@ describe("the routes in the host", () => {
     routes.use(table("/c"));
     keep();
     expect(openClaw.routes.map(({ path }) => path)).toEqual(["/c"]);
+  });
+
+  it("serves the path of the standing route by that route, and leaves it standing", async () => {
+    using openClaw = new FakeOpenClaw();
+    openClaw.config = { plugins: { entries: { reveille: { config: { enabled: true, path: "/a" } } } } };
+    const given: Pick<PluginHttpRoute, "path" | "handler">[] = [];
+    const api = {
+      ...openClaw.api,
+      config: openClaw.config,
+      registerHttpRoute: (route: (typeof given)[number]) => void given.push(route),
+    };
+    const standing = StandingRoute.register(api, { pluginId: "reveille", block: (written) => written });
+    const asked: PluginHttpRoute[] = [];
+    const routes = new OpenClawRoutes({
+      pluginId: "reveille",
+      source: "/extensions/reveille",
+      register(route) {
+        asked.push(route);
+        if (route.path === "/a") return () => {};
+        return openClaw.sdk.registerPluginHttpRoute(route);
+      },
+      logger: openClawLogger(openClaw.logger),
+      standing,
+    });
+    openClaw.routes.push(...asked, ...(given as PluginHttpRoute[]));
+    await using server = await serve(openClaw);
+    routes.use(table("/a"));
+    expect(asked).toMatchObject([{ path: "/a", reuseExistingSameOwner: true, throwOnFailure: true }]);
+    expect(asked[0]).not.toHaveProperty("replaceExisting");
+    expect(await server.get("/a/x")).toBe("200 /a");
+    routes.close();
+    expect(await server.get("/a/x")).toContain("NOT_READY");
   });
 
   it("answers 500 for a handler that failed, without its reason, and ends an answer that had begun", async () => {

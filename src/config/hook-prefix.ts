@@ -1,0 +1,22 @@
+/** What a path may hold without an escape (RFC 3986, 3.3), slashes included. */
+const PLAIN_PATH = /^[\w.~!$&'()*+,;=:@/-]+$/;
+
+/** A prefix as routes compare it: with a slash in front and none at the end. */
+export function asPrefix(written: string): string {
+  const trimmed = written.trim();
+  return `${trimmed.startsWith("/") ? "" : "/"}${trimmed}`.replace(/\/+$/, "");
+}
+
+/**
+ * What is wrong with a prefix of all hooks, as the predicate of a sentence. Refused is the root, since it would take
+ * every path of the gateway, and whatever no request can carry as it stands.
+ */
+export function prefixProblem(path: string): string | undefined {
+  if (path === "") return 'must not be "/"; write for example "/hooks"';
+  if (path.includes("%")) return "must not hold percent escapes; paths are compared as sent";
+  if (!PLAIN_PATH.test(path)) {
+    return 'holds characters that a URL carries only in escapes; use letters, digits, "-", "_" and "/"';
+  }
+  if (/\/(?:\.{0,2})(?:\/|$)/.test(path)) return 'must not hold empty, "." or ".." segments';
+  return undefined;
+}

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { GATEWAY_TOKEN } from "./host-config.ts";
+import { HOOK_TOKEN, RunningInstallation } from "./running-installation.ts";
+import type { Answer } from "./running-installation.ts";
+import { wordOf } from "./scripted-model.ts";
+
+const patience = { timeout: 120_000, interval: 200 };
+const block = { enabled: true, token: HOOK_TOKEN };
+/** The host does not load a plugin anew while work of it is under way, and says so. */
+const MAX_RELOADS = 10;
+/** Between calls: longer than one takes, so that most of the time none is under way. */
+const CALL_EVERY_MS = 300;
+/** The host itself answers 500 for a moment, between the plugin before and the next: senders try again as well. */
+const COME_AGAIN: ReadonlySet<number> = new Set([500, 503]);
+
+describe("a gateway that is stopped, loads the plugin anew, or cannot start it", () => {
+  let host: RunningInstallation;
+
+  beforeAll(async () => {
+    host = await RunningInstallation.prepare(block);
+    await host.restart();
+  });
+
+  afterAll(async () => {
+    await (host as RunningInstallation | undefined)?.stop();
+  });
+
+  it("lets a run under way end when it is stopped, and sends its reply once", async () => {
+    const held = Promise.withResolvers<void>();
+    host.model.hold = held.promise;
+    expect(await accept("drained.")).toMatchObject({ status: 202 });
+    await vi.waitFor(() => expect(attempts("drained.")).toHaveLength(1), patience);
+    const from = host.gateway.log.length;
+    const stopped = host.gateway.stop();
+    await host.gateway.waitForLog("draining active work", from);
+    expect(await accept("too late.")).toMatchObject({ status: 503 });
+    held.resolve();
+    await stopped;
+    await host.restart();
+    await vi.waitFor(() => expect(sent("drained.")).toHaveLength(1), patience);
+    expect(attempts("drained.")).toHaveLength(1);
+    expect(attempts("too late.")).toHaveLength(0);
+  });
+
+  it("answers calls or tells them to come again while the plugin is loaded anew, and runs each that it took once", async () => {
+    const answers = new Map<string, number>();
+    const loaded = new AbortController();
+    const calling = (async () => {
+      for (let at = 0; !loaded.signal.aborted; at++) {
+        const word = `reloaded-${at}.`;
+        answers.set(word, (await accept(word)).status);
+        await new Promise((resolve) => setTimeout(resolve, CALL_EVERY_MS));
+      }
+    })();
+    try {
+      await reload();
+    } finally {
+      loaded.abort();
+      await calling;
+    }
+    const others = [...answers.values()].filter((status) => !COME_AGAIN.has(status) && status !== 202);
+    expect(others).toEqual([]);
+    expect(await accept("after.")).toMatchObject({ status: 202 });
+    const accepted = [...answers].filter(([, status]) => status === 202).map(([word]) => word);
+    for (const word of [...accepted, "after."]) {
+      await vi.waitFor(() => expect(sent(word)).toHaveLength(1), patience);
+    }
+    const times = [...accepted, "after."].map((word) => attempts(word).length);
+    expect(new Set(times)).toEqual(new Set([1]));
+  });
+
+  it("tells calls to come again for as long as it cannot start, and takes them once it can", async () => {
+    host.configure({ ...block, token: GATEWAY_TOKEN });
+    await host.restart({ ready: (gateway) => gateway.waitForLog("Reveille could not start") });
+    const refused = await accept("early.");
+    expect(refused).toMatchObject({ status: 503 });
+    expect(JSON.parse(refused.text)).toMatchObject({ ok: false, code: "NOT_READY" });
+    host.configure(block);
+    await host.gateway.waitForLog("Reveille answers at");
+    expect(await accept("early.")).toMatchObject({ status: 202 });
+    await vi.waitFor(() => expect(sent("early.")).toHaveLength(1), patience);
+  });
+
+  async function accept(word: string): Promise<Answer> {
+    const call = { message: `Carry on [say ${word}]`, name: word, channel: "telegram", to: "777" };
+    // A connection that was idle while the host was busy may be closed just when the next call uses it.
+    return host.post("/reveille/agent", call, { connection: "close" });
+  }
+
+  async function reload(): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      const { code, out } = await host.openclaw("plugins", "reload", "reveille");
+      if (code === 0) return;
+      if (tries === MAX_RELOADS || !out.includes("retry after the work finishes")) throw new Error(out);
+    }
+  }
+
+  function attempts(word: string): RunningInstallation["model"]["calls"] {
+    return host.model.calls.filter(({ session, prompt }) => session.includes(":subagent:") && wordOf(prompt) === word);
+  }
+
+  function sent(word: string): readonly string[] {
+    return host.botApi.sent.map(({ text }) => text).filter((text) => text === `Done: ${word}`);
+  }
+});
