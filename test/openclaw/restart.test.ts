@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { GATEWAY_TOKEN } from "./host-config.ts";
 import { HOOK_TOKEN, RunningInstallation } from "./running-installation.ts";
 import type { Answer } from "./running-installation.ts";
@@ -28,6 +28,8 @@ describe("a gateway that is stopped, loads the plugin anew, or cannot start it",
   it("lets a run under way end when it is stopped, and sends its reply once", async () => {
     const held = Promise.withResolvers<void>();
     host.model.hold = held.promise;
+    // A run that stays under way would hold up every stop that follows.
+    onTestFinished(() => held.resolve());
     expect(await accept("drained.")).toMatchObject({ status: 202 });
     await vi.waitFor(() => expect(attempts("drained.")).toHaveLength(1), patience);
     const from = host.gateway.log.length;
