@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { BotApiServer } from "../../test/openclaw/bot-api-server.ts";
@@ -14,8 +14,12 @@ import type { Side } from "./side.ts";
 export interface BenchConfig {
   /** Keys for both. */
   readonly both?: object;
+  /** Keys for the built-in hooks. */
+  readonly builtIn?: object;
   /** Keys for Reveille. */
   readonly reveille?: object;
+  /** False when nobody gets what a run says to nobody in particular. */
+  readonly hasRecipient?: boolean;
 }
 
 /** The host waits minutes for work that does not end; nothing is under way when the benchmark stops it. */
@@ -69,7 +73,12 @@ export class BenchHost {
     if (this.#isStopped) throw new Error("The benchmark was ended.");
     writeHostConfig(this.#home, this.#hostConfig());
     this.#gateway = GatewayProcess.start({ home: this.#home, port: this.port });
-    await this.#gateway;
+    try {
+      await this.#gateway;
+    } catch (error) {
+      this.#gateway = undefined;
+      throw error;
+    }
     return isClean;
   }
 
@@ -86,13 +95,20 @@ export class BenchHost {
     rmSync(join(this.#home, ".openclaw/reveille"), { recursive: true, force: true, maxRetries: 5 });
   }
 
+  /** Puts a module where both ingresses look for transforms. */
+  writeTransform(name: string, source: string): void {
+    const folder = join(this.#home, ".openclaw/hooks/transforms");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, name), source);
+  }
+
   /** The number of the gateway's process. */
   async pid(): Promise<number> {
     const response = await fetch(`http://127.0.0.1:${this.port}${BARE_PATH}`);
     return Number(await response.text());
   }
 
-  async post(side: Side, path: "/wake" | "/agent", body: object): Promise<Answer> {
+  async post(side: Pick<Side, "prefix" | "token">, path: `/${string}`, body: object): Promise<Answer> {
     const begunAt = performance.now();
     try {
       const response = await fetch(`http://127.0.0.1:${this.port}${side.prefix}${path}`, {
@@ -116,7 +132,7 @@ export class BenchHost {
   }
 
   #hostConfig(): object {
-    const { both, reveille } = this.#config;
+    const { both, builtIn, reveille, hasRecipient = true } = this.#config;
     const config = hostConfig({
       home: this.#home,
       port: this.port,
@@ -125,7 +141,8 @@ export class BenchHost {
       pluginId: "reveille",
       block: { enabled: true, token: REVEILLE.token, ...both, ...reveille },
       pluginPaths: [join(this.#home, BARE_ROUTE)],
-      more: { hooks: { enabled: true, token: BUILT_IN.token, ...both } },
+      hasRecipient,
+      more: { hooks: { enabled: true, token: BUILT_IN.token, ...both, ...builtIn } },
     }) as HostConfig;
     config.plugins.allow.push(BARE_ROUTE);
     config.plugins.entries[BARE_ROUTE] = { enabled: true };

@@ -8,22 +8,26 @@ import { measureAgents } from "./agents.ts";
 import { BenchHost } from "./bench-host.ts";
 import { measureCrashes } from "./crashes.ts";
 import type { Finding } from "./finding.ts";
+import { measureFlood } from "./flood.ts";
 import { findingsTable, throughputTable } from "./result-table.ts";
+import { measureSettings } from "./settings.ts";
 import { measureWakes } from "./wakes.ts";
 
-const PARTS = ["wakes", "agents", "crashes", "throughput"] as const;
+const PARTS = ["wakes", "agents", "crashes", "flood", "settings", "throughput"] as const;
 type Part = (typeof PARTS)[number];
 
 const FULL = {
   wakes: { burst: 200, paced: 60 },
   agents: { concurrent: 100, inOneSession: 8 },
   crashes: { kills: 20 },
+  flood: { durationMs: 10_000 },
   throughput: { rounds: 7, warmupMs: 1_000, durationMs: 4_000 },
 };
 const QUICK = {
   wakes: { burst: 30, paced: 10 },
   agents: { concurrent: 10, inOneSession: 3 },
   crashes: { kills: 2 },
+  flood: { durationMs: 2_000 },
   throughput: { rounds: 1, warmupMs: 500, durationMs: 2_000 },
 };
 
@@ -33,7 +37,7 @@ const QUICK = {
  * Reveille has lost or doubled anything.
  *
  *   --quick            smaller numbers
- *   --only a,b         some of the parts, in this order: wakes, agents, crashes, throughput
+ *   --only a,b         some of the parts, in any order of wakes, agents, crashes, flood, settings, throughput
  *   --json <file>      the figures
  *   --openclaw <dir>   a folder of the package `openclaw`, in the place of the newest version
  *   --unpinned         the gateway may use every core while its throughput is measured
@@ -67,6 +71,8 @@ export async function runOpenClawBench(args: readonly string[]): Promise<number>
       if (part === "wakes") findings.push(...(await measureWakes(host, size.wakes)));
       if (part === "agents") findings.push(...(await measureAgents(host, size.agents)));
       if (part === "crashes") findings.push(...(await measureCrashes(host, size.crashes)));
+      if (part === "flood") findings.push(...(await measureFlood(host, size.flood)));
+      if (part === "settings") findings.push(...(await measureSettings(host)));
       if (part === "throughput") {
         throughput = await measureThroughput(host, { ...size.throughput, isPinned: !values.unpinned });
       }

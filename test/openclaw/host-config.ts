@@ -8,6 +8,8 @@ export interface HostConfigOptions {
   readonly block: unknown;
   /** Folders of plugins that are loaded besides the installed ones. */
   readonly pluginPaths?: readonly string[];
+  /** False when nobody gets what is sent to the channel and to nobody in particular; true when absent. */
+  readonly hasRecipient?: boolean;
   /** Sections that are added or replaced. */
   readonly more?: object;
 }
@@ -20,7 +22,7 @@ const DEFAULT_RECIPIENT = "12345";
 
 /** A configuration of the host that needs no internet: one agent, one model, Telegram. */
 export function hostConfig(options: HostConfigOptions): object {
-  const { port, modelUrl, botApiUrl, home, pluginId, block, pluginPaths } = options;
+  const { port, modelUrl, botApiUrl, home, pluginId, block, pluginPaths, hasRecipient = true } = options;
   const model = {
     id: "m",
     name: "m",
@@ -48,7 +50,7 @@ export function hostConfig(options: HostConfigOptions): object {
         apiRoot: botApiUrl,
         dmPolicy: "open",
         allowFrom: ["*"],
-        defaultTo: DEFAULT_RECIPIENT,
+        ...(hasRecipient ? { defaultTo: DEFAULT_RECIPIENT } : {}),
       },
     },
     plugins: {
