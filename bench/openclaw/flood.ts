@@ -1,6 +1,7 @@
 /** A flood of agent calls: how many of them are accepted in a second. */
 import { runLoad } from "../run-load.ts";
 import type { BenchHost } from "./bench-host.ts";
+import { seconds } from "./finding.ts";
 import type { Finding } from "./finding.ts";
 import { BUILT_IN, REVEILLE, SIDES } from "./side.ts";
 import type { Side } from "./side.ts";
@@ -57,5 +58,6 @@ function inWords({ acceptedPerSecond, p99Ms, statuses }: Flooded): string {
   const refused = others.map(([status, count]) => `, ${count} × ${status}`).join("");
   const rate =
     acceptedPerSecond < 10 ? acceptedPerSecond.toFixed(1) : Math.round(acceptedPerSecond).toLocaleString("en");
-  return `**${rate}** accepted in a second (p99 ${Math.round(p99Ms).toLocaleString("en")} ms)${refused}`;
+  const p99 = acceptedPerSecond === 0 ? "" : ` (p99 ${seconds(p99Ms)})`;
+  return `**${rate}** accepted in a second${p99}${refused}`;
 }
