@@ -59,6 +59,8 @@ export class EventHandover {
   /** True when a turn has come since it was asked for: another one is worth it only when events are left. */
   #isFollowUp = false;
   #timer: NodeJS.Timeout | undefined;
+  /** True while the next look is no further away than it ever is while events wait. */
+  #isLookDue = false;
   #working: Promise<void> | undefined;
   #again = false;
   #closed = false;
@@ -76,6 +78,8 @@ export class EventHandover {
   /** Looks again: an event was stored, or a turn is asked for. */
   nudge(request?: HeartbeatRequest): void {
     if (this.#closed) return;
+    // The look that is due finds this event too. One for each of thousands would read all that wait each time.
+    if (request === undefined && this.#isLookDue) return;
     if (request !== undefined) {
       this.#request = request;
       this.#askedAt = undefined;
@@ -96,6 +100,7 @@ export class EventHandover {
       this.#again = false;
       clearTimeout(this.#timer);
       this.#timer = undefined;
+      this.#isLookDue = false;
       try {
         await this.#look();
       } catch (error) {
@@ -182,8 +187,10 @@ export class EventHandover {
 
   #lookLater(ms: number): void {
     clearTimeout(this.#timer);
+    this.#isLookDue = ms <= LOOK_MS;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
+      this.#isLookDue = false;
       this.nudge();
     }, ms);
     this.#timer.unref();

@@ -21,6 +21,20 @@ it("hands an event to the host once, also when it is stored twice", async () => 
   expect(queued(opened.openClaw)).toEqual(["one"]);
 });
 
+it("does not look anew for each event of many", async () => {
+  using openClaw = new FakeOpenClaw();
+  const peek = vi.spyOn(openClaw.sdk, "peekSystemEventEntries");
+  await using opened = await OpenGateway.start({ openClaw });
+  const { sessions } = opened.host;
+  const texts = Array.from({ length: 150 }, (_, at) => `event ${at}`);
+  const from = performance.now();
+  for (const text of texts) await sessions.enqueueSystemEvent(event(text));
+  // A few at first, then one every 50 ms.
+  const looks = (performance.now() - from) / 50 + 5;
+  expect(peek.mock.calls.length).toBeLessThan(looks);
+  await vi.waitFor(() => expect(queued(openClaw)).toEqual(texts), patience);
+});
+
 it("takes a short session key for one of the default agent", async () => {
   await using opened = await OpenGateway.start();
   await opened.host.sessions.enqueueSystemEvent(event("short", "hook:x"));
