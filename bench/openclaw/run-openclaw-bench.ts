@@ -21,7 +21,7 @@ const FULL = {
   agents: { concurrent: 100, inOneSession: 8 },
   crashes: { kills: 20 },
   flood: { durationMs: 10_000 },
-  throughput: { rounds: 7, warmupMs: 1_000, durationMs: 4_000 },
+  throughput: { rounds: 5, warmupMs: 1_000, durationMs: 4_000 },
 };
 const QUICK = {
   wakes: { burst: 30, paced: 10 },
