@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { HOOK_TOKEN, RunningInstallation } from "./running-installation.ts";
+import { describe, expect, it, vi } from "vitest";
+import { installationOfSuite } from "./installation-of-suite.ts";
+import { HOOK_TOKEN } from "./running-installation.ts";
+import type { RunningInstallation } from "./running-installation.ts";
 import { wordOf } from "./scripted-model.ts";
 
 const patience = { timeout: 180_000, interval: 200 };
@@ -8,36 +10,27 @@ const words = ["one", "two", "three", "four", "five"];
 const CONCURRENCY = 4;
 
 describe("a gateway that is killed", () => {
-  let host: RunningInstallation;
-
-  beforeAll(async () => {
-    host = await RunningInstallation.prepare({ enabled: true, token: HOOK_TOKEN, concurrency: CONCURRENCY });
-    await host.restart();
-  });
-
-  afterAll(async () => {
-    await (host as RunningInstallation | undefined)?.stop();
-  });
+  const installation = installationOfSuite({ enabled: true, token: HOOK_TOKEN, concurrency: CONCURRENCY });
 
   it("loses no run that was under way, and runs none twice by the host's recovery and ours together", async () => {
     const held = Promise.withResolvers<void>();
-    host.model.hold = held.promise;
+    installation().model.hold = held.promise;
     for (const word of words) {
       const call = { message: `Carry on [say ${word}]`, name: word, channel: "telegram", to: "777" };
-      expect(await host.post("/reveille/agent", call)).toMatchObject({ status: 202 });
+      expect(await installation().post("/reveille/agent", call)).toMatchObject({ status: 202 });
     }
     await vi.waitFor(() => expect(runs()).toHaveLength(CONCURRENCY), patience);
     const begun = new Set(runs().map(({ prompt }) => wordOf(prompt)));
-    await host.gateway.kill();
+    await installation().gateway.kill();
     held.resolve();
-    await host.restart();
+    await installation().restart();
     await vi.waitFor(() => {
-      const sent = host.botApi.sent.map(({ text }) => text);
+      const sent = installation().botApi.sent.map(({ text }) => text);
       expect(new Set(sent)).toEqual(new Set(words.map((word) => `Done: ${word}`)));
     }, patience);
     // The host takes up sessions of its own some seconds after its start.
     await new Promise((resolve) => setTimeout(resolve, 20_000));
-    expect(host.botApi.sent).toHaveLength(words.length);
+    expect(installation().botApi.sent).toHaveLength(words.length);
     for (const word of words) {
       const attempts = runs().filter(({ prompt }) => wordOf(prompt) === word);
       const numbers = attempts.map(({ session }) => /-a(\d+)-/.exec(session)?.[1]);
@@ -47,19 +40,21 @@ describe("a gateway that is killed", () => {
 
   it("keeps the events that no turn has taken", async () => {
     for (let at = 0; at < 30; at++) {
-      await host.post("/reveille/wake", { text: `later-${at}.`, mode: "next-heartbeat" });
+      await installation().post("/reveille/wake", { text: `later-${at}.`, mode: "next-heartbeat" });
     }
-    await host.gateway.kill();
-    await host.restart();
-    await host.post("/reveille/wake", { text: "now." });
+    await installation().gateway.kill();
+    await installation().restart();
+    await installation().post("/reveille/wake", { text: "now." });
     await vi.waitFor(() => {
-      const told = host.model.calls.map(({ prompt }) => prompt).join("\n");
+      const told = installation()
+        .model.calls.map(({ prompt }) => prompt)
+        .join("\n");
       const missing = Array.from({ length: 30 }, (_, at) => `later-${at}.`).filter((text) => !told.includes(text));
       expect(missing).toEqual([]);
     }, patience);
   });
 
   function runs(): RunningInstallation["model"]["calls"] {
-    return host.model.calls.filter(({ session }) => session.includes(":subagent:"));
+    return installation().model.calls.filter(({ session }) => session.includes(":subagent:"));
   }
 });

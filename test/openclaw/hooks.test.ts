@@ -1,7 +1,8 @@
 import { createHmac } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { GATEWAY_TOKEN } from "./host-config.ts";
-import { HOOK_TOKEN, RunningInstallation } from "./running-installation.ts";
+import { installationOfSuite } from "./installation-of-suite.ts";
+import { HOOK_TOKEN } from "./running-installation.ts";
 
 const patience = { timeout: 120_000, interval: 100 };
 const GITHUB_SECRET = "the-secret-of-github-in-this-suite";
@@ -28,43 +29,36 @@ function push(message: string): object {
 }
 
 describe("the installed package in the real OpenClaw", () => {
-  let host: RunningInstallation;
-
-  beforeAll(async () => {
-    host = await RunningInstallation.prepare(block);
-    await host.restart();
-  });
-
-  afterAll(async () => {
-    await (host as RunningInstallation | undefined)?.stop();
-  });
+  const installation = installationOfSuite(block);
 
   /** What the main session was told. */
   function mainPrompts(): string {
-    return host.model.calls
-      .filter(({ session }) => session === "agent:main:main")
+    return installation()
+      .model.calls.filter(({ session }) => session === "agent:main:main")
       .map(({ prompt }) => prompt)
       .join("\n");
   }
 
   it("logs the exact address under which it answers", () => {
-    expect(host.gateway.log).toContain(`Reveille answers at ${host.gateway.url}/reveille/wake`);
+    expect(installation().gateway.log).toContain(`Reveille answers at ${installation().gateway.url}/reveille/wake`);
   });
 
   it("refuses a caller without the token", async () => {
-    expect(await host.post("/reveille/wake", { text: "let me in" }, { authorization: "Bearer wrong" })).toMatchObject({
+    expect(
+      await installation().post("/reveille/wake", { text: "let me in" }, { authorization: "Bearer wrong" }),
+    ).toMatchObject({
       status: 401,
     });
   });
 
   it("wakes the main session", async () => {
-    expect(await host.post("/reveille/wake", { text: "The build is red." })).toMatchObject({ status: 200 });
+    expect(await installation().post("/reveille/wake", { text: "The build is red." })).toMatchObject({ status: 200 });
     await vi.waitFor(() => expect(mainPrompts()).toContain("The build is red."), patience);
   });
 
   it("brings every wake of a burst before the agent, although the host keeps twenty", async () => {
     const answers = await Promise.all(
-      Array.from({ length: 60 }, (_, at) => host.post("/reveille/wake", { text: `burst-${at}.` })),
+      Array.from({ length: 60 }, (_, at) => installation().post("/reveille/wake", { text: `burst-${at}.` })),
     );
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     await vi.waitFor(() => {
@@ -76,9 +70,12 @@ describe("the installed package in the real OpenClaw", () => {
 
   it("runs an agent turn with the boundary, posts its summary and delivers the reply to Telegram", async () => {
     const call = { message: "Look at it [say hello]", name: "Look", channel: "telegram", to: "777" };
-    expect(await host.post("/reveille/agent", call)).toMatchObject({ status: 202 });
-    await vi.waitFor(() => expect(host.botApi.sent).toContainEqual({ to: "777", text: "Done: hello" }), patience);
-    const [run, ...others] = host.model.callsWith("Look at it");
+    expect(await installation().post("/reveille/agent", call)).toMatchObject({ status: 202 });
+    await vi.waitFor(
+      () => expect(installation().botApi.sent).toContainEqual({ to: "777", text: "Done: hello" }),
+      patience,
+    );
+    const [run, ...others] = installation().model.callsWith("Look at it");
     expect(others.filter(({ session }) => session !== "agent:main:main")).toEqual([]);
     expect(run?.session).toMatch(/^agent:main:subagent:run-/);
     expect(run?.prompt).toContain("UNTRUSTED INPUT");
@@ -86,8 +83,8 @@ describe("the installed package in the real OpenClaw", () => {
   });
 
   it("runs a mapping", async () => {
-    expect(await host.post("/reveille/deploys", { version: "1.2.3" })).toMatchObject({ status: 202 });
-    await vi.waitFor(() => expect(host.model.callsWith("Deployed 1.2.3")).not.toEqual([]), patience);
+    expect(await installation().post("/reveille/deploys", { version: "1.2.3" })).toMatchObject({ status: 202 });
+    await vi.waitFor(() => expect(installation().model.callsWith("Deployed 1.2.3")).not.toEqual([]), patience);
   });
 
   it("runs a push that GitHub signed, without the hook token, and refuses one that it did not sign", async () => {
@@ -96,62 +93,65 @@ describe("the installed package in the real OpenClaw", () => {
     const headers = { authorization: "", "x-github-event": "push", "x-hub-signature-256": signature };
     const forged = JSON.stringify(push("Nobody has signed this"));
     const send = (body: string, id: string): Promise<{ status: number }> =>
-      host.post("/reveille/github", body, { ...headers, "x-github-delivery": id });
+      installation().post("/reveille/github", body, { ...headers, "x-github-delivery": id });
     expect(await send(forged, "d-1")).toMatchObject({ status: 401 });
     expect(await send(signed, "d-2")).toMatchObject({ status: 202 });
     await vi.waitFor(() => {
-      const runs = host.model.callsWith("Keep it logically awesome");
+      const runs = installation().model.callsWith("Keep it logically awesome");
       expect(runs.filter(({ session }) => session.startsWith("agent:main:subagent:run-"))).not.toEqual([]);
     }, patience);
-    expect(host.model.callsWith("Nobody has signed this")).toEqual([]);
+    expect(installation().model.callsWith("Nobody has signed this")).toEqual([]);
   });
 
   it("takes a block with a transform into use without a restart, and runs it", async () => {
-    host.writeTransform(
+    installation().writeTransform(
       "shape.mjs",
       "export default ({ payload }) => ({ action: 'wake', text: `shaped: ${payload.word}` });\n",
     );
-    const from = host.gateway.log.length;
-    host.configure(shapedBlock);
-    await host.gateway.waitForLog("into use (reload)", from);
-    expect(await host.post("/elsewhere/shaped", { word: "clay" })).toMatchObject({ status: 200 });
+    const from = installation().gateway.log.length;
+    installation().configure(shapedBlock);
+    await installation().gateway.waitForLog("into use (reload)", from);
+    expect(await installation().post("/elsewhere/shaped", { word: "clay" })).toMatchObject({ status: 200 });
     await vi.waitFor(() => expect(mainPrompts()).toContain("shaped: clay"), patience);
-    expect(await host.post("/reveille/wake", { text: "gone" })).toMatchObject({ status: 404 });
+    expect(await installation().post("/reveille/wake", { text: "gone" })).toMatchObject({ status: 404 });
   });
 
   it("keeps the block in force when the next one is refused, and says why", async () => {
-    const from = host.gateway.log.length;
-    host.configure({ ...shapedBlock, token: GATEWAY_TOKEN });
-    await host.gateway.waitForLog("The new configuration is refused", from);
-    expect(host.gateway.log.slice(from)).not.toContain(GATEWAY_TOKEN);
+    const from = installation().gateway.log.length;
+    installation().configure({ ...shapedBlock, token: GATEWAY_TOKEN });
+    await installation().gateway.waitForLog("The new configuration is refused", from);
+    expect(installation().gateway.log.slice(from)).not.toContain(GATEWAY_TOKEN);
     // The service that runs goes on: the host has not loaded the plugin anew.
-    expect(host.gateway.log.slice(from)).not.toContain("into use (start)");
+    expect(installation().gateway.log.slice(from)).not.toContain("into use (start)");
     const call = { message: "Look again [say still]", channel: "telegram", to: "778" };
-    expect(await host.post("/elsewhere/agent", call)).toMatchObject({ status: 202 });
-    await vi.waitFor(() => expect(host.botApi.sent).toContainEqual({ to: "778", text: "Done: still" }), patience);
+    expect(await installation().post("/elsewhere/agent", call)).toMatchObject({ status: 202 });
+    await vi.waitFor(
+      () => expect(installation().botApi.sent).toContainEqual({ to: "778", text: "Done: still" }),
+      patience,
+    );
   });
 
   it("refuses a path that the host's own hooks have", async () => {
-    let from = host.gateway.log.length;
-    host.withHostSections({ hooks: { enabled: true, token: "the-token-of-the-built-in-hooks" } });
-    host.configure({ ...block, path: "/hooks/reveille" });
-    await host.gateway.waitForLog("is taken by OpenClaw's built-in hooks at /hooks", from);
-    host.withHostSections({});
-    from = host.gateway.log.length;
-    host.configure(shapedBlock);
-    await host.gateway.waitForLog("into use (reload)", from);
+    let from = installation().gateway.log.length;
+    installation().withHostSections({ hooks: { enabled: true, token: "the-token-of-the-built-in-hooks" } });
+    installation().configure({ ...block, path: "/hooks/reveille" });
+    await installation().gateway.waitForLog("is taken by OpenClaw's built-in hooks at /hooks", from);
+    installation().withHostSections({});
+    from = installation().gateway.log.length;
+    installation().configure(shapedBlock);
+    await installation().gateway.waitForLog("into use (reload)", from);
   });
 
   it("serves nothing while it is disabled, and everything after it was enabled again", async () => {
-    host.configure(block, { enabled: false });
+    installation().configure(block, { enabled: false });
     await vi.waitFor(
-      async () => expect((await host.post("/elsewhere/wake", { text: "?" })).status).toBe(404),
+      async () => expect((await installation().post("/elsewhere/wake", { text: "?" })).status).toBe(404),
       patience,
     );
-    const from = host.gateway.log.length;
-    host.configure(block);
-    await host.gateway.waitForLog("Reveille answers at", from);
-    expect(await host.post("/reveille/wake", { text: "Back again." })).toMatchObject({ status: 200 });
+    const from = installation().gateway.log.length;
+    installation().configure(block);
+    await installation().gateway.waitForLog("Reveille answers at", from);
+    expect(await installation().post("/reveille/wake", { text: "Back again." })).toMatchObject({ status: 200 });
     await vi.waitFor(() => expect(mainPrompts()).toContain("Back again."), patience);
   });
 });

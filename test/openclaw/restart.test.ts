@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { GATEWAY_TOKEN } from "./host-config.ts";
-import { HOOK_TOKEN, RunningInstallation } from "./running-installation.ts";
+import { installationOfSuite } from "./installation-of-suite.ts";
+import { HOOK_TOKEN } from "./running-installation.ts";
+import type { RunningInstallation } from "./running-installation.ts";
 import type { Answer } from "./running-installation.ts";
 import { wordOf } from "./scripted-model.ts";
 
@@ -14,31 +16,22 @@ const CALL_EVERY_MS = 300;
 const COME_AGAIN: ReadonlySet<number> = new Set([500, 503]);
 
 describe("a gateway that is stopped, loads the plugin anew, or cannot start it", () => {
-  let host: RunningInstallation;
-
-  beforeAll(async () => {
-    host = await RunningInstallation.prepare(block);
-    await host.restart();
-  });
-
-  afterAll(async () => {
-    await (host as RunningInstallation | undefined)?.stop();
-  });
+  const installation = installationOfSuite(block);
 
   it("lets a run under way end when it is stopped, and sends its reply once", async () => {
     const held = Promise.withResolvers<void>();
-    host.model.hold = held.promise;
+    installation().model.hold = held.promise;
     // A run that stays under way would hold up every stop that follows.
     onTestFinished(() => held.resolve());
     expect(await accept("drained.")).toMatchObject({ status: 202 });
     await vi.waitFor(() => expect(attempts("drained.")).toHaveLength(1), patience);
-    const from = host.gateway.log.length;
-    const stopped = host.gateway.stop();
-    await host.gateway.waitForLog("draining active work", from);
+    const from = installation().gateway.log.length;
+    const stopped = installation().gateway.stop();
+    await installation().gateway.waitForLog("draining active work", from);
     expect(await accept("too late.")).toMatchObject({ status: 503 });
     held.resolve();
     await stopped;
-    await host.restart();
+    await installation().restart();
     await vi.waitFor(() => expect(sent("drained.")).toHaveLength(1), patience);
     expect(attempts("drained.")).toHaveLength(1);
     expect(attempts("too late.")).toHaveLength(0);
@@ -72,13 +65,13 @@ describe("a gateway that is stopped, loads the plugin anew, or cannot start it",
   });
 
   it("tells calls to come again for as long as it cannot start, and takes them once it can", async () => {
-    host.configure({ ...block, token: GATEWAY_TOKEN });
-    await host.restart({ ready: (gateway) => gateway.waitForLog("Reveille could not start") });
+    installation().configure({ ...block, token: GATEWAY_TOKEN });
+    await installation().restart({ ready: (gateway) => gateway.waitForLog("Reveille could not start") });
     const refused = await accept("early.");
     expect(refused).toMatchObject({ status: 503 });
     expect(JSON.parse(refused.text)).toMatchObject({ ok: false, code: "NOT_READY" });
-    host.configure(block);
-    await host.gateway.waitForLog("Reveille answers at");
+    installation().configure(block);
+    await installation().gateway.waitForLog("Reveille answers at");
     expect(await accept("early.")).toMatchObject({ status: 202 });
     await vi.waitFor(() => expect(sent("early.")).toHaveLength(1), patience);
   });
@@ -86,22 +79,26 @@ describe("a gateway that is stopped, loads the plugin anew, or cannot start it",
   async function accept(word: string): Promise<Answer> {
     const call = { message: `Carry on [say ${word}]`, name: word, channel: "telegram", to: "777" };
     // A connection that was idle while the host was busy may be closed just when the next call uses it.
-    return host.post("/reveille/agent", call, { connection: "close" });
+    return installation().post("/reveille/agent", call, { connection: "close" });
   }
 
   async function reload(): Promise<void> {
     for (let tries = 1; ; tries++) {
-      const { code, out } = await host.openclaw("plugins", "reload", "reveille");
+      const { code, out } = await installation().openclaw("plugins", "reload", "reveille");
       if (code === 0) return;
       if (tries === MAX_RELOADS || !out.includes("retry after the work finishes")) throw new Error(out);
     }
   }
 
   function attempts(word: string): RunningInstallation["model"]["calls"] {
-    return host.model.calls.filter(({ session, prompt }) => session.includes(":subagent:") && wordOf(prompt) === word);
+    return installation().model.calls.filter(
+      ({ session, prompt }) => session.includes(":subagent:") && wordOf(prompt) === word,
+    );
   }
 
   function sent(word: string): readonly string[] {
-    return host.botApi.sent.map(({ text }) => text).filter((text) => text === `Done: ${word}`);
+    return installation()
+      .botApi.sent.map(({ text }) => text)
+      .filter((text) => text === `Done: ${word}`);
   }
 });
