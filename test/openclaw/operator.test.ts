@@ -1,45 +1,37 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { GATEWAY_TOKEN } from "./host-config.ts";
-import { HOOK_TOKEN, RunningInstallation } from "./running-installation.ts";
+import { installationOfSuite } from "./installation-of-suite.ts";
+import { HOOK_TOKEN } from "./running-installation.ts";
 
 const patience = { timeout: 120_000, interval: 100 };
 const authorization = `Bearer ${GATEWAY_TOKEN}`;
 const secret = "the-secret-of-github-in-this-suite";
 
 describe("what an operator sees and does in the real OpenClaw", () => {
-  let host: RunningInstallation;
-
-  beforeAll(async () => {
-    host = await RunningInstallation.prepare({
-      enabled: true,
-      token: HOOK_TOKEN,
-      presets: ["github"],
-      github: { secret },
-    });
-    await host.restart();
-  });
-
-  afterAll(async () => {
-    await (host as RunningInstallation | undefined)?.stop();
+  const installation = installationOfSuite({
+    enabled: true,
+    token: HOOK_TOKEN,
+    presets: ["github"],
+    github: { secret },
   });
 
   async function ask(path: string, init: RequestInit = { headers: { authorization } }): Promise<Response> {
-    return fetch(`${host.gateway.url}/plugins/reveille/api/v1${path}`, init);
+    return fetch(`${installation().gateway.url}/plugins/reveille/api/v1${path}`, init);
   }
 
   /** Accepts a call whose reply goes to that recipient, and waits for it. */
   async function accept(to: string): Promise<string> {
     const call = { message: `Look at it [say ${to}]`, name: "Look", channel: "telegram", to };
-    const { status, text } = await host.post("/reveille/agent", call);
+    const { status, text } = await installation().post("/reveille/agent", call);
     expect(status).toBe(202);
     await vi.waitFor(() => expect(repliesTo(to)).toBe(1), patience);
     return (JSON.parse(text) as { deliveryId: string }).deliveryId;
   }
 
   function repliesTo(to: string): number {
-    return host.botApi.sent.filter((message) => message.to === to).length;
+    return installation().botApi.sent.filter((message) => message.to === to).length;
   }
 
   it("is behind the gateway's own authentication, which the hook token is not", async () => {
@@ -61,36 +53,36 @@ describe("what an operator sees and does in the real OpenClaw", () => {
 
   it("lists and replays deliveries from the host's own command line", async () => {
     const id = await accept("502");
-    const listed = await host.openclaw("reveille", "deliveries", "list", "--json");
+    const listed = await installation().openclaw("reveille", "deliveries", "list", "--json");
     expect(listed.code).toBe(0);
     expect(listed.out).toContain(id);
-    const replayed = await host.openclaw("reveille", "deliveries", "replay", id);
+    const replayed = await installation().openclaw("reveille", "deliveries", "replay", id);
     expect([replayed.code, replayed.out]).toEqual([0, expect.stringContaining(id)]);
     await vi.waitFor(() => expect(repliesTo("502")).toBe(2), patience);
   });
 
   it("signs a sample as its sender would, and tells what became of it", async () => {
-    const sent = await host.openclaw("reveille", "send", "github", "push");
+    const sent = await installation().openclaw("reveille", "send", "github", "push");
     expect(sent.out).toContain("202 Accepted");
     expect(sent.out).toMatch(/delivery \S+: done/);
     expect(sent.code).toBe(0);
   });
 
   it("says of the configuration what the gateway would say, by the names that it has there", async () => {
-    const checked = await host.openclaw("reveille", "check");
+    const checked = await installation().openclaw("reveille", "check");
     expect([checked.code, checked.out]).toEqual([0, expect.stringContaining("openclaw.json is valid.")]);
-    host.configure({
+    installation().configure({
       enabled: true,
       token: HOOK_TOKEN,
       mappings: [{ action: "agent", transform: { module: "no.js" } }],
     });
-    const refused = await host.openclaw("reveille", "check");
+    const refused = await installation().openclaw("reveille", "check");
     expect(refused.code).toBe(1);
     expect(refused.out).toContain("plugins.entries.reveille.config.mappings[0].transform.module: ");
   });
 
   it("is kept in a folder of the host's state that nobody else can open", () => {
-    expect(statSync(join(host.home, ".openclaw/reveille/reveille.sqlite")).isFile()).toBe(true);
-    expect(statSync(join(host.home, ".openclaw/reveille")).mode & 0o077).toBe(0);
+    expect(statSync(join(installation().home, ".openclaw/reveille/reveille.sqlite")).isFile()).toBe(true);
+    expect(statSync(join(installation().home, ".openclaw/reveille")).mode & 0o077).toBe(0);
   });
 });
