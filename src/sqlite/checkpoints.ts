@@ -1,7 +1,7 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import type { CheckpointReply, CheckpointRequest } from "./serve-checkpoints.ts";
-import { siblingUrl } from "./sibling-url.ts";
 import type { SqliteLogger } from "./sqlite-logger.ts";
+import { startThread } from "./start-thread.ts";
 
 /** A checkpoint starts when the log is this long, and then after each further step of this length. */
 const STEP_BYTES = 8 * 1024 * 1024;
@@ -65,10 +65,9 @@ export class Checkpoints {
   }
 
   #launch(): Worker {
-    const worker = new Worker(siblingUrl("checkpoint-worker", import.meta.url), {
+    const worker = startThread("checkpoint-worker", import.meta.url, {
       name: "sqlite-checkpoints",
       workerData: { file: this.#file },
-      execArgv: [],
     });
     worker.on("message", (reply: CheckpointReply) => {
       if (reply.ok) {

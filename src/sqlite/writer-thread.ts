@@ -1,7 +1,7 @@
-import { Worker } from "node:worker_threads";
-import { siblingUrl } from "./sibling-url.ts";
+import type { Worker } from "node:worker_threads";
 import { SqliteError } from "./sqlite-error.ts";
 import type { SqliteLogger } from "./sqlite-logger.ts";
+import { startThread } from "./start-thread.ts";
 import type { CommittedReply, WriterReply, WriterRequest, WriterStart } from "./writer-protocol.ts";
 
 const FIRST_RESTART_DELAY_MS = 100;
@@ -70,11 +70,7 @@ export class WriterThread {
   }
 
   #launch(opening?: { resolve: () => void; reject: (error: SqliteError) => void }): Worker {
-    const worker = new Worker(siblingUrl("writer-worker", import.meta.url), {
-      name: "sqlite-writer",
-      workerData: this.#start,
-      execArgv: [],
-    });
+    const worker = startThread("writer-worker", import.meta.url, { name: "sqlite-writer", workerData: this.#start });
     let cause: unknown;
     let waiting = opening;
     worker.on("message", (reply: WriterReply) => {

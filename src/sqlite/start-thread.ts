@@ -1,0 +1,32 @@
+import { extname } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { Worker } from "node:worker_threads";
+import { siblingUrl } from "./sibling-url.ts";
+
+/** What a thread is started with. */
+export interface ThreadStart {
+  /** What tools that list threads show. */
+  readonly name: string;
+  readonly workerData: unknown;
+}
+
+/**
+ * Starts the module `entry` beside `importMetaUrl` as a thread. `entry` is without extension, such as `writer-worker`.
+ *
+ * @throws what `new Worker` throws when the process can have no more threads.
+ */
+export function startThread(entry: string, importMetaUrl: string, { name, workerData }: ThreadStart): Worker {
+  const url = siblingUrl(entry, importMetaUrl);
+  if (extname(url.pathname) === ".ts") keepWebAssemblyCode();
+  // A thread takes no arguments of the process: they are those of the host, and meant for its own modules.
+  return new Worker(url, { name, workerData, execArgv: [] });
+}
+
+/**
+ * Node strips types with WebAssembly, in each thread anew. V8 collects the code of threads that ended while another
+ * compiles the same, and now and then frees some of it twice, which ends the process
+ * (https://github.com/nodejs/node/issues/64500). Compiled sources, which is what is installed, need no WebAssembly here.
+ */
+function keepWebAssemblyCode(): void {
+  setFlagsFromString("--no-wasm-code-gc");
+}
