@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { LoopbackServer } from "../conformance/host/loopback-server.ts";
 import type { LoopbackRequest } from "../conformance/host/loopback-server.ts";
 
-interface ChatMessage {
+export interface ChatMessage {
   readonly role: string;
   readonly content: unknown;
 }

@@ -1,7 +1,9 @@
 import type { ServerResponse } from "node:http";
-import { streamChat } from "../conformance/host/chat-stream.ts";
+import { streamChat, streamToolCall } from "../conformance/host/chat-stream.ts";
 import { LoopbackServer } from "../conformance/host/loopback-server.ts";
 import type { LoopbackRequest } from "../conformance/host/loopback-server.ts";
+import { delegation, wordOfChild } from "./delegation.ts";
+import type { ChatRequest } from "./delegation.ts";
 import { said, sessionOf } from "./model-proxy.ts";
 
 export interface ModelCall {
@@ -12,7 +14,7 @@ export interface ModelCall {
 
 /**
  * An OpenAI-compatible endpoint that says `Done: <word>` to a prompt with `[say <word>]`, waits before it
- * for as long as `hold` says, and has nothing to say otherwise.
+ * for as long as `hold` says, delegates when it is told to, and has nothing to say otherwise.
  */
 export class ScriptedModel extends LoopbackServer {
   readonly calls: ModelCall[] = [];
@@ -38,13 +40,20 @@ export class ScriptedModel extends LoopbackServer {
       res.writeHead(404).end();
       return;
     }
-    const { messages } = JSON.parse(body) as { messages: { role: string; content: unknown }[] };
-    const prompt = said(messages);
+    const request = JSON.parse(body) as ChatRequest;
+    const prompt = said(request.messages);
     const session = sessionOf(body) ?? "";
     this.calls.push({ session, prompt });
     await this.hold;
-    const word = wordOf(prompt);
-    streamChat(res, word === undefined || session.endsWith(":main") ? "NO_REPLY" : `Done: ${word}`);
+    const isMain = session.endsWith(":main");
+    const call = isMain ? undefined : delegation(request);
+    if (call !== undefined) {
+      streamToolCall(res, call);
+      return;
+    }
+    const child = wordOfChild(prompt);
+    const word = child === undefined ? wordOf(prompt) : `the child said ${child}`;
+    streamChat(res, word === undefined || isMain ? "NO_REPLY" : `Done: ${word}`);
   }
 }
 
