@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { installationOfSuite } from "./installation-of-suite.ts";
 import { HOOK_TOKEN } from "./running-installation.ts";
 import type { RunningInstallation } from "./running-installation.ts";
@@ -15,6 +15,8 @@ describe("a gateway that is killed", () => {
   it("loses no run that was under way, and runs none twice by the host's recovery and ours together", async () => {
     const held = Promise.withResolvers<void>();
     installation().model.hold = held.promise;
+    // Without it a failure here would be one of the next test as well.
+    onTestFinished(() => held.resolve());
     for (const word of words) {
       const call = { message: `Carry on [say ${word}]`, name: word, channel: "telegram", to: "777" };
       expect(await installation().post("/reveille/agent", call)).toMatchObject({ status: 202 });

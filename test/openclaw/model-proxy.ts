@@ -72,9 +72,9 @@ export function said(messages: readonly ChatMessage[]): string {
   return texts.filter((text) => !text.startsWith(INTERNAL) || text.includes("System: [")).join("\n");
 }
 
-/** The host's session that a call of it comes from, as its prompt says. */
+/** The host's session that a call of it comes from, as its prompt says; those of others it lists as `session=<key>;`. */
 export function sessionOf(text: string): string | undefined {
-  return /\bsession=(\S+)/.exec(text)?.[1];
+  return /\bsession=([^\s;]+)\s/.exec(text)?.[1];
 }
 
 function textOf(messages: readonly ChatMessage[]): string {
