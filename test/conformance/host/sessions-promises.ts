@@ -49,6 +49,8 @@ export function testSessions(context: SuiteContext): void {
     host.sessions.requestHeartbeat({ agentId, sessionKey, reason: "hook:wake" });
     await vi.waitFor(async () => {
       expect(await running.turns(sessionKey)).toBe(1);
+      // A host counts a turn when it asks the model, whom the question may reach a moment later.
+      expect(context.model.prompts).not.toEqual([]);
     }, patience);
     expect(context.model.prompts).toHaveLength(1);
     expect(context.model.prompts[0]).toContain("the build broke");
