@@ -6,15 +6,21 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 const program = fileURLToPath(new URL("./threads-of-sources.ts", import.meta.url));
 
+/** What the program says, run with these arguments of Node. */
+async function outputWith(...args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [...args, program, temporaryFolder()]);
+  return stdout;
+}
+
 describe("startThread", () => {
   it("lets no WebAssembly code be collected while threads of the sources come and go", async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      "--trace-wasm-code-gc",
-      program,
-      temporaryFolder(),
-    ]);
-    const [, withThreads = "nothing was said"] = stdout.split("threads\n");
+    const [, withThreads = "nothing was said"] = (await outputWith("--trace-wasm-code-gc")).split("threads\n");
     expect(withThreads).not.toContain("nothing was said");
     expect(withThreads).not.toContain("Starting GC");
+  });
+
+  it("leaves what the host's process loads first out of its threads", async () => {
+    const output = await outputWith("--import", "data:text/javascript,process.stdout.write('loaded\\n')");
+    expect(output).toBe("loaded\nthreads\n");
   });
 });
