@@ -44,6 +44,8 @@ export class Generations {
   #inForce: Prepared | undefined;
   /** Prepared, and not committed yet; the host may never do so. */
   #offered: Prepared | undefined;
+  /** Neither in force nor offered any more; a request may still be under way on them. */
+  readonly #retired = new Set<Generation>();
   #watch: { readonly folder: string; readonly opened: Promise<FolderWatch> } | undefined;
   #changes = 0;
   #renewing: Promise<void> = Promise.resolve();
@@ -93,8 +95,7 @@ export class Generations {
   async close(): Promise<void> {
     this.#closing.abort(new Error(SHUT_DOWN));
     clearTimeout(this.#retry);
-    await this.#offered?.generation.transforms.close();
-    await this.current?.transforms.close();
+    await Promise.all(this.#living().map(({ transforms }) => transforms.close()));
     const watch = await this.#watch?.opened;
     await watch?.close();
     await this.#renewing;
@@ -102,12 +103,13 @@ export class Generations {
 
   /** Waits for the requests under way that may call a transform, as long as one call may take. */
   async settle(leftMs: number): Promise<void> {
-    const { current } = this;
-    if (current === undefined || current.transforms.size === 0) return;
-    const patienceMs = Math.min(leftMs, current.config.transforms.timeoutMs + GRACE_MS);
+    const called = this.#living().filter(({ transforms }) => transforms.size > 0);
+    if (called.length === 0) return;
+    const longestMs = Math.max(...called.map(({ config }) => config.transforms.timeoutMs));
     const patience = new AbortController();
+    const patienceMs = Math.min(leftMs, longestMs + GRACE_MS);
     const expired = setTimeout(patienceMs, undefined, { signal: patience.signal, ref: false });
-    await Promise.race([current.transforms.whenIdle(), expired]);
+    await Promise.race([Promise.all(called.map(({ transforms }) => transforms.whenIdle())), expired]);
     patience.abort();
     await expired.catch(() => {});
   }
@@ -141,9 +143,17 @@ export class Generations {
 
   /** Retired and not closed: another generation, or a request under way, may have the same transforms. */
   #release(prepared: Prepared | undefined): void {
-    const transforms = prepared?.generation.transforms;
+    if (!prepared) return;
+    const { generation } = prepared;
+    const { transforms } = generation;
     if (transforms === this.current?.transforms || transforms === this.#offered?.generation.transforms) return;
-    transforms?.retire();
+    this.#retired.add(generation);
+    void transforms.retire().then(() => this.#retired.delete(generation));
+  }
+
+  /** Those whose transforms may be called or have not been ended. */
+  #living(): readonly Generation[] {
+    return [this.#inForce?.generation, this.#offered?.generation, ...this.#retired].filter((one) => one !== undefined);
   }
 
   #watchTransforms({ transforms, config }: Generation): void {

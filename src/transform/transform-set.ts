@@ -28,7 +28,6 @@ export interface TransformFigures {
 export class TransformSet {
   readonly #parts: TransformSetParts;
   #users = 0;
-  #isRetired = false;
   #closed: Promise<void> | undefined;
   /** Waits until nobody is under way. */
   #idle: PromiseWithResolvers<void> | undefined;
@@ -69,7 +68,6 @@ export class TransformSet {
     if (this.#users > 0) return;
     this.#idle?.resolve();
     this.#idle = undefined;
-    this.#closeWhenDone();
   }
 
   /** Resolves when no request is under way that may call one of them. */
@@ -79,20 +77,16 @@ export class TransformSet {
     return this.#idle.promise;
   }
 
-  /** No further request will enter. */
-  retire(): void {
-    this.#isRetired = true;
-    this.#closeWhenDone();
+  /** No further request will enter; resolves when it is closed, after those under way have left. */
+  async retire(): Promise<void> {
+    await this.whenIdle();
+    await this.close();
   }
 
   /** Ends it at once; calls under way are refused. Later calls wait for the same end. */
   close(): Promise<void> {
     this.#closed ??= this.#parts.release();
     return this.#closed;
-  }
-
-  #closeWhenDone(): void {
-    if (this.#isRetired && this.#users === 0) void this.close();
   }
 }
 

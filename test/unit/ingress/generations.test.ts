@@ -149,6 +149,37 @@ describe("a generation that is prepared", () => {
   });
 });
 
+describe("a generation that another has replaced", () => {
+  /** The first of two, with a call under way on it. */
+  async function replaced(): Promise<{ readonly first: Generation; readonly slow: Promise<unknown> }> {
+    write("slow.mjs", SLOW);
+    write("b.mjs", SECOND);
+    const { generation: first, commit } = await prepare(["slow.mjs"]);
+    commit();
+    first.transforms.enter();
+    const slow = said(first).finally(() => first.transforms.leave());
+    (await prepare(["b.mjs"])).commit();
+    return { first, slow };
+  }
+
+  it("is waited for when the gateway stops, while a request is under way on it", async () => {
+    const { slow } = await replaced();
+    let isSettled = false;
+    const settled = generations.settle(60_000).then(() => (isSettled = true));
+    await sleep(50);
+    expect(isSettled).toBe(false);
+    expect(await slow).toEqual({ message: "slow" });
+    await settled;
+  });
+
+  it("has ended, with whatever was under way on it, when all is closed", async () => {
+    const { slow } = await replaced();
+    const [outcome] = await Promise.all([slow.catch((error: unknown) => error), generations.close()]);
+    expect(outcome).toBeInstanceOf(Error);
+    expect(copies()).toBe(0);
+  });
+});
+
 describe("a change of the transforms folder", () => {
   it("makes a generation of the same configuration; one that is refused leaves the one in force", async () => {
     write("a.mjs", FIRST);
@@ -174,6 +205,7 @@ describe("a change of the transforms folder", () => {
     await vi.waitFor(() => expect(copies()).toBe(2), SOON);
     write("a.mjs", SECOND);
     await vi.waitFor(async () => expect(await said()).toEqual({ message: "second" }), SOON);
+    await vi.waitFor(() => expect(copies()).toBe(1), SOON);
     write("a.mjs", "for (;;);");
     await vi.waitFor(() => expect(copies()).toBe(2), SOON);
     await generations.close();

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { noTransforms, TransformSet } from "../../../src/transform/transform-set.ts";
 
@@ -27,14 +28,16 @@ describe("the transforms of a configuration", () => {
     expect([set.size, set.key, set.figures(), await set.isStale()]).toEqual([1, "k", { rssBytes: undefined }, false]);
   });
 
-  it("end when they are retired and no request is under way", () => {
+  it("end when they are retired and no request is under way", async () => {
     const releases = new Releases();
     releases.set.enter();
     releases.set.enter();
     releases.set.leave();
-    releases.set.retire();
+    const ended = releases.set.retire();
+    await setImmediate();
     expect(releases.count).toBe(0);
     releases.set.leave();
+    await ended;
     expect(releases.count).toBe(1);
   });
 
@@ -62,8 +65,9 @@ describe("the transforms of a configuration", () => {
 
   it("end once, however often they are ended", async () => {
     const releases = new Releases();
-    releases.set.retire();
+    const retired = releases.set.retire();
     await releases.set.close();
+    await retired;
     await releases.set.close();
     expect(releases.count).toBe(1);
   });
