@@ -78,7 +78,10 @@ export class Checkpoints {
     });
     worker.on("error", (error) => this.#failed(error instanceof Error ? error.message : String(error)));
     worker.on("exit", () => {
-      if (this.#worker === worker) this.#worker = undefined;
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
+      // What a thread was asked for while it ended is done by none.
+      this.#busy = false;
     });
     return worker;
   }

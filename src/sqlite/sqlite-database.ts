@@ -41,8 +41,7 @@ export class SqliteDatabase {
     try {
       makePrivate(options.file);
       const connections = new Connections(options, lock);
-      await connections.writer.start();
-      return new SqliteDatabase(openReadConnection(options.file), connections);
+      return new SqliteDatabase(await connections.open(), connections);
     } catch (error) {
       lock.release();
       throw error;
@@ -75,11 +74,13 @@ export class SqliteDatabase {
 class Connections {
   readonly queue: WriteQueue;
   readonly writer: WriterThread;
+  readonly #file: string;
   readonly #checkpoints: Checkpoints;
   readonly #lock: FileLock;
 
   constructor(options: SqliteDatabaseOptions, lock: FileLock) {
     const { file, logger } = options;
+    this.#file = file;
     this.#lock = lock;
     this.#checkpoints = new Checkpoints(file, (how) => this.#finishCheckpoint(how), { logger });
     this.queue = new WriteQueue((batch, transfer) => this.writer.post(batch, transfer));
@@ -98,6 +99,18 @@ class Connections {
       },
       logger,
     );
+  }
+
+  /** Starts the writer and resolves with the connection that reads; nothing is left running when it rejects. */
+  async open(): Promise<DatabaseSync> {
+    await this.writer.start();
+    try {
+      return openReadConnection(this.#file);
+    } catch (error) {
+      await this.writer.close();
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new SqliteError("UNAVAILABLE", reason, { cause: error });
+    }
   }
 
   #finishCheckpoint(how: FinishCheckpoint): void {

@@ -12,7 +12,8 @@ async function outputWith(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-describe("startThread", () => {
+// A process and a dozen threads, each of which strips the types of what it loads.
+describe("startThread", { timeout: 60_000 }, () => {
   it("lets no WebAssembly code be collected while threads of the sources come and go", async () => {
     const [, withThreads = "nothing was said"] = (await outputWith("--trace-wasm-code-gc")).split("threads\n");
     expect(withThreads).not.toContain("nothing was said");
