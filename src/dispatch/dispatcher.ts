@@ -174,16 +174,20 @@ export class Dispatcher {
     this.#due.stop();
     this.#expiries.stop();
     const remainingMs = Math.max(0, deadlineMs - this.#options.clock.now());
-    const timer = setTimeout(() => this.#abandon.abort(), remainingMs);
     const ended = Promise.all([this.#wakes.stop(), this.#agents.stop()]).then(() =>
       Promise.all([this.#expiries.written(), this.#gate.written(), this.#options.outages.told()]),
     );
     const patience = new AbortController();
-    const overdue = sleep(remainingMs + ABORT_GRACE_MS, undefined, { signal: patience.signal }).catch(() => {});
-    await Promise.race([ended, overdue]);
+    await Promise.race([ended, this.#overdue(remainingMs, patience.signal).catch(() => {})]);
     patience.abort();
-    clearTimeout(timer);
     this.#abandon.abort();
+  }
+
+  /** Abandons what runs at the deadline; its grace counts from then on, though a process may have been held up. */
+  async #overdue(remainingMs: number, patience: AbortSignal): Promise<void> {
+    await sleep(remainingMs, undefined, { signal: patience });
+    this.#abandon.abort();
+    await sleep(ABORT_GRACE_MS, undefined, { signal: patience });
   }
 
   #track(run: OpenRun): TrackedRun {

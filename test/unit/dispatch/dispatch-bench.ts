@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { onTestFinished, vi } from "vitest";
 import type { AgentSpec, RunDetail, RunSpec, WakeSpec } from "../../../src/delivery.ts";
 import type { Notice } from "../../../src/dispatch/dispatch-context.ts";
 import { Dispatcher } from "../../../src/dispatch/dispatcher.ts";
@@ -46,6 +47,19 @@ export function wakeSpec(overrides: Partial<WakeSpec> = {}): WakeSpec {
 
 /** For `expect.poll`: a machine may be busy with other things. */
 export const PATIENT = { timeout: 15_000, interval: 5 };
+
+/** Stops both clocks until the given function is called: no short time can be up before what is to come first. */
+export function stopClocks(): () => void {
+  const clocks = [
+    vi.spyOn(Date, "now").mockReturnValue(Date.now()),
+    vi.spyOn(performance, "now").mockReturnValue(performance.now()),
+  ];
+  const goOn = (): void => {
+    for (const clock of clocks) clock.mockRestore();
+  };
+  onTestFinished(goOn);
+  return goOn;
+}
 
 /** Rules that hold nothing back; retries come soon. */
 const PLAIN_RULES: DispatchRules = {

@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { StoreError } from "../../../src/store/delivery-store.ts";
-import { agentSpec, DispatchBench, failing, wakeSpec, PATIENT } from "./dispatch-bench.ts";
+import { agentSpec, DispatchBench, failing, stopClocks, wakeSpec, PATIENT } from "./dispatch-bench.ts";
 import { again, ENDED, refused, ScriptedRunner } from "./scripted-runner.ts";
 
 const HOUR_MS = 3_600_000;
@@ -61,8 +61,11 @@ describe("a run with a maximum age", () => {
   });
 
   it("is not dropped any more once an attempt was made", async () => {
-    runner.onRun = async () =>
-      runner.begun.length === 1 ? again(bench.now() + 80, { holdsLane: true, replied: false }) : ENDED;
+    const goOn = stopClocks();
+    runner.onRun = async () => {
+      goOn();
+      return runner.begun.length === 1 ? again(bench.now() + 80, { holdsLane: true, replied: false }) : ENDED;
+    };
     bench.dispatcher.start();
     const [run] = await bench.acceptAs({ mappingId: "mail" }, agentSpec());
     bench.dispatcher.enqueue([{ ...run!, ...within(20) }]);
@@ -87,7 +90,11 @@ describe("a run with a maximum age", () => {
     }
 
     it("is dropped when that lasts too long, and its lane goes on", async () => {
-      runner.onRun = async () => (runner.begun.length === 1 ? refused(bench.now() + 60_000) : ENDED);
+      const goOn = stopClocks();
+      runner.onRun = async () => {
+        goOn();
+        return runner.begun.length === 1 ? refused(bench.now() + 60_000) : ENDED;
+      };
       const [dropped, next] = await enqueueTwo(30);
       await bench.settledRuns(1);
       expect(bench.settled).toEqual([{ runId: dropped, kind: "agent", state: "skipped", reason: REASON }]);
@@ -96,7 +103,9 @@ describe("a run with a maximum age", () => {
     });
 
     it("is dropped when it has been refused for longer by then", async () => {
+      const goOn = stopClocks();
       runner.onRun = async () => {
+        goOn();
         if (runner.begun.length > 1) return ENDED;
         await new Promise((resolve) => setTimeout(resolve, 40));
         return refused(bench.now());
@@ -124,12 +133,16 @@ describe("a run with a maximum age", () => {
     });
 
     it("is not dropped once the host has begun it after all", async () => {
+      const goOn = stopClocks();
       const outcomes = [
         () => refused(bench.now()),
-        () => again(bench.now() + 1_200, { holdsLane: true, replied: false }),
+        () => {
+          goOn();
+          return again(bench.now() + 80, { holdsLane: true, replied: false });
+        },
       ];
       runner.onRun = async () => outcomes.shift()?.() ?? ENDED;
-      const [run, next] = await enqueueTwo(1_000);
+      const [run, next] = await enqueueTwo(20);
       await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
       expect(bench.settled).toEqual([]);
       expect(runner.ids).toEqual([run, run, run, next]);
@@ -172,13 +185,18 @@ describe("a run with a maximum age", () => {
   });
 
   it("is told of once when it is canceled while it is being dropped", async () => {
-    await bench.startWith({
-      agents: runner,
-      store: failing(bench.store, "settleAll", { count: 1, error: new StoreError("UNAVAILABLE", "full") }),
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    vi.spyOn(bench.store, "settleAll").mockImplementationOnce(async () => {
+      asked.resolve();
+      await answer.promise;
+      throw new StoreError("UNAVAILABLE", "full");
     });
+    bench.dispatcher.start();
     const [run] = await bench.enqueueAs(within(-1), agentSpec());
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await asked.promise;
     bench.dispatcher.withdraw({ runIds: [run!], state: "canceled", reason: "by the operator" });
+    answer.resolve();
     await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
     expect(bench.settled.map(({ state }) => state)).toEqual(["canceled"]);
   });

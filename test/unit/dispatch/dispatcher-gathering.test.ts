@@ -53,11 +53,17 @@ describe("a run that gathers calls", () => {
     return runId;
   }
 
+  /** One that joins a long window and leaves a short one: however long the calls took, none came too late. */
+  async function lastCall(spec: RunSpec): Promise<string> {
+    bench.rules.set("mail", { gatherMs: 100 });
+    return call(spec, 60_000);
+  }
+
   const spec = (message: string): RunSpec => agentSpec({ message, coalesce: "list" });
 
   it("begins once, when its window has passed, and stands for all calls until then", async () => {
     bench.dispatcher.start();
-    const ids = [await call(spec("one")), await call(spec("two")), await call(spec("three"))];
+    const ids = [await call(spec("one"), 60_000), await call(spec("two"), 60_000), await lastCall(spec("three"))];
     expect(new Set(ids).size).toBe(1);
     expect(runner.ids).toEqual([]);
     expect(bench.dispatcher.open).toBe(1);
@@ -91,13 +97,13 @@ describe("a run that gathers calls", () => {
   });
 
   it("is taken up again after a restart, with what was gathered before", async () => {
-    await call(spec("one"), 2_500);
-    await call(spec("two"), 2_500);
+    await call(spec("one"), 60_000);
+    await call(spec("two"), 60_000);
     await bench.restart({ agents: runner });
     await bench.dispatcher.recover();
     bench.dispatcher.start();
     expect(bench.dispatcher.open).toBe(1);
-    await call(spec("three"), 50);
+    await lastCall(spec("three"));
     await expect.poll(() => loaded.length, PATIENT).toBe(1);
     expect(loaded[0]!.gathered?.count).toBe(3);
   });
@@ -142,8 +148,8 @@ describe("a run that gathers calls", () => {
 
   it("wakes the main session once, with what all calls said", async () => {
     bench.dispatcher.start();
-    await call(wakeSpec({ text: "first text", coalesce: "list" }));
-    const runId = await call(wakeSpec({ text: "second text", coalesce: "list" }));
+    await call(wakeSpec({ text: "first text", coalesce: "list" }), 60_000);
+    const runId = await lastCall(wakeSpec({ text: "second text", coalesce: "list" }));
     await bench.settledRuns(1);
     expect(bench.host.events).toHaveLength(1);
     expect(bench.host.events[0]!.idempotencyKey).toBe(runId);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { DispatchBench, openRun, PATIENT } from "./dispatch-bench.ts";
+import { DispatchBench, openRun, PATIENT, stopClocks } from "./dispatch-bench.ts";
 import { ENDED, ScriptedRunner } from "./scripted-runner.ts";
 
 describe("the order in which runs begin", () => {
@@ -110,8 +110,10 @@ describe("the order in which runs begin", () => {
     bench.host.agents.ownerTurns = () => 1;
     runner.onRun = async () => ENDED;
     bench.dispatcher.start();
+    const goOn = stopClocks();
     bench.dispatcher.enqueue(Array.from({ length: 10 }, () => openRun()));
     expect(runner.begun.length).toBe(1);
+    goOn();
     await expect.poll(() => runner.begun.length, PATIENT).toBe(10);
   });
 

@@ -251,4 +251,20 @@ describe("the dispatcher", () => {
     await bench.dispatcher.stop(Date.now());
     expect(bench.settled).toEqual([]);
   });
+
+  it("gives what it abandons time to end, however late the deadline is noticed", async () => {
+    let asked = 0;
+    bench.host.onEvent = () => {
+      asked++;
+      return new Promise(() => {});
+    };
+    bench.dispatcher.start();
+    await bench.acceptAndEnqueue(wakeSpec());
+    await expect.poll(() => asked, PATIENT).toBe(1);
+    const stopped = bench.dispatcher.stop(bench.now());
+    // As a process that is given no time: every timer is due when it goes on.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+    await stopped;
+    expect(bench.dispatcher.open).toBe(0);
+  });
 });

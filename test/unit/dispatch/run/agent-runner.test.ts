@@ -237,7 +237,7 @@ describe("an agent run", () => {
       dispatch.dispatcher.start();
       const [runId] = await dispatch.acceptAndEnqueue(agentSpec());
       await expect.poll(() => dispatch.host.runs.length).toBe(1);
-      const stopped = dispatch.dispatcher.stop(Date.now() + 5_000);
+      const stopped = dispatch.dispatcher.stop(Date.now() + 60_000);
       resolve({ status: "ok", reply: "Just in time." });
       await stopped;
       expect((await dispatch.detail(runId!)).state).toBe("done");

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HostError } from "../../../../src/host.ts";
 import { StoreError } from "../../../../src/store/delivery-store.ts";
 import type { DeliveryStore } from "../../../../src/store/delivery-store.ts";
-import { DispatchBench, failing, PATIENT, wakeSpec } from "../dispatch-bench.ts";
+import { DispatchBench, failing, PATIENT, stopClocks, wakeSpec } from "../dispatch-bench.ts";
 
 const FULL = "agent:full:main";
 const CANCELED = { state: "canceled", reason: "canceled by the operator" } as const;
@@ -210,7 +210,12 @@ describe("wakes of a session that does not take them", () => {
   });
 
   it("are dropped when they wait longer than they may", async () => {
-    fill();
+    const goOn = stopClocks();
+    bench.host.onEvent = async () => {
+      asked++;
+      goOn();
+      throw full;
+    };
     bench.dispatcher.start();
     const [runId] = await bench.enqueueAs({ expiresAt: bench.now() + 200 }, forFull());
     await bench.settledRuns(1);
