@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { configLines, ConfigError } from "./config/config-error.ts";
 import { prepareGeneration } from "./generation.ts";
 import type { Generation, GenerationOptions } from "./generation.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost } from "./host.ts";
+import { settledWithin } from "./lifecycle/settled-within.ts";
 import { sweepSnapshots } from "./transform/folder/folder-snapshot.ts";
 import { watchFolder } from "./transform/folder/watch-folder.ts";
 import type { FolderWatch } from "./transform/folder/watch-folder.ts";
@@ -46,7 +46,11 @@ export class Generations {
   #offered: Prepared | undefined;
   /** Neither in force nor offered any more; a request may still be under way on them. */
   readonly #retired = new Set<Generation>();
+  /** Under way for the host; each ends soon after all was closed. */
+  readonly #preparing = new Set<Promise<Prepared>>();
   #watch: { readonly folder: string; readonly opened: Promise<FolderWatch> } | undefined;
+  /** Of folders that are watched no more. */
+  #unwatched: Promise<unknown> = Promise.resolve();
   #changes = 0;
   #renewing: Promise<void> = Promise.resolve();
   /** Ends a renewal that is under way. */
@@ -71,11 +75,9 @@ export class Generations {
   ): Promise<{ readonly generation: Generation; readonly commit: () => void }> {
     if (!this.#inForce) await sweepSnapshots(this.#workDir);
     const { config, reason, gateway, agents, channels } = snapshot;
-    const prepared = await this.#prepare({ snapshot: { config, reason, gateway, agents, channels }, hooks });
-    if (this.#closing.signal.aborted) {
-      await prepared.generation.transforms.close();
-      throw new Error(SHUT_DOWN);
-    }
+    const preparing = this.#prepareOpen({ snapshot: { config, reason, gateway, agents, channels }, hooks });
+    this.#preparing.add(preparing);
+    const prepared = await preparing.finally(() => this.#preparing.delete(preparing));
     const before = this.#offered;
     this.#offered = prepared;
     this.#release(before);
@@ -98,7 +100,9 @@ export class Generations {
     await Promise.all(this.#living().map(({ transforms }) => transforms.close()));
     const watch = await this.#watch?.opened;
     await watch?.close();
+    await this.#unwatched;
     await this.#renewing;
+    await settledWithin(Promise.allSettled(this.#preparing), PREPARING_MS);
   }
 
   /** Waits for the requests under way that may call a transform, as long as one call may take. */
@@ -106,12 +110,16 @@ export class Generations {
     const called = this.#living().filter(({ transforms }) => transforms.size > 0);
     if (called.length === 0) return;
     const longestMs = Math.max(...called.map(({ config }) => config.transforms.timeoutMs));
-    const patience = new AbortController();
-    const patienceMs = Math.min(leftMs, longestMs + GRACE_MS);
-    const expired = setTimeout(patienceMs, undefined, { signal: patience.signal, ref: false });
-    await Promise.race([Promise.all(called.map(({ transforms }) => transforms.whenIdle())), expired]);
-    patience.abort();
-    await expired.catch(() => {});
+    const idle = Promise.all(called.map(({ transforms }) => transforms.whenIdle()));
+    await settledWithin(idle, Math.min(leftMs, longestMs + GRACE_MS));
+  }
+
+  /** Rejects, and leaves nothing behind, when all was closed meanwhile. */
+  async #prepareOpen(origin: Origin): Promise<Prepared> {
+    const prepared = await this.#prepare(origin);
+    if (!this.#closing.signal.aborted) return prepared;
+    await prepared.generation.transforms.close();
+    throw new Error(SHUT_DOWN);
   }
 
   /** `read`: what was read of the configuration before; nothing else of it is taken into use then. */
@@ -160,7 +168,7 @@ export class Generations {
     const folder = transforms.size > 0 ? config.transformsDir : undefined;
     if (folder === this.#watch?.folder || this.#closing.signal.aborted) return;
     const old = this.#watch?.opened;
-    void old?.then((watch) => watch.close());
+    if (old) this.#unwatched = Promise.all([this.#unwatched, old.then((watch) => watch.close())]);
     this.#watch = folder === undefined ? undefined : { folder, opened: this.#open(folder, transforms) };
   }
 
@@ -169,7 +177,7 @@ export class Generations {
       this.#changes++;
       // What is being loaded is old already; one that hangs must not keep the next one waiting.
       const overtaken = this.#renewal;
-      if (overtaken) void setTimeout(OVERTAKEN_MS, undefined, { ref: false }).then(() => overtaken.abort());
+      if (overtaken) setTimeout(() => overtaken.abort(), OVERTAKEN_MS).unref();
       this.#renew();
     };
     const watch = await watchFolder(folder, changed, {
@@ -225,7 +233,7 @@ export class Generations {
       return;
     }
     clearTimeout(this.#retry);
-    this.#retry = globalThis.setTimeout(() => this.#renew(), this.#retryMs).unref();
+    this.#retry = setTimeout(() => this.#renew(), this.#retryMs).unref();
     this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
   }
 }
@@ -236,5 +244,7 @@ const FIRST_RETRY_MS = 2_000;
 const MAX_RETRY_MS = 60_000;
 /** A renewal that goes on for so long after the next change was seen is given up. */
 const OVERTAKEN_MS = 2_000;
+/** What a preparation that was given up may take to end what it has started; a module of a preset may hang in it. */
+const PREPARING_MS = 5_000;
 /** For a call to be stored after its transform has answered. */
 const GRACE_MS = 500;

@@ -13,6 +13,7 @@ import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "./host.ts";
 import { ByteBudget } from "./http/byte-budget.ts";
 import { InFlight } from "./http/in-flight.ts";
+import { settledWithin } from "./lifecycle/settled-within.ts";
 import { answerRefusal } from "./http/respond.ts";
 import type { Answer } from "./http/respond.ts";
 import { sendAnswer } from "./http/send-answer.ts";
@@ -29,6 +30,7 @@ import type { DeliveryStore } from "./store/delivery-store.ts";
 
 /** Requests under way at once from which on accepting comes before dispatching. */
 const BUSY_FROM = 16;
+const SHUT_DOWN = "The ingress was shut down while its configuration was being loaded.";
 
 /** What a gateway's owner can do besides configuring. */
 export interface Operations {
@@ -59,6 +61,8 @@ export class Ingress {
   });
   #keys: GenerationOptions["keys"] | undefined;
   #running: Running | undefined;
+  /** While the store of the first configuration is being opened. */
+  #opening: Promise<void> | undefined;
   #hasStarted = false;
   #closing = false;
   /** Aborted when the shutdown's deadline has come. */
@@ -98,7 +102,8 @@ export class Ingress {
   /** `onConfigLoad`: prepares the snapshot's generation, with the hooks that plugins have tapped for it; commits swap it in. */
   async load(snapshot: ConfigSnapshot, hooks: IngressHooks): Promise<void> {
     const { generation, commit } = await this.#generations.prepare(snapshot, hooks);
-    this.#running ??= await this.#open(generation);
+    if (!this.#running) await this.#openOnce(generation);
+    if (this.#closing) throw new Error(SHUT_DOWN);
     snapshot.onCommit(commit);
   }
 
@@ -116,19 +121,42 @@ export class Ingress {
   /** `onShutdown`: refuses requests from now on and lets runs finish until the deadline. */
   async shutdown({ deadlineMs }: ShutdownDeadline): Promise<void> {
     this.#closing = true;
-    await this.#generations.settle(deadlineMs - this.#host.clock.now());
-    if (this.#running) await this.#close(this.#running, deadlineMs);
-    await this.#generations.close();
-    this.#keys?.remoteKeys.close();
+    try {
+      const leftMs = (): number => Math.max(0, deadlineMs - this.#host.clock.now());
+      await this.#generations.settle(leftMs());
+      if (this.#opening) await settledWithin(Promise.allSettled([this.#opening]), leftMs());
+      if (this.#running) await this.#close(this.#running, deadlineMs);
+    } finally {
+      await this.#generations.close();
+      this.#keys?.remoteKeys.close();
+    }
   }
 
   async #close({ context, retention }: Running, deadlineMs: number): Promise<void> {
     // Whoever waits for a result is told at once that the call was accepted.
     context.watch.close();
-    await context.dispatcher.stop(deadlineMs);
-    this.#abandon.abort();
-    await retention.stop();
-    await context.store.close();
+    try {
+      await context.dispatcher.stop(deadlineMs);
+      this.#abandon.abort();
+      await retention.stop();
+    } finally {
+      await context.store.close();
+    }
+  }
+
+  /** Rejects, and leaves nothing open, when the ingress was shut down meanwhile. */
+  #openOnce(first: Generation): Promise<void> {
+    const open = async (): Promise<void> => {
+      const running = await this.#open(first);
+      if (!this.#closing) {
+        this.#running = running;
+        return;
+      }
+      await running.context.store.close();
+      throw new Error(SHUT_DOWN);
+    };
+    this.#opening ??= open().finally(() => (this.#opening = undefined));
+    return this.#opening;
   }
 
   async #open(first: Generation): Promise<Running> {
@@ -195,7 +223,7 @@ export class Ingress {
   }
 
   #useGeneration(): void {
-    if (!this.#running) return;
+    if (!this.#running || this.#closing) return;
     const { context, retention } = this.#running;
     if (this.#hasStarted) {
       context.dispatcher.configure();

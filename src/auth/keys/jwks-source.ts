@@ -4,7 +4,7 @@ import type { Clock, Logger } from "../../host.ts";
 import type { JwksKeys, JwtVerification } from "../verifier.ts";
 import { FetchError, isSuccess } from "../../http/guarded-fetch.ts";
 import type { FetchedAnswer, GuardedFetch } from "../../http/guarded-fetch.ts";
-import { settledWithin } from "./settled-within.ts";
+import { settledWithin } from "../../lifecycle/settled-within.ts";
 
 /** How far the clocks of an identity provider and of the gateway may differ. */
 export const CLOCK_TOLERANCE_SECONDS = 30;

@@ -14,6 +14,8 @@ import { call } from "../transform/config-folder.ts";
 import { IngressHost, TOKEN } from "./ingress-host.ts";
 
 const SOON = { timeout: 20_000, interval: 5 };
+/** Each test starts several processes, one after the other. */
+const STARTS = { timeout: 60_000 };
 const FIRST = "export default () => ({ message: 'first' });";
 const SECOND = "export default () => ({ message: 'second' });";
 /** Answers after a while. */
@@ -74,9 +76,23 @@ async function prepare(
   return await generations.prepare(snapshot, hooks);
 }
 
-/** What the first mapping's transform says in the generation in force. */
-function said(generation = generations.current): Promise<unknown> {
-  return call(generation?.transforms.get("m0"));
+/** What the first mapping's transform says in the generation in force, which a request under way keeps from ending. */
+async function said({ transforms } = generations.current!): Promise<unknown> {
+  transforms.enter();
+  try {
+    return await call(transforms.get("m0"));
+  } finally {
+    transforms.leave();
+  }
+}
+
+/** Writes a file that is gone again when the next generation begins to be prepared: seen, and not there when it is acted upon. */
+function writePassing(andThen = () => {}): void {
+  onPrepare = () => {
+    rmSync(join(fixture.folder, "hooks", "transforms", "passing.mjs"), { force: true });
+    andThen();
+  };
+  write("passing.mjs", FIRST);
 }
 
 /** The copies of the folder that have not been removed: one for each set of transforms that lives. */
@@ -85,7 +101,7 @@ function copies(): number {
   return existsSync(folder) ? readdirSync(folder).length : 0;
 }
 
-describe("a generation that is prepared", () => {
+describe("a generation that is prepared", STARTS, () => {
   it("is in force once it is committed, and not before, and the one before leaves nothing behind", async () => {
     write("a.mjs", FIRST);
     write("b.mjs", SECOND);
@@ -149,38 +165,51 @@ describe("a generation that is prepared", () => {
   });
 });
 
-describe("a generation that another has replaced", () => {
-  /** The first of two, with a call under way on it. */
-  async function replaced(): Promise<{ readonly first: Generation; readonly slow: Promise<unknown> }> {
-    write("slow.mjs", SLOW);
+describe("a generation that is being prepared", STARTS, () => {
+  it("has ended, and left nothing behind, when all is closed", async () => {
+    write("a.mjs", "await new Promise(() => {}); export default () => 1;");
+    const preparing = prepare(["a.mjs"]).catch((error: unknown) => error);
+    await vi.waitFor(() => expect(copies()).toBe(1), SOON);
+    await generations.close();
+    expect(copies()).toBe(0);
+    expect(await preparing).toBeInstanceOf(Error);
+  });
+});
+
+describe("a generation that another has replaced", STARTS, () => {
+  /** The first of two, with a request and its call under way on it; the request has not ended when the call has. */
+  async function replaced(source: string): Promise<{ readonly first: Generation; readonly called: Promise<unknown> }> {
+    write("a.mjs", source);
     write("b.mjs", SECOND);
-    const { generation: first, commit } = await prepare(["slow.mjs"]);
+    const { generation: first, commit } = await prepare(["a.mjs"]);
     commit();
     first.transforms.enter();
-    const slow = said(first).finally(() => first.transforms.leave());
+    const called = said(first);
+    // Whoever waits for it is told.
+    called.catch(() => {});
     (await prepare(["b.mjs"])).commit();
-    return { first, slow };
+    return { first, called };
   }
 
   it("is waited for when the gateway stops, while a request is under way on it", async () => {
-    const { slow } = await replaced();
+    const { first, called } = await replaced(SLOW);
     let isSettled = false;
     const settled = generations.settle(60_000).then(() => (isSettled = true));
-    await sleep(50);
+    expect(await called).toEqual({ message: "slow" });
     expect(isSettled).toBe(false);
-    expect(await slow).toEqual({ message: "slow" });
+    first.transforms.leave();
     await settled;
   });
 
   it("has ended, with whatever was under way on it, when all is closed", async () => {
-    const { slow } = await replaced();
-    const [outcome] = await Promise.all([slow.catch((error: unknown) => error), generations.close()]);
+    const { called } = await replaced("export default () => new Promise(() => {});");
+    const [outcome] = await Promise.all([called.catch((error: unknown) => error), generations.close()]);
     expect(outcome).toBeInstanceOf(Error);
     expect(copies()).toBe(0);
   });
 });
 
-describe("a change of the transforms folder", () => {
+describe("a change of the transforms folder", STARTS, () => {
   it("makes a generation of the same configuration; one that is refused leaves the one in force", async () => {
     write("a.mjs", FIRST);
     (await prepare(["a.mjs"], { maxDepth: 10 })).commit();
@@ -229,8 +258,7 @@ describe("a change of the transforms folder", () => {
     write("slow.mjs", SLOW);
     const { generation, commit } = await prepare(["slow.mjs"]);
     commit();
-    generation.transforms.enter();
-    const slow = said().finally(() => generation.transforms.leave());
+    const slow = said();
     await generations.settle(60_000);
     expect(await slow).toEqual({ message: "slow" });
     generation.transforms.enter();
@@ -241,15 +269,11 @@ describe("a change of the transforms folder", () => {
   it("that leaves it as it was makes none", async () => {
     write("a.mjs", FIRST);
     let prepared = 0;
-    onPrepare = () => void prepared++;
     const first = await prepare(["a.mjs"]);
     first.commit();
     await sleep(300);
-    write("passing.mjs", FIRST);
-    // Seen, and gone again before it is acted upon.
-    await sleep(60);
-    rmSync(join(fixture.folder, "hooks", "transforms", "passing.mjs"));
-    await vi.waitFor(() => expect(prepared).toBe(2), SOON);
+    writePassing(() => prepared++);
+    await vi.waitFor(() => expect(prepared).toBeGreaterThan(0), SOON);
     await sleep(100);
     expect(generations.current).toBe(first.generation);
     expect(await said()).toEqual({ message: "first" });
@@ -269,19 +293,14 @@ describe("a change of the transforms folder", () => {
     first.generation.transforms.enter();
     const slow = said(first.generation);
     // While the folder's change is looked at, the configuration is committed; the transforms turn out to be the same.
-    const overtaken = new Promise<void>((resolve) => {
-      onPrepare = () => {
+    await sleep(300);
+    await new Promise<void>((resolve) => {
+      writePassing(() => {
         onPrepare = undefined;
         second.commit();
         resolve();
-      };
+      });
     });
-    await sleep(300);
-    write("passing.mjs", FIRST);
-    // Seen, and gone again before it is acted upon.
-    await sleep(60);
-    rmSync(join(fixture.folder, "hooks", "transforms", "passing.mjs"));
-    await overtaken;
     expect(await slow).toEqual({ message: "slow" });
     expect(await said()).toEqual({ message: "second" });
     first.generation.transforms.leave();

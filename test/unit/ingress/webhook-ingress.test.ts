@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AgentRunResult } from "../../../src/host.ts";
 import { WebhookIngress } from "../../../src/plugin.ts";
 import { StoreError } from "../../../src/store/delivery-store.ts";
+import type { DeliveryStore } from "../../../src/store/delivery-store.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open-sqlite-store.ts";
 import { AGENT_CALL, IngressHost, TOKEN } from "./ingress-host.ts";
 import type { HostAnswer } from "./ingress-host.ts";
@@ -189,6 +190,48 @@ describe("the store of an ingress", () => {
     isBroken = false;
     await fixture.load({}, "start");
     expect((await call()).status).toBe(202);
+  });
+});
+
+describe("a store that is opened while the ingress is shut down", () => {
+  let opened: DeliveryStore | undefined;
+  let offered: Promise<unknown>;
+
+  /** Offers the first configuration, whose store is there once `held` is resolved. */
+  async function offerHeld(): Promise<{ readonly held: PromiseWithResolvers<void> }> {
+    const held = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    ingress = new WebhookIngress({
+      openStore: async (host) => {
+        asked.resolve();
+        await held.promise;
+        return (opened = await openSqliteStore(host));
+      },
+    });
+    ingress.apply(fixture.host);
+    offered = fixture.offer({}, "start").catch(String);
+    await asked.promise;
+    return { held };
+  }
+
+  async function expectClosed(): Promise<void> {
+    expect(await offered).toContain("was shut down while its configuration was being loaded");
+    await expect(opened!.outages()).rejects.toMatchObject({ code: "CLOSED" });
+  }
+
+  it("is waited for, and closed", async () => {
+    const { held } = await offerHeld();
+    const down = fixture.shutdown(60_000);
+    held.resolve();
+    await down;
+    await expectClosed();
+  });
+
+  it("is waited for until the deadline, and closed once it is there", async () => {
+    const { held } = await offerHeld();
+    await fixture.shutdown(20);
+    held.resolve();
+    await expectClosed();
   });
 });
 

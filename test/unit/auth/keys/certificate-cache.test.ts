@@ -32,10 +32,11 @@ function cacheWith(fetch: GuardedFetch, bounds: CertificateBounds = {}) {
   };
 }
 
-/** A cache in front of a server. */
+/** A cache in front of a server; how fast that is asked is not these tests' matter. */
 async function servedCache(answer: KeyServer["answer"], bounds: CertificateBounds = {}) {
   const server = await startKeyServer(answer);
-  return { server, url: `${server.origin}/a.pem`, ...cacheWith(createGuardedFetch({ allowLoopback: true }), bounds) };
+  const fetch = createGuardedFetch({ allowLoopback: true, timeoutMs: 15_000 });
+  return { server, url: `${server.origin}/a.pem`, ...cacheWith(fetch, { waitMs: 15_000, ...bounds }) };
 }
 
 /** A cache whose fetches a test answers one by one. */

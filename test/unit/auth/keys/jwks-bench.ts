@@ -30,7 +30,7 @@ export function sourceOf(url: string, options: JwksBounds & { fetch?: GuardedFet
   const closing = new AbortController();
   const close = () => closing.abort(new FetchError("closed"));
   onTestFinished(close);
-  const fetch = createGuardedFetch({ allowLoopback: true });
+  const fetch = createGuardedFetch({ allowLoopback: true, timeoutMs: 15_000 });
   const source = new JwksSource({
     fetch,
     ...options,

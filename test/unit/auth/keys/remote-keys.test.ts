@@ -90,7 +90,7 @@ describe("certificates", () => {
   test("one is fetched and kept", async () => {
     const pem = new X509Certificate(makeCertificate({ commonName: "a" }).pem).toString();
     const server = await startKeyServer(text(pem));
-    const { remote } = remoteKeys();
+    const { remote } = remoteKeys({ certificates: { waitMs: 15_000 } });
     expect(await remote.certificate(`${server.origin}/a.pem`)).toBe(pem);
     expect(remote.certificate(`${server.origin}/a.pem`)).toBe(pem);
   });

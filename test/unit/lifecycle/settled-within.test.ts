@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { settledWithin } from "../../../../src/auth/keys/settled-within.ts";
+import { settledWithin } from "../../../src/lifecycle/settled-within.ts";
 
 afterEach(() => {
   vi.useRealTimers();
