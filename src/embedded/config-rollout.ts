@@ -95,8 +95,8 @@ export class ConfigRollout {
       this.#text = read.text;
       const plan = planReload(this.#current, read.config);
       const next = await plugins.prepare(plan.config.plugins);
-      const accepted = await this.#offer(plan.config, next, plugins);
-      if (isAbandoned()) {
+      const accepted = isAbandoned() ? undefined : await this.#offer(plan.config, next, plugins);
+      if (accepted === undefined || isAbandoned()) {
         plugins.discard(next);
         return refused;
       }
@@ -110,7 +110,7 @@ export class ConfigRollout {
       this.#report(plan.restartNeeded, failures);
       return { applied: true, restartNeeded: plan.restartNeeded, ...(failures.length > 0 && { failures }) };
     } catch (error) {
-      this.#reportRefusal(error);
+      if (!isAbandoned()) this.#reportRefusal(error);
       return refused;
     }
   }

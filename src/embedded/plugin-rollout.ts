@@ -43,12 +43,14 @@ export class PluginRollout {
 
   /**
    * The set for a `plugins` block: the one in force when the block is the same, else one of plugins that
-   * are all loaded anew. Rejects with a `ConfigError`, and then nothing is left of what was made.
+   * are all loaded anew. Rejects with a `ConfigError`, or once all were closed, and then nothing is left of what
+   * was made.
    */
   async prepare(config: PluginsConfig): Promise<PluginSet> {
     if (isDeepStrictEqual(config, this.#current.config)) return this.#current;
     const { logger, publicApi, loadTimeoutMs } = this.#options;
     const loaded = await loadPluginsInTime(config, { logger, publicApi, loadTimeoutMs });
+    if (this.#closing.signal.aborted) throw new Error("The gateway was stopped while its plugins were being loaded.");
     const next = this.#create(config);
     try {
       next.apply(loaded);

@@ -53,7 +53,9 @@ export class GatewayServer {
   readonly #logger: Logger;
   readonly #sockets = new Set<Socket>();
   #routes: RoutingTable;
-  #closing = false;
+  /** Handlers under way; one may outlive its connection. */
+  #handling = 0;
+  #closed: Promise<void> | undefined;
 
   /** Binds and listens. Rejects with a {@link ListenError} when the address cannot be had. */
   static async listen(options: GatewayServerOptions): Promise<GatewayServer> {
@@ -117,23 +119,29 @@ export class GatewayServer {
 
   /** Accepts no further connection, and answers 503 to new requests on those that are open. */
   stopAccepting(): void {
-    if (this.#closing) return;
-    this.#closing = true;
-    this.#server.close();
-    this.#server.closeIdleConnections();
+    this.#closed ??= new Promise((resolve) => {
+      this.#server.close(() => {
+        resolve();
+      });
+      this.#server.closeIdleConnections();
+    });
   }
 
-  /** Stops for good: answers under way may finish within `graceMs`, then every connection is cut. */
+  /**
+   * Stops for good: handlers and answers under way may finish within `graceMs`, then every connection is cut.
+   * Resolves when the last one is closed.
+   */
   async close(graceMs: number): Promise<void> {
     this.stopAccepting();
     const deadline = performance.now() + graceMs;
-    while (performance.now() < deadline && this.#isAnswering()) {
+    while (performance.now() < deadline && (this.#handling > 0 || this.#isAnswering())) {
       this.#server.closeIdleConnections();
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     this.#server.closeIdleConnections();
     this.#server.closeAllConnections();
     for (const socket of this.#sockets) socket.destroy();
+    await this.#closed;
   }
 
   #isAnswering(): boolean {
@@ -145,7 +153,7 @@ export class GatewayServer {
   }
 
   readonly #handle = (req: IncomingMessage, res: GatewayResponse): void => {
-    if (this.#closing) {
+    if (this.#closed !== undefined) {
       sendError(res, "SHUTTING_DOWN", { headers: { "retry-after": 1, connection: "close" } });
       return;
     }
@@ -156,15 +164,22 @@ export class GatewayServer {
     }
     try {
       const handled = route.handler(req, res);
-      if (handled !== undefined) {
-        Promise.resolve(handled).catch((error: unknown) => {
-          this.#failed(route.path, res, error);
-        });
-      }
+      if (handled !== undefined) void this.#follow(handled, route.path, res);
     } catch (error) {
       this.#failed(route.path, res, error);
     }
   };
+
+  async #follow(handled: PromiseLike<void>, path: string, res: GatewayResponse): Promise<void> {
+    this.#handling++;
+    try {
+      await handled;
+    } catch (error) {
+      this.#failed(path, res, error);
+    } finally {
+      this.#handling--;
+    }
+  }
 
   #failed(path: string, res: GatewayResponse, error: unknown): void {
     this.#logger.error({ err: error, route: path }, "The handler of a route threw.");

@@ -15,8 +15,8 @@ beforeAll(async () => {
   gateway = await TemporaryGateway.open();
 });
 
-beforeEach(() => {
-  gateway.reset();
+beforeEach(async () => {
+  await gateway.reset();
   const limits = { ...DEFAULT_MODEL_TURN_LIMITS, retryDelaysMs: [5] };
   agents = new EmbeddedAgents({ ...gateway.parts, limits });
 });
@@ -223,7 +223,8 @@ describe("run", () => {
       reply: "",
       error: "The run was aborted after its 200 ms.",
     });
-    await expect.poll(() => server.abandoned).toBe(1);
+    // On a slow machine the time may be up before the model was asked.
+    await expect.poll(() => server.requests.length - server.abandoned).toBe(0);
   });
 
   it("is not cut short by a time limit longer than a timer can be", async () => {

@@ -6,6 +6,7 @@ import {
   type ModelTurnLimits,
   runModelTurn,
 } from "../../../../src/embedded/agents/model-turn.ts";
+import { portToKeep } from "../../http/wire.ts";
 import { recordingLogger } from "../server/recording-logger.ts";
 import { answers, beginsStream, chunk, floods, type ModelBehavior, ModelServer, streams } from "./model-server.ts";
 
@@ -88,7 +89,7 @@ describe("what the endpoint is sent", () => {
 
 describe("a request that nobody took", () => {
   it("is sent again until the endpoint is up", async () => {
-    const gone = await ModelServer.start([streams("never")]);
+    const gone = await ModelServer.start([streams("never")], await portToKeep());
     const { port, baseUrl } = gone;
     await gone[Symbol.asyncDispose]();
     const logger = recordingLogger();
@@ -101,11 +102,8 @@ describe("a request that nobody took", () => {
   });
 
   it("fails in words when the endpoint stays down", async () => {
-    const gone = await ModelServer.start([]);
-    const { baseUrl } = gone;
-    await gone[Symbol.asyncDispose]();
     const logger = recordingLogger();
-    expect(await runModelTurn(turnAt(baseUrl), { logger, limits: LIMITS })).toEqual({
+    expect(await runModelTurn(turnAt("http://127.0.0.1:3/v1"), { logger, limits: LIMITS })).toEqual({
       error: 'The model endpoint of the provider "local" could not be reached or broke the connection (ECONNREFUSED).',
       retryable: true,
     });

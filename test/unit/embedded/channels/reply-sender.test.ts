@@ -17,8 +17,8 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   receiver = await WebhookReceiver.start();
-  const webhook = { url: receiver.url, secret, defaultTo: undefined, timeoutMs: 5_000 };
-  gateway.reset({ channels: { console: { enabled: true }, webhook } });
+  const webhook = { url: receiver.url, secret, defaultTo: undefined, timeoutMs: 15_000 };
+  await gateway.reset({ channels: { console: { enabled: true }, webhook } });
   channels = new EmbeddedChannels(gateway.parts);
   sender = new ReplySender({ channels, logger: gateway.logger, retryDelaysMs: [5, 5] });
 });

@@ -10,7 +10,7 @@ export const hookToken = "hook-token-of-these-tests-here";
 
 /** A configuration that every test can build on. */
 export const baseConfig = {
-  gateway: { port: 0, auth: { token: gatewayToken }, shutdownSeconds: 5 },
+  gateway: { port: 0, auth: { token: gatewayToken }, shutdownSeconds: 30 },
   agents: { defaults: { heartbeat: { every: "0m" } } },
   hooks: { enabled: true, token: hookToken },
 };

@@ -20,7 +20,7 @@ describe("a shutdown of several plugins", () => {
       done(new Error("callback failure"));
     });
     onShutdown.tapAsync("callback", (_deadline, done) => {
-      setImmediate(() => {
+      process.nextTick(() => {
         order.push("callback");
         done();
       });

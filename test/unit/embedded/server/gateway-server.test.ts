@@ -1,7 +1,9 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { HttpRoute } from "../../../../src/host.ts";
 import { GatewayServer } from "../../../../src/embedded/server/gateway-server.ts";
 import type { ServerLimits } from "../../../../src/embedded/server/gateway-server.ts";
@@ -346,17 +348,21 @@ describe("broken requests", () => {
   it("cuts off a refused client that goes on sending", async () => {
     const server = await serve({});
     const connection = await RawConnection.open(server.port, { allowHalfOpen: true });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    cleanups.push(() => void vi.useRealTimers());
     connection.send("nonsense\r\n\r\n");
     await connection.answers(1);
     // What is still on its way must not cost the client the answer: it is taken in for a while.
-    for (let chunk = 0; chunk < 10; chunk++) {
+    for (const passedMs of [...Array<number>(10).fill(0), 500, 499, 0]) {
+      vi.advanceTimersByTime(passedMs);
       connection.send("more nonsense\r\n\r\n");
-      await new Promise((resolve) => setTimeout(resolve, 40));
+      await sleep(40);
     }
     expect(connection.ended).toBe(false);
     const sending = setInterval(() => {
       connection.send("nonsense\r\n\r\n");
     }, 50);
+    vi.advanceTimersByTime(1);
     const received = await connection.untilEnd();
     clearInterval(sending);
     expect(received.match(/HTTP\/1\.1 400/gu)).toHaveLength(1);
@@ -387,9 +393,15 @@ describe("shutting down", () => {
     await started.promise;
     server.stopAccepting();
     await expect(fetch(`http://127.0.0.1:${port}/slow`)).rejects.toThrow("fetch failed");
+    const next = Promise.withResolvers<void>();
+    const onRequest = (): void => next.resolve();
+    subscribe("http.server.request.start", onRequest);
+    cleanups.push(() => void unsubscribe("http.server.request.start", onRequest));
     slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
     const closed = server.close(10_000);
-    setTimeout(gate.resolve, 30);
+    // Only a request that comes before the answer has ended is answered.
+    await next.promise;
+    gate.resolve();
     await closed;
     const received = await slow.untilEnd();
     expect(received.indexOf("finished")).toBeGreaterThan(-1);
@@ -406,6 +418,28 @@ describe("shutting down", () => {
     await server.close(60_000);
     await idle.untilEnd();
     await silent.untilEnd();
+  });
+
+  it("waits for a handler whose client has gone, and for its connection to be closed", async () => {
+    const [started, gone, ended] = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+    let hasEnded = false;
+    const server = await serve({
+      "/": async (req) => {
+        req.once("close", () => gone!.resolve());
+        started!.resolve();
+        await ended!.promise;
+        hasEnded = true;
+      },
+    });
+    const connection = await open(server);
+    connection.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    await started!.promise;
+    connection.destroy();
+    await gone!.promise;
+    const closed = server.close(60_000).then(() => hasEnded);
+    await sleep(50);
+    ended!.resolve();
+    expect(await closed).toBe(true);
   });
 
   it("cuts what is left at the deadline", async () => {

@@ -4,6 +4,7 @@ import { gatewayConfig, TemporaryGateway } from "../state/temporary-gateway.ts";
 
 const DAY_MS = 86_400_000;
 const pauses = { busyMs: 1, idleMs: 2 };
+const SOON = { timeout: 15_000 };
 let gateway: TemporaryGateway;
 
 beforeAll(async () => {
@@ -28,16 +29,17 @@ it("transcripts of runs go after the time that the configuration in force says, 
   gateway.now += 5 * DAY_MS;
   retention.start();
   gateway.config = gatewayConfig({ session: { ...gateway.config.session, isolatedRetentionMs: 10 * DAY_MS } });
-  await vi.waitFor(() =>
-    expect(gateway.texts("hook:x")).toEqual(["user: prompt of young", "assistant: reply of young"]),
+  await vi.waitFor(
+    () => expect(gateway.texts("hook:x")).toEqual(["user: prompt of young", "assistant: reply of young"]),
+    SOON,
   );
   gateway.now += 6 * DAY_MS;
-  await vi.waitFor(() => expect(gateway.texts("hook:x")).toEqual([]));
+  await vi.waitFor(() => expect(gateway.texts("hook:x")).toEqual([]), SOON);
   expect(logger.lines).toEqual([]);
 });
 
 it("the oldest transcripts go while they take more than the configuration in force allows, also after a restart", async () => {
-  gateway.reset();
+  await gateway.reset();
   const { logger } = gateway;
   await gateway.sessions.appendTurn({
     sessionKey: "agent:main:main",
@@ -53,7 +55,7 @@ it("the oldest transcripts go while they take more than the configuration in for
     gateway.config = gatewayConfig({ session: { ...gateway.config.session, isolatedMaxBytes } });
     const retention = new TranscriptRetention({ sessions: gateway.sessions, logger, pauses });
     retention.start();
-    await vi.waitFor(() => expect(gateway.texts("hook:x")).toHaveLength(count));
+    await vi.waitFor(() => expect(gateway.texts("hook:x")).toHaveLength(count), SOON);
     await retention.stop();
   };
   await keep(10_000, 46);
@@ -84,7 +86,7 @@ it("a database that cannot be written is told once, and tried again", async () =
   const { logger } = gateway;
   const retention = new TranscriptRetention({ sessions, logger, pauses });
   retention.start();
-  await vi.waitFor(() => expect(calls).toBeGreaterThan(2));
+  await vi.waitFor(() => expect(calls).toBeGreaterThan(2), SOON);
   await retention.stop();
   expect(logger.lines.map(({ message }) => message)).toEqual([
     "Old transcripts could not be removed; it is tried again every minute.",

@@ -11,8 +11,8 @@ beforeAll(async () => {
   gateway = await TemporaryGateway.open();
 });
 
-beforeEach(() => {
-  gateway.reset();
+beforeEach(async () => {
+  await gateway.reset();
 });
 
 afterAll(async () => {

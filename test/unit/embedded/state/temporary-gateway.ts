@@ -71,8 +71,10 @@ export class TemporaryGateway implements AsyncDisposable {
   }
 
   /** Empties the tables and forgets what a test set: opening a database takes a hundred times longer. */
-  reset(overrides: Overrides = {}): void {
-    const direct = new DatabaseSync(this.#file);
+  async reset(overrides: Overrides = {}): Promise<void> {
+    // Writes are carried out in order: after this one none is left of the test before.
+    await this.sessions.forgetRuns(0);
+    const direct = new DatabaseSync(this.#file, { timeout: 10_000 });
     const tables = ["session", "event", "message", "outbox"];
     direct.exec(`BEGIN; ${tables.map((table) => `DELETE FROM embedded_${table};`).join(" ")}
       UPDATE embedded_transcript_bytes SET through_id = 0, bytes = 0; COMMIT`);
