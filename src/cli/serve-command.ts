@@ -14,12 +14,15 @@ export interface ServeOptions extends LocationOptions {
 /** Exit codes of a process that a signal ended: 128 and the signal's number. */
 const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Ctrl-C under npm arrives twice, from the terminal and from npm: what follows so closely is the same one. */
-const echoMs = 250;
+/**
+ * Ctrl-C under npm arrives twice, from the terminal and from npm: what follows so closely is the same one.
+ * npm may be slow to pass it on; a person who is in a hurry presses it again.
+ */
+const echoMs = 2_000;
 
 /**
- * Runs a gateway until SIGTERM or SIGINT, and then stops it in order; a second signal ends the
- * process at once, and SIGHUP reads the configuration again. Resolves with the exit code. Without
+ * Runs a gateway until SIGTERM or SIGINT, and then stops it in order; a second signal that is no
+ * echo ends the process at once, and SIGHUP reads the configuration again. Resolves with the exit code. Without
  * a configuration, one is written first and a call that it answers is shown.
  */
 export async function serve(options: ServeOptions, io: CliIo): Promise<number> {

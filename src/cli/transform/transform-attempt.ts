@@ -48,7 +48,7 @@ export class TransformAttempts {
   /** Of an input that cannot be read twice, or does not change. */
   #input: TransformInput | undefined;
   #open: TransformSet | undefined;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(module: string, options: AttemptOptions, io: CliIo) {
     this.#module = module;
@@ -94,7 +94,7 @@ export class TransformAttempts {
 
   /** Ends whatever runs for an attempt that is under way, and removes what was written for it. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort(new CliError("The transform was not called: the command was interrupted."));
     await this.#open?.close();
     try {
       rmSync(this.#workDir, { recursive: true, force: true });
@@ -126,12 +126,14 @@ export class TransformAttempts {
     // One process, so that the second call meets the one that the first has warmed.
     const transforms = { ...config.transforms, workers: 1 };
     const { transformsDir } = config;
+    const { signal } = this.#closing;
     try {
       this.#open = await loadTransforms(
         { enabled: true, mappings: [chosen.mapping], transformsDir, transforms },
-        { configDir: host.paths.configDir, workDir: this.#workDir, logger },
+        { configDir: host.paths.configDir, workDir: this.#workDir, logger, signal },
       );
     } catch (error) {
+      signal.throwIfAborted();
       if (!(error instanceof ConfigError)) throw error;
       const loadFailure = error.issues.map(({ message }) => message).join("\n");
       return { memoryBytes: undefined, outcome: { ok: false, loadFailure } };
@@ -139,7 +141,8 @@ export class TransformAttempts {
     const set = this.#open;
     try {
       const call = set.get(chosen.mapping.id);
-      if (!call || this.#isClosed) throw new CliError("The transform was not called: the command was interrupted.");
+      signal.throwIfAborted();
+      if (!call) throw new CliError("The transform was not loaded.");
       const trial = await tryTransform({
         ...configuration,
         chosen,

@@ -10,13 +10,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 const program = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 let folder: string;
+const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "reveille-process-"));
 });
 
 afterEach(() => {
-  rmSync(folder, { recursive: true });
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  rmSync(folder, { recursive: true, maxRetries: 5 });
 });
 
 interface Run {
@@ -30,20 +32,21 @@ function run(...args: readonly string[]): Run {
     env: { ...process.env, HOME: folder, REVEILLE_CONFIG: "", REVEILLE_STATE_DIR: "" },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  children.push(child);
   const running: Run = { child, out: "", err: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (running.out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (running.err += text));
   return running;
 }
 
-describe("the process", () => {
+describe("the process", { timeout: 120_000 }, () => {
   it("serves until SIGTERM: one line on standard output, JSON lines on standard error", async () => {
     const first = run("init");
     expect(await once(first.child, "close")).toEqual([0, null]);
     const serving = run("serve", "--port", "0");
     await vi.waitFor(() => {
       expect(serving.out).toMatch(/^Reveille is listening on http:\/\/127\.0\.0\.1:\d+\n$/u);
-    }, 15_000);
+    }, 90_000);
     const url = serving.out.trimEnd().split(" ").at(-1);
     expect(await (await fetch(`${url}/health`)).json()).toMatchObject({ ok: true });
     const hookToken = readFileSync(join(folder, ".reveille", "reveille.json5"), "utf8").match(/[0-9a-f]{48}/gu)?.[1];

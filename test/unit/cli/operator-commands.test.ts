@@ -83,7 +83,7 @@ async function accept(branch: string, wantedState = "done"): Promise<string> {
   const { deliveryId } = (await response.json()) as { deliveryId: string };
   await vi.waitFor(async () => {
     expect((await json<DeliveryDetail>("deliveries", "show", deliveryId)).state).toBe(wantedState);
-  }, 10_000);
+  }, 15_000);
   return deliveryId;
 }
 

@@ -48,7 +48,7 @@ export class RecordedProcess {
   }
 
   remove(): void {
-    rmSync(this.homeDir, { recursive: true, force: true });
+    rmSync(this.homeDir, { recursive: true, force: true, maxRetries: 5 });
   }
 
   async #answer(question: string): Promise<boolean> {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { HttpConnection, wireRequest } from "../../integration/http/http-connection.ts";
 import { RecordedProcess } from "./recorded-process.ts";
 
 let terminal: RecordedProcess;
@@ -56,7 +57,7 @@ describe("reveille serve", () => {
     const code = terminal.run("--port", "0", "--config", terminal.configFile);
     await vi.waitFor(() => {
       expect(terminal.out).toContain("listening on");
-    }, 10_000);
+    }, 15_000);
     terminal.signals.emit("SIGTERM");
     expect(await code).toBe(0);
   });
@@ -74,7 +75,7 @@ describe("reveille serve", () => {
     terminal.signals.emit("SIGHUP");
     await vi.waitFor(() => {
       expect(terminal.logger.lines.map(({ message }) => message)).toContain("The new configuration is in force.");
-    }, 10_000);
+    }, 15_000);
     terminal.signals.emit("SIGTERM");
     expect(await code).toBe(0);
   });
@@ -93,25 +94,25 @@ describe("reveille serve", () => {
     const { url, code } = await terminal.serve();
     const tokens = readFileSync(terminal.configFile, "utf8").match(/[0-9a-f]{48}/gu) ?? [];
     // A request whose body never ends keeps the gateway from stopping at once.
-    const request = new TransformStream<Uint8Array>();
-    const hanging = fetch(`${url}/hooks/wake`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${tokens[1]}` },
-      body: request.readable,
-      duplex: "half",
-    }).catch(() => {});
-    const writer = request.writable.getWriter();
-    await writer.write(new TextEncoder().encode("{"));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const hanging = await HttpConnection.open(Number(new URL(url).port));
+    const headers = [`Authorization: Bearer ${tokens[1]}`, "Expect: 100-continue", "Content-Length: 12"];
+    hanging.send(wireRequest({ headers }));
+    // Told to go on, it is under way.
+    expect((await hanging.answer()).status).toBe(100);
+    const clock = vi.spyOn(performance, "now").mockReturnValue(60_000);
     terminal.signals.emit("SIGTERM");
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    // A busy npm may pass the same one on as late as this.
+    clock.mockReturnValue(61_900);
+    terminal.signals.emit("SIGTERM");
+    expect(terminal.exits).toEqual([]);
+    clock.mockReturnValue(62_100);
     terminal.signals.emit("SIGTERM");
     terminal.signals.emit("SIGINT");
     expect(terminal.exits).toEqual([143, 130]);
-    await writer.write(new TextEncoder().encode('"text":"x"}'));
-    await writer.close();
-    await hanging;
+    clock.mockRestore();
+    hanging.send('{"text":"x"}');
     expect(await code).toBe(0);
+    hanging.destroy();
   });
 
   it("logs what nobody caught, and ends", async () => {
@@ -119,7 +120,7 @@ describe("reveille serve", () => {
     terminal.signals.emit("uncaughtException", new Error("nobody caught this"));
     await vi.waitFor(() => {
       expect(terminal.exits).toEqual([1]);
-    });
+    }, 15_000);
     expect(String(terminal.logger.lines.at(-1)?.fields.err)).toContain("nobody caught this");
     terminal.signals.emit("SIGTERM");
     await code;
