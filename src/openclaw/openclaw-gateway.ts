@@ -29,8 +29,11 @@ const LOOK_MS = 250;
 const START_AGAIN_MS = 5_000;
 /** How long runs may go on after the service was told to stop; the host waits five seconds for a plugin. */
 const STOP_MS = 3_000;
-/** How long the first configuration waits until runs of an earlier process are ended; the rest follows beside it. */
-const FORGET_MS = 3_000;
+/**
+ * How long the first configuration waits until runs of an earlier process are ended; the rest follows beside it.
+ * The host gives a service that it loads anew five seconds to start.
+ */
+const FORGET_MS = 1_000;
 const DATABASE = "reveille.sqlite";
 
 /** What became of a configuration. */

@@ -86,7 +86,7 @@ it("opens nothing when the host has stopped the service before its start had end
   await early;
   expect(opened).toBe(0);
   const late = service?.start(openClaw.context);
-  await vi.waitFor(() => expect(opened).toBe(1));
+  await vi.waitFor(() => expect(opened).toBe(1), { timeout: 10_000 });
   const intervals = vi.spyOn(globalThis, "setInterval");
   const stopped = service?.stop();
   held.resolve(openClaw.sdk);

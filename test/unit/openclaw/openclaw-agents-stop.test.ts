@@ -78,8 +78,10 @@ it("keeps what an earlier process has left open until the host has ended it", as
   await first.gateway.stop();
   const second = await OpenGateway.start({ openClaw });
   await second.gateway.stop();
-  // The second one's last attempts are over by then.
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  // The second one's last attempts, three at a time, are over when all have told of their failure.
+  const told = (): readonly string[] =>
+    openClaw.log.filter((line) => line.includes("session of a run could not be removed"));
+  await vi.waitFor(() => expect(ends.mock.calls.length).toBe(3 * told().length), { timeout: 10_000, interval: 20 });
   ends.mockRestore();
   await using _third = await OpenGateway.start({ openClaw });
   expect(openClaw.deleted).toEqual([openClaw.runs[0]?.sessionKey]);

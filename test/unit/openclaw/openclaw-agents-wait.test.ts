@@ -13,6 +13,8 @@ import { FakeOpenClaw } from "./fake-openclaw.ts";
 import { runRequest } from "./run-request.ts";
 
 const LONG_AGO = 60_000;
+/** A run begins with a commit on disk. */
+const patience = { timeout: 10_000, interval: 20 };
 
 let openClaw: FakeOpenClaw;
 let database: SqliteDatabase;
@@ -100,14 +102,14 @@ it("leaves a run alone whose session goes on, has ended just now, or is not know
   answers = [{ status: "timeout" }];
   const ending = new AbortController();
   turn = { status: "running" };
-  const running = run({ signal: ending.signal });
-  await vi.waitFor(() => expect(asked).toBeGreaterThan(1));
+  const running = run({ signal: ending.signal, timeoutMs: 60_000 });
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(1), patience);
   turn = { status: "done", endedAt: Date.now() };
   let before = asked;
-  await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 1));
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 1), patience);
   turn = undefined;
   before = asked;
-  await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 1));
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 1), patience);
   ending.abort();
   expect((await running).status).toBe("aborted");
 });
@@ -143,8 +145,8 @@ it("takes the last turn's answer of a run whose first one has yielded", async ()
   answers = [{ status: "ok", yielded: true, endedAt: Date.now(), terminalReply: { text: "I wait for the others." } }];
   turn = { status: "running", endedAt: Date.now() - LONG_AGO };
   let isDone = false;
-  const running = run().finally(() => (isDone = true));
-  await vi.waitFor(() => expect(asked).toBe(1));
+  const running = run({ timeoutMs: 60_000 }).finally(() => (isDone = true));
+  await vi.waitFor(() => expect(asked).toBe(1), patience);
   turn = undefined;
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect(isDone).toBe(false);

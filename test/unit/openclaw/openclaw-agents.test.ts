@@ -5,6 +5,9 @@ import { FakeOpenClaw } from "./fake-openclaw.ts";
 import { OpenGateway } from "./open-gateway.ts";
 import { runRequest } from "./run-request.ts";
 
+/** A run begins with a commit on disk. */
+const patience = { timeout: 10_000, interval: 20 };
+
 it("runs each attempt in a session of its own, which the host does not take up by itself", async () => {
   await using opened = await OpenGateway.start();
   const { runs } = opened.openClaw;
@@ -86,7 +89,7 @@ it("ends a run in the host after its time and at its caller's word", async () =>
   expect((await opened.host.agents.run(runRequest({ timeoutMs: 50 }))).status).toBe("timeout");
   const ending = new AbortController();
   const running = opened.host.agents.run(runRequest({ runId: "b", signal: ending.signal }));
-  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(2));
+  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(2), patience);
   ending.abort();
   expect((await running).status).toBe("aborted");
   expect(openClaw.deleted).toEqual(openClaw.runs.map(({ sessionKey }) => sessionKey));
@@ -115,10 +118,10 @@ it("ends at its start what an earlier process has left running", async () => {
   const first = await OpenGateway.start({ openClaw });
   const ending = new AbortController();
   const lost = first.host.agents.run(runRequest({ signal: ending.signal }));
-  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(1));
+  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(1), patience);
   await first.gateway.stop();
   await using _second = await OpenGateway.start({ openClaw });
-  await vi.waitFor(() => expect(openClaw.deleted).toEqual([openClaw.runs[0]?.sessionKey]));
+  await vi.waitFor(() => expect(openClaw.deleted).toEqual([openClaw.runs[0]?.sessionKey]), patience);
   ending.abort();
   await lost;
 });
@@ -152,7 +155,7 @@ it("gives the result also when the host's transcript or the end of the run could
   openClaw.outcome = undefined;
   const ending = new AbortController();
   const running = opened.host.agents.run(runRequest({ runId: "c", signal: ending.signal }));
-  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(3));
+  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(3), patience);
   await opened.gateway.stop();
   ending.abort();
   expect((await running).status).toBe("aborted");
@@ -185,5 +188,5 @@ it("removes the host's session of a run once it is old, and the others not", asy
   await first.host.agents.run(runRequest({ runId: "new" }));
   await first.gateway.stop();
   await using _second = await OpenGateway.start({ openClaw });
-  await vi.waitFor(() => expect(openClaw.deleted).toEqual([openClaw.runs[1]?.sessionKey]));
+  await vi.waitFor(() => expect(openClaw.deleted).toEqual([openClaw.runs[1]?.sessionKey]), patience);
 });

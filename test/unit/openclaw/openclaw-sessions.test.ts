@@ -93,7 +93,8 @@ it("makes one request of several, and asks for no turn without events after that
 it("asks for a turn when nothing waits, too", async () => {
   await using opened = await OpenGateway.start();
   opened.host.sessions.requestHeartbeat(request);
-  await vi.waitFor(() => expect(opened.openClaw.heartbeats).toEqual([{ sessionKey: MAIN, reason: "hook:wake" }]));
+  const { heartbeats } = opened.openClaw;
+  await vi.waitFor(() => expect(heartbeats).toEqual([{ sessionKey: MAIN, reason: "hook:wake" }]), patience);
 });
 
 it("hands over again what the host's full queue has dropped", async () => {
@@ -167,7 +168,10 @@ it("refuses events retryably while a session holds too many, and once the gatewa
   await opened.gateway.stop();
   await expect(sessions.enqueueSystemEvent(event("late"))).rejects.toMatchObject({ retryable: true });
   sessions.requestHeartbeat(request);
-  await vi.waitFor(() => expect(openClaw.log.join("\n")).toContain("a heartbeat request could not be stored"));
+  await vi.waitFor(
+    () => expect(openClaw.log.join("\n")).toContain("a heartbeat request could not be stored"),
+    patience,
+  );
   expect(openClaw.heartbeats).toEqual([]);
 });
 

@@ -48,13 +48,14 @@ it("says when somebody else answers at its address", async () => {
 it("takes a gateway for reached whose certificate the host has signed itself", async () => {
   const { pem, privateKey } = makeCertificate({ commonName: "openclaw-gateway" });
   const key = privateKey.export({ type: "pkcs8", format: "pem" });
-  const paths: (string | undefined)[] = [];
+  const paths = new Set<string | undefined>();
   const server = createTlsServer({ cert: pem, key }, (req, res) => {
-    paths.push(req.url);
+    paths.add(req.url);
     res.writeHead(405).end();
   });
   const port = await portOf(server);
   expect(await probe({ port, tls: { enabled: true } })).toBeUndefined();
-  expect(paths).toEqual(["/x/wake"]);
+  // One whose answer took too long is asked for again.
+  expect(paths).toEqual(new Set(["/x/wake"]));
   expect(openClaw.log).toEqual([`Reveille answers at https://127.0.0.1:${port}/x/wake`]);
 });
