@@ -139,8 +139,8 @@ export class AdoptHost {
   async untilAnsweredBy(who: "built-in" | "reveille"): Promise<void> {
     const isAnswered = async (): Promise<boolean> => {
       // The prefix alone is no hook, but what is said about it comes after the token.
-      const answer = await this.#post("/", {}, "bearer");
-      return answer.status === 404 && answer.text.startsWith("{") === (who === "reveille");
+      const answer = await this.#post("/", {}, "bearer").catch(() => undefined);
+      return answer?.status === 404 && answer.text.startsWith("{") === (who === "reveille");
     };
     const what = `${this.#path} is answered by ${who}`;
     await this.#running().until(async () => (await isAnswered()) || this.#hasGivenUp(), what);

@@ -1,14 +1,16 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { homeEnvironment, openClawInstallation } from "./openclaw-installation.ts";
 
 const MAX_STARTS = 3;
-/** What a gateway has not done for this long it will not do. */
-const MAX_WAIT_MS = 120_000;
+/** What a gateway has not done for this long it will not do; its start alone takes half a minute of a core. */
+const MAX_WAIT_MS = 240_000;
+/** How long is waited for the rest of its output once it has ended. */
+const LAST_WORDS_MS = 10_000;
 /** Of the log that an error shows. */
 const SHOWN_CHARS = 4_000;
 
@@ -29,6 +31,7 @@ export class GatewayProcess {
   readonly url: string;
   readonly #process: ChildProcess;
   readonly #log: () => string;
+  readonly #wholeLog: Promise<unknown>;
   /** True once it was told to end. */
   #isEnding = false;
 
@@ -43,9 +46,12 @@ export class GatewayProcess {
         await ready(gateway);
         return gateway;
       } catch (error) {
-        // The host ends after it has migrated its state to a configuration that is new to it.
-        const isAgain = starts < MAX_STARTS && !gateway.#isEnding && gateway.log.includes("Restart OpenClaw");
+        const wasToldTo = gateway.#isEnding;
         await gateway.kill();
+        // What it has said last may be read after its end; what it has spawned may hold its output for good.
+        await Promise.race([gateway.#wholeLog, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS))]);
+        // The host ends after it has migrated its state to a configuration that is new to it.
+        const isAgain = starts < MAX_STARTS && !wasToldTo && gateway.log.includes("Restart OpenClaw");
         if (!isAgain) throw error;
       }
     }
@@ -68,6 +74,7 @@ export class GatewayProcess {
     this.url = parts.url;
     this.#process = parts.child;
     this.#log = parts.log;
+    this.#wholeLog = new Promise((resolve) => parts.child.once("close", resolve));
     // A suite that is cut short leaves no gateway behind.
     const end = (): void => this.#signal("SIGKILL");
     process.once("exit", end);
@@ -82,7 +89,7 @@ export class GatewayProcess {
     return this.#log();
   }
 
-  /** Rejects with the end of the log when the process has ended before, and after two minutes. */
+  /** Rejects with the end of the log when the process has ended before, and after four minutes. */
   async waitForLog(text: string, from = 0): Promise<void> {
     await this.until(() => this.log.includes(text, from), `the log says ${JSON.stringify(text)}`);
   }
@@ -143,7 +150,7 @@ async function pluginAnswers(gateway: GatewayProcess): Promise<void> {
 function forgetEarlierKills(home: string): void {
   const file = join(home, ".openclaw/state/openclaw.sqlite");
   if (!existsSync(file)) return;
-  const state = new DatabaseSync(file);
+  const state = new DatabaseSync(file, { timeout: 10_000 });
   const table = "gateway_boot_lifecycle";
   if (state.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(table) !== undefined) {
     state.exec(`DELETE FROM ${table} WHERE started_at_ms < (SELECT max(started_at_ms) FROM ${table})`);
@@ -160,7 +167,8 @@ export function writeHostConfig(home: string, config: object): void {
   const file = join(folder, "openclaw.json");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const before = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { meta?: unknown }) : {};
-  writeFileSync(file, JSON.stringify({ ...config, ...(before.meta === undefined ? {} : { meta: before.meta }) }), {
-    mode: 0o600,
-  });
+  const text = JSON.stringify({ ...config, ...(before.meta === undefined ? {} : { meta: before.meta }) });
+  // The host must not read one that is half written: it takes that for a broken one as well.
+  writeFileSync(`${file}.next`, text, { mode: 0o600 });
+  renameSync(`${file}.next`, file);
 }

@@ -17,7 +17,7 @@ import type { InProcessServer } from "./openclaw-installation.ts";
 /** Blocks of the configuration by the names of those that read them. */
 type Blocks = Readonly<Record<string, unknown>>;
 
-const MAX_WAIT_MS = 120_000;
+const MAX_WAIT_MS = 240_000;
 
 /** The real gateway in this process: one for a whole suite, since it keeps its state folder for good. */
 export class InProcessHost {
@@ -94,7 +94,7 @@ function writeConfig(
   writeHostConfig(home, config);
 }
 
-/** Waits for something that the gateway in this process does; rejects after two minutes. `what` completes "until ...". */
+/** Waits for something that the gateway in this process does; rejects after four minutes. `what` completes "until ...". */
 export async function until(happened: () => boolean, what: string): Promise<void> {
   const limit = performance.now() + MAX_WAIT_MS;
   while (!happened()) {

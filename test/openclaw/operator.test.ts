@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { GATEWAY_TOKEN } from "./host-config.ts";
 import { installationOfSuite } from "./installation-of-suite.ts";
-import { HOOK_TOKEN } from "./running-installation.ts";
+import { HOOK_TOKEN, OWN_CONNECTION } from "./running-installation.ts";
 
 const patience = { timeout: 120_000, interval: 100 };
 const authorization = `Bearer ${GATEWAY_TOKEN}`;
@@ -17,8 +17,14 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     github: { secret },
   });
 
-  async function ask(path: string, init: RequestInit = { headers: { authorization } }): Promise<Response> {
-    return fetch(`${installation().gateway.url}/plugins/reveille/api/v1${path}`, init);
+  async function ask(
+    path: string,
+    { headers = {}, ...init }: { headers?: Record<string, string>; method?: string; body?: string } = {
+      headers: { authorization },
+    },
+  ): Promise<Response> {
+    const url = `${installation().gateway.url}/plugins/reveille/api/v1${path}`;
+    return fetch(url, { ...init, headers: { ...headers, ...OWN_CONNECTION } });
   }
 
   /** Accepts a call whose reply goes to that recipient, and waits for it. */

@@ -13,6 +13,9 @@ import { ScriptedModel } from "./scripted-model.ts";
 /** The token of the hooks in these suites. */
 export const HOOK_TOKEN = "the-hook-token-of-this-suite-24";
 
+/** For each call one of its own: a host that was busy for seconds ends those that were idle, whatever waits on them. */
+export const OWN_CONNECTION = { connection: "close" } as const;
+
 /** A command of the host that takes longer hangs. */
 const COMMAND_MS = 180_000;
 
@@ -90,7 +93,12 @@ export class RunningInstallation {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     const response = await fetch(this.gateway.url + path, {
       method: "POST",
-      headers: { authorization: `Bearer ${HOOK_TOKEN}`, "content-type": "application/json", ...headers },
+      headers: {
+        authorization: `Bearer ${HOOK_TOKEN}`,
+        "content-type": "application/json",
+        ...OWN_CONNECTION,
+        ...headers,
+      },
       body: text,
     });
     return { status: response.status, text: await response.text() };

@@ -10,16 +10,23 @@ export interface ModelCall {
   /** The host's session that made it. */
   readonly session: string;
   readonly prompt: string;
+  /** True once the host has gone without an answer. */
+  isGivenUp: boolean;
+}
+
+/** Answers that are held back. */
+interface Hold {
+  readonly text: string;
+  readonly released: Promise<void>;
 }
 
 /**
  * An OpenAI-compatible endpoint that says `Done: <word>` to a prompt with `[say <word>]`, waits before it
- * for as long as `hold` says, delegates when it is told to, and has nothing to say otherwise.
+ * for as long as it is held, delegates when it is told to, and has nothing to say otherwise.
  */
 export class ScriptedModel extends LoopbackServer {
   readonly calls: ModelCall[] = [];
-  /** Answers wait for this. */
-  hold: Promise<void> = Promise.resolve();
+  #hold: Hold | undefined;
 
   static start(): Promise<ScriptedModel> {
     return new ScriptedModel().listen();
@@ -27,6 +34,16 @@ export class ScriptedModel extends LoopbackServer {
 
   get url(): string {
     return `${this.origin}/v1`;
+  }
+
+  /** Holds the answers to prompts with the text back, until the function is called. */
+  hold(text = ""): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#hold = { text, released: promise };
+    return () => {
+      this.#hold = undefined;
+      resolve();
+    };
   }
 
   /** Calls whose prompt holds the text. */
@@ -43,8 +60,10 @@ export class ScriptedModel extends LoopbackServer {
     const request = JSON.parse(body) as ChatRequest;
     const prompt = said(request.messages);
     const session = sessionOf(body) ?? "";
-    this.calls.push({ session, prompt });
-    await this.hold;
+    const made = { session, prompt, isGivenUp: false };
+    this.calls.push(made);
+    res.on("close", () => (made.isGivenUp = !res.writableFinished));
+    if (this.#hold !== undefined && prompt.includes(this.#hold.text)) await this.#hold.released;
     const isMain = session.endsWith(":main");
     const call = isMain ? undefined : delegation(request);
     if (call !== undefined) {

@@ -1,6 +1,8 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { wordOfChild } from "./delegation.ts";
 import { installationOfSuite } from "./installation-of-suite.ts";
 import { HOOK_TOKEN } from "./running-installation.ts";
+import type { ModelCall } from "./scripted-model.ts";
 
 const patience = { timeout: 120_000, interval: 1_000 };
 
@@ -19,6 +21,58 @@ describe("a run whose turn yields in the real OpenClaw", () => {
     await vi.waitFor(async () => expect(await delivery(id)).toMatchObject({ state: "failed" }), patience);
     expect(await delivery(id)).toMatchObject({ runs: [{ attempts: [{ number: 1, status: "timeout" }] }] });
   });
+
+  it("ends with its child when it is canceled, and nobody takes it up again", async () => {
+    const { model, botApi } = installation();
+    const release = model.hold("[say canceled.]");
+    onTestFinished(release);
+    const sent = botApi.sent.length;
+    const id = await accept({ message: "Let a child say it [delegate canceled.]" });
+    const { session } = await child("canceled.");
+    expect((await installation().openclaw("reveille", "deliveries", "cancel", id)).code).toBe(0);
+    await vi.waitFor(async () => expect(await delivery(id)).toMatchObject({ state: "canceled" }), patience);
+    await vi.waitFor(() => expect(ofChildren("canceled.")).toMatchObject([{ session, isGivenUp: true }]), patience);
+    release();
+    await aWhile();
+    // Neither has the child gone on, nor has its parent been told.
+    expect(model.callsWith("[say canceled.]")).toHaveLength(1);
+    expect(botApi.sent).toHaveLength(sent);
+  });
+
+  it("has a child of its own after a SIGKILL: the host does not go on with the one before", async () => {
+    const { model, botApi } = installation();
+    const release = model.hold("[say killed.]");
+    onTestFinished(release);
+    const sent = botApi.sent.length;
+    const id = await accept({ message: "Let a child say it [delegate killed.]" });
+    const first = await child("killed.");
+    await installation().gateway.kill();
+    release();
+    await installation().restart();
+    await vi.waitFor(async () => expect(await delivery(id)).toMatchObject({ state: "done" }), patience);
+    await aWhile();
+    const sessions = ofChildren("killed.").map(({ session }) => session);
+    expect(sessions).toEqual([first.session, expect.not.stringContaining(first.session)]);
+    expect(botApi.sent.slice(sent).map(({ text }) => text)).toEqual(["Done: the child said killed."]);
+  });
+
+  /** The call of the child that is to say the word. */
+  async function child(word: string): Promise<ModelCall> {
+    await vi.waitFor(() => expect(ofChildren(word)).toHaveLength(1), patience);
+    return ofChildren(word)[0]!;
+  }
+
+  /** Calls of children that are to say the word; a parent that is told of their end reads their task as well. */
+  function ofChildren(word: string): readonly ModelCall[] {
+    return installation()
+      .model.callsWith(`[say ${word}]`)
+      .filter(({ prompt }) => wordOfChild(prompt) === undefined);
+  }
+
+  /** The host takes up what it has found some seconds after it could. */
+  async function aWhile(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 20_000));
+  }
 
   async function accept(call: object): Promise<string> {
     const answer = await installation().post("/reveille/agent", { ...call, channel: "telegram", to: "777" });

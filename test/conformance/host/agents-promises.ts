@@ -4,8 +4,8 @@ import type { AgentRunRequest, GatewayHost } from "../../../src/host.ts";
 import type { SuiteContext } from "./describe-gateway-host.ts";
 import { REPLY_PREFIX } from "./model-server.ts";
 
-/** A gateway that somebody else wrote may take a while. */
-const patience = { timeout: 20_000, interval: 50 };
+/** A gateway that somebody else wrote may take a while, above all with its first turn. */
+const patience = { timeout: 50_000, interval: 50 };
 
 /** Agents and their isolated turns. */
 export function testAgents(context: SuiteContext): void {
@@ -18,7 +18,7 @@ export function testAgents(context: SuiteContext): void {
       agentId: id,
       sessionKey: `agent:${id}:hook:test`,
       prompt: "Say something.",
-      timeoutMs: 30_000,
+      timeoutMs: patience.timeout,
       signal: new AbortController().signal,
       ...given,
     };
@@ -45,15 +45,16 @@ export function testAgents(context: SuiteContext): void {
     expect(result.status).toBe("ok");
     expect(result.reply).toContain(REPLY_PREFIX);
     expect(result.reply).toContain("What is up?");
-    expect(context.model.prompts).toHaveLength(1);
+    expect(context.model.promptsWith("What is up?")).toHaveLength(1);
   });
 
   it("gives each run a fresh transcript, also under the same session key", async () => {
     const { host } = await shareProbe();
     await host.agents.run(request(host, { prompt: "The first prompt." }));
     await host.agents.run(request(host, { prompt: "The second prompt." }));
-    expect(context.model.prompts[1]).toContain("The second prompt.");
-    expect(context.model.prompts[1]).not.toContain("The first prompt.");
+    const seconds = context.model.promptsWith("The second prompt.");
+    expect(seconds).toHaveLength(1);
+    expect(seconds[0]).not.toContain("The first prompt.");
   });
 
   it("runs turns of different sessions at the same time", async () => {
@@ -69,10 +70,10 @@ export function testAgents(context: SuiteContext): void {
 
   it("never runs the same id twice", async () => {
     const { host } = await shareProbe();
-    const once = request(host);
+    const once = request(host, { prompt: "Say it once." });
     await host.agents.run(once);
     await expect(host.agents.run(once)).rejects.toMatchObject({ name: "HostError", retryable: false });
-    expect(context.model.prompts).toHaveLength(1);
+    expect(context.model.promptsWith("Say it once.")).toHaveLength(1);
   });
 
   it("resolves, and does not reject, when the run failed, and says why without a secret", async () => {
@@ -93,9 +94,10 @@ export function testAgents(context: SuiteContext): void {
   it("counts the owner's turns, if it counts them, without the plugin's runs", async () => {
     const { host } = await shareProbe();
     const waiting = new AbortController();
-    const hanging = host.agents.run(request(host, { prompt: "[hang]", signal: waiting.signal }));
+    const prompt = "[hang] while turns are counted";
+    const hanging = host.agents.run(request(host, { prompt, signal: waiting.signal }));
     await vi.waitFor(() => {
-      expect(context.model.prompts).toHaveLength(1);
+      expect(context.model.promptsWith(prompt)).toHaveLength(1);
     }, patience);
     expect(host.agents.ownerTurns?.() ?? 0).toBe(0);
     waiting.abort();
@@ -111,13 +113,16 @@ export function testAgents(context: SuiteContext): void {
   it("aborts a run through its signal, and does not begin one whose signal has fired", async () => {
     const { host } = await shareProbe();
     const running = new AbortController();
-    const result = host.agents.run(request(host, { prompt: "[hang]", signal: running.signal }));
+    const prompt = "[hang] until the signal fires";
+    const result = host.agents.run(request(host, { prompt, signal: running.signal }));
     await vi.waitFor(() => {
-      expect(context.model.prompts).toHaveLength(1);
+      expect(context.model.promptsWith(prompt)).toHaveLength(1);
     }, patience);
     running.abort();
     expect(await result).toMatchObject({ status: "aborted", reply: "" });
-    expect((await host.agents.run(request(host, { signal: AbortSignal.abort() }))).status).toBe("aborted");
-    expect(context.model.prompts).toHaveLength(1);
+    const never = request(host, { prompt: "Never to be said.", signal: AbortSignal.abort() });
+    expect((await host.agents.run(never)).status).toBe("aborted");
+    expect(context.model.promptsWith(prompt)).toHaveLength(1);
+    expect(context.model.promptsWith(never.prompt)).toEqual([]);
   });
 }

@@ -54,7 +54,7 @@ const harness: GatewayHostHarness = {
       },
       async stop() {
         await gateway.stop();
-        rmSync(folder, { recursive: true, force: true });
+        rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
       },
       async pendingEvents(sessionKey) {
         return (await read(`sessions/${encodeURIComponent(sessionKey)}/events`)).events.map(({ text }) => text);

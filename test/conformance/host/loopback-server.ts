@@ -13,7 +13,8 @@ export interface LoopbackRequest {
 
 /** A server on a free port of loopback; what extends it gives the answers. */
 export abstract class LoopbackServer {
-  readonly #server = createServer((req, res) => {
+  /** Never ends a connection that is idle: what its client sends in that moment would fail. */
+  readonly #server = createServer({ keepAliveTimeout: 0 }, (req, res) => {
     // A caller whose answer fails must not wait for it.
     this.#take(req, res).catch(() => res.destroy());
   });

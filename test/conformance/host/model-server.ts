@@ -24,6 +24,11 @@ export class ModelServer extends LoopbackServer {
     return `${this.origin}/v1`;
   }
 
+  /** Those that hold the text. What an earlier test has begun may ask even after that test has ended it. */
+  promptsWith(text: string): readonly string[] {
+    return this.prompts.filter((prompt) => prompt.includes(text));
+  }
+
   protected answer({ body }: LoopbackRequest, res: ServerResponse): void {
     const { messages, stream } = JSON.parse(body) as {
       messages: { role: string; content: unknown }[];
