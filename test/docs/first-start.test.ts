@@ -41,7 +41,7 @@ describe("npm start in an empty home", () => {
     expect(statuses).toEqual([202]);
     const { runId, deliveryId } = JSON.parse(out) as Record<string, string>;
     await expect
-      .poll(async () => JSON.parse((await home.shell(shownCall("curl -H"))).out) as unknown, { timeout: 10_000 })
+      .poll(async () => JSON.parse((await home.shell(shownCall("curl -H"))).out) as unknown, { timeout: 30_000 })
       .toMatchObject({ deliveries: [{ id: deliveryId, state: "done", name: "First call", runIds: [runId] }] });
   });
 
@@ -52,7 +52,7 @@ describe("npm start in an empty home", () => {
     };
     expect(await read("/sessions/agent:main:hook:ingress/messages")).toContain("Say hello.");
     await expect
-      .poll(() => read("/sessions/agent:main:main/messages"), { timeout: 10_000 })
+      .poll(() => read("/sessions/agent:main:main/messages"), { timeout: 30_000 })
       .toContain("Hook First call: This is the built-in offline agent");
     expect(await read("/outbox")).toContain('"channel":"console","to":"owner","text":"This is the built-in');
   });

@@ -68,6 +68,6 @@ export class PageHome {
   }
 
   remove(): void {
-    rmSync(this.home, { recursive: true, force: true });
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
   }
 }

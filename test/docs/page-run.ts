@@ -12,7 +12,7 @@ import type { ShellResult } from "./page-home.ts";
 
 /** Languages of blocks that may be files. */
 const FILES: ReadonlySet<string> = new Set(["json", "ts"]);
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 
 const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8")) as {
   readonly scripts: Readonly<Record<string, string>>;

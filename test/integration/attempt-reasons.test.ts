@@ -4,6 +4,8 @@ import type { AgentRunResult, GatewayPlugin } from "../../src/host.ts";
 import { StatesGateway } from "./states-gateway.ts";
 import type * as Retrying from "../../src/dispatch/run/retrying.ts";
 
+vi.mock("../../src/dispatch/run/full-jitter.ts", () => import("./longest-delay.ts"));
+
 // As it is, only that nobody waits a quarter of a minute for a host that cannot begin.
 vi.mock("../../src/dispatch/run/retrying.ts", async (original) => ({
   ...(await original<typeof Retrying>()),

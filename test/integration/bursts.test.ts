@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { DeliveryDetail, DeliverySummary } from "../../src/delivery.ts";
 import { sendBurst } from "../torture/burst-client.ts";
@@ -11,16 +12,24 @@ const WINDOW_MS = 400;
 const MAX_WAIT_MS = 1_500;
 /** Two clocks of one machine, rounded to milliseconds. */
 const ROUNDING_MS = 20;
+/** As long as the tests have. */
+const SETTLED_MS = 300_000;
 const headers = { authorization: `Bearer ${HOOK_TOKEN}` };
 
 describe("bursts", () => {
   let model: ScriptedModel;
   let gateway: GatewayProcess;
   let modelMs: number;
+  /** The model does not answer before so many have asked at once. */
+  let awaited: number;
 
   beforeEach(async () => {
     modelMs = 0;
-    model = await ScriptedModel.listen(() => ({ delayMs: modelMs }));
+    awaited = 0;
+    model = await ScriptedModel.listen(async () => {
+      while (model.maxAtOnce < awaited) await sleep(5);
+      return { delayMs: modelMs };
+    });
     gateway = new GatewayProcess({
       ...model.config,
       hooks: {
@@ -57,7 +66,7 @@ describe("bursts", () => {
       payload: (number) => ({ number }),
     });
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
-    await gateway.settled();
+    await gateway.settled(SETTLED_MS);
 
     const deliveries = (await gateway.deliveries()).toReversed();
     expect(deliveries).toHaveLength(CALLS);
@@ -83,25 +92,26 @@ describe("bursts", () => {
     const times = deliveries.map(({ receivedAt }) => Date.parse(receivedAt));
     const spanMs = Math.max(...times) - Math.min(...times);
     expect(gathered.length).toBeLessThanOrEqual(1 + spanMs / (WINDOW_MS - ROUNDING_MS));
-  }, 120_000);
+  }, 300_000);
 
   it("500 calls for one session run one after the other, in the order in which they were accepted", async () => {
     await sendRuns(() => "hook:one");
-    await gateway.settled();
+    await gateway.settled(SETTLED_MS);
     const accepted = (await gateway.deliveries()).toReversed().map(({ name }) => name);
     expect(accepted).toHaveLength(RUNS);
     expect(model.runPrompts.map((prompt) => /call-\d+/.exec(prompt)?.[0])).toEqual(accepted);
     expect(model.maxAtOnce).toBe(1);
-  }, 120_000);
+  }, 300_000);
 
   it("500 calls for 500 sessions run at once up to hooks.concurrency, and no more", async () => {
     modelMs = 50;
+    awaited = CONCURRENCY;
     await sendRuns((number) => `hook:${number}`);
-    await gateway.settled();
+    await gateway.settled(SETTLED_MS);
     expect(new Set(model.runPrompts.map((prompt) => /call-\d+/.exec(prompt)?.[0])).size).toBe(RUNS);
     expect(model.runPrompts).toHaveLength(RUNS);
     expect(model.maxAtOnce).toBe(CONCURRENCY);
-  }, 120_000);
+  }, 300_000);
 
   async function sendRuns(sessionKey: (number: number) => string): Promise<void> {
     const answers = await sendBurst(`${gateway.url}/hooks/agent`, {

@@ -5,6 +5,8 @@ import { WebhookIngress } from "../../src/index.ts";
 import { ScriptedCaller } from "./scripted-caller.ts";
 import { StatesGateway } from "./states-gateway.ts";
 
+vi.mock("../../src/dispatch/run/full-jitter.ts", () => import("./longest-delay.ts"));
+
 const caller = vi.hoisted(() => ({ origin: "" }));
 
 // The real thing, but for where names lead to: one to the receiver of these tests, the others to a private address.

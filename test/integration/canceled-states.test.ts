@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { StatesGateway } from "./states-gateway.ts";
+
+vi.mock("../../src/dispatch/run/full-jitter.ts", () => import("./longest-delay.ts"));
 
 describe("a delivery in each open state can be canceled, and is seen as such through the API", () => {
   let states: StatesGateway;

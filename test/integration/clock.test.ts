@@ -5,17 +5,20 @@ import { ScriptedModel } from "../torture/scripted-model.ts";
 import { RunningGateway } from "./http/running-gateway.ts";
 
 const HOUR_MS = 3_600_000;
-const HOOKS = {
+/** Longer than a test stands still, and shorter than it waits. */
+const WINDOW_SECONDS = 20;
+
+const hooksWith = (windowSeconds: number) => ({
   concurrency: 4,
   mappings: [
+    mapping("burst", { coalesce: { key: "all", windowSeconds, maxWaitSeconds: 2 * WINDOW_SECONDS } }),
     mapping("lane", { sessionKey: "hook:lane" }),
     mapping("young", { sessionKey: "hook:lane", maxAgeSeconds: 60 }),
     mapping("short", { timeoutSeconds: 60 }),
-    mapping("burst", { coalesce: { key: "all", windowSeconds: 1.5, maxWaitSeconds: 4 } }),
     mapping("steady", { coalesce: { key: "all", windowSeconds: 0.5, maxWaitSeconds: 1 } }),
     mapping("retried", { retry: { attempts: 3, backoffSeconds: 0.3, maxBackoffSeconds: 0.3 } }),
   ],
-};
+});
 
 /** A mapping on the path of its name that tells nobody. */
 function mapping(id: string, more: object): object {
@@ -51,7 +54,8 @@ describe.each(CLOCKS)("while the clock $how", ({ jumps }) => {
       await held.promise;
       return refusals-- > 0 ? { status: 503 } : {};
     });
-    gateway = await RunningGateway.start({ hooks: HOOKS, config: model.config, gateway: { shutdownSeconds: 0.2 } });
+    const hooks = hooksWith(WINDOW_SECONDS);
+    gateway = await RunningGateway.start({ hooks, config: model.config, gateway: { shutdownSeconds: 0.2 } });
   });
   afterEach(async () => {
     held.resolve();
@@ -119,7 +123,11 @@ describe.each(CLOCKS)("while the clock $how", ({ jumps }) => {
   it("a run that gathers calls takes those of its window, and waits no longer", async () => {
     const ids = [await send("burst", 1), await send("burst", 2)];
     await setClock();
-    ids.push(await send("burst", 3), await send("burst", 4));
+    ids.push(await send("burst", 3));
+    // The last call puts the run off by the window that is in force then.
+    gateway.writeHooks(hooksWith(0.3));
+    expect((await gateway.reload()).applied).toBe(true);
+    ids.push(await send("burst", 4));
     expect(await outcomeOf(ids)).toEqual({
       states: ["done", "coalesced", "coalesced", "coalesced"],
       prompts: ["Call 4."],
@@ -149,6 +157,7 @@ describe.each(CLOCKS)("while the clock $how", ({ jumps }) => {
     const gathering = await send("burst", 1);
     await gateway.stop();
     await setClock();
+    gateway.writeHooks(hooksWith(0.3));
     await gateway.restart();
     expect(await outcomeOf([gathering])).toEqual({ states: ["done"], prompts: ["Call 1."] });
   });

@@ -39,7 +39,7 @@ describe("a full disk", () => {
     expect(await gateway.deliveries()).toHaveLength(before.length + accepted.length);
 
     unlinkSync(filler);
-    await expect.poll(async () => (await wake()).status, { timeout: 10_000, interval: 200 }).toBe(200);
+    await expect.poll(async () => (await wake()).status, { timeout: 30_000, interval: 200 }).toBe(200);
     await gateway.settled();
     for (const { id } of await gateway.deliveries()) {
       const delivery = await gateway.delivery(id);

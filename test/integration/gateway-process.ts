@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DeliveryDetail, DeliverySummary } from "../../src/delivery.ts";
+import type { DeliveryDetail, DeliverySummary, State } from "../../src/delivery.ts";
 
 export const HOOK_TOKEN = "hook-token-of-the-integration-tests";
 const GATEWAY_TOKEN = "gateway-token-of-the-integration-tests";
+const OPEN: ReadonlySet<State> = new Set(["queued", "running"]);
 const cli = join(import.meta.dirname, "../../src/cli/main.ts");
 
 export interface HookAnswer {
@@ -77,7 +78,7 @@ export class GatewayProcess {
 
   async close(): Promise<void> {
     if (this.#child) await this.end("SIGKILL");
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
   get isRunning(): boolean {
@@ -125,7 +126,8 @@ export class GatewayProcess {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
       const open = [...(await this.deliveries("&state=queued")), ...(await this.deliveries("&state=running"))];
-      if (open.length === 0) return;
+      // What went back to the queue between the two questions was in neither answer.
+      if (open.length === 0 && (await this.deliveries()).every(({ state }) => !OPEN.has(state))) return;
       if (Date.now() > deadline) throw new Error(`${open.length} deliveries are still open.`);
       await sleep(100);
     }

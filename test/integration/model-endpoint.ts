@@ -18,6 +18,7 @@ export class ModelEndpoint {
   readonly requests: ModelRequest[] = [];
   reply = "The model has read it.";
   delayMs = 0;
+  #held: Promise<void> | undefined;
   readonly #server: Server;
 
   private constructor() {
@@ -40,16 +41,30 @@ export class ModelEndpoint {
     return this.requests.map(({ body }) => JSON.stringify(body.messages.at(-1)?.content));
   }
 
+  /** What is asked from now on is answered once the function is called. */
+  holdBack(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#held = promise;
+    return () => {
+      this.#held = undefined;
+      resolve();
+    };
+  }
+
   close(): void {
     this.#server.close();
     this.#server.closeAllConnections();
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of req) chunks.push(chunk as Buffer);
-    const body = JSON.parse(Buffer.concat(chunks).toString()) as ModelRequest["body"];
+    const body = await readBody(req).catch(() => undefined);
+    if (body === undefined) {
+      // The gateway was killed or stopped while it asked, or the endpoint was closed.
+      res.destroy();
+      return;
+    }
     this.requests.push({ path: req.url ?? "", authorization: req.headers.authorization, body });
+    await this.#held;
     if (this.delayMs > 0) await sleep(this.delayMs);
     const part = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: body.model };
     const choice = (delta: object, reason: string | null) => ({
@@ -62,4 +77,10 @@ export class ModelEndpoint {
     }
     res.end("data: [DONE]\n\n");
   }
+}
+
+async function readBody(req: IncomingMessage): Promise<ModelRequest["body"]> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of req) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString()) as ModelRequest["body"];
 }

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { RunDetail } from "../../src/delivery.ts";
 import { StatesGateway } from "./states-gateway.ts";
+
+vi.mock("../../src/dispatch/run/full-jitter.ts", () => import("./longest-delay.ts"));
 
 describe("each reason of a reply's way can be produced and seen through the API", () => {
   let states: StatesGateway;

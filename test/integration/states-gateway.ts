@@ -23,7 +23,6 @@ const MAPPINGS = [
   mapping("skip", { ...SESSION, overlap: "skip" }),
   mapping("latest", { ...SESSION, overlap: "latest" }),
   mapping("young", { ...SESSION, maxAgeSeconds: 1 }),
-  mapping("burst", { coalesce: { key: "all", windowSeconds: 0.4, maxWaitSeconds: 5 } }),
   mapping("limited", { budget: { perHour: 1 } }),
   mapping("twice", { retry: BRIEF }),
   mapping("again", { retry: LONG }),

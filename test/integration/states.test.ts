@@ -126,14 +126,16 @@ describe("each state of a delivery without a run of its own can be produced and 
   });
 
   it("queued, as the run that gathers calls until it is due; coalesced, as a call that became a part of it", async () => {
-    const first = await states.sent("burst", { text: "one" });
+    const first = await states.sent("gathering", { text: "one" });
     const gathering = await states.onlyRun(first, "queued");
     expect(Date.parse(gathering.dueAt!)).toBeGreaterThan(0);
-    const { status, body } = await states.gateway.post("/hooks/burst", { text: "two" });
+    const { status, body } = await states.gateway.post("/hooks/gathering", { text: "two" });
     expect(status).toBe(202);
     expect(body).toMatchObject({ coalesced: true, runId: gathering.id });
     const { relatedTo } = await states.seen(body["deliveryId"], "coalesced");
     expect(relatedTo).toEqual({ how: "coalesced", deliveryId: first });
+    states.gateway.advance(3_600_000);
+    await states.gateway.restart();
     expect(await states.onlyRun(first, "done")).toMatchObject({ calls: 2 });
   });
 });

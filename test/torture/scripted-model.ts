@@ -56,6 +56,13 @@ export class ScriptedModel {
     return this.calls.filter(({ isTurn }) => !isTurn).map(({ prompt }) => prompt);
   }
 
+  /** How many connections are open. */
+  connections(): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    this.#server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+    return promise;
+  }
+
   close(): void {
     this.#server.close();
     this.#server.closeAllConnections();

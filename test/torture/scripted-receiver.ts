@@ -34,6 +34,13 @@ export class ScriptedReceiver {
     return { webhook: { url: `http://127.0.0.1:${port}/messages`, secret, timeoutSeconds: 5 } };
   }
 
+  /** How many connections are open. */
+  connections(): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    this.#server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+    return promise;
+  }
+
   close(): void {
     this.#server.close();
     this.#server.closeAllConnections();

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { GatewayProcess } from "../integration/gateway-process.ts";
 import { laneOf, marksIn, senderOf } from "./call-mark.ts";
 import type { Mark } from "./call-mark.ts";
@@ -56,7 +56,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 
 const PRELOAD = join(import.meta.dirname, "fault-points.ts");
 /** How long a process that listens has to come to its fault point. */
-const PATIENCE_MS = 12_000;
+const PATIENCE_MS = 30_000;
 /** Accepted runs that the model has not been asked about, over which the senders wait. */
 const MAX_BACKLOG = 150;
 const DRAIN_MS = 300_000;
@@ -88,9 +88,11 @@ export async function torture(options: TortureOptions): Promise<TortureResult> {
     clients.start();
     await sleep(500);
     await gateway.end("SIGKILL");
+    await untilRead(model, receiver);
     killedAt.push(Date.now());
     for (const planned of planKills(options.kills, { random, ...options })) {
       const kill = { planned, reached: await carryOut(gateway, planned) };
+      await untilRead(model, receiver);
       killedAt.push(Date.now());
       kills.push(kill);
       options.onKill?.(kill);
@@ -111,6 +113,20 @@ export async function torture(options: TortureOptions): Promise<TortureResult> {
 /** What went wrong, by what was checked. */
 export function findViolations(evidence: Evidence): Readonly<Record<string, readonly string[]>> {
   return Object.fromEntries(Object.entries(CHECKS).map(([promise, check]) => [promise, check(evidence)]));
+}
+
+/**
+ * A process that is dead may have sent what is not read yet, and what is read after its death would seem to
+ * come from the next one. All of it has been read when its connections are gone.
+ */
+async function untilRead(...servers: readonly { connections(): Promise<number> }[]): Promise<void> {
+  let open: readonly number[];
+  do {
+    await sleep(10);
+    // Whoever had connected is let in meanwhile.
+    for (let turn = 0; turn < 3; turn++) await nextTurn();
+    open = await Promise.all(servers.map((server) => server.connections()));
+  } while (open.some((count) => count > 0));
 }
 
 /** How often the model answers 503 before it takes a prompt: it is asked three times in one attempt. */

@@ -51,7 +51,7 @@ export class TransformProcess implements Disposable {
   }
 
   /** Waits until something was printed. */
-  async printed(pattern: RegExp, timeoutMs = 40_000): Promise<void> {
+  async printed(pattern: RegExp, timeoutMs = 100_000): Promise<void> {
     const deadline = Date.now() + timeoutMs;
     while (!pattern.test(this.out)) {
       if (Date.now() > deadline) throw new Error(`It was not printed: ${pattern.source}\n${this.out}\n${this.err}`);
@@ -64,21 +64,41 @@ export class TransformProcess implements Disposable {
     return readdirSync("/proc").filter((name) => /^\d+$/u.test(name) && commandLine(name).includes(this.temporary));
   }
 
+  /** Waits until a sandbox has computed longer than it takes to load a module, as one does that is in an endless loop. */
+  async computing(timeoutMs = 100_000): Promise<void> {
+    const deadline = Date.now() + timeoutMs;
+    while (!this.sandboxes().some((pid) => computedSeconds(pid) > 4)) {
+      if (Date.now() > deadline) throw new Error(`No sandbox computes.\n${this.out}\n${this.err}`);
+      await sleep(20);
+    }
+  }
+
   /** Waits until no sandbox is left; gives those that still are. */
   async sandboxesLeft(): Promise<readonly string[]> {
-    for (let tries = 0; tries < 200 && this.sandboxes().length > 0; tries++) await sleep(20);
+    const deadline = Date.now() + 15_000;
+    while (this.sandboxes().length > 0 && Date.now() < deadline) await sleep(20);
     return this.sandboxes();
   }
 
   [Symbol.dispose](): void {
     this.#child?.kill("SIGKILL");
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
 function commandLine(pid: string): string {
+  return textOf(`/proc/${pid}/cmdline`);
+}
+
+/** Time of the processor that it has used, which Linux counts in hundredths of a second. */
+function computedSeconds(pid: string): number {
+  const fields = textOf(`/proc/${pid}/stat`).split(") ").at(-1)!.split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+function textOf(file: string): string {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+    return readFileSync(file, "latin1");
   } catch {
     return "";
   }

@@ -5,7 +5,7 @@ import { TransformProcess } from "./transform-process.ts";
 
 const says = (text: string): string => `export default ({ payload }) => ({ message: "${text} " + payload.n });`;
 
-describe("reveille transform test as a process", () => {
+describe("reveille transform test as a process", { timeout: 120_000 }, () => {
   it("reads a payload from standard input, and leaves neither a process nor a file behind", async () => {
     using program = new TransformProcess();
     program.module("deploy.js", says("piped"));
@@ -56,10 +56,7 @@ describe("reveille transform test as a process", () => {
     using program = new TransformProcess({ transforms: { timeoutMs: 60_000 } });
     program.module("deploy.js", "export default () => { for (;;); };");
     const child = program.start("transform", "test", "deploy.js");
-    const deadline = Date.now() + 40_000;
-    while (program.sandboxes().length === 0 && Date.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await program.computing();
     child.kill("SIGTERM");
     expect(await program.ended()).toBe(143);
     expect(await program.sandboxesLeft()).toEqual([]);

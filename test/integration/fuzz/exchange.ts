@@ -15,6 +15,8 @@ export interface ExchangeOptions {
    * something. Answers that come later are lost: to Node a client that closes its side has gone.
    */
   readonly idleMs?: number | undefined;
+  /** True while an answer may still come: then this side stays open, however long it takes. */
+  readonly isOwed?: (() => boolean) | undefined;
 }
 
 export interface Exchanged {
@@ -24,11 +26,22 @@ export interface Exchanged {
   readonly closed: boolean;
 }
 
+/** Of the event loop, in which a server of this process reads and parses what it was sent. */
+const TURNS = 5;
+
 /** Opens a connection, sends, and takes whatever comes back until the server closes. */
 export async function exchange(options: ExchangeOptions): Promise<Exchanged> {
   const socket = connect({ host: "127.0.0.1", port: options.port, noDelay: true, allowHalfOpen: true });
   const received: Buffer[] = [];
-  const idle = setTimeout(() => socket.end(), options.idleMs ?? options.withinMs);
+  const { isOwed = () => false } = options;
+  const idle = setTimeout(() => void endUnlessOwed(), options.idleMs ?? options.withinMs);
+  const endUnlessOwed = async (): Promise<void> => {
+    // After a standstill the timer is due before the server has read what was sent.
+    const { length } = received;
+    for (let turn = 0; turn < TURNS; turn++) await setImmediate();
+    if (isOwed() || received.length > length) idle.refresh();
+    else socket.end();
+  };
   socket.on("data", (chunk: Buffer) => {
     received.push(chunk);
     idle.refresh();

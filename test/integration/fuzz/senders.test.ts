@@ -7,6 +7,7 @@ import { chunked, wireRequest } from "../http/http-connection.ts";
 import { RunningGateway } from "../http/running-gateway.ts";
 import { GITHUB_SECRET, githubHeaders, hmac, pushOf } from "../http/sender-calls.ts";
 import { exchange } from "./exchange.ts";
+import { Unanswered } from "./unanswered.ts";
 
 const SECRET = "5f0c2a9be1d84736a1b2c3d4e5f60718";
 const PUBLIC_URL = "https://gateway.example.com";
@@ -69,9 +70,11 @@ const SIGNED: readonly Signed[] = [
 ];
 
 let gateway: RunningGateway;
+let unanswered: Unanswered;
 let growth: () => number;
 beforeAll(async () => {
   gateway = await RunningGateway.start({ hooks: HOOKS });
+  unanswered = new Unanswered();
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const held = (): number => process.memoryUsage().heapUsed + process.memoryUsage().external;
@@ -82,11 +85,20 @@ beforeAll(async () => {
     return held() - before;
   };
 });
-afterAll(() => gateway[Symbol.asyncDispose]());
+afterAll(async () => {
+  unanswered[Symbol.dispose]();
+  await gateway[Symbol.asyncDispose]();
+});
 
 /** Sends these bytes on a connection of their own; the statuses of what is answered. */
 async function send(bytes: Buffer): Promise<readonly number[]> {
-  const { statuses, closed } = await exchange({ port: gateway.port, bytes, withinMs: WITHIN_MS, idleMs: IDLE_MS });
+  const { statuses, closed } = await exchange({
+    port: gateway.port,
+    bytes,
+    withinMs: WITHIN_MS,
+    idleMs: IDLE_MS,
+    isOwed: () => unanswered.some,
+  });
   const isWell = closed && statuses.every((status) => status < 500 || status === 503);
   expect(isWell, `${statuses.join(" ")} to ${JSON.stringify(bytes.toString("latin1").slice(0, 2_000))}`).toBe(true);
   return statuses;

@@ -12,10 +12,20 @@ const mapping = {
 };
 /** Longer than any of these tests takes, and shorter than it waits. */
 const OPEN = { windowSeconds: 3_600, maxWaitSeconds: 3_600 };
-const SHORT = { windowSeconds: 0.3, maxWaitSeconds: 0.3 };
+const SHORT = { ...OPEN, windowSeconds: 0.1 };
 
-const startWith = (coalesce: object, changes: object = {}) =>
-  ModeledGateway.start({ waitSeconds: 60, mappings: [{ ...mapping, coalesce, ...changes }] });
+const hooksWith = (coalesce: object, changes: object = {}) => ({
+  waitSeconds: 60,
+  mappings: [{ ...mapping, coalesce, ...changes }],
+});
+
+const startWith = (coalesce: object, changes: object = {}) => ModeledGateway.start(hooksWith(coalesce, changes));
+
+/** The next call ends the gathering soon: it puts the run off by the window that is in force then. */
+async function shorten({ gateway }: ModeledGateway, coalesce: object = {}, changes: object = {}): Promise<void> {
+  gateway.writeHooks(hooksWith({ ...SHORT, ...coalesce }, changes));
+  expect((await gateway.reload()).applied).toBe(true);
+}
 
 async function postAll(gateway: RunningGateway, payloads: readonly object[]): Promise<HookAnswer[]> {
   const answers: HookAnswer[] = [];
@@ -43,8 +53,10 @@ describe("calls of a mapping with coalesce", () => {
   });
 
   it("run once when the window is over, and the prompt says how many they were", async () => {
-    await using modeled = await startWith(SHORT);
-    const answers = await Promise.all([1, 2, 3].map((n) => modeled.gateway.post("/hooks/mails", { n })));
+    await using modeled = await startWith(OPEN);
+    const answers = await Promise.all([1, 2].map((n) => modeled.gateway.post("/hooks/mails", { n })));
+    await shorten(modeled);
+    answers.push(await modeled.gateway.post("/hooks/mails", { n: 3 }));
     const owner = answers.find(({ body }) => body["coalesced"] === undefined);
     expect((await modeled.gateway.ended(owner?.body["deliveryId"])).state).toBe("done");
     expect(modeled.model.prompts).toHaveLength(1);
@@ -55,10 +67,12 @@ describe("calls of a mapping with coalesce", () => {
   });
 
   it("are answered like the first time when they repeat, also after what they became a part of was removed", async () => {
-    await using modeled = await startWith(SHORT);
+    await using modeled = await startWith(OPEN);
     const { gateway } = modeled;
     const again = () => gateway.post("/hooks/mails", { n: 2 }, { "idempotency-key": "two" });
-    const [first, second] = [await gateway.post("/hooks/mails", { n: 1 }), await again()];
+    const first = await gateway.post("/hooks/mails", { n: 1 });
+    await shorten(modeled);
+    const second = await again();
     expect(second.body["coalesced"]).toBe(true);
     await gateway.ended(first.body["deliveryId"]);
     await gateway.api("/deliveries/purge", { ids: [first.body["deliveryId"]] });
@@ -69,9 +83,11 @@ describe("calls of a mapping with coalesce", () => {
 
   it("are each rendered with mode list, and by the latest alone otherwise", async () => {
     for (const mode of ["list", "latest"]) {
-      await using modeled = await startWith({ windowSeconds: 0.5, mode });
-      const [first] = await postAll(modeled.gateway, [{ n: "one" }, { n: "two" }]);
-      await modeled.gateway.ended(first?.body["deliveryId"]);
+      await using modeled = await startWith({ ...OPEN, mode });
+      const first = await modeled.gateway.post("/hooks/mails", { n: "one" });
+      await shorten(modeled, { mode });
+      await modeled.gateway.post("/hooks/mails", { n: "two" });
+      await modeled.gateway.ended(first.body["deliveryId"]);
       expect(modeled.model.prompts).toHaveLength(1);
       expect(modeled.model.prompts[0]).toContain("mail two");
       expect(modeled.model.prompts[0]?.includes("mail one")).toBe(mode === "list");
@@ -126,14 +142,15 @@ describe("calls of a mapping with coalesce", () => {
 
   it("of a wake mapping make one event", async () => {
     const wake = {
-      ...mapping,
       action: "wake",
       messageTemplate: undefined,
       textTemplate: "mail {{n}}",
       deliver: undefined,
     };
-    await using modeled = await ModeledGateway.start({ mappings: [{ ...wake, coalesce: SHORT }] });
-    const answers = await Promise.all([1, 2].map((n) => modeled.gateway.post("/hooks/mails", { n })));
+    await using modeled = await startWith(OPEN, wake);
+    const answers = [await modeled.gateway.post("/hooks/mails", { n: 1 })];
+    await shorten(modeled, {}, wake);
+    answers.push(await modeled.gateway.post("/hooks/mails", { n: 2 }));
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     const owner = answers.find(({ body }) => body["coalesced"] === undefined);
     const delivery = await modeled.gateway.ended(owner?.body["deliveryId"]);

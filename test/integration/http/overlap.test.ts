@@ -59,12 +59,12 @@ describe('overlap: "skip"', () => {
 describe('overlap: "latest"', () => {
   it("lets the newest call take the place of those that have not begun", async () => {
     await using modeled = await startWith({ overlap: "latest" }, { concurrency: 1 });
-    modeled.model.delayMs = 1_000;
+    const letGo = modeled.model.holdBack();
     const answers = [await modeled.gateway.post("/hooks/builds", { n: 1 })];
     await vi.waitFor(() => expect(modeled.model.requests).toHaveLength(1), SOON);
     for (const n of [2, 3]) answers.push(await modeled.gateway.post("/hooks/builds", { n }));
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
-    modeled.model.delayMs = 0;
+    letGo();
     const ended = await Promise.all(answers.map(({ body }) => modeled.gateway.ended(body["deliveryId"])));
     expect(ended.map(({ state }) => state)).toEqual(["done", "skipped", "done"]);
     expect(ended[1]?.reason).toMatch(/newer call/);
@@ -77,13 +77,14 @@ describe('overlap: "latest"', () => {
       { overlap: "latest", respond: "result" },
       { concurrency: 1, waitSeconds: 60 },
     );
-    modeled.model.delayMs = 1_000;
+    const letGo = modeled.model.holdBack();
     const answers = [modeled.gateway.post("/hooks/builds", { n: 1 })];
     await vi.waitFor(() => expect(modeled.model.requests).toHaveLength(1), SOON);
     answers.push(modeled.gateway.post("/hooks/builds", { n: 2 }));
     await vi.waitFor(async () => expect(await modeled.gateway.deliveries()).toHaveLength(2), SOON);
-    modeled.model.delayMs = 0;
     answers.push(modeled.gateway.post("/hooks/builds", { n: 3 }));
+    await vi.waitFor(async () => expect(await modeled.gateway.deliveries()).toHaveLength(3), SOON);
+    letGo();
     const bodies = (await Promise.all(answers)).map(({ body }) => body);
     expect(bodies.map(({ state }) => state)).toEqual(["done", "skipped", "done"]);
     expect(bodies[1]).toMatchObject({ ok: false, status: null, error: expect.stringMatching(/newer call/) as unknown });
@@ -111,12 +112,13 @@ describe("order and overlap as they are without a word", () => {
 describe("maxAgeSeconds", () => {
   it("drops a run that has not begun in that time, with the reason", async () => {
     await using modeled = await startWith({ maxAgeSeconds: 1, sessionKey: "hook:one" });
-    modeled.model.delayMs = 2_500;
+    const letGo = modeled.model.holdBack();
     const first = await modeled.gateway.post("/hooks/builds", { n: 1 });
     await vi.waitFor(() => expect(modeled.model.requests).toHaveLength(1), SOON);
     const late = await modeled.gateway.post("/hooks/builds", { n: 2 });
     const delivery = await modeled.gateway.ended(late.body["deliveryId"]);
     expect(delivery).toMatchObject({ state: "skipped", reason: expect.any(String) as unknown });
+    letGo();
     expect((await modeled.gateway.ended(first.body["deliveryId"])).state).toBe("done");
   });
 });

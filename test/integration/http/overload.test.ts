@@ -50,10 +50,11 @@ describe("a full queue", () => {
   });
 
   it("takes calls again when there is room", async () => {
-    model.delayMs = 1_500;
     await using gateway = await startWithModel({ maxQueuedRuns: 1, concurrency: 1 });
+    const letGo = model.holdBack();
     const first = await gateway.post("/hooks/agent", AGENT_CALL);
     expectUnavailable(await gateway.post("/hooks/agent", AGENT_CALL), "QUEUE_FULL");
+    letGo();
     await gateway.ended(first.body["deliveryId"]);
     await vi.waitFor(async () => expect((await gateway.post("/hooks/agent", AGENT_CALL)).status).toBe(202), SOON);
   });
@@ -131,8 +132,8 @@ describe("too many requests under way", () => {
 
 describe("a gateway that is shutting down", () => {
   it("answers 503 with Retry-After on connections that are open, and closes them", async () => {
-    model.delayMs = 1_000;
     await using gateway = await startWithModel({});
+    const letGo = model.holdBack();
     const idle = await gateway.connect();
     const running = await gateway.connect();
     running.send(wireRequest({ target: "/hooks/agent", headers: [AUTHORIZED], body: JSON.stringify(AGENT_CALL) }));
@@ -147,6 +148,7 @@ describe("a gateway that is shutting down", () => {
     expect(answer.status).toBe(503);
     expect(answer.headers).toMatchObject({ connection: "close", "retry-after": expect.stringMatching(/^[1-9]/) });
     expect(JSON.parse(answer.text)).toMatchObject({ ok: false, code: "SHUTTING_DOWN" });
+    letGo();
     await stopped;
   });
 

@@ -50,7 +50,7 @@ export class RunningGateway implements AsyncDisposable {
     try {
       await running.#start();
     } catch (error) {
-      rmSync(running.folder, { recursive: true, force: true });
+      rmSync(running.folder, { recursive: true, force: true, maxRetries: 5 });
       throw error;
     }
     return running;
@@ -126,7 +126,7 @@ export class RunningGateway implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const connection of this.#connections) connection.destroy();
     await this.stop();
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
   /** Stops the gateway's clock, so that it moves only when a test sets it forward. */

@@ -54,9 +54,10 @@ describe("a caller who waits", () => {
 
   it("is answered as usual when the time is up, and its run goes on", async () => {
     await using modeled = await ModeledGateway.start({ waitSeconds: 0.1 });
-    modeled.model.delayMs = 500;
+    const letGo = modeled.model.holdBack();
     const answer = await modeled.gateway.post("/hooks/agent", WAITING_CALL);
     expect([answer.status, answer.body]).toEqual([202, AT_ONCE]);
+    letGo();
     expect((await modeled.gateway.ended(answer.body["deliveryId"])).state).toBe("done");
   });
 
@@ -183,13 +184,16 @@ describe('a mapping with respond: "result"', () => {
   });
 
   it("gives a call that became a part of a run that run's result", async () => {
-    const coalesce = { windowSeconds: 0.3 };
-    await using modeled = await ModeledGateway.start({
+    const hooksWith = (windowSeconds: number) => ({
       ...LONG,
-      mappings: [{ ...mapping, respond: "result", coalesce }],
+      mappings: [{ ...mapping, respond: "result", coalesce: { windowSeconds } }],
     });
+    await using modeled = await ModeledGateway.start(hooksWith(3_600));
     const calls = [modeled.gateway.post("/hooks/in", { text: "a" })];
     await vi.waitFor(async () => expect(await modeled.gateway.deliveries()).toHaveLength(1), SOON);
+    // The next call puts the run off by the window that is in force then.
+    modeled.gateway.writeHooks(hooksWith(0.1));
+    expect((await modeled.gateway.reload()).applied).toBe(true);
     calls.push(modeled.gateway.post("/hooks/in", { text: "b" }));
     const [first, second] = (await Promise.all(calls)) as [Answered, Answered];
     expect([first.status, second.status]).toEqual([200, 200]);

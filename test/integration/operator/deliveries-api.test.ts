@@ -44,6 +44,8 @@ async function underWay(branch: string): Promise<string> {
   operated.model.delayMs = 600_000;
   const id = await operated.accept("build", { branch });
   await operated.becomes(id, "running");
+  // It is running a moment before the model is asked, which would answer at once if the delay ended in between.
+  await expect.poll(() => operated.model.prompts.some((prompt) => prompt.includes(`of ${branch} failed`))).toBe(true);
   return id;
 }
 

@@ -2,7 +2,8 @@
  * Fills a disk through a delivery store, makes room, and prints as one line of JSON what the store did.
  *
  * Arguments: a folder on the disk, how room is made (`remove-filler` or `raise-limit`), the bytes of the
- * file that takes space away first, and the bytes of each body.
+ * file that takes space away first, the bytes of each body, and how often the log cannot be copied into the
+ * file before room is made.
  */
 import { spawnSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
@@ -17,7 +18,7 @@ import type { FullDiskReport } from "./full-disk-report.ts";
 const AT_ONCE = 16;
 const AFTERWARDS = 200;
 
-const [folder = "", makeRoomBy = "", fillerBytes = "", bodyBytes = ""] = process.argv.slice(2);
+const [folder = "", makeRoomBy = "", fillerBytes = "", bodyBytes = "", failingCopies = "0"] = process.argv.slice(2);
 const file = join(folder, "deliveries.sqlite");
 const filler = join(folder, "filler");
 
@@ -100,7 +101,7 @@ const store = await open();
 
 const acknowledged: string[] = [];
 const refusals: string[] = [];
-while (refusals.length < AT_ONCE * 3) {
+while (refusals.length < AT_ONCE * 3 || copyFailures < Number(failingCopies)) {
   const { ids, codes } = await acceptRound(store);
   acknowledged.push(...ids);
   refusals.push(...codes);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite/sqlite-delivery-store.ts";
 import { listAll, openRuns } from "../../conformance/store/store-actions.ts";
@@ -14,7 +14,8 @@ import { listAll, openRuns } from "../../conformance/store/store-actions.ts";
 const script = fileURLToPath(new URL("./accepting-process.ts", import.meta.url));
 const KILLS = 5;
 
-describe("a store whose process is killed", () => {
+// Six processes are started, one after the other.
+describe("a store whose process is killed", { timeout: 180_000 }, () => {
   let folder: string;
   let file: string;
   beforeEach(async () => {
@@ -52,7 +53,7 @@ describe("a store whose process is killed", () => {
   });
 
   it("leaves no lock behind, and holds it as long as it lives", async () => {
-    const child = spawn(process.execPath, [script, file], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = start(file);
     await once(child.stdout, "data");
     await expect(SqliteDatabase.open({ file, modules: [] })).rejects.toMatchObject({
       name: "SqliteError",
@@ -66,14 +67,22 @@ describe("a store whose process is killed", () => {
   });
 });
 
+/** It accepts until it is killed, so it must not outlive a test that fails. */
+function start(file: string) {
+  const child = spawn(process.execPath, [script, file], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
 /** The ids that the process printed before it was killed; what it had not finished printing does not count. */
 async function acceptUntilKilled(file: string, afterMs: number): Promise<string[]> {
-  const child = spawn(process.execPath, [script, file], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = start(file);
   let output = "";
   const started = new Promise((resolve) => {
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text;
-      resolve(undefined);
+      // It is ready, and two were acknowledged: how soon that is, is up to the disk.
+      if (output.split("\n").length > 3) resolve(undefined);
     });
   });
   const closed = once(child, "close");

@@ -8,11 +8,12 @@ export interface HostileModule {
 
 /** What the modules of these tests are held to. */
 export const HOSTILE_LIMITS = {
-  timeoutMs: 1_000,
+  // Longer than a process may stand still on a machine that is busy: ordinary calls have to be answered in it.
+  timeoutMs: 4_000,
   workers: 2,
   maxMemory: "160mb",
   maxResultBytes: "256kb",
 };
 
 /** The reason when the time is up. */
-export const TOO_LONG = /took longer than 1,000 ms/;
+export const TOO_LONG = /took longer than 4,000 ms/;

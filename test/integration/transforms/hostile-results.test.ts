@@ -59,7 +59,7 @@ describe("a transform that hides what it does", () => {
     for (const answer of answers) expect(answer).toMatch(/^refused: /);
     expect(answers.join()).not.toContain(HOOK_TOKEN);
     const refusal = "A change of the transforms is refused; those before stay in use.";
-    await vi.waitFor(() => expect(hostile.gateway.errors).toContain(refusal), 10_000);
+    await vi.waitFor(() => expect(hostile.gateway.errors).toContain(refusal), 30_000);
     expect(await messageOf(hostile, "reader", { file: configFile, folder: transforms })).toBe(answers.join("\n"));
   });
 
@@ -147,7 +147,7 @@ describe("a transform that means another than itself", () => {
       for (let line = 0; line < 20_000; line++) console.log("x".repeat(10_000));
       return { message: "written" };
     };`;
-    await using hostile = await HostileGateway.start({ modules: { writer: source }, limits: { timeoutMs: 5_000 } });
+    await using hostile = await HostileGateway.start({ modules: { writer: source }, limits: { timeoutMs: 10_000 } });
     expect(await messageOf(hostile, "writer")).toBe("written");
     const lines = hostile.gateway.logger.lines.filter(({ message }) => message.startsWith("transform: "));
     expect(lines.length).toBeGreaterThan(0);
@@ -165,8 +165,8 @@ describe("a transform that means another than itself", () => {
     expect(await messageOf(hostile, "versioned")).toBe("one");
     writeFileSync(edited, 'export const text = "two"; export default () => ');
     const refusal = "A change of the transforms is refused; those before stay in use.";
-    await vi.waitFor(() => expect(hostile.gateway.errors).toContain(refusal), 10_000);
-    for (let round = 0; round < 4; round++) {
+    await vi.waitFor(() => expect(hostile.gateway.errors).toContain(refusal), 30_000);
+    for (let round = 0; round < 3; round++) {
       await hostile.failed("versioned", { loop: true });
       expect(await messageOf(hostile, "versioned")).toBe("one");
     }
@@ -181,7 +181,7 @@ describe("a transform that means another than itself", () => {
 describe("a transform that is called more often than it can answer", () => {
   it("is answered 503 once its queue is full, of which nothing is kept, and recovers", async () => {
     const slow = `export default async ({ payload }) => {
-      await new Promise((resolve) => setTimeout(resolve, 25));
+      await new Promise((resolve) => setTimeout(resolve, 150));
       return { message: "done " + payload.n };
     };`;
     await using hostile = await HostileGateway.start({ modules: { slow }, limits: { workers: 1, maxWaiting: 4 } });
@@ -213,7 +213,8 @@ describe("a transform that is called more often than it can answer", () => {
     await vi.waitFor(() => expect(logger.lines.map(({ message }) => message)).toContain("transform: begun"), 20_000);
     for (let count = 0; count < 12; count++) await hostile.callOrdinarily("innocent");
     expect(begunAndEnded).toBe(0);
+    const over = Promise.allSettled(storm);
     await hostile.gateway.stop();
-    await Promise.allSettled(storm);
+    await over;
   });
 });

@@ -12,9 +12,13 @@ function head(...lines: string[]): string {
   return ["POST / HTTP/1.1", "Host: x", ...lines, "", ""].join("\r\n");
 }
 
-function discard(send: (socket: Socket) => void, limits = LIMITS, prepare?: (req: IncomingMessage) => void) {
-  return withRequest((req) => {
-    prepare?.(req);
+function discard(
+  send: (socket: Socket) => void,
+  limits = LIMITS,
+  prepare?: (req: IncomingMessage, client: Socket) => void,
+) {
+  return withRequest((req, client) => {
+    prepare?.(req, client);
     return new Promise<{ outcome: DiscardOutcome; listeners: number }>((resolve) => {
       discardBody(req, limits, (outcome) => {
         const names = ["data", "end", "close"];
@@ -40,10 +44,11 @@ describe("discarding the rest of a body", () => {
   });
 
   test("ends when the client has gone", async () => {
-    const result = await discard((socket) => {
-      socket.write(`${head("Content-Length: 10")}hello`);
-      setTimeout(() => socket.destroy(), 20);
-    });
+    const result = await discard(
+      (socket) => socket.write(`${head("Content-Length: 10")}hello`),
+      LIMITS,
+      (_req, client) => void setImmediate(() => client.destroy()),
+    );
     expect(result).toEqual({ outcome: "gone", listeners: 0 });
   });
 

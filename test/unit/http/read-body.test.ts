@@ -147,38 +147,36 @@ describe("a body that does not arrive", () => {
 
   test("because the connection is reset is aborted", async () => {
     const result = await withRequest(
-      (req) => readBody(req, LIMITS),
-      (socket) => {
-        socket.write(`${head("Content-Length: 10")}hello`);
-        setTimeout(() => socket.resetAndDestroy(), 20);
+      (req, client) => {
+        setImmediate(() => client.resetAndDestroy());
+        return readBody(req, LIMITS);
       },
+      (socket) => socket.write(`${head("Content-Length: 10")}hello`),
     );
     expect(text(result)).toBe("BODY_ABORTED");
   });
 
   test("because the connection is closed is aborted", async () => {
     const result = await withRequest(
-      (req) => readBody(req, LIMITS),
-      (socket) => {
-        socket.write(`${head("Transfer-Encoding: chunked")}5\r\nhello\r\n`);
-        setTimeout(() => socket.destroy(), 20);
+      (req, client) => {
+        setImmediate(() => client.destroy());
+        return readBody(req, LIMITS);
       },
+      (socket) => socket.write(`${head("Transfer-Encoding: chunked")}5\r\nhello\r\n`),
     );
     expect(text(result)).toBe("BODY_ABORTED");
   });
 
   test("because the connection was gone before is aborted", async () => {
     const result = await withRequest(
-      async (req) => {
+      async (req, client) => {
+        setImmediate(() => client.destroy());
         await new Promise((resolve) => {
           req.on("close", resolve);
         });
         return readBody(req, LIMITS);
       },
-      (socket) => {
-        socket.write(`${head("Content-Length: 10")}hello`);
-        setTimeout(() => socket.destroy(), 20);
-      },
+      (socket) => socket.write(`${head("Content-Length: 10")}hello`),
     );
     expect(text(result)).toBe("BODY_ABORTED");
   });

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { isRefusal, refuse } from "../../../src/errors.ts";
 import type { ErrorCode } from "../../../src/errors.ts";
+import type { DiscardLimits } from "../../../src/http/discard-body.ts";
 import { readBody } from "../../../src/http/read-body.ts";
 import { answerEmpty, answerJson, answerRefusal } from "../../../src/http/respond.ts";
 import { sendAnswer } from "../../../src/http/send-answer.ts";
@@ -12,6 +13,7 @@ import type { Listening } from "./wire.ts";
 
 const MIB = 1024 * 1024;
 const SOON = { maxBytes: 32 * MIB, timeoutMs: 100 };
+const PATIENT = { maxBytes: 32 * MIB, timeoutMs: 60_000 };
 
 let server: Listening | undefined;
 afterEach(() => server?.close());
@@ -22,9 +24,9 @@ async function serve(handler: RequestListener): Promise<number> {
 }
 
 /** A server that refuses every request without reading its body. */
-function refusing(code: ErrorCode): RequestListener {
+function refusing(code: ErrorCode, limits?: DiscardLimits): RequestListener {
   return (req, res) => {
-    sendAnswer(req, res, answerRefusal(refuse(code)));
+    sendAnswer(req, res, answerRefusal(refuse(code)), limits);
   };
 }
 
@@ -79,10 +81,10 @@ describe("an answer after the body was read", () => {
         sendAnswer(req, res, answerJson(200, {}));
         gone.resolve();
       });
+      setImmediate(() => socket.destroy());
     });
     const socket = dial(port);
     socket.write(head("Content-Length: 5"));
-    setTimeout(() => socket.destroy(), 20);
     await gone.promise;
     expect(statuses(await exchange(port, head("Connection: close")))).toEqual([200]);
   });
@@ -111,7 +113,7 @@ describe("an answer before the body was read", () => {
     ["BODY_TOO_LARGE", 413],
     ["BUSY", 503],
   ])("%s reaches a client that sends 10 MB before it reads", async (code, status) => {
-    const port = await serve(refusing(code));
+    const port = await serve(refusing(code, PATIENT));
     const socket = dial(port);
     socket.pause();
     socket.write(head(`Content-Length: ${10 * MIB}`));

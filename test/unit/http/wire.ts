@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, RequestListener, Server, ServerOptions } from "node:http";
 import { connect } from "node:net";
@@ -27,14 +28,35 @@ export async function listen(handler: RequestListener, options: ServerOptions = 
   };
 }
 
-/** Calls the server with `send` and resolves with what `use` makes of the first request's answer. */
+/**
+ * A free port that a test may give up and take again: the system gives it to nobody who asks for any, as it does with
+ * those above 32767.
+ */
+export async function portToKeep(): Promise<number> {
+  for (let port = 20_000 + (process.pid % 10_000); ; port++) {
+    const probe = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(probe, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    probe.close();
+    await once(probe, "close");
+    return port;
+  }
+}
+
+/**
+ * Calls the server with `send` and resolves with what `use` makes of the first request's answer; `use` is given the
+ * client's end too.
+ */
 export async function withRequest<T>(
-  use: (req: IncomingMessage) => T | Promise<T>,
+  use: (req: IncomingMessage, client: Socket) => T | Promise<T>,
   send: (socket: Socket) => void,
 ): Promise<T> {
   const result = Promise.withResolvers<T>();
   const listening = await listen((req, res) => {
-    Promise.resolve(use(req)).then(
+    Promise.resolve(use(req, socket)).then(
       (value) => {
         result.resolve(value);
         res.end();

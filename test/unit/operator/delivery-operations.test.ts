@@ -74,8 +74,8 @@ describe("purging", () => {
 describe("an operation in bulk", () => {
   it("takes what fits, the newest of it when that is too much, and treats the oldest first", async () => {
     const { operations, accept } = await operatedStore();
-    const ids: string[] = [];
-    for (let count = 0; count < 450; count++) ids.push((await accept()).id);
+    const accepted = await Promise.all(Array.from({ length: 450 }, () => accept()));
+    const ids = accepted.map(({ id }) => id);
     await accept({ route: "wake" });
     const all = await operations.bulk("cancel", { filter: { route: "agent" } }, DRY);
     expect(all.deliveries.map(({ delivery }) => delivery.id)).toEqual(ids);

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { RetentionConfig } from "../../../src/config/hooks-config.ts";
 import { Retention } from "../../../src/operator/retention.ts";
 import type { PruneLimits } from "../../../src/store/delivery-store.ts";
@@ -37,15 +37,11 @@ describe("retention", () => {
     }
     const limits = { deliveriesMs: 30 * DAY_MS, payloadsMs: 7 * DAY_MS, maxBytes: undefined };
     const { retention } = retained(store, () => limits);
-    await vi.waitFor(async () => {
-      const found = await Promise.all(ids.map((id) => store.get(id)));
-      expect(found.map((delivery) => delivery && [delivery.state, delivery.bodyBytes > 0])).toEqual([
-        undefined,
-        ["queued", true],
-        ["done", false],
-        ["done", true],
-      ]);
-    });
+    const found = async () => {
+      const deliveries = await Promise.all(ids.map((id) => store.get(id)));
+      return deliveries.map((delivery) => delivery && [delivery.state, delivery.bodyBytes > 0]);
+    };
+    await expect.poll(found).toEqual([undefined, ["queued", true], ["done", false], ["done", true]]);
     await retention.stop();
   });
 
@@ -59,7 +55,7 @@ describe("retention", () => {
     };
     const bounds = [undefined, undefined, { deliveriesMs: 2_000, payloadsMs: 1_000, maxBytes: 5_000_000 }];
     retained(store, () => (bounds.length > 1 ? bounds.shift() : bounds[0]));
-    await vi.waitFor(() => expect(seen.length).toBeGreaterThan(0));
+    await expect.poll(() => seen.length).toBeGreaterThan(0);
     expect(bounds).toHaveLength(1);
     expect(seen[0]).toEqual({ now: NOW, removeBefore: NOW - 2_000, emptyBefore: NOW - 1_000, maxBytes: 5_000_000 });
   });
@@ -73,7 +69,7 @@ describe("retention", () => {
       },
     };
     const { logger } = retained(store, () => ({ deliveriesMs: 1, payloadsMs: 1, maxBytes: undefined }));
-    await vi.waitFor(() => expect(calls).toBeGreaterThan(2));
+    await expect.poll(() => calls).toBeGreaterThan(2);
     expect(logger.lines).toHaveLength(1);
     expect(logger.lines[0]?.message).toContain("old deliveries could not be removed");
   });

@@ -17,7 +17,7 @@ it("goes on with a short pause while there is more to do, and then waits for the
   const { steps } = stepsOf(step);
   steps.start();
   steps.start();
-  await vi.waitFor(() => expect(step).toHaveBeenCalledTimes(5));
+  await expect.poll(() => step.mock.calls.length).toBe(5);
   await sleep(30);
   expect(step).toHaveBeenCalledTimes(5);
 });
@@ -33,7 +33,7 @@ it("carries out one step at a time", async () => {
     return ++done < 4;
   });
   steps.start();
-  await vi.waitFor(() => expect(done).toBe(4));
+  await expect.poll(() => done).toBe(4);
   expect(most).toBe(1);
 });
 
@@ -73,7 +73,7 @@ it("tells the first of failures that follow one another, and goes on", async () 
     { busyMs: 1, idleMs: 1 },
   );
   steps.start();
-  await vi.waitFor(() => expect(calls).toBeGreaterThan(outcomes.length));
+  await expect.poll(() => calls).toBeGreaterThan(outcomes.length);
   expect(failures.map(String)).toEqual(["Error: call 1", "Error: call 4"]);
 });
 

@@ -1,39 +1,47 @@
 import { getEventListeners } from "node:events";
 import { setTimeout } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { PoolSnapshot, call } from "./pool-snapshot.ts";
 import { processesWith, until } from "./process-list.ts";
 
 const ECHO = `export default ({ payload }) => ({ text: String(payload) });`;
+/** Longer than a process may stand still on a machine that is busy. */
+const PATIENT_MS = 4_000;
 const LEAVES = `export default () => { setTimeout(() => { for (;;); }); return { text: "left" }; };`;
 
 describe("what goes wrong in a process is the failure of nobody else", { timeout: 60_000 }, () => {
-  it("when modules answer at once and leave endless loops behind", async () => {
+  it("when modules answer at once and leave endless loops behind", { timeout: 120_000 }, async () => {
     await using snapshot = new PoolSnapshot({ "one.mjs": LEAVES, "two.mjs": LEAVES, "echo.mjs": ECHO });
-    const pool = await snapshot.start({ timeoutMs: 150 });
+    const pool = await snapshot.start({ timeoutMs: PATIENT_MS });
     const over = new AbortController();
     const leave = async (module: number): Promise<void> => {
       while (!over.signal.aborted) await pool.call(module, call(null)).catch(() => {});
     };
     const leaving = [leave(0), leave(1)];
 
-    for (let at = 0; at < 36; at++) expect(await pool.call(2, call(at))).toEqual({ text: String(at) });
+    const reason = "kept its process from the next call for 4,000 ms";
+    const isTold = (file: string): boolean =>
+      snapshot.lines.some(
+        ({ level, fields }) =>
+          level === "warn" && isDeepStrictEqual(fields, { module: `hooks/transforms/${file}`, reason }),
+      );
+    for (let at = 0; at < 2 || !isTold("one.mjs") || !isTold("two.mjs"); at++) {
+      expect(await pool.call(2, call(at))).toEqual({ text: String(at) });
+    }
 
     over.abort();
+    await pool.close();
     await Promise.all(leaving);
-    const told = snapshot.lines.flatMap(({ level, fields }) => (level === "warn" ? [fields] : []));
-    const reason = "kept its process from the next call for 150 ms";
-    expect(told).toContainEqual({ module: "hooks/transforms/one.mjs", reason });
-    expect(told).toContainEqual({ module: "hooks/transforms/two.mjs", reason });
   });
 
   it("but a call that hangs in a process that another has used is called once, and fails in its own time", async () => {
     const hangs = `export default () => { console.log("called"); for (;;); };`;
     await using snapshot = new PoolSnapshot({ "echo.mjs": ECHO, "hangs.mjs": hangs });
-    const pool = await snapshot.start({ workers: 1, timeoutMs: 300 });
+    const pool = await snapshot.start({ workers: 1, timeoutMs: PATIENT_MS });
     await pool.call(0, call("before"));
 
-    await expect(pool.call(1, call(null))).rejects.toThrow("took longer than 300 ms");
+    await expect(pool.call(1, call(null))).rejects.toThrow("took longer than 4,000 ms");
 
     expect(snapshot.lines.filter(({ message }) => message === "transform: called")).toHaveLength(1);
     expect(snapshot.lines.filter(({ level }) => level === "warn")).toEqual([]);
@@ -108,7 +116,7 @@ describe("what goes wrong in a process is the failure of nobody else", { timeout
         return { text: "tried" };
       };`;
     await using snapshot = new PoolSnapshot({ "forges.mjs": forges, "echo.mjs": ECHO });
-    const pool = await snapshot.start({ workers: 1, timeoutMs: 2_000 });
+    const pool = await snapshot.start({ workers: 1, timeoutMs: PATIENT_MS });
     for (let way = 0; way < 6; way++) {
       const [, answer] = await Promise.all([pool.call(0, call(way)), pool.call(1, call("own"))]);
       expect([way, answer]).toEqual([way, { text: "own" }]);

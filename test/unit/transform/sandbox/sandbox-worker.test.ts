@@ -189,11 +189,12 @@ describe("a sandbox process that is called", () => {
     expect(worker.child.exitCode).toBe(0);
   });
 
-  it("ends with a reason for a request that it cannot understand", async () => {
+  it("ends with a reason for a request that it cannot understand", { timeout: 60_000 }, async () => {
     for (const text of ["{", '{"do":"call","module":7,"id":1}', '{"do":"dance"}']) {
       await using worker = await workerWith("export default () => null;");
       worker.channel.write(Buffer.concat([Buffer.from([text.length, 0, 0, 0, 0, 0, 0, 0]), Buffer.from(text)]));
-      await worker.exited;
+      // What it wrote to stderr has been read only then.
+      await once(worker.child, "close");
       expect(worker.child.exitCode).toBe(1);
       expect(worker.stderr).toMatch(/^(?:SyntaxError|Error: the gateway asks)/);
     }

@@ -202,7 +202,9 @@ describe("walls in words", () => {
 describe("a gateway that is killed", () => {
   it("takes its sandbox processes with it, even one in a loop", { timeout: 60_000 }, async () => {
     const { endsWithGateway } = await detectWalls();
-    await using snapshot = new PoolSnapshot({ "loop.mjs": "export default () => { for (;;); };" });
+    await using snapshot = new PoolSnapshot({
+      "loop.mjs": "export default () => { for (console.log('looping');;); };",
+    });
     const pool = new URL("../../../../src/transform/sandbox/pool/sandbox-pool.ts", import.meta.url).href;
     const limits = { isolation: "process", timeoutMs: 60_000, workers: 2, maxMemoryBytes: 268_435_456 };
     const options = {
@@ -214,11 +216,11 @@ describe("a gateway that is killed", () => {
     const script = `
       const { SandboxPool } = await import(${JSON.stringify(pool)});
       const nothing = () => {};
-      const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+      const info = (_, message) => message === "transform: looping" && process.stdout.write("looping");
+      const logger = { debug: nothing, info, warn: nothing, error: nothing };
       const pool = await SandboxPool.start({ ...${JSON.stringify(options)}, logger });
       const context = { ...${JSON.stringify(context)}, now: new Date() };
-      pool.call(0, { context, method: "POST", rawBody: new Uint8Array() });
-      setTimeout(() => process.stdout.write("looping"), 200);`;
+      pool.call(0, { context, method: "POST", rawBody: new Uint8Array() });`;
     const gateway = spawn(process.execPath, ["--input-type=module", "--eval", script], {
       stdio: ["ignore", "pipe", "inherit"],
       env: {},
