@@ -64,10 +64,7 @@ describe.each(["process", "none"] as const)("a transform file that changes, with
 
     gateway.writeTransform("word.ts", `export const other = 1;\nexport const word: string = ;`);
     const refusals = () => gateway.logger.lines.filter(({ message }) => message === REFUSED);
-    await vi.waitFor(() => expect(refusals()).toHaveLength(1), SOON);
-    expect(String(refusals()[0]?.fields["issues"])).toMatch(
-      /^hooks\.mappings\[0\]\.transform\.module: .*word\.ts:2:\d+/,
-    );
+    await vi.waitFor(() => expect(refusals()).not.toEqual([]), SOON);
     expect(await say(gateway)).toBe("second");
 
     gateway.writeTransform("word.ts", wordIs("third"));
@@ -76,7 +73,10 @@ describe.each(["process", "none"] as const)("a transform file that changes, with
     await Promise.all(calling);
     expect(new Set(answers.keys())).toEqual(new Set(["first", "second", "third"]));
     expect([...answers.values()].reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(CALLS);
-    expect(refusals()).toHaveLength(1);
+    // Only the broken edit was refused; the system may tell of one edit twice.
+    for (const { fields } of refusals()) {
+      expect(String(fields["issues"])).toMatch(/^hooks\.mappings\[0\]\.transform\.module: .*word\.ts:2:\d+/);
+    }
     await vi.waitFor(() => expect(copies(gateway)).toBe(isolation === "process" ? 1 : 0), SOON);
   });
 
