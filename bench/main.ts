@@ -154,12 +154,13 @@ if (unknown.length > 0) {
 const results = new URL("RESULTS.md", import.meta.url);
 const today = new Date().toISOString().slice(0, 10);
 const machine = `Node ${process.versions.node}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`;
-const kept = quick ? [] : sectionsOf(await readFile(results, "utf8"));
-const sections: string[] = [];
-for (const [at, [name, report]] of Object.entries(parts).entries()) {
-  const isChosen = chosen.length === 0 || chosen.includes(name);
-  const section = isChosen ? `${await report()}\nMeasured ${today}, ${machine}.\n` : kept[at];
-  if (section !== undefined) sections.push(section);
+const sections = quick ? [] : sectionsOf(await readFile(results, "utf8"));
+for (const [name, report] of Object.entries(parts)) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue;
+  const section = `${(await report()).trim()}\n\nMeasured ${today}, ${machine}.`;
+  const before = sections.findIndex((each) => headingOf(each) === headingOf(section));
+  if (before === -1) sections.push(section);
+  else sections[before] = section;
 }
 await state.remove();
 
@@ -167,11 +168,17 @@ const report = `# Results of the benchmark
 
 \`npm run bench\`: ${CONNECTIONS} keep-alive connections, a body of ${callBody(4711).length} bytes, the server pinned to one core and the load to the other. Medians of ${ROUNDS} rounds of ${DURATION_MS / 1_000} s; each ratio is taken against what is measured right before and after, because the machine is shared and its speed drifts. Read the ratios.
 
-${sections.join("\n")}`;
+${sections.join("\n\n")}
+`;
 console.log(report);
 if (!quick) await writeFile(results, report);
 
-/** What an earlier report has under its headings, in their order. */
+/** What an earlier report has under its headings, in their order; those that are measured elsewhere as well. */
 function sectionsOf(text: string): string[] {
-  return text.split(/^(?=## )/m).slice(1);
+  const sections = text.split(/^(?=## )/m).slice(1);
+  return sections.map((section) => section.trim());
+}
+
+function headingOf(section: string): string | undefined {
+  return section.split("\n", 1)[0];
 }
