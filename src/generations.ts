@@ -75,12 +75,9 @@ export class Generations {
   ): Promise<{ readonly generation: Generation; readonly commit: () => void }> {
     if (!this.#inForce) await sweepSnapshots(this.#workDir);
     const { config, reason, gateway, agents, channels } = snapshot;
-    const preparing = this.#prepareOpen({ snapshot: { config, reason, gateway, agents, channels }, hooks });
+    const preparing = this.#prepareOffer({ snapshot: { config, reason, gateway, agents, channels }, hooks });
     this.#preparing.add(preparing);
     const prepared = await preparing.finally(() => this.#preparing.delete(preparing));
-    const before = this.#offered;
-    this.#offered = prepared;
-    this.#release(before);
     return {
       generation: prepared.generation,
       commit: () => {
@@ -114,12 +111,17 @@ export class Generations {
     await settledWithin(idle, Math.min(leftMs, longestMs + GRACE_MS));
   }
 
-  /** Rejects, and leaves nothing behind, when all was closed meanwhile. */
-  async #prepareOpen(origin: Origin): Promise<Prepared> {
+  /** Prepares what the host may commit. Rejects, and leaves nothing behind, when all was closed meanwhile. */
+  async #prepareOffer(origin: Origin): Promise<Prepared> {
     const prepared = await this.#prepare(origin);
-    if (!this.#closing.signal.aborted) return prepared;
-    await prepared.generation.transforms.close();
-    throw new Error(SHUT_DOWN);
+    if (this.#closing.signal.aborted) {
+      await prepared.generation.transforms.close();
+      throw new Error(SHUT_DOWN);
+    }
+    const before = this.#offered;
+    this.#offered = prepared;
+    this.#release(before);
+    return prepared;
   }
 
   /** `read`: what was read of the configuration before; nothing else of it is taken into use then. */
@@ -238,7 +240,8 @@ export class Generations {
   }
 }
 
-const SHUT_DOWN = "The ingress has been shut down.";
+/** Why a configuration is refused after the end of all. */
+export const SHUT_DOWN = "The ingress has been shut down.";
 /** What a reason that may pass is given. */
 const FIRST_RETRY_MS = 2_000;
 const MAX_RETRY_MS = 60_000;

@@ -8,7 +8,7 @@ import { OutageRegistry } from "./dispatch/notices/outage-registry.ts";
 import { OwnerNotices } from "./dispatch/notices/owner-notices.ts";
 import { RunWatch } from "./dispatch/run-watch.ts";
 import type { Generation, GenerationOptions } from "./generation.ts";
-import { Generations } from "./generations.ts";
+import { Generations, SHUT_DOWN } from "./generations.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "./host.ts";
 import { ByteBudget } from "./http/byte-budget.ts";
@@ -30,7 +30,6 @@ import type { DeliveryStore } from "./store/delivery-store.ts";
 
 /** Requests under way at once from which on accepting comes before dispatching. */
 const BUSY_FROM = 16;
-const SHUT_DOWN = "The ingress was shut down while its configuration was being loaded.";
 
 /** What a gateway's owner can do besides configuring. */
 export interface Operations {

@@ -23,6 +23,7 @@ export interface ReloadOutcome {
   readonly failures?: readonly string[];
 }
 
+const ABANDONED = "The gateway stops, and takes no further configuration into use.";
 const refused: ReloadOutcome = Object.freeze({ applied: false, restartNeeded: [] });
 
 export interface ConfigRolloutOptions extends ReadConfigOptions {
@@ -95,11 +96,7 @@ export class ConfigRollout {
       this.#text = read.text;
       const plan = planReload(this.#current, read.config);
       const next = await plugins.prepare(plan.config.plugins);
-      const accepted = isAbandoned() ? undefined : await this.#offer(plan.config, next, plugins);
-      if (accepted === undefined || isAbandoned()) {
-        plugins.discard(next);
-        return refused;
-      }
+      const accepted = await this.#offer(plan.config, next, { plugins, isAbandoned });
       this.#refusedAt = undefined;
       this.#current = plan.config;
       const failures = this.#commit(accepted, () => {
@@ -115,9 +112,17 @@ export class ConfigRollout {
     }
   }
 
-  async #offer(config: GatewayConfig, next: PluginSet, plugins: PluginRollout): Promise<AcceptedConfig> {
+  /** Rejects also when the new configuration is not wanted any more, and then the set is discarded as well. */
+  async #offer(
+    config: GatewayConfig,
+    next: PluginSet,
+    { plugins, isAbandoned }: Pick<ReloadOptions, "plugins" | "isAbandoned">,
+  ): Promise<AcceptedConfig> {
     try {
-      return await offerConfig(next.host.lifecycle, config, "reload");
+      if (isAbandoned()) throw new Error(ABANDONED);
+      const accepted = await offerConfig(next.host.lifecycle, config, "reload");
+      if (isAbandoned()) throw new Error(ABANDONED);
+      return accepted;
     } catch (error) {
       plugins.discard(next);
       throw error;

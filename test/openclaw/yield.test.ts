@@ -23,43 +23,39 @@ describe("a run whose turn yields in the real OpenClaw", () => {
   });
 
   it("ends with its child when it is canceled, and nobody takes it up again", async () => {
-    const { model, botApi } = installation();
-    const release = model.hold("[say canceled.]");
-    onTestFinished(release);
-    const sent = botApi.sent.length;
-    const id = await accept({ message: "Let a child say it [delegate canceled.]" });
-    const { session } = await child("canceled.");
+    const { id, session, sent, release } = await delegated("canceled.");
     expect((await installation().openclaw("reveille", "deliveries", "cancel", id)).code).toBe(0);
     await vi.waitFor(async () => expect(await delivery(id)).toMatchObject({ state: "canceled" }), patience);
     await vi.waitFor(() => expect(ofChildren("canceled.")).toMatchObject([{ session, isGivenUp: true }]), patience);
     release();
     await aWhile();
     // Neither has the child gone on, nor has its parent been told.
-    expect(model.callsWith("[say canceled.]")).toHaveLength(1);
-    expect(botApi.sent).toHaveLength(sent);
+    expect(installation().model.callsWith("[say canceled.]")).toHaveLength(1);
+    expect(installation().botApi.sent).toHaveLength(sent);
   });
 
   it("has a child of its own after a SIGKILL: the host does not go on with the one before", async () => {
-    const { model, botApi } = installation();
-    const release = model.hold("[say killed.]");
-    onTestFinished(release);
-    const sent = botApi.sent.length;
-    const id = await accept({ message: "Let a child say it [delegate killed.]" });
-    const first = await child("killed.");
+    const { id, session, sent, release } = await delegated("killed.");
     await installation().gateway.kill();
     release();
     await installation().restart();
     await vi.waitFor(async () => expect(await delivery(id)).toMatchObject({ state: "done" }), patience);
     await aWhile();
-    const sessions = ofChildren("killed.").map(({ session }) => session);
-    expect(sessions).toEqual([first.session, expect.not.stringContaining(first.session)]);
-    expect(botApi.sent.slice(sent).map(({ text }) => text)).toEqual(["Done: the child said killed."]);
+    const sessions = ofChildren("killed.").map((call) => call.session);
+    expect(sessions).toEqual([session, expect.not.stringContaining(session)]);
+    const replies = installation().botApi.sent.slice(sent);
+    expect(replies.map(({ text }) => text)).toEqual(["Done: the child said killed."]);
   });
 
-  /** The call of the child that is to say the word. */
-  async function child(word: string): Promise<ModelCall> {
+  /** Begins a run whose child, in that session, is to say the word and is held back; `sent`: replies before it. */
+  async function delegated(word: string): Promise<{ id: string; session: string; sent: number; release: () => void }> {
+    const { model, botApi } = installation();
+    const release = model.hold(`[say ${word}]`);
+    onTestFinished(release);
+    const sent = botApi.sent.length;
+    const id = await accept({ message: `Let a child say it [delegate ${word}]` });
     await vi.waitFor(() => expect(ofChildren(word)).toHaveLength(1), patience);
-    return ofChildren(word)[0]!;
+    return { id, session: ofChildren(word)[0]!.session, sent, release };
   }
 
   /** Calls of children that are to say the word; a parent that is told of their end reads their task as well. */

@@ -55,6 +55,7 @@ export class GatewayServer {
   #routes: RoutingTable;
   /** Handlers under way; one may outlive its connection. */
   #handling = 0;
+  /** There once nothing more is accepted; resolves when the last connection is closed. */
   #closed: Promise<void> | undefined;
 
   /** Binds and listens. Rejects with a {@link ListenError} when the address cannot be had. */

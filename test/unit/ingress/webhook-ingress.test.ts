@@ -215,7 +215,7 @@ describe("a store that is opened while the ingress is shut down", () => {
   }
 
   async function expectClosed(): Promise<void> {
-    expect(await offered).toContain("was shut down while its configuration was being loaded");
+    expect(await offered).toContain("The ingress has been shut down.");
     await expect(opened!.outages()).rejects.toMatchObject({ code: "CLOSED" });
   }
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EmbeddedGateway } from "../../../../src/embedded/gateway.ts";
-import { baseConfig, callHook, GatewayFixture, hookToken, readApi } from "./gateway-fixture.ts";
+import { baseConfig, callHook, hookToken, readApi } from "./gateway-fixture.ts";
+import { RulesFixture } from "./rules-fixture.ts";
 import { configWith, readDiary, writePlugin } from "./rules-plugin.ts";
 import type { RulesOptions } from "./rules-plugin.ts";
 
@@ -10,18 +10,11 @@ const SOON = { timeout: 15_000, interval: 5 };
 const APPLIED = { applied: true, restartNeeded: [] };
 const REFUSED = { applied: false, restartNeeded: [] };
 
-let fixture: GatewayFixture;
-let diary: string;
-let gate: string;
+let fixture: RulesFixture;
 beforeEach(() => {
-  fixture = new GatewayFixture();
-  diary = join(fixture.folder, "diary");
-  gate = join(fixture.folder, "gate");
+  fixture = new RulesFixture();
 });
-afterEach(async () => {
-  writeFileSync(gate, "");
-  await fixture.remove();
-});
+afterEach(() => fixture.remove());
 
 async function statusOf(gateway: EmbeddedGateway, text: string): Promise<number> {
   return (await callHook(gateway, "/hooks/wake", { text, mode: "next-heartbeat" })).status;
@@ -70,13 +63,13 @@ describe("plugins of a running gateway", () => {
 
   it("stay as they are, with the hooks that they have tapped, when another part of the file changes", async () => {
     writePlugin(fixture, "rules");
-    fixture.write(configWith({ rules: { deny: "payroll", diary } }));
+    fixture.write(configWith({ rules: { deny: "payroll", diary: fixture.diary } }));
     const gateway = await fixture.start();
     writePlugin(fixture, "rules", "throw new Error('is not loaded');");
-    fixture.write(configWith({ rules: { deny: "payroll", diary } }, { maxDepth: 12 }));
+    fixture.write(configWith({ rules: { deny: "payroll", diary: fixture.diary } }, { maxDepth: 12 }));
     expect(await gateway.reload()).toEqual(APPLIED);
     expect(await statusOf(gateway, "payroll")).toBe(403);
-    expect(readDiary(diary)).toEqual(["applied", "commit start", "commit reload"]);
+    expect(readDiary(fixture.diary)).toEqual(["applied", "commit start", "commit reload"]);
   });
 
   it("are loaded anew when their block changes, with what was edited in their files", async () => {
@@ -98,50 +91,50 @@ describe("plugins of a running gateway", () => {
 
   it("finish the requests that began under them, while the next ones answer others", async () => {
     writePlugin(fixture, "rules");
-    fixture.write(configWith({ rules: { deny: "lunch", gate, diary } }));
+    fixture.write(configWith({ rules: { deny: "lunch", gate: fixture.gate, diary: fixture.diary } }));
     const gateway = await fixture.start();
     const [slow, denied] = [statusOf(gateway, "wait for payroll"), statusOf(gateway, "wait for lunch")];
-    await vi.waitFor(() => expect(readDiary(diary).filter((line) => line === "waits")).toHaveLength(2), SOON);
+    await vi.waitFor(() => expect(readDiary(fixture.diary).filter((line) => line === "waits")).toHaveLength(2), SOON);
     expect(await reloadWith(gateway, { rules: { deny: "payroll" } })).toEqual(APPLIED);
     expect([await statusOf(gateway, "wait for payroll"), await statusOf(gateway, "wait for lunch")]).toEqual([
       403, 200,
     ]);
     // Whoever they hold something open for is not done yet.
-    expect(readDiary(diary)).not.toContain("shut down");
-    writeFileSync(gate, "");
+    expect(readDiary(fixture.diary)).not.toContain("shut down");
+    fixture.openGate();
     expect([await slow, await denied]).toEqual([200, 403]);
-    await vi.waitFor(() => expect(readDiary(diary)).toContain("shut down"), SOON);
+    await vi.waitFor(() => expect(readDiary(fixture.diary)).toContain("shut down"), SOON);
     await gateway.stop();
-    expect(readDiary(diary).filter((line) => line === "shut down")).toHaveLength(1);
+    expect(readDiary(fixture.diary).filter((line) => line === "shut down")).toHaveLength(1);
   });
 
   it("are shut down once after the next ones have come into use, although requests of theirs never end", async () => {
     writePlugin(fixture, "rules");
-    const plugins = configWith({ rules: { gate, diary } });
+    const plugins = configWith({ rules: { gate: fixture.gate, diary: fixture.diary } });
     fixture.write({ ...plugins, gateway: { ...baseConfig.gateway, shutdownSeconds: 0 } });
     const gateway = await fixture.start();
     const slow = statusOf(gateway, "wait");
-    await vi.waitFor(() => expect(readDiary(diary)).toContain("waits"), SOON);
+    await vi.waitFor(() => expect(readDiary(fixture.diary)).toContain("waits"), SOON);
     fixture.write({ ...baseConfig, gateway: { ...baseConfig.gateway, shutdownSeconds: 0 } });
     expect(await gateway.reload()).toEqual(APPLIED);
-    await vi.waitFor(() => expect(readDiary(diary)).toContain("shut down"), SOON);
-    writeFileSync(gate, "");
+    await vi.waitFor(() => expect(readDiary(fixture.diary)).toContain("shut down"), SOON);
+    fixture.openGate();
     expect(await slow).toBe(200);
-    expect(readDiary(diary)).toEqual(["applied", "commit start", "waits", "shut down"]);
+    expect(readDiary(fixture.diary)).toEqual(["applied", "commit start", "waits", "shut down"]);
   });
 
   it("that wait for their requests are shut down at once when the gateway stops", async () => {
     writePlugin(fixture, "rules");
-    fixture.write(configWith({ rules: { gate, diary } }));
+    fixture.write(configWith({ rules: { gate: fixture.gate, diary: fixture.diary } }));
     const gateway = await fixture.start();
     const slow = statusOf(gateway, "wait");
-    await vi.waitFor(() => expect(readDiary(diary)).toContain("waits"), SOON);
+    await vi.waitFor(() => expect(readDiary(fixture.diary)).toContain("waits"), SOON);
     expect(await reloadWith(gateway, {})).toEqual(APPLIED);
     const stopped = gateway.stop();
-    await vi.waitFor(() => expect(readDiary(diary)).toContain("shut down"), SOON);
-    writeFileSync(gate, "");
+    await vi.waitFor(() => expect(readDiary(fixture.diary)).toContain("shut down"), SOON);
+    fixture.openGate();
     await Promise.all([slow, stopped]);
-    expect(readDiary(diary).filter((line) => line === "shut down")).toHaveLength(1);
+    expect(readDiary(fixture.diary).filter((line) => line === "shut down")).toHaveLength(1);
   });
 
   it("do not take the ingress with them: what was accepted before is carried out after, in the same store", async () => {
@@ -189,9 +182,9 @@ describe("plugins that cannot take the place of those before", () => {
 
   it("leave those in force, and it is logged, whatever is wrong with them", async () => {
     const gateway = await startGood();
-    const next = { rules: { deny: "lunch", diary } };
+    const next = { rules: { deny: "lunch", diary: fixture.diary } };
     for (const breaks of ["constructor", "apply", "load"] as const) {
-      expect(await reloadWith(gateway, { ...next, second: { breaks, diary } })).toEqual(REFUSED);
+      expect(await reloadWith(gateway, { ...next, second: { breaks, diary: fixture.diary } })).toEqual(REFUSED);
       await expectBefore(gateway, `broke in ${breaks}`);
     }
     writePlugin(fixture, "second", "export default class {");
@@ -205,16 +198,16 @@ describe("plugins that cannot take the place of those before", () => {
 
   it("are shut down as far as they were applied, and never commit", async () => {
     const gateway = await startGood();
-    await reloadWith(gateway, { rules: { diary }, second: { breaks: "apply", diary } });
-    await vi.waitFor(() => expect(readDiary(diary)).toEqual(["applied", "shut down", "shut down"]), SOON);
-    writeFileSync(diary, "");
-    await reloadWith(gateway, { rules: { diary }, second: { breaks: "load", diary } });
+    await reloadWith(gateway, { rules: { diary: fixture.diary }, second: { breaks: "apply", diary: fixture.diary } });
+    await vi.waitFor(() => expect(readDiary(fixture.diary)).toEqual(["applied", "shut down", "shut down"]), SOON);
+    writeFileSync(fixture.diary, "");
+    await reloadWith(gateway, { rules: { diary: fixture.diary }, second: { breaks: "load", diary: fixture.diary } });
     const expected = ["", "applied", "applied", "shut down", "shut down"];
-    await vi.waitFor(() => expect(readDiary(diary).toSorted()).toEqual(expected.slice(1)), SOON);
+    await vi.waitFor(() => expect(readDiary(fixture.diary).toSorted()).toEqual(expected.slice(1)), SOON);
     // The one in force has not heard of it.
     expect(await statusOf(gateway, "payroll")).toBe(403);
     await gateway.stop();
-    expect(readDiary(diary).filter((line) => line.startsWith("commit"))).toEqual([]);
+    expect(readDiary(fixture.diary).filter((line) => line.startsWith("commit"))).toEqual([]);
   });
 
   it("are tried again when the file is saved again, once what was wrong is mended", async () => {
@@ -257,14 +250,17 @@ describe("plugins that do not shut down as they should", () => {
     );
     writePlugin(fixture, "last");
     const quick = { gateway: { ...baseConfig.gateway, shutdownSeconds: 0 } };
-    fixture.write({ ...configWith({ failing: { breaks: "shutdown" }, hanging: {}, last: { diary } }), ...quick });
+    fixture.write({
+      ...configWith({ failing: { breaks: "shutdown" }, hanging: {}, last: { diary: fixture.diary } }),
+      ...quick,
+    });
     const gateway = await fixture.start();
     fixture.write({ ...baseConfig, ...quick });
     expect(await gateway.reload()).toEqual(APPLIED);
     fixture.write({ ...configWith({ last: { deny: "payroll" } }), ...quick });
     expect(await gateway.reload()).toEqual(APPLIED);
     expect(await statusOf(gateway, "payroll")).toBe(403);
-    await vi.waitFor(() => expect(readDiary(diary)).toContain("shut down"), SOON);
+    await vi.waitFor(() => expect(readDiary(fixture.diary)).toContain("shut down"), SOON);
     const reported = fixture.logger.lines.filter(({ level }) => level === "error");
     expect(reported.map(({ message }) => message)).toEqual(Array(2).fill("A plugin did not shut down as it should."));
     expect(String(reported[0]?.fields["err"])).toContain('tap "failing": cannot let go');

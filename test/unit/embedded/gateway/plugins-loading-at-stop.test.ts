@@ -1,25 +1,17 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EmbeddedGateway } from "../../../../src/embedded/gateway.ts";
-import { baseConfig, GatewayFixture } from "./gateway-fixture.ts";
+import { baseConfig } from "./gateway-fixture.ts";
+import { RulesFixture } from "./rules-fixture.ts";
 import { configWith, readDiary, writePlugin } from "./rules-plugin.ts";
 
 const SOON = { timeout: 15_000, interval: 5 };
 const REFUSED = { applied: false, restartNeeded: [] };
 
-let fixture: GatewayFixture;
-let diary: string;
-let gate: string;
+let fixture: RulesFixture;
 beforeEach(() => {
-  fixture = new GatewayFixture();
-  diary = join(fixture.folder, "diary");
-  gate = join(fixture.folder, "gate");
+  fixture = new RulesFixture();
 });
-afterEach(async () => {
-  writeFileSync(gate, "");
-  await fixture.remove();
-});
+afterEach(() => fixture.remove());
 
 describe("plugins that are being loaded when the gateway stops", () => {
   async function loading(shutdownSeconds: number): Promise<{ gateway: EmbeddedGateway; reloading: Promise<object> }> {
@@ -28,9 +20,9 @@ describe("plugins that are being loaded when the gateway stops", () => {
     const source = `
       import { appendFileSync, existsSync } from "node:fs";
       import { setTimeout as sleep } from "node:timers/promises";
-      const note = (what) => appendFileSync(${JSON.stringify(diary)}, what + "\\n");
+      const note = (what) => appendFileSync(${JSON.stringify(fixture.diary)}, what + "\\n");
       note("loading");
-      while (!existsSync(${JSON.stringify(gate)})) await sleep(5);
+      while (!existsSync(${JSON.stringify(fixture.gate)})) await sleep(5);
       export default class {
         apply(host) {
           note("applied");
@@ -41,25 +33,25 @@ describe("plugins that are being loaded when the gateway stops", () => {
     writePlugin(fixture, "late", source);
     fixture.write({ ...configWith({ late: {} }), gateway: { ...baseConfig.gateway, shutdownSeconds } });
     const reloading = gateway.reload();
-    await vi.waitFor(() => expect(readDiary(diary)).toEqual(["loading"]), SOON);
+    await vi.waitFor(() => expect(readDiary(fixture.diary)).toEqual(["loading"]), SOON);
     return { gateway, reloading };
   }
 
   it("are not applied any more once it has stopped", async () => {
     const { gateway, reloading } = await loading(0);
     await gateway.stop();
-    writeFileSync(gate, "");
+    fixture.openGate();
     expect(await reloading).toEqual(REFUSED);
-    expect(readDiary(diary)).toEqual(["loading"]);
+    expect(readDiary(fixture.diary)).toEqual(["loading"]);
   });
 
   it("are given no configuration, and shut down with the others, while it waits for them", async () => {
     const { gateway, reloading } = await loading(30);
     const stopped = gateway.stop();
-    writeFileSync(gate, "");
+    fixture.openGate();
     expect(await reloading).toEqual(REFUSED);
     await stopped;
-    expect(readDiary(diary)).toEqual(["loading", "applied", "shut down"]);
+    expect(readDiary(fixture.diary)).toEqual(["loading", "applied", "shut down"]);
     expect(fixture.logged("error")).toEqual([]);
   });
 });
