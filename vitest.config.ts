@@ -47,7 +47,7 @@ export default defineConfig({
       provider: "v8",
       include: ["src/**/*.ts"],
       // Process and thread entries: they only start what is measured, and run outside the measured process.
-      exclude: ["src/cli/main.ts", "src/**/*-worker.ts", "src/transform/sandbox/inside/guard-handles.ts"],
+      exclude: ["src/cli/main.ts", "src/**/*-worker.ts", "src/transform/sandbox/worker/guard-handles.ts"],
       reporter: ["text-summary"],
       thresholds: { lines: 95, branches: 90 },
     },

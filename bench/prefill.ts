@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { AgentSpec } from "../src/delivery.ts";
-import { SqliteDatabase } from "../src/sqlite/sqlite-database.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../src/store/sqlite/sqlite-delivery-store.ts";
+import type { AgentSpec } from "../src/core/delivery.ts";
+import { SqliteDatabase } from "../src/storage/sqlite/engine/database.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../src/storage/sqlite/delivery-store.ts";
 
 const BATCH = 2_000;
 /** Sessions of those that wait. */

@@ -8,9 +8,9 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { SqliteDatabase } from "../src/sqlite/sqlite-database.ts";
-import type { NewDelivery } from "../src/store/new-delivery.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../src/store/sqlite/sqlite-delivery-store.ts";
+import { SqliteDatabase } from "../src/storage/sqlite/engine/database.ts";
+import type { NewDelivery } from "../src/storage/new-delivery.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../src/storage/sqlite/delivery-store.ts";
 
 interface Case {
   readonly count: number;

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { NO_KEYS } from "../src/auth/keys/no-keys.ts";
-import { compileScheme } from "../src/auth/schemes/compile-scheme.ts";
+import { compileScheme } from "../src/auth/signatures/compile-scheme.ts";
 import type { IncomingCall, SchemeVerifier, Verification } from "../src/auth/verifier.ts";
 import { normalizeAuth } from "../src/config/normalize-auth.ts";
 import { callBody } from "./call-body.ts";

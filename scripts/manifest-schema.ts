@@ -5,7 +5,7 @@ import { PresetBlockSchema, writtenSettings } from "../src/config/preset-block-s
 import { HooksSchema } from "../src/config/schema.ts";
 import { secretReference } from "../src/config/schema-parts.ts";
 import { isPresetKey } from "../src/config/usable-part.ts";
-import { BUILT_IN_PRESETS } from "../src/presets/built-in-presets.ts";
+import { BUILT_IN_PRESETS } from "../src/presets/built-in.ts";
 import { plain } from "./plain-schema.ts";
 import type { SchemaNode } from "./plain-schema.ts";
 

@@ -1,6 +1,6 @@
 import { declaredSettings, PresetBlockSchema, writtenSettings } from "../src/config/preset-block-schema.ts";
 import { isPresetKey } from "../src/config/usable-part.ts";
-import { BUILT_IN_PRESETS } from "../src/presets/built-in-presets.ts";
+import { BUILT_IN_PRESETS } from "../src/presets/built-in.ts";
 import type { Preset } from "../src/presets/preset.ts";
 import { withoutDefaults } from "./manifest-schema.ts";
 import { plain } from "./plain-schema.ts";

@@ -1,4 +1,4 @@
-import { BUILT_IN_PRESETS } from "../src/presets/built-in-presets.ts";
+import { BUILT_IN_PRESETS } from "../src/presets/built-in.ts";
 import type { Preset } from "../src/presets/preset.ts";
 import { schemeName } from "../src/presets/scheme-name.ts";
 

@@ -11,7 +11,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { OLDEST_HOST } from "../src/openclaw/require-calls.ts";
+import { OLDEST_HOST } from "../src/hosts/openclaw/require-calls.ts";
 import { NEWEST_HOST, prepareOpenClaw } from "../test/openclaw/prepare-openclaw.ts";
 import type { PreparedOpenClaw } from "../test/openclaw/prepare-openclaw.ts";
 

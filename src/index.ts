@@ -1,14 +1,20 @@
 /** The public API of the package: what hosts, plugin authors and transform authors import. */
-export { WebhookIngress } from "./plugin.ts";
-export type { DeliveryReader, WebhookIngressOptions } from "./plugin.ts";
-export type { Operations } from "./ingress.ts";
-export type { BulkOptions, BulkOutcome, DeliveryOperations, Target } from "./operator/delivery-operations.ts";
-export { UnknownScopeError } from "./operator/hook-operations.ts";
-export type { BudgetUse, HookOperations, HookStates, MappingState, ScopeState } from "./operator/hook-operations.ts";
-export type { Operation, OperationOutcome } from "./operator/operation-outcome.ts";
-export type { ReplayOptions } from "./operator/plan-operation.ts";
-export type { DeliveryFilter } from "./operator/select-deliveries.ts";
-export { HostError } from "./host.ts";
+export { WebhookIngress } from "./ingress/plugin.ts";
+export type { DeliveryReader, WebhookIngressOptions } from "./ingress/plugin.ts";
+export type { Operations } from "./ingress/ingress.ts";
+export type { BulkOptions, BulkOutcome, DeliveryOperations, Target } from "./ingress/operations/delivery-operations.ts";
+export { UnknownScopeError } from "./ingress/operations/hook-operations.ts";
+export type {
+  BudgetUse,
+  HookOperations,
+  HookStates,
+  MappingState,
+  ScopeState,
+} from "./ingress/operations/hook-operations.ts";
+export type { Operation, OperationOutcome } from "./ingress/operations/operation-outcome.ts";
+export type { ReplayOptions } from "./ingress/operations/plan-operation.ts";
+export type { DeliveryFilter } from "./ingress/operations/select-deliveries.ts";
+export { HostError } from "./core/host.ts";
 export type {
   AgentCatalog,
   AgentInfo,
@@ -33,16 +39,10 @@ export type {
   Logger,
   ShutdownDeadline,
   SystemEvent,
-} from "./host.ts";
-export { guardHook } from "./guard-hook.ts";
-export type {
-  AcceptedEvent,
-  Denial,
-  DispatchedEvent,
-  IngressHooks,
-  SettledEvent,
-  UnauthenticatedRequest,
-} from "./hooks.ts";
+} from "./core/host.ts";
+export { guardHook } from "./core/guard-hook.ts";
+export type { AcceptedEvent, DispatchedEvent, SettledEvent } from "./core/events.ts";
+export type { Denial, IngressHooks, UnauthenticatedRequest } from "./ingress/hooks.ts";
 export type {
   Action,
   AgentAction,
@@ -65,7 +65,7 @@ export type {
   State,
   WakeAction,
   WakeSpec,
-} from "./delivery.ts";
+} from "./core/delivery.ts";
 export type { MappingConfig } from "./config/hooks-config.ts";
 export { compileMapping } from "./mapping/compile-mapping.ts";
 export type { CompiledMapping } from "./mapping/compile-mapping.ts";
@@ -80,19 +80,19 @@ export {
   messageOf,
   textAt,
   valueAt,
-} from "./presets/preset-authoring.ts";
+} from "./presets/authoring.ts";
 export type { PresetDefinition } from "./presets/define-preset.ts";
 export type { Preset, PresetAnswer, PresetContext, PresetEvent, PresetSample } from "./presets/preset.ts";
 export type { SettingsSchema, PresetMapping, PresetPart, PresetSecret, PresetSettings } from "./config/preset-part.ts";
 export type { AuthInput } from "./config/auth-schema.ts";
 export type { Handshake } from "./config/handshake-schema.ts";
-export type { PresetRegistry } from "./presets/preset-registry.ts";
+export type { PresetRegistry } from "./presets/registry.ts";
 export { defineTransform } from "./transform/define-transform.ts";
 export type { TransformContext, TransformFunction, TransformResult } from "./transform/transform.ts";
-export type { TransformAction } from "./transform/transform-result.ts";
-export type { CallTransform, TransformCall } from "./transform/transform-call.ts";
-export { StoreError } from "./store/delivery-store.ts";
-export type { DeliveryPage, DeliveryQuery, DeliveryState, DeliveryStore } from "./store/delivery-store.ts";
-export type { Pause, Scope } from "./store/operational-state.ts";
-export { ERRORS, IngressError, isIngressError } from "./errors.ts";
-export type { ErrorCode, ErrorEntry, Refusal } from "./errors.ts";
+export type { TransformAction } from "./transform/result.ts";
+export type { CallTransform, TransformCall } from "./transform/call.ts";
+export { StoreError } from "./storage/delivery-store.ts";
+export type { DeliveryPage, DeliveryQuery, DeliveryState, DeliveryStore } from "./storage/delivery-store.ts";
+export type { Pause, Scope } from "./storage/operational-state.ts";
+export { ERRORS, IngressError, isIngressError } from "./core/errors.ts";
+export type { ErrorCode, ErrorEntry, Refusal } from "./core/errors.ts";

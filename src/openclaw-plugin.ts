@@ -1,6 +1,6 @@
 /** What OpenClaw loads of this package: `openclaw.runtimeExtensions` of `package.json` names it. */
-import { defineOpenClawPlugin } from "./openclaw/define-openclaw-plugin.ts";
-import { withDefaultPath } from "./openclaw/plugin-block.ts";
+import { defineOpenClawPlugin } from "./hosts/openclaw/define-openclaw-plugin.ts";
+import { withDefaultPath } from "./hosts/openclaw/plugin-block.ts";
 
 const plugin = defineOpenClawPlugin(
   {

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import Type from "typebox";
 import type { BulkOptions, Target } from "../index.ts";
-import { compileBodyReader } from "./api-body.ts";
-import { ApiQueryError } from "./api-query.ts";
+import { compileBodyReader } from "./body.ts";
+import { ApiQueryError } from "./query.ts";
 import { readFilter } from "./delivery-filter.ts";
 import type { WrittenFilter } from "./delivery-filter.ts";
 

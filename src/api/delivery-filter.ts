@@ -1,8 +1,8 @@
 /** What deliveries a caller asks for, in a query or in a body. */
-import { STATES } from "../delivery.ts";
-import type { State } from "../delivery.ts";
+import { STATES } from "../core/delivery.ts";
+import type { State } from "../core/delivery.ts";
 import type { DeliveryFilter } from "../index.ts";
-import { ApiQueryError } from "./api-query.ts";
+import { ApiQueryError } from "./query.ts";
 import { readTime } from "./read-time.ts";
 
 /** The names under which a filter is given. */

@@ -1,13 +1,13 @@
 import Type from "typebox";
-import { answerJson } from "../http/respond.ts";
-import type { Answer } from "../http/respond.ts";
+import { answerJson } from "../http/answer.ts";
+import type { Answer } from "../http/answer.ts";
 import { UnknownScopeError } from "../index.ts";
-import { answerError } from "./api-errors.ts";
-import { compileBodyReader } from "./api-body.ts";
-import type { ApiCall, ApiEndpoints } from "./api-endpoint.ts";
-import { decodeSegment } from "./api-paths.ts";
-import { readApiQuery } from "./api-query.ts";
-import type { ApiSources } from "./api-sources.ts";
+import { answerError } from "./errors.ts";
+import { compileBodyReader } from "./body.ts";
+import type { ApiCall, ApiEndpoints } from "./endpoint.ts";
+import { decodeSegment } from "./paths.ts";
+import { readApiQuery } from "./query.ts";
+import type { ApiSources } from "./sources.ts";
 
 const readNothing = compileBodyReader<object>(Type.Object({}, { additionalProperties: false }));
 

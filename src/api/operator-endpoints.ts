@@ -1,5 +1,5 @@
-import type { ApiEndpoints } from "./api-endpoint.ts";
-import type { ApiSources } from "./api-sources.ts";
+import type { ApiEndpoints } from "./endpoint.ts";
+import type { ApiSources } from "./sources.ts";
 import { DeliveriesApi } from "./deliveries-api.ts";
 import { HooksApi } from "./hooks-api.ts";
 

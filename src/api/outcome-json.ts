@@ -1,5 +1,5 @@
-import { ERRORS, isRefusal } from "../errors.ts";
-import type { Refusal } from "../errors.ts";
+import { ERRORS, isRefusal } from "../core/errors.ts";
+import type { Refusal } from "../core/errors.ts";
 import type { BulkOutcome, OperationOutcome } from "../index.ts";
 
 /** What became of an operation on one delivery, as the API tells it. */

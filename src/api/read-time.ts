@@ -1,6 +1,6 @@
 import ms from "ms";
 import type { StringValue } from "ms";
-import { ApiQueryError } from "./api-query.ts";
+import { ApiQueryError } from "./query.ts";
 
 const AGO = /^\d{1,6}(?:\.\d{1,3})? ?(?:ms|s|m|h|d|w)$/u;
 const EPOCH_MS = /^\d{10,15}$/u;

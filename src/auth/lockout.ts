@@ -1,5 +1,5 @@
 import type { LockoutConfig } from "../config/hooks-config.ts";
-import type { Clock } from "../host.ts";
+import type { Clock } from "../core/host.ts";
 import { ClientList } from "./client-list.ts";
 import type { Client } from "./client-list.ts";
 

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Credential } from "../delivery.ts";
+import type { Credential } from "../core/delivery.ts";
 
 /** The part of a request that carries a token; `http.IncomingMessage` is one. */
 export interface TokenCarrier {

@@ -1,4 +1,4 @@
-import { compilePath, lookup } from "../http/payload-path.ts";
+import { compilePath, lookup } from "../core/payload-path.ts";
 import type { RequestView } from "./verifier.ts";
 
 /** Reads one value of a request; `undefined` when it is not there or is no text, number or boolean. */

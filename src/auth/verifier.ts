@@ -1,8 +1,8 @@
 /** What the schemes of `auth` work on and answer. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { ReplayMark } from "../delivery.ts";
+import type { ReplayMark } from "../core/delivery.ts";
 
-export type { ReplayMark } from "../delivery.ts";
+export type { ReplayMark } from "../core/delivery.ts";
 
 /** What sources (`header:x`, `query:x`, `body:a.b`) are read from. */
 export interface RequestView {

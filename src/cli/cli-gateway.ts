@@ -1,7 +1,7 @@
 /** The gateway that the commands are about. */
 import type { ConfigIssue } from "../config/config-error.ts";
-import type { IngressHooks } from "../hooks.ts";
-import type { ConfigSnapshot, GatewayHost, Logger } from "../host.ts";
+import type { IngressHooks } from "../ingress/hooks.ts";
+import type { ConfigSnapshot, GatewayHost, Logger } from "../core/host.ts";
 import type { FileLocations, LocationOptions } from "./file-locations.ts";
 
 /** What commands that ask a running gateway take. */

@@ -1,7 +1,7 @@
 /** What the command line touches of its process. */
 import type { EventEmitter } from "node:events";
 import type { CliGateway } from "./cli-gateway.ts";
-import type { GatewayLogger } from "../embedded/gateway-logger.ts";
+import type { GatewayLogger } from "../hosts/embedded/gateway-logger.ts";
 
 export interface CliIo {
   /** Writes to standard output. */

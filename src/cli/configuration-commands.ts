@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { check } from "./check-command.ts";
 import type { CliIo } from "./cli-io.ts";
-import type { DoctorOptions } from "./doctor/doctor-command.ts";
+import type { DoctorOptions } from "./doctor/command.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { keys } from "./keys-command.ts";
 import type { KeysOptions } from "./keys-command.ts";
@@ -23,7 +23,7 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
     .description("say what this machine is fit for, and what keeps transforms in on it")
     .option("--json", "as one JSON document")
     .action(async (options: DoctorOptions) => {
-      const { doctor } = await import("./doctor/doctor-command.ts");
+      const { doctor } = await import("./doctor/command.ts");
       finish(await doctor(options, io));
     });
   addPresets(withConfig(program.command("presets"), io), io);

@@ -1,5 +1,5 @@
-import { HostError } from "../host.ts";
-import type { GatewayHost } from "../host.ts";
+import { HostError } from "../core/host.ts";
+import type { GatewayHost } from "../core/host.ts";
 
 /** What is known of a gateway from its configuration alone. */
 export interface IdleHostFacts extends Pick<GatewayHost, "name" | "lifecycle" | "logger" | "paths"> {

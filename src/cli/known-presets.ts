@@ -1,5 +1,5 @@
 /** The presets that the command line knows: those of the configuration, or the built-in ones without it. */
-import { BUILT_IN_PRESETS } from "../presets/built-in-presets.ts";
+import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
 import type { Preset } from "../presets/preset.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";

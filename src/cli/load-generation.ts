@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { NO_KEYS } from "../auth/keys/no-keys.ts";
 import type { ConfigIssue } from "../config/config-error.ts";
 import { findConfigError } from "../config/find-config-error.ts";
-import { prepareGeneration } from "../generation.ts";
-import type { Generation } from "../generation.ts";
-import type { ConfigSnapshot } from "../host.ts";
+import { prepareGeneration } from "../ingress/active-config.ts";
+import type { Generation } from "../ingress/active-config.ts";
+import type { ConfigSnapshot } from "../core/host.ts";
 import type { CliGateway, OpenedConfiguration, OpenOptions } from "./cli-gateway.ts";
 import type { LocationOptions } from "./file-locations.ts";
 

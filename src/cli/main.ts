@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** The program: wires the command line to its process. */
 import { homedir } from "node:os";
-import { EmbeddedCliGateway } from "./embedded/embedded-cli-gateway.ts";
-import { addEmbeddedCommands } from "./embedded/embedded-commands.ts";
+import { EmbeddedCliGateway } from "./embedded/cli-gateway.ts";
+import { addEmbeddedCommands } from "./embedded/commands.ts";
 import { processIo } from "./process-io.ts";
 import { runCli } from "./run-cli.ts";
 

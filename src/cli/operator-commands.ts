@@ -1,13 +1,13 @@
 /** The commands with which an operator looks at the running gateway and acts on it. */
 import type { Command } from "commander";
 import type { CliIo } from "./cli-io.ts";
-import { changeDeliveries } from "./deliveries/deliveries-change.ts";
-import type { ChangeOptions } from "./deliveries/deliveries-change.ts";
-import type { Change } from "./deliveries/deliveries-outcome.ts";
-import { listDeliveries } from "./deliveries/deliveries-list.ts";
-import type { ListOptions } from "./deliveries/deliveries-list.ts";
-import { showDelivery } from "./deliveries/deliveries-show.ts";
-import type { ShowOptions } from "./deliveries/deliveries-show.ts";
+import { changeDeliveries } from "./deliveries/change.ts";
+import type { ChangeOptions } from "./deliveries/change.ts";
+import type { Change } from "./deliveries/outcome.ts";
+import { listDeliveries } from "./deliveries/list.ts";
+import type { ListOptions } from "./deliveries/list.ts";
+import { showDelivery } from "./deliveries/show.ts";
+import type { ShowOptions } from "./deliveries/show.ts";
 import { withFilters } from "./deliveries/delivery-filters.ts";
 import { changeHook, listHooks } from "./hooks-command.ts";
 import type { HooksOptions } from "./hooks-command.ts";

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import { createGatewayLogger } from "../embedded/gateway-logger.ts";
+import { createGatewayLogger } from "../hosts/embedded/gateway-logger.ts";
 import type { CliGateway } from "./cli-gateway.ts";
 import type { CliIo } from "./cli-io.ts";
 

@@ -1,8 +1,8 @@
 /** `reveille send`. */
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
-import { signRequest } from "../auth/schemes/sign-request.ts";
-import type { SignedRequest } from "../auth/schemes/sign-request.ts";
+import { signRequest } from "../auth/signatures/sign-request.ts";
+import type { SignedRequest } from "../auth/signatures/sign-request.ts";
 import type { MappingConfig } from "../config/hooks-config.ts";
 import { sampleBody } from "../presets/sample-body.ts";
 import { schemeName } from "../presets/scheme-name.ts";

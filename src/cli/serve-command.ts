@@ -1,6 +1,6 @@
 /** `reveille serve`. */
 import { existsSync } from "node:fs";
-import { EmbeddedGateway } from "../embedded/gateway.ts";
+import { EmbeddedGateway } from "../hosts/embedded/gateway.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { curlLine, writeFirstConfig } from "./first-config.ts";

@@ -1,4 +1,4 @@
-import type { AgentCatalog } from "../host.ts";
+import type { AgentCatalog } from "../core/host.ts";
 import type { Findings } from "./findings.ts";
 import { isKnownAgent } from "./mapping-rules.ts";
 import { showValue } from "./show-value.ts";

@@ -1,5 +1,5 @@
 /** The `hooks` block after validation: every default filled in, every secret resolved. */
-import type { CoalesceMode, WakeMode } from "../delivery.ts";
+import type { CoalesceMode, WakeMode } from "../core/delivery.ts";
 import type { AuthConfig } from "./auth-config.ts";
 import type { Handshake } from "./handshake-schema.ts";
 

@@ -1,4 +1,4 @@
-import type { AgentCatalog, ChannelInfo } from "../host.ts";
+import type { AgentCatalog, ChannelInfo } from "../core/host.ts";
 import type { Findings } from "./findings.ts";
 import type { HooksConfig, MappingConfig } from "./hooks-config.ts";
 import { checkRun } from "./run-rules.ts";

@@ -1,4 +1,4 @@
-import type { AgentCatalog, ChannelInfo, GatewayFacts } from "../host.ts";
+import type { AgentCatalog, ChannelInfo, GatewayFacts } from "../core/host.ts";
 import { readAllowedAgentIds } from "./allowed-agents.ts";
 import { closestKey } from "./closest-key.ts";
 import { ConfigError, configLines } from "./config-error.ts";

@@ -1,4 +1,4 @@
-import type { GatewayFacts } from "../host.ts";
+import type { GatewayFacts } from "../core/host.ts";
 import type { ConfigIssue } from "./config-error.ts";
 import { signsBody } from "./content-rules.ts";
 import type { HooksConfig, MappingConfig } from "./hooks-config.ts";

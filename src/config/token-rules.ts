@@ -1,4 +1,4 @@
-import type { GatewayFacts } from "../host.ts";
+import type { GatewayFacts } from "../core/host.ts";
 import type { Findings } from "./findings.ts";
 import { isKnownSecret } from "./known-secrets.ts";
 import type { SecretInput } from "./schema.ts";

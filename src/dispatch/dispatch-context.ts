@@ -1,9 +1,9 @@
 import type { CallbacksConfig } from "../config/hooks-config.ts";
-import type { SettledState } from "../delivery.ts";
-import type { DispatchedEvent, SettledEvent } from "../hooks.ts";
-import type { Clock, GatewayHost, Logger } from "../host.ts";
+import type { SettledState } from "../core/delivery.ts";
+import type { DispatchedEvent, SettledEvent } from "../core/events.ts";
+import type { Clock, GatewayHost, Logger } from "../core/host.ts";
 import type { GuardedFetch } from "../http/guarded-fetch.ts";
-import type { DeliveryStore, OpenRun } from "../store/delivery-store.ts";
+import type { DeliveryStore, OpenRun } from "../storage/delivery-store.ts";
 import type { DispatchRules } from "./dispatch-rules.ts";
 
 /** What the dispatcher and its runners work with. */

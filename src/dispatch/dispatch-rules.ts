@@ -1,6 +1,6 @@
 import type { BudgetConfig, HooksConfig, MappingConfig, Priority, RetryConfig } from "../config/hooks-config.ts";
-import { ALL } from "../store/operational-state.ts";
-import type { Scope } from "../store/operational-state.ts";
+import { ALL } from "../storage/operational-state.ts";
+import type { Scope } from "../storage/operational-state.ts";
 
 /** How the runs of one mapping are carried out, by the configuration in force. */
 export interface DispatchRules {

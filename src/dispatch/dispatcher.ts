@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { OpenRun } from "../store/delivery-store.ts";
-import { ALL } from "../store/operational-state.ts";
-import type { Pause, Scope } from "../store/operational-state.ts";
+import type { OpenRun } from "../storage/delivery-store.ts";
+import { ALL } from "../storage/operational-state.ts";
+import type { Pause, Scope } from "../storage/operational-state.ts";
 import { AgentQueue } from "./queue/agent-queue.ts";
 import { AgentRunner } from "./run/agent-runner.ts";
 import type { DispatchContext, Runner, Withdrawal } from "./dispatch-context.ts";

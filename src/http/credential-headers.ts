@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Headers } from "../delivery.ts";
+import type { Headers } from "../core/delivery.ts";
 import { isCredentialName } from "./credential-name.ts";
 
 /** Headers past the 100th, and those that bring names and values over 16 KiB, are left out. */

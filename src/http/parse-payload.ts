@@ -1,4 +1,4 @@
-import type { PayloadFormat } from "../delivery.ts";
+import type { PayloadFormat } from "../core/delivery.ts";
 import { dropPollutingKeys } from "./drop-polluting-keys.ts";
 import { exceedsDepth } from "./json-depth.ts";
 import { parseForm } from "./parse-form.ts";

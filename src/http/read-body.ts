@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { refuse } from "../errors.ts";
-import type { Refusal } from "../errors.ts";
+import { refuse } from "../core/errors.ts";
+import type { Refusal } from "../core/errors.ts";
 
 export interface BodyLimits {
   /** A body of exactly this size is accepted. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Answer } from "./respond.ts";
+import type { Answer } from "./answer.ts";
 import { declaredLength, discardBody, hasUnreadBody } from "./discard-body.ts";
 import type { DiscardLimits } from "./discard-body.ts";
 

@@ -1,10 +1,10 @@
 import type { MappingConfig } from "../config/hooks-config.ts";
-import type { PayloadContext } from "../delivery.ts";
+import type { PayloadContext } from "../core/delivery.ts";
 import { readMessage } from "../presets/read-event.ts";
 import type { Preset } from "../presets/preset.ts";
-import type { CallTransform } from "../transform/transform-call.ts";
-import { compileFilter } from "./compile-filter.ts";
-import type { CompiledFilter } from "./compile-filter.ts";
+import type { CallTransform } from "../transform/call.ts";
+import { compileFilter } from "./filter.ts";
+import type { CompiledFilter } from "./filter.ts";
 import { compileResponse } from "./compile-response.ts";
 import type { CompiledResponse } from "./compile-response.ts";
 import { compileForEach } from "./fan-out.ts";

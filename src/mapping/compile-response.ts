@@ -1,4 +1,4 @@
-import type { PayloadContext } from "../delivery.ts";
+import type { PayloadContext } from "../core/delivery.ts";
 import { compileTemplate } from "./template.ts";
 
 /** What an answer may tell of the delivery. */

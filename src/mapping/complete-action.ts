@@ -1,6 +1,6 @@
-import type { Action } from "../delivery.ts";
-import { refuse } from "../errors.ts";
-import type { Refusal } from "../errors.ts";
+import type { Action } from "../core/delivery.ts";
+import { refuse } from "../core/errors.ts";
+import type { Refusal } from "../core/errors.ts";
 
 /** Refuses an action that would wake an agent with nothing to read. */
 export function completeAction(action: Action, mappingId: string): Action | Refusal {

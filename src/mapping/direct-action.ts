@@ -1,6 +1,6 @@
-import type { AgentAction, WakeAction, WakeMode } from "../delivery.ts";
-import { refuse } from "../errors.ts";
-import type { Refusal } from "../errors.ts";
+import type { AgentAction, WakeAction, WakeMode } from "../core/delivery.ts";
+import { refuse } from "../core/errors.ts";
+import type { Refusal } from "../core/errors.ts";
 
 const MAX_TIMEOUT_SECONDS = 86_400;
 const MAX_WAIT_SECONDS = 300;

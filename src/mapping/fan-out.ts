@@ -1,8 +1,8 @@
-import type { PayloadContext } from "../delivery.ts";
-import { refuse } from "../errors.ts";
-import type { Refusal } from "../errors.ts";
-import { compilePath, lookup } from "../http/payload-path.ts";
-import type { CompiledPath } from "../http/payload-path.ts";
+import type { PayloadContext } from "../core/delivery.ts";
+import { refuse } from "../core/errors.ts";
+import type { Refusal } from "../core/errors.ts";
+import { compilePath, lookup } from "../core/payload-path.ts";
+import type { CompiledPath } from "../core/payload-path.ts";
 
 /** A mapping's `forEach`, made ready at config load. */
 export interface ForEach {

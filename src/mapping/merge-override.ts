@@ -1,5 +1,5 @@
-import type { Action, AgentAction, WakeAction } from "../delivery.ts";
-import type { TransformAction } from "../transform/transform-result.ts";
+import type { Action, AgentAction, WakeAction } from "../core/delivery.ts";
+import type { TransformAction } from "../transform/result.ts";
 
 /**
  * Lays what a transform said of an action over the mapping's own, field by field; `undefined` changes

@@ -1,4 +1,4 @@
-import type { Action, AgentAction, PayloadContext, WakeAction } from "../delivery.ts";
+import type { Action, AgentAction, PayloadContext, WakeAction } from "../core/delivery.ts";
 import type { CompiledMapping } from "./compile-mapping.ts";
 import type { CompiledTemplate } from "./template.ts";
 

@@ -1,6 +1,6 @@
-import { compilePath, lookup } from "../http/payload-path.ts";
-import type { CompiledPath } from "../http/payload-path.ts";
-import type { Headers, Query } from "../delivery.ts";
+import { compilePath, lookup } from "../core/payload-path.ts";
+import type { CompiledPath } from "../core/payload-path.ts";
+import type { Headers, Query } from "../core/delivery.ts";
 import { renderValue } from "./render-value.ts";
 
 /** What the expressions of a template read. */

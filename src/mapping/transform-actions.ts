@@ -1,9 +1,9 @@
-import type { Action } from "../delivery.ts";
-import { isRefusal } from "../errors.ts";
-import type { Refusal } from "../errors.ts";
-import { TransformError } from "../transform/transform-call.ts";
-import type { CallTransform, TransformCall } from "../transform/transform-call.ts";
-import { readResult } from "../transform/transform-result.ts";
+import type { Action } from "../core/delivery.ts";
+import { isRefusal } from "../core/errors.ts";
+import type { Refusal } from "../core/errors.ts";
+import { TransformError } from "../transform/call.ts";
+import type { CallTransform, TransformCall } from "../transform/call.ts";
+import { readResult } from "../transform/result.ts";
 import type { CompiledMapping } from "./compile-mapping.ts";
 import { completeAction } from "./complete-action.ts";
 import { mergeOverride } from "./merge-override.ts";

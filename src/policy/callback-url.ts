@@ -1,6 +1,6 @@
 import type { CallbacksConfig } from "../config/hooks-config.ts";
-import { refuse } from "../errors.ts";
-import type { Refusal } from "../errors.ts";
+import { refuse } from "../core/errors.ts";
+import type { Refusal } from "../core/errors.ts";
 import { fetchableUrl } from "../http/guarded-fetch.ts";
 
 /**

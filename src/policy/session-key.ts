@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { namesAgent, sessionKeyFault, withoutAgent } from "../config/session-key-form.ts";
 import { hasPrefix } from "../config/session-rules.ts";
-import { refuse } from "../errors.ts";
-import type { Refusal } from "../errors.ts";
+import { refuse } from "../core/errors.ts";
+import type { Refusal } from "../core/errors.ts";
 
 /** What of the configuration decides about session keys (specification 4.2). */
 export interface SessionKeyRules {

@@ -1,6 +1,6 @@
 /** A preset: the bundle that knows how a sender signs, what it sends, and what a person wants to read of it. */
 import type { PresetPart, PresetSettings } from "../config/preset-part.ts";
-import type { EventSender, PayloadContext, PayloadFormat } from "../delivery.ts";
+import type { EventSender, PayloadContext, PayloadFormat } from "../core/delivery.ts";
 
 /** A preset as `definePreset` makes it; the registry takes no other. */
 export interface Preset extends PresetPart {
@@ -40,7 +40,7 @@ export interface PresetEvent extends PresetContext {
   readonly event: string | undefined;
 }
 
-export type { EventSender } from "../delivery.ts";
+export type { EventSender } from "../core/delivery.ts";
 
 /** An answer in the place of the ordinary one, once the delivery is on disk. */
 export interface PresetAnswer {

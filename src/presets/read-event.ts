@@ -1,8 +1,8 @@
 import type { PresetSettings } from "../config/preset-part.ts";
-import type { EventSender, PayloadContext } from "../delivery.ts";
-import { joinText } from "../http/payload-text.ts";
+import type { EventSender, PayloadContext } from "../core/delivery.ts";
+import { joinText } from "../core/payload-text.ts";
 import type { Preset, PresetAnswer, PresetContext, PresetEvent } from "./preset.ts";
-import { asJson } from "./wording/as-json.ts";
+import { asJson } from "./message/as-json.ts";
 
 /** What a preset knows of a request. */
 export interface RecognizedEvent {

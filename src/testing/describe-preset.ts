@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { PresetSettings } from "../config/preset-part.ts";
 import type { Preset } from "../presets/preset.ts";
-import { describeForm } from "./preset-form.ts";
-import { describeReading } from "./preset-reading.ts";
-import { describeSigning } from "./preset-signing.ts";
+import { describeForm } from "./describe-form.ts";
+import { describeReading } from "./describe-reading.ts";
+import { describeSigning } from "./describe-signing.ts";
 
 /** What a preset needs to be tried. */
 export interface DescribePresetOptions {

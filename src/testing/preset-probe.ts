@@ -1,14 +1,14 @@
 /** A preset put to work without a gateway: signs, verifies and reads requests as the ingress would. */
 import { queryOf } from "../auth/call-view.ts";
 import { NO_KEYS } from "../auth/keys/no-keys.ts";
-import { compileScheme } from "../auth/schemes/compile-scheme.ts";
-import { signRequest } from "../auth/schemes/sign-request.ts";
-import type { SignedRequest } from "../auth/schemes/sign-request.ts";
+import { compileScheme } from "../auth/signatures/compile-scheme.ts";
+import { signRequest } from "../auth/signatures/sign-request.ts";
+import type { SignedRequest } from "../auth/signatures/sign-request.ts";
 import type { DeliveredKeys, IncomingCall, RemoteKeys, Verification } from "../auth/verifier.ts";
 import type { AuthConfig } from "../config/auth-config.ts";
 import { normalizeAuth } from "../config/normalize-auth.ts";
 import type { PresetSettings } from "../config/preset-part.ts";
-import type { EventSender, PayloadContext } from "../delivery.ts";
+import type { EventSender, PayloadContext } from "../core/delivery.ts";
 import { parsePayload } from "../http/parse-payload.ts";
 import { sampleBody } from "../presets/sample-body.ts";
 import { readAnswer, readEvent, readMessage } from "../presets/read-event.ts";

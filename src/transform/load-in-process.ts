@@ -1,16 +1,16 @@
 import { setImmediate } from "node:timers/promises";
 import type { LoadedTransforms, NamedTransform } from "./loaded-transforms.ts";
-import { describeFailure } from "./loading/describe-failure.ts";
-import { describeThrown } from "./loading/describe-thrown.ts";
-import type { DescribeThrownOptions } from "./loading/describe-thrown.ts";
-import { inTime } from "./loading/in-time.ts";
-import { pickExport } from "./loading/pick-export.ts";
-import { nameInRoot } from "./loading/transforms-root.ts";
-import type { TransformsRoot } from "./loading/transforms-root.ts";
-import { TransformError } from "./transform-call.ts";
-import type { CallTransform } from "./transform-call.ts";
-import { contextFields, transformContext } from "./transform-context.ts";
-import { TransformSet } from "./transform-set.ts";
+import { describeFailure } from "./loader/describe-error.ts";
+import { describeThrown } from "./loader/describe-thrown.ts";
+import type { DescribeThrownOptions } from "./loader/describe-thrown.ts";
+import { inTime } from "./loader/load-timeout.ts";
+import { pickExport } from "./loader/pick-export.ts";
+import { nameInRoot } from "./loader/transforms-root.ts";
+import type { TransformsRoot } from "./loader/transforms-root.ts";
+import { TransformError } from "./call.ts";
+import type { CallTransform } from "./call.ts";
+import { contextFields, transformContext } from "./context.ts";
+import { TransformSet } from "./set.ts";
 import type { TransformFunction } from "./transform.ts";
 
 export interface InProcessOptions {
@@ -27,8 +27,8 @@ export async function loadInProcess(
   { root, loadTimeoutMs }: InProcessOptions,
 ): Promise<LoadedTransforms> {
   // Costs 20 ms, which a configuration without transforms does not pay.
-  const { ModuleLoader } = await import("./loading/module-loader.ts");
-  const { authoring } = await import("./transform-authoring.ts");
+  const { ModuleLoader } = await import("./loader/module-loader.ts");
+  const { authoring } = await import("./authoring.ts");
   const loader = new ModuleLoader(root, { provided: new Map([["reveille", authoring]]) });
   const { positions } = loader;
   const modules = new Map<string, Promise<unknown>>();

@@ -1,17 +1,17 @@
 import { relative } from "node:path";
 import { ConfigError } from "../config/config-error.ts";
 import type { TransformsConfig } from "../config/hooks-config.ts";
-import type { Logger } from "../host.ts";
-import { FolderError } from "./folder/folder-error.ts";
-import { FolderSnapshot, fingerprintFolder } from "./folder/folder-snapshot.ts";
+import type { Logger } from "../core/host.ts";
+import { FolderError } from "./folder-error.ts";
+import { FolderSnapshot, fingerprintFolder } from "./folder/snapshot.ts";
 import type { LoadedTransforms, NamedTransform } from "./loaded-transforms.ts";
-import type { TransformsRoot } from "./loading/transforms-root.ts";
-import type { SandboxModule } from "./sandbox/sandbox-messages.ts";
-import { SandboxLoadError } from "./sandbox/sandbox-load-error.ts";
-import { SandboxPool } from "./sandbox/pool/sandbox-pool.ts";
-import { SandboxStartError } from "./sandbox/sandbox-start-error.ts";
-import type { CallTransform } from "./transform-call.ts";
-import { TransformSet } from "./transform-set.ts";
+import type { TransformsRoot } from "./loader/transforms-root.ts";
+import type { SandboxModule } from "./sandbox/messages.ts";
+import { SandboxLoadError } from "./errors.ts";
+import { SandboxPool } from "./sandbox/pool.ts";
+import { SandboxStartError } from "./sandbox-start-error.ts";
+import type { CallTransform } from "./call.ts";
+import { TransformSet } from "./set.ts";
 import { TransformsUnavailableError } from "./transforms-unavailable-error.ts";
 
 export interface InSandboxOptions {

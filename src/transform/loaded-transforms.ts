@@ -1,4 +1,4 @@
-import type { TransformSet } from "./transform-set.ts";
+import type { TransformSet } from "./set.ts";
 
 /** What was asked for of the folder: a file of it, by its real path, and the name of a function. */
 export interface NamedTransform {

@@ -1,6 +1,6 @@
 /** What a transform module exports, what it is given and what it may return: the types that its author imports. */
-import type { EventSender, Headers, Query } from "../delivery.ts";
-import type { TransformAction } from "./transform-result.ts";
+import type { EventSender, Headers, Query } from "../core/delivery.ts";
+import type { TransformAction } from "./result.ts";
 
 /** What a transform may look at; nothing in it carries a credential. */
 export interface TransformContext<Payload = unknown> {

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { RetentionSchema } from "../../src/config/operation-schema.ts";
 import { RetrySchema } from "../../src/config/retry-schema.ts";
 import { HooksSchema } from "../../src/config/schema.ts";
-import { STATES } from "../../src/delivery.ts";
-import { MAX_GATHERED_TEXTS, MAX_LISTED_REPEATS } from "../../src/store/delivery-store.ts";
+import { STATES } from "../../src/core/delivery.ts";
+import { MAX_GATHERED_TEXTS, MAX_LISTED_REPEATS } from "../../src/storage/delivery-store.ts";
 import { readDocPage } from "./doc-blocks.ts";
 import { tableRows } from "./table-rows.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { GATEWAY_ERRORS } from "../../src/embedded/server/gateway-errors.ts";
+import { GATEWAY_ERRORS } from "../../src/hosts/embedded/server/errors.ts";
 import { ERRORS } from "../../src/index.ts";
 import type { ErrorCode } from "../../src/index.ts";
 import { readDocPage } from "./doc-blocks.ts";
@@ -8,7 +8,7 @@ import { tableRows } from "./table-rows.ts";
 const { text } = readDocPage("docs/errors.md");
 const [ofHooks, ofGateway] = text.split("\n## What the embedded gateway itself answers\n") as [string, string];
 
-describe("docs/errors.md, src/errors.ts and the exported type", () => {
+describe("docs/errors.md, src/core/errors.ts and the exported type", () => {
   it("have the same codes, each with the same status, message and whether it can be tried again", () => {
     const shown = tableRows(ofHooks).map(([code, status, again, message]) => [
       code,

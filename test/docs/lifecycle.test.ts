@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ERRORS } from "../../src/errors.ts";
-import { createIngressHooks } from "../../src/hooks.ts";
+import { ERRORS } from "../../src/core/errors.ts";
+import { createIngressHooks } from "../../src/ingress/hooks.ts";
 import { readDocPage } from "./doc-blocks.ts";
 import { tableRows } from "./table-rows.ts";
 
@@ -15,8 +15,8 @@ const refusals = Array.from(text.matchAll(/(\d{3}) `([A-Z0-9_]+)`/g), ([, status
 }));
 
 describe("docs/lifecycle.md", () => {
-  it("has the stages of src/pipeline.ts, in their order", () => {
-    const source = readFileSync(join(import.meta.dirname, "../../src/pipeline.ts"), "utf8");
+  it("has the stages of src/ingress/pipeline.ts, in their order", () => {
+    const source = readFileSync(join(import.meta.dirname, "../../src/ingress/pipeline.ts"), "utf8");
     const stages = Array.from(source.matchAll(/from "\.\/stages\/(\S+)\.ts"/g), ([, name]) => name!);
     const isStage = (name: string): boolean => stages.includes(name);
     const calls = Array.from(source.matchAll(/(?:= (?:await )?|return |\(await )(\w+)\(/g), ([, name]) => name!).filter(

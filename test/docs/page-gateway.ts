@@ -3,8 +3,8 @@ import { join } from "node:path";
 import JSON5 from "json5";
 import { writeFirstConfig } from "../../src/cli/first-config.ts";
 import type { FirstTokens } from "../../src/cli/first-config.ts";
-import { EmbeddedGateway } from "../../src/embedded/gateway.ts";
-import { recordingLogger } from "../unit/embedded/server/recording-logger.ts";
+import { EmbeddedGateway } from "../../src/hosts/embedded/gateway.ts";
+import { recordingLogger } from "../unit/hosts/embedded/server/recording-logger.ts";
 import { PageHome } from "./page-home.ts";
 import type { ShellResult } from "./page-home.ts";
 

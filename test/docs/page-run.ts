@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { ERRORS } from "../../src/errors.ts";
-import { GATEWAY_ERRORS } from "../../src/embedded/server/gateway-errors.ts";
+import { ERRORS } from "../../src/core/errors.ts";
+import { GATEWAY_ERRORS } from "../../src/hosts/embedded/server/errors.ts";
 import type { DocBlock } from "./doc-blocks.ts";
 import { matchesJson, matchesText } from "./match-output.ts";
 import { NpmStart } from "./npm-start.ts";

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { HostError } from "../../src/host.ts";
-import type { AgentRunResult, GatewayPlugin } from "../../src/host.ts";
+import { HostError } from "../../src/core/host.ts";
+import type { AgentRunResult, GatewayPlugin } from "../../src/core/host.ts";
 import { StatesGateway } from "./states-gateway.ts";
 import type * as Retrying from "../../src/dispatch/run/retrying.ts";
 

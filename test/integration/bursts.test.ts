@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { DeliveryDetail, DeliverySummary } from "../../src/delivery.ts";
+import type { DeliveryDetail, DeliverySummary } from "../../src/core/delivery.ts";
 import { sendBurst } from "../torture/burst-client.ts";
 import { ScriptedModel } from "../torture/scripted-model.ts";
 import { GatewayProcess, HOOK_TOKEN } from "./gateway-process.ts";

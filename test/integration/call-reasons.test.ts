@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { GatewayPlugin } from "../../src/host.ts";
+import type { GatewayPlugin } from "../../src/core/host.ts";
 import { WebhookIngress } from "../../src/index.ts";
 import { call, github, GITHUB_SECRET, hmac, pushOf } from "./http/sender-calls.ts";
 import { StatesGateway } from "./states-gateway.ts";

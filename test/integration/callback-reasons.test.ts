@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type { GatewayPlugin } from "../../src/host.ts";
+import type { GatewayPlugin } from "../../src/core/host.ts";
 import type * as Guarded from "../../src/http/guarded-fetch.ts";
 import { WebhookIngress } from "../../src/index.ts";
 import { ScriptedCaller } from "./scripted-caller.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { DeliveryDetail } from "../../src/delivery.ts";
+import type { DeliveryDetail } from "../../src/core/delivery.ts";
 import { ScriptedModel } from "../torture/scripted-model.ts";
 import { RunningGateway } from "./http/running-gateway.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { DeliveryDetail } from "../../src/delivery.ts";
+import type { DeliveryDetail } from "../../src/core/delivery.ts";
 import { laneOf, marksIn, senderOf } from "../torture/call-mark.ts";
 import type { Evidence } from "../torture/evidence.ts";
 import { CHECKS, findViolations, torture } from "../torture/torture.ts";

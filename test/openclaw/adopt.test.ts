@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { adopt } from "../../src/cli/openclaw/adopt-command.ts";
-import { recordingLogger } from "../unit/embedded/server/recording-logger.ts";
+import { recordingLogger } from "../unit/hosts/embedded/server/recording-logger.ts";
 import { AdoptHost } from "./adopt-host.ts";
 import { SHAPES_WITH_CALLS, SIDE } from "./adopt-shapes.ts";
 import type { Shape, ShapeCall } from "./adopt-shapes.ts";

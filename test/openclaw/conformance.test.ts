@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll } from "vitest";
-import type { OfferOutcome } from "../../src/openclaw/openclaw-gateway.ts";
+import type { OfferOutcome } from "../../src/hosts/openclaw/gateway.ts";
 import { describeGatewayHost } from "../conformance/host/describe-gateway-host.ts";
 import type { GatewayHostHarness } from "../conformance/host/gateway-host-harness.ts";
 import { DRIVER } from "./driver-package.ts";

@@ -1,6 +1,6 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenClawGateway, OpenClawGatewayOptions } from "../../src/openclaw/openclaw-gateway.ts";
+import type { OpenClawGateway, OpenClawGatewayOptions } from "../../src/hosts/openclaw/gateway.ts";
 
 /** The id under which the host has the driver. */
 export const DRIVER = "reveille-driver";

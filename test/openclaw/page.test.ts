@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { OLDEST_HOST } from "../../src/openclaw/require-calls.ts";
+import { OLDEST_HOST } from "../../src/hosts/openclaw/require-calls.ts";
 import { readDocPage } from "../docs/doc-blocks.ts";
 import { matchesJson, matchesText } from "../docs/match-output.ts";
 import { OpenClawPage } from "./openclaw-page.ts";

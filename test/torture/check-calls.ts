@@ -1,4 +1,4 @@
-import type { DeliveryDetail, State } from "../../src/delivery.ts";
+import type { DeliveryDetail, State } from "../../src/core/delivery.ts";
 import { groupBy, markOf } from "./evidence.ts";
 import type { Check } from "./evidence.ts";
 

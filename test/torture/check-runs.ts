@@ -1,4 +1,4 @@
-import type { DeliveryDetail, RunDetail } from "../../src/delivery.ts";
+import type { DeliveryDetail, RunDetail } from "../../src/core/delivery.ts";
 import { laneOf, marksIn, senderOf } from "./call-mark.ts";
 import type { Mark } from "./call-mark.ts";
 import { groupBy, wasKilledBetween } from "./evidence.ts";

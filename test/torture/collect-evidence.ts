@@ -1,4 +1,4 @@
-import type { DeliveryDetail } from "../../src/delivery.ts";
+import type { DeliveryDetail } from "../../src/core/delivery.ts";
 import type { GatewayProcess } from "../integration/gateway-process.ts";
 import type { Evidence } from "./evidence.ts";
 

@@ -1,4 +1,4 @@
-import type { DeliveryDetail } from "../../src/delivery.ts";
+import type { DeliveryDetail } from "../../src/core/delivery.ts";
 import { marksIn } from "./call-mark.ts";
 import type { Mark } from "./call-mark.ts";
 import type { ModelCall } from "./scripted-model.ts";

@@ -14,11 +14,11 @@ import type { Step } from "./faulty.ts";
 if (isMainThread) {
   // First of all: what is loaded from here on may load the stages.
   replaceStages();
-  const { SqliteDeliveryStore } = await import("../../src/store/sqlite/sqlite-delivery-store.ts");
-  const { EmbeddedSessions } = await import("../../src/embedded/sessions.ts");
-  const { EmbeddedAgents } = await import("../../src/embedded/agents/embedded-agents.ts");
-  const { EmbeddedChannels } = await import("../../src/embedded/channels/embedded-channels.ts");
-  const { EmbeddedHeartbeat } = await import("../../src/embedded/heartbeat.ts");
+  const { SqliteDeliveryStore } = await import("../../src/storage/sqlite/delivery-store.ts");
+  const { EmbeddedSessions } = await import("../../src/hosts/embedded/sessions.ts");
+  const { EmbeddedAgents } = await import("../../src/hosts/embedded/agents/agents.ts");
+  const { EmbeddedChannels } = await import("../../src/hosts/embedded/channels/channels.ts");
+  const { EmbeddedHeartbeat } = await import("../../src/hosts/embedded/heartbeat.ts");
   wrap("gathered", SqliteDeliveryStore, "stopGathering");
   wrap("begin", SqliteDeliveryStore, "beginAttempt");
   wrap("run", EmbeddedAgents, "run");
@@ -34,7 +34,7 @@ if (isMainThread) {
   wrapAnswers();
   preloadInThreads();
 } else if (fatalStep === "commit") {
-  const { GroupCommit } = await import("../../src/sqlite/group-commit.ts");
+  const { GroupCommit } = await import("../../src/storage/sqlite/engine/group-commit.ts");
   wrap("commit", GroupCommit, "commit");
 }
 
@@ -59,7 +59,7 @@ function wrapAnswers(): void {
 function replaceStages(): void {
   const stage = STAGES.find((name) => name === fatalStep);
   if (stage === undefined) return;
-  const { href } = new URL(`../../src/stages/${stage}.ts`, import.meta.url);
+  const { href } = new URL(`../../src/ingress/stages/${stage}.ts`, import.meta.url);
   const real = JSON.stringify(`${href}?real`);
   const source = [
     `import { faulty } from ${JSON.stringify(new URL("faulty.ts", import.meta.url).href)};`,

@@ -12,7 +12,7 @@ export interface FaultStep {
 const AROUND: readonly FaultMoment[] = ["before", "after"];
 const THROUGH: readonly FaultMoment[] = ["before", "during", "after"];
 
-/** Stages of `src/pipeline.ts`, each a function of that name in `src/stages/`. */
+/** Stages of `src/ingress/pipeline.ts`, each a function of that name in `src/ingress/stages/`. */
 export const STAGES = [
   "edge",
   "authenticate",

@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
-import type { Clock, Logger } from "../../host.ts";
+import type { Clock, Logger } from "../../core/host.ts";
 import { FetchError, isSuccess, MAX_URL_LENGTH } from "../../http/guarded-fetch.ts";
 import type { GuardedFetch } from "../../http/guarded-fetch.ts";
-import { settledWithin } from "../../lifecycle/settled-within.ts";
+import { settledWithin } from "../../core/settled-within.ts";
 
 export interface CertificateBounds {
   /** Certificates that are kept; the one not asked for the longest goes first. Absent: 64. */

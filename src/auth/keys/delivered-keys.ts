@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import type { Clock, Logger } from "../../host.ts";
+import type { Clock, Logger } from "../../core/host.ts";
 import type { DeliveredKeys } from "../verifier.ts";
 import { writePrivateFile } from "./write-private-file.ts";
 

@@ -1,10 +1,10 @@
 import { createLocalJWKSet, errors, jwtVerify } from "jose";
 import type { JSONWebKeySet, JWTPayload, LocalJWKSet } from "jose";
-import type { Clock, Logger } from "../../host.ts";
+import type { Clock, Logger } from "../../core/host.ts";
 import type { JwksKeys, JwtVerification } from "../verifier.ts";
 import { FetchError, isSuccess } from "../../http/guarded-fetch.ts";
 import type { FetchedAnswer, GuardedFetch } from "../../http/guarded-fetch.ts";
-import { settledWithin } from "../../lifecycle/settled-within.ts";
+import { settledWithin } from "../../core/settled-within.ts";
 
 /** How far the clocks of an identity provider and of the gateway may differ. */
 export const CLOCK_TOLERANCE_SECONDS = 30;

@@ -1,4 +1,4 @@
-import type { SchemeContext } from "../schemes/scheme-context.ts";
+import type { SchemeContext } from "../signatures/scheme-context.ts";
 
 /** Keys of a configuration that is only looked at: nothing is fetched, read or written. */
 export const NO_KEYS: Pick<SchemeContext, "remoteKeys" | "deliveredKeys"> = Object.freeze({

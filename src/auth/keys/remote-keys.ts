@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../../host.ts";
+import type { Clock, Logger } from "../../core/host.ts";
 import type { JwksKeys, RemoteKeys } from "../verifier.ts";
 import { CertificateCache } from "./certificate-cache.ts";
 import type { CertificateBounds } from "./certificate-cache.ts";

@@ -1,7 +1,7 @@
 /** Follows a delivery until it has ended. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MappingConfig } from "../../config/hooks-config.ts";
-import type { DeliveryDetail, DeliverySummary, State } from "../../delivery.ts";
+import type { DeliveryDetail, DeliverySummary, State } from "../../core/delivery.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { GatewayAccess } from "../cli-gateway.ts";
 import { askGateway } from "../gateway-client.ts";

@@ -1,4 +1,4 @@
-import type { GatewayConfig } from "../../embedded/gateway-config.ts";
+import type { GatewayConfig } from "../../hosts/embedded/gateway-config.ts";
 
 /** Where a gateway with that configuration is reached from this machine: no slash at its end. */
 export function gatewayUrl({ host, port }: Pick<GatewayConfig["gateway"], "host" | "port">): string {

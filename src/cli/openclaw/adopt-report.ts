@@ -1,5 +1,5 @@
-import type { AdoptNote, NoteKind } from "../../openclaw/adopt/adopt-notes.ts";
-import type { Fields } from "../../openclaw/adopt/fields.ts";
+import type { AdoptNote, NoteKind } from "../../hosts/openclaw/migrate/notes.ts";
+import type { Fields } from "../../hosts/openclaw/migrate/fields.ts";
 import { printable } from "../printable.ts";
 
 /** What came of the command; holds no secret. */

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { configLines } from "../../config/config-error.ts";
 import { findConfigError } from "../../config/find-config-error.ts";
 import type { HooksConfig } from "../../config/hooks-config.ts";
-import { loadTransforms } from "../../transform/load-transforms.ts";
-import type { Logger } from "../../host.ts";
+import { loadTransforms } from "../../transform/load.ts";
+import type { Logger } from "../../core/host.ts";
 
 /**
  * Loads the transforms of a block as a gateway would at its start, and lets go of them again. Resolves

@@ -1,8 +1,8 @@
 import { processIo } from "../process-io.ts";
 import { runCli } from "../run-cli.ts";
-import { addAdopt } from "./openclaw-commands.ts";
-import { OpenClawCliGateway } from "./openclaw-cli-gateway.ts";
-import type { OpenClawCliOptions } from "./openclaw-cli-gateway.ts";
+import { addAdopt } from "./commands.ts";
+import { OpenClawCliGateway } from "./cli-gateway.ts";
+import type { OpenClawCliOptions } from "./cli-gateway.ts";
 
 /** Runs `openclaw reveille <args>` in the host's own program; resolves with the exit code. */
 export function runOpenClawCli(args: readonly string[], options: Omit<OpenClawCliOptions, "env">): Promise<number> {

@@ -1,6 +1,6 @@
-import type { OpenRun } from "../../store/delivery-store.ts";
-import { ALL } from "../../store/operational-state.ts";
-import type { Scope } from "../../store/operational-state.ts";
+import type { OpenRun } from "../../storage/delivery-store.ts";
+import { ALL } from "../../storage/operational-state.ts";
+import type { Scope } from "../../storage/operational-state.ts";
 import type { CarriedOut, DispatchContext, Runner } from "../dispatch-context.ts";
 import type { DueRuns } from "./due-runs.ts";
 import type { Expiries } from "./expiries.ts";

@@ -1,4 +1,4 @@
-import type { OperationalState, Scope, Usage } from "../../store/operational-state.ts";
+import type { OperationalState, Scope, Usage } from "../../storage/operational-state.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
 import type { ScopedBudget } from "../dispatch-rules.ts";
 import { retrying, STORE_RETRY } from "../run/retrying.ts";

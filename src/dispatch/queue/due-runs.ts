@@ -1,4 +1,4 @@
-import type { OpenRun } from "../../store/delivery-store.ts";
+import type { OpenRun } from "../../storage/delivery-store.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
 import { retrying, STORE_RETRY } from "../run/retrying.ts";
 import { TimedQueue } from "./timed-queue.ts";

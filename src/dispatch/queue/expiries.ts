@@ -1,4 +1,4 @@
-import { StoreError } from "../../store/delivery-store.ts";
+import { StoreError } from "../../storage/delivery-store.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
 import { LinkedList } from "./linked-list.ts";
 import { retrying, STORE_RETRY } from "../run/retrying.ts";

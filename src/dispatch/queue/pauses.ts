@@ -1,5 +1,5 @@
-import { ALL } from "../../store/operational-state.ts";
-import type { OperationalState, Pause, Scope } from "../../store/operational-state.ts";
+import { ALL } from "../../storage/operational-state.ts";
+import type { OperationalState, Pause, Scope } from "../../storage/operational-state.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
 import { retrying, STORE_RETRY } from "../run/retrying.ts";
 

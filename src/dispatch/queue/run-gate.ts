@@ -1,7 +1,7 @@
 import type { Priority } from "../../config/hooks-config.ts";
-import type { OpenRun } from "../../store/delivery-store.ts";
-import { ALL } from "../../store/operational-state.ts";
-import type { Pause, Scope } from "../../store/operational-state.ts";
+import type { OpenRun } from "../../storage/delivery-store.ts";
+import { ALL } from "../../storage/operational-state.ts";
+import type { Pause, Scope } from "../../storage/operational-state.ts";
 import { Budgets } from "./budgets.ts";
 import type { Draw, UsedUp } from "./budgets.ts";
 import type { DispatchContext } from "../dispatch-context.ts";

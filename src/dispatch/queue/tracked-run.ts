@@ -1,4 +1,4 @@
-import type { OpenRun } from "../../store/delivery-store.ts";
+import type { OpenRun } from "../../storage/delivery-store.ts";
 import type { Place } from "./lanes.ts";
 import { Linked } from "./linked-list.ts";
 import type { Alarm } from "./timed-queue.ts";

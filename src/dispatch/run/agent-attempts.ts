@@ -1,13 +1,13 @@
-import type { Attempt } from "../../delivery.ts";
-import type { AgentRunResult } from "../../host.ts";
-import type { AttemptEnd } from "../../store/delivery-store.ts";
+import type { Attempt } from "../../core/delivery.ts";
+import type { AgentRunResult } from "../../core/host.ts";
+import type { AttemptEnd } from "../../storage/delivery-store.ts";
 import { runTurn } from "./agent-turn.ts";
 import type { CarriedOut, DispatchContext, Postponed } from "../dispatch-context.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { persist } from "./persist.ts";
 import { agentPrompt, passedOnText } from "./prompt.ts";
 import type { RetryPolicy } from "./retrying.ts";
-import type { RunNotes } from "./run-notes.ts";
+import type { RunNotes } from "./retry-counters.ts";
 import type { Postponement, RunUnderWay } from "./run-under-way.ts";
 
 /** What came of a run for good: nothing more is asked of the agent. */

@@ -1,19 +1,19 @@
-import type { SettledState } from "../../delivery.ts";
-import { StoreError } from "../../store/delivery-store.ts";
-import type { OpenRun, StoredRun } from "../../store/delivery-store.ts";
+import type { SettledState } from "../../core/delivery.ts";
+import { StoreError } from "../../storage/delivery-store.ts";
+import type { OpenRun, StoredRun } from "../../storage/delivery-store.ts";
 import { AgentAttempts } from "./agent-attempts.ts";
 import type { FinalResult } from "./agent-attempts.ts";
-import { answered } from "./answered.ts";
+import { answered } from "./with-timeout.ts";
 import type { CarriedOut, DispatchContext, Runner } from "../dispatch-context.ts";
 import { persist } from "./persist.ts";
 import { failureText, reportHealth } from "./report-health.ts";
-import { summaryLine } from "./reply.ts";
-import { ReplyDelivery } from "./reply-delivery.ts";
-import type { Delivered } from "./reply-delivery.ts";
+import { summaryLine } from "./summary.ts";
+import { ReplyDelivery } from "./send-reply.ts";
+import type { Delivered } from "./send-reply.ts";
 import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retrying.ts";
 import type { RetryPolicy } from "./retrying.ts";
-import { RunCallback } from "./run-callback.ts";
-import { RunNotes } from "./run-notes.ts";
+import { RunCallback } from "./callback.ts";
+import { RunNotes } from "./retry-counters.ts";
 import { isPostponement } from "./run-under-way.ts";
 import type { Postponement, RunUnderWay } from "./run-under-way.ts";
 

@@ -1,4 +1,4 @@
-import type { AgentRunRequest, AgentRunResult, HostAgents } from "../../host.ts";
+import type { AgentRunRequest, AgentRunResult, HostAgents } from "../../core/host.ts";
 import { errorText } from "./error-text.ts";
 import { BRIEF_RETRY, isRetryable, retrying } from "./retrying.ts";
 import type { RetryPolicy } from "./retrying.ts";

@@ -1,7 +1,7 @@
-import { wrapUntrusted } from "../../boundary/wrap-untrusted.ts";
-import type { AgentSpec, WakeSpec } from "../../delivery.ts";
-import type { GatheredCalls } from "../../store/delivery-store.ts";
-import { gatheredText } from "./gathered-text.ts";
+import { wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
+import type { AgentSpec, WakeSpec } from "../../core/delivery.ts";
+import type { GatheredCalls } from "../../storage/delivery-store.ts";
+import { gatheredText } from "./coalesced-text.ts";
 
 /** What of an attempt the prompt tells the agent. */
 export interface PromptFacts {

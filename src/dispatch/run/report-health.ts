@@ -1,4 +1,4 @@
-import type { AgentSpec, DeliveryOutcome, DeliveryTarget, SettledState } from "../../delivery.ts";
+import type { AgentSpec, DeliveryOutcome, DeliveryTarget, SettledState } from "../../core/delivery.ts";
 import type { Outages } from "../dispatch-context.ts";
 import type { FinalResult } from "./agent-attempts.ts";
 import type { RunUnderWay } from "./run-under-way.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { HostError } from "../../host.ts";
-import { StoreError } from "../../store/delivery-store.ts";
+import { HostError } from "../../core/host.ts";
+import { StoreError } from "../../storage/delivery-store.ts";
 
 /** How often and how long a step after the durable line is tried again. */
 export interface RetryPolicy {

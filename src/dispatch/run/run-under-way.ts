@@ -1,5 +1,5 @@
-import type { AgentSpec } from "../../delivery.ts";
-import type { StoredRun } from "../../store/delivery-store.ts";
+import type { AgentSpec } from "../../core/delivery.ts";
+import type { StoredRun } from "../../storage/delivery-store.ts";
 
 /** One agent run as the parts of its runner work on it. */
 export interface RunUnderWay {

@@ -1,5 +1,5 @@
-import type { SettledState } from "../../delivery.ts";
-import { StoreError } from "../../store/delivery-store.ts";
+import type { SettledState } from "../../core/delivery.ts";
+import { StoreError } from "../../storage/delivery-store.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
 import { retrying, STORE_RETRY } from "./retrying.ts";
 

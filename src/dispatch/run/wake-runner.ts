@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ALL } from "../../store/operational-state.ts";
+import { ALL } from "../../storage/operational-state.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
 import type { Expiries } from "../queue/expiries.ts";
 import { LinkedList } from "../queue/linked-list.ts";

@@ -4,8 +4,8 @@ import type { Expiries } from "../queue/expiries.ts";
 import { LinkedList } from "../queue/linked-list.ts";
 import { HOST_RETRY, retryDelayMs } from "./retrying.ts";
 import type { TrackedRun } from "../queue/tracked-run.ts";
-import { WakeDelivery } from "./wake-delivery.ts";
-import type { Wake } from "./wake-delivery.ts";
+import { WakeDelivery } from "./wake-batch.ts";
+import type { Wake } from "./wake-batch.ts";
 
 /** As many as one commit is worth. */
 export const BATCH = 64;

@@ -1,8 +1,8 @@
 import { definePreset } from "../define-preset.ts";
-import { labeled, listAt, messageOf, textAt } from "../../http/payload-text.ts";
-import { alertCounts, alertLines, onlyAlerts } from "../wording/alert-lines.ts";
-import { asJson } from "../wording/as-json.ts";
-import { capitalized, lineAt, titled } from "../wording/headline.ts";
+import { labeled, listAt, messageOf, textAt } from "../../core/payload-text.ts";
+import { alertCounts, alertLines, onlyAlerts } from "../message/list-lines.ts";
+import { asJson } from "../message/as-json.ts";
+import { capitalized, lineAt, titled } from "../message/headline.ts";
 
 const MAX_BODY_BYTES = 4_194_304;
 

@@ -1,11 +1,11 @@
 import { definePreset } from "../define-preset.ts";
-import { batchEvent } from "../payload/batch-names.ts";
-import { itemLines, joinText, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { batchEvent } from "../event-fields.ts";
+import { itemLines, joinText, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
-import { happened, words } from "../wording/happened.ts";
-import { capitalized, headline, lineAt, phrase, titled } from "../wording/headline.ts";
-import { timeText } from "../wording/time-text.ts";
-import { genericMessage } from "../wording/unknown-event.ts";
+import { happened, words } from "../message/happened.ts";
+import { capitalized, headline, lineAt, phrase, titled } from "../message/headline.ts";
+import { timeText } from "../message/time-text.ts";
+import { genericMessage } from "../message/unknown-event.ts";
 
 const MAX_EVENTS = 1_000;
 const GID = /^\d{1,32}$/;

@@ -1,12 +1,12 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../payload/event-sender.ts";
-import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { eventSender } from "../event-sender.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
-import { capitalized, headline, lineAt, phrase, titled } from "../wording/headline.ts";
-import { decimalAmount } from "../wording/money-text.ts";
-import { personText } from "../wording/person-text.ts";
-import { timeText } from "../wording/time-text.ts";
-import { genericMessage } from "../wording/unknown-event.ts";
+import { capitalized, headline, lineAt, phrase, titled } from "../message/headline.ts";
+import { decimalAmount } from "../message/value-text.ts";
+import { personText } from "../message/person-text.ts";
+import { timeText } from "../message/time-text.ts";
+import { genericMessage } from "../message/unknown-event.ts";
 
 /** What an invitee did. */
 const VERBS: Readonly<Record<string, string>> = {

@@ -1,10 +1,10 @@
 import { definePreset } from "../define-preset.ts";
-import { batchEvent, batchId } from "../payload/batch-names.ts";
-import { embeddedBase64 } from "../payload/embedded-payload.ts";
-import { itemLines, labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { batchEvent, batchId } from "../event-fields.ts";
+import { embeddedBase64 } from "../embedded-payload.ts";
+import { itemLines, labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetContext } from "../preset.ts";
-import { dataLines } from "../wording/data-lines.ts";
-import { headline, oneLine, phrase } from "../wording/headline.ts";
+import { dataLines } from "../message/data-lines.ts";
+import { headline, oneLine, phrase } from "../message/headline.ts";
 
 /** Values of `authtype` (extension Auth Context) that stand for no person. */
 const MACHINES: ReadonlySet<string> = new Set(["service_account", "api_key", "system"]);

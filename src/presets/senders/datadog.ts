@@ -1,9 +1,9 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../payload/event-sender.ts";
-import { labeled, messageOf, textAt } from "../../http/payload-text.ts";
+import { eventSender } from "../event-sender.ts";
+import { labeled, messageOf, textAt } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
-import { asJson } from "../wording/as-json.ts";
-import { bodyAt, capitalized, headline, lineAt, phrase, spoken, titled } from "../wording/headline.ts";
+import { asJson } from "../message/as-json.ts";
+import { bodyAt, capitalized, headline, lineAt, phrase, spoken, titled } from "../message/headline.ts";
 
 /** What Datadog leaves where a variable of the payload's template has no value. */
 const NO_VALUE = /^(?:null|none|n\/a|\$[A-Z_0-9[\]"'.]+)$/i;

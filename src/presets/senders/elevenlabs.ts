@@ -1,8 +1,8 @@
 import { definePreset } from "../define-preset.ts";
-import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetContext } from "../preset.ts";
-import { dataLines } from "../wording/data-lines.ts";
-import { headline, lineAt, phrase, titled } from "../wording/headline.ts";
+import { dataLines } from "../message/data-lines.ts";
+import { headline, lineAt, phrase, titled } from "../message/headline.ts";
 
 /** Recordings come as base64 in JSON; ElevenLabs disables a webhook whose requests are refused. */
 const MAX_BODY_BYTES = 33_554_432;

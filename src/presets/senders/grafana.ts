@@ -2,10 +2,10 @@ import Type from "typebox";
 import type { AuthInput } from "../../config/auth-schema.ts";
 import type { PresetSettings } from "../../config/preset-part.ts";
 import { definePreset } from "../define-preset.ts";
-import { listAt, messageOf, textAt } from "../../http/payload-text.ts";
-import { alertCounts, alertLines, onlyAlerts } from "../wording/alert-lines.ts";
-import { asJson } from "../wording/as-json.ts";
-import { bodyAt, lineAt, titled } from "../wording/headline.ts";
+import { listAt, messageOf, textAt } from "../../core/payload-text.ts";
+import { alertCounts, alertLines, onlyAlerts } from "../message/list-lines.ts";
+import { asJson } from "../message/as-json.ts";
+import { bodyAt, lineAt, titled } from "../message/headline.ts";
 
 const MAX_BODY_BYTES = 4_194_304;
 const SIGNATURE_HEADER = "X-Grafana-Alerting-Signature";

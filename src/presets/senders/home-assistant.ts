@@ -1,10 +1,10 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../payload/event-sender.ts";
-import { joinText, labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { eventSender } from "../event-sender.ts";
+import { joinText, labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
-import { dataLines } from "../wording/data-lines.ts";
-import { headline, lineAt, phrase, titled } from "../wording/headline.ts";
-import { unknownEvent } from "../wording/unknown-event.ts";
+import { dataLines } from "../message/data-lines.ts";
+import { headline, lineAt, phrase, titled } from "../message/headline.ts";
+import { unknownEvent } from "../message/unknown-event.ts";
 
 /**
  * Automations of Home Assistant that call out with a `rest_command`.

@@ -1,10 +1,10 @@
 import { definePreset } from "../define-preset.ts";
-import { batchEvent, batchId } from "../payload/batch-names.ts";
-import { itemLines, joinText, messageOf, textAt } from "../../http/payload-text.ts";
+import { batchEvent, batchId } from "../event-fields.ts";
+import { itemLines, joinText, messageOf, textAt } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
-import { happened, words } from "../wording/happened.ts";
-import { capitalized, headline, lineAt, phrase } from "../wording/headline.ts";
-import { genericMessage } from "../wording/unknown-event.ts";
+import { happened, words } from "../message/happened.ts";
+import { capitalized, headline, lineAt, phrase } from "../message/headline.ts";
+import { genericMessage } from "../message/unknown-event.ts";
 
 /** Sources of a change that are programs; the agent's own changes come as one of them. */
 const PROGRAMS: ReadonlySet<string> = new Set(["API", "INTEGRATION", "INTEGRATIONS_PLATFORM"]);

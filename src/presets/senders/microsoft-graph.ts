@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { batchEvent, batchId } from "../payload/batch-names.ts";
-import { itemLines, joinText, labeled, listAt, memberOf, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
-import { headline, lineAt, titled } from "../wording/headline.ts";
+import { batchEvent, batchId } from "../event-fields.ts";
+import { itemLines, joinText, labeled, listAt, memberOf, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
+import { headline, lineAt, titled } from "../message/headline.ts";
 
 /** What a lifecycle notification asks for. */
 const LIFECYCLE: Readonly<Record<string, string>> = {

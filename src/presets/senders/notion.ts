@@ -1,10 +1,10 @@
 import { definePreset } from "../define-preset.ts";
-import { itemLines, labeled, listAt, messageOf, valueAt } from "../../http/payload-text.ts";
+import { itemLines, labeled, listAt, messageOf, valueAt } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
-import { happened, words } from "../wording/happened.ts";
-import { capitalized, counted, headline, lineAt, phrase } from "../wording/headline.ts";
-import { timeText } from "../wording/time-text.ts";
-import { genericMessage } from "../wording/unknown-event.ts";
+import { happened, words } from "../message/happened.ts";
+import { capitalized, counted, headline, lineAt, phrase } from "../message/headline.ts";
+import { timeText } from "../message/time-text.ts";
+import { genericMessage } from "../message/unknown-event.ts";
 
 const PERSON = "person";
 const ENTITY_ID = /^[0-9a-f-]{32,36}$/i;

@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
-import { dataLines } from "../wording/data-lines.ts";
-import { headline, lineAt, spoken } from "../wording/headline.ts";
+import { labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
+import { dataLines } from "../message/data-lines.ts";
+import { headline, lineAt, spoken } from "../message/headline.ts";
 import { whsecSender } from "./standard-webhooks/whsec-sender.ts";
 
 /** Where the object of an event is read, by the beginning of the event's name. */

@@ -1,9 +1,9 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../payload/event-sender.ts";
-import { labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { eventSender } from "../event-sender.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
-import { asJson } from "../wording/as-json.ts";
-import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../wording/headline.ts";
+import { asJson } from "../message/as-json.ts";
+import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../message/headline.ts";
 
 const incident = {
   id: "PGR0VU2",

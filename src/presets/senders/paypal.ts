@@ -2,14 +2,14 @@ import Type from "typebox";
 import type { PresetSettings } from "../../config/preset-part.ts";
 import { text } from "../../config/schema-parts.ts";
 import { definePreset } from "../define-preset.ts";
-import { labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetEvent } from "../preset.ts";
-import { happened, words } from "../wording/happened.ts";
-import { headline, lineAt, phrase, titled } from "../wording/headline.ts";
-import { decimalAmount } from "../wording/money-text.ts";
-import { personText } from "../wording/person-text.ts";
-import { timeText } from "../wording/time-text.ts";
-import { genericMessage } from "../wording/unknown-event.ts";
+import { happened, words } from "../message/happened.ts";
+import { headline, lineAt, phrase, titled } from "../message/headline.ts";
+import { decimalAmount } from "../message/value-text.ts";
+import { personText } from "../message/person-text.ts";
+import { timeText } from "../message/time-text.ts";
+import { genericMessage } from "../message/unknown-event.ts";
 
 /**
  * PayPal tries for three days, and a retry carries the time of the first transmission, so that a time of

@@ -1,8 +1,8 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../payload/event-sender.ts";
-import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
-import { dataLines } from "../wording/data-lines.ts";
-import { headline, lineAt, phrase, spoken } from "../wording/headline.ts";
+import { eventSender } from "../event-sender.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
+import { dataLines } from "../message/data-lines.ts";
+import { headline, lineAt, phrase, spoken } from "../message/headline.ts";
 import { whsecSender } from "./standard-webhooks/whsec-sender.ts";
 
 const EMAIL_ID = "56761188-7520-42d8-8898-ff6fc54ce618";

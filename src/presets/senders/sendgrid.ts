@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { batchEvent, batchId } from "../payload/batch-names.ts";
-import { itemLines, joinText, labeled, messageOf, textAt } from "../../http/payload-text.ts";
-import { headline, lineAt, phrase } from "../wording/headline.ts";
+import { batchEvent, batchId } from "../event-fields.ts";
+import { itemLines, joinText, labeled, messageOf, textAt } from "../../core/payload-text.ts";
+import { headline, lineAt, phrase } from "../message/headline.ts";
 
 /** SendGrid tries again for a day and does not say whether it signs anew; copies are remembered as long. */
 const TOLERANCE_SECONDS = 86_400;

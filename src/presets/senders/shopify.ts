@@ -1,11 +1,11 @@
 import { definePreset } from "../define-preset.ts";
-import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetEvent } from "../preset.ts";
-import { happened, words } from "../wording/happened.ts";
-import { capitalized, headline, lineAt, phrase, titled } from "../wording/headline.ts";
-import { decimalAmount } from "../wording/money-text.ts";
-import { personText } from "../wording/person-text.ts";
-import { genericMessage } from "../wording/unknown-event.ts";
+import { happened, words } from "../message/happened.ts";
+import { capitalized, headline, lineAt, phrase, titled } from "../message/headline.ts";
+import { decimalAmount } from "../message/value-text.ts";
+import { personText } from "../message/person-text.ts";
+import { genericMessage } from "../message/unknown-event.ts";
 
 /** What a topic is about, and the part of the admin pages that shows it. */
 const SUBJECTS: Readonly<Record<string, readonly [what: string, page: string]>> = {

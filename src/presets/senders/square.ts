@@ -1,11 +1,11 @@
 import { definePreset } from "../define-preset.ts";
-import { labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetEvent, PresetSample } from "../preset.ts";
-import { happened, words } from "../wording/happened.ts";
-import { headline, lineAt, phrase, titled } from "../wording/headline.ts";
-import { minorAmount } from "../wording/money-text.ts";
-import { personText } from "../wording/person-text.ts";
-import { genericMessage } from "../wording/unknown-event.ts";
+import { happened, words } from "../message/happened.ts";
+import { headline, lineAt, phrase, titled } from "../message/headline.ts";
+import { minorAmount } from "../message/value-text.ts";
+import { personText } from "../message/person-text.ts";
+import { genericMessage } from "../message/unknown-event.ts";
 
 /** Where the object of an event is, and what it is called. */
 const SUBJECTS: Readonly<Record<string, readonly [path: string, what: string]>> = {

@@ -1,12 +1,12 @@
 import { definePreset } from "../define-preset.ts";
-import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetEvent } from "../preset.ts";
-import { words } from "../wording/happened.ts";
-import { headline, lineAt, phrase, titled } from "../wording/headline.ts";
-import { minorAmount } from "../wording/money-text.ts";
-import { personText } from "../wording/person-text.ts";
-import { timeText } from "../wording/time-text.ts";
-import { genericMessage } from "../wording/unknown-event.ts";
+import { words } from "../message/happened.ts";
+import { headline, lineAt, phrase, titled } from "../message/headline.ts";
+import { minorAmount } from "../message/value-text.ts";
+import { personText } from "../message/person-text.ts";
+import { timeText } from "../message/time-text.ts";
+import { genericMessage } from "../message/unknown-event.ts";
 
 /** Currencies that Stripe counts otherwise than ISO 4217: docs.stripe.com/currencies, special cases. */
 const STRIPE_DIGITS = { ISK: 2, UGX: 2, MGA: 0 };

@@ -1,8 +1,8 @@
 import { definePreset } from "../define-preset.ts";
-import { labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetContext } from "../preset.ts";
-import { dataLines, withoutKeys } from "../wording/data-lines.ts";
-import { lineAt } from "../wording/headline.ts";
+import { dataLines, withoutKeys } from "../message/data-lines.ts";
+import { lineAt } from "../message/headline.ts";
 import { whsecSender } from "./standard-webhooks/whsec-sender.ts";
 
 /** Where the name of the event's type is; that is up to those who use Svix. */

@@ -1,9 +1,9 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../payload/event-sender.ts";
-import { joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../http/payload-text.ts";
+import { eventSender } from "../event-sender.ts";
+import { joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
-import { headline, lineAt, phrase } from "../wording/headline.ts";
-import { unknownEvent } from "../wording/unknown-event.ts";
+import { headline, lineAt, phrase } from "../message/headline.ts";
+import { unknownEvent } from "../message/unknown-event.ts";
 
 /** Kinds of an update that hold a message, and what is said of one. */
 const MESSAGES: Readonly<Record<string, string>> = {

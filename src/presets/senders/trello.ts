@@ -1,9 +1,9 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../payload/event-sender.ts";
-import { labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { eventSender } from "../event-sender.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetSample } from "../preset.ts";
-import { asJson } from "../wording/as-json.ts";
-import { bodyAt, headline, lineAt, oneLine, phrase, titled } from "../wording/headline.ts";
+import { asJson } from "../message/as-json.ts";
+import { bodyAt, headline, lineAt, oneLine, phrase, titled } from "../message/headline.ts";
 
 const board = { id: "5f0000000000000000000001", name: "App", shortLink: "bOaRd123" };
 const card = { id: "5f0000000000000000000002", name: "Fix login", idShort: 7, shortLink: "cArD4567" };

@@ -1,9 +1,9 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../payload/event-sender.ts";
-import { joinText, labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { eventSender } from "../event-sender.ts";
+import { joinText, labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
-import { headline, lineAt, phrase } from "../wording/headline.ts";
-import { unknownEvent } from "../wording/unknown-event.ts";
+import { headline, lineAt, phrase } from "../message/headline.ts";
+import { unknownEvent } from "../message/unknown-event.ts";
 
 /** Stations of an outgoing message on its way; only its failure is news. */
 const ON_THE_WAY: ReadonlySet<string> = new Set([

@@ -1,10 +1,10 @@
 import { definePreset } from "../define-preset.ts";
-import { clip, itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { clip, itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetEvent } from "../preset.ts";
-import { headline, lineAt, phrase, titled } from "../wording/headline.ts";
-import { decimalAmount } from "../wording/money-text.ts";
-import { timeText } from "../wording/time-text.ts";
-import { genericMessage } from "../wording/unknown-event.ts";
+import { headline, lineAt, phrase, titled } from "../message/headline.ts";
+import { decimalAmount } from "../message/value-text.ts";
+import { timeText } from "../message/time-text.ts";
+import { genericMessage } from "../message/unknown-event.ts";
 
 const MAX_QUESTION = 120;
 const MAX_ANSWER = 1_000;

@@ -1,10 +1,10 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../payload/event-sender.ts";
-import { labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { eventSender } from "../event-sender.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
-import { asJson } from "../wording/as-json.ts";
-import { shortSha } from "../wording/commit-lines.ts";
-import { capitalized, headline, lineAt, phrase, spoken, titled } from "../wording/headline.ts";
+import { asJson } from "../message/as-json.ts";
+import { shortSha } from "../message/commit-lines.ts";
+import { capitalized, headline, lineAt, phrase, spoken, titled } from "../message/headline.ts";
 
 const deployment = {
   id: "dpl_7NdBk2x0000000000000000001",

@@ -1,10 +1,10 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../payload/event-sender.ts";
-import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../http/payload-text.ts";
+import { eventSender } from "../event-sender.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
-import { headline, lineAt, phrase } from "../wording/headline.ts";
-import { decodeEntities } from "../wording/plain-text.ts";
-import { unknownEvent } from "../wording/unknown-event.ts";
+import { headline, lineAt, phrase } from "../message/headline.ts";
+import { decodeEntities } from "../message/plain-text.ts";
+import { unknownEvent } from "../message/unknown-event.ts";
 
 /** Lists of the Account Activity API that say nothing an agent could act on. */
 const QUIET: Readonly<Record<string, string>> = {

@@ -1,10 +1,10 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../payload/event-sender.ts";
-import { labeled, listAt, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { eventSender } from "../event-sender.ts";
+import { labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
-import { headline, lineAt, phrase } from "../wording/headline.ts";
-import { plainText } from "../wording/plain-text.ts";
-import { unknownEvent } from "../wording/unknown-event.ts";
+import { headline, lineAt, phrase } from "../message/headline.ts";
+import { plainText } from "../message/plain-text.ts";
+import { unknownEvent } from "../message/unknown-event.ts";
 
 const TYPE_PREFIX = "zen:event-type:";
 /** With this every webhook is tested that is not saved yet; Zendesk's documentation shows it. */

@@ -1,8 +1,8 @@
 import { definePreset } from "../define-preset.ts";
-import { joinText, labeled, messageOf, textAt, valueAt } from "../../http/payload-text.ts";
+import { joinText, labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
-import { headline, lineAt, phrase } from "../wording/headline.ts";
-import { unknownEvent } from "../wording/unknown-event.ts";
+import { headline, lineAt, phrase } from "../message/headline.ts";
+import { unknownEvent } from "../message/unknown-event.ts";
 
 /** Events of a Zoom app: meetings, recordings, phone, team chat. */
 export const zoom = definePreset({

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, it, vi } from "vitest";
-import type { AgentRunRequest, GatewayHost } from "../../../src/host.ts";
+import type { AgentRunRequest, GatewayHost } from "../../../src/core/host.ts";
 import type { SuiteContext } from "./describe-gateway-host.ts";
 import { REPLY_PREFIX } from "./model-server.ts";
 

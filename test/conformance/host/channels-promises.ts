@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ChannelMessage, GatewayHost } from "../../../src/host.ts";
+import type { ChannelMessage, GatewayHost } from "../../../src/core/host.ts";
 import type { SuiteContext } from "./describe-gateway-host.ts";
 
 /** Messages to channels. */

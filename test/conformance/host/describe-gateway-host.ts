@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe } from "vitest";
-import type { GatewayHost, GatewayPlugin } from "../../../src/host.ts";
+import type { GatewayHost, GatewayPlugin } from "../../../src/core/host.ts";
 import type { GatewayHostHarness, RunningHost } from "./gateway-host-harness.ts";
 import { testAgents } from "./agents-promises.ts";
 import { testChannels } from "./channels-promises.ts";
@@ -27,7 +27,7 @@ export interface ProbedHost {
 }
 
 /**
- * The promises of `src/host.ts`, as tests. A host passes when every one of them does; its own test
+ * The promises of `src/core/host.ts`, as tests. A host passes when every one of them does; its own test
  * builds the harness and nothing else.
  */
 export function describeGatewayHost(name: string, harness: GatewayHostHarness): void {

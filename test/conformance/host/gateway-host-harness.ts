@@ -1,4 +1,4 @@
-import type { GatewayPlugin } from "../../../src/host.ts";
+import type { GatewayPlugin } from "../../../src/core/host.ts";
 
 /** What a host's test gives the suite: a way to run the real host with a plugin in it. */
 export interface GatewayHostHarness {

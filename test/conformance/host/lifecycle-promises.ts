@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { expect, it } from "vitest";
-import type { ConfigSnapshot, GatewayHost } from "../../../src/host.ts";
+import type { ConfigSnapshot, GatewayHost } from "../../../src/core/host.ts";
 import type { SuiteContext } from "./describe-gateway-host.ts";
 import { ProbePlugin } from "./probe-plugin.ts";
 

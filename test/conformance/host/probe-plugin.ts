@@ -1,4 +1,10 @@
-import type { ConfigSnapshot, GatewayHost, GatewayPlugin, HttpRouter, ShutdownDeadline } from "../../../src/host.ts";
+import type {
+  ConfigSnapshot,
+  GatewayHost,
+  GatewayPlugin,
+  HttpRouter,
+  ShutdownDeadline,
+} from "../../../src/core/host.ts";
 
 export interface ProbeTaps {
   readonly onConfigLoad?: (snapshot: ConfigSnapshot, host: GatewayHost) => void | Promise<void>;

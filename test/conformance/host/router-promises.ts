@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { HttpRoute, HttpRouter } from "../../../src/host.ts";
+import type { HttpRoute, HttpRouter } from "../../../src/core/host.ts";
 import type { SuiteContext } from "./describe-gateway-host.ts";
 import type { RunningHost } from "./gateway-host-harness.ts";
 import { ProbePlugin } from "./probe-plugin.ts";

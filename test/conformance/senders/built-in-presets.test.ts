@@ -1,5 +1,5 @@
 import type { PresetSettings } from "../../../src/config/preset-part.ts";
-import { BUILT_IN_PRESETS } from "../../../src/presets/built-in-presets.ts";
+import { BUILT_IN_PRESETS } from "../../../src/presets/built-in.ts";
 import { describePreset } from "../../../src/testing/describe-preset.ts";
 
 /** Values for the settings that presets require. */

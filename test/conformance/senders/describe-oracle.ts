@@ -1,6 +1,6 @@
 /** A preset held against the library of its sender, in both directions. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { SignedRequest } from "../../../src/auth/schemes/sign-request.ts";
+import type { SignedRequest } from "../../../src/auth/signatures/sign-request.ts";
 import type { ReplayMark } from "../../../src/auth/verifier.ts";
 import type { Preset, PresetSample } from "../../../src/presets/preset.ts";
 import { sampleBody } from "../../../src/presets/sample-body.ts";

@@ -1,6 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { SignedRequest } from "../../../src/auth/schemes/sign-request.ts";
+import type { SignedRequest } from "../../../src/auth/signatures/sign-request.ts";
 import type { Preset } from "../../../src/presets/preset.ts";
 import { NOW, callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 

@@ -8,7 +8,7 @@ import { exportSPKI, importJWK } from "jose";
 import type { CryptoKey } from "jose";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createRemoteKeys } from "../../../src/auth/keys/remote-keys.ts";
-import { compileJwt } from "../../../src/auth/schemes/jwt-scheme.ts";
+import { compileJwt } from "../../../src/auth/signatures/jwt-scheme.ts";
 import { json, keepingLogger, startKeyServer } from "../../unit/auth/keys/key-server.ts";
 import { keySet, makeKey, rawToken, signToken } from "../../unit/auth/keys/make-token.ts";
 import type { ProviderKey } from "../../unit/auth/keys/make-token.ts";

@@ -1,7 +1,7 @@
 import { createSign } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { SignedRequest } from "../../../src/auth/schemes/sign-request.ts";
+import type { SignedRequest } from "../../../src/auth/signatures/sign-request.ts";
 import type { Verification } from "../../../src/auth/verifier.ts";
 import { sampleBody } from "../../../src/presets/sample-body.ts";
 import { paypal } from "../../../src/presets/senders/paypal.ts";

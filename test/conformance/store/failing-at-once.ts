@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { STATES } from "../../../src/delivery.ts";
-import type { DeliveryStore } from "../../../src/store/delivery-store.ts";
-import type { DeliveryMark, NewDelivery } from "../../../src/store/new-delivery.ts";
+import { STATES } from "../../../src/core/delivery.ts";
+import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
+import type { DeliveryMark, NewDelivery } from "../../../src/storage/new-delivery.ts";
 import { dictionary, endedDelivery, newClaim, newCoalesce, newDelivery, RECEIVED_AT } from "./new-delivery.ts";
 import { accept, accepted, listAll, openRuns } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { STATES } from "../../../src/delivery.ts";
-import type { NewDelivery } from "../../../src/store/new-delivery.ts";
+import { STATES } from "../../../src/core/delivery.ts";
+import type { NewDelivery } from "../../../src/storage/new-delivery.ts";
 import { agentSpec, endedDelivery, newClaim, newCoalesce, newDelivery, RECEIVED_AT, wakeSpec } from "./new-delivery.ts";
 import { accept, accepted, listAll } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ALL } from "../../../src/store/operational-state.ts";
+import { ALL } from "../../../src/storage/operational-state.ts";
 import type { StoreUnderTest } from "./store-harness.ts";
 
 /** What a gateway remembers of its own operation. */

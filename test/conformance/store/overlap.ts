@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import type { DeliveryStore } from "../../../src/store/delivery-store.ts";
-import type { OverlapClaim } from "../../../src/store/new-delivery.ts";
+import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
+import type { OverlapClaim } from "../../../src/storage/new-delivery.ts";
 import { agentSpec, endedDelivery, newClaim, newDelivery, RECEIVED_AT } from "./new-delivery.ts";
 import { accept, accepted, listAll, openRuns } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";

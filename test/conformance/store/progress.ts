@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { DeliveryStore } from "../../../src/store/delivery-store.ts";
+import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
 import { agentSpec, RECEIVED_AT } from "./new-delivery.ts";
 import { accept, openRuns } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";

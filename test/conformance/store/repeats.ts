@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import type { NewDelivery } from "../../../src/store/new-delivery.ts";
+import type { NewDelivery } from "../../../src/storage/new-delivery.ts";
 import { agentSpec, endedDelivery, newClaim, newCoalesce, newDelivery, RECEIVED_AT } from "./new-delivery.ts";
 import { accept, listAll } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";

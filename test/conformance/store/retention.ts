@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import type { DeliveryStore, PruneLimits } from "../../../src/store/delivery-store.ts";
-import type { NewDelivery } from "../../../src/store/new-delivery.ts";
+import type { DeliveryStore, PruneLimits } from "../../../src/storage/delivery-store.ts";
+import type { NewDelivery } from "../../../src/storage/new-delivery.ts";
 import { agentSpec, endedDelivery, newClaim, newCoalesce, newDelivery, RECEIVED_AT } from "./new-delivery.ts";
 import { accept, listAll, openRuns } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";

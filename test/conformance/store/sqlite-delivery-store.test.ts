@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
-import type { DeliveryStore } from "../../../src/store/delivery-store.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite/sqlite-delivery-store.ts";
+import { SqliteDatabase } from "../../../src/storage/sqlite/engine/database.ts";
+import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/storage/sqlite/delivery-store.ts";
 import { describeDeliveryStore } from "./describe-delivery-store.ts";
 
 describeDeliveryStore("SQLite", {

@@ -1,7 +1,7 @@
 /** What tests do with a store again and again. */
 import { expect } from "vitest";
-import type { DeliveryStore, OpenRun } from "../../../src/store/delivery-store.ts";
-import type { AcceptOutcome, NewDelivery } from "../../../src/store/new-delivery.ts";
+import type { DeliveryStore, OpenRun } from "../../../src/storage/delivery-store.ts";
+import type { AcceptOutcome, NewDelivery } from "../../../src/storage/new-delivery.ts";
 import { newDelivery } from "./new-delivery.ts";
 
 /** Accepts a delivery that must be new. */

@@ -1,4 +1,4 @@
-import type { DeliveryStore } from "../../../src/store/delivery-store.ts";
+import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
 
 /** What an implementation brings to be held to the contract. */
 export interface StoreHarness {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import type { DeliveryDetail } from "../../../src/delivery.ts";
+import type { DeliveryDetail } from "../../../src/core/delivery.ts";
 import { nodesWith } from "../../unit/transform/sandbox/process-list.ts";
 import { wireRequest } from "../http/http-connection.ts";
 import { AUTHORIZED, RunningGateway } from "../http/running-gateway.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Action } from "../../../src/delivery.ts";
-import type { AcceptedEvent, DispatchedEvent, SettledEvent } from "../../../src/hooks.ts";
+import type { Action } from "../../../src/core/delivery.ts";
+import type { AcceptedEvent, DispatchedEvent, SettledEvent } from "../../../src/core/events.ts";
 import { startWith } from "./tapped-gateway.ts";
 
 /** For what happens by itself; how long it takes is no matter. */

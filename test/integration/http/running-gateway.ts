@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DeliveryDetail, DeliverySummary } from "../../../src/delivery.ts";
-import type { ReloadOutcome } from "../../../src/embedded/config-rollout.ts";
-import { EmbeddedGateway } from "../../../src/embedded/gateway.ts";
-import type { GatewayPlugin } from "../../../src/host.ts";
-import type { DeliveryPage } from "../../../src/store/delivery-store.ts";
-import { recordingLogger } from "../../unit/embedded/server/recording-logger.ts";
+import type { DeliveryDetail, DeliverySummary } from "../../../src/core/delivery.ts";
+import type { ReloadOutcome } from "../../../src/hosts/embedded/reload-config.ts";
+import { EmbeddedGateway } from "../../../src/hosts/embedded/gateway.ts";
+import type { GatewayPlugin } from "../../../src/core/host.ts";
+import type { DeliveryPage } from "../../../src/storage/delivery-store.ts";
+import { recordingLogger } from "../../unit/hosts/embedded/server/recording-logger.ts";
 import { HttpConnection, wireRequest } from "./http-connection.ts";
 import type { WireAnswer, WireRequest } from "./http-connection.ts";
 

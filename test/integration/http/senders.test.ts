@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { AgentSpec } from "../../../src/delivery.ts";
+import type { AgentSpec } from "../../../src/core/delivery.ts";
 import { HOOK_TOKEN, RunningGateway } from "./running-gateway.ts";
 import { call, github, GITHUB_SECRET, githubHeaders, hmac, pushOf } from "./sender-calls.ts";
 

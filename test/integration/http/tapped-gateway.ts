@@ -1,4 +1,4 @@
-import type { GatewayHost, GatewayPlugin } from "../../../src/host.ts";
+import type { GatewayHost, GatewayPlugin } from "../../../src/core/host.ts";
 import { WebhookIngress } from "../../../src/index.ts";
 import type { IngressHooks, MappingConfig } from "../../../src/index.ts";
 import { RunningGateway } from "./running-gateway.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { DeliverySummary } from "../../../src/delivery.ts";
-import { gatewayToken } from "../../unit/embedded/gateway/gateway-fixture.ts";
-import { RawConnection } from "../../unit/embedded/server/raw-connection.ts";
+import type { DeliverySummary } from "../../../src/core/delivery.ts";
+import { gatewayToken } from "../../unit/hosts/embedded/gateway/gateway-fixture.ts";
+import { RawConnection } from "../../unit/hosts/embedded/server/raw-connection.ts";
 import { OperatedGateway } from "./operated-gateway.ts";
 
 const build = {

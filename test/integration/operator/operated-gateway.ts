@@ -1,8 +1,13 @@
 /** The embedded gateway with an endpoint for its model, as an operator reaches it. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DeliveryDetail } from "../../../src/delivery.ts";
-import type { EmbeddedGateway, GatewayOptions } from "../../../src/embedded/gateway.ts";
-import { baseConfig, callHook, gatewayToken, GatewayFixture } from "../../unit/embedded/gateway/gateway-fixture.ts";
+import type { DeliveryDetail } from "../../../src/core/delivery.ts";
+import type { EmbeddedGateway, GatewayOptions } from "../../../src/hosts/embedded/gateway.ts";
+import {
+  baseConfig,
+  callHook,
+  gatewayToken,
+  GatewayFixture,
+} from "../../unit/hosts/embedded/gateway/gateway-fixture.ts";
 import { ModelEndpoint } from "../model-endpoint.ts";
 
 export interface ApiAnswer {

@@ -1,7 +1,7 @@
 /** Accepts deliveries until it is killed, and prints the id of each one that was acknowledged. */
 import { writeSync } from "node:fs";
-import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite/sqlite-delivery-store.ts";
+import { SqliteDatabase } from "../../../src/storage/sqlite/engine/database.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/storage/sqlite/delivery-store.ts";
 import { newClaim, newDelivery } from "../../conformance/store/new-delivery.ts";
 
 const AT_ONCE = 16;

@@ -9,9 +9,9 @@ import { spawnSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
-import type { DeliveryStore } from "../../../src/store/delivery-store.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite/sqlite-delivery-store.ts";
+import { SqliteDatabase } from "../../../src/storage/sqlite/engine/database.ts";
+import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/storage/sqlite/delivery-store.ts";
 import { newClaim, newDelivery } from "../../conformance/store/new-delivery.ts";
 import type { FullDiskReport } from "./full-disk-report.ts";
 

@@ -7,8 +7,8 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite/sqlite-delivery-store.ts";
+import { SqliteDatabase } from "../../../src/storage/sqlite/engine/database.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/storage/sqlite/delivery-store.ts";
 import { listAll, openRuns } from "../../conformance/store/store-actions.ts";
 
 const script = fileURLToPath(new URL("./accepting-process.ts", import.meta.url));

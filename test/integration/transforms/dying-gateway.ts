@@ -4,8 +4,8 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { detectWalls } from "../../../src/transform/sandbox/walls/detect-walls.ts";
-import { spawnSandbox } from "../../../src/transform/sandbox/process/spawn-sandbox.ts";
+import { detectWalls } from "../../../src/transform/sandbox/isolation/detect.ts";
+import { spawnSandbox } from "../../../src/transform/sandbox/spawn.ts";
 
 const folder = process.argv[2] ?? "";
 const entry = join(folder, "entry.mjs");

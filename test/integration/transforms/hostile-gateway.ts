@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { DeliverySummary } from "../../../src/delivery.ts";
+import type { DeliverySummary } from "../../../src/core/delivery.ts";
 import { RunningGateway } from "../http/running-gateway.ts";
 import type { GatewaySetup, HookAnswer } from "../http/running-gateway.ts";
 import { HOSTILE_LIMITS } from "./hostile-module.ts";

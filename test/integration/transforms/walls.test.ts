@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { detectWalls } from "../../../src/transform/sandbox/walls/detect-walls.ts";
-import { killGroup } from "../../../src/transform/sandbox/process/kill-group.ts";
-import { MemoryWatch, onlyChildOf } from "../../../src/transform/sandbox/process/memory-watch.ts";
-import type { SandboxWalls } from "../../../src/transform/sandbox/walls/walls.ts";
+import { detectWalls } from "../../../src/transform/sandbox/isolation/detect.ts";
+import { killGroup } from "../../../src/transform/sandbox/kill-group.ts";
+import { MemoryWatch, onlyChildOf } from "../../../src/transform/sandbox/memory-watch.ts";
+import type { SandboxWalls } from "../../../src/transform/sandbox/isolation/walls.ts";
 import { WallProbe } from "./wall-probe.ts";
 import type { Attempts } from "./wall-probe.ts";
 

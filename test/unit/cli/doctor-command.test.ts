@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { configurationFindings } from "../../../src/cli/doctor/doctor-configuration.ts";
-import { nodeFinding } from "../../../src/cli/doctor/doctor-node.ts";
-import { stateFinding } from "../../../src/cli/doctor/doctor-state.ts";
-import { wallFindings } from "../../../src/cli/doctor/doctor-walls.ts";
+import { configurationFindings } from "../../../src/cli/doctor/configuration.ts";
+import { nodeFinding } from "../../../src/cli/doctor/node.ts";
+import { stateFinding } from "../../../src/cli/doctor/state.ts";
+import { wallFindings } from "../../../src/cli/doctor/walls.ts";
 import { TransformTerminal } from "./transform-terminal.ts";
 
 interface Report {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { DeliveryDetail, DeliverySummary } from "../../../src/delivery.ts";
+import type { DeliveryDetail, DeliverySummary } from "../../../src/core/delivery.ts";
 import { RecordedProcess } from "./recorded-process.ts";
 
 const HOOK_TOKEN = "hook-token-of-these-tests-here";

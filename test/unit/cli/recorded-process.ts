@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CliGateway } from "../../../src/cli/cli-gateway.ts";
 import type { CliIo } from "../../../src/cli/cli-io.ts";
-import { addEmbeddedCommands } from "../../../src/cli/embedded/embedded-commands.ts";
-import { EmbeddedCliGateway } from "../../../src/cli/embedded/embedded-cli-gateway.ts";
+import { addEmbeddedCommands } from "../../../src/cli/embedded/commands.ts";
+import { EmbeddedCliGateway } from "../../../src/cli/embedded/cli-gateway.ts";
 import { runCli } from "../../../src/cli/run-cli.ts";
 import type { AddCommands } from "../../../src/cli/run-cli.ts";
-import { recordingLogger } from "../embedded/server/recording-logger.ts";
+import { recordingLogger } from "../hosts/embedded/server/recording-logger.ts";
 
 /** A process for the command line: what it writes is kept, and a test sends its signals. */
 export class RecordedProcess {

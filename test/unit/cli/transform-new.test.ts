@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { DECLARATIONS, TSCONFIG } from "../../../src/cli/transform/transform-declarations.ts";
+import { DECLARATIONS, TSCONFIG } from "../../../src/cli/transform/declarations.ts";
 import { TransformTerminal } from "./transform-terminal.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -142,7 +142,7 @@ describe("the declarations for editors", () => {
     terminal.module(
       "same.ts",
       `import type * as told from "reveille";
-import type { TransformAction } from ${source("transform/transform-result.ts")};
+import type { TransformAction } from ${source("transform/result.ts")};
 import type { TransformContext, TransformFunction, TransformResult } from ${source("transform/transform.ts")};
 import type { EventSender } from ${source("delivery.ts")};
 import type { defineTransform } from ${source("transform/define-transform.ts")};
@@ -172,7 +172,7 @@ void [keys, senders, actions, texts];
   }, 60_000);
 
   it("name everything that a transform can import from the package", async () => {
-    const { authoring } = await import("../../../src/transform/transform-authoring.ts");
+    const { authoring } = await import("../../../src/transform/authoring.ts");
     const told = [...DECLARATIONS.matchAll(/export function (\w+)/gu)].map(([, name = ""]) => name);
     expect(told.toSorted()).toEqual(Object.keys(authoring).toSorted());
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { payloadType } from "../../../src/cli/transform/transform-payload-type.ts";
+import { payloadType } from "../../../src/cli/transform/payload-type.ts";
 
 describe("payloadType", () => {
   it("names the keys and the types of an example", () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Compile } from "typebox/schema";
 import { generatedFiles } from "../../../scripts/generate.ts";
-import { BUILT_IN_PRESETS } from "../../../src/presets/built-in-presets.ts";
+import { BUILT_IN_PRESETS } from "../../../src/presets/built-in.ts";
 import { GOOD_TOKEN } from "./hooks-context.ts";
 
 const root = join(import.meta.dirname, "../../..");

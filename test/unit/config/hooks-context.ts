@@ -7,7 +7,7 @@ import { DEFAULT_RETRY } from "../../../src/config/read-retry.ts";
 import { readHooksConfig } from "../../../src/config/read-hooks-config.ts";
 import type { HooksContext } from "../../../src/config/read-hooks-config.ts";
 import type { PresetPart } from "../../../src/config/preset-part.ts";
-import type { AgentCatalog, AgentInfo } from "../../../src/host.ts";
+import type { AgentCatalog, AgentInfo } from "../../../src/core/host.ts";
 import { definePreset } from "../../../src/presets/define-preset.ts";
 import type { PresetDefinition } from "../../../src/presets/define-preset.ts";
 import { gmail } from "../../../src/presets/senders/google/gmail.ts";

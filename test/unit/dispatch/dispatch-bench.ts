@@ -2,16 +2,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
-import type { AgentSpec, RunDetail, RunSpec, WakeSpec } from "../../../src/delivery.ts";
+import type { AgentSpec, RunDetail, RunSpec, WakeSpec } from "../../../src/core/delivery.ts";
 import type { Notice } from "../../../src/dispatch/dispatch-context.ts";
 import { Dispatcher } from "../../../src/dispatch/dispatcher.ts";
 import type { DispatcherOptions } from "../../../src/dispatch/dispatcher.ts";
 import type { DispatchRules } from "../../../src/dispatch/dispatch-rules.ts";
-import type { SettledEvent } from "../../../src/hooks.ts";
-import type { OpenRun } from "../../../src/store/delivery-store.ts";
-import type { NewDelivery, NewRun } from "../../../src/store/new-delivery.ts";
-import { SqliteDatabase } from "../../../src/sqlite/sqlite-database.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/store/sqlite/sqlite-delivery-store.ts";
+import type { SettledEvent } from "../../../src/core/events.ts";
+import type { OpenRun } from "../../../src/storage/delivery-store.ts";
+import type { NewDelivery, NewRun } from "../../../src/storage/new-delivery.ts";
+import { SqliteDatabase } from "../../../src/storage/sqlite/engine/database.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/storage/sqlite/delivery-store.ts";
 import { ScriptedHost } from "./scripted-host.ts";
 
 export function agentSpec(overrides: Partial<AgentSpec> = {}): AgentSpec {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { StoreError } from "../../../src/store/delivery-store.ts";
+import { StoreError } from "../../../src/storage/delivery-store.ts";
 import { agentSpec, DispatchBench, failing, stopClocks, wakeSpec, PATIENT } from "./dispatch-bench.ts";
 import { again, ENDED, refused, ScriptedRunner } from "./scripted-runner.ts";
 

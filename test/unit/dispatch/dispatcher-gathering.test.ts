@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { RunSpec } from "../../../src/delivery.ts";
-import type { StoredRun } from "../../../src/store/delivery-store.ts";
-import { StoreError } from "../../../src/store/delivery-store.ts";
+import type { RunSpec } from "../../../src/core/delivery.ts";
+import type { StoredRun } from "../../../src/storage/delivery-store.ts";
+import { StoreError } from "../../../src/storage/delivery-store.ts";
 import { agentSpec, DispatchBench, failing, wakeSpec, PATIENT } from "./dispatch-bench.ts";
 import { ENDED, ScriptedRunner } from "./scripted-runner.ts";
 

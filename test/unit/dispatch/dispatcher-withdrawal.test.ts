@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { StoreError } from "../../../src/store/delivery-store.ts";
+import { StoreError } from "../../../src/storage/delivery-store.ts";
 import { agentSpec, DispatchBench, failing, openRun, wakeSpec, PATIENT } from "./dispatch-bench.ts";
 import { again, ScriptedRunner } from "./scripted-runner.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { OpenRun } from "../../../src/store/delivery-store.ts";
+import type { OpenRun } from "../../../src/storage/delivery-store.ts";
 import { DispatchBench, openRun, PATIENT } from "./dispatch-bench.ts";
 import { again, ENDED, ScriptedRunner } from "./scripted-runner.ts";
 

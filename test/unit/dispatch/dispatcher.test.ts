@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { HostError } from "../../../src/host.ts";
+import { HostError } from "../../../src/core/host.ts";
 import { agentSpec, DispatchBench, wakeSpec, PATIENT } from "./dispatch-bench.ts";
 
 describe("the dispatcher", () => {

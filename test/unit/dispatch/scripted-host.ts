@@ -1,4 +1,10 @@
-import type { AgentRunRequest, AgentRunResult, ChannelMessage, GatewayHost, SystemEvent } from "../../../src/host.ts";
+import type {
+  AgentRunRequest,
+  AgentRunResult,
+  ChannelMessage,
+  GatewayHost,
+  SystemEvent,
+} from "../../../src/core/host.ts";
 
 const replies = async (): Promise<AgentRunResult> => ({ status: "ok", reply: "All done." });
 const takes = async (): Promise<void> => {};

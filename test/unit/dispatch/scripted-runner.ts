@@ -1,5 +1,5 @@
 import type { CarriedOut, Runner } from "../../../src/dispatch/dispatch-context.ts";
-import type { OpenRun } from "../../../src/store/delivery-store.ts";
+import type { OpenRun } from "../../../src/storage/delivery-store.ts";
 
 /** Leaves the run where it is: the runner is done with it. */
 export const ENDED: CarriedOut = { kind: "ended" };

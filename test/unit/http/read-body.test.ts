@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { isRefusal } from "../../../src/errors.ts";
+import { isRefusal } from "../../../src/core/errors.ts";
 import { readBody } from "../../../src/http/read-body.ts";
 import { withRequest } from "./wire.ts";
 

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLifecycle } from "../../../src/lifecycle/create-lifecycle.ts";
-import { GatewayServer } from "../../../src/embedded/server/gateway-server.ts";
-import { RoutingTable } from "../../../src/embedded/server/routing-table.ts";
-import type { ConfigSnapshot, GatewayHost } from "../../../src/host.ts";
+import { createLifecycle } from "../../../src/hosts/shared/create-lifecycle.ts";
+import { GatewayServer } from "../../../src/hosts/embedded/server/server.ts";
+import { RoutingTable } from "../../../src/hosts/embedded/server/routing-table.ts";
+import type { ConfigSnapshot, GatewayHost } from "../../../src/core/host.ts";
 import { ScriptedHost } from "../dispatch/scripted-host.ts";
-import { recordingLogger } from "../embedded/server/recording-logger.ts";
+import { recordingLogger } from "../hosts/embedded/server/recording-logger.ts";
 
 export const TOKEN = "hook-token-of-the-ingress-tests";
 /** A call that leaves nothing behind but its own run. */

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { AgentRunResult } from "../../../src/host.ts";
-import { WebhookIngress } from "../../../src/plugin.ts";
+import type { AgentRunResult } from "../../../src/core/host.ts";
+import { WebhookIngress } from "../../../src/ingress/plugin.ts";
 import { AGENT_CALL, IngressHost, TOKEN } from "./ingress-host.ts";
 import type { HostAnswer } from "./ingress-host.ts";
 

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { AgentRunResult } from "../../../src/host.ts";
-import { WebhookIngress } from "../../../src/plugin.ts";
-import { StoreError } from "../../../src/store/delivery-store.ts";
-import type { DeliveryStore } from "../../../src/store/delivery-store.ts";
-import { openSqliteStore } from "../../../src/store/sqlite/open-sqlite-store.ts";
+import type { AgentRunResult } from "../../../src/core/host.ts";
+import { WebhookIngress } from "../../../src/ingress/plugin.ts";
+import { StoreError } from "../../../src/storage/delivery-store.ts";
+import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
+import { openSqliteStore } from "../../../src/storage/sqlite/open-sqlite-store.ts";
 import { AGENT_CALL, IngressHost, TOKEN } from "./ingress-host.ts";
 import type { HostAnswer } from "./ingress-host.ts";
 

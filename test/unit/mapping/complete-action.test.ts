@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Action } from "../../../src/delivery.ts";
+import type { Action } from "../../../src/core/delivery.ts";
 import { completeAction } from "../../../src/mapping/complete-action.ts";
 
 const wake = (text: string): Action => ({ kind: "wake", text, mode: "now" });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isRefusal } from "../../../src/errors.ts";
+import { isRefusal } from "../../../src/core/errors.ts";
 import { readAgentPayload, readWait, readWakePayload } from "../../../src/mapping/direct-action.ts";
 
 const invalid = (message: string): object => ({ refused: "INVALID_PAYLOAD", message, retryAfterSeconds: undefined });

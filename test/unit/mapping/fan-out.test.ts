@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isRefusal } from "../../../src/errors.ts";
+import { isRefusal } from "../../../src/core/errors.ts";
 import { compileForEach, fanOut } from "../../../src/mapping/fan-out.ts";
 import { renderAction } from "../../../src/mapping/render-action.ts";
 import { mappingOf, NOW, requestWith } from "./mappings.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { MappingInput } from "../../../src/config/schema.ts";
 import type { CompiledMapping } from "../../../src/mapping/compile-mapping.ts";
-import { MappingIndex } from "../../../src/mapping/mapping-index.ts";
+import { MappingIndex } from "../../../src/mapping/index-mappings.ts";
 import { mappingsOf } from "./mappings.ts";
 
 // Few names, so that mappings overlap and requests hit them.

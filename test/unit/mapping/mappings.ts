@@ -3,12 +3,12 @@ import { Findings } from "../../../src/config/findings.ts";
 import type { MappingConfig } from "../../../src/config/hooks-config.ts";
 import { normalizeMapping } from "../../../src/config/normalize-mapping.ts";
 import type { MappingInput } from "../../../src/config/schema.ts";
-import type { PayloadContext } from "../../../src/delivery.ts";
+import type { PayloadContext } from "../../../src/core/delivery.ts";
 import { compileMapping } from "../../../src/mapping/compile-mapping.ts";
 import type { CompiledMapping } from "../../../src/mapping/compile-mapping.ts";
-import { TransformError } from "../../../src/transform/transform-call.ts";
-import type { CallTransform } from "../../../src/transform/transform-call.ts";
-import { contextFields, transformContext } from "../../../src/transform/transform-context.ts";
+import { TransformError } from "../../../src/transform/call.ts";
+import type { CallTransform } from "../../../src/transform/call.ts";
+import { contextFields, transformContext } from "../../../src/transform/context.ts";
 import type { TransformContext } from "../../../src/transform/transform.ts";
 
 export const NOW = new Date("2026-02-03T04:05:06.007Z");

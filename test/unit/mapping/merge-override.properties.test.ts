@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Action } from "../../../src/delivery.ts";
-import { isRefusal } from "../../../src/errors.ts";
+import type { Action } from "../../../src/core/delivery.ts";
+import { isRefusal } from "../../../src/core/errors.ts";
 import { mergeOverride } from "../../../src/mapping/merge-override.ts";
 import { renderAction } from "../../../src/mapping/render-action.ts";
 import { mappingOf, requestWith } from "./mappings.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Action, AgentAction, WakeAction } from "../../../src/delivery.ts";
+import type { Action, AgentAction, WakeAction } from "../../../src/core/delivery.ts";
 import { mergeOverride } from "../../../src/mapping/merge-override.ts";
-import type { TransformAction } from "../../../src/transform/transform-result.ts";
+import type { TransformAction } from "../../../src/transform/result.ts";
 
 const WAKE: WakeAction = {
   kind: "wake",

@@ -1,5 +1,5 @@
 /** What policy asks of a gateway, for tests: two agents, two channels, a main session for each agent. */
-import type { AgentInfo, ChannelInfo, ChannelTarget, GatewayHost, HostChannels } from "../../../src/host.ts";
+import type { AgentInfo, ChannelInfo, ChannelTarget, GatewayHost, HostChannels } from "../../../src/core/host.ts";
 
 const AGENTS: readonly AgentInfo[] = [
   { id: "main", isDefault: true },

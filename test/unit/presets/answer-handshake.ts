@@ -1,5 +1,5 @@
-import { compileHandshakes } from "../../../src/auth/handshakes/compile-handshakes.ts";
-import type { HandshakeAnswer } from "../../../src/auth/handshakes/compile-handshakes.ts";
+import { compileHandshakes } from "../../../src/auth/handshake/compile-handshakes.ts";
+import type { HandshakeAnswer } from "../../../src/auth/handshake/compile-handshakes.ts";
 import { NO_KEYS } from "../../../src/auth/keys/no-keys.ts";
 import type { IncomingCall } from "../../../src/auth/verifier.ts";
 import type { Preset } from "../../../src/presets/preset.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BUILT_IN_PRESETS } from "../../../src/presets/built-in-presets.ts";
+import { BUILT_IN_PRESETS } from "../../../src/presets/built-in.ts";
 import { definePreset } from "../../../src/presets/define-preset.ts";
 import type { PresetDefinition } from "../../../src/presets/define-preset.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BUILT_IN_PRESETS } from "../../../src/presets/built-in-presets.ts";
+import { BUILT_IN_PRESETS } from "../../../src/presets/built-in.ts";
 import type { Preset, PresetSample } from "../../../src/presets/preset.ts";
 import { HOSTILE_PAYLOADS } from "../../../src/testing/hostile-payloads.ts";
 import { readDirectly } from "../../../src/testing/preset-probe.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PayloadContext } from "../../../src/delivery.ts";
+import type { PayloadContext } from "../../../src/core/delivery.ts";
 import { definePreset } from "../../../src/presets/define-preset.ts";
 import type { PresetDefinition } from "../../../src/presets/define-preset.ts";
 import { readAnswer, readEvent, readMessage } from "../../../src/presets/read-event.ts";

@@ -58,79 +58,80 @@ describe("import direction", () => {
     ["a type re-export", 'export type { Shape } from "../cli/main.ts";\n'],
     ["a dynamic import", 'export const load = async (): Promise<unknown> => await import("../cli/main.ts");\n'],
   ])("refuses %s from a lower layer to a higher one", (_kind, text) => {
-    expect(violationsOf({ "cli/main.ts": empty, "store/accept.ts": text })).toEqual([
-      "direction-of-store: src/store/accept.ts -> src/cli/main.ts",
+    expect(violationsOf({ "cli/main.ts": empty, "storage/accept.ts": text })).toEqual([
+      "direction-of-storage: src/storage/accept.ts -> src/cli/main.ts",
     ]);
   });
 
   it("refuses an import between siblings", () => {
     const violations = violationsOf({
-      "presets/load.ts": empty,
-      "mapping/compile.ts": 'export { value } from "../presets/load.ts";\n',
-      "policy/budget.ts": 'export { value } from "../presets/load.ts";\n',
+      "mapping/compile.ts": empty,
+      "dispatch/lanes.ts": 'export { value } from "../mapping/compile.ts";\n',
+      "policy/budget.ts": 'export { value } from "../mapping/compile.ts";\n',
     });
-    expect(violations).toEqual(["direction-of-policy: src/policy/budget.ts -> src/presets/load.ts"]);
+    expect(violations).toEqual(["direction-of-policy: src/policy/budget.ts -> src/mapping/compile.ts"]);
   });
 
   it("refuses what the embedded gateway takes past the public API", () => {
     const violations = violationsOf({
       "index.ts": empty,
       "dispatch/lanes.ts": empty,
-      "embedded/server.ts":
-        'export { value } from "../index.ts";\nexport { type Shape } from "../dispatch/lanes.ts";\n',
+      "hosts/embedded/server.ts":
+        'export { value } from "../../index.ts";\nexport { type Shape } from "../../dispatch/lanes.ts";\n',
     });
-    expect(violations).toEqual(["direction-of-embedded: src/embedded/server.ts -> src/dispatch/lanes.ts"]);
+    expect(violations).toEqual(["direction-of-hosts/embedded: src/hosts/embedded/server.ts -> src/dispatch/lanes.ts"]);
   });
 
-  it("refuses the SQLite writer outside the store and the embedded gateway", () => {
+  it("refuses the SQLite writer outside the storage and the hosts", () => {
     const violations = violationsOf({
-      "errors.ts": empty,
-      "sqlite/writer.ts": 'export { value } from "../errors.ts";\n',
-      "store/open.ts": 'export { value } from "../sqlite/writer.ts";\n',
-      "config/load.ts": 'export { value } from "../sqlite/writer.ts";\n',
+      "core/errors.ts": empty,
+      "storage/sqlite/engine/writer.ts": 'export { value } from "../../../core/errors.ts";\n',
+      "storage/sqlite/open.ts": 'export { value } from "./engine/writer.ts";\n',
+      "auth/load.ts": 'export { value } from "../storage/sqlite/engine/writer.ts";\n',
     });
-    expect(violations).toEqual(["reserved-sqlite: src/config/load.ts -> src/sqlite/writer.ts"]);
+    expect(violations).toEqual([
+      "reserved-storage/sqlite/engine: src/auth/load.ts -> src/storage/sqlite/engine/writer.ts",
+    ]);
   });
 
   it("refuses the OpenClaw SDK outside its own adapter", () => {
     const violations = violationsOf({
-      "openclaw/host.ts": 'export * from "openclaw/plugin-sdk";\n',
-      "embedded/host.ts": 'export * from "openclaw/plugin-sdk";\n',
+      "hosts/openclaw/host.ts": 'export * from "openclaw/plugin-sdk";\n',
+      "hosts/embedded/host.ts": 'export * from "openclaw/plugin-sdk";\n',
     });
-    expect(violations).toEqual(["reserved-package-openclaw: src/embedded/host.ts -> openclaw/plugin-sdk"]);
+    expect(violations).toEqual(["reserved-package-openclaw: src/hosts/embedded/host.ts -> openclaw/plugin-sdk"]);
   });
 
   it("refuses a cycle, also of types alone", () => {
     const violations = violationsOf({
-      "store/first.ts": 'import type { Second } from "./second.ts";\nexport type First = Second | 1;\n',
-      "store/second.ts": 'import type { First } from "./first.ts";\nexport type Second = First | 2;\n',
+      "storage/first.ts": 'import type { Second } from "./second.ts";\nexport type First = Second | 1;\n',
+      "storage/second.ts": 'import type { First } from "./first.ts";\nexport type Second = First | 2;\n',
     });
-    expect(violations).toEqual(["no-cycle: src/store/first.ts -> src/store/second.ts"]);
+    expect(violations).toEqual(["no-cycle: src/storage/first.ts -> src/storage/second.ts"]);
   });
 
   it("refuses a module that has no place in the list of layers", () => {
-    const violations = violationsOf({ "errors.ts": empty, "misc/odds.ts": 'export { value } from "../errors.ts";\n' });
-    expect(violations).toEqual(["unknown-importer: src/misc/odds.ts -> src/errors.ts"]);
+    const violations = violationsOf({
+      "core/errors.ts": empty,
+      "misc/odds.ts": 'export { value } from "../core/errors.ts";\n',
+    });
+    expect(violations).toEqual(["unknown-importer: src/misc/odds.ts -> src/core/errors.ts"]);
   });
 
   it("accepts imports that go downward", () => {
     const violations = violationsOf({
-      "cli/main.ts": 'export { value } from "../embedded/server.ts";\n',
-      "embedded/server.ts": 'export { value } from "../index.ts";\n',
-      "index.ts": 'export { value } from "./plugin.ts";\n',
-      "plugin.ts": 'export { value } from "./ingress.ts";\n',
-      "ingress.ts": 'export { value } from "./pipeline.ts";\n',
-      "pipeline.ts": 'export { value } from "./stages/respond.ts";\n',
-      "stages/respond.ts": 'export { value } from "../generation.ts";\n',
-      "generation.ts": 'export { value } from "./dispatch/lanes.ts";\n',
-      "dispatch/lanes.ts": 'export { value } from "../hooks.ts";\n',
-      "hooks.ts": 'export { value } from "./mapping/compile.ts";\n',
-      "mapping/compile.ts": 'export { value } from "../http/respond.ts";\n',
-      "http/respond.ts": 'export { value } from "../store/accept.ts";\n',
-      "store/accept.ts": 'export { value } from "../config/schema.ts";\n',
-      "config/schema.ts": 'export { value } from "../delivery.ts";\n',
-      "delivery.ts": 'export { value } from "./errors.ts";\n',
-      "errors.ts": empty,
+      "cli/main.ts": 'export { value } from "../hosts/embedded/server.ts";\n',
+      "hosts/embedded/server.ts": 'export { value } from "../shared/load.ts";\n',
+      "hosts/shared/load.ts": 'export { value } from "../../api/router.ts";\n',
+      "api/router.ts": 'export { value } from "../index.ts";\n',
+      "index.ts": 'export { value } from "./ingress/plugin.ts";\n',
+      "ingress/plugin.ts": 'export { value } from "../dispatch/lanes.ts";\n',
+      "dispatch/lanes.ts": 'export { value } from "../mapping/compile.ts";\n',
+      "mapping/compile.ts": 'export { value } from "../presets/load.ts";\n',
+      "presets/load.ts": 'export { value } from "../auth/token.ts";\n',
+      "auth/token.ts": 'export { value } from "../http/answer.ts";\n',
+      "http/answer.ts": 'export { value } from "../core/errors.ts";\n',
+      "core/errors.ts": empty,
     });
     expect(violations).toEqual([]);
   });

@@ -6,11 +6,11 @@ import { Findings } from "../../../src/config/findings.ts";
 import type { MappingConfig, TransformsConfig } from "../../../src/config/hooks-config.ts";
 import { normalizeMapping } from "../../../src/config/normalize-mapping.ts";
 import type { MappingInput } from "../../../src/config/schema.ts";
-import { loadTransforms } from "../../../src/transform/load-transforms.ts";
-import type { TransformSet } from "../../../src/transform/transform-set.ts";
-import type { CallTransform } from "../../../src/transform/transform-call.ts";
+import { loadTransforms } from "../../../src/transform/load.ts";
+import type { TransformSet } from "../../../src/transform/set.ts";
+import type { CallTransform } from "../../../src/transform/call.ts";
 import { read } from "../config/hooks-context.ts";
-import { recordingLogger } from "../embedded/server/recording-logger.ts";
+import { recordingLogger } from "../hosts/embedded/server/recording-logger.ts";
 import { requestWith } from "../mapping/mappings.ts";
 
 /** What a test says besides the modules; transforms run in the test's own process unless it says otherwise. */

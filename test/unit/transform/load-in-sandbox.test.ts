@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { TransformSet } from "../../../src/transform/transform-set.ts";
+import type { TransformSet } from "../../../src/transform/set.ts";
 import { call, ConfigFolder, mapping } from "./config-folder.ts";
 import type { FolderLoadOptions, NamedExport } from "./config-folder.ts";
 

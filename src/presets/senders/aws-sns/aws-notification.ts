@@ -1,6 +1,6 @@
-import { itemLines, joinText, labeled, listAt, textAt, valueAt } from "../../../http/payload-text.ts";
-import { dataLines } from "../../wording/data-lines.ts";
-import { headline, lineAt, phrase } from "../../wording/headline.ts";
+import { itemLines, joinText, labeled, listAt, textAt, valueAt } from "../../../core/payload-text.ts";
+import { dataLines } from "../../message/data-lines.ts";
+import { headline, lineAt, phrase } from "../../message/headline.ts";
 
 /** What an AWS service tells through a topic or a bus, in words. */
 export interface AwsNotification {

@@ -1,11 +1,11 @@
 import Type from "typebox";
 import { definePreset } from "../../define-preset.ts";
-import { embeddedPayload } from "../../payload/embedded-payload.ts";
-import { eventSender } from "../../payload/event-sender.ts";
-import { labeled, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
+import { embeddedPayload } from "../../embedded-payload.ts";
+import { eventSender } from "../../event-sender.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { PresetSettings } from "../../../config/preset-part.ts";
 import type { PresetSample } from "../../preset.ts";
-import { dataLines } from "../../wording/data-lines.ts";
+import { dataLines } from "../../message/data-lines.ts";
 import { awsNotification } from "./aws-notification.ts";
 
 const HOSTS = ["sns.*.amazonaws.com", "sns.*.amazonaws.com.cn"];

@@ -1,11 +1,11 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../payload/event-sender.ts";
-import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
-import type { MessageLines } from "../../../http/payload-text.ts";
+import { eventSender } from "../../event-sender.ts";
+import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
+import type { MessageLines } from "../../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../../preset.ts";
-import { asJson } from "../../wording/as-json.ts";
-import { commitLines } from "../../wording/commit-lines.ts";
-import { bodyAt, capitalized, counted, headline, lineAt, phrase, spoken, titled } from "../../wording/headline.ts";
+import { asJson } from "../../message/as-json.ts";
+import { commitLines } from "../../message/commit-lines.ts";
+import { bodyAt, capitalized, counted, headline, lineAt, phrase, spoken, titled } from "../../message/headline.ts";
 import { bitbucketSamples } from "./bitbucket-samples.ts";
 
 const MAX_BODY_BYTES = 4_194_304;

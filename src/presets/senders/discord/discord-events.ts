@@ -1,9 +1,9 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../payload/event-sender.ts";
-import { joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
+import { eventSender } from "../../event-sender.ts";
+import { joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../../preset.ts";
-import { headline, lineAt, phrase } from "../../wording/headline.ts";
-import { unknownEvent } from "../../wording/unknown-event.ts";
+import { headline, lineAt, phrase } from "../../message/headline.ts";
+import { unknownEvent } from "../../message/unknown-event.ts";
 import { discordApplication } from "./discord-application.ts";
 
 /** Discord tries again for up to ten minutes, and does not say whether it signs anew each time. */

@@ -1,5 +1,5 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../payload/event-sender.ts";
+import { eventSender } from "../../event-sender.ts";
 import {
   itemLines,
   joinText,
@@ -9,10 +9,10 @@ import {
   textAt,
   valueAt,
   memberOf,
-} from "../../../http/payload-text.ts";
+} from "../../../core/payload-text.ts";
 import type { EventSender, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
-import { headline, lineAt, phrase } from "../../wording/headline.ts";
-import { unknownEvent } from "../../wording/unknown-event.ts";
+import { headline, lineAt, phrase } from "../../message/headline.ts";
+import { unknownEvent } from "../../message/unknown-event.ts";
 import { discordApplication } from "./discord-application.ts";
 
 /** Interaction types; https://docs.discord.com/developers/interactions/receiving-and-responding */

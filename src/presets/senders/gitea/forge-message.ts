@@ -1,8 +1,8 @@
-import { labeled, listAt, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
-import type { MessageLines } from "../../../http/payload-text.ts";
-import { asJson } from "../../wording/as-json.ts";
-import { commitLines } from "../../wording/commit-lines.ts";
-import { bodyAt, capitalized, counted, headline, lineAt, phrase, spoken, titled } from "../../wording/headline.ts";
+import { labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
+import type { MessageLines } from "../../../core/payload-text.ts";
+import { asJson } from "../../message/as-json.ts";
+import { commitLines } from "../../message/commit-lines.ts";
+import { bodyAt, capitalized, counted, headline, lineAt, phrase, spoken, titled } from "../../message/headline.ts";
 
 const MESSAGES: ReadonlyMap<string, (payload: unknown, action: string) => MessageLines> = new Map([
   ["push", push],

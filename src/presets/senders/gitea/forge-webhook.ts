@@ -1,9 +1,9 @@
 import Type from "typebox";
 import type { PresetDefinition } from "../../define-preset.ts";
-import { unwrapFormPayload } from "../../payload/embedded-payload.ts";
-import { eventSender, hasBotMark } from "../../payload/event-sender.ts";
+import { unwrapFormPayload } from "../../embedded-payload.ts";
+import { eventSender, hasBotMark } from "../../event-sender.ts";
 import type { EventSender, PresetContext } from "../../preset.ts";
-import { lineAt } from "../../wording/headline.ts";
+import { lineAt } from "../../message/headline.ts";
 import { forgeMessage } from "./forge-message.ts";
 import { forgeSamples } from "./forge-samples.ts";
 

@@ -1,6 +1,6 @@
-import { joinText, labeled } from "../../../http/payload-text.ts";
-import type { MessageLines } from "../../../http/payload-text.ts";
-import { bodyAt, headline, lineAt, phrase, spoken, titled } from "../../wording/headline.ts";
+import { joinText, labeled } from "../../../core/payload-text.ts";
+import type { MessageLines } from "../../../core/payload-text.ts";
+import { bodyAt, headline, lineAt, phrase, spoken, titled } from "../../message/headline.ts";
 import { linkAt } from "./github-view.ts";
 import type { GithubView } from "./github-view.ts";
 

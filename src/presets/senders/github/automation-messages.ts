@@ -1,6 +1,6 @@
-import { itemLines, labeled, listAt, textAt, valueAt } from "../../../http/payload-text.ts";
-import type { MessageLines } from "../../../http/payload-text.ts";
-import { bodyAt, capitalized, headline, lineAt, oneLine, phrase, spoken, titled } from "../../wording/headline.ts";
+import { itemLines, labeled, listAt, textAt, valueAt } from "../../../core/payload-text.ts";
+import type { MessageLines } from "../../../core/payload-text.ts";
+import { bodyAt, capitalized, headline, lineAt, oneLine, phrase, spoken, titled } from "../../message/headline.ts";
 import { commitLine } from "./code-messages.ts";
 import { didTo, linkAt, refName } from "./github-view.ts";
 import type { GithubView } from "./github-view.ts";

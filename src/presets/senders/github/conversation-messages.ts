@@ -1,6 +1,6 @@
-import { clip, joinText, labeled, textAt, valueAt } from "../../../http/payload-text.ts";
-import type { MessageLines } from "../../../http/payload-text.ts";
-import { bodyAt, headline, lineAt, spoken } from "../../wording/headline.ts";
+import { clip, joinText, labeled, textAt, valueAt } from "../../../core/payload-text.ts";
+import type { MessageLines } from "../../../core/payload-text.ts";
+import { bodyAt, headline, lineAt, spoken } from "../../message/headline.ts";
 import { didTo, linkAt } from "./github-view.ts";
 import type { GithubView } from "./github-view.ts";
 import { itemPhrase } from "./item-phrase.ts";

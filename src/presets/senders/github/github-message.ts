@@ -1,7 +1,7 @@
-import { joinText, messageOf } from "../../../http/payload-text.ts";
-import type { MessageLines } from "../../../http/payload-text.ts";
-import { asJson } from "../../wording/as-json.ts";
-import { bodyAt, capitalized, headline, lineAt, phrase, spoken, titled } from "../../wording/headline.ts";
+import { joinText, messageOf } from "../../../core/payload-text.ts";
+import type { MessageLines } from "../../../core/payload-text.ts";
+import { asJson } from "../../message/as-json.ts";
+import { bodyAt, capitalized, headline, lineAt, phrase, spoken, titled } from "../../message/headline.ts";
 import { ALERT_MESSAGES } from "./alert-messages.ts";
 import { AUTOMATION_MESSAGES } from "./automation-messages.ts";
 import { CODE_MESSAGES } from "./code-messages.ts";

@@ -1,5 +1,5 @@
-import { textAt } from "../../../http/payload-text.ts";
-import { headline, lineAt, phrase, titled } from "../../wording/headline.ts";
+import { textAt } from "../../../core/payload-text.ts";
+import { headline, lineAt, phrase, titled } from "../../message/headline.ts";
 
 /** A GitHub payload, with what every message about it begins with. */
 export interface GithubView {

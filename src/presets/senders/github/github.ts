@@ -1,8 +1,8 @@
 import { definePreset } from "../../define-preset.ts";
-import { unwrapFormPayload } from "../../payload/embedded-payload.ts";
-import { eventSender, hasBotMark } from "../../payload/event-sender.ts";
+import { unwrapFormPayload } from "../../embedded-payload.ts";
+import { eventSender, hasBotMark } from "../../event-sender.ts";
 import type { EventSender, PresetContext } from "../../preset.ts";
-import { lineAt } from "../../wording/headline.ts";
+import { lineAt } from "../../message/headline.ts";
 import { githubMessage } from "./github-message.ts";
 import { githubSamples } from "./github-samples.ts";
 

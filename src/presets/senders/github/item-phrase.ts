@@ -1,5 +1,5 @@
-import { valueAt } from "../../../http/payload-text.ts";
-import { headline, lineAt, phrase, spoken } from "../../wording/headline.ts";
+import { valueAt } from "../../../core/payload-text.ts";
+import { headline, lineAt, phrase, spoken } from "../../message/headline.ts";
 
 type Phrase = (item: string, payload: unknown) => string;
 

@@ -1,7 +1,7 @@
-import { eventSender } from "../../payload/event-sender.ts";
-import { joinText, textAt } from "../../../http/payload-text.ts";
+import { eventSender } from "../../event-sender.ts";
+import { joinText, textAt } from "../../../core/payload-text.ts";
 import type { EventSender, PresetContext } from "../../preset.ts";
-import { lineAt } from "../../wording/headline.ts";
+import { lineAt } from "../../message/headline.ts";
 
 /** GitLab marks the accounts that belong to access tokens, service accounts and itself by their names. */
 const BOT_NAMES =

@@ -1,7 +1,7 @@
-import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
-import type { MessageLines } from "../../../http/payload-text.ts";
-import { asJson } from "../../wording/as-json.ts";
-import { commitLines, shortSha } from "../../wording/commit-lines.ts";
+import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
+import type { MessageLines } from "../../../core/payload-text.ts";
+import { asJson } from "../../message/as-json.ts";
+import { commitLines, shortSha } from "../../message/commit-lines.ts";
 import {
   bodyAt,
   capitalized,
@@ -12,7 +12,7 @@ import {
   phrase,
   spoken,
   titled,
-} from "../../wording/headline.ts";
+} from "../../message/headline.ts";
 import { gitlabActor } from "./gitlab-event.ts";
 
 const MESSAGES: ReadonlyMap<string, (payload: unknown) => MessageLines> = new Map([

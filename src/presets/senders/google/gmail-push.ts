@@ -1,6 +1,6 @@
 import { definePreset } from "../../define-preset.ts";
-import { labeled, messageOf, textAt } from "../../../http/payload-text.ts";
-import { headline, lineAt, phrase } from "../../wording/headline.ts";
+import { labeled, messageOf, textAt } from "../../../core/payload-text.ts";
+import { headline, lineAt, phrase } from "../../message/headline.ts";
 import { googlePush } from "./google-push.ts";
 
 const DATA = "message.data";

@@ -1,8 +1,8 @@
 import { definePreset } from "../../define-preset.ts";
-import { labeled, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { PresetContext } from "../../preset.ts";
-import { dataLines } from "../../wording/data-lines.ts";
-import { headline, lineAt, phrase } from "../../wording/headline.ts";
+import { dataLines } from "../../message/data-lines.ts";
+import { headline, lineAt, phrase } from "../../message/headline.ts";
 import { googlePush } from "./google-push.ts";
 
 /** A message has up to 10 MB, in base64. One that is refused comes again and again. */

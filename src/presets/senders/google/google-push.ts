@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { PresetDefinition } from "../../define-preset.ts";
-import { embeddedBase64 } from "../../payload/embedded-payload.ts";
-import { joinText, textAt, valueAt } from "../../../http/payload-text.ts";
+import { embeddedBase64 } from "../../embedded-payload.ts";
+import { joinText, textAt, valueAt } from "../../../core/payload-text.ts";
 
 /**
  * What every push subscription of Pub/Sub has in common: the token that Google issues for the service

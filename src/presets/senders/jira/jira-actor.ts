@@ -1,4 +1,4 @@
-import { textAt, valueAt } from "../../../http/payload-text.ts";
+import { textAt, valueAt } from "../../../core/payload-text.ts";
 
 /** Where Jira says who caused an event, best first; a comment's editor comes before its author. */
 const PLACES = [

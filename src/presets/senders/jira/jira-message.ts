@@ -1,6 +1,6 @@
-import { clip, itemLines, labeled, listAt, messageOf, textAt } from "../../../http/payload-text.ts";
-import { asJson } from "../../wording/as-json.ts";
-import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../../wording/headline.ts";
+import { clip, itemLines, labeled, listAt, messageOf, textAt } from "../../../core/payload-text.ts";
+import { asJson } from "../../message/as-json.ts";
+import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../../message/headline.ts";
 import { jiraActor } from "./jira-actor.ts";
 
 const MAX_CHANGE = 100;

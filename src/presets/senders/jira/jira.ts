@@ -1,7 +1,7 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../payload/event-sender.ts";
+import { eventSender } from "../../event-sender.ts";
 import type { EventSender, PresetContext, PresetSample } from "../../preset.ts";
-import { lineAt } from "../../wording/headline.ts";
+import { lineAt } from "../../message/headline.ts";
 import { jiraActor } from "./jira-actor.ts";
 import { jiraMessage } from "./jira-message.ts";
 

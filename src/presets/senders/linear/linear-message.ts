@@ -1,7 +1,7 @@
-import { labeled, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
-import type { MessageLines } from "../../../http/payload-text.ts";
-import { asJson } from "../../wording/as-json.ts";
-import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../../wording/headline.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
+import type { MessageLines } from "../../../core/payload-text.ts";
+import { asJson } from "../../message/as-json.ts";
+import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../../message/headline.ts";
 
 const ACTIONS: ReadonlyMap<string, string> = new Map([
   ["create", "created"],

@@ -1,8 +1,8 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../payload/event-sender.ts";
-import { textAt } from "../../../http/payload-text.ts";
+import { eventSender } from "../../event-sender.ts";
+import { textAt } from "../../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetSample } from "../../preset.ts";
-import { lineAt } from "../../wording/headline.ts";
+import { lineAt } from "../../message/headline.ts";
 import { linearMessage } from "./linear-message.ts";
 
 /** The limit of Linear's own SDK. */

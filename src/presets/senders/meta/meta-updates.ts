@@ -1,6 +1,6 @@
-import { joinText, labeled, listAt, textAt, valueAt } from "../../../http/payload-text.ts";
-import { dataLines } from "../../wording/data-lines.ts";
-import { headline, lineAt } from "../../wording/headline.ts";
+import { joinText, labeled, listAt, textAt, valueAt } from "../../../core/payload-text.ts";
+import { dataLines } from "../../message/data-lines.ts";
+import { headline, lineAt } from "../../message/headline.ts";
 
 /** One thing of a batch: a message, a receipt, a change. Texts are empty where there is nothing. */
 export interface MetaUpdate {

@@ -1,11 +1,11 @@
 import Type from "typebox";
 import { text } from "../../../config/schema-parts.ts";
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../payload/event-sender.ts";
-import { itemLines, joinText, messageOf, valueAt } from "../../../http/payload-text.ts";
+import { eventSender } from "../../event-sender.ts";
+import { itemLines, joinText, messageOf, valueAt } from "../../../core/payload-text.ts";
 import type { EventSender, PresetContext, PresetEvent } from "../../preset.ts";
-import { headline, titled, lineAt, phrase } from "../../wording/headline.ts";
-import { unknownEvent } from "../../wording/unknown-event.ts";
+import { headline, titled, lineAt, phrase } from "../../message/headline.ts";
+import { unknownEvent } from "../../message/unknown-event.ts";
 import { META_SAMPLES } from "./meta-samples.ts";
 import { metaUpdates } from "./meta-updates.ts";
 import type { MetaUpdate } from "./meta-updates.ts";

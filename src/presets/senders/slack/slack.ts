@@ -1,11 +1,11 @@
 import { definePreset } from "../../define-preset.ts";
-import { unwrapFormPayload } from "../../payload/embedded-payload.ts";
-import { eventSender } from "../../payload/event-sender.ts";
-import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
+import { unwrapFormPayload } from "../../embedded-payload.ts";
+import { eventSender } from "../../event-sender.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { EventSender, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
-import { headline, lineAt, oneLine, phrase, titled } from "../../wording/headline.ts";
-import { decodeEntities } from "../../wording/plain-text.ts";
-import { unknownEvent } from "../../wording/unknown-event.ts";
+import { headline, lineAt, oneLine, phrase, titled } from "../../message/headline.ts";
+import { decodeEntities } from "../../message/plain-text.ts";
+import { unknownEvent } from "../../message/unknown-event.ts";
 import { SLACK_SAMPLES } from "./slack-samples.ts";
 
 /** Types whose answer Slack would not take for that of an interaction. */

@@ -1,7 +1,7 @@
 import { definePreset } from "../../define-preset.ts";
-import { labeled, messageOf, textAt, valueAt } from "../../../http/payload-text.ts";
-import { dataLines, withoutKeys } from "../../wording/data-lines.ts";
-import { lineAt } from "../../wording/headline.ts";
+import { labeled, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
+import { dataLines, withoutKeys } from "../../message/data-lines.ts";
+import { lineAt } from "../../message/headline.ts";
 import { whsecSender } from "./whsec-sender.ts";
 
 /** Any sender that follows Standard Webhooks 1.0.0 and has no preset of its own. */

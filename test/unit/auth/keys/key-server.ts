@@ -4,7 +4,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import https from "node:https";
 import type { AddressInfo } from "node:net";
 import { onTestFinished, vi } from "vitest";
-import type { Clock, Logger } from "../../../../src/host.ts";
+import type { Clock, Logger } from "../../../../src/core/host.ts";
 import type { MadeCertificate } from "./make-certificate.ts";
 
 export interface KeyServer {

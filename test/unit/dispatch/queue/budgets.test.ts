@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Budgets } from "../../../../src/dispatch/queue/budgets.ts";
 import type { ScopedBudget } from "../../../../src/dispatch/dispatch-rules.ts";
-import { StoreError } from "../../../../src/store/delivery-store.ts";
-import type { Usage } from "../../../../src/store/operational-state.ts";
+import { StoreError } from "../../../../src/storage/delivery-store.ts";
+import type { Usage } from "../../../../src/storage/operational-state.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type { AgentRunResult } from "../../../../src/host.ts";
-import { StoreError } from "../../../../src/store/delivery-store.ts";
-import type { SqliteDeliveryStore } from "../../../../src/store/sqlite/sqlite-delivery-store.ts";
+import type { AgentRunResult } from "../../../../src/core/host.ts";
+import { StoreError } from "../../../../src/storage/delivery-store.ts";
+import type { SqliteDeliveryStore } from "../../../../src/storage/sqlite/delivery-store.ts";
 import { RunnerBench } from "../runner-bench.ts";
 
 type Write = keyof Pick<SqliteDeliveryStore, "beginAttempt" | "endAttempt" | "postpone">;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { HostError } from "../../../../src/host.ts";
-import type { AgentRunResult } from "../../../../src/host.ts";
-import { StoreError } from "../../../../src/store/delivery-store.ts";
+import { HostError } from "../../../../src/core/host.ts";
+import type { AgentRunResult } from "../../../../src/core/host.ts";
+import { StoreError } from "../../../../src/storage/delivery-store.ts";
 import { agentSpec, DispatchBench } from "../dispatch-bench.ts";
 import { OVERLOADED, RunnerBench } from "../runner-bench.ts";
 

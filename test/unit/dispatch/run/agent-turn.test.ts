@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runTurn } from "../../../../src/dispatch/run/agent-turn.ts";
-import { HostError } from "../../../../src/host.ts";
-import type { AgentRunRequest, AgentRunResult } from "../../../../src/host.ts";
+import { HostError } from "../../../../src/core/host.ts";
+import type { AgentRunRequest, AgentRunResult } from "../../../../src/core/host.ts";
 
 const REQUEST = {
   runId: "r-a1",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { AgentSpec, WakeSpec } from "../../../../src/delivery.ts";
+import type { AgentSpec, WakeSpec } from "../../../../src/core/delivery.ts";
 import { agentPrompt, passedOnText, wakeText } from "../../../../src/dispatch/run/prompt.ts";
-import type { GatheredCalls } from "../../../../src/store/delivery-store.ts";
+import type { GatheredCalls } from "../../../../src/storage/delivery-store.ts";
 
 const NOW = new Date("2026-02-03T04:05:06.007Z");
 const AGENT: AgentSpec = {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { HostError } from "../../../../src/host.ts";
-import type { AgentRunResult } from "../../../../src/host.ts";
+import { HostError } from "../../../../src/core/host.ts";
+import type { AgentRunResult } from "../../../../src/core/host.ts";
 import { agentSpec } from "../dispatch-bench.ts";
 import { RunnerBench } from "../runner-bench.ts";
 

@@ -1,8 +1,8 @@
 import type * as Timers from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { BRIEF_RETRY, HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "../../../../src/dispatch/run/retrying.ts";
-import { HostError } from "../../../../src/host.ts";
-import { StoreError } from "../../../../src/store/delivery-store.ts";
+import { HostError } from "../../../../src/core/host.ts";
+import { StoreError } from "../../../../src/storage/delivery-store.ts";
 
 /** Delays that were asked for; each passes at once, unless it is a long one. */
 const delays: number[] = [];

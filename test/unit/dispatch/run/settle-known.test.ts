@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { settleKnown } from "../../../../src/dispatch/run/settle-known.ts";
-import { StoreError } from "../../../../src/store/delivery-store.ts";
+import { StoreError } from "../../../../src/storage/delivery-store.ts";
 import { DispatchBench, failing, wakeSpec } from "../dispatch-bench.ts";
 
 const DONE = { state: "done", reason: null } as const;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { HostError } from "../../../../src/host.ts";
-import { StoreError } from "../../../../src/store/delivery-store.ts";
-import type { DeliveryStore } from "../../../../src/store/delivery-store.ts";
+import { HostError } from "../../../../src/core/host.ts";
+import { StoreError } from "../../../../src/storage/delivery-store.ts";
+import type { DeliveryStore } from "../../../../src/storage/delivery-store.ts";
 import { DispatchBench, failing, PATIENT, stopClocks, wakeSpec } from "../dispatch-bench.ts";
 
 const FULL = "agent:full:main";

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { asana } from "../../../../src/presets/senders/asana.ts";
 import { readSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
-import { callOf, compile, keyBox } from "../../auth/handshakes/handshake-bench.ts";
+import { callOf, compile, keyBox } from "../../auth/handshake/handshake-bench.ts";
 
 const KEY = "a1b2c3d4".repeat(8);
 const event = (changes: Readonly<Record<string, unknown>> = {}) => ({

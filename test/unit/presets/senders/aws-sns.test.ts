@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compileHandshakes } from "../../../../src/auth/handshakes/compile-handshakes.ts";
+import { compileHandshakes } from "../../../../src/auth/handshake/compile-handshakes.ts";
 import { NO_KEYS } from "../../../../src/auth/keys/no-keys.ts";
 import { awsSns } from "../../../../src/presets/senders/aws-sns/aws-sns.ts";
 import { NOW, readSample } from "../../../../src/testing/preset-probe.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compileHandshakes } from "../../../../src/auth/handshakes/compile-handshakes.ts";
+import { compileHandshakes } from "../../../../src/auth/handshake/compile-handshakes.ts";
 import { NO_KEYS } from "../../../../src/auth/keys/no-keys.ts";
 import type { PresetSample } from "../../../../src/presets/preset.ts";
 import { cloudevents } from "../../../../src/presets/senders/cloudevents.ts";

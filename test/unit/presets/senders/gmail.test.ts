@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { GmailConfig, MappingConfig } from "../../../../src/config/hooks-config.ts";
-import type { AgentAction, AgentSpec } from "../../../../src/delivery.ts";
-import { isRefusal } from "../../../../src/errors.ts";
+import type { AgentAction, AgentSpec } from "../../../../src/core/delivery.ts";
+import { isRefusal } from "../../../../src/core/errors.ts";
 import { compileMapping } from "../../../../src/mapping/compile-mapping.ts";
 import { fanOut } from "../../../../src/mapping/fan-out.ts";
 import { renderAction } from "../../../../src/mapping/render-action.ts";
-import { applyPolicy } from "../../../../src/policy/apply-policy.ts";
+import { applyPolicy } from "../../../../src/ingress/apply-policy.ts";
 import { gmail } from "../../../../src/presets/senders/google/gmail.ts";
 import { read } from "../../config/hooks-context.ts";
 import { requestWith } from "../../mapping/mappings.ts";

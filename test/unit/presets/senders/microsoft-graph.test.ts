@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { HandshakeAnswer } from "../../../../src/auth/handshakes/compile-handshakes.ts";
-import { compileHandshakes } from "../../../../src/auth/handshakes/compile-handshakes.ts";
+import type { HandshakeAnswer } from "../../../../src/auth/handshake/compile-handshakes.ts";
+import { compileHandshakes } from "../../../../src/auth/handshake/compile-handshakes.ts";
 import { NO_KEYS } from "../../../../src/auth/keys/no-keys.ts";
 import type { IncomingCall } from "../../../../src/auth/verifier.ts";
 import { microsoftGraph } from "../../../../src/presets/senders/microsoft-graph.ts";

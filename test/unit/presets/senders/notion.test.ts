@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { compileHandshakes } from "../../../../src/auth/handshakes/compile-handshakes.ts";
+import { compileHandshakes } from "../../../../src/auth/handshake/compile-handshakes.ts";
 import { notion } from "../../../../src/presets/senders/notion.ts";
 import { readSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
-import { callOf, compile, keyBox } from "../../auth/handshakes/handshake-bench.ts";
+import { callOf, compile, keyBox } from "../../auth/handshake/handshake-bench.ts";
 
 const TOKEN = "secret_madeUpVerificationToken0123456789abcdef";
 const read = (authors: unknown, further: Readonly<Record<string, unknown>> = {}) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { valueAt } from "../../../../src/http/payload-text.ts";
+import { valueAt } from "../../../../src/core/payload-text.ts";
 import { square } from "../../../../src/presets/senders/square.ts";
 import { readSample } from "../../../../src/testing/preset-probe.ts";
 import { itNamesItsSamples } from "../it-names-its-samples.ts";

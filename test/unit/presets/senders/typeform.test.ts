@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { valueAt } from "../../../../src/http/payload-text.ts";
+import { valueAt } from "../../../../src/core/payload-text.ts";
 import { typeform } from "../../../../src/presets/senders/typeform.ts";
 import { callOf, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 import { itNamesItsSamples } from "../it-names-its-samples.ts";

@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { FolderSnapshot } from "../../../../src/transform/folder/folder-snapshot.ts";
-import type { TakeSnapshotOptions } from "../../../../src/transform/folder/folder-snapshot.ts";
-import type { TransformsRoot } from "../../../../src/transform/loading/transforms-root.ts";
+import { FolderSnapshot } from "../../../../src/transform/folder/snapshot.ts";
+import type { TakeSnapshotOptions } from "../../../../src/transform/folder/snapshot.ts";
+import type { TransformsRoot } from "../../../../src/transform/loader/transforms-root.ts";
 
 /** A temporary folder with a transforms folder, what lies beside it, and a place for copies. */
 export class TransformsFolder implements Disposable {

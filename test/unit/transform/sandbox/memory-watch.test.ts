@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import type { SandboxPool } from "../../../../src/transform/sandbox/pool/sandbox-pool.ts";
-import type { SandboxWalls } from "../../../../src/transform/sandbox/walls/walls.ts";
+import type { SandboxPool } from "../../../../src/transform/sandbox/pool.ts";
+import type { SandboxWalls } from "../../../../src/transform/sandbox/isolation/walls.ts";
 import { PoolSnapshot, call } from "./pool-snapshot.ts";
 import { nodesWith, until } from "./process-list.ts";
-import { MemoryWatch, onlyChildOf, ownBytes } from "../../../../src/transform/sandbox/process/memory-watch.ts";
+import { MemoryWatch, onlyChildOf, ownBytes } from "../../../../src/transform/sandbox/memory-watch.ts";
 
 /** Behind them no process is found that has the memory, since nothing was started in front of it. */
 const UNSEEN: SandboxWalls = {

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TransformsConfig } from "../../../../src/config/hooks-config.ts";
-import type { Logger } from "../../../../src/host.ts";
-import { SandboxPool } from "../../../../src/transform/sandbox/pool/sandbox-pool.ts";
-import type { SandboxPoolOptions } from "../../../../src/transform/sandbox/pool/sandbox-pool.ts";
-import type { TransformCall } from "../../../../src/transform/transform-call.ts";
+import type { Logger } from "../../../../src/core/host.ts";
+import { SandboxPool } from "../../../../src/transform/sandbox/pool.ts";
+import type { SandboxPoolOptions } from "../../../../src/transform/sandbox/pool.ts";
+import type { TransformCall } from "../../../../src/transform/call.ts";
 
 export const LIMITS: TransformsConfig = {
   isolation: "process",

@@ -1,0 +1,171 @@
+/** `reveille deliveries replay`, `cancel` and `purge`. */
+import type { State } from "../../core/delivery.ts";
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import { filtersOf } from "./delivery-filters.ts";
+import type { FilterOptions } from "./delivery-filters.ts";
+import { gatheredOf, outcomeText, PLANNED } from "./outcome.ts";
+import type { Change, ChangedDelivery } from "./outcome.ts";
+import { secondOf } from "./list.ts";
+import { askGateway } from "../gateway-client.ts";
+import type { GatewayAccess, GatewayOptions } from "../cli-gateway.ts";
+import { printable } from "../printable.ts";
+import { textTable } from "../text-table.ts";
+
+export interface ChangeOptions extends GatewayOptions, FilterOptions {
+  readonly asAccepted?: boolean;
+  readonly limit?: number;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/** What the API answers; see `src/api/outcome-json.ts`. */
+interface Changed {
+  readonly ok: boolean;
+  readonly dryRun: boolean;
+  readonly matched: number;
+  readonly more: boolean;
+  readonly stopped: { readonly code: string; readonly error: string } | null;
+  readonly deliveries: readonly ChangedDelivery[];
+}
+
+type Which = { readonly ids: readonly string[] } | { readonly filter: object; readonly limit?: number };
+
+/** A replay in one of these has run nothing, and nothing of it will run. */
+const ENDED_AT_ONCE: ReadonlySet<State> = new Set(["filtered", "skipped", "failed"]);
+/** Outcomes after which the exit code is 1. */
+const FAILING: ReadonlySet<string> = new Set(["refused", "unknown"]);
+
+/** Ids that the API takes at once. */
+const MAX_IDS = 1_000;
+const DETAIL_CHARS = 200;
+
+/** Changes the deliveries that are named, or all that fit; resolves with the exit code. */
+export async function changeDeliveries(
+  change: Change,
+  ids: readonly string[],
+  options: ChangeOptions,
+  io: CliIo,
+): Promise<number> {
+  const which = readWhich(ids, options);
+  const { dryRun = false } = options;
+  const mustAsk = "filter" in which && !dryRun && options.yes !== true;
+  if (mustAsk && io.confirm === undefined) {
+    throw new CliError("Every delivery that fits is meant: look at them with --dry-run first, then add --yes.");
+  }
+  const access = io.gateway.access(options);
+  const ask = (which: Which, dryRun: boolean) => askFor(access, change, which, { ...options, dryRun });
+  if (!mustAsk || io.confirm === undefined) return tell(change, await ask(which, dryRun), ids, options, io);
+
+  const planned = await ask(which, true);
+  const chosen = planned.deliveries.filter(({ outcome }) => outcome === "planned").map(({ id }) => id);
+  if (chosen.length === 0) return tell(change, planned, ids, options, io);
+  io.err(tableOf(change, planned));
+  if (!(await io.confirm(`${countText(chosen.length)} ${PLANNED[change]}. Go on?`))) {
+    io.err("Nothing was changed.\n");
+    return 1;
+  }
+  // What was shown is what is changed, whatever has come in since.
+  return tell(change, { ...(await ask({ ids: chosen }, false)), more: planned.more }, ids, options, io);
+}
+
+function readWhich(ids: readonly string[], options: ChangeOptions): Which {
+  const filter = filtersOf(options);
+  const hasFilter = Object.keys(filter).length > 0;
+  if (ids.length > 0 && (hasFilter || options.limit !== undefined)) {
+    throw new CliError("Name deliveries either by their ids or with filters.");
+  }
+  if (ids.length > 0) return { ids };
+  if (!hasFilter) throw new CliError("Name deliveries by their ids, or with filters such as --state failed.");
+  return { filter, ...(options.limit === undefined ? {} : { limit: options.limit }) };
+}
+
+/** Ids that are more than the API takes at once go in several requests, until one is stopped. */
+async function askFor(
+  access: GatewayAccess,
+  change: Change,
+  which: Which,
+  { dryRun, asAccepted }: { readonly dryRun: boolean; readonly asAccepted?: boolean },
+): Promise<Changed> {
+  const common = { dryRun, ...(asAccepted === true ? { asAccepted } : {}) };
+  const post = (part: Which) =>
+    askGateway<Changed>(access, `/deliveries/${change}`, { method: "POST", body: { ...part, ...common } });
+  if ("filter" in which) return post(which);
+  let sum: Changed | undefined;
+  for (let at = 0; at < which.ids.length && sum?.ok !== false; at += MAX_IDS) {
+    const next = await post({ ids: which.ids.slice(at, at + MAX_IDS) });
+    sum = sum === undefined ? next : { ...next, deliveries: [...sum.deliveries, ...next.deliveries] };
+  }
+  return { ...sum!, matched: which.ids.length };
+}
+
+/** Prints what came of it. The exit code is 1 when a delivery that was named, or the whole, was not changed. */
+function tell(change: Change, changed: Changed, ids: readonly string[], options: ChangeOptions, io: CliIo): number {
+  if (options.json === true) io.out(`${JSON.stringify(changed, undefined, 2)}\n`);
+  else io.out(textOf(change, changed));
+  const hasFailed = (delivery: ChangedDelivery): boolean =>
+    FAILING.has(delivery.outcome) ||
+    (delivery.outcome === "left" && ids.length > 0) ||
+    (delivery.outcome === "replayed" && gatheredOf(delivery.replay).some(({ outcome }) => FAILING.has(outcome)));
+  return changed.ok && !changed.deliveries.some(hasFailed) ? 0 : 1;
+}
+
+function textOf(change: Change, changed: Changed): string {
+  const { deliveries, more, stopped, matched } = changed;
+  if (deliveries.length === 0 && stopped === null) return "No delivery fits.\n";
+  const missing = matched - deliveries.length;
+  const left = missing === 0 ? "" : ` with ${countText(missing)} left`;
+  return [
+    deliveries.length === 0 ? "" : tableOf(change, changed),
+    stopped === null ? "" : `\nIt stopped${left}: ${printable(stopped.error, DETAIL_CHARS)}\n`,
+    more ? `\n${moreText(deliveries)}\n` : "",
+  ].join("");
+}
+
+/** What was refused, or got no run, is as it was before: it would be taken first again. */
+function moreText(deliveries: readonly ChangedDelivery[]): string {
+  const isAsBefore = (delivery: ChangedDelivery): boolean =>
+    delivery.outcome === "refused" || (delivery.outcome === "replayed" && ENDED_AT_ONCE.has(delivery.replay.state));
+  return deliveries.some(isAsBefore)
+    ? "More deliveries fit than were taken. Those that were refused or got no run would be taken first again: for the rest, narrow the search with --until."
+    : "More deliveries fit than were taken; run it again for the rest, or narrow the search.";
+}
+
+function tableOf(change: Change, { deliveries }: Changed): string {
+  return textTable(
+    ["ID", "RECEIVED", "ROUTE", "STATE", "OUTCOME"],
+    deliveries.flatMap((delivery) => [rowOf(change, delivery), ...rowsOfGathered(delivery)]),
+  );
+}
+
+function rowOf(change: Change, delivery: ChangedDelivery): string[] {
+  return [
+    printable(delivery.id, DETAIL_CHARS),
+    delivery.receivedAt === undefined ? "" : secondOf(delivery.receivedAt),
+    printable(delivery.route ?? "", DETAIL_CHARS),
+    delivery.state ?? "",
+    printable(outcomeText(change, delivery), DETAIL_CHARS),
+  ];
+}
+
+/** The calls that its run had gathered, below the delivery with which they were replayed. */
+function rowsOfGathered(delivery: ChangedDelivery): string[][] {
+  if (delivery.outcome !== "replayed") return [];
+  const { route = "", replay } = delivery;
+  const row = (id: string, outcome: string): string[] => [
+    printable(id, DETAIL_CHARS),
+    "",
+    printable(route, DETAIL_CHARS),
+    "coalesced",
+    printable(outcome, DETAIL_CHARS),
+  ];
+  return [
+    ...gatheredOf(replay).map((call) => row(call.id, outcomeText("replay", call))),
+    ...(replay.left ?? []).map((id) => row(id, "not reached; replay it by this id")),
+  ];
+}
+
+function countText(count: number): string {
+  return count === 1 ? "1 delivery" : `${count} deliveries`;
+}

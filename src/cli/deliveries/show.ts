@@ -1,0 +1,75 @@
+/** `reveille deliveries show`. */
+import type { DeliveryDetail, RelatedDelivery, RunDetail } from "../../core/delivery.ts";
+import { CliError } from "../cli-error.ts";
+import type { CliIo } from "../cli-io.ts";
+import { askGateway, askGatewayForBytes } from "../gateway-client.ts";
+import type { GatewayOptions } from "../cli-gateway.ts";
+import { printable, printableLines } from "../printable.ts";
+
+export interface ShowOptions extends GatewayOptions {
+  readonly body?: boolean;
+  readonly json?: boolean;
+}
+
+const TEXT_CHARS = 500;
+
+/** Prints one delivery with its runs, or its body as it came in. */
+export async function showDelivery(id: string, options: ShowOptions, io: CliIo): Promise<void> {
+  if (options.body === true && options.json === true) throw new CliError("--body prints the bytes; leave --json out.");
+  const access = io.gateway.access(options);
+  const path = `/deliveries/${encodeURIComponent(id)}`;
+  if (options.body === true) {
+    const bytes = await askGatewayForBytes(access, `${path}/body`);
+    io.out(io.isTerminal ? `${printableLines(Buffer.from(bytes).toString())}\n` : bytes);
+    return;
+  }
+  const delivery = await askGateway<DeliveryDetail>(access, path);
+  io.out(options.json === true ? `${JSON.stringify(delivery, undefined, 2)}\n` : linesOf(delivery).join("\n") + "\n");
+}
+
+function linesOf(delivery: DeliveryDetail): string[] {
+  const { id, state, reason, receivedAt, route, mappingId, name, event, sender, relatedTo } = delivery;
+  return [
+    `${id}  ${state}`,
+    ...line("reason", reason),
+    ...line("received", receivedAt),
+    ...line("route", route),
+    ...line("mapping", mappingId),
+    ...line("name", name),
+    ...line("event", event),
+    ...line("sender", sender),
+    ...(relatedTo === null ? [] : line(RELATIONS[relatedTo.how], relatedTo.deliveryId)),
+    ...line("body", `${delivery.bodyBytes} bytes`),
+    ...Object.entries(delivery.headers).map(([header, value]) => `    ${printable(`${header}: ${value}`, TEXT_CHARS)}`),
+    ...delivery.runs.flatMap(linesOfRun),
+  ];
+}
+
+const RELATIONS = {
+  duplicate: "repeats",
+  coalesced: "part of",
+  replay: "replay of",
+} as const satisfies Record<RelatedDelivery["how"], string>;
+
+function linesOfRun({ id, state, reason, spec, attempts, reply, delivery, dueAt, calls }: RunDetail): string[] {
+  return [
+    `${id}  ${spec.kind}  ${state}`,
+    ...line("reason", reason),
+    ...line("due", dueAt),
+    ...line("calls", calls === 1 ? null : String(calls)),
+    ...line("session", spec.sessionKey),
+    ...line("text", spec.kind === "wake" ? spec.text : spec.message),
+    ...attempts.map(({ number, startedAt, endedAt, status, error }) => {
+      const why = error === null ? "" : `: ${printable(error, TEXT_CHARS)}`;
+      return `  attempt ${number}  ${startedAt} to ${endedAt ?? "now"}  ${status}${why}`;
+    }),
+    ...line("reply", reply),
+    ...line("delivery", delivery === "none" ? null : delivery),
+  ];
+}
+
+const LABEL_CHARS = 11;
+
+function line(label: string, value: string | null): string[] {
+  return value === null || value === "" ? [] : [`  ${label.padEnd(LABEL_CHARS)}${printable(value, TEXT_CHARS)}`];
+}

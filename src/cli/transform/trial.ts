@@ -1,0 +1,204 @@
+/** Takes one request through the stages that a transform has a part in, and keeps what it sees. */
+import { agentPrompt, passedOnText, wakeText } from "../../dispatch/run/prompt.ts";
+import type { Action, RunSpec, VerifiedRequest } from "../../core/delivery.ts";
+import { ERRORS, isRefusal, refuse } from "../../core/errors.ts";
+import type { Refusal } from "../../core/errors.ts";
+import { compileMapping } from "../../mapping/compile-mapping.ts";
+import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
+import { readEvent } from "../../presets/read-event.ts";
+import { filter } from "../../ingress/stages/filter.ts";
+import { parse } from "../../ingress/stages/parse.ts";
+import { policy } from "../../ingress/stages/policy.ts";
+import { render } from "../../ingress/stages/render.ts";
+import type { Rendered } from "../../ingress/stages/render.ts";
+import type { Resolved } from "../../ingress/stages/resolve.ts";
+import { vouched } from "../../ingress/stages/verify.ts";
+import type { CallTransform, TransformCall } from "../../transform/call.ts";
+import type { TransformConfiguration } from "./configuration.ts";
+import type { TransformInput } from "./input.ts";
+import type { ChosenMapping } from "./mapping.ts";
+
+/** What came of one call of the transform. */
+export type TrialCall = { readonly ms: number } & (
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly reason: string }
+);
+
+/** One run that would be accepted, with what its agent would read. */
+export interface TrialRun {
+  readonly action: Action;
+  readonly spec: RunSpec;
+  /** Of a run that asks no agent, what is delivered. */
+  readonly prompt: string;
+}
+
+export interface Trial {
+  /** What the mapping's preset knows of the request. */
+  readonly event: string | undefined;
+  readonly sender: string | undefined;
+  readonly deliveryId: string | undefined;
+  /** Why the gateway would not have asked the transform at all. */
+  readonly filtered: string | undefined;
+  /** One, or one for each item of `forEach`; none when it did not come to that. */
+  readonly calls: readonly TrialCall[];
+  /** Of the first call when it is made again, in milliseconds; `undefined` when it fails then. */
+  readonly warmMs: number | undefined;
+  /** What the actions would have been, also when policy refuses them. */
+  readonly actions: readonly Action[];
+  readonly runs: readonly TrialRun[];
+  /** How the delivery would end that has no run. */
+  readonly ended: Rendered["ended"];
+  /** What the caller would be answered instead. */
+  readonly refused: { readonly code: string; readonly status: number; readonly message: string } | undefined;
+}
+
+export interface TrialSetup extends Pick<TransformConfiguration, "config" | "hooks" | "host" | "presets"> {
+  readonly chosen: ChosenMapping;
+  readonly input: TransformInput;
+  readonly call: CallTransform;
+  /** Called when what follows is only for the clock. */
+  readonly onTried: () => void;
+}
+
+/** What a warm call costs is told by so many of them, or as many as fit into the time. */
+const WARM_CALLS = 20;
+const WARM_MS = 200;
+
+/** Who vouches for the request: whoever is at the command line. */
+const TESTER = { scheme: "test", id: "test" };
+
+/** Runs the request; what the transform does wrong is a part of the result. */
+export async function tryTransform({ chosen, input, call, onTried, ...configuration }: TrialSetup): Promise<Trial> {
+  const { config, hooks, host, presets } = configuration;
+  const calls = new RecordedCalls(call);
+  const { mapping: own } = chosen;
+  const mapping = compileMapping(own, calls.call, presets.get(own.preset ?? ""));
+  const request = requestOf(input, mapping);
+  if (request.body.length > (own.maxBodyBytes ?? config.maxBodyBytes)) return refusedTrial(refuse("BODY_TOO_LARGE"));
+  const parsed = parse(request, { accept: own.accept, maxDepth: config.maxDepth });
+  if (isRefusal(parsed)) return refusedTrial(parsed);
+
+  const resolved = resolvedBy(mapping, parsed.context);
+  const missed = filter(resolved);
+  // The stages look at no more of them than this.
+  const ingress = { host };
+  const generation = { config, hooks };
+  const rendered = await render(ingress, generation, request, resolved);
+  onTried();
+  const warmMs = await calls.again();
+  const { event, sender } = resolved.context;
+  const known = {
+    ...NOTHING,
+    event,
+    sender: sender?.name,
+    deliveryId: resolved.deliveryId,
+    filtered: missed?.ended?.reason,
+    calls: calls.all,
+    warmMs,
+  };
+  if (isRefusal(rendered)) return { ...known, refused: answerOf(rendered) };
+  const { actions, ended } = rendered;
+  const specs = await policy(ingress, generation, resolved, actions);
+  if (isRefusal(specs)) return { ...known, actions, refused: answerOf(specs) };
+  return { ...known, actions, runs: runsOf(actions, specs), ended };
+}
+
+const NOTHING: Trial = {
+  event: undefined,
+  sender: undefined,
+  deliveryId: undefined,
+  filtered: undefined,
+  calls: [],
+  warmMs: undefined,
+  actions: [],
+  runs: [],
+  ended: undefined,
+  refused: undefined,
+};
+
+function refusedTrial(refusal: Refusal): Trial {
+  return { ...NOTHING, refused: answerOf(refusal) };
+}
+
+function answerOf({ refused: code, message }: Refusal): Trial["refused"] {
+  return { code, status: ERRORS[code].status, message: message ?? ERRORS[code].message };
+}
+
+function requestOf(
+  { headers, query, body, path, receivedAt }: TransformInput,
+  mapping: CompiledMapping,
+): VerifiedRequest {
+  const { id, match } = mapping.config;
+  const raw = { method: "POST", path: path ?? match.path ?? id, query, headers, clientAddress: "unknown", receivedAt };
+  return vouched({ ...raw, body }, TESTER);
+}
+
+/** The mapping takes the request whatever its path and source are: it was named. */
+function resolvedBy(mapping: CompiledMapping, context: Resolved["context"]): Resolved {
+  const { preset, config } = mapping;
+  const read = preset
+    ? readEvent(preset, context, config.settings)
+    : { context, deliveryId: undefined, skip: undefined };
+  return {
+    route: mapping,
+    context: read.context,
+    ofSender: config.auth !== undefined,
+    deliveryId: read.deliveryId,
+    miss: read.skip,
+  };
+}
+
+function runsOf(actions: readonly Action[], specs: readonly RunSpec[]): readonly TrialRun[] {
+  return specs.flatMap((spec, at) => {
+    const action = actions[at];
+    return action === undefined ? [] : [{ action, spec, prompt: promptOf(spec) }];
+  });
+}
+
+function promptOf(spec: RunSpec): string {
+  if (spec.kind === "wake") return wakeText(spec);
+  if (spec.mode === "deliver") return passedOnText(spec);
+  return agentPrompt(spec, { now: new Date(), interrupted: false });
+}
+
+/** A transform whose calls are timed and remembered. */
+class RecordedCalls {
+  readonly all: TrialCall[] = [];
+  readonly #call: CallTransform;
+  #first: TransformCall | undefined;
+
+  constructor(call: CallTransform) {
+    this.#call = call;
+  }
+
+  readonly call: CallTransform = async (given) => {
+    this.#first ??= given;
+    const begun = performance.now();
+    const told = () => ({ ms: performance.now() - begun });
+    try {
+      const value = await this.#call(given);
+      this.all.push({ ...told(), ok: true, value });
+      return value;
+    } catch (error) {
+      this.all.push({ ...told(), ok: false, reason: error instanceof Error ? error.message : String(error) });
+      throw error;
+    }
+  };
+
+  /** Makes the first call some more times; the median in milliseconds, `undefined` when one fails. */
+  async again(): Promise<number | undefined> {
+    if (this.#first === undefined || this.all.some(({ ok }) => !ok)) return undefined;
+    const times: number[] = [];
+    const deadline = performance.now() + WARM_MS;
+    do {
+      const begun = performance.now();
+      try {
+        await this.#call(this.#first);
+      } catch {
+        return undefined;
+      }
+      times.push(performance.now() - begun);
+    } while (times.length < WARM_CALLS && performance.now() < deadline);
+    return times.toSorted((left, right) => left - right)[times.length >> 1];
+  }
+}

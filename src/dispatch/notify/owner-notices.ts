@@ -1,0 +1,94 @@
+import { answered } from "../run/with-timeout.ts";
+import { sanitizeUntrusted } from "../../core/boundary/sanitize-untrusted.ts";
+import { wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
+import type { HooksConfig } from "../../config/hooks-config.ts";
+import { isRefusal } from "../../core/errors.ts";
+import type { GatewayHost, Logger } from "../../core/host.ts";
+import { resolveTarget } from "../../policy/target.ts";
+import type { Notice, Notices } from "../dispatch-context.ts";
+import { cut } from "../run/summary.ts";
+import { BRIEF_RETRY, retrying } from "../run/retrying.ts";
+import type { RetryPolicy } from "../run/retrying.ts";
+
+/** Keys of notices that are remembered in memory; the host remembers them besides. */
+const MAX_TOLD = 1_000;
+const MAX_TEXT = 2_000;
+const MAX_DETAIL = 500;
+/** What the boundary names as the origin of a detail. */
+const SOURCE = "Error message";
+
+export interface OwnerNoticesOptions {
+  readonly host: Pick<GatewayHost, "agents" | "channels" | "sessions">;
+  readonly logger: Logger;
+  /** The channel for notices besides the main session, by the configuration in force. */
+  readonly target: () => HooksConfig["notices"];
+  /** Aborted when there is no time left to try again. */
+  readonly abandon?: AbortSignal;
+  /** Absent: about a quarter of a minute. */
+  readonly retry?: RetryPolicy;
+}
+
+/**
+ * Tells the owner what needs a person: as a system event in the default agent's main session, with a
+ * heartbeat so that somebody reads it, and as a message on a chosen channel. What cannot be told is logged.
+ *
+ * The words of others, at most 500 characters of them, stand inside the boundary where an agent reads them,
+ * and as plain text on the channel, where a person does.
+ */
+export class OwnerNotices implements Notices {
+  readonly #options: OwnerNoticesOptions;
+  readonly #abandon: AbortSignal;
+  readonly #told = new Set<string>();
+
+  constructor(options: OwnerNoticesOptions) {
+    this.#options = options;
+    this.#abandon = options.abandon ?? new AbortController().signal;
+  }
+
+  async tell({ key, text, detail = "" }: Notice): Promise<void> {
+    if (this.#told.has(key)) return;
+    this.#remember(key);
+    const { logger } = this.#options;
+    const failed = (error: unknown): void => {
+      logger.error({ err: error, notice: key }, "a notice could not be given");
+    };
+    const idempotencyKey = `notice:${key}`;
+    // Names that a configuration gives stand in it.
+    const notice = `Notice of the webhook ingress: ${cut(sanitizeUntrusted(text), MAX_TEXT)}`;
+    const words = cut(detail.trim(), MAX_DETAIL);
+    const event = words === "" ? notice : `${notice}\n\n${wrapUntrusted(words, { source: SOURCE })}`;
+    const message = words === "" ? notice : `${notice}\n\n${sanitizeUntrusted(words)}`;
+    await Promise.all([
+      this.#post({ text: event, idempotencyKey }).catch(failed),
+      this.#send({ text: message, idempotencyKey }).catch(failed),
+    ]);
+  }
+
+  #remember(key: string): void {
+    const [oldest] = this.#told;
+    if (oldest !== undefined && this.#told.size >= MAX_TOLD) this.#told.delete(oldest);
+    this.#told.add(key);
+  }
+
+  async #post(notice: { text: string; idempotencyKey: string }): Promise<void> {
+    const { agents, sessions } = this.#options.host;
+    const agentId = agents.resolve(undefined).id;
+    const sessionKey = sessions.mainSessionKey(agentId);
+    await this.#retrying(() => sessions.enqueueSystemEvent({ sessionKey, ...notice }));
+    sessions.requestHeartbeat({ agentId, sessionKey, reason: "hook:notice" });
+  }
+
+  async #send(notice: { text: string; idempotencyKey: string }): Promise<void> {
+    const wanted = this.#options.target();
+    if (!wanted) return;
+    const { agents, channels } = this.#options.host;
+    const target = await resolveTarget(channels, { ...wanted, agentId: agents.resolve(undefined).id });
+    if (isRefusal(target)) throw new Error(target.message);
+    if (!("channel" in target)) throw new Error(target.unresolved);
+    await this.#retrying(() => channels.send({ ...target, ...notice }));
+  }
+
+  #retrying(step: () => Promise<void>): Promise<void> {
+    return retrying(() => answered(step(), this.#abandon), this.#options.retry ?? BRIEF_RETRY, this.#abandon);
+  }
+}

@@ -1,0 +1,86 @@
+import type { CallbacksConfig } from "../../config/hooks-config.ts";
+import type { DeliveryOutcome, SettledState } from "../../core/delivery.ts";
+import { createGuardedFetch, FetchError, isSuccess } from "../../http/guarded-fetch.ts";
+import type { GuardedFetch } from "../../http/guarded-fetch.ts";
+import { messageId, signMessage } from "../../http/sign-message.ts";
+import { isCallbackHost } from "../../policy/callback-url.ts";
+import type { DispatchContext } from "../dispatch-context.ts";
+import { fullJitter } from "./full-jitter.ts";
+import type { RunNotes } from "./retry-counters.ts";
+import type { Postponement, RunUnderWay } from "./run-under-way.ts";
+
+/** What the caller is told of its run. */
+export interface RunResult {
+  readonly state: SettledState;
+  /** The whole reply; `null` when there is none. */
+  readonly reply: string | null;
+  readonly error: string | null;
+  readonly delivery: DeliveryOutcome;
+}
+
+/** How it went for good; with a reason when the caller was not told. */
+export interface CalledBack {
+  readonly reason?: string;
+}
+
+const TIMEOUT_MS = 10_000;
+/** Statuses below 500 that say that the same request may be taken later. */
+const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/**
+ * Tells callers what came of their runs: a POST of JSON, signed by Standard Webhooks, with an id that is
+ * the same for every try. The URL's host is held against the configuration in force once more.
+ */
+export class RunCallback {
+  readonly #context: DispatchContext;
+  readonly #notes: RunNotes;
+  readonly #fetch: GuardedFetch;
+
+  constructor(context: DispatchContext, notes: RunNotes) {
+    this.#context = context;
+    this.#notes = notes;
+    this.#fetch = context.fetch ?? createGuardedFetch({ timeoutMs: TIMEOUT_MS });
+  }
+
+  /** Never rejects; when the run is ending, the outcome is worth nothing. */
+  async call(run: RunUnderWay, url: string, result: RunResult): Promise<CalledBack | Postponement> {
+    const callbacks = this.#context.callbacks();
+    const hostname = URL.parse(url)?.hostname;
+    if (!callbacks || hostname === undefined || !isCallbackHost(hostname, callbacks)) {
+      return { reason: "the callback was not sent: hooks.callbacks.hosts does not allow its host any more" };
+    }
+    const failure = await this.#post(run, { url, result, callbacks });
+    if (failure === undefined) return {};
+    const { clock, rulesFor } = this.#context;
+    const policy = rulesFor(run.mappingId).retry.deliveries;
+    const note = this.#notes.of(run.stored.runId);
+    note.posts++;
+    if (!failure.retryable || note.posts >= policy.attempts) {
+      return { reason: `the callback to ${hostname} failed: ${failure.message}` };
+    }
+    return {
+      dueAt: clock.now() + fullJitter(policy, note.posts),
+      reason: `the callback to ${hostname} failed at try ${note.posts} of ${policy.attempts}, it is tried again: ${failure.message}`,
+    };
+  }
+
+  async #post(
+    { stored, ending }: RunUnderWay,
+    { url, result, callbacks }: { url: string; result: RunResult; callbacks: CallbacksConfig },
+  ): Promise<FetchError | undefined> {
+    const { runId, deliveryId } = stored;
+    const { state, reply, error, delivery } = result;
+    const body = JSON.stringify({ type: "run.settled", runId, deliveryId, state, reply, error, delivery });
+    const id = messageId(`${runId}:callback`);
+    const signature = signMessage(body, { id, atMs: this.#context.clock.now(), secret: callbacks.secret });
+    const headers = { ...signature, "content-type": "application/json" };
+    try {
+      const { status } = await this.#fetch(url, { signal: ending, post: { headers, body } });
+      if (isSuccess(status)) return undefined;
+      const retryable = status >= 500 || RETRYABLE_STATUSES.has(status);
+      return new FetchError(`it answers with status ${status}`, { retryable });
+    } catch (thrown) {
+      return thrown instanceof FetchError ? thrown : new FetchError("it could not be sent", { cause: thrown });
+    }
+  }
+}

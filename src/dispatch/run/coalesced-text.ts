@@ -1,0 +1,52 @@
+import type { RunSpec } from "../../core/delivery.ts";
+import type { GatheredCalls } from "../../storage/delivery-store.ts";
+
+/** Characters of the texts that are listed; the latest text is given whole, however long. */
+const MAX_LISTED_CHARS = 65_536;
+
+/** What a run is about: its own call, or all calls that it stands for. */
+export interface GatheredText {
+  /** Untrusted, as it came. */
+  readonly text: string;
+  /** In the gateway's own words: what the text is of; `undefined` when it is of one call. */
+  readonly note: string | undefined;
+  /** Whether the author of the mapping trusts it, of every call whose spec is known. */
+  readonly unsafe: boolean;
+}
+
+/** The text of a run that may have gathered calls, by the run's own way of rendering them. */
+export function gatheredText(spec: RunSpec, gathered: GatheredCalls | undefined): GatheredText {
+  const { unsafe } = spec;
+  if (gathered === undefined || gathered.count <= 1) return { text: textOf(spec), note: undefined, unsafe };
+  const { count, latest, texts } = gathered;
+  const stands = `This run stands for ${count} calls that came in one after the other.`;
+  // The configuration may have changed between two calls: the stricter one holds.
+  const common = { unsafe: unsafe && latest.unsafe };
+  if (spec.coalesce !== "list") {
+    return { ...common, text: textOf(latest), note: `${stands} The content is that of the latest one.` };
+  }
+  const shown = latestThatFit(texts);
+  const left = count - shown.length;
+  const listed = left === 0 ? "all of them" : `${shown.length} of them`;
+  const missing = left === 0 ? "" : ` Left out: ${left}.`;
+  return {
+    ...common,
+    text: shown.map((text, at) => `[${at + 1}]\n${text}`).join("\n\n"),
+    note: `${stands} The content lists ${listed} by number, the latest one last.${missing}`,
+  };
+}
+
+function latestThatFit(texts: readonly string[]): readonly string[] {
+  let chars = 0;
+  let first = texts.length;
+  while (first > 0) {
+    chars += texts[first - 1]!.length;
+    if (chars > MAX_LISTED_CHARS && first < texts.length) break;
+    first--;
+  }
+  return texts.slice(first);
+}
+
+function textOf(spec: RunSpec): string {
+  return spec.kind === "wake" ? spec.text : spec.message;
+}

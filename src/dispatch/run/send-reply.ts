@@ -1,0 +1,146 @@
+import type { DeliveryOutcome } from "../../core/delivery.ts";
+import type { ChannelTarget } from "../../core/host.ts";
+import { suppression } from "../../core/suppression.ts";
+import type { DispatchContext } from "../dispatch-context.ts";
+import { answered } from "./with-timeout.ts";
+import { errorText } from "./error-text.ts";
+import { fullJitter } from "./full-jitter.ts";
+import { isRetryable } from "./retrying.ts";
+import type { RunNote, RunNotes } from "./retry-counters.ts";
+import { isPostponement } from "./run-under-way.ts";
+import type { Postponement, RunUnderWay } from "./run-under-way.ts";
+
+/** What became of a reply. */
+export interface Delivered {
+  readonly outcome: DeliveryOutcome;
+  /** Why; absent when the outcome says it all. */
+  readonly reason?: string | undefined;
+}
+
+type Place = "sends" | "fallbackSends";
+/** What a channel made of a message: `undefined` when it took it. */
+type Refused = { readonly refused: string } | Postponement | undefined;
+
+/**
+ * Takes replies to the target that was fixed when the call was accepted, and to the fallback when that
+ * one fails for good. A try that may succeed later is postponed, so that nobody waits for a channel;
+ * nothing of the run is repeated but the message, under the same key.
+ */
+export class ReplyDelivery {
+  readonly #context: DispatchContext;
+  readonly #notes: RunNotes;
+
+  constructor(context: DispatchContext, notes: RunNotes) {
+    this.#context = context;
+    this.#notes = notes;
+  }
+
+  /** Sends the reply; when the run is ending and the reply was not sent, the outcome is worth nothing. */
+  async deliver(run: RunUnderWay, reply: string): Promise<Delivered | Postponement> {
+    const { stored, spec } = run;
+    const { delivery } = spec;
+    if (stored.steps.includes("delivered")) return this.#remembered(run, reply);
+    if (!delivery) return missing(run);
+    const suppressed = spec.mode === "deliver" ? undefined : suppression(reply);
+    if (suppressed !== undefined) return { outcome: "suppressed", reason: `not delivered: ${suppressed}` };
+    const why = "channel" in delivery ? await this.#toTarget(run, delivery, reply) : unresolved(delivery);
+    if (why === undefined) return { outcome: "sent" };
+    if (typeof why !== "string") return why;
+    return run.ending.aborted ? { outcome: "failed" } : this.#toFallback(run, reply, why);
+  }
+
+  /** Why the target does not have the reply; `undefined` when it has. */
+  async #toTarget(run: RunUnderWay, target: ChannelTarget, text: string): Promise<string | Postponement | undefined> {
+    const { stored, spec } = run;
+    const given = this.#notes.peek(stored.runId)?.unsent;
+    if (given !== undefined) return given;
+    const refused = await this.#send(run, target, { text, place: "sends", key: "reply" });
+    if (refused === undefined || isPostponement(refused)) return refused;
+    if (spec.fallback) this.#notes.of(stored.runId).unsent = refused.refused;
+    return refused.refused;
+  }
+
+  async #toFallback(run: RunUnderWay, text: string, why: string): Promise<Delivered | Postponement> {
+    const { delivery, fallback } = run.spec;
+    const outcome = delivery && "channel" in delivery ? "failed" : "no-target";
+    if (!fallback) return { outcome, reason: why };
+    if (!("channel" in fallback)) return { outcome, reason: `${why}; nor to the fallback: ${fallback.unresolved}` };
+    const refused = await this.#send(run, fallback, { text, place: "fallbackSends", key: "fallback" });
+    if (refused === undefined) {
+      return { outcome: "fallback", reason: `${why}; it was sent to the fallback ${fallback.channel} instead` };
+    }
+    if (isPostponement(refused)) return { ...refused, reason: `${why}; ${refused.reason}` };
+    return { outcome: "failed", reason: `${why}; ${refused.refused}` };
+  }
+
+  async #send(
+    run: RunUnderWay,
+    target: ChannelTarget,
+    { text, place, key }: { text: string; place: Place; key: string },
+  ): Promise<Refused> {
+    const { host, outages } = this.#context;
+    try {
+      const message = { ...target, text, idempotencyKey: `${run.stored.runId}:${key}` };
+      await answered(host.channels.send(message), run.ending);
+    } catch (error) {
+      return run.ending.aborted ? { refused: errorText(error) } : this.#refused(run, target, { error, place });
+    }
+    await outages.works(`channel:${target.channel}`);
+    return undefined;
+  }
+
+  async #refused(
+    run: RunUnderWay,
+    { channel }: ChannelTarget,
+    { error, place }: { error: unknown; place: Place },
+  ): Promise<Refused> {
+    const { clock, outages, rulesFor } = this.#context;
+    const policy = rulesFor(run.mappingId).retry.deliveries;
+    const tries = isRetryable(error) ? countTry(this.#notes.of(run.stored.runId), place) : policy.attempts;
+    const words = errorText(error);
+    if (tries < policy.attempts) {
+      return {
+        dueAt: clock.now() + fullJitter(policy, tries),
+        reason: `delivery to ${channel} failed at try ${tries} of ${policy.attempts}, it is tried again: ${words}`,
+      };
+    }
+    const refused = `delivery to ${channel} failed: ${words}`;
+    // The notice may go to the same channel: the run must not wait for it.
+    void outages.failed(
+      `channel:${channel}`,
+      `Replies cannot be delivered on the channel ${channel}. They are kept: reveille deliveries list --state failed`,
+      words,
+    );
+    return { refused };
+  }
+
+  /** What was recorded, with its reason as far as that is still known. */
+  #remembered({ stored, spec }: RunUnderWay, reply: string): Delivered {
+    const outcome = stored.delivery;
+    const noted = this.#notes.peek(stored.runId)?.delivery;
+    if (noted !== undefined) return { outcome, reason: noted };
+    const { delivery } = spec;
+    if (outcome === "suppressed")
+      return { outcome, reason: `not delivered: ${suppression(reply) ?? "nothing to say"}` };
+    if (outcome === "no-target" && delivery && !("channel" in delivery)) {
+      return { outcome, reason: unresolved(delivery) };
+    }
+    if (outcome === "failed") return { outcome, reason: "the reply could not be delivered" };
+    return outcome === "fallback" ? { outcome, reason: "the reply was sent to the fallback" } : { outcome };
+  }
+}
+
+function unresolved(target: { readonly unresolved: string }): string {
+  return `not delivered: ${target.unresolved}`;
+}
+
+function missing({ spec }: RunUnderWay): Delivered {
+  return spec.mode === "deliver"
+    ? { outcome: "no-target", reason: "not delivered: no target was asked for" }
+    : { outcome: "none" };
+}
+
+function countTry(note: RunNote, place: Place): number {
+  note[place]++;
+  return note[place];
+}

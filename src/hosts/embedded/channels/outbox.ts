@@ -1,0 +1,96 @@
+/** The record of what channels were, are to be, or could not be given. */
+import type { ChannelMessage, Clock } from "../../../core/host.ts";
+import type { SqliteDatabase } from "../../../storage/sqlite/engine/database.ts";
+import { cutPage, pageSize, readCursor, type PageQuery } from "../state/page-cursor.ts";
+import { shortKey } from "../state/short-key.ts";
+import { stateError } from "../state/state-error.ts";
+import type { OutboxState } from "../state/state-operations.ts";
+
+/** One message in the outbox, as a person sees it. */
+export interface OutboxMessage {
+  readonly id: number;
+  readonly channel: string;
+  readonly to: string;
+  readonly text: string;
+  /** When it came to its state; ISO 8601 UTC. */
+  readonly time: string;
+  /** `pending`: not yet sent; `failed`: given up. */
+  readonly state: OutboxState;
+}
+
+type OutboxRow = {
+  readonly id: number;
+  readonly channel: string;
+  readonly key: string;
+  readonly recipient: string;
+  readonly at: number;
+  readonly state: OutboxState;
+  readonly text: string;
+};
+
+/** Messages in the order in which they came, each once by its channel and idempotency key. */
+export class Outbox {
+  readonly #database: SqliteDatabase;
+  readonly #clock: Clock;
+  readonly #page;
+  readonly #find;
+  readonly #pending;
+
+  constructor(options: { database: SqliteDatabase; clock: Clock }) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    const { reader } = options.database;
+    this.#page = reader.prepare("SELECT * FROM embedded_outbox WHERE id < ? ORDER BY id DESC LIMIT ?");
+    this.#find = reader.prepare("SELECT state FROM embedded_outbox WHERE channel = ? AND key = ?");
+    this.#pending = reader.prepare("SELECT * FROM embedded_outbox WHERE state = 'pending' ORDER BY id LIMIT ?");
+  }
+
+  /** Stores the message, or moves a pending one to its new state. Rejects with a `HostError`. */
+  async record(message: ChannelMessage, state: OutboxState): Promise<void> {
+    const { channel, to, text, idempotencyKey } = message;
+    try {
+      await this.#database.write("embedded.recordMessage", {
+        message: { channel, to, text, idempotencyKey: shortKey(idempotencyKey) },
+        state,
+        at: this.#clock.now(),
+      });
+    } catch (error) {
+      throw stateError(error, "The message");
+    }
+  }
+
+  /** True when a message with this key was sent on this channel and is still remembered. */
+  wasSent(message: ChannelMessage): boolean {
+    const row = this.#find.get(message.channel, shortKey(message.idempotencyKey)) as { state: OutboxState } | undefined;
+    return row?.state === "sent";
+  }
+
+  /** The oldest messages that were stored to be sent and neither were nor were given up. */
+  pending(limit: number): readonly ChannelMessage[] {
+    return (this.#pending.all(limit) as OutboxRow[]).map(({ channel, recipient, text, key }) => ({
+      channel,
+      to: recipient,
+      text,
+      idempotencyKey: key,
+    }));
+  }
+
+  /** Newest first. Throws `InvalidCursorError`. */
+  page(query: PageQuery): { messages: readonly OutboxMessage[]; nextCursor: string | null } {
+    const size = pageSize(query);
+    const [before = Number.MAX_SAFE_INTEGER] = readCursor(query, 1) ?? [];
+    const rows = this.#page.all(before, size + 1) as OutboxRow[];
+    const { page, nextCursor } = cutPage(rows, size, (row) => [row.id]);
+    return {
+      messages: page.map(({ id, channel, recipient, text, at, state }) => ({
+        id,
+        channel,
+        to: recipient,
+        text,
+        time: new Date(at).toISOString(),
+        state,
+      })),
+      nextCursor,
+    };
+  }
+}

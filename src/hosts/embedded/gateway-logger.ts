@@ -1,0 +1,68 @@
+/** The gateway's log: JSON lines, or readable ones on a terminal, without secrets. */
+import { setTimeout } from "node:timers/promises";
+import { isatty } from "node:tty";
+import pino from "pino";
+import pretty from "pino-pretty";
+import type { Logger } from "../../core/host.ts";
+
+export interface GatewayLogger extends Logger {
+  /** Resolves once what was logged is written, or after a second if nobody reads it; for the end of the process. */
+  flush(): Promise<void>;
+}
+
+export interface GatewayLoggerOptions {
+  /** Standard error when absent. */
+  readonly fd?: number;
+  /** The least level that is written; `info` when absent or unknown. */
+  readonly level?: string;
+  /** Lines for people instead of JSON; by default when `fd` is a terminal. */
+  readonly readable?: boolean;
+}
+
+/** What a reader that is too slow can make the gateway keep in memory; lines over it are dropped. */
+const maxBufferBytes = 8 * 1024 * 1024;
+
+/** How long the end of the process waits for a reader that stands still. */
+const flushWaitMs = 1000;
+
+const secretKeys = ["authorization", "token", "tokens", "authTokens", "secret", "secrets", "apiKey", "password"];
+
+/** A name alone, and one or two objects deep: as deep as anything here logs. */
+const redactedPaths = secretKeys.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]);
+
+/**
+ * Makes the logger of the process. Values under names that hold secrets (`authorization`, `token`,
+ * `secret`, `apiKey` ...) are replaced, and an error's own fields are held to the same list.
+ */
+export function createGatewayLogger(options: GatewayLoggerOptions = {}): GatewayLogger {
+  const { fd = 2, level = "info", readable = isatty(fd) } = options;
+  // Asynchronous: a reader of the log that is slow, or stands still, must not hold up requests.
+  // A least length of 1 writes at once as 0 would, but with 0 the destination's flush waits for nothing.
+  const destination = pino.destination({ fd, sync: false, maxLength: maxBufferBytes, minLength: 1 });
+  const stream = readable ? pretty({ destination, colorize: isatty(fd) }) : destination;
+  const logger = pino(
+    {
+      level: level in pino.levels.values || level === "silent" ? level : "info",
+      base: undefined,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: redactedPaths, censor: "[redacted]" },
+    },
+    stream,
+  );
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+    flush: async () => {
+      // An error, such as that of a pipe that cannot be synchronized, changes nothing at this point.
+      const written = new Promise<void>((resolve) => {
+        destination.flush(() => {
+          resolve();
+        });
+      });
+      await Promise.race([written, setTimeout(flushWaitMs, undefined, { ref: false })]);
+    },
+  };
+}

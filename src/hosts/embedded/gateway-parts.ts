@@ -1,0 +1,105 @@
+/** What the embedded gateway is made of below its plugins. */
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { HostError } from "../../core/host.ts";
+import type { Clock, GatewayHost, Logger, SystemEvent } from "../../core/host.ts";
+import { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
+import { SqliteError } from "../../storage/sqlite/engine/errors.ts";
+import { sqliteStoreModule } from "../../storage/sqlite/delivery-store.ts";
+import { EmbeddedAgents } from "./agents/agents.ts";
+import { EmbeddedChannels } from "./channels/channels.ts";
+import type { GatewayConfig } from "./gateway-config.ts";
+import { createLifecycle } from "../shared/create-lifecycle.ts";
+import { EmbeddedHeartbeat } from "./heartbeat.ts";
+import { passOverStuckTaps } from "./shutdown.ts";
+import { EmbeddedSessions } from "./sessions.ts";
+import { StartError } from "./start-error.ts";
+import { STATE_MODULE_URL } from "./state/sqlite-state-module.ts";
+import { TranscriptRetention } from "./transcript-retention.ts";
+
+export interface GatewayParts {
+  readonly database: SqliteDatabase;
+  readonly sessions: EmbeddedSessions;
+  readonly channels: EmbeddedChannels;
+  readonly heartbeat: EmbeddedHeartbeat;
+  readonly retention: TranscriptRetention;
+  /**
+   * A host object with lifecycle hooks of its own, for plugins that are applied together: their own
+   * hooks hang on it. All else is the same in each.
+   */
+  readonly createHost: () => GatewayHost;
+}
+
+export interface GatewayPartsOptions {
+  /** The configuration in force, asked anew at each use. */
+  readonly config: () => GatewayConfig;
+  /** Absolute; made with mode 0700 when it does not exist. */
+  readonly stateDir: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const databaseName = "reveille.sqlite";
+
+/** Opens the database, in which all state is, and puts the parts together. */
+export async function openGatewayParts(options: GatewayPartsOptions): Promise<GatewayParts> {
+  const { config, stateDir, clock, logger } = options;
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  const database = await openDatabase(join(stateDir, databaseName), logger);
+  const sessions = new EmbeddedSessions({ database, clock, config });
+  const agents = new EmbeddedAgents({ config, sessions, logger });
+  const channels = new EmbeddedChannels({ config, database, sessions, clock, logger });
+  const heartbeat = new EmbeddedHeartbeat({ sessions, agents, channels, config, clock, logger });
+  const retention = new TranscriptRetention({ sessions, logger });
+  const shared: Omit<GatewayHost, "lifecycle"> = {
+    name: "embedded",
+    sessions: {
+      mainSessionKey: (agentId) => sessions.mainSessionKey(agentId),
+      enqueueSystemEvent: (event) => enqueue(event, sessions, heartbeat),
+      requestHeartbeat: (request) => {
+        heartbeat.request(request);
+      },
+    },
+    agents,
+    channels,
+    logger,
+    paths: { configDir: dirname(config().file), stateDir },
+    clock,
+  };
+  const createHost = (): GatewayHost => {
+    const lifecycle = createLifecycle();
+    passOverStuckTaps(lifecycle.onShutdown, { clock, logger });
+    return { ...shared, lifecycle };
+  };
+  return { database, sessions, channels, heartbeat, retention, createHost };
+}
+
+async function openDatabase(file: string, logger: Logger): Promise<SqliteDatabase> {
+  try {
+    return await SqliteDatabase.open({ file, modules: [STATE_MODULE_URL, sqliteStoreModule], logger });
+  } catch (error) {
+    if (error instanceof SqliteError) throw new StartError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/**
+ * A session that can take no more events is given a turn, also when the periodic heartbeat is off:
+ * otherwise nothing would ever make room, and the runs whose summaries wait would wait for good.
+ */
+async function enqueue(
+  event: SystemEvent,
+  sessions: EmbeddedSessions,
+  heartbeat: Pick<EmbeddedHeartbeat, "request">,
+): Promise<void> {
+  try {
+    await sessions.enqueueSystemEvent(event);
+  } catch (error) {
+    const { sessionKey } = event;
+    const agentId = sessions.agentOfMainSession(sessionKey);
+    if (agentId !== undefined && error instanceof HostError && error.retryable) {
+      heartbeat.request({ agentId, sessionKey, reason: "too many pending events" });
+    }
+    throw error;
+  }
+}

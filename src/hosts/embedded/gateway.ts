@@ -1,0 +1,232 @@
+/** The embedded gateway: a small real gateway in one process and one SQLite file. */
+import { resolve } from "node:path";
+import type { Clock, GatewayPlugin, Logger } from "../../core/host.ts";
+import * as publicApi from "../../index.ts";
+import { SqliteDeliveryStore } from "../../storage/sqlite/delivery-store.ts";
+import { ApiGuard } from "./api/api-guard.ts";
+import { GatewayApi } from "./api/gateway-api.ts";
+import { ConfigRollout } from "./reload-config.ts";
+import type { ReloadOutcome } from "./reload-config.ts";
+import type { GatewayOverrides } from "./config/normalize-gateway.ts";
+import type { Environment } from "./config/substitute-env.ts";
+import { watchConfigFile } from "./config/watch-config-file.ts";
+import type { ConfigWatch } from "./config/watch-config-file.ts";
+import { findConfigError } from "../../config/find-config-error.ts";
+import { createGatewayLogger } from "./gateway-logger.ts";
+import { openGatewayParts } from "./gateway-parts.ts";
+import type { GatewayParts } from "./gateway-parts.ts";
+import { PLUGIN_GRACE_MS } from "./shutdown.ts";
+import { PluginRollout } from "./reload-plugins.ts";
+import type { PluginSet } from "./plugin-set.ts";
+import { loadPluginsInTime } from "./plugins-in-time.ts";
+import { GatewayServer } from "./server/server.ts";
+import { RoutingTable } from "./server/routing-table.ts";
+
+export interface GatewayOptions extends GatewayOverrides {
+  readonly configFile: string;
+  /** Where the database is; made when it does not exist. */
+  readonly stateDir: string;
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+  /** For `${VAR}` and `{ env }`; the process's own when absent. */
+  readonly env?: Environment;
+  /**
+   * Plugins of the program that embeds the gateway; applied after those of the configuration. When
+   * `plugins` changes in the file, the same instances are applied once more, to a new host object with
+   * hooks of its own; `onShutdown` of the object before fires after the new one has come into use, and
+   * what an instance has for both is not to be closed by it.
+   */
+  readonly plugins?: readonly GatewayPlugin[];
+}
+
+/** What is open of a gateway; less than all of it while it starts. */
+interface OpenGateway {
+  parts?: GatewayParts;
+  plugins?: PluginRollout;
+  server?: GatewayServer;
+  watch?: ConfigWatch;
+}
+
+const systemClock: Clock = { now: () => Date.now() };
+
+/**
+ * A running gateway. Its lifecycle: plugins are applied, the configuration is offered to them and
+ * committed, routes are built, the server listens; a change of the file repeats offer, commit and
+ * routes, with plugins loaded and applied anew where their block has changed; a stop takes no more requests, shuts the plugins down and closes the database.
+ */
+export class EmbeddedGateway {
+  readonly #options: GatewayOptions;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #rollout: ConfigRollout;
+  readonly #guard: ApiGuard;
+  readonly #open: OpenGateway = {};
+  #api: GatewayApi | undefined;
+  #reloading: Promise<unknown> = Promise.resolve();
+  #stopping: Promise<void> | undefined;
+
+  /**
+   * Starts a gateway; resolves when it answers requests. Rejects with a `ConfigError` or a
+   * `StartError`, whose messages are for the gateway's owner, after everything that was opened has
+   * been closed again.
+   */
+  static async start(options: GatewayOptions): Promise<EmbeddedGateway> {
+    const gateway = new EmbeddedGateway(options);
+    try {
+      await gateway.#start();
+    } catch (error) {
+      await gateway.stop();
+      throw findConfigError(error) ?? error;
+    }
+    return gateway;
+  }
+
+  private constructor(options: GatewayOptions) {
+    const { host, port, logger = createGatewayLogger(), clock = systemClock, env = process.env } = options;
+    this.#options = { ...options, configFile: resolve(options.configFile), stateDir: resolve(options.stateDir) };
+    this.#logger = logger;
+    this.#clock = clock;
+    this.#rollout = new ConfigRollout({ file: this.#options.configFile, env, overrides: { host, port }, logger });
+    this.#guard = new ApiGuard(this.#rollout.current.gateway, { clock });
+  }
+
+  /** Where it is reached from this machine: `http://127.0.0.1:18789`. */
+  get url(): string {
+    if (this.#open.server === undefined) throw new Error("The gateway is not listening.");
+    const { host } = this.#rollout.current.gateway;
+    const reachable = reachableFrom.get(host) ?? host;
+    return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${this.#open.server.port}`;
+  }
+
+  /**
+   * Reads the configuration again and takes it into use. A request under way finishes on what it
+   * began with; a refused configuration is logged and changes nothing. Reloads follow one another.
+   */
+  reload(): Promise<ReloadOutcome> {
+    const reloaded = this.#reloading.then(() => this.#reload());
+    this.#reloading = reloaded.catch(() => {});
+    return reloaded;
+  }
+
+  /**
+   * Stops in order: no further requests, then the plugins, the heartbeat and the answers under way,
+   * each until `gateway.shutdownSeconds` have passed, then the database. Calls after the first wait
+   * for the same end.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #start(): Promise<void> {
+    const { configFile, stateDir } = this.#options;
+    const { plugins: pluginsConfig } = this.#rollout.current;
+    const loaded = await loadPluginsInTime(pluginsConfig, { logger: this.#logger, publicApi });
+    const parts = await openGatewayParts({
+      config: () => this.#rollout.current,
+      stateDir,
+      clock: this.#clock,
+      logger: this.#logger,
+    });
+    this.#open.parts = parts;
+    const ingress = new publicApi.WebhookIngress({ openStore: async () => SqliteDeliveryStore.open(parts.database) });
+    const plugins = new PluginRollout(pluginsConfig, {
+      createHost: parts.createHost,
+      builtIn: ingress,
+      given: this.#options.plugins ?? [],
+      publicApi,
+      clock: this.#clock,
+      logger: this.#logger,
+      patienceMs: () => this.#rollout.current.gateway.shutdownMs,
+    });
+    this.#open.plugins = plugins;
+    plugins.start(loaded);
+    await this.#rollout.start(plugins.current.host.lifecycle);
+    this.#api = new GatewayApi({
+      sources: { ...parts, operations: () => ingress.operations(), clock: this.#clock },
+      guard: this.#guard,
+    });
+    parts.heartbeat.start();
+    parts.retention.start();
+    const { host, port } = this.#rollout.current.gateway;
+    const routes = new RoutingTable();
+    this.#fill(routes, plugins.current);
+    this.#open.server = await GatewayServer.listen({ host, port, routes, logger: this.#logger });
+    this.#logger.info({ url: this.url }, "The gateway is listening.");
+    this.#open.watch = await watchConfigFile(configFile, () => void this.#reloadIfChanged(), {
+      onError: (error) => {
+        this.#logger.error({ err: error }, "The configuration file can no longer be watched.");
+      },
+    });
+    // The file may have been changed before it was watched.
+    await this.#reloadIfChanged();
+  }
+
+  async #reloadIfChanged(): Promise<void> {
+    if (this.#rollout.hasChanged()) await this.reload();
+  }
+
+  async #reload(): Promise<ReloadOutcome> {
+    const { parts, plugins, server } = this.#open;
+    const isAbandoned = (): boolean => this.#stopping !== undefined;
+    if (parts === undefined || plugins === undefined || server === undefined || isAbandoned()) {
+      return { applied: false, restartNeeded: [] };
+    }
+    const before = plugins.current;
+    return await this.#rollout.reload({
+      plugins,
+      isAbandoned,
+      inForce: (inForce) => {
+        this.#guard.configure(this.#rollout.current.gateway);
+        parts.heartbeat.reschedule();
+        const routes = new RoutingTable();
+        // Of plugins that are gone nothing may be left; else the table before is the better one, when this cannot be filled.
+        if (inForce !== before) server.use(routes);
+        this.#fill(routes, inForce);
+        server.use(routes);
+      },
+    });
+  }
+
+  #fill(routes: RoutingTable, plugins: PluginSet): void {
+    const router = plugins.counting(routes);
+    this.#api?.route(router);
+    plugins.host.lifecycle.onHttpRoute.call(router);
+  }
+
+  async #stop(): Promise<void> {
+    const { parts, plugins, server, watch } = this.#open;
+    const deadlineMs = this.#clock.now() + this.#rollout.current.gateway.shutdownMs;
+    const leftMs = (): number => Math.max(0, deadlineMs - this.#clock.now());
+    server?.stopAccepting();
+    await watch?.close();
+    await this.#waitForPlugins(this.#reloading, leftMs());
+    if (plugins !== undefined) await this.#waitForPlugins(plugins.close(deadlineMs), leftMs() + PLUGIN_GRACE_MS);
+    if (parts === undefined) return;
+    await parts.heartbeat.stop(deadlineMs);
+    await parts.retention.stop();
+    await server?.close(leftMs());
+    await parts.database.close();
+  }
+
+  /** A plugin that fails or hangs must not keep the database from being closed. */
+  async #waitForPlugins(done: Promise<unknown>, leftMs: number): Promise<void> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      late.reject(new Error("A plugin has not come to an end by the deadline of the shutdown."));
+    }, leftMs + PLUGIN_GRACE_MS);
+    try {
+      await Promise.race([done, late.promise]);
+    } catch (error) {
+      this.#logger.error({ err: error }, "A plugin did not shut down as it should.");
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** An address for each that stands for all of the machine's. */
+const reachableFrom: ReadonlyMap<string, string> = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["::", "::1"],
+]);

@@ -1,0 +1,251 @@
+/** The heartbeat: when sessions get their turns. */
+import type { Clock, HeartbeatRequest, Logger } from "../../core/host.ts";
+import type { EmbeddedAgents } from "./agents/agents.ts";
+import { type HeartbeatOutcome, runHeartbeatTurn } from "./agents/heartbeat-turn.ts";
+import type { EmbeddedChannels } from "./channels/channels.ts";
+import { ReplySender } from "./channels/reply-sender.ts";
+import type { GatewayConfig } from "./gateway-config.ts";
+import type { EmbeddedSessions } from "./sessions.ts";
+
+/** When turns happen; the defaults are what the gateway runs with. */
+export interface HeartbeatTiming {
+  /** Requests of one session that arrive within this time make one turn. */
+  readonly coalesceMs: number;
+  /** Waits before the turns that follow a failed one; their number bounds them. */
+  readonly retryDelaysMs: readonly number[];
+}
+
+export const DEFAULT_HEARTBEAT_TIMING: HeartbeatTiming = {
+  coalesceMs: 250,
+  retryDelaysMs: [1_000, 5_000, 30_000, 120_000],
+};
+
+/** Sessions that can have asked for a turn at one time. */
+const MAX_LANES = 1_000;
+/** Reasons that one prompt names. */
+const MAX_REASONS = 8;
+const PERIODIC = "periodic";
+const MAX_DELAY_MS = 2_147_483_647;
+
+interface Lane {
+  readonly agentId: string;
+  readonly sessionKey: string;
+  readonly reasons: Set<string>;
+  /** Set while a turn is due. */
+  timer: NodeJS.Timeout | undefined;
+  /** Set while a turn is under way. */
+  turn: Promise<void> | undefined;
+  /** True when a turn was asked for while one was under way. */
+  again: boolean;
+  turns: number;
+  failures: number;
+  /** True when the database knows of the request. */
+  remembered: boolean;
+}
+
+/**
+ * Gives sessions their turns: soon after a request, and every `agents.defaults.heartbeat.every`.
+ * A session has one turn at a time. Events of a turn that failed stay pending: the turn is tried
+ * again a few times, and the next heartbeat takes them.
+ */
+export class EmbeddedHeartbeat {
+  readonly #gateway: {
+    sessions: EmbeddedSessions;
+    agents: EmbeddedAgents;
+    config: () => GatewayConfig;
+    clock: Clock;
+    logger: Logger;
+  };
+  readonly #timing: HeartbeatTiming;
+  readonly #sender: ReplySender;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #aborting = new AbortController();
+  #running = false;
+  #periodic: NodeJS.Timeout | undefined;
+
+  constructor(options: {
+    sessions: EmbeddedSessions;
+    agents: EmbeddedAgents;
+    channels: EmbeddedChannels;
+    config: () => GatewayConfig;
+    clock: Clock;
+    logger: Logger;
+    timing?: HeartbeatTiming;
+    sender?: ReplySender;
+  }) {
+    this.#gateway = options;
+    this.#timing = options.timing ?? DEFAULT_HEARTBEAT_TIMING;
+    this.#sender = options.sender ?? new ReplySender(options);
+  }
+
+  /** Takes up what the last process left, and begins the periodic heartbeat. */
+  start(): void {
+    this.#running = true;
+    this.#sender.wake();
+    for (const lane of this.#lanes.values()) {
+      this.#schedule(lane, this.#timing.coalesceMs);
+    }
+    for (const request of this.#gateway.sessions.requestedTurns()) {
+      this.#ask(request, { remembered: true });
+    }
+    this.reschedule();
+  }
+
+  /** Begins a new period by the configuration in force; called after a reload. */
+  reschedule(): void {
+    clearTimeout(this.#periodic);
+    const everyMs = this.#gateway.config().agents.heartbeatEveryMs;
+    if (this.#running && everyMs > 0) {
+      this.#periodic = setTimeout(() => this.#beat(), Math.min(everyMs, MAX_DELAY_MS));
+    }
+  }
+
+  /** Asks for a turn of the session soon. Returns at once; the request outlives the process. */
+  request(request: HeartbeatRequest): void {
+    this.#ask(request, { remembered: false });
+  }
+
+  /**
+   * Begins no more turns, lets those under way finish until `deadlineMs` (on the host's clock), then
+   * aborts them; their events stay pending.
+   */
+  async stop(deadlineMs: number): Promise<void> {
+    this.#running = false;
+    clearTimeout(this.#periodic);
+    for (const lane of this.#lanes.values()) {
+      clearTimeout(lane.timer);
+      lane.timer = undefined;
+    }
+    const leftMs = Math.max(0, deadlineMs - this.#gateway.clock.now());
+    const deadline = setTimeout(() => this.#aborting.abort(), Math.min(leftMs, MAX_DELAY_MS));
+    await Promise.all([...this.#lanes.values()].flatMap(({ turn }) => (turn === undefined ? [] : [turn])));
+    await Promise.race([this.#sender.idle(), aborted(this.#aborting.signal)]);
+    clearTimeout(deadline);
+    await this.#sender.stop();
+    this.#lanes.clear();
+  }
+
+  #beat(): void {
+    const { agents, sessions } = this.#gateway;
+    for (const { id } of agents.list()) {
+      // A beat needs no memory: the next process has its own.
+      this.#ask({ agentId: id, sessionKey: sessions.mainSessionKey(id), reason: PERIODIC }, { remembered: true });
+    }
+    this.reschedule();
+  }
+
+  #ask(request: HeartbeatRequest, options: { remembered: boolean }): void {
+    const { agentId, sessionKey, reason } = request;
+    const lane = this.#lanes.get(sessionKey) ?? this.#openLane(agentId, sessionKey);
+    if (lane === undefined) {
+      return;
+    }
+    if (!lane.remembered && !options.remembered) {
+      lane.remembered = true;
+      this.#remember(lane, request);
+    }
+    if (lane.reasons.size < MAX_REASONS) {
+      lane.reasons.add(reason);
+    }
+    if (lane.turn !== undefined) {
+      lane.again = true;
+    } else if (lane.timer === undefined) {
+      this.#schedule(lane, this.#timing.coalesceMs);
+    }
+  }
+
+  #openLane(agentId: string, sessionKey: string): Lane | undefined {
+    if (this.#lanes.size >= MAX_LANES) {
+      this.#gateway.logger.warn({ sessionKey }, "too many sessions wait for a turn; this one waits for its next");
+      return undefined;
+    }
+    const lane: Lane = {
+      agentId,
+      sessionKey,
+      reasons: new Set(),
+      timer: undefined,
+      turn: undefined,
+      again: false,
+      turns: 0,
+      failures: 0,
+      remembered: false,
+    };
+    this.#lanes.set(sessionKey, lane);
+    return lane;
+  }
+
+  #remember(lane: Lane, request: HeartbeatRequest): void {
+    this.#gateway.sessions.rememberTurnRequest(request).catch((error: unknown) => {
+      lane.remembered = false;
+      this.#gateway.logger.warn({ err: error, sessionKey: lane.sessionKey }, "a heartbeat request could not be stored");
+    });
+  }
+
+  #schedule(lane: Lane, delayMs: number): void {
+    if (this.#running) {
+      lane.timer = setTimeout(() => {
+        lane.timer = undefined;
+        lane.turn = this.#turn(lane);
+      }, delayMs);
+    }
+  }
+
+  async #turn(lane: Lane): Promise<void> {
+    const reasons = [...lane.reasons];
+    lane.reasons.clear();
+    lane.again = false;
+    const outcome = await this.#runTurn(lane, reasons);
+    lane.turn = undefined;
+    lane.turns += 1;
+    this.#sender.wake();
+    const delayMs = this.#nextDelay(lane, outcome);
+    if (delayMs === undefined) {
+      this.#lanes.delete(lane.sessionKey);
+      return;
+    }
+    if (outcome !== "done") {
+      // The next turn is for what this one was for.
+      reasons.forEach((reason) => lane.reasons.add(reason));
+    }
+    this.#schedule(lane, delayMs);
+  }
+
+  async #runTurn(lane: Lane, reasons: readonly string[]): Promise<HeartbeatOutcome> {
+    const { agentId, sessionKey } = lane;
+    const eventsOnly = lane.turns > lane.failures && !reasons.includes(PERIODIC);
+    const onStore = (): void => {
+      lane.remembered = false;
+    };
+    const { signal } = this.#aborting;
+    try {
+      return await runHeartbeatTurn({ agentId, sessionKey, reasons, eventsOnly, signal, onStore }, this.#gateway);
+    } catch (error) {
+      this.#gateway.logger.error({ err: error, sessionKey }, "heartbeat turn could not be stored");
+      return "failed";
+    }
+  }
+
+  /** How long the lane waits for its next turn; `undefined` when none is due. */
+  #nextDelay(lane: Lane, outcome: HeartbeatOutcome): number | undefined {
+    if (outcome === "failed") {
+      const delayMs = this.#timing.retryDelaysMs[lane.failures];
+      lane.failures += 1;
+      return delayMs;
+    }
+    lane.failures = 0;
+    if (outcome === "more") {
+      return 0;
+    }
+    return lane.again ? this.#timing.coalesceMs : undefined;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+    } else {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    }
+  });
+}

@@ -1,0 +1,56 @@
+/** Finds the route of a request by its pathname as sent. */
+import type { HttpRoute, HttpRouter } from "../../../core/host.ts";
+
+/**
+ * One routing table: filled once, then only read.
+ *
+ * An exact route wins over a prefix, and a longer prefix over a shorter one. Paths are compared
+ * as sent: never percent-decoded, never normalized.
+ */
+export class RoutingTable implements HttpRouter {
+  readonly #exact = new Map<string, HttpRoute>();
+  /** Longest first; a handful at most, so a walk costs less than cutting the path into keys. */
+  readonly #prefixes: HttpRoute[] = [];
+
+  /** Adds a route. Throws when the path is malformed or the same path and match is taken. */
+  register(route: HttpRoute): void {
+    requirePath(route.path);
+    if (route.match === "exact") {
+      if (this.#exact.has(route.path)) throw taken(route);
+      this.#exact.set(route.path, route);
+      return;
+    }
+    if (this.#prefixes.some((other) => other.path === route.path)) throw taken(route);
+    this.#prefixes.push(route);
+    this.#prefixes.sort((a, b) => b.path.length - a.path.length);
+  }
+
+  /** The route that takes the path, or `undefined`. */
+  find(pathname: string): HttpRoute | undefined {
+    const exact = this.#exact.get(pathname);
+    if (exact !== undefined) return exact;
+    for (const route of this.#prefixes) {
+      if (isBelow(pathname, route.path)) return route;
+    }
+    return undefined;
+  }
+}
+
+const slash = 47;
+
+function isBelow(pathname: string, prefix: string): boolean {
+  if (!pathname.startsWith(prefix)) return false;
+  return pathname.length === prefix.length || prefix.length === 1 || pathname.charCodeAt(prefix.length) === slash;
+}
+
+function requirePath(path: string): void {
+  if (!path.startsWith("/") || /[?#\s]/u.test(path) || (path.length > 1 && path.endsWith("/"))) {
+    throw new Error(
+      `The route path ${JSON.stringify(path)} is malformed: it begins with "/", does not end with one, and has no query.`,
+    );
+  }
+}
+
+function taken(route: HttpRoute): Error {
+  return new Error(`The ${route.match} route ${route.path} is registered already; choose another path.`);
+}

@@ -1,0 +1,201 @@
+/** The embedded gateway's sessions: transcripts, system events and routes, all in its database. */
+import {
+  type ChannelTarget,
+  type Clock,
+  type HeartbeatRequest,
+  HostError,
+  type HostSessions,
+  type SystemEvent,
+} from "../../core/host.ts";
+import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
+import type { GatewayConfig } from "./gateway-config.ts";
+import type { PageQuery } from "./state/page-cursor.ts";
+import { shortKey } from "./state/short-key.ts";
+import { prepareSessionReads, type SessionReads } from "./state/session-reads.ts";
+import { stateError } from "./state/state-error.ts";
+import { STATE_LIMITS } from "./state/state-limits.ts";
+import type {
+  AppendTurn,
+  BeginRunOutcome,
+  EndRun,
+  EnqueueOutcome,
+  ForgetRuns,
+  ForgetRunsOutcome,
+} from "./state/state-operations.ts";
+
+/** A run takes at most a day: what began before and has no end was cut off with its process. */
+const MAX_RUN_MS = 24 * 3_600_000;
+/** Routes held in memory; there is one for each agent that anybody asked about. */
+const MAX_CACHED_ROUTES = 1_000;
+
+/**
+ * Sessions as the host contract has them, without the heartbeat, and what the gateway itself needs
+ * of them. Writes resolve when they would survive a power failure and reject with a
+ * {@link HostError}; reads see every write that has resolved.
+ */
+export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> {
+  readonly #database: SqliteDatabase;
+  readonly #clock: Clock;
+  readonly #config: () => GatewayConfig;
+  readonly #reads: SessionReads;
+  readonly #routes = new Map<string, ChannelTarget | undefined>();
+
+  constructor(options: { database: SqliteDatabase; clock: Clock; config: () => GatewayConfig }) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    this.#config = options.config;
+    this.#reads = prepareSessionReads(options.database.reader);
+  }
+
+  /** `agent:<id>:<session.mainKey>`. */
+  mainSessionKey(agentId: string): string {
+    return `agent:${agentId}:${this.#config().session.mainKey}`;
+  }
+
+  /** The full key of a session that was written short: `main`, `hook:ingress` are the default agent's. */
+  fullKey(sessionKey: string): string {
+    if (sessionKey.startsWith("agent:")) return sessionKey;
+    const agent = this.#config().agents.list.find(({ isDefault }) => isDefault);
+    return `agent:${agent?.id ?? ""}:${sessionKey}`;
+  }
+
+  /** The agent whose main session has that key, or `undefined`. */
+  agentOfMainSession(sessionKey: string): string | undefined {
+    return this.#config().agents.list.find(({ id }) => this.mainSessionKey(id) === sessionKey)?.id;
+  }
+
+  /**
+   * Stores the event; one with a key that was stored before is dropped, for at least seven days
+   * after it was consumed. Rejects retryably when the session holds too many pending events, and
+   * for good when the text is too long: cutting it could cut the boundary around it.
+   */
+  async enqueueSystemEvent({ sessionKey, text, idempotencyKey }: SystemEvent): Promise<void> {
+    if (text.length > STATE_LIMITS.maxEventChars) {
+      throw new HostError(`A system event may have ${STATE_LIMITS.maxEventChars} characters; this one has more.`, {
+        retryable: false,
+      });
+    }
+    const event = { sessionKey, text, key: shortKey(idempotencyKey), at: this.#clock.now() };
+    const outcome = await this.#write<EnqueueOutcome>("enqueue", event, "The system event");
+    if (outcome === "full") {
+      throw new HostError(`The session ${JSON.stringify(sessionKey)} has too many pending system events.`, {
+        retryable: true,
+      });
+    }
+  }
+
+  /** Remembers that a turn was asked for, until the session's pending events are consumed. */
+  async rememberTurnRequest(request: HeartbeatRequest): Promise<void> {
+    const { sessionKey, agentId, reason } = request;
+    await this.#write("requestTurn", { sessionKey, agentId, reason, at: this.#clock.now() }, "The heartbeat request");
+  }
+
+  /** Turns that were asked for before the process ended, and whose events still wait. */
+  requestedTurns(): readonly HeartbeatRequest[] {
+    return this.#reads.requestedTurns();
+  }
+
+  /** Begins the transcript of an isolated run; false when a run with this id has one. */
+  async beginRun(run: { sessionKey: string; runId: string; prompt: string }): Promise<boolean> {
+    const args = { ...run, prompt: cutMessage(run.prompt), at: this.#clock.now() };
+    return (await this.#write<BeginRunOutcome>("beginRun", args, "The run")) === "begun";
+  }
+
+  /** Ends the transcript of an isolated run: its reply, or a note on why there is none. */
+  async endRun(run: Omit<EndRun, "at">): Promise<void> {
+    await this.#write("endRun", { ...run, text: cutMessage(run.text), at: this.#clock.now() }, "The reply");
+  }
+
+  /**
+   * Stores a turn of the session itself and, in the same commit, consumes the events it was given
+   * and puts its reply into the outbox. Until this has resolved the events are still pending.
+   */
+  async appendTurn(turn: Omit<AppendTurn, "at">): Promise<void> {
+    const { user, assistant } = turn;
+    const args = { ...turn, user: cutMessage(user), assistant: cutMessage(assistant), at: this.#clock.now() };
+    await this.#write("appendTurn", args, "The turn");
+  }
+
+  /**
+   * One short step of removing the messages of isolated runs that are older than the configuration keeps
+   * them, and the oldest while they count for more bytes than it allows, with the sessions that have become
+   * empty. What the sessions themselves said stays, and what belongs to a run under way. `after` is where
+   * the step before ended, 0 at first; `next` is `null` when nothing is left to do.
+   */
+  async forgetRuns(after: number): Promise<ForgetRunsOutcome> {
+    const now = this.#clock.now();
+    const { isolatedRetentionMs, isolatedMaxBytes } = this.#config().session;
+    const step: ForgetRuns = {
+      after,
+      before: now - isolatedRetentionMs,
+      maxBytes: isolatedMaxBytes ?? null,
+      endedBefore: now - MAX_RUN_MS,
+      now,
+    };
+    return await this.#write<ForgetRunsOutcome>("forgetRuns", step, "The removal of transcripts");
+  }
+
+  /** Sessions, newest activity first. Throws `InvalidCursorError`. */
+  list(query: PageQuery): ReturnType<SessionReads["list"]> {
+    return this.#reads.list(query);
+  }
+
+  /** A session's messages, oldest first; none for an unknown key. Throws `InvalidCursorError`. */
+  messages(sessionKey: string, query: PageQuery): ReturnType<SessionReads["messages"]> {
+    return this.#reads.messages(sessionKey, query);
+  }
+
+  /** A session's pending events, oldest first. Throws `InvalidCursorError`. */
+  pendingEvents(sessionKey: string, query: PageQuery): ReturnType<SessionReads["pendingEvents"]> {
+    return this.#reads.pendingEvents(sessionKey, query);
+  }
+
+  /** The pending events that one turn is given: the oldest that fit, at least one if there is one. */
+  turnEvents(key: string, limits: { limit: number; maxChars: number }): ReturnType<SessionReads["turnEvents"]> {
+    return this.#reads.turnEvents(key, limits);
+  }
+
+  /** The latest messages of the session's own turns that fit, oldest first. */
+  conversation(key: string, limits: { limit: number; maxChars: number }): ReturnType<SessionReads["conversation"]> {
+    return this.#reads.conversation(key, limits);
+  }
+
+  /** Whom the agent's main session last talked to. */
+  lastRoute(agentId: string): ChannelTarget | undefined {
+    const sessionKey = this.mainSessionKey(agentId);
+    if (!this.#routes.has(sessionKey)) {
+      this.#cacheRoute(sessionKey, this.#reads.route(sessionKey));
+    }
+    return this.#routes.get(sessionKey);
+  }
+
+  /** Sets whom the agent's main session last talked to. */
+  async setLastRoute(agentId: string, target: ChannelTarget): Promise<void> {
+    const sessionKey = this.mainSessionKey(agentId);
+    const { channel, to } = target;
+    await this.#write("setRoute", { sessionKey, channel, to, at: this.#clock.now() }, "The route");
+    this.#cacheRoute(sessionKey, { channel, to });
+  }
+
+  #cacheRoute(sessionKey: string, route: ChannelTarget | undefined): void {
+    if (this.#routes.size >= MAX_CACHED_ROUTES) {
+      this.#routes.clear();
+    }
+    this.#routes.set(sessionKey, route);
+  }
+
+  async #write<Result>(operation: string, args: object, what: string): Promise<Result> {
+    try {
+      return await this.#database.write<Result>(`embedded.${operation}`, args);
+    } catch (error) {
+      throw stateError(error, what);
+    }
+  }
+}
+
+function cutMessage(text: string): string {
+  const over = text.length - STATE_LIMITS.maxMessageChars;
+  return over <= 0
+    ? text
+    : `${text.slice(0, STATE_LIMITS.maxMessageChars).toWellFormed()}\n[${over} more characters were not kept]`;
+}

@@ -1,0 +1,239 @@
+import { hash } from "node:crypto";
+import { HostError } from "../../core/host.ts";
+import type { AgentCatalog, AgentInfo, AgentRunRequest, AgentRunResult, HostAgents, Logger } from "../../core/host.ts";
+import { isPassing, isRefusedAtOnce, mayHaveBegun, neverBegan, wasNotAccepted } from "./error-classifier.ts";
+import type { LatestTurn } from "./event-queue.ts";
+import { ofConfig } from "./memoize-by-config.ts";
+import type { OpenClawConfig, OpenClawSubagent, SubagentOutcome } from "./sdk.ts";
+import { agentCatalog } from "./read-openclaw-config.ts";
+import { RunWait } from "./run-wait.ts";
+import { lastReply, sawAnswer } from "./session-messages.ts";
+import type { OpenClawState, OpenRun } from "./state/state.ts";
+
+/** The host's lane for background turns: hook runs do not take the places of its owner's. */
+const LANE = "subagent";
+/** Sessions that one sweep removes. */
+const SWEEP_STEP = 200;
+/** Messages of a run's session that are looked at for what came of it. */
+const MESSAGES = 50;
+/** How often the host is asked to end a run or to show what it said, and how long is waited in between. */
+const TRIES = 3;
+const TRY_AGAIN_MS = 200;
+/** Runs that the host did not end when it was told to, and is told to again; more wait for the next start. */
+const MAX_UNENDED = 1_000;
+/** The host enters a run into its lanes at once: one that they did not accept has no time for more. */
+const AT_ONCE_MS = 1_000;
+
+export interface OpenClawAgentsOptions {
+  readonly pluginId: string;
+  readonly config: () => OpenClawConfig;
+  readonly subagent: OpenClawSubagent;
+  readonly state: OpenClawState;
+  /** Absent when the host does not tell of turns; `undefined` when it knows of none in this session. */
+  readonly latestTurn?: (sessionKey: string) => LatestTurn | undefined;
+  readonly logger: Logger;
+}
+
+/**
+ * The host's agents. Each attempt has a session of its own, `agent:<id>:subagent:<attempt>`: the host
+ * takes up no such session by itself after a crash, so that a run of ours is repeated by nobody else.
+ */
+export class OpenClawAgents implements HostAgents {
+  readonly #options: OpenClawAgentsOptions;
+  readonly #catalog: () => AgentCatalog;
+  readonly #wait: RunWait;
+  /** What earlier processes left; a run of this one is never among them. */
+  readonly #lost: readonly OpenRun[];
+  /** Sessions by run that the host did not end. */
+  readonly #unended = new Map<string, string>();
+  #toldOfThinking = false;
+
+  constructor(options: OpenClawAgentsOptions) {
+    this.#options = options;
+    this.#catalog = ofConfig(options.config, (config) => agentCatalog(config, options.pluginId));
+    this.#wait = new RunWait(options);
+    this.#lost = options.state.openRuns();
+  }
+
+  list(): readonly AgentInfo[] {
+    return this.#catalog().list();
+  }
+
+  resolve(agentId: string | undefined): AgentInfo {
+    return this.#catalog().resolve(agentId);
+  }
+
+  allowedModels(agentId: string): readonly string[] | undefined {
+    return this.#catalog().allowedModels(agentId);
+  }
+
+  /** Runs one turn; the session key of the request stays ours, the host sees one for each attempt. */
+  async run(request: AgentRunRequest): Promise<AgentRunResult> {
+    const { runId, signal } = request;
+    const { state } = this.#options;
+    if (signal.aborted) return { status: "aborted", reply: "", error: "The run was aborted before it began." };
+    const session = `agent:${request.agentId}:subagent:${sessionName(runId)}`;
+    if ((await state.beginRun(runId, session)) === "repeated") {
+      throw new HostError(`A run with the id ${JSON.stringify(runId)} has begun before.`, { retryable: false });
+    }
+    const hostRunId = await this.#begin(request, session);
+    const { result, hasEnded } = await this.#end(request, { session, hostRunId });
+    // One that may go on stays open, so that it is ended later or by the next process.
+    if (hasEnded) await this.#remember(runId);
+    else this.#endLater(runId, session);
+    return result;
+  }
+
+  /** Ends what earlier processes of the gateway left: nothing goes on beside the next attempt. */
+  async forgetLostRuns(closing?: AbortSignal): Promise<void> {
+    for (const { id, session } of this.#lost) {
+      if (closing?.aborted === true) return;
+      if (await this.#stop(session)) await this.#remember(id);
+      else this.#endLater(id, session);
+    }
+  }
+
+  /**
+   * Ends what the host would not end before, and removes some of the sessions in which runs were that ended
+   * long ago: the host keeps each for good.
+   */
+  async forgetOldSessions(): Promise<void> {
+    const { state } = this.#options;
+    for (const [id, session] of this.#unended) {
+      if (!(await this.#stop(session))) continue;
+      this.#unended.delete(id);
+      await this.#remember(id);
+    }
+    for (const { id, session } of state.oldRuns({ limit: SWEEP_STEP })) {
+      await this.#stop(session);
+      await state.forgetSession(id);
+    }
+  }
+
+  async #begin(request: AgentRunRequest, session: string): Promise<string> {
+    const { subagent, state } = this.#options;
+    this.#tellOfThinking(request);
+    try {
+      const { runId } = await subagent.run({
+        sessionKey: session,
+        message: request.prompt,
+        deliver: false,
+        lane: LANE,
+        idempotencyKey: `${request.runId}#${Date.now().toString(36)}`,
+        ...(request.model === undefined ? {} : { model: request.model }),
+      });
+      return runId;
+    } catch (error) {
+      const isStopped = await this.#stop(session);
+      // The same id may be used again only when nothing runs under it.
+      if (!isStopped && !isRefusedAtOnce(error)) {
+        this.#endLater(request.runId, session);
+        throw mayHaveBegun(error);
+      }
+      await state.undoRun(request.runId);
+      throw neverBegan(error);
+    }
+  }
+
+  /** Waits for the end, or makes one when the time is up or the caller says so. */
+  async #end(
+    request: AgentRunRequest,
+    run: { session: string; hostRunId: string },
+  ): Promise<{ result: AgentRunResult; hasEnded: boolean }> {
+    const { timeoutMs, signal } = request;
+    const deadline = AbortSignal.timeout(Math.min(timeoutMs, 2 ** 31 - 1));
+    const end = await this.#wait.end(run, AbortSignal.any([signal, deadline]));
+    if (end !== undefined) {
+      const result = await this.#resultOf(end.outcome, run.session);
+      // Its session is removed with what may still run in it, so that its messages are read before.
+      return { result, hasEnded: !end.isLost || (await this.#stop(run.session)) };
+    }
+    const hasEnded = await this.#stop(run.session);
+    const result: AgentRunResult = signal.aborted
+      ? { status: "aborted", reply: "", error: "The run was aborted." }
+      : { status: "timeout", reply: "", error: `The run was aborted after its ${timeoutMs} ms.` };
+    return { result, hasEnded };
+  }
+
+  async #resultOf(outcome: SubagentOutcome, session: string): Promise<AgentRunResult> {
+    if (outcome.status === "ok") {
+      const { terminalReply, yielded } = outcome;
+      if (terminalReply !== undefined && yielded !== true) return { status: "ok", reply: terminalReply.text ?? "" };
+      return { status: "ok", reply: lastReply((await this.#messages(session)) ?? []) };
+    }
+    if (outcome.status === "timeout") {
+      return {
+        status: "timeout",
+        reply: "",
+        error: outcome.error ?? "The host ended it after a time limit of its own.",
+      };
+    }
+    const error = outcome.error ?? "The host gave no reason.";
+    if (outcome.stopReason === "rpc") return { status: "aborted", reply: "", error: `The host ended it: ${error}` };
+    const retryable = isPassing(error) && (await this.#didNothing(outcome, session));
+    return { status: "error", reply: "", error, retryable };
+  }
+
+  /** What has answered or used a tool may have done something, and so may what is not known: it is not repeated by itself. */
+  async #didNothing({ error = "", startedAt, endedAt }: SubagentOutcome, session: string): Promise<boolean> {
+    const messages = await this.#messages(session);
+    if (messages !== undefined) return !sawAnswer(messages);
+    // A host that stops shows no messages. Its lanes refuse the first turn, or a further model after that one.
+    const tookMs = startedAt === undefined || endedAt === undefined ? Infinity : endedAt - startedAt;
+    return wasNotAccepted(error) && tookMs < AT_ONCE_MS;
+  }
+
+  /** `undefined` when the host does not show them. */
+  async #messages(session: string): Promise<readonly unknown[] | undefined> {
+    const { subagent } = this.#options;
+    const read = await this.#insist(() => subagent.getSessionMessages({ sessionKey: session, limit: MESSAGES }));
+    if ("value" in read) return read.value.messages;
+    this.#options.logger.debug({ err: read.error, session }, "the messages of a run could not be read");
+    return undefined;
+  }
+
+  /** Ends whatever runs in the session; one that is not there is none. False when that is not certain. */
+  async #stop(session: string): Promise<boolean> {
+    const stopped = await this.#insist(() => this.#options.subagent.deleteSession({ sessionKey: session }));
+    if ("value" in stopped) return true;
+    this.#options.logger.debug({ err: stopped.error, session }, "the session of a run could not be removed");
+    return false;
+  }
+
+  async #insist<Value>(ask: () => Promise<Value>): Promise<{ value: Value } | { error: unknown }> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return { value: await ask() };
+      } catch (error) {
+        if (attempt === TRIES) return { error };
+        await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS));
+      }
+    }
+  }
+
+  #endLater(runId: string, session: string): void {
+    this.#options.logger.warn({ runId, session }, "the host did not end a run when it was told to");
+    if (this.#unended.size < MAX_UNENDED) this.#unended.set(runId, session);
+  }
+
+  /** The result stands even when its end could not be stored. */
+  async #remember(runId: string): Promise<void> {
+    try {
+      await this.#options.state.endRun(runId);
+    } catch (error) {
+      this.#options.logger.warn({ err: error, runId }, "the end of a run could not be stored");
+    }
+  }
+
+  #tellOfThinking({ thinking }: AgentRunRequest): void {
+    if (thinking === undefined || this.#toldOfThinking) return;
+    this.#toldOfThinking = true;
+    this.#options.logger.warn({ thinking }, "OpenClaw takes no thinking level from plugins: the agent's own is used");
+  }
+}
+
+/** Readable, in the characters of a session key, and different for each run. */
+function sessionName(runId: string): string {
+  const name = runId.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  return `${name.slice(0, 64)}-${hash("sha256", runId).slice(0, 12)}`;
+}

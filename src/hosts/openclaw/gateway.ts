@@ -1,0 +1,265 @@
+/** The plugin inside one running OpenClaw gateway. */
+import { chmod, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { nameBlock } from "../../config/name-block.ts";
+import type { ConfigSnapshot, GatewayPlugin, HttpRoute, Logger } from "../../core/host.ts";
+import { WebhookIngress } from "../../index.ts";
+import { failureReason } from "../../core/failure-reason.ts";
+import { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
+import { SqliteDeliveryStore, sqliteStoreModule } from "../../storage/sqlite/delivery-store.ts";
+import { configFingerprint, offerConfig } from "./load-config.ts";
+import type { ConfigOfferOptions } from "./load-config.ts";
+import { configFolder, OpenClawHost, stateFolder } from "./host.ts";
+import { openClawLogger } from "./logger.ts";
+import { OpenClawRoutes } from "./routes.ts";
+import type { OpenClawApi, OpenClawConfig, OpenClawSdk, OpenClawServiceContext } from "./sdk.ts";
+import { operatorRoute } from "./operator-route.ts";
+import { blockKey } from "./plugin-block.ts";
+import { requireCalls } from "./require-calls.ts";
+import { RunHousekeeping } from "./run-cleanup.ts";
+import { scopedRuntime } from "./scoped-runtime.ts";
+import type { ScopedRuntime } from "./scoped-runtime.ts";
+import { probeSelf } from "./health-probe.ts";
+import type { StandingRoute } from "./placeholder-route.ts";
+import { OPENCLAW_MODULE_URL } from "./state/sqlite-openclaw-module.ts";
+
+/** How often is looked whether the host has another configuration. */
+const LOOK_MS = 250;
+/** A start that failed is tried again, also without a change: another process may have held the database. */
+const START_AGAIN_MS = 5_000;
+/** How long runs may go on after the service was told to stop; the host waits five seconds for a plugin. */
+const STOP_MS = 3_000;
+/**
+ * How long the first configuration waits until runs of an earlier process are ended; the rest follows beside it.
+ * The host gives a service that it loads anew five seconds to start.
+ */
+const FORGET_MS = 1_000;
+const DATABASE = "reveille.sqlite";
+
+/** What became of a configuration. */
+export interface OfferOutcome {
+  readonly reason: ConfigSnapshot["reason"];
+  /** Why it was refused; absent when it is in force. */
+  readonly error?: unknown;
+}
+
+export interface OpenClawGatewayOptions extends ConfigOfferOptions {
+  /** Plugins beside the ingress. */
+  readonly plugins?: () => readonly GatewayPlugin[];
+  /** True when the ingress itself is left out. */
+  readonly bare?: boolean;
+  /** The route of the registration, if the configuration had hooks then. */
+  readonly standing?: StandingRoute | undefined;
+  /** Finds the host's calls; rejects when one is missing. Those of the running host when absent. */
+  readonly loadSdk?: (api: OpenClawApi) => Promise<OpenClawSdk>;
+  /** When runs of earlier processes are ended a second time. */
+  readonly forgetAgainMs?: number;
+  /** Told of every configuration that was offered. */
+  readonly offered?: (outcome: OfferOutcome) => void;
+  /** Told of itself before its first configuration. */
+  readonly opened?: (gateway: OpenClawGateway) => void;
+}
+
+/** What is open while the gateway serves. */
+interface Open {
+  readonly database: SqliteDatabase;
+  readonly host: OpenClawHost;
+  readonly routes: OpenClawRoutes;
+  readonly housekeeping: RunHousekeeping;
+  isStarted: boolean;
+}
+
+/**
+ * Opens the host, offers it each configuration of the gateway, and closes it. A configuration that is
+ * refused changes nothing: at a reload the one before stays, at the start nothing is served until the
+ * next one.
+ */
+export class OpenClawGateway {
+  readonly #options: OpenClawGatewayOptions;
+  readonly #api: OpenClawApi;
+  readonly #context: OpenClawServiceContext;
+  readonly #logger: Logger;
+  readonly #runtime: ScopedRuntime;
+  readonly #closing = new AbortController();
+  #open: Open | undefined;
+  /** The host's object, which is another one after each change. */
+  #seen: OpenClawConfig | undefined;
+  #offered: string | undefined;
+  #triedAt = 0;
+  /** The refusal that was told last, until something was accepted. */
+  #told: string | undefined;
+  /** Ends the probe of the configuration before. */
+  #probing = new AbortController();
+  #working: Promise<void> = Promise.resolve();
+  #isWorking = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** To be called in the service's start: agents are run in the async context of this moment. */
+  constructor(api: OpenClawApi, context: OpenClawServiceContext, options: OpenClawGatewayOptions) {
+    this.#api = api;
+    this.#context = context;
+    this.#options = options;
+    this.#logger = openClawLogger(context.logger, blockKey(options.pluginId));
+    this.#runtime = scopedRuntime(api.runtime);
+  }
+
+  /** Resolves when the first configuration was accepted or refused; never rejects. */
+  async start(): Promise<void> {
+    this.#options.opened?.(this);
+    await this.#look();
+    // The host may have stopped the service before its start had ended.
+    if (this.#closing.signal.aborted) return;
+    this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
+  }
+
+  /** Offers the configuration of the moment, also when it was offered before. */
+  async reload(): Promise<void> {
+    await this.#working;
+    this.#seen = undefined;
+    this.#offered = undefined;
+    await this.#look();
+  }
+
+  /** Takes no more requests, lets runs end for a while, and closes the database. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#closing.abort();
+    await this.#working;
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined) return;
+    open.routes.close();
+    const { host } = open;
+    try {
+      await host.lifecycle.onShutdown.promise({ deadlineMs: host.clock.now() + STOP_MS });
+    } catch (error) {
+      this.#logger.error({ err: error }, "A plugin did not shut down as it should.");
+    }
+    await host.sessions.close();
+    await open.database.close();
+  }
+
+  /** One look at a time; a configuration is offered once. */
+  #look(): Promise<void> {
+    if (this.#isWorking || this.#closing.signal.aborted) return this.#working;
+    const config = this.#configNow();
+    if (config === undefined) return this.#working;
+    const due = this.#open?.isStarted !== true && performance.now() - this.#triedAt >= START_AGAIN_MS;
+    if (config === this.#seen && !due) return this.#working;
+    this.#seen = config;
+    const fingerprint = configFingerprint(config, this.#options);
+    if (fingerprint === this.#offered && !due) return this.#working;
+    this.#offered = fingerprint;
+    this.#isWorking = true;
+    this.#working = this.#offer(config).finally(() => (this.#isWorking = false));
+    return this.#working;
+  }
+
+  /** `undefined` when the host does not tell it; it is asked again at the next look. */
+  #configNow(): OpenClawConfig | undefined {
+    try {
+      return this.#runtime.config.current();
+    } catch (error) {
+      this.#tellRefusal("The host's configuration could not be read", error);
+      return undefined;
+    }
+  }
+
+  async #offer(config: OpenClawConfig): Promise<void> {
+    const reason = this.#open?.isStarted === true ? "reload" : "start";
+    this.#triedAt = performance.now();
+    try {
+      const open = (this.#open ??= await this.#openHost());
+      await open.housekeeping.forgotten(FORGET_MS);
+      if (this.#closing.signal.aborted) return;
+      const reserve = (path: string): (() => void) => open.routes.reserve(path);
+      const table = await offerConfig(open.host, { config, reason, reserve }, this.#options);
+      open.routes.use(table);
+      open.isStarted = true;
+      if (reason === "start") this.#begin(open);
+      this.#told = undefined;
+      this.#context.serviceHealth?.clearFailure();
+      this.#logger.info({ paths: open.routes.paths }, `Reveille has taken the configuration into use (${reason}).`);
+      this.#probe(open, config);
+      this.#options.offered?.({ reason });
+    } catch (error) {
+      this.#tellRefusal(reason === "start" ? "Reveille could not start" : "The new configuration is refused", error);
+      const words = nameBlock(failureReason(error), blockKey(this.#options.pluginId));
+      this.#context.serviceHealth?.reportFailure(new Error(words, { cause: error }));
+      this.#options.offered?.({ reason, error });
+    }
+  }
+
+  /** A start is tried again and again: the same reason is told once. */
+  #tellRefusal(what: string, error: unknown): void {
+    const told = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+    if (told === this.#told) return;
+    this.#told = told;
+    this.#logger.error({ err: error }, what);
+  }
+
+  async #openHost(): Promise<Open> {
+    const { pluginId, loadSdk = requireCalls } = this.#options;
+    const sdk = await loadSdk(this.#api);
+    const stateDir = stateFolder(this.#context.stateDir, pluginId);
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    await chmod(stateDir, 0o700);
+    const database = await SqliteDatabase.open({
+      file: join(stateDir, DATABASE),
+      modules: [OPENCLAW_MODULE_URL, sqliteStoreModule],
+      logger: this.#logger,
+    });
+    try {
+      return this.#assemble({ sdk, database, stateDir });
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  }
+
+  #assemble({ sdk, database, stateDir }: { sdk: OpenClawSdk; database: SqliteDatabase; stateDir: string }): Open {
+    const { pluginId, plugins, bare, standing, forgetAgainMs } = this.#options;
+    const runtime = this.#runtime;
+    const logger = this.#logger;
+    const configDir = configFolder(this.#context.stateDir);
+    const host = new OpenClawHost({ pluginId, runtime, sdk, database, logger, stateDir, configDir });
+    const config = (): OpenClawConfig => runtime.config.current();
+    const guarded = bare === true ? [] : [applyIngress(host, { database, pluginId, config })];
+    for (const plugin of plugins?.() ?? []) plugin.apply(host);
+    const register = sdk.registerPluginHttpRoute.bind(sdk);
+    const { source = pluginId } = this.#api;
+    const routes = new OpenClawRoutes({ pluginId, source, register, logger, standing, guarded });
+    const closing = this.#closing.signal;
+    const housekeeping = new RunHousekeeping({ agents: host.agents, logger, closing, forgetAgainMs });
+    return { database, host, routes, housekeeping, isStarted: false };
+  }
+
+  #begin({ host, housekeeping }: Open): void {
+    host.sessions.start();
+    housekeeping.sweep();
+  }
+
+  #probe({ routes }: Open, config: OpenClawConfig): void {
+    this.#probing.abort();
+    const [path] = routes.paths;
+    if (path === undefined || this.#options.bare === true) return;
+    this.#probing = new AbortController();
+    const signal = AbortSignal.any([this.#closing.signal, this.#probing.signal]);
+    void probeSelf({ config, path, logger: this.#logger, signal }).then((problem) => {
+      if (problem === undefined || signal.aborted) return;
+      this.#logger.error({}, problem);
+      this.#context.serviceHealth?.reportFailure(new Error(problem));
+    });
+  }
+}
+
+/** Applies the ingress; the route of its operator's API. */
+function applyIngress(
+  host: OpenClawHost,
+  options: { database: SqliteDatabase; pluginId: string; config: () => OpenClawConfig },
+): HttpRoute {
+  const { database, pluginId, config } = options;
+  const ingress = new WebhookIngress({ openStore: async () => SqliteDeliveryStore.open(database) });
+  ingress.apply(host);
+  return operatorRoute(pluginId, { operations: () => ingress.operations(), clock: host.clock }, config);
+}

@@ -1,0 +1,92 @@
+import { isTemplated } from "../../../config/session-rules.ts";
+import type { AdoptNotes } from "./notes.ts";
+import { fieldsAt } from "./fields.ts";
+import type { Fields } from "./fields.ts";
+import type { HostFacts } from "./host-facts.ts";
+
+/** What a block chooses models by; gathered while it is translated. */
+export class ModelChoices {
+  /** References as they are written into `allowedModels`. */
+  readonly references = new Set<string>();
+  /** True when not every choice is known beforehand. */
+  isOpen = false;
+  /** The keys that choose. */
+  readonly paths: string[] = [];
+}
+
+export interface ModelContext {
+  readonly facts: Pick<HostFacts, "models">;
+  readonly notes: AdoptNotes;
+  readonly models: ModelChoices;
+  /** Replaces `${NAME}`. */
+  resolve(text: string): string;
+}
+
+/** A model as our block has it, or `undefined` for the agent's own; what cannot be chosen is told. */
+export function translateModel(written: string | undefined, path: string, context: ModelContext): string | undefined {
+  const model = written?.trim();
+  if (model === undefined || model === "") return undefined;
+  const { facts, notes, models } = context;
+  if (isTemplated(model)) {
+    models.isOpen = true;
+    models.paths.push(path);
+    return model;
+  }
+  const resolved = context.resolve(model).trim();
+  const reference = facts.models === undefined ? resolved : nameIn(facts.models, resolved);
+  if (reference === undefined) {
+    notes.add(
+      "lost",
+      "names a model that agents.defaults.models does not have, so it is left out and the agent's own model is used; add the model there and write the key into our block to have it back.",
+      path,
+    );
+    return undefined;
+  }
+  models.paths.push(path);
+  // A name without its provider is one that only the host can tell, and its list takes whole references alone.
+  if (!reference.includes("/")) models.isOpen = true;
+  const kept = reference === resolved ? model : reference;
+  if (kept !== model) notes.add("written", `is written as "${reference}", which the alias stands for.`, path);
+  models.references.add(kept);
+  return kept;
+}
+
+/** A reference, or the one of an alias, whose case does not count. */
+function nameIn(models: ReadonlyMap<string, string>, wanted: string): string | undefined {
+  return models.get(wanted) ?? models.get(wanted.toLowerCase());
+}
+
+/** `subagent` of our entry with what the block needs; an `error` when the owner has forbidden it. */
+export function grantModels(
+  entry: Fields,
+  models: ModelChoices,
+  notes: AdoptNotes,
+): { readonly subagent?: Fields; readonly error?: string } {
+  if (models.paths.length === 0) return {};
+  const policy = fieldsAt(entry, "subagent");
+  const [first = ""] = models.paths;
+  if (policy["allowModelOverride"] === false) {
+    return {
+      error: `plugins.entries.reveille.subagent.allowModelOverride is false, and ${first} chooses a model; remove the one or the other.`,
+    };
+  }
+  const listed = policy["allowedModels"];
+  const before = Array.isArray(listed) ? listed.filter((model) => typeof model === "string") : undefined;
+  const isFree = before === undefined && (models.isOpen || policy["allowModelOverride"] === true);
+  const list = isFree ? undefined : [...new Set([...(before ?? []), ...models.references])];
+  const subagent = { ...policy, allowModelOverride: true, ...(list === undefined ? {} : { allowedModels: list }) };
+  if (models.isOpen && before !== undefined && !before.includes("*")) {
+    notes.add(
+      "todo",
+      `${models.paths.join(", ")}: the model is known at the call only; plugins.entries.reveille.subagent.allowedModels has to name each that may come.`,
+    );
+  }
+  notes.add(
+    "written",
+    list === undefined
+      ? `lets runs choose any model, since ${first} cannot be told beforehand; narrow it with allowedModels.`
+      : `lets runs choose ${list.join(", ")}: OpenClaw takes no model from a plugin without it.`,
+    "plugins.entries.reveille.subagent",
+  );
+  return { subagent };
+}

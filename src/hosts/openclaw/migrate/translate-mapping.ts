@@ -1,0 +1,131 @@
+import type { MappingInput } from "../../../config/schema.ts";
+import { isTemplated } from "../../../config/session-rules.ts";
+import type { AdoptNotes } from "./notes.ts";
+import { hasReference } from "./environment-references.ts";
+import { foldAgentId } from "../read-openclaw-config.ts";
+import { channelIdOf } from "./host-facts.ts";
+import type { HostFacts } from "./host-facts.ts";
+import { countOf } from "./host-hooks-schema.ts";
+import type { HostMapping } from "./host-hooks-schema.ts";
+import { translateModel } from "./model-choice.ts";
+import type { ModelContext } from "./model-choice.ts";
+
+/** A day: the longest that a run may take here. */
+export const MAX_RUN_SECONDS = 86_400;
+
+export interface TranslateContext extends ModelContext {
+  readonly facts: HostFacts;
+  readonly notes: AdoptNotes;
+  /** Where transforms are to run. */
+  readonly isolation: "process" | "none";
+  /** The module of a transform as a path below `transformsDir`. */
+  modulePath(written: string, where: string): string;
+}
+
+/** One entry of `mappings` in our form: what means the same is written as it stands. */
+export function translateMapping(written: HostMapping, at: number, context: TranslateContext): MappingInput {
+  const where = `hooks.mappings[${at}]`;
+  const { notes } = context;
+  const {
+    match,
+    agentId,
+    sessionKey,
+    sessionMode,
+    forEach,
+    channel: _,
+    model,
+    timeoutSeconds,
+    transform,
+    ...same
+  } = written;
+  const isWake = written.action === "wake";
+  if (sessionMode === "persistent" && !isWake) {
+    notes.add(
+      "lost",
+      "persistent is left out: each run begins with a fresh transcript, and of the agent's files AGENTS.md alone is loaded. What it has to keep from run to run belongs into a file that the message tells it to read and to write.",
+      `${where}.sessionMode`,
+    );
+  }
+  const seconds = countOf(timeoutSeconds);
+  return withoutUndefined({
+    ...withoutBlank(same),
+    match: match && withoutUndefined({ ...match }),
+    agentId: translateAgentId(agentId, `${where}.agentId`, context),
+    sessionKey: isWake ? refuseKey(sessionKey, `${where}.sessionKey`, notes) : notBlank(sessionKey),
+    forEach: notBlank(forEach)?.trim(),
+    ...translateChannel(written, where, context),
+    model: isWake ? notBlank(model) : translateModel(model, `${where}.model`, context),
+    timeoutSeconds: seconds === undefined ? undefined : shortened(seconds, `${where}.timeoutSeconds`, notes),
+    transform: transform && {
+      module: context.modulePath(transform.module, `${where}.transform.module`),
+      ...withoutBlank({ export: transform.export }),
+    },
+  });
+}
+
+/** Seconds within what a run may take here. */
+function shortened(seconds: number, path: string, notes: AdoptNotes): number {
+  if (seconds <= MAX_RUN_SECONDS) return seconds;
+  notes.add("lost", `is more than a day and written as ${MAX_RUN_SECONDS} seconds, the longest that there is.`, path);
+  return MAX_RUN_SECONDS;
+}
+
+/** The id of the configured agent that the host takes it for; otherwise what is written. */
+export function translateAgentId(
+  written: string | undefined,
+  path: string,
+  { facts, notes }: Pick<TranslateContext, "facts" | "notes">,
+): string | undefined {
+  const id = notBlank(written)?.trim();
+  if (id === undefined || hasReference(id) || facts.agentIds === undefined || facts.agentIds.includes(id)) return id;
+  const wanted = foldAgentId(id);
+  const known = facts.agentIds.find((agent) => foldAgentId(agent) === wanted);
+  if (known !== undefined) notes.add("written", `is written as "${known}", as the agent is configured.`, path);
+  return known ?? id;
+}
+
+function refuseKey(written: string | undefined, path: string, notes: AdoptNotes): undefined {
+  if (notBlank(written) === undefined) return;
+  notes.add("lost", "is left out: a wake always goes to the main session of its agent.", path);
+}
+
+/** `channel`, and `deliver: false` where no reply could be sent anyway. */
+function translateChannel(
+  { action, channel, deliver }: HostMapping,
+  where: string,
+  { facts, notes }: TranslateContext,
+): Pick<MappingInput, "channel" | "deliver"> {
+  const name = notBlank(channel)?.trim();
+  const kept = deliver === undefined ? {} : { deliver };
+  if (name === undefined) return kept;
+  if (hasReference(name) || action === "wake" || deliver === false) return { channel: name, ...kept };
+  const id = channelIdOf(name);
+  if (id === "last" || facts.channels === undefined || facts.channels.includes(id)) {
+    if (id !== name) notes.add("written", `is written as "${id}".`, `${where}.channel`);
+    return { channel: id, ...kept };
+  }
+  notes.add(
+    "lost",
+    `is not set up in channels, so no reply could be sent there: deliver: false is written. Set the channel up and remove that to have it back.`,
+    `${where}.channel`,
+  );
+  return { channel: id, deliver: false };
+}
+
+/** True when the session of the runs comes from the payload. */
+export function hasTemplatedKey({ action, sessionKey }: HostMapping): boolean {
+  return action !== "wake" && sessionKey !== undefined && isTemplated(sessionKey);
+}
+
+export function notBlank(text: string | undefined): string | undefined {
+  return text === undefined || text.trim() === "" ? undefined : text;
+}
+
+function withoutBlank<Value extends object>(fields: Value): Partial<Value> {
+  const entries = Object.entries(fields).filter(([, value]) => !(typeof value === "string" && value.trim() === ""));
+  return withoutUndefined(Object.fromEntries(entries)) as Partial<Value>;
+}
+
+function withoutUndefined<Value extends object>(fields: Value): Value {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Value;
+}

@@ -1,0 +1,61 @@
+import { ConfigError } from "../../../config/config-error.ts";
+import type { ConfigIssue } from "../../../config/config-error.ts";
+import type { HooksConfig } from "../../../config/hooks-config.ts";
+import { readHooksConfig } from "../../../config/read-hooks-config.ts";
+import type { AgentCatalog } from "../../../core/host.ts";
+import { BUILT_IN_PRESETS } from "../../../presets/built-in.ts";
+import { agentCatalog, channelList, gatewayFacts, pluginBlock } from "../read-openclaw-config.ts";
+import type { Fields } from "./fields.ts";
+import { hasIncludedAgents, isIncluded } from "./host-facts.ts";
+import { ADOPTED_PLUGIN } from "./plugin-section.ts";
+
+export interface JudgeOptions {
+  /** Absolute; the folder of the configuration file. */
+  readonly configDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What our own reader makes of a block, as it will in the gateway. */
+export type Judgment =
+  | { readonly config: HooksConfig; readonly warnings: readonly string[] }
+  | { readonly issues: readonly ConfigIssue[] };
+
+const PRESETS = new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset]));
+
+/** Reads our block in a configuration of the host whose references have been replaced. */
+export function judgeBlock(config: Fields, { configDir, env }: JudgeOptions): Judgment {
+  const block = pluginBlock(config, ADOPTED_PLUGIN);
+  const context = {
+    configDir,
+    gateway: gatewayFacts(config, { ...env }),
+    agents: hasIncludedAgents(config) ? anyAgents(config) : agentCatalog(config, ADOPTED_PLUGIN),
+    channels: isIncluded(config["channels"]) ? namedChannels(block) : channelList(config),
+    presets: PRESETS,
+    env,
+  };
+  try {
+    return readHooksConfig(block, context);
+  } catch (error) {
+    if (error instanceof ConfigError) return { issues: error.issues };
+    throw error;
+  }
+}
+
+/** Of agents in another file nothing is known: those that the block names are taken to be there. */
+function anyAgents(config: Fields): AgentCatalog {
+  const main = { id: "main", isDefault: true };
+  return {
+    ...agentCatalog(config, ADOPTED_PLUGIN),
+    list: () => [main],
+    resolve: (agentId) => (agentId === undefined ? main : { id: agentId, isDefault: agentId === main.id }),
+  };
+}
+
+/** Of channels in another file nothing is known: those that the block names are taken to be there. */
+function namedChannels(block: unknown): readonly { readonly id: string }[] {
+  const mappings = typeof block === "object" && block !== null ? (block as { mappings?: unknown }).mappings : undefined;
+  if (!Array.isArray(mappings)) return [];
+  return mappings.flatMap((mapping: { channel?: unknown }) =>
+    typeof mapping.channel === "string" ? [{ id: mapping.channel }] : [],
+  );
+}

@@ -1,0 +1,179 @@
+/** What the adapter reads of the host's configuration, in the shapes of its versions. */
+import type { AgentCatalog, AgentInfo, ChannelInfo, GatewayFacts } from "../../core/host.ts";
+import type { OpenClawConfig } from "./sdk.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Keys of `channels` that are no channel. */
+const NO_CHANNELS: ReadonlySet<string> = new Set(["defaults", "modelByChannel"]);
+const DEFAULT_AGENT = "main";
+
+/** The plugin's own block; `undefined` when it has none. The host makes an empty one for every plugin. */
+export function pluginBlock(config: OpenClawConfig, pluginId: string): unknown {
+  const block = pluginEntry(config, pluginId)["config"];
+  return isFields(block) && Object.keys(block).length === 0 ? undefined : block;
+}
+
+/** Whether the owner has the plugin turned on; it is unless its entry says otherwise. */
+export function isPluginEnabled(config: OpenClawConfig, pluginId: string): boolean {
+  return pluginEntry(config, pluginId)["enabled"] !== false;
+}
+
+/** Facts about the gateway; secrets that are references are not known here. */
+export function gatewayFacts(config: OpenClawConfig, env: NodeJS.ProcessEnv = process.env): GatewayFacts {
+  const gateway = fieldsAt(config, "gateway");
+  const auth = fieldsAt(gateway, "auth");
+  const providers = Object.values(fieldsAt(fieldsAt(config, "models"), "providers"));
+  const bind = gateway["bind"] ?? "loopback";
+  const exposed = fieldsAt(gateway, "tailscale")["mode"] ?? "off";
+  const candidates = [
+    auth["token"],
+    auth["password"],
+    env["OPENCLAW_GATEWAY_TOKEN"],
+    env["OPENCLAW_GATEWAY_PASSWORD"],
+    ...providers.map((provider) => (isFields(provider) ? provider["apiKey"] : undefined)),
+  ];
+  const proxies = gateway["trustedProxies"];
+  return {
+    secrets: [...new Set(candidates.filter(isText))],
+    loopbackOnly: bind === "loopback" && exposed === "off",
+    trustedProxies: Array.isArray(proxies) ? proxies.filter(isText) : [],
+  };
+}
+
+/** What the host's own API takes as bearer, when it is text: `gateway.auth`, or the environment. */
+export function gatewaySecret(
+  config: OpenClawConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly secret: string | undefined; readonly isNeeded: boolean } {
+  const { mode, token, password } = fieldsAt(fieldsAt(config, "gateway"), "auth");
+  const tokens = [token, env["OPENCLAW_GATEWAY_TOKEN"]];
+  const passwords = [password, env["OPENCLAW_GATEWAY_PASSWORD"]];
+  const secret = (mode === "password" ? [...passwords, ...tokens] : [...tokens, ...passwords]).find(isText);
+  return { secret, isNeeded: mode !== "none" };
+}
+
+/** How the host lets callers of its own API in, and under which names (`host:port`) browsers may know it. */
+export function operatorAccess(config: OpenClawConfig): { readonly mode: unknown; readonly hosts: readonly string[] } {
+  const gateway = fieldsAt(config, "gateway");
+  const origins = fieldsAt(gateway, "controlUi")["allowedOrigins"];
+  const written = Array.isArray(origins) ? origins.filter(isText) : [];
+  const hosts = written.filter((origin) => URL.canParse(origin)).map((origin) => new URL(origin).host);
+  return { mode: fieldsAt(gateway, "auth")["mode"], hosts };
+}
+
+/** The agents, and the models that runs of the plugin may choose. */
+export function agentCatalog(config: OpenClawConfig, pluginId: string): AgentCatalog {
+  const agents = agentList(config);
+  const models = allowedModels(config, pluginId);
+  const main = agents.find(({ isDefault }) => isDefault) ?? { id: DEFAULT_AGENT, isDefault: true };
+  // Of two that the host compares as equal, the first.
+  const byFoldedId = new Map(agents.toReversed().map((agent) => [foldAgentId(agent.id), agent]));
+  const byId = new Map(agents.map((agent) => [agent.id, agent]));
+  return {
+    list: () => agents,
+    resolve(agentId) {
+      if (agentId === undefined) return main;
+      return byId.get(agentId) ?? byFoldedId.get(foldAgentId(agentId)) ?? main;
+    },
+    allowedModels: () => models,
+  };
+}
+
+/** Channels that are configured and not turned off. */
+export function channelList(config: OpenClawConfig): readonly ChannelInfo[] {
+  return Object.entries(fieldsAt(config, "channels"))
+    .filter(([id, channel]) => !NO_CHANNELS.has(id) && isFields(channel) && channel["enabled"] !== false)
+    .map(([id, channel]) => {
+      const to = (channel as Fields)["defaultTo"];
+      return isText(to) || typeof to === "number" ? { id, defaultTo: String(to) } : { id };
+    });
+}
+
+/** The last part of a main session's key. */
+export function mainKey(config: OpenClawConfig): string {
+  const key = fieldsAt(config, "session")["mainKey"];
+  return isText(key) ? key.trim().toLowerCase() : "main";
+}
+
+/** The prefix of the host's own hooks; `undefined` when they are off. */
+export function builtInPrefix(config: OpenClawConfig): string | undefined {
+  const hooks = fieldsAt(config, "hooks");
+  if (hooks["enabled"] !== true) return undefined;
+  const path = isText(hooks["path"]) ? hooks["path"] : "/hooks";
+  return `/${path.trim().replaceAll(/^\/+|\/+$/g, "")}`;
+}
+
+/** `agents.entries` of today; `agents.list` of before, with the default one marked. */
+function agentList(config: OpenClawConfig): readonly AgentInfo[] {
+  const agents = fieldsAt(config, "agents");
+  const listed = Array.isArray(agents["list"]) ? agents["list"].filter(isFields) : [];
+  const entries = Object.entries(fieldsAt(agents, "entries")).map(([id, entry]): Fields => ({
+    ...(isFields(entry) ? entry : {}),
+    id,
+  }));
+  const written = entries.length > 0 ? entries : listed;
+  const named = written.filter(({ id }) => isText(id));
+  const found = named.length > 0 ? named : [{ id: DEFAULT_AGENT }];
+  const marked = found.findIndex((agent: Fields) => agent["default"] === true);
+  const main = found.findIndex(({ id }) => id === DEFAULT_AGENT);
+  const owner = systemAgent(agents);
+  const owning = owner === undefined ? -1 : found.findIndex(({ id }) => foldAgentId(String(id)) === owner);
+  const chosen = [owning, marked, main].find((at) => at !== -1) ?? 0;
+  return found.map(({ id }, at) => ({ id: String(id), isDefault: at === chosen }));
+}
+
+/** Where agents are owned explicitly, the host goes by its system agent and by no other mark. */
+function systemAgent(agents: Fields): string | undefined {
+  const written = fieldsAt(fieldsAt(agents, "defaults"), "systemAgent")["agentId"];
+  return agents["ownership"] === "explicit" && isText(written) ? foldAgentId(written) : undefined;
+}
+
+/** An agent id as the host compares it: in lower case, with dashes in the place of other characters. */
+export function foldAgentId(written: string): string {
+  const folded = written.trim().toLowerCase();
+  return folded
+    .replaceAll(/[^a-z0-9_-]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "")
+    .slice(0, 64);
+}
+
+/**
+ * `undefined` when the host enforces no list. The host refuses a plugin's choice of a model unless the
+ * owner allowed it for that plugin; until then no model may be chosen.
+ */
+function allowedModels(config: OpenClawConfig, pluginId: string): readonly string[] | undefined {
+  const policy = fieldsAt(pluginEntry(config, pluginId), "subagent");
+  if (policy["allowModelOverride"] !== true) return [];
+  const granted = Array.isArray(policy["allowedModels"]) ? policy["allowedModels"].filter(isText) : undefined;
+  const known = modelCatalog(config);
+  if (granted === undefined || granted.includes("*")) return known;
+  return known === undefined ? granted : granted.filter((model) => known.includes(model));
+}
+
+/** References and aliases of `agents.defaults.models`; `undefined` when it is absent or empty. */
+function modelCatalog(config: OpenClawConfig): readonly string[] | undefined {
+  const models = Object.entries(fieldsAt(fieldsAt(fieldsAt(config, "agents"), "defaults"), "models"));
+  if (models.length === 0) return undefined;
+  return models.flatMap(([reference, model]) => {
+    const alias = isFields(model) ? model["alias"] : undefined;
+    return isText(alias) ? [reference, alias] : [reference];
+  });
+}
+
+function pluginEntry(config: OpenClawConfig, pluginId: string): Fields {
+  return fieldsAt(fieldsAt(fieldsAt(config, "plugins"), "entries"), pluginId);
+}
+
+function fieldsAt(fields: Fields, key: string): Fields {
+  const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
+  return isFields(value) ? value : {};
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}

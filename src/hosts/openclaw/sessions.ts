@@ -1,0 +1,95 @@
+import { HostError } from "../../core/host.ts";
+import type { Clock, HeartbeatRequest, HostSessions, Logger, SystemEvent } from "../../core/host.ts";
+import { EventHandover } from "./event-queue.ts";
+import type { LatestTurn } from "./event-queue.ts";
+import type { OpenClawConfig, OpenClawSdk, OpenClawSystem } from "./sdk.ts";
+import { agentCatalog, mainKey } from "./read-openclaw-config.ts";
+import { OPENCLAW_LIMITS } from "./state/limits.ts";
+import type { OpenClawState } from "./state/state.ts";
+
+export interface OpenClawSessionsOptions {
+  readonly pluginId: string;
+  readonly config: () => OpenClawConfig;
+  readonly state: OpenClawState;
+  readonly system: OpenClawSystem;
+  readonly peek: OpenClawSdk["peekSystemEventEntries"];
+  readonly latestTurn: (sessionKey: string) => LatestTurn | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The host's sessions. Events are kept here, on disk, until a turn has taken them: the host forgets
+ * those in its queue when it stops, and all but the newest twenty.
+ */
+export class OpenClawSessions implements HostSessions {
+  readonly #options: OpenClawSessionsOptions;
+  readonly #handovers = new Map<string, EventHandover>();
+  #closed = false;
+
+  constructor(options: OpenClawSessionsOptions) {
+    this.#options = options;
+  }
+
+  /** `agent:<id>:<session.mainKey>`. */
+  mainSessionKey(agentId: string): string {
+    return `agent:${agentId}:${mainKey(this.#options.config())}`;
+  }
+
+  /**
+   * Resolves when the event is on disk. Rejects retryably when the session holds too many, and for good
+   * when the text is too long: cutting it could cut the boundary around it.
+   */
+  async enqueueSystemEvent({ sessionKey, text, idempotencyKey }: SystemEvent): Promise<void> {
+    const max = OPENCLAW_LIMITS.maxEventChars;
+    if (text.length > max) {
+      throw new HostError(`A system event may have ${max} characters; this one has more.`, { retryable: false });
+    }
+    const session = this.#fullKey(sessionKey);
+    const outcome = await this.#options.state.enqueueEvent({ session, key: idempotencyKey, text });
+    if (outcome === "full") {
+      const message = `The session ${JSON.stringify(session)} has too many pending system events.`;
+      throw new HostError(message, { retryable: true });
+    }
+    this.#handover(session)?.nudge();
+  }
+
+  /** The request outlives a restart as long as events wait. */
+  requestHeartbeat(request: HeartbeatRequest): void {
+    const asked = { ...request, sessionKey: this.#fullKey(request.sessionKey) };
+    this.#options.state.requestTurn(asked).catch((error: unknown) => {
+      this.#options.logger.warn({ err: error, reason: asked.reason }, "a heartbeat request could not be stored");
+    });
+    this.#handover(asked.sessionKey)?.nudge(asked);
+  }
+
+  /** Takes up what waited when the gateway stopped. */
+  start(): void {
+    const { state } = this.#options;
+    const requests = new Map(state.requestedTurns().map((request) => [request.sessionKey, request]));
+    for (const session of state.waitingSessions()) this.#handover(session)?.nudge(requests.get(session));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#handovers.values()].map((handover) => handover.close()));
+    this.#handovers.clear();
+  }
+
+  #handover(session: string): EventHandover | undefined {
+    if (this.#closed) return undefined;
+    const known = this.#handovers.get(session);
+    if (known !== undefined) return known;
+    for (const [other, handover] of this.#handovers) if (handover.isIdle) this.#handovers.delete(other);
+    const handover = new EventHandover(session, this.#options);
+    this.#handovers.set(session, handover);
+    return handover;
+  }
+
+  /** The full key of a session that was written short: `main` is the default agent's. */
+  #fullKey(sessionKey: string): string {
+    if (sessionKey.startsWith("agent:")) return sessionKey;
+    const { config, pluginId } = this.#options;
+    return `agent:${agentCatalog(config(), pluginId).resolve(undefined).id}:${sessionKey}`;
+  }
+}

@@ -1,0 +1,148 @@
+import { isDeepStrictEqual } from "node:util";
+import { compileAuthenticate } from "../auth/check-token.ts";
+import type { Authenticate } from "../auth/check-token.ts";
+import { compileClientAddress } from "../auth/client-address.ts";
+import type { ClientAddressResolver } from "../auth/client-address.ts";
+import { Lockout } from "../auth/lockout.ts";
+import { compileTokens } from "../auth/token.ts";
+import type { TokenCheck } from "../auth/token.ts";
+import { SenderRoutes } from "../auth/sender-routes.ts";
+import type { SenderRouteContext } from "../auth/sender-routes.ts";
+import type { HooksConfig } from "../config/hooks-config.ts";
+import { readHooksConfig } from "../config/read-hooks-config.ts";
+import { compileDispatchRules } from "../dispatch/dispatch-rules.ts";
+import type { DispatchRules } from "../dispatch/dispatch-rules.ts";
+import type { IngressHooks } from "./hooks.ts";
+import type { ConfigSnapshot, GatewayHost } from "../core/host.ts";
+import { compileRequestHead } from "./request-head.ts";
+import { compileRequestTarget } from "./request-target.ts";
+import { compileMapping } from "../mapping/compile-mapping.ts";
+import { MappingIndex } from "../mapping/index-mappings.ts";
+import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
+import { loadPresetModules } from "../presets/load-modules.ts";
+import type { Preset } from "../presets/preset.ts";
+import { PresetRegistry } from "../presets/registry.ts";
+import { loadTransforms } from "../transform/load.ts";
+import type { TransformSet } from "../transform/set.ts";
+
+/**
+ * One configuration, made ready: everything a request needs is compiled, loaded and indexed here.
+ * A request finishes on the generation it began with; a reload makes a new one.
+ */
+export interface Generation {
+  readonly config: HooksConfig;
+  /** Those that plugins have tapped for it; never changed once it is in force. */
+  readonly hooks: IngressHooks;
+  readonly readTarget: ReturnType<typeof compileRequestTarget>;
+  readonly clientAddress: ClientAddressResolver;
+  /** Compares tokens and counts nothing; {@link authenticate} does both. */
+  readonly tokens: TokenCheck;
+  readonly authenticate: Authenticate;
+  /** The paths where the sender proves who it is in a way of its own. */
+  readonly senders: SenderRoutes;
+  readonly lockout: Lockout;
+  readonly readHead: ReturnType<typeof compileRequestHead>;
+  readonly mappings: MappingIndex;
+  /** Closed when the last request has ended that began under the generation. */
+  readonly transforms: TransformSet;
+  /** Every preset there is, built-in ones and those of plugins. */
+  readonly presets: ReadonlyMap<string, Preset>;
+  /** How the runs of a mapping are carried out. */
+  readonly dispatchRules: (mappingId: string | null) => DispatchRules;
+  /** What works and should still be looked at, in words for the gateway's owner. */
+  readonly warnings: readonly string[];
+}
+
+/** What a generation is prepared from, besides the snapshot. */
+export interface GenerationOptions {
+  readonly host: Pick<GatewayHost, "paths" | "clock" | "logger">;
+  readonly hooks: IngressHooks;
+  /** Where copies of the transforms folder are made; need not exist. */
+  readonly workDir: string;
+  /** The keys that senders are verified by and that are not in the configuration. */
+  readonly keys: Omit<SenderRouteContext, "publicUrl">;
+  /** The generation in force, whose locked addresses stay locked, and whose transforms go on when nothing of them has changed. */
+  readonly previous: Generation | undefined;
+  /** What has been read of the snapshot before; absent: it is read. */
+  readonly read?: ReadSnapshot;
+  /** Aborted when the generation is of no use any more. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a snapshot says, with all that was left out. */
+export interface ReadSnapshot {
+  readonly config: HooksConfig;
+  readonly warnings: readonly string[];
+  /** Every preset there is: built-in ones, those of plugins and those of the configuration's folder. */
+  readonly presets: ReadonlyMap<string, Preset>;
+}
+
+/** Reads a snapshot and the presets it names, or throws a `ConfigError`; nothing is opened or started. */
+export async function readSnapshot(
+  { config: written, gateway, agents, channels }: Omit<ConfigSnapshot, "onCommit">,
+  {
+    host,
+    hooks,
+    env = process.env,
+  }: Pick<GenerationOptions, "hooks"> & {
+    readonly host: Pick<GatewayHost, "paths">;
+    readonly env?: Readonly<Record<string, string | undefined>>;
+  },
+): Promise<ReadSnapshot> {
+  const { configDir } = host.paths;
+  const registry = new PresetRegistry();
+  for (const preset of BUILT_IN_PRESETS) registry.add(preset);
+  hooks.presets.call(registry);
+  const block = await loadPresetModules(written, { configDir, registry });
+  const presets = registry.all();
+  return { ...readHooksConfig(block, { configDir, gateway, agents, channels, presets, env }), presets };
+}
+
+/** Prepares a snapshot, or throws a `ConfigError` that names every key that is wrong. */
+export async function prepareGeneration(
+  snapshot: Omit<ConfigSnapshot, "onCommit">,
+  { host, hooks, keys, workDir, previous, read, signal }: GenerationOptions,
+): Promise<Generation> {
+  const { config, warnings, presets } = read ?? (await readSnapshot(snapshot, { host, hooks }));
+  const { gateway } = snapshot;
+  const { mappings } = config;
+  const senders = new SenderRoutes(config.enabled ? mappings : [], { publicUrl: config.publicUrl, ...keys });
+  const lockout = lockoutOf(config, host, previous);
+  const tokens = compileTokens(config.tokens, { tokenHeader: config.tokenHeader });
+  const parts = {
+    config,
+    hooks,
+    readTarget: compileRequestTarget(config.path, { credentialParameters: senders.credentialNames("query") }),
+    clientAddress: compileClientAddress(gateway.trustedProxies),
+    tokens,
+    authenticate: compileAuthenticate({ tokens, lockout }),
+    senders,
+    lockout,
+    readHead: compileRequestHead({ credentialHeaders: [config.tokenHeader, ...senders.credentialNames("header")] }),
+    presets,
+    dispatchRules: compileDispatchRules(config),
+    warnings,
+  };
+  // Last: they are processes, which have to be ended when anything fails.
+  const transforms = await loadTransforms(config, {
+    configDir: host.paths.configDir,
+    workDir,
+    logger: host.logger,
+    previous: previous?.transforms,
+    signal,
+  });
+  try {
+    const compiled = mappings.map((mapping) =>
+      compileMapping(mapping, transforms.get(mapping.id), presets.get(mapping.preset ?? "")),
+    );
+    return { ...parts, transforms, mappings: new MappingIndex(compiled, { maxBodyBytes: config.maxBodyBytes }) };
+  } catch (error) {
+    if (transforms !== previous?.transforms) await transforms.close();
+    throw error;
+  }
+}
+
+function lockoutOf(config: HooksConfig, host: GenerationOptions["host"], previous: Generation | undefined): Lockout {
+  const isSame = previous && isDeepStrictEqual(previous.config.lockout, config.lockout);
+  return isSame ? previous.lockout : new Lockout(config.lockout, { clock: host.clock });
+}

@@ -1,0 +1,31 @@
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { RunWatch } from "../dispatch/run-watch.ts";
+import type { GatewayHost } from "../core/host.ts";
+import type { ByteBudget } from "./byte-budget.ts";
+import type { InFlight } from "./in-flight.ts";
+import type { RefusalLog } from "./log-throttle.ts";
+import type { DeliveryStore } from "../storage/delivery-store.ts";
+
+/** What the stages work with and a reload does not change. */
+export interface IngressContext {
+  readonly host: GatewayHost;
+  readonly store: DeliveryStore;
+  readonly dispatcher: Dispatcher;
+  /** Callers who wait for the result of their call. */
+  readonly watch: RunWatch;
+  readonly inFlight: InFlight;
+  readonly unverifiedBytes: ByteBudget;
+  readonly refusals: RefusalLog;
+}
+
+/** Tells observers, if there are any; what they throw is logged and never fatal. */
+export function observe<Event>(
+  { logger }: Pick<GatewayHost, "logger">,
+  hook: { isUsed(): boolean; promise(event: Event): Promise<void> },
+  event: Event,
+): Promise<void> | undefined {
+  if (!hook.isUsed()) return undefined;
+  return hook.promise(event).catch((error: unknown) => {
+    logger.error({ err: error }, "an observer of the ingress failed");
+  });
+}

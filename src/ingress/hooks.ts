@@ -1,0 +1,72 @@
+/**
+ * The ingress's own hooks, in firing order, for plugin authors.
+ *
+ * They are reached with `WebhookIngress.hooks(host)` and tapped in a plugin's `apply`. A tap that has
+ * nothing to answer returns `undefined`. A hook that nobody tapped costs a request nothing.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import { AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
+import type { Action, Credential, PayloadContext, Query, RequestHead, RunSpec } from "../core/delivery.ts";
+import type { AcceptedEvent, DispatchedEvent, SettledEvent } from "../core/events.ts";
+import { guardHook } from "../core/guard-hook.ts";
+import type { CompiledMapping } from "../mapping/compile-mapping.ts";
+import type { PresetRegistry } from "../presets/registry.ts";
+
+export interface IngressHooks {
+  /** At config load: add presets. They are compiled with the configuration. */
+  readonly presets: SyncHook<[PresetRegistry]>;
+  /** The hook token was not there or not right: a tap may know the sender. Nobody answers: 401. */
+  readonly authenticate: AsyncSeriesBailHook<[UnauthenticatedRequest], Credential | undefined>;
+  /** A request has been read; its sender is not verified and its body is not parsed. */
+  readonly received: AsyncSeriesHook<[RequestHead]>;
+  /** No configured mapping matches: a tap may bring one it compiled at load. Nobody answers: 404. */
+  readonly resolve: AsyncSeriesBailHook<[PayloadContext], CompiledMapping | undefined>;
+  /** The actions that a request was turned into; a tap returns them changed. */
+  readonly actions: AsyncSeriesWaterfallHook<[readonly Action[], PayloadContext]>;
+  /** The built-in policy has passed: a tap can only deny. */
+  readonly policy: AsyncSeriesBailHook<[RunSpec, PayloadContext], Denial | undefined>;
+  /** A delivery is on disk. Fired before the answer is written; observers cannot change it. */
+  readonly accepted: AsyncSeriesHook<[AcceptedEvent]>;
+  /** An attempt at a run begins. */
+  readonly dispatched: AsyncSeriesHook<[DispatchedEvent]>;
+  /** A run has ended for good. */
+  readonly settled: AsyncSeriesHook<[SettledEvent]>;
+}
+
+/** A request at the door: the only place where a tap sees the headers that carry credentials. */
+export interface UnauthenticatedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: Query;
+  readonly headers: IncomingHttpHeaders;
+  readonly clientAddress: string;
+}
+
+/** Why a policy refuses; the message is written for the caller. */
+export interface Denial {
+  readonly deny: string;
+}
+
+/** Makes the hooks of one ingress. */
+export function createIngressHooks(): IngressHooks {
+  return Object.freeze({
+    presets: guardHook("presets", new SyncHook<[PresetRegistry]>(["registry"])),
+    authenticate: guardHook(
+      "authenticate",
+      new AsyncSeriesBailHook<[UnauthenticatedRequest], Credential | undefined>(["request"]),
+    ),
+    received: guardHook("received", new AsyncSeriesHook<[RequestHead]>(["request"])),
+    resolve: guardHook("resolve", new AsyncSeriesBailHook<[PayloadContext], CompiledMapping | undefined>(["context"])),
+    actions: guardHook(
+      "actions",
+      new AsyncSeriesWaterfallHook<[readonly Action[], PayloadContext]>(["actions", "context"]),
+    ),
+    policy: guardHook(
+      "policy",
+      new AsyncSeriesBailHook<[RunSpec, PayloadContext], Denial | undefined>(["run", "context"]),
+    ),
+    accepted: guardHook("accepted", new AsyncSeriesHook<[AcceptedEvent]>(["event"])),
+    dispatched: guardHook("dispatched", new AsyncSeriesHook<[DispatchedEvent]>(["event"])),
+    settled: guardHook("settled", new AsyncSeriesHook<[SettledEvent]>(["event"])),
+  });
+}

@@ -1,0 +1,254 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { join } from "node:path";
+import { openDeliveredKeys } from "../auth/keys/delivered-keys.ts";
+import { SENDER_KEYS_FILE } from "../auth/keys/sender-keys-file.ts";
+import { createRemoteKeys } from "../auth/keys/remote-keys.ts";
+import { Dispatcher } from "../dispatch/dispatcher.ts";
+import { OutageRegistry } from "../dispatch/notify/outage-registry.ts";
+import { OwnerNotices } from "../dispatch/notify/owner-notices.ts";
+import { RunWatch } from "../dispatch/run-watch.ts";
+import type { Generation, GenerationOptions } from "./active-config.ts";
+import { Generations, SHUT_DOWN } from "./reload.ts";
+import type { IngressHooks } from "./hooks.ts";
+import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "../core/host.ts";
+import { ByteBudget } from "./byte-budget.ts";
+import { InFlight } from "./in-flight.ts";
+import { settledWithin } from "../core/settled-within.ts";
+import { answerRefusal } from "../http/answer.ts";
+import type { Answer } from "../http/answer.ts";
+import { sendAnswer } from "../http/send-answer.ts";
+import { refuse } from "../core/errors.ts";
+import { DeliveryOperations } from "./operations/delivery-operations.ts";
+import { HookOperations } from "./operations/hook-operations.ts";
+import { Retention } from "./operations/retention.ts";
+import { answerRequest } from "./pipeline.ts";
+import { observe } from "./context.ts";
+import type { IngressContext } from "./context.ts";
+import { RefusalLog } from "./log-throttle.ts";
+import { StoreError } from "../storage/delivery-store.ts";
+import type { DeliveryStore } from "../storage/delivery-store.ts";
+
+/** Requests under way at once from which on accepting comes before dispatching. */
+const BUSY_FROM = 16;
+
+/** What a gateway's owner can do besides configuring. */
+export interface Operations {
+  readonly deliveries: DeliveryOperations;
+  readonly hooks: HookOperations;
+}
+
+/** What lives as long as the store is open. */
+interface Running {
+  readonly context: IngressContext;
+  readonly retention: Retention;
+  readonly operations: Operations;
+}
+
+/**
+ * The ingress of one host: owns the store, the dispatcher and the generation in force, and hands
+ * each request to the pipeline with them.
+ */
+export class Ingress {
+  readonly #host: GatewayHost;
+  readonly #openStore: () => Promise<DeliveryStore>;
+  readonly #generations: Generations;
+  readonly #inFlight = new InFlight({
+    limit: () => this.#generation?.config.maxInFlight ?? 0,
+  });
+  readonly #unverifiedBytes = new ByteBudget({
+    limit: () => this.#generation?.config.maxUnverifiedBytes ?? 0,
+  });
+  #keys: GenerationOptions["keys"] | undefined;
+  #running: Running | undefined;
+  /** While the store of the first configuration is being opened. */
+  #opening: Promise<void> | undefined;
+  #hasStarted = false;
+  #closing = false;
+  /** Aborted when the shutdown's deadline has come. */
+  readonly #abandon = new AbortController();
+
+  constructor(host: GatewayHost, { openStore }: { readonly openStore: () => Promise<DeliveryStore> }) {
+    this.#host = host;
+    this.#openStore = openStore;
+    this.#generations = new Generations({
+      host,
+      keys: async () => (this.#keys ??= await this.#openKeys()),
+      onCommit: () => {
+        this.#useGeneration();
+      },
+    });
+  }
+
+  get #generation(): Generation | undefined {
+    return this.#generations.current;
+  }
+
+  /** The store, once the first configuration has been loaded. */
+  get store(): DeliveryStore {
+    return this.#started.context.store;
+  }
+
+  /** What an operator can do, once the first configuration has been loaded. */
+  get operations(): Operations {
+    return this.#started.operations;
+  }
+
+  get #started(): Running {
+    if (!this.#running) throw new StoreError("CLOSED", "The ingress has not been started.");
+    return this.#running;
+  }
+
+  /** `onConfigLoad`: prepares the snapshot's generation, with the hooks that plugins have tapped for it; commits swap it in. */
+  async load(snapshot: ConfigSnapshot, hooks: IngressHooks): Promise<void> {
+    const { generation, commit } = await this.#generations.prepare(snapshot, hooks);
+    if (!this.#running) await this.#openOnce(generation);
+    if (this.#closing) throw new Error(SHUT_DOWN);
+    snapshot.onCommit(commit);
+  }
+
+  /** `onHttpRoute`: the hooks' prefix, as the generation in force has it. */
+  route(router: HttpRouter): void {
+    const generation = this.#generation;
+    if (!generation?.config.enabled) return;
+    router.register({
+      path: generation.config.path,
+      match: "prefix",
+      handler: (req, res) => this.#handle(req, res),
+    });
+  }
+
+  /** `onShutdown`: refuses requests from now on and lets runs finish until the deadline. */
+  async shutdown({ deadlineMs }: ShutdownDeadline): Promise<void> {
+    this.#closing = true;
+    try {
+      const leftMs = (): number => Math.max(0, deadlineMs - this.#host.clock.now());
+      await this.#generations.settle(leftMs());
+      if (this.#opening) await settledWithin(Promise.allSettled([this.#opening]), leftMs());
+      if (this.#running) await this.#close(this.#running, deadlineMs);
+    } finally {
+      await this.#generations.close();
+      this.#keys?.remoteKeys.close();
+    }
+  }
+
+  async #close({ context, retention }: Running, deadlineMs: number): Promise<void> {
+    // Whoever waits for a result is told at once that the call was accepted.
+    context.watch.close();
+    try {
+      await context.dispatcher.stop(deadlineMs);
+      this.#abandon.abort();
+      await retention.stop();
+    } finally {
+      await context.store.close();
+    }
+  }
+
+  /** Rejects, and leaves nothing open, when the ingress was shut down meanwhile. */
+  #openOnce(first: Generation): Promise<void> {
+    const open = async (): Promise<void> => {
+      const running = await this.#open(first);
+      if (!this.#closing) {
+        this.#running = running;
+        return;
+      }
+      await running.context.store.close();
+      throw new Error(SHUT_DOWN);
+    };
+    this.#opening ??= open().finally(() => (this.#opening = undefined));
+    return this.#opening;
+  }
+
+  async #open(first: Generation): Promise<Running> {
+    const store = await this.#openStore();
+    try {
+      return await this.#runOn(store, first);
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  /** `first` is in force as long as none is: runs are recovered before the first commit. */
+  async #runOn(store: DeliveryStore, first: Generation): Promise<Running> {
+    const host = this.#host;
+    const { logger, clock } = host;
+    const { signal: abandon } = this.#abandon;
+    const watch = new RunWatch();
+    const inForce = (): Generation => this.#generation ?? first;
+    const notices = new OwnerNotices({ host, logger, target: () => inForce().config.notices, abandon });
+    const outages = new OutageRegistry({ store, notices, logger, clock, abandon });
+    await outages.load();
+    const dispatcher = new Dispatcher({
+      store,
+      host,
+      logger,
+      clock,
+      events: {
+        dispatched: (event) => observe(host, inForce().hooks.dispatched, event),
+        settled: (event) => {
+          watch.tell(event.runId, event.reply);
+          return observe(host, inForce().hooks.settled, event);
+        },
+      },
+      rulesFor: (mappingId) => inForce().dispatchRules(mappingId),
+      callbacks: () => inForce().config.callbacks,
+      notices,
+      outages,
+      concurrency: () => inForce().config.concurrency,
+      isBusy: () => this.#inFlight.count >= BUSY_FROM,
+    });
+    await dispatcher.recover();
+    const context: IngressContext = {
+      store,
+      dispatcher,
+      watch,
+      host,
+      inFlight: this.#inFlight,
+      unverifiedBytes: this.#unverifiedBytes,
+      refusals: new RefusalLog({ clock }),
+    };
+    const retention = new Retention({ store, clock, logger, limits: () => inForce().config.retention });
+    const operated = { ingress: context, generation: inForce };
+    const operations = { deliveries: new DeliveryOperations(operated), hooks: new HookOperations(operated) };
+    return { context, retention, operations };
+  }
+
+  async #openKeys(): Promise<GenerationOptions["keys"]> {
+    const { clock, logger, paths } = this.#host;
+    return {
+      remoteKeys: createRemoteKeys({ clock, logger }),
+      deliveredKeys: await openDeliveredKeys({ file: join(paths.stateDir, SENDER_KEYS_FILE), clock, logger }),
+    };
+  }
+
+  #useGeneration(): void {
+    if (!this.#running || this.#closing) return;
+    const { context, retention } = this.#running;
+    if (this.#hasStarted) {
+      context.dispatcher.configure();
+      return;
+    }
+    this.#hasStarted = true;
+    context.dispatcher.start();
+    retention.start();
+  }
+
+  async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const generation = this.#generation;
+    if (this.#closing || !generation || !this.#running) {
+      sendAnswer(req, res, answerRefusal(refuse("SHUTTING_DOWN")));
+      return;
+    }
+    sendAnswer(req, res, await this.#answer(this.#running.context, generation, req));
+  }
+
+  /** A defect of ours or of a plugin refuses the request; the log says what it was. */
+  async #answer(running: IngressContext, generation: Generation, req: IncomingMessage): Promise<Answer> {
+    try {
+      return await answerRequest(running, generation, req);
+    } catch (error) {
+      this.#host.logger.error({ err: error }, "a request failed");
+      return answerRefusal(refuse("INTERNAL"));
+    }
+  }
+}

@@ -1,0 +1,219 @@
+import type { DeliveryDetail, DeliverySummary, State } from "../../core/delivery.ts";
+import { isRefusal, refuse } from "../../core/errors.ts";
+import type { Refusal } from "../../core/errors.ts";
+import type { Generation } from "../active-config.ts";
+import { replayDelivery } from "../pipeline.ts";
+import type { Accepted } from "../stages/commit.ts";
+import type { IngressContext } from "../context.ts";
+import { stopsReplays } from "../replay.ts";
+import type { Replayed } from "../replay.ts";
+import { StoreError } from "../../storage/delivery-store.ts";
+import type { DeliveryPage, DeliveryQuery } from "../../storage/delivery-store.ts";
+import type { Operation, OperationOutcome } from "./operation-outcome.ts";
+import { planInBulk } from "./plan-in-bulk.ts";
+import { planOperation } from "./plan-operation.ts";
+import type { ReplayOptions } from "./plan-operation.ts";
+import { findDeliveries, selectDeliveries } from "./select-deliveries.ts";
+import type { DeliveryFilter, Planner, Selection } from "./select-deliveries.ts";
+
+/** Which deliveries an operation in bulk is about. */
+export type Target =
+  | { readonly ids: readonly string[] }
+  | { readonly filter: DeliveryFilter; readonly limit?: number | undefined };
+
+export interface BulkOptions extends ReplayOptions {
+  /** Nothing is changed; the outcome says what would be. */
+  readonly dryRun: boolean;
+}
+
+export interface BulkOutcome {
+  /** Deliveries that were meant, with those that were not reached. */
+  readonly matched: number;
+  /** True when the operation could be carried out on more than it takes at once. */
+  readonly more: boolean;
+  /** In the order in which they were treated, the oldest first. */
+  readonly deliveries: readonly { readonly delivery: DeliverySummary; readonly outcome: OperationOutcome }[];
+  readonly unknown: readonly string[];
+  /** Why the rest was not treated: the queue is full, the store does not write, the gateway stops. */
+  readonly stopped: Refusal | undefined;
+}
+
+const CANCELED = "canceled by the operator";
+
+/** Cancellations and removals under way at once, which share commits. */
+const AT_ONCE = 32;
+
+/** What an operator can read of deliveries and do to them. Reads reject with a `StoreError`. */
+export class DeliveryOperations {
+  readonly #ingress: IngressContext;
+  readonly #generation: () => Generation;
+  /** The latest replay of all that fit: two at once could take the same deliveries. */
+  #replaying: Promise<unknown> = Promise.resolve();
+
+  constructor({ ingress, generation }: { ingress: IngressContext; generation: () => Generation }) {
+    this.#ingress = ingress;
+    this.#generation = generation;
+  }
+
+  /** Newest first. A page may hold fewer rows than the limit and still have a `nextCursor`. */
+  list(query: DeliveryQuery): Promise<DeliveryPage> {
+    return this.#ingress.store.list(query);
+  }
+
+  get(deliveryId: string): Promise<DeliveryDetail | undefined> {
+    return this.#ingress.store.get(deliveryId);
+  }
+
+  /** The body exactly as received; `undefined` when there is none, or not any more. */
+  body(deliveryId: string): Promise<Uint8Array | undefined> {
+    return this.#ingress.store.body(deliveryId);
+  }
+
+  /**
+   * Makes a new delivery of an old one, which stays as it is: a held one stays held until it is canceled.
+   * One that is queued or running is left alone, since it would run twice.
+   */
+  replay(deliveryId: string, options: ReplayOptions): Promise<OperationOutcome> {
+    return this.#single("replay", deliveryId, options);
+  }
+
+  /** Ends the runs that are queued, running or held; a run under way is stopped. */
+  cancel(deliveryId: string): Promise<OperationOutcome> {
+    return this.#single("cancel", deliveryId, { asAccepted: false });
+  }
+
+  /** Removes a delivery that has ended. */
+  purge(deliveryId: string): Promise<OperationOutcome> {
+    return this.#single("purge", deliveryId, { asAccepted: false });
+  }
+
+  /**
+   * One operation on many deliveries, at most 10,000 at once; ends early where the rest would fail as well.
+   * A replay of all that fit passes over those of which a later replay is open or done; named ones are
+   * always replayed.
+   */
+  bulk(operation: Operation, target: Target, options: BulkOptions): Promise<BulkOutcome> {
+    if (operation !== "replay" || "ids" in target || options.dryRun) return this.#bulk(operation, target, options);
+    const outcome = this.#replaying.then(() => this.#bulk(operation, target, options));
+    this.#replaying = outcome.catch(() => {});
+    return outcome;
+  }
+
+  async #bulk(operation: Operation, target: Target, options: BulkOptions): Promise<BulkOutcome> {
+    const { deliveries: matched, unknown, more } = await this.#select(operation, target, options);
+    const treated: { delivery: DeliverySummary; outcome: OperationOutcome }[] = [];
+    // Replays keep the order of the calls that they repeat.
+    const atOnce = operation === "replay" ? 1 : AT_ONCE;
+    let stopped: Refusal | undefined;
+    for (let at = 0; at < matched.length; at += atOnce) {
+      // What is passed over is told of also after the stop: it is not a part of the rest.
+      const reached = matched
+        .slice(at, at + atOnce)
+        .filter(({ plan }) => stopped === undefined || plan.kind !== "planned");
+      const group = await Promise.all(
+        reached.map(async ({ delivery, plan }) => {
+          const isPlanned = plan.kind === "planned" && !options.dryRun;
+          return { delivery, outcome: isPlanned ? await this.#treat(operation, delivery, options) : plan };
+        }),
+      );
+      for (const { delivery, outcome } of group) {
+        const why = stopOf(outcome);
+        stopped ??= why;
+        if (why === undefined || outcome.kind === "replayed") treated.push({ delivery, outcome });
+      }
+    }
+    return { matched: matched.length, more, deliveries: treated, unknown, stopped };
+  }
+
+  #select(operation: Operation, target: Target, options: BulkOptions): Promise<Selection> {
+    const { store } = this.#ingress;
+    const isNamed = "ids" in target;
+    const plan: Planner = (delivery, chosen) => planInBulk(store, operation, delivery, { ...options, isNamed, chosen });
+    if (isNamed) return findDeliveries(store, target.ids, plan);
+    return selectDeliveries(store, target.filter, { limit: target.limit, plan });
+  }
+
+  async #single(operation: Operation, deliveryId: string, options: ReplayOptions): Promise<OperationOutcome> {
+    const delivery = await this.#ingress.store.get(deliveryId);
+    if (delivery === undefined) return { kind: "unknown" };
+    return this.#treat(operation, delivery, options);
+  }
+
+  async #treat(operation: Operation, delivery: DeliverySummary, options: ReplayOptions): Promise<OperationOutcome> {
+    const reason = planOperation(operation, delivery, options);
+    if (reason !== undefined) return { kind: "left", reason };
+    try {
+      return await this.#carryOut(operation, delivery.id, options);
+    } catch (error) {
+      return outcomeOf(error);
+    }
+  }
+
+  #carryOut(operation: Operation, deliveryId: string, options: ReplayOptions): Promise<OperationOutcome> {
+    switch (operation) {
+      case "replay":
+        return this.#replay(deliveryId, options);
+      case "cancel":
+        return this.#cancel(deliveryId);
+      case "purge":
+        return this.#purge(deliveryId);
+    }
+  }
+
+  async #replay(deliveryId: string, options: ReplayOptions): Promise<OperationOutcome> {
+    const replayed = await replayDelivery(this.#ingress, this.#generation(), deliveryId, options);
+    if (!isRefusal(replayed)) return replayedOutcome(replayed);
+    return replayed.refused === "DELIVERY_NOT_FOUND" ? { kind: "unknown" } : { kind: "refused", refusal: replayed };
+  }
+
+  async #cancel(deliveryId: string): Promise<OperationOutcome> {
+    const { store, dispatcher } = this.#ingress;
+    const open = await this.#runs(deliveryId, ({ state }) => OPEN.has(state));
+    await store.settleAll(open, { state: "canceled", reason: CANCELED });
+    // One that was settled in the meantime stays as it was.
+    const canceled = new Set(await this.#runs(deliveryId, ({ state }) => state === "canceled"));
+    const runIds = open.filter((runId) => canceled.has(runId));
+    if (runIds.length > 0) dispatcher.withdraw({ runIds, state: "canceled", reason: CANCELED });
+    return { kind: "canceled", runs: runIds.length };
+  }
+
+  async #purge(deliveryId: string): Promise<OperationOutcome> {
+    const { removed, emptied } = await this.#ingress.store.remove([deliveryId], this.#ingress.host.clock.now());
+    if (removed > 0) return { kind: "removed" };
+    return emptied > 0 ? { kind: "emptied" } : { kind: "left", reason: "it is a part of a run that has not ended" };
+  }
+
+  async #runs(deliveryId: string, wanted: (run: DeliveryDetail["runs"][number]) => boolean): Promise<string[]> {
+    const delivery = await this.#ingress.store.get(deliveryId);
+    return (delivery?.runs ?? []).filter(wanted).map(({ id }) => id);
+  }
+}
+
+const OPEN: ReadonlySet<State> = new Set(["queued", "running", "held"]);
+
+function replayedOutcome({ own, members, left, stopped }: Replayed): OperationOutcome {
+  const { deliveryId, runIds } = own;
+  const replayed = { kind: "replayed", deliveryId, runIds, state: stateOf(own) } as const;
+  if (members.length === 0 && left.length === 0) return replayed;
+  const deliveries = members.map(({ deliveryId: of, result }) => ({
+    of,
+    result: isRefusal(result) ? result : { deliveryId: result.deliveryId, state: stateOf(result) },
+  }));
+  return { ...replayed, gathered: { deliveries, left, stopped } };
+}
+
+function stateOf({ ended }: Accepted): State {
+  return ended ?? "queued";
+}
+
+/** Why no further delivery is to be treated after that outcome. */
+function stopOf(outcome: OperationOutcome): Refusal | undefined {
+  if (outcome.kind === "replayed") return outcome.gathered?.stopped;
+  return outcome.kind === "refused" && stopsReplays(outcome.refusal) ? outcome.refusal : undefined;
+}
+
+function outcomeOf(error: unknown): OperationOutcome {
+  if (!(error instanceof StoreError)) throw error;
+  if (error.code === "NOT_FOUND") return { kind: "unknown" };
+  return { kind: "refused", refusal: refuse(error.code === "CLOSED" ? "SHUTTING_DOWN" : "STORE_UNAVAILABLE") };
+}

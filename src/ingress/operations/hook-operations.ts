@@ -1,0 +1,139 @@
+import type { BudgetConfig, MappingConfig } from "../../config/hooks-config.ts";
+import { closestKey } from "../../config/closest-key.ts";
+import type { Generation } from "../active-config.ts";
+import type { IngressContext } from "../context.ts";
+import { ALL } from "../../storage/operational-state.ts";
+import type { Pause, Scope, Usage } from "../../storage/operational-state.ts";
+
+/** What can be paused: a mapping, or all runs. */
+export interface ScopeState {
+  /** The mapping's id, or `*` for all runs. */
+  readonly scope: Scope;
+  readonly paused: { readonly reason: string; /** ISO 8601 UTC. */ readonly since: string } | null;
+  readonly budget: BudgetUse | null;
+}
+
+/** Runs that began in the last 60 minutes and in the last 24 hours, and how many may. */
+export interface BudgetUse {
+  readonly perHour: { readonly used: number; readonly limit: number } | null;
+  readonly perDay: { readonly used: number; readonly limit: number } | null;
+}
+
+export interface MappingState extends ScopeState {
+  /** Where it stands in the configuration: `hooks.mappings[3]`; `null` when it is not there any more. */
+  readonly where: string | null;
+  /** The path below the prefix that it takes; `null`: any. */
+  readonly route: string | null;
+  /** The `source` of a payload that it takes; `null`: any. */
+  readonly source: string | null;
+  readonly action: MappingConfig["action"] | null;
+  readonly preset: string | null;
+}
+
+export interface HookStates {
+  /** All runs, those of direct calls included. */
+  readonly all: ScopeState;
+  /** In the order of the configuration; then those that are gone and still paused. */
+  readonly mappings: readonly MappingState[];
+}
+
+/** A scope that nobody has; the message is written for the operator. */
+export class UnknownScopeError extends Error {
+  override readonly name = "UnknownScopeError";
+}
+
+const PAUSED = "paused by the operator";
+const HOUR_MINUTES = 60;
+const DAY_MINUTES = 24 * HOUR_MINUTES;
+
+/** What an operator can see of the mappings and do to them. */
+export class HookOperations {
+  readonly #ingress: IngressContext;
+  readonly #generation: () => Generation;
+
+  constructor({ ingress, generation }: { ingress: IngressContext; generation: () => Generation }) {
+    this.#ingress = ingress;
+    this.#generation = generation;
+  }
+
+  /** The mappings of the configuration in force, what is paused, and what of the budgets is used. */
+  async list(): Promise<HookStates> {
+    const { dispatcher, store, host } = this.#ingress;
+    const { budget, mappings } = this.#generation().config;
+    const minute = Math.floor(host.clock.now() / 60_000);
+    const usage = await store.usageSince(minute - DAY_MINUTES);
+    const pauses = new Map(dispatcher.pausedScopes().map((pause) => [pause.scope, pause]));
+    const known = new Set([ALL, ...mappings.map(({ id }) => id)]);
+    const stateOf = (scope: Scope, limits: BudgetConfig | undefined): ScopeState => ({
+      scope,
+      paused: pauseOf(pauses.get(scope)),
+      budget: useOf(limits, usageOf(scope, usage, minute)),
+    });
+    const gone = [...pauses.keys()].filter((scope) => !known.has(scope));
+    return {
+      all: stateOf(ALL, budget),
+      mappings: [
+        ...mappings.map((mapping) => ({ ...stateOf(mapping.id, mapping.budget), ...factsOf(mapping) })),
+        ...gone.map((scope) => ({ ...stateOf(scope, undefined), ...NO_FACTS })),
+      ],
+    };
+  }
+
+  /**
+   * Lets calls of a mapping, or all (`*`), wait from now on; runs under way end. False when it was paused
+   * before. Rejects with an {@link UnknownScopeError}.
+   */
+  async pause(scope: Scope): Promise<boolean> {
+    this.#check(scope, []);
+    return this.#ingress.dispatcher.pause(scope, PAUSED);
+  }
+
+  /**
+   * Lets them go on, and forgets what was counted for the budget. False when it was not paused. Rejects with
+   * an {@link UnknownScopeError}.
+   */
+  async resume(scope: Scope): Promise<boolean> {
+    const { dispatcher } = this.#ingress;
+    // A mapping that is gone from the configuration can still be paused.
+    const paused = dispatcher.pausedScopes().map((pause) => pause.scope);
+    this.#check(scope, paused);
+    return dispatcher.resume(scope);
+  }
+
+  #check(scope: Scope, alsoKnown: readonly Scope[]): void {
+    const { mappings } = this.#generation().config;
+    const named = [...mappings.map(({ id }) => id), ...alsoKnown];
+    if (scope === ALL || named.includes(scope)) return;
+    const meant = mappings.find(({ match }) => match.path === scope)?.id ?? closestKey(scope, named);
+    const hint = meant === undefined ? `"${ALL}" stands for all of them` : `did you mean ${JSON.stringify(meant)}?`;
+    throw new UnknownScopeError(`There is no mapping ${JSON.stringify(scope.slice(0, 100))}; ${hint}`);
+  }
+}
+
+const NO_FACTS = { where: null, route: null, source: null, action: null, preset: null } as const;
+
+function factsOf({ where, match, action, preset }: MappingConfig): Omit<MappingState, keyof ScopeState> {
+  return { where, route: match.path || null, source: match.source || null, action, preset: preset ?? null };
+}
+
+function pauseOf(pause: Pause | undefined): ScopeState["paused"] {
+  return pause === undefined ? null : { reason: pause.reason, since: new Date(pause.since).toISOString() };
+}
+
+interface Used {
+  readonly hour: number;
+  readonly day: number;
+}
+
+/** Minutes that a clock set back has left in the future count as now. */
+function usageOf(scope: Scope, usage: readonly Usage[], minute: number): Used {
+  const own = usage.filter((use) => use.scope === scope);
+  const sum = (uses: readonly Usage[]): number => uses.reduce((total, { runs }) => total + runs, 0);
+  return { hour: sum(own.filter((use) => use.minute >= minute - HOUR_MINUTES)), day: sum(own) };
+}
+
+function useOf(limits: BudgetConfig | undefined, { hour, day }: Used): BudgetUse | null {
+  if (limits === undefined) return null;
+  const use = (used: number, limit: number | undefined) => (limit === undefined ? null : { used, limit });
+  return { perHour: use(hour, limits.perHour), perDay: use(day, limits.perDay) };
+}

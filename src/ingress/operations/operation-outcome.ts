@@ -1,0 +1,54 @@
+import type { State } from "../../core/delivery.ts";
+import type { Refusal } from "../../core/errors.ts";
+
+/** What an operator can do to a delivery. */
+export type Operation = "replay" | "cancel" | "purge";
+
+/** What became of an operation on one delivery. */
+export type OperationOutcome =
+  /** The new delivery; without runs it has ended at once, in `state`. */
+  | {
+      readonly kind: "replayed";
+      readonly deliveryId: string;
+      readonly runIds: readonly string[];
+      readonly state: State;
+      /** Of a delivery whose run has gathered calls, by today's configuration: what became of the others. */
+      readonly gathered?: GatheredReplays | undefined;
+    }
+  /** So many of its runs were queued, running or held and are now canceled. */
+  | { readonly kind: "canceled"; readonly runs: number }
+  | { readonly kind: "removed" }
+  /** It lost its request and stays listed for now: it must be known while copies of the call could arrive. */
+  | { readonly kind: "emptied" }
+  /** In a dry run: it would be carried out; what that means for a replay. */
+  | { readonly kind: "planned"; readonly replay?: ReplayFacts | undefined }
+  /** There is nothing to do, or its state does not allow it: why, in words for the operator. */
+  | { readonly kind: "left"; readonly reason: string }
+  /** The configuration of today does not take it, or not now. */
+  | { readonly kind: "refused"; readonly refusal: Refusal }
+  | { readonly kind: "unknown" };
+
+/** The calls that a run stood for besides its own, each replayed as a call of its own. */
+export interface GatheredReplays {
+  readonly deliveries: readonly {
+    /** What was replayed. */
+    readonly of: string;
+    /** The new delivery, or why there is none. */
+    readonly result: { readonly deliveryId: string; readonly state: State } | Refusal;
+  }[];
+  /** Ids of those that were not reached, and why they were not. */
+  readonly left: readonly string[];
+  readonly stopped: Refusal | undefined;
+}
+
+/** What a replay would run. */
+export interface ReplayFacts {
+  /** Runs that the delivery has; 0 for one that ended without any. */
+  readonly runs: number;
+  /** How many of them would be repeated; by today's configuration, there may be more or fewer of them then. */
+  readonly repeated: number;
+  /** How many of them are done. */
+  readonly done: number;
+  /** Calls that it stands for, its own among them. */
+  readonly calls: number;
+}

@@ -1,0 +1,101 @@
+import { createIngressHooks } from "./hooks.ts";
+import type { IngressHooks } from "./hooks.ts";
+import type { GatewayHost, GatewayPlugin } from "../core/host.ts";
+import { Ingress } from "./ingress.ts";
+import type { Operations } from "./ingress.ts";
+import type { DeliveryPage, DeliveryQuery, DeliveryStore } from "../storage/delivery-store.ts";
+import type { DeliveryDetail } from "../core/delivery.ts";
+import { openSqliteStore } from "../storage/sqlite/open-sqlite-store.ts";
+
+const NAME = "reveille";
+/** What other plugins refuse has to be refused before processes are started for it. */
+const AFTER_OTHERS = 1_000;
+
+/** What a host may give the plugin at construction. */
+export interface WebhookIngressOptions {
+  /** Opens the store; a file of its own in the host's state directory when absent. */
+  readonly openStore?: (host: GatewayHost) => Promise<DeliveryStore>;
+}
+
+/** Reads what became of deliveries, for a host's operator API. */
+export interface DeliveryReader {
+  list(query: DeliveryQuery): Promise<DeliveryPage>;
+  get(deliveryId: string): Promise<DeliveryDetail | undefined>;
+}
+
+const hooksOf = new WeakMap<GatewayHost, IngressHooks>();
+
+/**
+ * The webhook ingress as a plugin of a gateway: `new WebhookIngress().apply(host)`.
+ *
+ * A gateway that reloads its plugins makes a new host object, with new lifecycle hooks and all else as it
+ * was, and applies the plugin to that too: it goes on where it is, with what other plugins have tapped on
+ * the new object, once a configuration was committed there.
+ */
+export class WebhookIngress implements GatewayPlugin {
+  /** The ingress's own hooks in that host, for other plugins, whichever of them is applied first. */
+  static hooks(host: GatewayHost): IngressHooks {
+    let hooks = hooksOf.get(host);
+    if (!hooks) hooksOf.set(host, (hooks = createIngressHooks()));
+    return hooks;
+  }
+
+  readonly #openStore: (host: GatewayHost) => Promise<DeliveryStore>;
+  #ingress: Ingress | undefined;
+  #stateDir: string | undefined;
+  readonly #hosts = new WeakSet<GatewayHost>();
+  /** The host object that the last committed configuration came from. */
+  #host: GatewayHost | undefined;
+
+  constructor(options: WebhookIngressOptions = {}) {
+    this.#openStore = options.openStore ?? openSqliteStore;
+  }
+
+  /** Throws when it was applied to that object before, or serves another gateway. */
+  apply(host: GatewayHost): void {
+    const ingress = this.#ingressOf(host);
+    const hooks = WebhookIngress.hooks(host);
+    host.lifecycle.onConfigLoad.tapPromise({ name: NAME, stage: AFTER_OTHERS }, async (snapshot) => {
+      // A commit of its own, before ours that does more: else the end of the object before would be ours too.
+      snapshot.onCommit(() => {
+        this.#host = host;
+      });
+      await ingress.load(snapshot, hooks);
+    });
+    host.lifecycle.onHttpRoute.tap(NAME, (router) => ingress.route(router));
+    host.lifecycle.onShutdown.tapPromise(NAME, async (deadline) => {
+      // A host object that was replaced, or never came into use, is gone; the gateway is not.
+      if (this.#host === undefined || this.#host === host) await ingress.shutdown(deadline);
+    });
+  }
+
+  #ingressOf(host: GatewayHost): Ingress {
+    if (this.#hosts.has(host)) throw new Error("This WebhookIngress has been applied to that host already.");
+    if (this.#ingress && this.#stateDir !== host.paths.stateDir) {
+      throw new Error("This WebhookIngress has been applied to another gateway already.");
+    }
+    this.#hosts.add(host);
+    this.#stateDir = host.paths.stateDir;
+    this.#ingress ??= new Ingress(host, { openStore: () => this.#openStore(host) });
+    return this.#ingress;
+  }
+
+  /** What became of deliveries; usable after the first configuration was loaded. */
+  deliveries(): DeliveryReader {
+    const ingress = this.#applied;
+    return {
+      list: async (query) => ingress.store.list(query),
+      get: async (deliveryId) => ingress.store.get(deliveryId),
+    };
+  }
+
+  /** What a gateway's owner can do to deliveries and hooks; there after the first configuration was loaded. */
+  operations(): Operations {
+    return this.#applied.operations;
+  }
+
+  get #applied(): Ingress {
+    if (!this.#ingress) throw new Error("This WebhookIngress has not been applied to a host.");
+    return this.#ingress;
+  }
+}

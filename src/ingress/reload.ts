@@ -1,0 +1,253 @@
+import { join } from "node:path";
+import { configLines, ConfigError } from "../config/config-error.ts";
+import { prepareGeneration } from "./active-config.ts";
+import type { Generation, GenerationOptions } from "./active-config.ts";
+import type { IngressHooks } from "./hooks.ts";
+import type { ConfigSnapshot, GatewayHost } from "../core/host.ts";
+import { settledWithin } from "../core/settled-within.ts";
+import { sweepSnapshots } from "../transform/folder/snapshot.ts";
+import { watchFolder } from "../transform/folder/watch.ts";
+import type { FolderWatch } from "../transform/folder/watch.ts";
+import type { TransformSet } from "../transform/set.ts";
+import { TransformsUnavailableError } from "../transform/transforms-unavailable-error.ts";
+
+/** What a generation was prepared from, to prepare it again when a transform has changed. */
+interface Origin {
+  readonly snapshot: Omit<ConfigSnapshot, "onCommit">;
+  readonly hooks: IngressHooks;
+}
+
+/** A generation, and how many changes of the transforms folder had been seen when it was begun. */
+interface Prepared {
+  readonly generation: Generation;
+  readonly origin: Origin;
+  readonly changes: number;
+}
+
+export interface GenerationsOptions {
+  readonly host: GatewayHost;
+  readonly keys: () => Promise<GenerationOptions["keys"]>;
+  /** Called when another generation is the current one. */
+  readonly onCommit: () => void;
+}
+
+/**
+ * The generation in force, and how the next one takes its place: with a configuration, or when a file of
+ * the transforms folder has changed.
+ *
+ * A request finishes on the generation it began with: that one's transforms end when its last request
+ * has. A generation that is refused, or prepared and never committed, leaves nothing behind.
+ */
+export class Generations {
+  readonly #options: GenerationsOptions;
+  readonly #workDir: string;
+  #inForce: Prepared | undefined;
+  /** Prepared, and not committed yet; the host may never do so. */
+  #offered: Prepared | undefined;
+  /** Neither in force nor offered any more; a request may still be under way on them. */
+  readonly #retired = new Set<Generation>();
+  /** Under way for the host; each ends soon after all was closed. */
+  readonly #preparing = new Set<Promise<Prepared>>();
+  #watch: { readonly folder: string; readonly opened: Promise<FolderWatch> } | undefined;
+  /** Of folders that are watched no more. */
+  #unwatched: Promise<unknown> = Promise.resolve();
+  #changes = 0;
+  #renewing: Promise<void> = Promise.resolve();
+  /** Ends a renewal that is under way. */
+  #renewal: AbortController | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #retryMs = FIRST_RETRY_MS;
+  readonly #closing = new AbortController();
+
+  constructor(options: GenerationsOptions) {
+    this.#options = options;
+    this.#workDir = join(options.host.paths.stateDir, "transforms");
+  }
+
+  get current(): Generation | undefined {
+    return this.#inForce?.generation;
+  }
+
+  /** Prepares the generation of a configuration, in force once it is committed; throws a `ConfigError`. */
+  async prepare(
+    snapshot: ConfigSnapshot,
+    hooks: IngressHooks,
+  ): Promise<{ readonly generation: Generation; readonly commit: () => void }> {
+    if (!this.#inForce) await sweepSnapshots(this.#workDir);
+    const { config, reason, gateway, agents, channels } = snapshot;
+    const preparing = this.#prepareOffer({ snapshot: { config, reason, gateway, agents, channels }, hooks });
+    this.#preparing.add(preparing);
+    const prepared = await preparing.finally(() => this.#preparing.delete(preparing));
+    return {
+      generation: prepared.generation,
+      commit: () => {
+        this.#offered = undefined;
+        this.#commit(prepared);
+        this.#warn(prepared.generation);
+        // A change that was seen after this one had been begun may not be in it.
+        if (prepared.changes < this.#changes) this.#renew();
+      },
+    };
+  }
+
+  /** Ends what runs for any of them. Requests that are still under way are refused their transforms. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error(SHUT_DOWN));
+    clearTimeout(this.#retry);
+    await Promise.all(this.#living().map(({ transforms }) => transforms.close()));
+    const watch = await this.#watch?.opened;
+    await watch?.close();
+    await this.#unwatched;
+    await this.#renewing;
+    await settledWithin(Promise.allSettled(this.#preparing), PREPARING_MS);
+  }
+
+  /** Waits for the requests under way that may call a transform, as long as one call may take. */
+  async settle(leftMs: number): Promise<void> {
+    const called = this.#living().filter(({ transforms }) => transforms.size > 0);
+    if (called.length === 0) return;
+    const longestMs = Math.max(...called.map(({ config }) => config.transforms.timeoutMs));
+    const idle = Promise.all(called.map(({ transforms }) => transforms.whenIdle()));
+    await settledWithin(idle, Math.min(leftMs, longestMs + GRACE_MS));
+  }
+
+  /** Prepares what the host may commit. Rejects, and leaves nothing behind, when all was closed meanwhile. */
+  async #prepareOffer(origin: Origin): Promise<Prepared> {
+    const prepared = await this.#prepare(origin);
+    if (this.#closing.signal.aborted) {
+      await prepared.generation.transforms.close();
+      throw new Error(SHUT_DOWN);
+    }
+    const before = this.#offered;
+    this.#offered = prepared;
+    this.#release(before);
+    return prepared;
+  }
+
+  /** `read`: what was read of the configuration before; nothing else of it is taken into use then. */
+  async #prepare(origin: Origin, read?: Generation, signal = this.#closing.signal): Promise<Prepared> {
+    const changes = this.#changes;
+    const generation = await prepareGeneration(origin.snapshot, {
+      host: this.#options.host,
+      hooks: origin.hooks,
+      keys: await this.#options.keys(),
+      workDir: this.#workDir,
+      previous: this.current,
+      read,
+      signal,
+    });
+    return { generation, origin, changes };
+  }
+
+  #commit(prepared: Prepared): void {
+    const before = this.#inForce;
+    this.#inForce = prepared;
+    this.#release(before);
+    this.#watchTransforms(prepared.generation);
+    this.#options.onCommit();
+  }
+
+  #warn({ warnings }: Generation): void {
+    for (const warning of warnings) this.#options.host.logger.warn({ warning }, "hooks configuration");
+  }
+
+  /** Retired and not closed: another generation, or a request under way, may have the same transforms. */
+  #release(prepared: Prepared | undefined): void {
+    if (!prepared) return;
+    const { generation } = prepared;
+    const { transforms } = generation;
+    if (transforms === this.current?.transforms || transforms === this.#offered?.generation.transforms) return;
+    this.#retired.add(generation);
+    void transforms.retire().then(() => this.#retired.delete(generation));
+  }
+
+  /** Those whose transforms may be called or have not been ended. */
+  #living(): readonly Generation[] {
+    return [this.#inForce?.generation, this.#offered?.generation, ...this.#retired].filter((one) => one !== undefined);
+  }
+
+  #watchTransforms({ transforms, config }: Generation): void {
+    const folder = transforms.size > 0 ? config.transformsDir : undefined;
+    if (folder === this.#watch?.folder || this.#closing.signal.aborted) return;
+    const old = this.#watch?.opened;
+    if (old) this.#unwatched = Promise.all([this.#unwatched, old.then((watch) => watch.close())]);
+    this.#watch = folder === undefined ? undefined : { folder, opened: this.#open(folder, transforms) };
+  }
+
+  async #open(folder: string, transforms: TransformSet): Promise<FolderWatch> {
+    const changed = (): void => {
+      this.#changes++;
+      // What is being loaded is old already; one that hangs must not keep the next one waiting.
+      const overtaken = this.#renewal;
+      if (overtaken) setTimeout(() => overtaken.abort(), OVERTAKEN_MS).unref();
+      this.#renew();
+    };
+    const watch = await watchFolder(folder, changed, {
+      onError: (error) => {
+        this.#options.host.logger.error({ err: error, folder }, "The transforms folder can no longer be watched.");
+      },
+    });
+    // What has changed between the loading and the watching.
+    if (await transforms.isStale()) changed();
+    return watch;
+  }
+
+  /** One after the other; what has been seen of the folder meanwhile is in the next one. */
+  #renew(): void {
+    this.#renewing = this.#renewing.then(() => this.#renewNow());
+  }
+
+  async #renewNow(): Promise<void> {
+    const base = this.#inForce;
+    const { signal: closing } = this.#closing;
+    if (!base || closing.aborted || base.changes === this.#changes) return;
+    const { logger } = this.#options.host;
+    const changes = this.#changes;
+    const renewal = new AbortController();
+    this.#renewal = renewal;
+    try {
+      const next = await this.#prepare(base.origin, base.generation, AbortSignal.any([renewal.signal, closing]));
+      if (closing.aborted) return await next.generation.transforms.close();
+      // A configuration that was committed meanwhile looks after itself.
+      if (this.#inForce !== base) return this.#release(next);
+      this.#retryMs = FIRST_RETRY_MS;
+      const { transforms } = next.generation;
+      if (transforms === base.generation.transforms) return void (this.#inForce = { ...base, changes });
+      this.#commit(next);
+      logger.info({ transforms: transforms.size }, "Changed transforms are in use.");
+    } catch (error) {
+      // A newer change is waiting, or nobody is.
+      if (renewal.signal.aborted || closing.aborted) return;
+      this.#refuse(base, changes, error);
+    } finally {
+      this.#renewal = undefined;
+    }
+  }
+
+  #refuse(base: Prepared, changes: number, error: unknown): void {
+    const { logger } = this.#options.host;
+    const message = "A change of the transforms is refused; those before stay in use.";
+    if (error instanceof ConfigError) logger.error({ issues: configLines(error.issues) }, message);
+    else logger.error({ err: error }, message);
+    if (error instanceof ConfigError && !(error instanceof TransformsUnavailableError)) {
+      // Tried: another change is needed before it can be any better.
+      if (this.#inForce === base) this.#inForce = { ...base, changes };
+      return;
+    }
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.#renew(), this.#retryMs).unref();
+    this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
+  }
+}
+
+/** Why a configuration is refused after the end of all. */
+export const SHUT_DOWN = "The ingress has been shut down.";
+/** What a reason that may pass is given. */
+const FIRST_RETRY_MS = 2_000;
+const MAX_RETRY_MS = 60_000;
+/** A renewal that goes on for so long after the next change was seen is given up. */
+const OVERTAKEN_MS = 2_000;
+/** What a preparation that was given up may take to end what it has started; a module of a preset may hang in it. */
+const PREPARING_MS = 5_000;
+/** For a call to be stored after its transform has answered. */
+const GRACE_MS = 500;

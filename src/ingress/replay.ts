@@ -1,0 +1,187 @@
+import type { Credential, PayloadFormat, RunSpec, VerifiedRequest } from "../core/delivery.ts";
+import type { SenderMatch } from "../auth/sender-routes.ts";
+import { gatheredText } from "../dispatch/run/coalesced-text.ts";
+import { isRefusal, refuse } from "../core/errors.ts";
+import type { ErrorCode, Refusal } from "../core/errors.ts";
+import type { Generation } from "./active-config.ts";
+import type { Replayable, ReplayableRun } from "../storage/delivery-store.ts";
+import type { NewRun } from "../storage/new-delivery.ts";
+import { bodyRules } from "./stages/body.ts";
+import { commit } from "./stages/commit.ts";
+import type { Accepted } from "./stages/commit.ts";
+import type { IngressContext } from "./context.ts";
+import { storeRefusal } from "./store-refusal.ts";
+import { vouched } from "./stages/verify.ts";
+
+/** A verified request on its way to being accepted. */
+export interface VerifiedCall {
+  readonly request: VerifiedRequest;
+  /** The route of a sender who proves who it is in a way of its own. */
+  readonly sender: SenderMatch | undefined;
+  /** What the route takes besides JSON. */
+  readonly accept: readonly PayloadFormat[];
+  /** The delivery that it is a replay of. */
+  readonly replayOf: string | undefined;
+}
+
+/** The new deliveries that a replay has made. */
+export interface Replayed {
+  /** Of the call itself. */
+  readonly own: Accepted;
+  /** Of the calls that were coalesced into its run, in their order; empty for most. */
+  readonly members: readonly ReplayedMember[];
+  /** Ids of those among them that were not reached. */
+  readonly left: readonly string[];
+  /** Why they were not. */
+  readonly stopped: Refusal | undefined;
+}
+
+export interface ReplayedMember {
+  /** The delivery that was replayed. */
+  readonly deliveryId: string;
+  readonly result: Accepted | Refusal;
+}
+
+/** After these the rest would be refused as well. */
+const STOPPING: ReadonlySet<ErrorCode> = new Set(["QUEUE_FULL", "STORE_UNAVAILABLE", "SHUTTING_DOWN"]);
+
+/** True for a refusal that is not about one call: the queue is full, the store does not write, the gateway stops. */
+export function stopsReplays({ refused }: Refusal): boolean {
+  return STOPPING.has(refused);
+}
+
+const OPERATOR: Credential = Object.freeze({ scheme: "replay", id: "replay" });
+
+/** What was stored of a delivery. */
+export async function readStored(ingress: IngressContext, deliveryId: string): Promise<Replayable | Refusal> {
+  try {
+    return (await ingress.store.replayable(deliveryId)) ?? refuse("DELIVERY_NOT_FOUND");
+  } catch (error) {
+    return storeRefusal(error, ingress, "a delivery could not be read for its replay");
+  }
+}
+
+/**
+ * Makes a call of the stored bytes, as if it came now: its sender was verified when it came, and what a
+ * copy of it would be recognized by does not count.
+ */
+export function storedCall(
+  ingress: IngressContext,
+  generation: Generation,
+  replayOf: string,
+  { route: path, headers, query, body }: Replayable,
+): VerifiedCall | Refusal {
+  if (body === null) return refuse("PAYLOAD_GONE");
+  const sender = senderOn(generation, path);
+  const rules = bodyRules(generation, sender, path);
+  if (!rules) return refuse("NOT_FOUND");
+  const receivedAt = ingress.host.clock.now();
+  const raw = { method: "POST", path, query, headers, clientAddress: "unknown", receivedAt, body };
+  return { request: vouched(raw, OPERATOR), sender, accept: rules.accept, replayOf };
+}
+
+/** The route of a stored path, whose last segment is gone when it was a secret. */
+function senderOn({ senders }: Generation, path: string): SenderMatch | undefined {
+  return [path, `${path}/-`].map((each) => senders.find(each)).find((match) => match?.route.path === path);
+}
+
+/**
+ * Replays calls one after the other, each by `replay`. One that is refused does not keep the next ones,
+ * unless they would be refused as well.
+ */
+export async function replayMembers(
+  deliveryIds: readonly string[],
+  replay: (deliveryId: string) => Promise<Accepted | Refusal>,
+): Promise<Omit<Replayed, "own">> {
+  const members: ReplayedMember[] = [];
+  for (const [at, deliveryId] of deliveryIds.entries()) {
+    const result = await replay(deliveryId);
+    if (isRefusal(result) && stopsReplays(result)) return { members, left: deliveryIds.slice(at), stopped: result };
+    members.push({ deliveryId, result });
+  }
+  return { members, left: [], stopped: undefined };
+}
+
+/**
+ * Accepts what was accepted before once more: the same agents, sessions, texts and targets, in the same
+ * lanes, whatever the configuration says today. They wait for no call and give way to none. Of several
+ * runs, those that are done are not repeated, unless all are; one that stood for many calls stands for
+ * them again.
+ */
+export async function repeatRuns(
+  ingress: IngressContext,
+  generation: Generation,
+  replayOf: string,
+  stored: Replayable,
+): Promise<Accepted | Refusal> {
+  const gone = payloadGone(stored, { asAccepted: true });
+  if (gone) return gone;
+  const runs = await runsToRepeat(ingress, stored);
+  if (isRefusal(runs)) return runs;
+  const { route, mappingId, name, headers, query, body, event, sender } = stored;
+  return commit(
+    ingress,
+    generation,
+    {
+      receivedAt: ingress.host.clock.now(),
+      route,
+      mappingId,
+      name,
+      headers,
+      query,
+      body: body ?? new Uint8Array(),
+      event,
+      sender,
+      credentialId: null,
+      runs,
+      replayOf,
+    },
+    runs.map(({ spec }) => spec),
+  );
+}
+
+/** Why nothing is left that a replay could be made of; `undefined` when something is. */
+export function payloadGone(
+  { body, runs }: Pick<Replayable, "body" | "runs">,
+  { asAccepted }: { readonly asAccepted: boolean },
+): Refusal | undefined {
+  if (!asAccepted) return body === null ? refuse("PAYLOAD_GONE") : undefined;
+  if (runs.length === 0) return refuse("PAYLOAD_GONE", "This delivery has no runs that could be repeated.");
+  if (notDone(runs).every(({ spec }) => textOf(spec) !== "")) return undefined;
+  return refuse("PAYLOAD_GONE", "The texts of this delivery's runs are not kept any more.");
+}
+
+/** The runs that are repeated as they were accepted: those that are not done or, when all are, all. */
+export function notDone<Run extends Pick<ReplayableRun, "state">>(runs: readonly Run[]): readonly Run[] {
+  const left = runs.filter(({ state }) => state !== "done");
+  return left.length === 0 ? runs : left;
+}
+
+async function runsToRepeat(
+  ingress: IngressContext,
+  { runs, members }: Replayable,
+): Promise<readonly NewRun[] | Refusal> {
+  const repeated = notDone(runs);
+  const [first] = repeated;
+  // Only a run that is the only one of its delivery gathers calls.
+  if (members.length === 0 || first === undefined) {
+    return repeated.map(({ lane, spec }): NewRun => ({ lane, spec: { ...spec, coalesce: undefined } }));
+  }
+  try {
+    const { gathered } = await ingress.store.loadRun(first.runId);
+    const { text, note, unsafe } = gatheredText(first.spec, gathered);
+    // What the gateway says of the calls goes into the text: the new run knows of one call only.
+    const spec = withText(first.spec, note === undefined ? text : `${text}\n\n${note}`);
+    return [{ lane: first.lane, spec: { ...spec, unsafe, coalesce: undefined } }];
+  } catch (error) {
+    return storeRefusal(error, ingress, "a run could not be read for its replay");
+  }
+}
+
+function textOf(spec: RunSpec): string {
+  return spec.kind === "wake" ? spec.text : spec.message;
+}
+
+function withText(spec: RunSpec, text: string): RunSpec {
+  return spec.kind === "wake" ? { ...spec, text } : { ...spec, message: text };
+}

@@ -1,0 +1,123 @@
+import type { Action, RunSpec, VerifiedRequest } from "../../core/delivery.ts";
+import { isRefusal } from "../../core/errors.ts";
+import type { Refusal } from "../../core/errors.ts";
+import type { Generation } from "../active-config.ts";
+import { readClaim } from "../idempotency.ts";
+import { coalesceClaim, overlapClaim } from "../run-claims.ts";
+import { senderMarks } from "../replay-keys.ts";
+import type { NewDelivery, NewRun } from "../../storage/new-delivery.ts";
+import { commit } from "./commit.ts";
+import type { Accepted } from "./commit.ts";
+import type { IngressContext } from "../context.ts";
+import type { Parsed } from "./parse.ts";
+import type { Rendered } from "./render.ts";
+import type { Resolved } from "./resolve.ts";
+
+/** What the stages before have made of the request. */
+export interface Accepting {
+  readonly request: VerifiedRequest;
+  readonly parsed: Parsed;
+  readonly resolved: Resolved;
+  readonly rendered: Rendered;
+  /** Of the rendered actions, in their order. */
+  readonly specs: readonly RunSpec[];
+  /** The delivery that it is a replay of; what its sender would repeat, a replay may repeat too. */
+  readonly replayOf: string | undefined;
+}
+
+/**
+ * The durable line: one commit of delivery, runs, idempotency key and marks. When this returns, the
+ * call survives the process; when it refuses, nothing was stored and nothing runs.
+ */
+export async function accept(
+  ingress: IngressContext,
+  generation: Generation,
+  accepting: Accepting,
+): Promise<Accepted | Refusal> {
+  const { request, resolved, rendered, specs, replayOf } = accepting;
+  const claims = claimsOf(generation, accepting);
+  if (isRefusal(claims)) return claims;
+  const { route, context } = resolved;
+  const delivery: NewDelivery = {
+    receivedAt: request.receivedAt,
+    route: request.path,
+    mappingId: typeof route === "string" ? null : route.config.id,
+    name: nameOf(accepting),
+    headers: request.headers,
+    query: request.query,
+    body: request.body,
+    event: context.event,
+    sender: context.sender?.name,
+    credentialId: replayOf === undefined ? request.credential.id : null,
+    runs: runsOf(accepting),
+    ended: rendered.ended,
+    replayOf,
+    ...claims,
+    ...runClaimsOf(accepting),
+  };
+  return commit(ingress, generation, delivery, specs);
+}
+
+type Claims = Pick<NewDelivery, "idempotency" | "marks">;
+
+/**
+ * A caller's own key may be refused; what a sender's copies are recognized by never is, since senders
+ * give up on hooks that refuse them. Of a call whose transform failed the store looks up only who holds them.
+ */
+function claimsOf(generation: Generation, { request, parsed, resolved, replayOf }: Accepting): Claims | Refusal {
+  const { route, deliveryId, ofSender } = resolved;
+  const ttlMs = generation.config.idempotencyTtlMs;
+  if (replayOf !== undefined) return {};
+  if (ofSender) return { marks: senderMarks(request, deliveryId, ttlMs) };
+  const payload = parsed.context.payload as Readonly<Record<string, unknown>>;
+  const idempotency = readClaim(
+    {
+      headers: request.headers,
+      payloadKey: route === "agent" ? payload["idempotencyKey"] : undefined,
+      route: request.path,
+      credentialId: request.credential.id,
+      body: request.body,
+      receivedAt: request.receivedAt,
+    },
+    ttlMs,
+  );
+  return isRefusal(idempotency) ? idempotency : { idempotency };
+}
+
+/** Wakes keep their order whatever the mapping says: they share one session, and none of them takes long. */
+function runsOf({ request, resolved: { route }, specs }: Accepting): readonly NewRun[] {
+  if (typeof route === "string") return specs.map((spec): NewRun => ({ lane: spec.sessionKey, spec }));
+  const { order, maxAgeMs } = route.config;
+  const expiresAt = maxAgeMs === undefined ? null : request.receivedAt + maxAgeMs;
+  return specs.map((spec): NewRun => {
+    const lane = order === "none" && spec.kind === "agent" ? "" : spec.sessionKey;
+    return { lane, spec, expiresAt };
+  });
+}
+
+/** What of the mapping ties the call to others; nothing for most. */
+function runClaimsOf(accepting: Accepting): Pick<NewDelivery, "coalesce" | "overlap"> | undefined {
+  const { route, context } = accepting.resolved;
+  if (typeof route === "string") return undefined;
+  const { id: mappingId, coalesce, overlap } = route.config;
+  if (coalesce === undefined && overlap === "queue") return undefined;
+  const [spec, ...more] = accepting.specs;
+  if (!spec) return undefined;
+  const call = { mappingId, spec, namesSession: namesSession(accepting) };
+  if (coalesce) {
+    if (more.length > 0) return undefined;
+    return { coalesce: coalesceClaim(coalesce, call, route.coalesceKey?.render(context) ?? "") };
+  }
+  if (overlap === "queue" || accepting.specs.some(({ kind }) => kind === "wake")) return undefined;
+  return { overlap: overlapClaim(overlap, call) };
+}
+
+/** Of several runs: that they speak in the same session. A key that was made up for a run names none. */
+function namesSession({ rendered: { actions }, specs }: Accepting): boolean {
+  const isNamed = (action: Action | undefined): boolean => action?.kind === "agent" && action.sessionKey !== undefined;
+  return actions.every(isNamed) && specs.every(({ sessionKey }) => sessionKey === specs[0]?.sessionKey);
+}
+
+function nameOf({ specs, resolved: { route } }: Accepting): string {
+  return specs[0]?.name ?? (typeof route === "string" ? route : route.config.id);
+}

@@ -1,0 +1,36 @@
+import type { Credential } from "../../core/delivery.ts";
+import type { Refusal } from "../../core/errors.ts";
+import type { Generation } from "../active-config.ts";
+import type { Arrival } from "./edge.ts";
+
+/**
+ * Asks who vouches for the request, before any byte of its body is read; `undefined` on a route whose
+ * sender proves who it is in a way of its own, where the hook token is none.
+ */
+export function authenticate(
+  generation: Generation,
+  arrival: Arrival,
+): Credential | Refusal | Promise<Credential | Refusal> | undefined {
+  const { req, clientAddress, sender } = arrival;
+  if (sender) return undefined;
+  if (!generation.hooks.authenticate.isUsed()) return generation.authenticate(req, clientAddress);
+  return askTaps(generation, arrival);
+}
+
+/**
+ * Taps are asked about a request that has no right token, before that counts as a failure: a sender
+ * they know costs its address none, and a tap that fails stops nobody who has the token.
+ */
+async function askTaps(generation: Generation, { req, target, clientAddress }: Arrival): Promise<Credential | Refusal> {
+  if (!generation.tokens.check(req)) {
+    const credential = await generation.hooks.authenticate.promise({
+      method: req.method ?? "",
+      path: target.path,
+      query: target.query,
+      headers: req.headers,
+      clientAddress,
+    });
+    if (credential) return credential;
+  }
+  return generation.authenticate(req, clientAddress);
+}

@@ -1,0 +1,63 @@
+import type { SenderMatch } from "../../auth/sender-routes.ts";
+import { refuse, isRefusal } from "../../core/errors.ts";
+import type { Refusal } from "../../core/errors.ts";
+import type { Generation } from "../active-config.ts";
+import { declaredLength } from "../../http/discard-body.ts";
+import { readBody } from "../../http/read-body.ts";
+import type { BodyRules } from "../../mapping/index-mappings.ts";
+import type { RawRequest } from "../../core/delivery.ts";
+import type { Arrival } from "./edge.ts";
+import type { IngressContext } from "../context.ts";
+import { isDirect } from "./resolve.ts";
+
+/** The raw request, and what its route takes. */
+export interface ReceivedBody {
+  readonly request: RawRequest;
+  readonly rules: BodyRules;
+}
+
+/** Reads the exact bytes, bounded in size and time; a path without any hook is not read at all. */
+export async function body(
+  ingress: IngressContext,
+  generation: Generation,
+  arrival: Arrival,
+): Promise<ReceivedBody | Refusal> {
+  const rules = bodyRules(generation, arrival.sender, arrival.target.path);
+  if (!rules) return refuse("NOT_FOUND");
+  if (arrival.sender && !holdBytes(ingress, generation, arrival, rules.maxBodyBytes)) return refuse("BUSY");
+  const { bodyTimeoutMs } = generation.config;
+  const bytes = await readBody(arrival.req, { maxBytes: rules.maxBodyBytes, timeoutMs: bodyTimeoutMs });
+  if (isRefusal(bytes)) return bytes;
+  return { request: { ...generation.readHead(arrival.req, arrival), body: bytes }, rules };
+}
+
+/**
+ * A sender is verified by its body, so strangers can have bodies read as well: large ones only as far as
+ * the budget goes. Ordinary ones are bounded by their number.
+ */
+function holdBytes(ingress: IngressContext, { config }: Generation, arrival: Arrival, maxBodyBytes: number): boolean {
+  const declared = declaredLength(arrival.req);
+  const bytes = Math.min(declared, maxBodyBytes);
+  if (bytes <= config.maxBodyBytes) return true;
+  if (!ingress.unverifiedBytes.reserve(bytes)) return false;
+  arrival.heldBytes = bytes;
+  return true;
+}
+
+/** What is taken on a path; `undefined` when no hook can be meant. */
+export function bodyRules(
+  generation: Generation,
+  sender: SenderMatch | undefined,
+  path: string,
+): BodyRules | undefined {
+  if (sender) return generation.mappings.bodyRulesOn(sender.route.path);
+  if (path === "") return undefined;
+  const ordinary: BodyRules = { maxBodyBytes: generation.config.maxBodyBytes, accept: [] };
+  if (isDirect(path)) return ordinary;
+  const configured = generation.mappings.bodyRules(path);
+  if (configured || !generation.hooks.resolve.isUsed()) return configured;
+  // What a plugin's mapping takes is known once it owns the request.
+  return { ...ordinary, accept: EVERY_FORMAT };
+}
+
+const EVERY_FORMAT: BodyRules["accept"] = ["json", "form", "text"];

@@ -1,0 +1,114 @@
+import type { EndedState, RunSpec } from "../../core/delivery.ts";
+import { refuse } from "../../core/errors.ts";
+import type { Refusal } from "../../core/errors.ts";
+import type { Generation } from "../active-config.ts";
+import { StoreError } from "../../storage/delivery-store.ts";
+import type { OpenRun } from "../../storage/delivery-store.ts";
+import type { AcceptOutcome, NewDelivery } from "../../storage/new-delivery.ts";
+import { OVERLAP_SKIP_REASON } from "../../storage/new-delivery.ts";
+import { observe } from "../context.ts";
+import type { IngressContext } from "../context.ts";
+import { storeRefusal } from "../store-refusal.ts";
+
+/** A delivery that is on disk, and the runs that stand for the answer. */
+export interface Accepted {
+  readonly deliveryId: string;
+  readonly runIds: readonly string[];
+  /** Of the runs, in their order. */
+  readonly specs: readonly RunSpec[];
+  /** The state of a delivery without runs of its own; `coalesced`: the run is the one that it became a part of. */
+  readonly ended: EndedState | undefined;
+  /** True when it was skipped because an earlier run was still open. */
+  readonly overlapped?: boolean;
+  /** True when it is the delivery of an earlier call that this one repeats. */
+  readonly isRepeat?: true;
+}
+
+/**
+ * Stores a delivery and hands its runs to the dispatcher. When this returns, the call survives the
+ * process; when it refuses, nothing was stored and nothing runs.
+ */
+export async function commit(
+  ingress: IngressContext,
+  generation: Generation,
+  delivery: NewDelivery,
+  specs: readonly RunSpec[],
+): Promise<Accepted | Refusal> {
+  const count = specs.length;
+  // Without runs it takes no room, also when the queue is over a bound that was lowered.
+  if (count > 0 && !ingress.dispatcher.reserve(count, generation.config.maxQueuedRuns)) return refuse("QUEUE_FULL");
+  try {
+    const outcome = await ingress.store.accept(delivery);
+    if (outcome.kind === "conflict") return refuse("IDEMPOTENCY_CONFLICT");
+    if (outcome.kind === "repeat") return await firstAnswer(ingress, outcome.deliveryId, outcome.runIds);
+    const accepted = take(ingress, delivery, specs, outcome);
+    const { deliveryId, runIds } = accepted;
+    await observe(ingress.host, generation.hooks.accepted, {
+      deliveryId,
+      runIds,
+      route: delivery.route,
+      name: delivery.name,
+    });
+    return accepted;
+  } catch (error) {
+    return storeRefusal(error, ingress, "a delivery could not be stored and was refused");
+  } finally {
+    ingress.dispatcher.release(count);
+  }
+}
+
+type Stored = Exclude<AcceptOutcome, { readonly kind: "conflict" | "repeat" }>;
+
+/** Lets the dispatcher know what the commit has changed. */
+function take(
+  { dispatcher }: IngressContext,
+  { mappingId, runs, ended }: NewDelivery,
+  specs: readonly RunSpec[],
+  outcome: Stored,
+): Accepted {
+  const { deliveryId } = outcome;
+  if (outcome.kind === "skipped") return { deliveryId, runIds: [], specs: [], ended: "skipped", overlapped: true };
+  if (outcome.kind === "coalesced") {
+    dispatcher.postpone(outcome.runId, outcome.dueAt);
+    return { deliveryId, runIds: [outcome.runId], specs, ended: "coalesced" };
+  }
+  const { runIds, dueAt = null, superseded } = outcome;
+  if (superseded) dispatcher.withdraw({ ...superseded, state: "skipped" });
+  const queued = runs.map(({ lane, spec, expiresAt = null }, at): OpenRun => ({
+    runId: runIds[at]!,
+    mappingId,
+    lane,
+    kind: spec.kind,
+    state: "queued",
+    dueAt,
+    expiresAt,
+    begun: false,
+    replied: false,
+  }));
+  dispatcher.enqueue(queued);
+  return { deliveryId, runIds, specs, ended: ended?.state };
+}
+
+/** A repeat is answered as the first call was, also when the configuration has changed since. */
+async function firstAnswer(
+  { store }: IngressContext,
+  deliveryId: string,
+  runIds: readonly string[],
+): Promise<Accepted> {
+  if (runIds.length === 0) {
+    const first = await store.get(deliveryId);
+    const ended = first?.state === "filtered" ? "filtered" : "skipped";
+    const overlapped = first?.reason === OVERLAP_SKIP_REASON;
+    return { deliveryId, runIds, specs: [], ended, overlapped, isRepeat: true };
+  }
+  try {
+    const runs = await Promise.all(runIds.map((runId) => store.loadRun(runId)));
+    const ended = runs[0]?.deliveryId === deliveryId ? undefined : "coalesced";
+    return { deliveryId, runIds, specs: runs.map(({ spec }) => spec), ended, isRepeat: true };
+  } catch (error) {
+    if (!(error instanceof StoreError && error.code === "NOT_FOUND")) throw error;
+    // The run that the first call became a part of was removed before it: what the call itself asked for is there.
+    const specs = (await store.replayable(deliveryId))?.runs.map(({ spec }) => spec) ?? [];
+    return { deliveryId, runIds, specs, ended: specs.length > 0 ? "coalesced" : "skipped", isRepeat: true };
+  }
+}

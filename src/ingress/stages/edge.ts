@@ -1,0 +1,87 @@
+import type { IncomingMessage } from "node:http";
+import type { SenderMatch } from "../../auth/sender-routes.ts";
+import { refuse } from "../../core/errors.ts";
+import type { Refusal } from "../../core/errors.ts";
+import type { Generation } from "../active-config.ts";
+import type { RequestTarget } from "../request-target.ts";
+import type { TransformSet } from "../../transform/set.ts";
+import type { IngressContext } from "../context.ts";
+
+/** A request that was let in; it has to {@link leave} when it has been answered. */
+export interface Arrival {
+  readonly req: IncomingMessage;
+  /** Without a secret that was in the path. */
+  readonly target: RequestTarget;
+  readonly clientAddress: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  /** The route of a sender who proves who it is in a way of its own. */
+  readonly sender: SenderMatch | undefined;
+  /** The delivery whose state is asked for; `undefined`: the request is a call. */
+  readonly asksFor: string | undefined;
+  /** Those of the generation it began with, which do not end before it has left. */
+  readonly transforms: TransformSet;
+  /** Bytes of the budget for unverified bodies that it has to give back when it leaves. */
+  heldBytes: number;
+  /** True once it has left. */
+  hasLeft: boolean;
+}
+
+/**
+ * Looks at the request line and at how much is under way; nothing else has been read or compared.
+ * A token in the query string is refused whatever else was sent, and a wrong method costs nobody a
+ * failed attempt.
+ */
+export function edge(ingress: IngressContext, generation: Generation, req: IncomingMessage): Arrival | Refusal {
+  const target = generation.readTarget(req.url ?? "");
+  if (target.hasQueryToken) return refuse("TOKEN_IN_QUERY");
+  const sender = generation.senders.find(target.path);
+  const asksFor = sender ? undefined : deliveryAskedFor(req.method, target.path);
+  if (asksFor === undefined && !takesMethod(req.method, sender)) return refuseMethod(sender);
+  const busy = ingress.inFlight.enter();
+  if (busy) return busy;
+  const { transforms } = generation;
+  transforms.enter();
+  const forwarded = req.headers["x-forwarded-for"];
+  return {
+    req,
+    target: sender ? { ...target, path: sender.route.path } : target,
+    sender,
+    clientAddress: generation.clientAddress(
+      req.socket.remoteAddress,
+      typeof forwarded === "string" ? forwarded : forwarded?.join(", "),
+    ),
+    receivedAt: ingress.host.clock.now(),
+    asksFor,
+    transforms,
+    heldBytes: 0,
+    hasLeft: false,
+  };
+}
+
+/** Gives back what a request holds while it is under way. A second time does nothing. */
+export function leave(ingress: IngressContext, arrival: Arrival): void {
+  if (arrival.hasLeft) return;
+  arrival.hasLeft = true;
+  ingress.unverifiedBytes.release(arrival.heldBytes);
+  ingress.inFlight.leave();
+  arrival.transforms.leave();
+}
+
+const DELIVERIES = "deliveries/";
+
+/** Of a `GET` below `deliveries/`: what follows. Calls to that path are a mapping's, as anywhere else. */
+function deliveryAskedFor(method: string | undefined, path: string): string | undefined {
+  if (method !== "GET" && method !== "HEAD") return undefined;
+  return path.startsWith(DELIVERIES) ? path.slice(DELIVERIES.length) : undefined;
+}
+
+function takesMethod(method = "", sender: SenderMatch | undefined): boolean {
+  return method === "POST" || (sender?.route.methods.has(method) ?? false);
+}
+
+function refuseMethod(sender: SenderMatch | undefined): Refusal {
+  return sender ? { ...refuse("METHOD_NOT_ALLOWED"), allow: [...sender.route.methods].join(", ") } : REFUSED_METHOD;
+}
+
+const REFUSED_METHOD = Object.freeze(refuse("METHOD_NOT_ALLOWED"));

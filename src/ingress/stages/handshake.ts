@@ -1,0 +1,52 @@
+import type { IncomingCall } from "../../auth/verifier.ts";
+import type { HandshakeAnswer } from "../../auth/handshake/compile-handshakes.ts";
+import { refuse } from "../../core/errors.ts";
+import type { Refusal } from "../../core/errors.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { Arrival } from "./edge.ts";
+import type { IngressContext } from "../context.ts";
+
+/**
+ * Answers the challenges that no signature covers, before anything is verified: they are taken in
+ * their exact shape only, and everything else goes on to be verified.
+ */
+export function greet(
+  ingress: IngressContext,
+  { sender }: Arrival,
+  call: IncomingCall | undefined,
+): Answer | undefined | Promise<Answer | undefined> {
+  if (!sender || !call) return undefined;
+  return toldAs(ingress, sender.route.path, sender.route.handshakes.unverified(call));
+}
+
+/**
+ * Answers the challenges that came with the sender's signature; none of them reaches an agent or the
+ * store. Nothing else is taken with a method that carries no events.
+ */
+export async function handshake(
+  ingress: IngressContext,
+  { sender }: Arrival,
+  call: IncomingCall | undefined,
+): Promise<Answer | Refusal | undefined> {
+  if (!sender || !call) return undefined;
+  const answer = await toldAs(ingress, sender.route.path, sender.route.handshakes.verified(call));
+  if (answer || sender.route.eventMethods.has(call.method)) return answer;
+  return { ...refuse("METHOD_NOT_ALLOWED"), allow: [...sender.route.eventMethods].join(", ") };
+}
+
+type Recognized = HandshakeAnswer | undefined;
+
+function toldAs(
+  ingress: IngressContext,
+  route: string,
+  recognized: Recognized | Promise<Recognized>,
+): Answer | undefined | Promise<Answer | undefined> {
+  if (recognized === undefined) return undefined;
+  if (recognized instanceof Promise) return recognized.then((later) => toldAs(ingress, route, later));
+  const { name, answer } = recognized;
+  ingress.refusals.tell(`handshake ${route}`, (suppressed) => {
+    const { status } = answer;
+    ingress.host.logger.info({ route, handshake: name, status, suppressed }, "a handshake was answered");
+  });
+  return answer;
+}

@@ -1,0 +1,137 @@
+import type { HooksConfig } from "../../config/hooks-config.ts";
+import type { Action, PayloadContext, VerifiedRequest } from "../../core/delivery.ts";
+import { ERRORS, isRefusal, refuse } from "../../core/errors.ts";
+import type { Refusal } from "../../core/errors.ts";
+import type { Generation } from "../active-config.ts";
+import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
+import { completeAction } from "../../mapping/complete-action.ts";
+import { readAgentPayload, readWait, readWakePayload } from "../../mapping/direct-action.ts";
+import { fanOut } from "../../mapping/fan-out.ts";
+import { renderAction } from "../../mapping/render-action.ts";
+import { transformActions } from "../../mapping/transform-actions.ts";
+import { TransformError } from "../../transform/call.ts";
+import type { TransformCall } from "../../transform/call.ts";
+import type { IngressContext } from "../context.ts";
+import type { NewDelivery } from "../../storage/new-delivery.ts";
+import type { Resolved } from "./resolve.ts";
+
+/** How a delivery ends that has no run. */
+export type Ended = NonNullable<NewDelivery["ended"]>;
+
+/** The actions of a request; when there are none, how its delivery ends. */
+export interface Rendered {
+  readonly actions: readonly Action[];
+  readonly ended?: Ended;
+  /** What the caller is answered once the delivery is on disk that ends here; absent: as usual. */
+  readonly failure?: Refusal;
+  /** How long the caller wants to wait for the result. */
+  readonly wait?: WantedWait;
+}
+
+/** A caller's wish to wait; without a time of its own, as long as the configuration says. */
+export interface WantedWait {
+  readonly waitMs: number | undefined;
+}
+
+/** Transforms and renders the payload into actions. */
+export async function render(
+  ingress: Pick<IngressContext, "host">,
+  generation: Pick<Generation, "config" | "hooks">,
+  request: Pick<VerifiedRequest, "method" | "body">,
+  resolved: Pick<Resolved, "route" | "context" | "ofSender" | "deliveryId">,
+): Promise<Rendered | Refusal> {
+  const { context, ofSender } = resolved;
+  const { actions: changed } = generation.hooks;
+  const made = await renderRoute(ingress, generation, request, resolved);
+  const rendered = ofSender && isRefusal(made) && UNFIT.has(made.refused) ? { actions: [], ended: unfit(made) } : made;
+  if (isRefusal(rendered) || rendered.failure || !changed.isUsed()) return rendered;
+  const actions = await changed.promise(rendered.actions, context);
+  if (actions.length > 0) return { actions, wait: rendered.wait };
+  return { actions, ended: rendered.ended ?? skipped("a plugin left no action") };
+}
+
+function renderRoute(
+  ingress: Pick<IngressContext, "host">,
+  { config }: Pick<Generation, "config">,
+  { method, body: rawBody }: Pick<VerifiedRequest, "method" | "body">,
+  { route, context, deliveryId }: Pick<Resolved, "route" | "context" | "deliveryId">,
+): Rendered | Refusal | Promise<Rendered | Refusal> {
+  if (route === "wake") return single(readWakePayload(context.payload));
+  if (route === "agent") return directAgent(context.payload);
+  const items = fanOut(context, route.forEach, config.maxFanOut);
+  if (isRefusal(items)) return items;
+  if (items.length === 0) return { actions: [], ended: skipped(`${route.forEach?.name} is empty`) };
+  if (!route.transform && items.length === 1) return single(own(route, items[0]!));
+  const call = { method, rawBody, basePath: config.path, deliveryId };
+  return renderItems(route, items, call, config).catch((error: unknown) => failed(ingress, route, error));
+}
+
+/** Of what the mapping can make nothing: no fault of the sender, who may give up on a hook that answers 4xx. */
+const UNFIT: ReadonlySet<Refusal["refused"]> = new Set(["INVALID_ACTION", "INVALID_PAYLOAD"]);
+
+function unfit({ refused, message }: Refusal): Ended {
+  return skipped(message ?? ERRORS[refused].message);
+}
+
+function skipped(reason: string): Ended {
+  return { state: "skipped", reason };
+}
+
+function single(action: Action | Refusal): Rendered | Refusal {
+  return isRefusal(action) ? action : { actions: [action] };
+}
+
+function directAgent(payload: unknown): Rendered | Refusal {
+  const action = readAgentPayload(payload);
+  if (isRefusal(action)) return action;
+  const wait = readWait(payload);
+  return isRefusal(wait) ? wait : { actions: [action], wait };
+}
+
+function own(mapping: CompiledMapping, context: PayloadContext): Action | Refusal {
+  return completeAction(renderAction(mapping, context), mapping.config.id);
+}
+
+async function renderItems(
+  mapping: CompiledMapping,
+  items: readonly PayloadContext[],
+  call: Omit<TransformCall, "context">,
+  { maxFanOut, transforms }: Pick<HooksConfig, "maxFanOut" | "transforms">,
+): Promise<Rendered | Refusal> {
+  const { transform } = mapping;
+  const endMs = performance.now() + ALL_ITEMS * transforms.timeoutMs;
+  const actions: Action[] = [];
+  for (const context of items) {
+    if (transform && performance.now() > endMs) throw new TransformError("failed", TOO_LONG);
+    const options = { maxActions: maxFanOut - actions.length };
+    const made = transform
+      ? await transformActions(mapping, transform, { ...call, context }, options)
+      : own(mapping, context);
+    if (isRefusal(made)) return made;
+    if ("kind" in made) actions.push(made);
+    else actions.push(...made);
+  }
+  return actions.length > 0 ? { actions } : { actions, ended: skipped("the transform returned null") };
+}
+
+/** Times the limit of one call: what the items of one request may take together. */
+const ALL_ITEMS = 10;
+const TOO_LONG = `took longer than ${ALL_ITEMS} times hooks.transforms.timeoutMs for the items of one call`;
+
+/** A transform that was never begun has cost nothing; any other failure is recorded, so that it can be replayed. */
+function failed(
+  { host: { logger } }: Pick<IngressContext, "host">,
+  { config }: CompiledMapping,
+  error: unknown,
+): Rendered | Refusal {
+  if (!(error instanceof TransformError)) throw error;
+  if (error.kind === "busy") return refuse("BUSY", BUSY, { retryAfterSeconds: BUSY_SECONDS });
+  const module = config.transform?.module ?? config.id;
+  // What the module says stands behind the first colon, where retention can cut it off.
+  const reason = `The transform ${module.replaceAll(":", "_")} failed: it ${error.message}.`;
+  logger.error({ mapping: config.id, module, reason }, "a transform failed");
+  return { actions: [], ended: { state: "failed", reason }, failure: refuse("TRANSFORM_FAILED") };
+}
+
+const BUSY = "The transforms of this gateway are busy; try again shortly.";
+const BUSY_SECONDS = 2;

@@ -1,0 +1,78 @@
+import type { PayloadContext, VerifiedRequest } from "../../core/delivery.ts";
+import { refuse } from "../../core/errors.ts";
+import type { Refusal } from "../../core/errors.ts";
+import type { Generation } from "../active-config.ts";
+import { readMediaType, untakenType } from "../../http/media-type.ts";
+import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
+import { sourceOf } from "../../mapping/index-mappings.ts";
+import { readEvent } from "../../presets/read-event.ts";
+import type { Arrival } from "./edge.ts";
+import type { Parsed } from "./parse.ts";
+
+/** What a request is turned into actions by: one of the two fixed routes, or a mapping. */
+export type Route = "wake" | "agent" | CompiledMapping;
+
+/** The route of a request, and what the route's preset knows of it. */
+export interface Resolved {
+  readonly route: Route;
+  readonly context: PayloadContext;
+  /** True on a path where the sender proves who it is in a way of its own. */
+  readonly ofSender: boolean;
+  /** The sender's id for this delivery. */
+  readonly deliveryId: string | undefined;
+  /** Why the request is not for the route after all. */
+  readonly miss: string | undefined;
+}
+
+/** True for the two fixed routes, which no mapping can take. */
+export function isDirect(path: string): path is "wake" | "agent" {
+  return path === "wake" || path === "agent";
+}
+
+/**
+ * Finds the route; the first mapping that matches owns the request, also when it then refuses it. A
+ * path with a sender of its own belongs to its own mappings alone, and a verified event that none of
+ * them takes is a miss: senders give up on hooks that answer 404.
+ */
+export async function resolve(
+  generation: Generation,
+  { sender }: Pick<Arrival, "sender">,
+  request: VerifiedRequest,
+  { context, format }: Parsed,
+): Promise<Resolved | Refusal> {
+  if (isDirect(request.path)) {
+    return { route: request.path, context, ofSender: false, deliveryId: undefined, miss: undefined };
+  }
+  const mapping = sender
+    ? generation.mappings.resolveOn(sender.route.path, context.payload)
+    : await resolveAnywhere(generation, request, context);
+  if (!mapping) return refuse("NOT_FOUND");
+  const { maxBodyBytes, accept } = generation.mappings.rulesOf(mapping);
+  if (request.body.length > maxBodyBytes) return refuse("BODY_TOO_LARGE");
+  if (format !== "json" && !accept.includes(format)) {
+    return refuse("UNSUPPORTED_MEDIA_TYPE", untakenType(readMediaType(request.headers["content-type"])));
+  }
+  return { ...recognize(mapping, context), ofSender: sender !== undefined };
+}
+
+async function resolveAnywhere(
+  { mappings, hooks }: Generation,
+  request: VerifiedRequest,
+  context: PayloadContext,
+): Promise<CompiledMapping | undefined> {
+  const mapping = mappings.resolve(request.path, context.payload);
+  if (mapping || !hooks.resolve.isUsed()) return mapping;
+  return hooks.resolve.promise(context);
+}
+
+function recognize(mapping: CompiledMapping, given: PayloadContext): Omit<Resolved, "ofSender"> {
+  const { preset, config } = mapping;
+  const miss = matchesSource(mapping, given.payload) ? undefined : "no mapping of this path takes the payload's source";
+  if (!preset) return { route: mapping, context: given, deliveryId: undefined, miss };
+  const { context, deliveryId, skip } = readEvent(preset, given, config.settings);
+  return { route: mapping, context, deliveryId, miss: miss ?? skip };
+}
+
+function matchesSource({ config: { match } }: CompiledMapping, payload: unknown): boolean {
+  return !match.source || sourceOf(payload) === match.source;
+}

@@ -1,0 +1,57 @@
+import type { RespondConfig } from "../../config/hooks-config.ts";
+import type { PayloadContext } from "../../core/delivery.ts";
+import { answerConfigured, answerContent, answerEmpty, answerJson } from "../../http/answer.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
+import { readAnswer } from "../../presets/read-event.ts";
+import type { Accepted } from "./commit.ts";
+import type { Resolved } from "./resolve.ts";
+
+const SKIPPED = answerEmpty(204);
+
+/**
+ * The answer to an accepted call: 200 for wakes, 202 when an agent runs, 204 when it was skipped
+ * (specification 4.1, 4.2), 200 when it was filtered or an earlier run was still open; or what the mapping
+ * says or the route's sender needs instead. A repeat gets the answer of the first call.
+ */
+export function respond({ route, context }: Resolved, accepted: Accepted): Answer {
+  if (typeof route === "string") return ordinaryAnswer(accepted);
+  const { respond: wanted, settings } = route.config;
+  // Whatever became of the call: its sender needs the same answer.
+  if (wanted.kind === "content") return contentAnswer(route, wanted, context, accepted);
+  const ofSender = route.preset && readAnswer(route.preset, context, settings);
+  return ofSender ? answerContent(ofSender) : ordinaryAnswer(accepted);
+}
+
+function contentAnswer(
+  mapping: CompiledMapping,
+  { status, headers }: Extract<RespondConfig, { kind: "content" }>,
+  context: PayloadContext,
+  accepted: Accepted,
+): Answer {
+  const { deliveryId, runIds } = accepted;
+  const text = mapping.responseBody?.renderResponse(context, { deliveryId, runId: runIds[0] });
+  return answerConfigured(text ?? ordinaryAnswer(accepted), { status, headers });
+}
+
+function ordinaryAnswer(accepted: Accepted): Answer {
+  const { deliveryId, runIds, specs, ended } = accepted;
+  const first = specs[0];
+  if (!first) return endedAnswer(accepted);
+  const runId = runIds[0];
+  if (runIds.length > 1) {
+    const status = specs.every(({ kind }) => kind === "wake") ? 200 : 202;
+    return answerJson(status, { ok: true, runId, runIds, dispatched: runIds.length, deliveryId });
+  }
+  if (ended === "coalesced") {
+    return answerJson(first.kind === "wake" ? 200 : 202, { ok: true, runId, deliveryId, coalesced: true });
+  }
+  return first.kind === "wake"
+    ? answerJson(200, { ok: true, mode: first.mode, deliveryId })
+    : answerJson(202, { ok: true, runId, deliveryId });
+}
+
+function endedAnswer({ deliveryId, ended, overlapped }: Accepted): Answer {
+  if (ended === "filtered") return answerJson(200, { ok: true, deliveryId, skipped: "filter" });
+  return overlapped ? answerJson(200, { ok: true, deliveryId, skipped: "overlap" }) : SKIPPED;
+}

@@ -1,0 +1,87 @@
+import { lockoutKey } from "../../auth/client-address.ts";
+import type { SenderMatch } from "../../auth/sender-routes.ts";
+import type { IncomingCall, Verified } from "../../auth/verifier.ts";
+import type { Credential, RawRequest, ReplayMark, VerifiedRequest } from "../../core/delivery.ts";
+import { refuse } from "../../core/errors.ts";
+import type { Refusal } from "../../core/errors.ts";
+import type { Generation } from "../active-config.ts";
+import type { Arrival } from "./edge.ts";
+import type { IngressContext } from "../context.ts";
+
+/** A request that was read, and what it is verified by: the sender's route with the call, or the token's credential. */
+export interface Verifying {
+  readonly request: RawRequest;
+  /** The request as its sender made it; for routes of a sender only. */
+  readonly call: IncomingCall | undefined;
+  /** Of the hook token; for all other routes. */
+  readonly credential: Credential | undefined;
+}
+
+/** The call of a sender's route: with its credentials, and in nobody's hands but the scheme's and the handshakes'. */
+export function callOf({ req, sender, receivedAt }: Arrival, body: Uint8Array): IncomingCall | undefined {
+  if (!sender) return undefined;
+  return {
+    method: req.method ?? "",
+    target: originForm(req.url ?? ""),
+    headers: req.headers,
+    body,
+    receivedAt,
+    pathSecret: sender.pathSecret,
+  };
+}
+
+/**
+ * Makes a request parseable: its sender is known. The hook token vouches for the whole request; on a
+ * sender's route the route's scheme decides alone, over the exact bytes, and the same refusal answers
+ * whatever is wrong. A valid request is never locked out by the failures of others.
+ */
+export async function verify(
+  ingress: IngressContext,
+  generation: Generation,
+  arrival: Arrival,
+  { request, call, credential }: Verifying,
+): Promise<VerifiedRequest | Refusal> {
+  const { sender } = arrival;
+  if (!sender || !call) return credential ? vouched(request, credential) : refuse("UNAUTHORIZED");
+  const verification = sender.route.handshakes.signsFreely(call.body)
+    ? { ok: false as const, reason: "a handshake of the route signs such a body for anyone" }
+    : await sender.route.verifier.verify(call);
+  if (verification.ok) return acceptSender(generation, arrival, sender, { request, verification });
+  const { reason, retryAfterSeconds } = verification;
+  const where = { route: sender.route.path, client: arrival.clientAddress, reason };
+  if (retryAfterSeconds !== undefined) {
+    ingress.refusals.tell(sender.route.path, () => {
+      ingress.host.logger.warn(where, "a sender could not be verified yet");
+    });
+    return refuse("KEYS_UNAVAILABLE", undefined, { retryAfterSeconds });
+  }
+  ingress.refusals.tell(sender.route.path, (suppressed) => {
+    ingress.host.logger.warn({ ...where, suppressed }, "a request was refused: it is not what its sender would send");
+  });
+  const lockedFor = generation.lockout.fail(lockoutKey(arrival.clientAddress));
+  if (lockedFor === undefined) return refuse("UNAUTHORIZED");
+  return refuse("TOO_MANY_FAILURES", undefined, { retryAfterSeconds: lockedFor });
+}
+
+function acceptSender(
+  { lockout }: Generation,
+  { clientAddress }: Arrival,
+  { route }: SenderMatch,
+  { request, verification }: { request: RawRequest; verification: Verified },
+): VerifiedRequest {
+  if (lockout.size > 0) lockout.succeed(lockoutKey(clientAddress));
+  const credential = { scheme: route.auth.scheme, id: verification.credentialId };
+  return vouched({ ...request, body: route.maskSecrets(request.body) }, credential, verification.replay);
+}
+
+/** A request that a credential vouches for; only this stage may say so, and a replay of what it has passed. */
+export function vouched(request: RawRequest, credential: Credential, replay?: ReplayMark): VerifiedRequest {
+  return { ...request, credential, replay } as VerifiedRequest;
+}
+
+const ORIGIN = /^https?:\/\/[^/?#]*/i;
+
+/** The target without the origin that a proxy may have sent along (RFC 9112, 3.2.2). */
+function originForm(url: string): string {
+  return url.startsWith("/") ? url : url.replace(ORIGIN, "");
+}

@@ -1,0 +1,34 @@
+import type { DeliveryTarget } from "../core/delivery.ts";
+import { refuse } from "../core/errors.ts";
+import type { Refusal } from "../core/errors.ts";
+import type { HostChannels } from "../core/host.ts";
+
+/**
+ * Fixes where a reply goes, when the call is accepted and for good.
+ *
+ * `last` is the channel and recipient of the agent's last conversation, and without one the first
+ * channel of the gateway. A named channel without `to` goes to its last recipient, else to its
+ * default one. Where nobody can be found the run still happens and its reply is kept.
+ */
+export async function resolveTarget(
+  channels: HostChannels,
+  wanted: { channel: string; to: string | undefined; agentId: string },
+): Promise<DeliveryTarget | Refusal> {
+  const known = channels.list();
+  const name = wanted.channel.toLowerCase();
+  const last = await channels.lastRoute(wanted.agentId);
+  const channel =
+    name === "last"
+      ? (known.find(({ id }) => id === last?.channel) ?? known[0])
+      : known.find(({ id }) => id.toLowerCase() === name);
+  if (!channel) {
+    if (name === "last") return { unresolved: "The gateway has no channel." };
+    const names = ["last", ...known.map(({ id }) => id)].join(", ");
+    return refuse("UNKNOWN_CHANNEL", `channel must be one of ${names}.`);
+  }
+  const to = wanted.to ?? (last?.channel === channel.id ? last.to : channel.defaultTo);
+  if (to === undefined) {
+    return { unresolved: `Nobody said to whom on channel "${channel.id}": set "to" in the call or the mapping.` };
+  }
+  return { channel: channel.id, to };
+}

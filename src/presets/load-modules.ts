@@ -1,0 +1,85 @@
+import { join, relative } from "node:path";
+import { ConfigError } from "../config/config-error.ts";
+import type { ConfigIssue } from "../config/config-error.ts";
+import { containedPath } from "../transform/loader/containment.ts";
+import { describeFailure } from "../transform/loader/describe-error.ts";
+import { inTime } from "../transform/loader/load-timeout.ts";
+import type { TransformsRoot } from "../transform/loader/transforms-root.ts";
+import { definePreset, isPreset } from "./define-preset.ts";
+import type { PresetDefinition } from "./define-preset.ts";
+import type { PresetRegistry } from "./registry.ts";
+import type { Preset } from "./preset.ts";
+
+const FOLDER = join("hooks", "presets");
+/** Of each module, its top-level awaits included. */
+const LOAD_TIMEOUT_MS = 30_000;
+
+/**
+ * Loads the presets that `hooks.presets` names by a path (`./acme.ts`) in `<configDir>/hooks/presets`,
+ * adds them to the registry, and gives the block back with their names in the place of the paths.
+ *
+ * A module exports by default what `definePreset` made, or the definition itself. It is confined to the
+ * folder by the real path of every file it loads; `reveille` is this package's own copy. Throws a
+ * `ConfigError` with every issue. A block of another shape is given back as it is, for the schema to judge.
+ */
+export async function loadPresetModules(
+  block: unknown,
+  {
+    configDir,
+    registry,
+    loadTimeoutMs = LOAD_TIMEOUT_MS,
+  }: { readonly configDir: string; readonly registry: PresetRegistry; readonly loadTimeoutMs?: number },
+): Promise<unknown> {
+  const written = presetsOf(block);
+  if (!written.some(isPath)) return block;
+  const folder = join(configDir, FOLDER);
+  const found = containedPath(configDir, folder);
+  if (!found.ok) throw new ConfigError([{ path: "hooks.presets", message: `${FOLDER} ${found.reason}` }]);
+  const root: TransformsRoot = { path: found.path, name: relative(configDir, folder) };
+  const { ModuleLoader } = await import("../transform/loader/module-loader.ts");
+  const authoring = await import("./authoring.ts");
+  const loader = new ModuleLoader(root, { provided: new Map([["reveille", authoring]]) });
+  const issues: ConfigIssue[] = [];
+  const presets: unknown[] = [];
+  for (const [at, entry] of written.entries()) {
+    if (!isPath(entry)) {
+      presets.push(entry);
+      continue;
+    }
+    try {
+      const preset = presetIn(await inTime(loader.load(entry), loadTimeoutMs));
+      if (registry.get(preset.name) === undefined) registry.add(preset);
+      else issues.push({ path: `hooks.presets[${at}]`, message: `"${preset.name}" is the name of a preset already` });
+      presets.push(preset.name);
+    } catch (error) {
+      const entryFile = join(root.path, entry);
+      const reason =
+        error instanceof TypeError
+          ? error.message
+          : describeFailure(error, { entry: entryFile, root, positions: loader.positions });
+      issues.push({ path: `hooks.presets[${at}]`, message: reason });
+    }
+  }
+  if (issues.length > 0) throw new ConfigError(issues);
+  return { ...(block as object), presets };
+}
+
+function presetsOf(block: unknown): readonly unknown[] {
+  if (typeof block !== "object" || block === null || !("presets" in block)) return [];
+  return Array.isArray(block.presets) ? (block.presets as unknown[]) : [];
+}
+
+function isPath(entry: unknown): entry is string {
+  return typeof entry === "string" && entry.startsWith("./");
+}
+
+function presetIn(exports: unknown): Preset {
+  const exported: unknown =
+    typeof exports === "object" && exports !== null && Object.hasOwn(exports, "default")
+      ? (exports as { default: unknown }).default
+      : undefined;
+  if (typeof exported !== "object" || exported === null || !("name" in exported)) {
+    throw new TypeError("the module does not export a preset by default; write: export default definePreset({ ... })");
+  }
+  return isPreset(exported) ? exported : definePreset(exported as PresetDefinition);
+}

@@ -1,0 +1,60 @@
+import { clip, itemLines, joinText, listAt, textAt } from "../../core/payload-text.ts";
+
+const MAX_LINE = 200;
+const BREAKS = /[\s\p{Cc}]+/gu;
+
+/** The pieces that are not empty, as words of one line: `headline("octo", "pushed", phrase("to", branch))`. */
+export function headline(...pieces: readonly string[]): string {
+  return joinText(" ", ...pieces);
+}
+
+/** A word and what must follow it; neither without the latter: `phrase("in", "acme/app")`. */
+export function phrase(word: string, text: string): string {
+  return text === "" ? "" : `${word} ${text}`;
+}
+
+/** A headline and the title of what it is about: `octo opened issue #3: Login fails`. */
+export function titled(line: string, title: string): string {
+  return joinText(": ", line, title);
+}
+
+/** Like `textAt`, as one line of at most 200 characters: line breaks and control characters become spaces. */
+export function lineAt(payload: unknown, ...paths: readonly string[]): string {
+  for (const path of paths) {
+    const line = oneLine(textAt(payload, path));
+    if (line !== "") return line;
+  }
+  return "";
+}
+
+/** Like `textAt`, with the line breaks of a text for people. */
+export function bodyAt(payload: unknown, ...paths: readonly string[]): string {
+  return textAt(payload, ...paths)
+    .replaceAll("\r\n", "\n")
+    .trim();
+}
+
+/** The names in a list, as one line: texts, or what the items have under the path. */
+export function namesAt(payload: unknown, list: string, path = ""): string {
+  return joinText(", ", ...itemLines(listAt(payload, list), (item) => lineAt(item, path)));
+}
+
+/** A text as one line of at most 200 characters. */
+export function oneLine(text: string): string {
+  return clip(text.replace(BREAKS, " ").trim(), MAX_LINE);
+}
+
+/** What a name in a sender's protocol says in words: `review_requested` is `review requested`. */
+export function spoken(name: string): string {
+  return oneLine(name.replace(/[_.:-]+/g, " "));
+}
+
+/** The same text with a capital first letter. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** `1 commit`, `3 commits`. */
+export function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,37 @@
+import { messageOf } from "../../core/payload-text.ts";
+import type { EventSender } from "../preset.ts";
+import { dataLines } from "./data-lines.ts";
+import { headline, oneLine, phrase } from "./headline.ts";
+
+/**
+ * What is said of an event that a preset has no words for: `Zoom: user.created by ada@example.com`, and
+ * below it what `content` holds, a line for each key.
+ */
+export function unknownEvent(
+  title: string,
+  event: string | undefined,
+  sender: EventSender | undefined,
+  content: unknown,
+): string {
+  const name = oneLine(event ?? "");
+  const what = name === "" ? `${title} sent an event` : `${title}: ${name}`;
+  return messageOf(headline(what, phrase("by", sender?.name ?? "")), dataLines(content));
+}
+
+const MAX_FIELDS = 12;
+
+/** What a message about an event without words of its own is made of. */
+export interface GenericParts {
+  /** Title of the sender. */
+  readonly title: string;
+  readonly event: string | undefined;
+  /** What the event is about. */
+  readonly object: unknown;
+  /** Lines that follow, such as ids. */
+  readonly lines?: readonly string[];
+}
+
+/** The same where the object counts, not who caused it: `Stripe event plan.created`, its main fields, more lines. */
+export function genericMessage({ title, event, object, lines = [] }: GenericParts): string {
+  return messageOf(headline(title, "event", oneLine(event ?? "")), dataLines(object, MAX_FIELDS), lines);
+}

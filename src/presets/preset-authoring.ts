@@ -1,4 +1,0 @@
-/** What a module of the configuration's folder gets for `import ... from "reveille"`. */
-export { definePreset } from "./define-preset.ts";
-export { clip, itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../http/payload-text.ts";
-export { asJson } from "./wording/as-json.ts";

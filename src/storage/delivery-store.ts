@@ -1,0 +1,249 @@
+/**
+ * The store contract: accepted deliveries, their runs, and what is remembered of callers' keys.
+ *
+ * Every method that writes resolves only when the write would survive a power failure, and
+ * rejects with a {@link StoreError} when it did not take effect; nothing is half written.
+ * An implementation passes `test/conformance/store`.
+ */
+import type {
+  Attempt,
+  DeliveryDetail,
+  DeliveryOutcome,
+  DeliverySummary,
+  Headers,
+  Query,
+  RunSpec,
+  RunState,
+  SettledState,
+  State,
+} from "../core/delivery.ts";
+import type { AcceptOutcome, NewDelivery, NewRun } from "./new-delivery.ts";
+import type { OperationalState } from "./operational-state.ts";
+
+export interface DeliveryStore extends OperationalState {
+  /**
+   * Stores a delivery and its runs in one commit, claiming its idempotency key and its marks in the
+   * same transaction: of two simultaneous copies exactly one is accepted. Coalescing and overlap are
+   * decided there as well. Calls that arrive together share one commit and are committed in the order
+   * of the calls. A repeat is stored as a delivery of its own, in the state `duplicate` and without its
+   * request; of one delivery at most {@link MAX_LISTED_REPEATS}.
+   */
+  accept(delivery: NewDelivery): Promise<AcceptOutcome>;
+  /** Runs that are queued, running or held, in order of acceptance. Read once, at start. */
+  openRuns(): AsyncIterable<OpenRun>;
+  /** The stored spec and progress of a run. Rejects with `NOT_FOUND` for an unknown id. */
+  loadRun(runId: string): Promise<StoredRun>;
+  /** Records that an attempt begins; its number counts from 1. */
+  beginAttempt(runId: string, attempt: { number: number; startedAt: number }): Promise<void>;
+  /** Records how the latest attempt ended, and the reply when there was one. */
+  endAttempt(runId: string, end: AttemptEnd): Promise<void>;
+  /** Remembers that a step after the run has been carried out, so that a restart skips it. */
+  recordStep(runId: string, step: RunStep, outcome?: DeliveryOutcome): Promise<void>;
+  /** Puts a run that is not settled back into the queue, not to be taken before `dueAt`. */
+  postpone(runId: string, until: { dueAt: number; reason: string }): Promise<void>;
+  /**
+   * Ends the gathering of calls for a run: later ones begin a run of their own. To be called before the
+   * run's calls are read; does nothing for a run that gathers none.
+   */
+  stopGathering(runId: string): Promise<void>;
+  /** Puts a run on hold, for a person to decide. */
+  hold(runId: string, reason: string): Promise<void>;
+  /** Ends a run for good. */
+  settle(runId: string, settled: { state: SettledState; reason: string | null }): Promise<void>;
+  /** Ends many runs in one commit; the dispatcher of wakes uses it. */
+  settleAll(runIds: readonly string[], settled: { state: SettledState; reason: string | null }): Promise<void>;
+  /** Newest first. A page may hold fewer rows than the limit and still have a `nextCursor`. */
+  list(query: DeliveryQuery): Promise<DeliveryPage>;
+  get(deliveryId: string): Promise<DeliveryDetail | undefined>;
+  /** The stored body, exactly as received. */
+  body(deliveryId: string): Promise<Uint8Array | undefined>;
+  /** What a replay needs; `undefined` for an unknown id. */
+  replayable(deliveryId: string): Promise<Replayable | undefined>;
+  /**
+   * The latest replays of a delivery, newest first, at most 10; also when it was removed. One that became a
+   * part of another run, or was dropped, is among them, with the state that says so.
+   */
+  replaysOf(deliveryId: string): Promise<readonly Pick<DeliverySummary, "id" | "state">[]>;
+  /** What a caller may be told of its own delivery; `undefined` unless the credential is the one it came with. */
+  stateFor(deliveryId: string, credentialId: string): Promise<DeliveryState | undefined>;
+  /**
+   * Removes deliveries at a person's wish, in one short transaction; at most 64 at a time. An open one is
+   * left alone, and one whose copies could still arrive loses its request and its replies, and stays listed.
+   */
+  remove(deliveryIds: readonly string[], now: number): Promise<RemoveOutcome>;
+  /**
+   * One short step of retention, from the oldest on; to be called again while there is `more`. What stays listed
+   * without its request shows nothing of it either: its name is the mapping's or the route's, the reason of one
+   * that was filtered is cut before the first value and that of one that failed at once before the first colon, and
+   * a reply that was the text itself is gone.
+   */
+  prune(limits: PruneLimits): Promise<PruneOutcome>;
+  /** Finishes what was handed to it and releases its files. */
+  close(): Promise<void>;
+}
+
+/** What the dispatcher must know of an open run to put it in its lane. */
+export interface OpenRun {
+  readonly runId: string;
+  readonly mappingId: string | null;
+  readonly lane: string;
+  readonly kind: RunSpec["kind"];
+  readonly state: Extract<RunState, "queued" | "running" | "held">;
+  /** Milliseconds since the epoch before which it is not begun; `null`: at once. */
+  readonly dueAt: number | null;
+  /** Milliseconds since the epoch by which a host must have begun it; `null`: it can wait for ever, or one has. */
+  readonly expiresAt: number | null;
+  /** True when an attempt at it was made. */
+  readonly begun: boolean;
+  /** True when the agent has replied already and only what follows is left. */
+  readonly replied: boolean;
+}
+
+export interface StoredRun extends OpenRunProgress {
+  readonly runId: string;
+  readonly deliveryId: string;
+  readonly lane: string;
+  readonly state: RunState;
+  readonly spec: RunSpec;
+  /** The calls that were coalesced into it. */
+  readonly gathered?: GatheredCalls;
+}
+
+/** What a run stands for besides its own call. */
+export interface GatheredCalls {
+  /** Calls in all, its own among them. */
+  readonly count: number;
+  /** The spec of the latest one. */
+  readonly latest: RunSpec;
+  /**
+   * Texts of all in order, the run's own first; at most {@link MAX_GATHERED_TEXTS} with
+   * {@link MAX_GATHERED_CHARS} in all, the latest of them. The very latest is always there.
+   */
+  readonly texts: readonly string[];
+}
+
+/** Texts of coalesced calls that a run is given. */
+export const MAX_GATHERED_TEXTS = 500;
+/** Characters of these texts together. */
+export const MAX_GATHERED_CHARS = 1_000_000;
+/** Repeats of one delivery that are listed; the rest is answered and leaves no row. */
+export const MAX_LISTED_REPEATS = 100;
+
+/** A delivery as it is needed for a replay. */
+export interface Replayable {
+  readonly route: string;
+  readonly mappingId: string | null;
+  readonly name: string;
+  readonly receivedAt: number;
+  readonly event: string | null;
+  readonly sender: string | null;
+  readonly headers: Headers;
+  readonly query: Query;
+  /** `null` when it is not kept, or not any more. */
+  readonly body: Uint8Array | null;
+  /** Its runs as they were accepted; of a coalesced delivery, the one that was never carried out. */
+  readonly runs: readonly ReplayableRun[];
+  /** Deliveries whose calls are a part of its run, oldest first; at most 10,000. */
+  readonly members: readonly string[];
+}
+
+/**
+ * A run as it was accepted, and what became of it. Of a coalesced delivery, `runId` and `state` are those of
+ * the run that its call became a part of; the state is `skipped` when that one is no longer there.
+ */
+export interface ReplayableRun extends Pick<NewRun, "lane" | "spec"> {
+  readonly runId: string;
+  readonly state: RunState;
+}
+
+/** What a caller may know of its delivery. */
+export interface DeliveryState {
+  readonly deliveryId: string;
+  readonly state: State;
+  readonly runs: readonly { readonly runId: string; readonly state: RunState }[];
+}
+
+export interface RemoveOutcome {
+  readonly removed: number;
+  /** Lost their request and stay listed. */
+  readonly emptied: number;
+  /** Open ones, and ids that nobody has. */
+  readonly kept: number;
+}
+
+/** Bounds of retention; times are milliseconds since the epoch. */
+export interface PruneLimits {
+  readonly now: number;
+  /** Settled deliveries that were received before are removed. */
+  readonly removeBefore: number;
+  /** Of settled deliveries that were received before, the request and the runs' texts are removed. */
+  readonly emptyBefore: number;
+  /**
+   * Bytes of deliveries above which the oldest settled ones are removed; `null`: no bound. A delivery counts
+   * for its body, headers and query, and the specs and texts of its runs (by their length), and 500 bytes for
+   * itself and for each run. One that was accepted before this was recorded counts for nothing.
+   */
+  readonly maxBytes: number | null;
+}
+
+export interface PruneOutcome {
+  readonly removed: number;
+  readonly emptied: number;
+  /** True when there may be more to do. */
+  readonly more: boolean;
+}
+
+/** How far a run has come. */
+export interface OpenRunProgress {
+  readonly attempts: readonly Attempt[];
+  /** The full reply of the attempt that ended `ok`, until the run is settled. */
+  readonly reply: string | null;
+  readonly steps: readonly RunStep[];
+  readonly delivery: DeliveryOutcome;
+}
+
+/** The steps after a run, in their order; each is carried out at most once per run. */
+export const RUN_STEPS = ["summarized", "delivered", "heartbeat", "called-back"] as const;
+export type RunStep = (typeof RUN_STEPS)[number];
+
+export interface AttemptEnd {
+  readonly endedAt: number;
+  readonly status: Exclude<Attempt["status"], "running">;
+  readonly error: string | null;
+  readonly reply: string | null;
+}
+
+export interface DeliveryQuery {
+  readonly state?: State;
+  readonly route?: string;
+  /** Who caused the event, without regard to case. */
+  readonly sender?: string;
+  /** Milliseconds since the epoch: from this time on, and before that one. */
+  readonly receivedFrom?: number;
+  readonly receivedBefore?: number;
+  /** Found, without regard to the case of ASCII letters, in name, event, reason or the runs' texts. */
+  readonly text?: string;
+  /** 1 to 200. */
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface DeliveryPage {
+  readonly deliveries: readonly DeliverySummary[];
+  readonly nextCursor: string | null;
+}
+
+/** What a store rejects with. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+  /**
+   * `UNAVAILABLE`: nothing was written, the same call may succeed later (full disk, locked file);
+   * `CLOSED`: the store is closing; `NOT_FOUND`: no such run; `INVALID`: a cursor nobody gave out.
+   */
+  readonly code: "UNAVAILABLE" | "CLOSED" | "NOT_FOUND" | "INVALID";
+
+  constructor(code: StoreError["code"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

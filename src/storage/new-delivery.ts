@@ -1,0 +1,121 @@
+/** What is handed to a store with a call, and what it says of it: the accepting side of the store contract. */
+import type { Headers, Query, RunSpec, State } from "../core/delivery.ts";
+
+/** A delivery on its way into the store. */
+export interface NewDelivery {
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  readonly route: string;
+  readonly mappingId: string | null;
+  readonly name: string;
+  /** Without any header that carries a credential. */
+  readonly headers: Headers;
+  readonly query: Query;
+  readonly body: Uint8Array;
+  /** The event's name and who caused it, where the preset knows. */
+  readonly event?: string | null;
+  readonly sender?: string | null;
+  /** {@link "../delivery".Credential.id} of who vouched for it; `null` for a replay. */
+  readonly credentialId?: string | null;
+  /** In order; empty for a delivery that ends at once, whose `ended` then says how. */
+  readonly runs: readonly NewRun[];
+  readonly ended?: EndAtOnce;
+  /** The delivery that it is a replay of. */
+  readonly replayOf?: string;
+  /** Only with exactly one run. */
+  readonly coalesce?: CoalesceClaim;
+  /** Only without `coalesce`. */
+  readonly overlap?: OverlapClaim;
+  readonly idempotency?: IdempotencyClaim;
+  /** By each of them a copy of the request is recognized, whatever it says of itself; at most 8. */
+  readonly marks?: readonly DeliveryMark[];
+}
+
+/**
+ * How a delivery ends at once, and why. One that is `failed` claims nothing, so that its sender's next try is a
+ * new call: its `idempotency` and `marks` are only looked up, and when another delivery holds one of them it is
+ * a repeat or a conflict like any other. It has neither `coalesce` nor `overlap`.
+ */
+interface EndAtOnce {
+  readonly state: Extract<State, "filtered" | "skipped" | "failed">;
+  /**
+   * Of a `failed` one, what may show the payload stands behind the first colon; it goes when retention removes
+   * the request.
+   */
+  readonly reason: string;
+}
+
+/** What a copy of a request has in common with it: its signed content, its sender's id for it. */
+export interface DeliveryMark {
+  /** 32 bytes. */
+  readonly key: Uint8Array;
+  /** Milliseconds since the epoch; the mark lapses then. */
+  readonly expiresAt: number;
+}
+
+export interface NewRun {
+  /** Runs of one lane are carried out one after the other, in order of acceptance; empty: it waits for nobody. */
+  readonly lane: string;
+  readonly spec: RunSpec;
+  /** Milliseconds since the epoch; a run that has not begun by then is dropped. */
+  readonly expiresAt?: number | null;
+}
+
+/**
+ * A call that may be one of many. While a run with that key gathers calls the delivery becomes a part of
+ * it, in the state `coalesced`; its own run is stored with it, for the gathering run to read, and never
+ * carried out. Otherwise its run begins to gather.
+ */
+export interface CoalesceClaim {
+  /** 32 bytes that identify mapping, session and the mapping's key together. */
+  readonly key: Uint8Array;
+  /** The run is due so long after the latest call ... */
+  readonly windowMs: number;
+  /** ... and no later than so long after the first. */
+  readonly maxWaitMs: number;
+}
+
+/** What happens to a call while runs with the same key are open. */
+export interface OverlapClaim {
+  /** 32 bytes that identify mapping and session together. */
+  readonly key: Uint8Array;
+  /**
+   * `skip`: while one is queued or running, the delivery ends as `skipped`. `latest`: those that are queued
+   * and have not begun end as `skipped`, and this one takes their place.
+   */
+  readonly mode: "skip" | "latest";
+}
+
+/** A caller's claim that this request is made once. */
+export interface IdempotencyClaim {
+  /** 32 bytes that identify route, credential and key together. */
+  readonly key: Uint8Array;
+  /** 32 bytes that identify the request's content. */
+  readonly fingerprint: Uint8Array;
+  /** Milliseconds since the epoch; the claim lapses then. */
+  readonly expiresAt: number;
+}
+
+/** Why a call was dropped; a part of the contract, since it is answered and listed. */
+export const OVERLAP_SKIP_REASON = 'An earlier run was still open when the call came (overlap: "skip").';
+/** Why a run was dropped. */
+export const OVERLAP_LATEST_REASON = 'A newer call took its place before it began (overlap: "latest").';
+
+export type AcceptOutcome =
+  | {
+      readonly kind: "accepted";
+      readonly deliveryId: string;
+      readonly runIds: readonly string[];
+      /** When the run is due that has begun to gather calls; absent: at once. */
+      readonly dueAt?: number;
+      /** Runs that gave way to this one; they are settled as `skipped`, with this reason. */
+      readonly superseded?: { readonly runIds: readonly string[]; readonly reason: string };
+    }
+  /** It became a part of a run that gathers calls, which is now due at `dueAt`. */
+  | { readonly kind: "coalesced"; readonly deliveryId: string; readonly runId: string; readonly dueAt: number }
+  /** It was dropped since a run with its overlap key is open; the delivery is stored as `skipped`. */
+  | { readonly kind: "skipped"; readonly deliveryId: string; readonly reason: string }
+  /** The same request, or one with the same mark, was accepted before; the first answer's ids. */
+  | { readonly kind: "repeat"; readonly deliveryId: string; readonly runIds: readonly string[] }
+  /** The same key was claimed by a different request. */
+  | { readonly kind: "conflict"; readonly deliveryId: string };

@@ -1,0 +1,254 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { DeliveryDetail, DeliveryOutcome, DeliverySummary, SettledState } from "../../core/delivery.ts";
+import { siblingUrl } from "./engine/sibling-url.ts";
+import type { SqliteDatabase } from "./engine/database.ts";
+import type { AcceptResult } from "./operations/accept.ts";
+import { acceptOutcome } from "./operations/accept-outcome.ts";
+import { acceptRow } from "./operations/accept-row.ts";
+import { DeliveryList } from "./readers/delivery-list.ts";
+import { DeliveryReader } from "./readers/stored-delivery.ts";
+import type {
+  AttemptEnd,
+  DeliveryPage,
+  DeliveryQuery,
+  DeliveryState,
+  DeliveryStore,
+  OpenRun,
+  PruneLimits,
+  PruneOutcome,
+  RemoveOutcome,
+  Replayable,
+  RunStep,
+  StoredRun,
+} from "../delivery-store.ts";
+import type { AcceptOutcome, NewDelivery } from "../new-delivery.ts";
+import { FreshRuns } from "./readers/fresh-runs.ts";
+import { OpenRunReader } from "./readers/open-runs.ts";
+import { deliveryId, newTag, parseDeliveryId, parseRunId, runIds, type RunKey } from "./public-id.ts";
+import { readSnapshot } from "./engine/read-snapshot.ts";
+import { ReplayReader } from "./readers/replayable.ts";
+import type { RunResult } from "./operations/run.ts";
+import { codeOfOutcome, codeOfSettled, RUNS_PER_DELIVERY } from "./codes.ts";
+import { notFound, reading } from "./store-errors.ts";
+import { SqliteOperationalState } from "./operational-state.ts";
+import { bitOfStep } from "./readers/stored-rows.ts";
+
+/** Deliveries that one call of `remove` takes. */
+const MAX_REMOVED = 64;
+
+/** To be among the modules of the {@link SqliteDatabase} that a {@link SqliteDeliveryStore} is opened on. */
+export const sqliteStoreModule: URL = siblingUrl("store-module", import.meta.url);
+
+/**
+ * The delivery store of one gateway on one SQLite file.
+ *
+ * Writes go to the writer thread, where those that arrive together share a commit; reads are short
+ * queries on the main thread.
+ */
+export class SqliteDeliveryStore extends SqliteOperationalState implements DeliveryStore {
+  readonly #database: SqliteDatabase;
+  readonly #ownsDatabase: boolean;
+  readonly #reader: DeliveryReader;
+  readonly #openRuns: OpenRunReader;
+  readonly #replays: ReplayReader;
+  readonly #list: DeliveryList;
+  readonly #readSnapshot: ReturnType<typeof readSnapshot>;
+  readonly #fresh = new FreshRuns();
+  /** Given out here, not by the writer: its answer to the usual call is then nothing at all. */
+  #nextSeq: number;
+  #closing: Promise<void> | undefined;
+
+  private constructor(database: SqliteDatabase, ownsDatabase: boolean) {
+    super(database);
+    this.#database = database;
+    this.#ownsDatabase = ownsDatabase;
+    this.#reader = new DeliveryReader(database.reader);
+    this.#openRuns = new OpenRunReader(database.reader);
+    this.#replays = new ReplayReader(database.reader);
+    this.#list = new DeliveryList(database.reader);
+    this.#readSnapshot = readSnapshot(database.reader);
+    this.#nextSeq = this.#reader.lastSeq() + 1;
+  }
+
+  /**
+   * The database must have been opened with {@link sqliteStoreModule}; only one store may be open on it.
+   * Closing the store closes the database too when it owns it.
+   */
+  static open(database: SqliteDatabase, options: { ownsDatabase?: boolean } = {}): SqliteDeliveryStore {
+    return new SqliteDeliveryStore(database, options.ownsDatabase ?? false);
+  }
+
+  async accept(delivery: NewDelivery): Promise<AcceptOutcome> {
+    this.assertOpen();
+    const seq = this.#nextSeq;
+    const tag = newTag();
+    const row = acceptRow(seq, tag, delivery);
+    this.#nextSeq++;
+    const result = await this.write<AcceptResult>("store.accept", row);
+    if (result === undefined) {
+      this.#fresh.add(seq, tag, delivery.runs);
+      return { kind: "accepted", deliveryId: deliveryId(seq, tag), runIds: runIds(seq, tag, delivery.runs.length) };
+    }
+    const outcome = acceptOutcome({ seq, tag }, delivery.runs.length, result);
+    if (outcome.kind === "accepted") {
+      for (const id of outcome.superseded?.runIds ?? []) this.#fresh.forget(runKey(id));
+    }
+    return outcome;
+  }
+
+  /** Those that are open at the time of the call; runs accepted later are not among them. */
+  openRuns(): AsyncIterable<OpenRun> {
+    return this.#openRunsBefore(this.#nextSeq * RUNS_PER_DELIVERY);
+  }
+
+  async loadRun(runId: string): Promise<StoredRun> {
+    this.assertOpen();
+    const key = runKey(runId);
+    const run = this.#fresh.take(key) ?? reading(() => this.#reader.run(key));
+    if (run === undefined) throw notFound(runId);
+    return run;
+  }
+
+  async beginAttempt(runId: string, attempt: { number: number; startedAt: number }): Promise<void> {
+    await this.#change("store.beginAttempt", runId, [attempt.number, attempt.startedAt]);
+  }
+
+  async endAttempt(runId: string, end: AttemptEnd): Promise<void> {
+    await this.#change("store.endAttempt", runId, [end.endedAt, end.status, end.error, end.reply]);
+  }
+
+  async recordStep(runId: string, step: RunStep, outcome?: DeliveryOutcome): Promise<void> {
+    const code = outcome === undefined ? null : codeOfOutcome(outcome);
+    await this.#change("store.recordStep", runId, [bitOfStep(step), code]);
+  }
+
+  async postpone(runId: string, until: { dueAt: number; reason: string }): Promise<void> {
+    await this.#change("store.postpone", runId, [until.dueAt, until.reason]);
+  }
+
+  async stopGathering(runId: string): Promise<void> {
+    await this.#change("store.stopGathering", runId, []);
+  }
+
+  async hold(runId: string, reason: string): Promise<void> {
+    await this.#change("store.hold", runId, [reason]);
+  }
+
+  settle(runId: string, settled: { state: SettledState; reason: string | null }): Promise<void> {
+    return this.settleAll([runId], settled);
+  }
+
+  async settleAll(runIds: readonly string[], settled: { state: SettledState; reason: string | null }): Promise<void> {
+    this.assertOpen();
+    const args: (string | number | null)[] = [codeOfSettled(settled.state), settled.reason];
+    for (const id of runIds) {
+      const key = runKey(id);
+      args.push(key.run, key.tag);
+      this.#fresh.forget(key);
+    }
+    const failed = await this.write<RunResult>("store.settle", args);
+    if (failed !== undefined) throw notFound(runIds[failed]!);
+  }
+
+  async list(query: DeliveryQuery): Promise<DeliveryPage> {
+    this.assertOpen();
+    return reading(() => this.#list.page(query));
+  }
+
+  async get(id: string): Promise<DeliveryDetail | undefined> {
+    this.assertOpen();
+    const key = parseDeliveryId(id);
+    return key === undefined ? undefined : this.#snapshot(() => this.#reader.delivery(key));
+  }
+
+  async body(id: string): Promise<Uint8Array | undefined> {
+    this.assertOpen();
+    const key = parseDeliveryId(id);
+    return key === undefined ? undefined : reading(() => this.#reader.body(key));
+  }
+
+  async replayable(id: string): Promise<Replayable | undefined> {
+    this.assertOpen();
+    const key = parseDeliveryId(id);
+    return key === undefined ? undefined : this.#snapshot(() => this.#replays.read(key));
+  }
+
+  async replaysOf(id: string): Promise<readonly Pick<DeliverySummary, "id" | "state">[]> {
+    this.assertOpen();
+    const key = parseDeliveryId(id);
+    return key === undefined ? [] : this.#snapshot(() => this.#replays.replaysOf(key));
+  }
+
+  async stateFor(id: string, credentialId: string): Promise<DeliveryState | undefined> {
+    this.assertOpen();
+    const key = parseDeliveryId(id);
+    return key === undefined ? undefined : this.#snapshot(() => this.#reader.stateFor(key, credentialId));
+  }
+
+  /** Throws a RangeError for more than 64. */
+  async remove(deliveryIds: readonly string[], now: number): Promise<RemoveOutcome> {
+    this.assertOpen();
+    if (deliveryIds.length > MAX_REMOVED) throw new RangeError(`At most ${MAX_REMOVED} deliveries go at a time.`);
+    const args: (string | number)[] = [now];
+    let unknown = 0;
+    for (const id of deliveryIds) {
+      const key = parseDeliveryId(id);
+      if (key === undefined) unknown++;
+      else args.push(key.seq, key.tag);
+    }
+    const [removed, emptied, kept] = await this.write<[number, number, number]>("store.remove", args);
+    return { removed, emptied, kept: kept + unknown };
+  }
+
+  async prune(limits: PruneLimits): Promise<PruneOutcome> {
+    this.assertOpen();
+    const args = [limits.now, limits.removeBefore, limits.emptyBefore, limits.maxBytes];
+    const [removed, emptied, more] = await this.write<[number, number, number]>("store.prune", args);
+    return { removed, emptied, more: more === 1 };
+  }
+
+  protected get isClosing(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish();
+    return this.#closing;
+  }
+
+  async #finish(): Promise<void> {
+    // Writes are carried out in order: when this one is answered, all are.
+    await this.write("store.barrier", null).catch(() => undefined);
+    if (this.#ownsDatabase) await this.#database.close();
+  }
+
+  #snapshot<Result>(query: () => Result): Result {
+    return reading(() => this.#readSnapshot(query));
+  }
+
+  async *#openRunsBefore(end: number): AsyncGenerator<OpenRun> {
+    let after = 0;
+    for (;;) {
+      this.assertOpen();
+      const page = reading(() => this.#openRuns.page(after, end));
+      if (page === undefined) return;
+      yield* page.runs;
+      after = page.last;
+      await nextTurn();
+    }
+  }
+
+  async #change(operation: string, runId: string, values: readonly (string | number | null)[]): Promise<void> {
+    this.assertOpen();
+    const key = runKey(runId);
+    this.#fresh.forget(key);
+    const failed = await this.write<RunResult>(operation, [key.run, key.tag, ...values]);
+    if (failed !== undefined) throw notFound(runId);
+  }
+}
+
+function runKey(id: string): RunKey {
+  const key = parseRunId(id);
+  if (key === undefined) throw notFound(id);
+  return key;
+}

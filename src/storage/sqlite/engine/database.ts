@@ -1,0 +1,134 @@
+import type { DatabaseSync } from "node:sqlite";
+import { Checkpoints, type FinishCheckpoint } from "./checkpoints.ts";
+import { FileLock } from "./file-lock.ts";
+import { makePrivate, openReadConnection } from "./open-connection.ts";
+import { SqliteError } from "./errors.ts";
+import type { SqliteLogger } from "./sqlite-logger.ts";
+import { WriteQueue } from "./write-queue.ts";
+import { WriterThread } from "./writer-thread.ts";
+
+export interface SqliteDatabaseOptions {
+  /** Absolute path; made with mode 0600 when it does not exist. Its folder must exist. */
+  readonly file: string;
+  /** File URLs of the modules, each exporting `sqliteModule`; migrated in this order. */
+  readonly modules: readonly URL[];
+  readonly logger?: SqliteLogger;
+}
+
+/**
+ * One SQLite file with one writer thread: WAL, `synchronous=FULL`, writes that arrive together
+ * share one commit. Only one object in one process can have a file open.
+ */
+export class SqliteDatabase {
+  /** Read-only; sees every write whose promise has resolved. */
+  readonly reader: DatabaseSync;
+  readonly #connections: Connections;
+  #closing: Promise<void> | undefined;
+
+  private constructor(reader: DatabaseSync, connections: Connections) {
+    this.reader = reader;
+    this.#connections = connections;
+  }
+
+  /**
+   * Opens the file and brings the tables of all modules up to date.
+   *
+   * Rejects with a {@link SqliteError}: `IN_USE` when someone else has it open, `UNAVAILABLE` when the
+   * file or disk does not allow it, `FAILED` when a module or a migration is at fault.
+   */
+  static async open(options: SqliteDatabaseOptions): Promise<SqliteDatabase> {
+    const lock = FileLock.acquire(options.file);
+    try {
+      makePrivate(options.file);
+      const connections = new Connections(options, lock);
+      return new SqliteDatabase(await connections.open(), connections);
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  /**
+   * Carries out an operation of a module (`"<module>.<operation>"`) and resolves with what it
+   * returned, after the fsync of its commit. Writes are carried out in the order of the calls.
+   *
+   * `args` is cloned at the end of the event loop's turn and must not change before; byte arrays are
+   * cheap when they are `args` itself, its items or its values. Rejects with a {@link SqliteError}:
+   * `UNAVAILABLE`, `CLOSED` or `FAILED`.
+   */
+  write<Result>(operation: string, args: unknown): Promise<Result> {
+    if (this.#closing !== undefined) {
+      return Promise.reject(new SqliteError("CLOSED", "The database is closing and takes no more writes."));
+    }
+    return this.#connections.queue.push(operation, args) as Promise<Result>;
+  }
+
+  /** Finishes what was handed over, then releases the file. Calls after the first wait for the same end. */
+  close(): Promise<void> {
+    this.#closing ??= this.#connections.close(this.reader);
+    return this.#closing;
+  }
+}
+
+/** The threads behind a database and how they are wired. */
+class Connections {
+  readonly queue: WriteQueue;
+  readonly writer: WriterThread;
+  readonly #file: string;
+  readonly #checkpoints: Checkpoints;
+  readonly #lock: FileLock;
+
+  constructor(options: SqliteDatabaseOptions, lock: FileLock) {
+    const { file, logger } = options;
+    this.#file = file;
+    this.#lock = lock;
+    this.#checkpoints = new Checkpoints(file, (how) => this.#finishCheckpoint(how), { logger });
+    this.queue = new WriteQueue((batch, transfer) => this.writer.post(batch, transfer));
+    this.writer = new WriterThread(
+      { file, modules: options.modules.map(String) },
+      {
+        committed: (reply) => {
+          this.queue.settle(reply);
+          this.#checkpoints.observe(reply.logBytes);
+        },
+        checkpointed: () => this.#checkpoints.finished(),
+        lost: (error) => {
+          this.queue.rejectSent(error);
+          this.#checkpoints.finished();
+        },
+      },
+      logger,
+    );
+  }
+
+  /** Starts the writer and resolves with the connection that reads; nothing is left running when it rejects. */
+  async open(): Promise<DatabaseSync> {
+    await this.writer.start();
+    try {
+      return openReadConnection(this.#file);
+    } catch (error) {
+      await this.writer.close();
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new SqliteError("UNAVAILABLE", reason, { cause: error });
+    }
+  }
+
+  #finishCheckpoint(how: FinishCheckpoint): void {
+    try {
+      this.writer.post(how);
+    } catch {
+      // Without a writer there is nothing to finish: its successor starts the log over.
+      this.#checkpoints.finished();
+    }
+  }
+
+  /** The writer goes last: the last connection puts the log away. */
+  async close(reader: DatabaseSync): Promise<void> {
+    this.queue.flush();
+    await this.queue.idle();
+    await this.#checkpoints.close();
+    reader.close();
+    await this.writer.close();
+    this.#lock.release();
+  }
+}

@@ -1,0 +1,126 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { isEnvironmental } from "./errors.ts";
+
+/** Operations and their arguments, one to one, in the order in which they were asked for. */
+export interface WriteBatch {
+  readonly operations: readonly string[];
+  readonly args: readonly unknown[];
+}
+
+/** What became of a batch: a result for each write, and a failure instead of it for some. */
+export interface CommitOutcome {
+  /** `null` when no write of the batch returned anything. */
+  readonly results: readonly unknown[] | null;
+  readonly failures: readonly WriteFailure[];
+}
+
+export interface WriteFailure {
+  /** Position in the batch. */
+  readonly index: number;
+  readonly code: "UNAVAILABLE" | "FAILED";
+  readonly message: string;
+}
+
+type Operation = (args: unknown) => unknown;
+
+/**
+ * Carries out many writes in one transaction, so that they share one fsync.
+ *
+ * All writes run without savepoints first: nearly always all succeed, and two more statements a
+ * write would be a third of its cost. When one throws, the transaction is rolled back and the batch
+ * is run again with a savepoint each, so that the one that throws is undone alone. So an operation
+ * may run twice, and must not depend on anything but its arguments and the database.
+ */
+export class GroupCommit {
+  readonly #database: DatabaseSync;
+  readonly #operations: ReadonlyMap<string, Operation>;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #savepoint: StatementSync;
+  readonly #release: StatementSync;
+  readonly #undo: StatementSync;
+
+  constructor(database: DatabaseSync, operations: ReadonlyMap<string, Operation>) {
+    this.#database = database;
+    this.#operations = operations;
+    this.#begin = database.prepare("BEGIN IMMEDIATE");
+    this.#commit = database.prepare("COMMIT");
+    this.#savepoint = database.prepare("SAVEPOINT write");
+    this.#release = database.prepare("RELEASE write");
+    this.#undo = database.prepare("ROLLBACK TO write");
+  }
+
+  /**
+   * What is not among the failures is on disk when this returns. Throws only when a transaction can
+   * be neither committed nor rolled back, and then the connection is of no more use.
+   */
+  commit(batch: WriteBatch): CommitOutcome {
+    try {
+      return this.#together(batch);
+    } catch (error) {
+      this.#rollback();
+      if (isEnvironmental(error)) return refuseAll(batch, "UNAVAILABLE", error);
+    }
+    try {
+      return this.#oneByOne(batch);
+    } catch (error) {
+      this.#rollback();
+      return refuseAll(batch, isEnvironmental(error) ? "UNAVAILABLE" : "FAILED", error);
+    }
+  }
+
+  #together(batch: WriteBatch): CommitOutcome {
+    const { operations, args } = batch;
+    const results: unknown[] = [];
+    let silent = true;
+    this.#begin.run();
+    for (let index = 0; index < operations.length; index++) {
+      const result = this.#run(operations[index]!, args[index]);
+      if (result !== undefined) silent = false;
+      results.push(result);
+    }
+    this.#commit.run();
+    return { results: silent ? null : results, failures: [] };
+  }
+
+  #oneByOne(batch: WriteBatch): CommitOutcome {
+    const { operations, args } = batch;
+    const results: unknown[] = [];
+    const failures: WriteFailure[] = [];
+    this.#begin.run();
+    for (let index = 0; index < operations.length; index++) {
+      this.#savepoint.run();
+      try {
+        results.push(this.#run(operations[index]!, args[index]));
+      } catch (error) {
+        if (isEnvironmental(error)) throw error;
+        this.#undo.run();
+        failures.push({ index, code: "FAILED", message: messageOf(error) });
+        results.push(undefined);
+      }
+      this.#release.run();
+    }
+    this.#commit.run();
+    return { results, failures };
+  }
+
+  #run(name: string, args: unknown): unknown {
+    const operation = this.#operations.get(name);
+    if (operation === undefined) throw new Error(`No module of this database has the operation ${name}.`);
+    return operation(args);
+  }
+
+  /** Some errors have ended the transaction already. */
+  #rollback(): void {
+    if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+  }
+}
+
+function refuseAll(batch: WriteBatch, code: WriteFailure["code"], error: unknown): CommitOutcome {
+  const message = messageOf(error);
+  return { results: null, failures: batch.operations.map((_, index) => ({ index, code, message })) };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,115 @@
+import type { Worker } from "node:worker_threads";
+import { SqliteError } from "./errors.ts";
+import type { SqliteLogger } from "./sqlite-logger.ts";
+import { startThread } from "./start-thread.ts";
+import type { CommittedReply, WriterReply, WriterRequest, WriterStart } from "./writer-protocol.ts";
+
+const FIRST_RESTART_DELAY_MS = 100;
+const MAX_RESTART_DELAY_MS = 10_000;
+/** A thread that lived this long makes earlier deaths forgotten. */
+const HEALTHY_AFTER_MS = 60_000;
+
+/** What the owner of the thread is told. */
+export interface WriterThreadListener {
+  committed(reply: CommittedReply): void;
+  checkpointed(): void;
+  /** The thread died: nothing that was handed to it is answered any more. */
+  lost(error: SqliteError): void;
+}
+
+/**
+ * The thread that writes. When it dies it is started again by the next request, at once at first
+ * and then at growing distances; in between requests are refused with `UNAVAILABLE`.
+ */
+export class WriterThread {
+  readonly #start: WriterStart;
+  readonly #listener: WriterThreadListener;
+  readonly #logger: SqliteLogger | undefined;
+  #worker: Worker | undefined;
+  #startedAt = 0;
+  #deaths = 0;
+  #notBefore = 0;
+  #closing = false;
+
+  constructor(start: WriterStart, listener: WriterThreadListener, logger?: SqliteLogger) {
+    this.#start = start;
+    this.#listener = listener;
+    this.#logger = logger;
+  }
+
+  /** Resolves when the file is open and migrated; rejects with a {@link SqliteError}. */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#launch({ resolve, reject });
+    });
+  }
+
+  /** Throws a {@link SqliteError} `UNAVAILABLE` while the thread may not be started again. */
+  post(request: WriterRequest, transfer: readonly ArrayBuffer[] = []): void {
+    this.#running().postMessage(request, transfer);
+  }
+
+  /** Resolves when the thread has closed the file and ended. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    await new Promise((resolve) => {
+      worker.once("exit", resolve);
+      worker.postMessage("close" satisfies WriterRequest);
+    });
+  }
+
+  #running(): Worker {
+    if (this.#worker !== undefined) return this.#worker;
+    if (Date.now() < this.#notBefore) {
+      throw new SqliteError("UNAVAILABLE", "The writer thread of the database ended and is not yet started again.");
+    }
+    this.#logger?.info({ file: this.#start.file, deaths: this.#deaths }, "starting the writer thread again");
+    return this.#launch();
+  }
+
+  #launch(opening?: { resolve: () => void; reject: (error: SqliteError) => void }): Worker {
+    const worker = startThread("writer-worker", import.meta.url, { name: "sqlite-writer", workerData: this.#start });
+    let cause: unknown;
+    let waiting = opening;
+    worker.on("message", (reply: WriterReply) => {
+      if (reply.kind === "committed") {
+        this.#listener.committed(reply);
+      } else if (reply.kind === "checkpointed") {
+        this.#listener.checkpointed();
+      } else if (reply.kind === "ready") {
+        waiting?.resolve();
+        waiting = undefined;
+      } else {
+        cause = new SqliteError(reply.environmental ? "UNAVAILABLE" : "FAILED", reply.message);
+      }
+    });
+    worker.on("error", (error: unknown) => {
+      cause = error;
+    });
+    worker.on("exit", () => {
+      this.#worker = undefined;
+      if (waiting !== undefined) waiting.reject(asSqliteError(cause));
+      else if (!this.#closing) this.#died(cause);
+    });
+    this.#worker = worker;
+    this.#startedAt = Date.now();
+    return worker;
+  }
+
+  #died(cause: unknown): void {
+    const now = Date.now();
+    if (now - this.#startedAt >= HEALTHY_AFTER_MS) this.#deaths = 0;
+    const delayMs = this.#deaths === 0 ? 0 : FIRST_RESTART_DELAY_MS * 2 ** (this.#deaths - 1);
+    this.#notBefore = now + Math.min(delayMs, MAX_RESTART_DELAY_MS);
+    this.#deaths++;
+    this.#logger?.warn({ file: this.#start.file, err: cause }, "the writer thread of the database ended");
+    this.#listener.lost(new SqliteError("UNAVAILABLE", "The writer thread of the database ended.", { cause }));
+  }
+}
+
+function asSqliteError(cause: unknown): SqliteError {
+  if (cause instanceof SqliteError) return cause;
+  return new SqliteError("FAILED", "The writer thread of the database ended before it was ready.", { cause });
+}

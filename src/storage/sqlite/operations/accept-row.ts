@@ -1,0 +1,146 @@
+import type { RunSpec } from "../../../core/delivery.ts";
+import type { NewDelivery } from "../../new-delivery.ts";
+import { packKey, packMarks } from "../replay-keys.ts";
+import { parseDeliveryId } from "../public-id.ts";
+import { AGENT, codeOfEnded, RUNS_PER_DELIVERY, WAKE } from "../codes.ts";
+import { storeSpec } from "../stored-spec.ts";
+
+/**
+ * A delivery as it travels to the writer thread: flat, because cloning an array of scalars costs a
+ * third of cloning the objects they came from; and short, because each scalar costs something too.
+ */
+export type AcceptRow = readonly [
+  seq: number,
+  tag: string,
+  receivedAt: number,
+  route: string,
+  mappingId: string | null,
+  name: string,
+  event: string | null,
+  sender: string | null,
+  credential: string | null,
+  headers: string,
+  query: string,
+  body: Uint8Array,
+  claimKey: Uint8Array | null,
+  fingerprint: Uint8Array | null,
+  expiresAt: number,
+  /** See {@link packMarks}. */
+  marks: string | null,
+  /** What most deliveries have not. */
+  particulars: Particulars | null,
+  /** Lane, kind, spec, text and time of expiry of each run, in order. */
+  ...runs: (string | number | null)[],
+];
+
+/** Where things are in an {@link AcceptRow}; the rest is named where the row is taken apart. */
+export const AT = {
+  route: 3,
+  mappingId: 4,
+  name: 5,
+  headers: 9,
+  query: 10,
+  body: 11,
+  claimKey: 12,
+  fingerprint: 13,
+  expiresAt: 14,
+  marks: 15,
+  particulars: 16,
+  runs: 17,
+} as const;
+/** Fields of a run. */
+export const RUN_FIELDS = 5;
+
+/** What a delivery has that ends at once, is a replay, or has to do with others. */
+export interface Particulars {
+  readonly ended: number | null;
+  readonly reason: string | null;
+  /** Of the delivery that it is a replay of. */
+  readonly related: number | null;
+  readonly relatedTag: string | null;
+  readonly group: Group | null;
+}
+
+/** What becomes of a delivery that has to do with others of its key; keys as {@link packKey} writes them. */
+export type Group =
+  | { readonly kind: "coalesce"; readonly key: string; readonly windowMs: number; readonly maxWaitMs: number }
+  | { readonly kind: "skip" | "latest"; readonly key: string };
+
+/**
+ * Writes a delivery as a row for the writer thread.
+ *
+ * Throws a RangeError for a delivery that could never be seen or carried out: with neither runs nor
+ * an end, with more runs than keys are reserved for, with too many marks, coalesced although it has not
+ * exactly one run or has an overlap, failed although it has one of these, or a replay of what was never a
+ * delivery.
+ */
+export function acceptRow(seq: number, tag: string, delivery: NewDelivery): AcceptRow {
+  const { ended, idempotency, runs } = delivery;
+  if (runs.length > RUNS_PER_DELIVERY) {
+    throw new RangeError(`A delivery has at most ${RUNS_PER_DELIVERY} runs; this one has ${runs.length}.`);
+  }
+  if ((runs.length === 0) !== (ended !== undefined)) {
+    throw new RangeError("A delivery has either runs or an end.");
+  }
+  if (ended?.state === "failed" && (delivery.coalesce ?? delivery.overlap) !== undefined) {
+    throw new RangeError("A delivery that has failed at once has neither coalesce nor overlap: it has no run.");
+  }
+  const runFields: (string | number | null)[] = [];
+  for (const { lane, spec, expiresAt } of runs) {
+    const { text, json } = storeSpec(spec);
+    runFields.push(lane, codeOfKind(spec.kind), json, text, expiresAt ?? null);
+  }
+  return [
+    seq,
+    tag,
+    delivery.receivedAt,
+    delivery.route,
+    delivery.mappingId,
+    delivery.name,
+    delivery.event ?? null,
+    delivery.sender ?? null,
+    delivery.credentialId ?? null,
+    JSON.stringify(delivery.headers),
+    JSON.stringify(delivery.query),
+    delivery.body,
+    idempotency === undefined ? null : idempotency.key,
+    idempotency === undefined ? null : idempotency.fingerprint,
+    idempotency === undefined ? 0 : idempotency.expiresAt,
+    packMarks(delivery.marks),
+    particularsOf(delivery),
+    ...runFields,
+  ];
+}
+
+function particularsOf(delivery: NewDelivery): Particulars | null {
+  const { coalesce, ended, overlap, replayOf } = delivery;
+  if (coalesce === undefined && ended === undefined && overlap === undefined && replayOf === undefined) return null;
+  const replayed = replayOf === undefined ? undefined : parseDeliveryId(replayOf);
+  if (replayOf !== undefined && replayed === undefined) {
+    throw new RangeError("A replay names the delivery that it is a replay of by its id.");
+  }
+  return {
+    ended: ended === undefined ? null : codeOfEnded(ended.state),
+    reason: ended?.reason ?? null,
+    related: replayed?.seq ?? null,
+    relatedTag: replayed?.tag ?? null,
+    group: groupOf(delivery),
+  };
+}
+
+function groupOf({ coalesce, overlap, runs }: NewDelivery): Group | null {
+  if (coalesce !== undefined) {
+    if (runs.length !== 1 || overlap !== undefined) {
+      throw new RangeError("A delivery is coalesced only when it has exactly one run and no overlap.");
+    }
+    const { key, windowMs, maxWaitMs } = coalesce;
+    return { kind: "coalesce", key: packKey(key), windowMs, maxWaitMs };
+  }
+  // Without a run there is nothing that could overlap.
+  if (overlap === undefined || runs.length === 0) return null;
+  return { kind: overlap.mode, key: packKey(overlap.key) };
+}
+
+function codeOfKind(kind: RunSpec["kind"]): number {
+  return kind === "wake" ? WAKE : AGENT;
+}

@@ -1,0 +1,128 @@
+import type { DatabaseSync } from "node:sqlite";
+import { type AcceptRow, AT, type Group, type Particulars } from "./accept-row.ts";
+import type { ClaimOperations, Holder } from "./claims.ts";
+import type { GatheringOperations, JoinedRun } from "./coalesce-and-overlap.ts";
+import { HELD_NOTHING, type Held, insertOperations } from "./insert.ts";
+import type { MarkMemory } from "./replay-key-memory.ts";
+import { overlapOperations } from "./overlap-operations.ts";
+import { OVERLAP_LATEST_REASON, OVERLAP_SKIP_REASON } from "../../new-delivery.ts";
+import { storedMarks, unpackKey, unpackMarks } from "../replay-keys.ts";
+import { repeatOperation } from "./repeat-operation.ts";
+import { ENDED_FAILED, ENDED_SKIPPED, RUNS_PER_DELIVERY } from "../codes.ts";
+
+/** What became of a delivery; `undefined`: it was stored, and there is nothing more to say. */
+export type AcceptResult =
+  | undefined
+  /** The delivery that has the idempotency key or a mark. */
+  | ({ readonly kind: "repeat" } & Omit<Holder, "fingerprint">)
+  | ({ readonly kind: "conflict" } & Pick<Holder, "seq" | "tag">)
+  | ({ readonly kind: "coalesced" } & JoinedRun)
+  | { readonly kind: "gathering"; readonly dueAt: number }
+  | { readonly kind: "skipped"; readonly reason: string }
+  /** Ids and tags of the runs that gave way alternate. */
+  | { readonly kind: "superseding"; readonly runs: readonly (number | string)[]; readonly reason: string };
+
+/** What accepting shares with other operations. */
+export interface Acceptance {
+  readonly claims: ClaimOperations;
+  readonly memory: MarkMemory;
+  readonly gathering: GatheringOperations;
+}
+
+/**
+ * Prepares the acceptance of a delivery with its runs, its claim and its marks: a repeat is recognized first,
+ * then coalescing or overlap is decided. One that has failed at once claims nothing.
+ */
+export function acceptOperation(
+  database: DatabaseSync,
+  { claims, memory, gathering }: Acceptance,
+): (row: AcceptRow) => AcceptResult {
+  const insert = insertOperations(database);
+  const recordRepeat = repeatOperation(database, insert);
+  const overlaps = overlapOperations(database);
+
+  function repeat(row: AcceptRow, holder: Holder): AcceptResult {
+    recordRepeat(row, holder);
+    const { fingerprint: _, ...first } = holder;
+    return { kind: "repeat", ...first };
+  }
+
+  /** Under a key that is taken the same request is a repeat, and another one is refused. */
+  function underKey(row: AcceptRow, holder: Holder): AcceptResult {
+    if (isSame(holder.fingerprint, row[AT.fingerprint]!)) return repeat(row, holder);
+    return { kind: "conflict", seq: holder.seq, tag: holder.tag };
+  }
+
+  /** What has failed at once may repeat what did not; it holds nothing itself, so that the next try is a new call. */
+  function fail(row: AcceptRow, particulars: Particulars): AcceptResult {
+    const [, , receivedAt] = row;
+    const marked = memory.holder(unpackMarks(storedMarks(row[AT.marks])), receivedAt);
+    if (marked !== undefined) return repeat(row, marked);
+    const key = row[AT.claimKey];
+    const holder = key === null ? undefined : claims.holder(claims.storedKey(key), receivedAt);
+    if (holder !== undefined) return underKey(row, holder);
+    insert.particular(row, HELD_NOTHING, particulars);
+    return undefined;
+  }
+
+  function coalesce(row: AcceptRow, held: Held, particulars: Particulars, group: CoalesceGroup): AcceptResult {
+    const { windowMs, maxWaitMs } = group;
+    const call = { key: unpackKey(group.key), receivedAt: row[2], windowMs, maxWaitMs };
+    const joined = gathering.join(call);
+    if (joined !== undefined) {
+      insert.coalesced(row, held, { seq: Math.floor(joined.run / RUNS_PER_DELIVERY), tag: joined.tag }, particulars);
+      return { kind: "coalesced", ...joined };
+    }
+    const dueAt = gathering.open(call, row[0] * RUNS_PER_DELIVERY);
+    insert.particular(row, held, particulars, { dueAt, overlap: null, calls: 1 });
+    return { kind: "gathering", dueAt };
+  }
+
+  function overlap(row: AcceptRow, held: Held, particulars: Particulars, { kind, key: packed }: Group): AcceptResult {
+    const key = unpackKey(packed);
+    if (kind === "skip" && overlaps.isOpen(key)) {
+      insert.skipped(row, held, { ...particulars, ended: ENDED_SKIPPED, reason: OVERLAP_SKIP_REASON });
+      return { kind: "skipped", reason: OVERLAP_SKIP_REASON };
+    }
+    const runs = kind === "skip" ? NO_RUNS : overlaps.giveWay(key);
+    insert.particular(row, held, particulars, { dueAt: null, overlap: key, calls: null });
+    return runs.length === 0 ? undefined : { kind: "superseding", runs, reason: OVERLAP_LATEST_REASON };
+  }
+
+  return (row) => {
+    const [seq, , receivedAt] = row;
+    const particulars = row[AT.particulars];
+    if (particulars !== null && particulars.ended === ENDED_FAILED) return fail(row, particulars);
+    const stored = storedMarks(row[AT.marks]);
+    const marks = unpackMarks(stored);
+    const marked = memory.claim(marks, { seq, receivedAt });
+    if (marked !== undefined) return repeat(row, marked);
+    const key = row[AT.claimKey];
+    const claim = key === null ? null : claims.storedKey(key);
+    if (claim !== null) {
+      const holder = claims.claim(claim, row[AT.expiresAt], seq, receivedAt);
+      if (holder !== undefined) {
+        memory.release(marks, seq);
+        return underKey(row, holder);
+      }
+    }
+    const held: Held = { claim, marks: stored };
+    if (particulars === null) {
+      insert.plain(row, held);
+      return undefined;
+    }
+    const { group } = particulars;
+    if (group?.kind === "coalesce") return coalesce(row, held, particulars, group);
+    if (group !== null) return overlap(row, held, particulars, group);
+    insert.particular(row, held, particulars);
+    return undefined;
+  };
+}
+
+type CoalesceGroup = Extract<Group, { kind: "coalesce" }>;
+
+const NO_RUNS: readonly never[] = [];
+
+function isSame(left: Uint8Array | null, right: Uint8Array): boolean {
+  return left !== null && Buffer.compare(left, right) === 0;
+}

@@ -1,0 +1,86 @@
+import type { DatabaseSync } from "node:sqlite";
+import { rowQuery, type RowOf, type RowShape } from "../engine/row-query.ts";
+import { QUEUED } from "../codes.ts";
+
+/** A call that may become a part of a run; times are in milliseconds, `receivedAt` since the epoch. */
+export interface GatherableCall {
+  /** As it is stored. */
+  readonly key: Uint8Array;
+  readonly receivedAt: number;
+  readonly windowMs: number;
+  readonly maxWaitMs: number;
+}
+
+/** The run that a call has become a part of. */
+export interface JoinedRun {
+  readonly run: number;
+  readonly tag: string;
+  readonly dueAt: number;
+}
+
+/** Which runs gather calls; to be used inside a transaction. */
+export interface GatheringOperations {
+  /** Makes the call a part of the run that gathers for its key; `undefined` when none does. */
+  join(call: GatherableCall): JoinedRun | undefined;
+  /** Lets a run gather that is about to be stored, and says when it is due. */
+  open(call: GatherableCall, run: number): number;
+  /** Lets a run gather no more; costs nothing as long as no run ever did. */
+  stop(run: number): void;
+}
+
+/**
+ * Prepares gathering. Only a queued run gathers: whatever else becomes of it ends that, and its row in
+ * `gathering` goes, so that the table is as small as the queue.
+ */
+export function gatheringOperations(database: DatabaseSync): GatheringOperations {
+  const gathering = rowQuery(
+    database,
+    GATHERING_ROW,
+    `SELECT run, opened_at, due_at, tag FROM gathering JOIN runs ON id = run WHERE key = ? AND state = ${QUEUED}`,
+  );
+  const insert = database.prepare(`
+    INSERT INTO gathering (key, run, opened_at) VALUES (?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET run = excluded.run, opened_at = excluded.opened_at`);
+  const reopen = database.prepare("UPDATE gathering SET opened_at = ? WHERE key = ?");
+  const count = database.prepare("UPDATE runs SET due_at = ?, calls = calls + 1 WHERE id = ?");
+  const remove = database.prepare("DELETE FROM gathering WHERE run = ?");
+  // Never false again, since a transaction that is undone may bring back what was removed.
+  let isUsed = database.prepare("SELECT 1 FROM gathering LIMIT 1").get() !== undefined;
+
+  return {
+    join(call) {
+      const row = gathering.get(call.key);
+      if (row === undefined) return undefined;
+      const { key, receivedAt } = call;
+      if (receivedAt < row.opened_at) reopen.run(receivedAt, key);
+      const dueAt = dueTime(row, call);
+      count.run(dueAt, row.run);
+      return { run: row.run, tag: row.tag, dueAt };
+    },
+    open({ key, receivedAt, windowMs, maxWaitMs }, run) {
+      isUsed = true;
+      insert.run(key, run, receivedAt);
+      return receivedAt + Math.min(windowMs, maxWaitMs);
+    },
+    stop(run) {
+      if (isUsed) remove.run(run);
+    },
+  };
+}
+
+const GATHERING_ROW = {
+  run: "integer",
+  tag: "text",
+  opened_at: "integer",
+  due_at: "integer",
+} as const satisfies RowShape;
+
+/**
+ * When a run is due that a call has joined. A call that took its time on the way makes it no earlier. A
+ * clock that was set back does not make it wait until the old time is reached: the wait counts anew.
+ */
+function dueTime(row: RowOf<typeof GATHERING_ROW>, { receivedAt, windowMs, maxWaitMs }: GatherableCall): number {
+  const own = receivedAt + windowMs;
+  const isLate = row.due_at > own && row.due_at - own <= maxWaitMs;
+  return Math.min(isLate ? row.due_at : own, Math.min(row.opened_at, receivedAt) + maxWaitMs);
+}

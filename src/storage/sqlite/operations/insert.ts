@@ -1,0 +1,142 @@
+import type { DatabaseSync } from "node:sqlite";
+import { type AcceptRow, AT, RUN_FIELDS } from "./accept-row.ts";
+import { deliveryBytes, requestBytes, ROW_BYTES } from "./delivery-bytes.ts";
+import { ENDED_COALESCED, ENDED_DUPLICATE, QUEUED, RUNS_PER_DELIVERY } from "../codes.ts";
+
+/** What a delivery holds on to: its stored key and its stored marks. */
+export interface Held {
+  readonly claim: Uint8Array | null;
+  readonly marks: Uint8Array | null;
+}
+
+/** Of a delivery that no copy is recognized by. */
+export const HELD_NOTHING: Held = { claim: null, marks: null };
+
+/** What the runs of a delivery have that has to do with others. */
+export interface Grouped {
+  readonly dueAt: number | null;
+  readonly overlap: Uint8Array | null;
+  /** 1 for a run that gathers. */
+  readonly calls: number | null;
+}
+
+/** How a delivery has ended that has no run to carry out, and which one it belongs to. */
+interface End {
+  readonly ended: number | null;
+  readonly reason: string | null;
+  readonly related: number | null;
+  readonly relatedTag: string | null;
+}
+
+/** What is stored of a delivery, apart from what its request says and how it has ended. */
+interface StoredParts {
+  readonly name: string;
+  readonly runs: number;
+  readonly bytes: number;
+  /** The delivery that it is a replay of. */
+  readonly replayed: number | null;
+}
+
+/** What a delivery is a replay of, if it is one. */
+type Replay = Pick<End, "related">;
+
+/** Names a delivery. */
+interface Key {
+  readonly seq: number;
+  readonly tag: string;
+}
+
+/** How a delivery is stored; to be used inside a transaction. */
+export interface InsertOperations {
+  /** As the usual one: with its runs, and nothing particular about it. */
+  plain(row: AcceptRow, held: Held): void;
+  /** With its runs or with the end that it has. */
+  particular(row: AcceptRow, held: Held, end: End, grouped?: Grouped): void;
+  /** As skipped: with its request, without its runs. */
+  skipped(row: AcceptRow, held: Held, end: End): void;
+  /** As a part of a delivery: with its request and with what its run was to be, for the other's run to read. */
+  coalesced(row: AcceptRow, held: Held, into: Key, replay: Replay): void;
+  /** As a repeat of a delivery: without its request, and so without the name that may have come from it. */
+  duplicate(row: AcceptRow, of: Key): void;
+}
+
+/** Prepares the insertions. Each value costs something: the usual delivery is spared those that it has not. */
+export function insertOperations(database: DatabaseSync): InsertOperations {
+  const columns =
+    "seq, tag, received_at, route, mapping_id, name, event, sender, credential, runs, claim, fingerprint, marks, bytes";
+  const insertPlain = database.prepare(`
+    INSERT INTO deliveries (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertParticular = database.prepare(`
+    INSERT INTO deliveries (${columns}, ended, reason, related, related_tag, replayed)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertRun = database.prepare(`
+    INSERT INTO runs (id, tag, lane, kind, state, steps, expires_at) VALUES (?, ?, ?, ?, ${QUEUED}, 0, ?)`);
+  const insertGrouped = database.prepare(`
+    INSERT INTO runs (id, tag, lane, kind, state, steps, expires_at, due_at, overlap, calls)
+    VALUES (?, ?, ?, ?, ${QUEUED}, 0, ?, ?, ?, ?)`);
+  const insertContents = database.prepare(
+    "INSERT INTO contents (id, spec, text, headers, query, body) VALUES (?, ?, ?, ?, ?, ?)",
+  );
+
+  function insert(row: AcceptRow, { claim, marks }: Held, end: End & StoredParts): void {
+    const [seq, tag, at, route, mapping, , event, sender, credential] = row;
+    const print = claim === null ? null : row[AT.fingerprint];
+    const { ended, reason, related, relatedTag, runs, bytes, name, replayed } = end;
+    const first = [seq, tag, at, route, mapping, name, event, sender, credential, runs, claim, print, marks] as const;
+    insertParticular.run(...first, bytes, ended, reason, related, relatedTag, replayed);
+  }
+
+  function insertRuns(row: AcceptRow, grouped: Grouped | undefined): void {
+    const [seq, tag] = row;
+    const base = seq * RUNS_PER_DELIVERY;
+    for (let at = AT.runs, id = base; at < row.length; at += RUN_FIELDS, id++) {
+      const spec = row[at + 2] as string;
+      const text = row[at + 3] as string | null;
+      const lane = row[at] as string;
+      const kind = row[at + 1] as number;
+      const expiresAt = row[at + 4] as number | null;
+      if (grouped === undefined) insertRun.run(id, tag, lane, kind, expiresAt);
+      else insertGrouped.run(id, tag, lane, kind, expiresAt, grouped.dueAt, grouped.overlap, grouped.calls);
+      if (id === base) insertRequest(row, spec, text);
+      else insertContents.run(id, spec, text, null, null, null);
+    }
+  }
+
+  function insertRequest(row: AcceptRow, spec: string | null, text: string | null): void {
+    insertContents.run(row[0] * RUNS_PER_DELIVERY, spec, text, row[AT.headers], row[AT.query], row[AT.body]);
+  }
+
+  return {
+    plain(row, { claim, marks }) {
+      const [seq, tag, at, route, mapping, name, event, sender, credential] = row;
+      const runs = countOf(row);
+      const print = row[AT.fingerprint];
+      const bytes = deliveryBytes(row);
+      insertPlain.run(seq, tag, at, route, mapping, name, event, sender, credential, runs, claim, print, marks, bytes);
+      insertRuns(row, undefined);
+    },
+    particular(row, held, end, grouped) {
+      const runs = countOf(row);
+      insert(row, held, { ...end, runs, bytes: deliveryBytes(row), name: row[AT.name], replayed: end.related });
+      if (runs === 0) insertRequest(row, null, null);
+      else insertRuns(row, grouped);
+    },
+    skipped(row, held, end) {
+      insert(row, held, { ...end, runs: 0, bytes: requestBytes(row), name: row[AT.name], replayed: end.related });
+      insertRequest(row, null, null);
+    },
+    coalesced(row, held, { seq: related, tag: relatedTag }, { related: replayed }) {
+      const parts = { runs: 0, bytes: deliveryBytes(row), name: row[AT.name], replayed };
+      insert(row, held, { ended: ENDED_COALESCED, reason: null, related, relatedTag, ...parts });
+      insertRequest(row, row[AT.runs + 2] as string, row[AT.runs + 3] as string | null);
+    },
+    duplicate(row, { seq: related, tag: relatedTag }) {
+      const parts = { runs: 0, bytes: ROW_BYTES, name: row[AT.mappingId] ?? row[AT.route], replayed: null };
+      insert(row, HELD_NOTHING, { ended: ENDED_DUPLICATE, reason: null, related, relatedTag, ...parts });
+    },
+  };
+}
+
+function countOf(row: AcceptRow): number {
+  return (row.length - AT.runs) / RUN_FIELDS;
+}

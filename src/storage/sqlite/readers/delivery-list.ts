@@ -1,0 +1,196 @@
+import type { DatabaseSync } from "node:sqlite";
+import { rowQuery, type RowQuery } from "../engine/row-query.ts";
+import type { DeliveryPage, DeliveryQuery } from "../../delivery-store.ts";
+import { StoreError } from "../../delivery-store.ts";
+import { DELIVERY_ROW, deliveryColumns, deliverySummary, type DeliveryRow } from "./delivery-summary.ts";
+import { DeliveryText, SEARCHED_DELIVERIES } from "./delivery-text.ts";
+import { cursorOf, parseCursor } from "../public-id.ts";
+import { readSnapshot } from "../engine/read-snapshot.ts";
+import { codeOfEnded, codeOfRunState, DONE, RUNS_PER_DELIVERY } from "../codes.ts";
+
+const MAX_LIMIT = 200;
+/** Rows that one page looks at, whatever it finds; some 2 ms of the main thread. */
+const SCANNED_DELIVERIES = 4000;
+const SCANNED_RUNS = 1000;
+
+/** A window of keys and a query for what matches in it, newest first. */
+interface Scan {
+  /** The lowest key of the window below a key; `undefined` when the window reaches the oldest row. */
+  readonly lowest: (before: number, code: number | null) => number | undefined;
+  readonly matches: RowQuery<DeliveryRow>;
+  readonly keysPerDelivery: number;
+}
+
+/** A scan for a state, and the state's code. */
+interface Choice {
+  readonly scan: Scan;
+  readonly code: number | null;
+}
+
+/** Keys of a window, as seqs of deliveries: those below `before`, from `lowest` on. */
+interface Window {
+  readonly before: number;
+  readonly lowest: number;
+}
+
+const columns = deliveryColumns("d");
+/** NOCASE knows ASCII letters alone; of other names the usual ways to write them are compared. */
+const isWanted = `
+  (?3 IS NULL OR route = ?3) AND (?6 IS NULL OR sender COLLATE NOCASE IN (?6, ?7, ?8))
+  AND (?9 IS NULL OR received_at >= ?9) AND (?10 IS NULL OR received_at < ?10)`;
+const runsOfDelivery = (seq: string) =>
+  `r.id >= ${seq} * ${RUNS_PER_DELIVERY} AND r.id < (${seq} + 1) * ${RUNS_PER_DELIVERY}`;
+const stateOfDelivery = `(SELECT max(state) FROM runs AS r WHERE ${runsOfDelivery("d.seq")})`;
+
+/**
+ * Pages of deliveries, newest first.
+ *
+ * States that are rare in the long run (all but done) are found by partial indexes. For the rest a
+ * page looks at a bounded number of rows and then ends, short or even empty, with a cursor to go
+ * on: at a million rows a page costs what it costs at a thousand. Times of receipt only nearly grow,
+ * so they are compared row by row. A text is searched in fewer rows, since it has to be read. A delivery may
+ * be `failed` by its runs or at once: both are looked for in one window, which ends where the first of them does.
+ */
+export class DeliveryList {
+  readonly #any: Scan;
+  readonly #done: Scan;
+  readonly #notDone: Scan;
+  readonly #ended: Scan;
+  readonly #runs: RowQuery<{ readonly state: number; readonly reason: string | null }>;
+  readonly #text: DeliveryText;
+  readonly #inSnapshot: ReturnType<typeof readSnapshot>;
+
+  constructor(reader: DatabaseSync) {
+    const match = (condition: string) =>
+      rowQuery(
+        reader,
+        DELIVERY_ROW,
+        `SELECT ${columns} FROM deliveries AS d
+        WHERE seq < ?1 AND seq >= ?2 AND ${condition} AND ${isWanted} ORDER BY seq DESC LIMIT ?4`,
+      );
+    const key = (sql: string) => rowQuery(reader, { key: "integer" }, sql);
+    const oldest = key(
+      `SELECT seq AS key FROM deliveries WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${SCANNED_DELIVERIES - 1}`,
+    );
+    const oldestEnded = key(
+      `SELECT seq AS key FROM deliveries WHERE seq < ? AND ended = ?
+      ORDER BY seq DESC LIMIT 1 OFFSET ${SCANNED_DELIVERIES - 1}`,
+    );
+    // `state > 0` is there for the partial index.
+    const oldestNotDone = key(
+      `SELECT id - id % ${RUNS_PER_DELIVERY} AS key FROM runs WHERE id < ? AND state = ? AND state > 0
+      ORDER BY id DESC LIMIT 1 OFFSET ${SCANNED_RUNS - 1}`,
+    );
+    const lowest = (before: number) => oldest.get(before)?.key;
+    this.#any = { lowest, matches: match("?5 IS NULL"), keysPerDelivery: 1 };
+    this.#done = { lowest, matches: match(`ended IS NULL AND ${stateOfDelivery} = ?5`), keysPerDelivery: 1 };
+    this.#ended = {
+      lowest: (before, code) => oldestEnded.get(before, code)?.key,
+      matches: match("ended = ?5"),
+      keysPerDelivery: 1,
+    };
+    // The first run in the state stands for its delivery.
+    this.#notDone = {
+      lowest: (before, code) => oldestNotDone.get(before, code)?.key,
+      matches: rowQuery(
+        reader,
+        DELIVERY_ROW,
+        `SELECT ${columns} FROM runs AS f CROSS JOIN deliveries AS d ON d.seq = f.id / ${RUNS_PER_DELIVERY}
+        WHERE f.id < ?1 AND f.id >= ?2 AND f.state = ?5 AND f.state > 0 AND ${isWanted}
+          AND NOT EXISTS (SELECT 1 FROM runs AS e
+            WHERE e.id >= d.seq * ${RUNS_PER_DELIVERY} AND e.id < f.id AND e.state = f.state)
+          AND ${stateOfDelivery} = ?5
+        ORDER BY f.id DESC LIMIT ?4`,
+      ),
+      keysPerDelivery: RUNS_PER_DELIVERY,
+    };
+    this.#runs = rowQuery(
+      reader,
+      { state: "integer", reason: "text?" },
+      `SELECT state, reason FROM runs AS r WHERE ${runsOfDelivery("?1")} ORDER BY id`,
+    );
+    this.#text = new DeliveryText(reader);
+    this.#inSnapshot = readSnapshot(reader);
+  }
+
+  /** Throws a {@link StoreError} `INVALID` for a cursor nobody gave out and for a limit out of range. */
+  page(query: DeliveryQuery): DeliveryPage {
+    const { limit } = query;
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+      throw new StoreError("INVALID", `The limit of a page is a whole number from 1 to ${MAX_LIMIT}.`);
+    }
+    const choices = this.#choose(query.state);
+    if (choices.length === 0) return { deliveries: [], nextCursor: null };
+    const before = beforeOf(query.cursor);
+    return this.#inSnapshot(() => this.#read(choices, before, query));
+  }
+
+  #read(choices: readonly Choice[], before: number, query: DeliveryQuery): DeliveryPage {
+    const lowest = Math.max(...choices.map((choice) => lowestSeq(choice, before)));
+    const { rows, next } = this.#find(choices, { before, lowest }, query);
+    const nextSeq = next ?? (lowest === 0 ? undefined : lowest);
+    return {
+      deliveries: rows.map((row) => deliverySummary(row, this.#runs.all(row.seq))),
+      nextCursor: nextSeq === undefined ? null : cursorOf(nextSeq),
+    };
+  }
+
+  /** Up to a page of what matches in a window; `next` when there may be more in it. */
+  #find(
+    choices: readonly Choice[],
+    { before, lowest }: Window,
+    { limit, route, sender, receivedFrom, receivedBefore, text }: DeliveryQuery,
+  ): { readonly rows: DeliveryRow[]; readonly next: number | undefined } {
+    const most = text === undefined ? limit : SEARCHED_DELIVERIES;
+    const rows = newestFirst(
+      choices.map(({ scan: { matches, keysPerDelivery }, code }) =>
+        matches.all(
+          before * keysPerDelivery,
+          lowest * keysPerDelivery,
+          route ?? null,
+          most + 1,
+          code,
+          sender ?? null,
+          sender?.toLowerCase() ?? null,
+          sender?.toUpperCase() ?? null,
+          receivedFrom ?? null,
+          receivedBefore ?? null,
+        ),
+      ),
+    );
+    const isCut = rows.length > most;
+    if (isCut) rows.length = most;
+    const lastSeq = isCut ? rows.at(-1)!.seq : undefined;
+    if (text === undefined) return { rows, next: lastSeq };
+    const { found, next } = this.#text.search(rows, { text, limit });
+    return { rows: found, next: next ?? lastSeq };
+  }
+
+  /** Where deliveries in a state are found, each in one place; empty for a state that is never stored. */
+  #choose(state: string | undefined): readonly Choice[] {
+    if (state === undefined) return [{ scan: this.#any, code: null }];
+    const [ended, code] = [codeOfEnded(state), codeOfRunState(state)];
+    const choices: Choice[] = [];
+    if (ended !== -1) choices.push({ scan: this.#ended, code: ended });
+    if (code !== -1) choices.push({ scan: code === DONE ? this.#done : this.#notDone, code });
+    return choices;
+  }
+}
+
+/** Where the window of a scan below a delivery begins; 0 when it reaches the oldest. */
+function lowestSeq({ scan: { lowest, keysPerDelivery }, code }: Choice, before: number): number {
+  return (lowest(before * keysPerDelivery, code) ?? 0) / keysPerDelivery;
+}
+
+/** Rows of several scans as those of one; each has its own newest first. */
+function newestFirst([rows = [], ...others]: readonly DeliveryRow[][]): DeliveryRow[] {
+  return others.length === 0 ? rows : [rows, ...others].flat().toSorted((left, right) => right.seq - left.seq);
+}
+
+/** Keys below this one are on the page. */
+function beforeOf(cursor: string | undefined): number {
+  if (cursor === undefined) return Math.floor(Number.MAX_SAFE_INTEGER / RUNS_PER_DELIVERY);
+  const seq = parseCursor(cursor);
+  if (seq === undefined) throw new StoreError("INVALID", "The cursor is none that a page of this list gave out.");
+  return seq;
+}

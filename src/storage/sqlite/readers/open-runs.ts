@@ -1,0 +1,66 @@
+import type { DatabaseSync } from "node:sqlite";
+import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
+import type { OpenRun } from "../../delivery-store.ts";
+import { runId } from "../public-id.ts";
+import { HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY, runStateOf, WAKE } from "../codes.ts";
+import { dueAtOf, stepsOf } from "./stored-rows.ts";
+
+const RUNS_PER_PAGE = 500;
+
+/** Reads open runs in order of acceptance, a page at a time; settled ones cost nothing. */
+export class OpenRunReader {
+  readonly #page: RowQuery<OpenRunRow>;
+
+  constructor(reader: DatabaseSync) {
+    const columns = "id, tag, lane, kind, state, due_at, expires_at, steps";
+    const openIn = (state: number) => `
+      SELECT * FROM (SELECT ${columns} FROM runs
+        WHERE state = ${state} AND state > 0 AND id > ?1 AND id < ?2 ORDER BY id LIMIT ${RUNS_PER_PAGE})`;
+    // Attempts are looked for only where there can be any: see mayHaveBegun.
+    this.#page = rowQuery(
+      reader,
+      OPEN_RUN_ROW,
+      `SELECT open.*, mapping_id, CASE WHEN state = ${QUEUED} AND due_at IS NULL THEN NULL
+        ELSE (SELECT max((status <> 'aborted') + (status = 'ok')) FROM attempts WHERE run = open.id) END AS begun
+      FROM (${[QUEUED, RUNNING, HELD].map(openIn).join(" UNION ALL ")} ORDER BY id LIMIT ${RUNS_PER_PAGE}) AS open
+      CROSS JOIN deliveries ON seq = open.id / ${RUNS_PER_DELIVERY}`,
+    );
+  }
+
+  /** Those whose keys are above `after` and below `before`. */
+  page(after: number, before: number): { readonly last: number; readonly runs: readonly OpenRun[] } | undefined {
+    const rows = this.#page.all(after, before);
+    if (rows.length === 0) return undefined;
+    return { last: rows.at(-1)!.id, runs: rows.map(openRunOf) };
+  }
+}
+
+const OPEN_RUN_ROW = {
+  id: "integer",
+  tag: "text",
+  lane: "text",
+  kind: "integer",
+  state: "integer",
+  due_at: "integer?",
+  expires_at: "integer?",
+  mapping_id: "text?",
+  steps: "integer",
+  /** `null`: no attempt was made; 0: no host has begun one; 1: none ended well; 2: one did. */
+  begun: "integer?",
+} as const satisfies RowShape;
+type OpenRunRow = RowOf<typeof OPEN_RUN_ROW>;
+
+function openRunOf(row: OpenRunRow): OpenRun {
+  return {
+    runId: runId(row.id, row.tag),
+    mappingId: row.mapping_id,
+    lane: row.lane,
+    kind: row.kind === WAKE ? "wake" : "agent",
+    state: runStateOf(row.state) as OpenRun["state"],
+    dueAt: dueAtOf(row),
+    expiresAt: row.begun === null || row.begun === 0 ? row.expires_at : null,
+    begun: row.begun !== null,
+    // Nothing follows a run before its summary, also when the agent has failed for good.
+    replied: row.begun === 2 || (row.begun !== null && stepsOf(row.steps).includes("summarized")),
+  };
+}

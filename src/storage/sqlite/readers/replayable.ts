@@ -1,0 +1,121 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { DeliverySummary } from "../../../core/delivery.ts";
+import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
+import type { Replayable, ReplayableRun } from "../../delivery-store.ts";
+import { DELIVERY_ROW, deliveryColumns, deliveryState } from "./delivery-summary.ts";
+import { deliveryId, type DeliveryKey, runId } from "../public-id.ts";
+import { ENDED_COALESCED, RUNS_PER_DELIVERY, runStateOf, SKIPPED } from "../codes.ts";
+import { dictionaryOf } from "./stored-rows.ts";
+import { restoreSpec } from "../stored-spec.ts";
+
+const MAX_MEMBERS = 10_000;
+const MAX_REPLAYS = 10;
+
+/** Reads what a replay of a delivery needs, and which ones there are. */
+export class ReplayReader {
+  readonly #delivery: RowQuery<ReplayRow>;
+  readonly #runs: RowQuery<StoredRunRow>;
+  readonly #joined: RowQuery<Pick<StoredRunRow, "lane" | "state">>;
+  readonly #members: RowQuery<DeliveryKey>;
+  readonly #tag: RowQuery<Pick<DeliveryKey, "tag">>;
+  readonly #replays: RowQuery<DeliveryKey & { readonly ended: number | null }>;
+  readonly #states: RowQuery<Pick<StoredRunRow, "state">>;
+
+  constructor(reader: DatabaseSync) {
+    const runsOfDelivery = `runs.id >= ?1 * ${RUNS_PER_DELIVERY} AND runs.id < (?1 + 1) * ${RUNS_PER_DELIVERY}`;
+    this.#delivery = rowQuery(
+      reader,
+      REPLAY_ROW,
+      `SELECT ${deliveryColumns("deliveries")}, spec, text, headers, query, body
+      FROM deliveries LEFT JOIN contents ON id = seq * ${RUNS_PER_DELIVERY} WHERE seq = ? AND tag = ?`,
+    );
+    this.#runs = rowQuery(
+      reader,
+      STORED_RUN_ROW,
+      `SELECT runs.id, state, lane, spec, text FROM runs JOIN contents ON contents.id = runs.id
+      WHERE ${runsOfDelivery} ORDER BY runs.id`,
+    );
+    this.#joined = rowQuery(reader, { lane: "text", state: "integer" }, "SELECT lane, state FROM runs WHERE id = ?");
+    this.#members = rowQuery(
+      reader,
+      { seq: "integer", tag: "text" },
+      `SELECT seq, tag FROM deliveries WHERE related = ? AND ended = ${ENDED_COALESCED}
+      ORDER BY seq LIMIT ${MAX_MEMBERS}`,
+    );
+    this.#tag = rowQuery(reader, { tag: "text" }, "SELECT tag FROM deliveries WHERE seq = ?");
+    this.#replays = rowQuery(
+      reader,
+      { seq: "integer", tag: "text", ended: "integer?" },
+      `SELECT seq, tag, ended FROM deliveries WHERE replayed = ?1 AND (related <> ?1 OR related_tag = ?2)
+      ORDER BY seq DESC LIMIT ${MAX_REPLAYS}`,
+    );
+    this.#states = rowQuery(reader, { state: "integer" }, `SELECT state FROM runs WHERE ${runsOfDelivery}`);
+  }
+
+  read(key: DeliveryKey): Replayable | undefined {
+    const row = this.#delivery.get(key.seq, key.tag);
+    if (row === undefined) return undefined;
+    const members = this.#members.all(key.seq);
+    return {
+      route: row.route,
+      mappingId: row.mapping_id,
+      name: row.name,
+      receivedAt: row.received_at,
+      event: row.event,
+      sender: row.sender,
+      headers: dictionaryOf(row.headers),
+      query: dictionaryOf(row.query),
+      body: row.body,
+      runs: row.ended === ENDED_COALESCED ? this.#coalescedRun(row) : this.#runsOf(key),
+      members: members.map(({ seq, tag }) => deliveryId(seq, tag)),
+    };
+  }
+
+  /** The latest ones first; also of a delivery that was removed. */
+  replaysOf(key: DeliveryKey): Pick<DeliverySummary, "id" | "state">[] {
+    // Where it is gone its replays have its tag, unless they became a part of something else.
+    const stored = this.#tag.get(key.seq)?.tag;
+    if (stored !== undefined && stored !== key.tag) return [];
+    return this.#replays.all(key.seq, key.tag).map(({ seq, tag, ended }) => ({
+      id: deliveryId(seq, tag),
+      state: deliveryState(ended, this.#states.all(seq)),
+    }));
+  }
+
+  #runsOf({ seq, tag }: DeliveryKey): ReplayableRun[] {
+    return this.#runs.all(seq).map(({ id, state, lane, spec, text }) => ({
+      runId: runId(id, tag),
+      state: runStateOf(state),
+      lane,
+      spec: restoreSpec({ json: spec, text }),
+    }));
+  }
+
+  /** It would have been in the lane of the run that it became a part of, since the key names the session too. */
+  #coalescedRun({ related, related_tag: tag, spec: json, text }: ReplayRow): ReplayableRun[] {
+    if (json === null) return [];
+    const spec = restoreSpec({ json, text });
+    const id = Number(related) * RUNS_PER_DELIVERY;
+    const { lane, state } = this.#joined.get(id) ?? { lane: spec.sessionKey, state: SKIPPED };
+    return [{ runId: runId(id, tag ?? ""), state: runStateOf(state), lane, spec }];
+  }
+}
+
+const STORED_RUN_ROW = {
+  id: "integer",
+  state: "integer",
+  lane: "text",
+  spec: "text",
+  text: "text?",
+} as const satisfies RowShape;
+type StoredRunRow = RowOf<typeof STORED_RUN_ROW>;
+
+const REPLAY_ROW = {
+  ...DELIVERY_ROW,
+  spec: "text?",
+  text: "text?",
+  headers: "text?",
+  query: "text?",
+  body: "blob?",
+} as const satisfies RowShape;
+type ReplayRow = RowOf<typeof REPLAY_ROW>;

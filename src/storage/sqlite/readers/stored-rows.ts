@@ -1,0 +1,85 @@
+/** How rows become what the contract speaks of. */
+import type { Attempt, DeliveryOutcome, Headers, RunSpec } from "../../../core/delivery.ts";
+import type { RowOf, RowShape } from "../engine/row-query.ts";
+import { RUN_STEPS, type RunStep } from "../../delivery-store.ts";
+import { HELD, outcomeOf, QUEUED } from "../codes.ts";
+
+export const RUN_ROW = {
+  id: "integer",
+  lane: "text",
+  state: "integer",
+  steps: "integer",
+  outcome: "integer?",
+  reason: "text?",
+  spec: "text",
+  text: "text?",
+  due_at: "integer?",
+  /** `null` for a run that never gathered calls. */
+  calls: "integer?",
+} as const satisfies RowShape;
+export type RunRow = RowOf<typeof RUN_ROW>;
+
+/** The columns of a {@link RunRow}, of `runs` with its `contents`. */
+export const RUN_COLUMNS = "runs.id, lane, state, steps, outcome, reason, spec, text, due_at, calls";
+
+/** A run in the queue that is due at once has not begun: whoever is put back is given a time. */
+export function mayHaveBegun(row: Pick<RunRow, "state" | "due_at">): boolean {
+  return row.state !== QUEUED || row.due_at !== null;
+}
+
+/** Milliseconds since the epoch; of no meaning once the run has left the queue. */
+export function dueAtOf(row: Pick<RunRow, "state" | "due_at">): number | null {
+  return row.state === QUEUED ? row.due_at : null;
+}
+
+export const ATTEMPT_ROW = {
+  number: "integer",
+  started_at: "integer",
+  ended_at: "integer?",
+  status: "text",
+  error: "text?",
+  reply: "text?",
+} as const satisfies RowShape;
+export type AttemptRow = RowOf<typeof ATTEMPT_ROW>;
+
+export function attemptOf(row: AttemptRow): Attempt {
+  return {
+    number: row.number,
+    startedAt: isoTime(row.started_at),
+    endedAt: row.ended_at === null ? null : isoTime(row.ended_at),
+    status: row.status as Attempt["status"],
+    error: row.error,
+  };
+}
+
+/** Of the latest attempt that ended well. */
+export function replyOf(attempts: readonly AttemptRow[]): string | null {
+  return attempts.findLast((attempt) => attempt.status === "ok")?.reply ?? null;
+}
+
+export function stepsOf(bits: number): RunStep[] {
+  return RUN_STEPS.filter((_, index) => (bits & (1 << index)) !== 0);
+}
+
+export function bitOfStep(step: RunStep): number {
+  return 1 << RUN_STEPS.indexOf(step);
+}
+
+export function outcomeOfRun(row: RunRow, spec: RunSpec): DeliveryOutcome {
+  return row.outcome === null ? expectedOutcome(spec, row.state) : outcomeOf(row.outcome);
+}
+
+/** Until something is recorded, a reply that has a target is pending while its run is open. */
+export function expectedOutcome(spec: RunSpec, state: number): DeliveryOutcome {
+  return spec.kind === "agent" && spec.delivery !== undefined && state >= HELD ? "pending" : "none";
+}
+
+/** Headers or a query, empty when they are not kept: names are the caller's, so the object has no prototype. */
+export function dictionaryOf(json: string | null | undefined): Headers {
+  const bare = Object.create(null) as Record<string, string>;
+  return Object.assign(bare, JSON.parse(json ?? "{}") as Record<string, string>);
+}
+
+export function isoTime(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

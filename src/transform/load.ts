@@ -1,0 +1,84 @@
+import { statSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { ConfigError } from "../config/config-error.ts";
+import type { ConfigIssue } from "../config/config-error.ts";
+import type { HooksConfig, MappingConfig } from "../config/hooks-config.ts";
+import type { Logger } from "../core/host.ts";
+import { loadInProcess } from "./load-in-process.ts";
+import { loadInSandbox } from "./load-in-sandbox.ts";
+import type { LoadedTransforms, NamedTransform } from "./loaded-transforms.ts";
+import { containedPath } from "./loader/containment.ts";
+import { nameInRoot } from "./loader/transforms-root.ts";
+import type { TransformsRoot } from "./loader/transforms-root.ts";
+import { noTransforms } from "./set.ts";
+import type { TransformSet } from "./set.ts";
+
+export interface LoadTransformsOptions {
+  /** Absolute; `transformsDir` has to be inside `<configDir>/hooks/transforms`. */
+  readonly configDir: string;
+  /** Absolute; copies of the folder are made there. Need not exist. */
+  readonly workDir: string;
+  readonly logger: Logger;
+  /** The set in force; it is given back when nothing that it was made from has changed. */
+  readonly previous?: TransformSet | undefined;
+  /** How long one module may take to load, its top-level awaits included. Default: 30 seconds. */
+  readonly loadTimeoutMs?: number;
+  /** Aborted when the result is of no use any more; the processes that are being started end then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type TransformsOfConfig = Pick<HooksConfig, "enabled" | "mappings" | "transformsDir" | "transforms">;
+
+const DEFAULT_LOAD_TIMEOUT_MS = 30_000;
+const NOTHING: LoadedTransforms = { ok: false, failures: [] };
+
+/**
+ * Makes the transforms of a configuration's mappings ready, in processes of their own or, when it says
+ * so, in this one. Mappings without a transform, and hooks that are off, need nothing.
+ *
+ * Throws ConfigError with every issue of every mapping: a module outside of the folder by its path or by
+ * a link, one that is missing, does not parse, throws while it is loaded, takes too long or does not
+ * export the function. Sources: specification 2.1 and 4.3, reference/openclaw.md 3.
+ */
+export async function loadTransforms(
+  { enabled, mappings, transformsDir, transforms: limits }: TransformsOfConfig,
+  { configDir, workDir, logger, previous, signal, loadTimeoutMs = DEFAULT_LOAD_TIMEOUT_MS }: LoadTransformsOptions,
+): Promise<TransformSet> {
+  const root = rootOf(transformsDir, configDir);
+  const wanted = enabled ? mappings.filter(({ transform }) => transform !== undefined) : [];
+  if (wanted.length === 0) return noTransforms();
+  const located = wanted.map((mapping) => locate(mapping, root));
+  const named = located.filter((one) => typeof one === "object");
+  const load = (): Promise<LoadedTransforms> =>
+    limits.isolation === "none"
+      ? loadInProcess(named, { root, loadTimeoutMs })
+      : loadInSandbox(named, { root, limits, workDir, logger, previous, loadTimeoutMs, signal });
+  const loaded = named.length > 0 ? await load() : NOTHING;
+  const failed = new Map(loaded.ok ? [] : loaded.failures.map(({ at, message }) => [named[at], message]));
+  const issues = located.flatMap((one, at): ConfigIssue[] => {
+    const message = typeof one === "string" ? one : failed.get(one);
+    return message === undefined ? [] : [{ path: `${wanted[at]?.where}.transform.module`, message }];
+  });
+  if (loaded.ok && issues.length === 0) return loaded.set;
+  if (loaded.ok && loaded.set !== previous) await loaded.set.close();
+  throw new ConfigError(issues);
+}
+
+function rootOf(transformsDir: string, configDir: string): TransformsRoot {
+  const found = containedPath(join(configDir, "hooks", "transforms"), transformsDir);
+  if (!found.ok) {
+    const message = `${transformsDir} ${found.reason}; it has to be hooks/transforms in the config folder or a folder in that`;
+    throw new ConfigError([{ path: "hooks.transformsDir", message }]);
+  }
+  return { path: found.path, name: relative(configDir, transformsDir).split(sep).join("/") };
+}
+
+/** The file that a mapping means, or why there is none. */
+function locate({ id, transform }: MappingConfig, root: TransformsRoot): NamedTransform | string {
+  const { module = "", export: name } = transform ?? {};
+  const found = containedPath(root.path, module);
+  if (!found.ok) return `${JSON.stringify(module)} ${found.reason}; a transform is a file inside of ${root.name}`;
+  if (!statSync(found.path, { throwIfNoEntry: false })?.isFile())
+    return `${nameInRoot(found.path, root)}: there is no such file`;
+  return { mappingId: id, file: found.path, export: name };
+}

@@ -1,0 +1,41 @@
+import { contextFields } from "../context.ts";
+import { TransformError } from "../call.ts";
+import type { TransformCall } from "../call.ts";
+
+/** A call on its way through the pool: it waits, is sent to a process, and is settled once. */
+export class SandboxCall {
+  /** Place of the module in the pool's list. */
+  readonly module: number;
+  /** What the transform is told, as JSON, and the bytes of the body. */
+  readonly context: string;
+  readonly rawBody: Uint8Array;
+  /** When it was asked for, in the pool's time. */
+  readonly askedAt: number;
+  readonly promise: Promise<unknown>;
+  /** Processes that ended with it at their head, before it had begun. */
+  restores = 0;
+  readonly #settle: PromiseWithResolvers<unknown>;
+
+  /** Throws a TypeError for a payload that is no JSON. */
+  constructor(module: number, call: TransformCall, askedAt: number) {
+    this.module = module;
+    this.context = JSON.stringify(contextFields(call));
+    this.rawBody = call.rawBody;
+    this.askedAt = askedAt;
+    this.#settle = Promise.withResolvers();
+    this.promise = this.#settle.promise;
+  }
+
+  /** What it takes to send it, roughly. */
+  get bytes(): number {
+    return this.context.length + this.rawBody.byteLength;
+  }
+
+  resolve(value: unknown): void {
+    this.#settle.resolve(value);
+  }
+
+  fail(kind: TransformError["kind"], reason: string): void {
+    this.#settle.reject(new TransformError(kind, reason));
+  }
+}

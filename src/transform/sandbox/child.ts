@@ -1,0 +1,151 @@
+import type { ChildProcess } from "node:child_process";
+import type { Duplex } from "node:stream";
+import { exitReason } from "./exit-reason.ts";
+import { FrameReader, encodeFrame } from "./frames.ts";
+import { killGroup } from "./kill-group.ts";
+import { MemoryWatch, onlyChildOf } from "./memory-watch.ts";
+import { ProcessOutput } from "./process-output.ts";
+import { readReply } from "./read-reply.ts";
+import type { SandboxReply } from "./messages.ts";
+import { heapMegabytes, spawnSandbox } from "./spawn.ts";
+import type { SpawnSandboxOptions } from "./spawn.ts";
+
+export interface SandboxChildOptions extends SpawnSandboxOptions {
+  readonly maxReplyBytes: number;
+  /** Tells what is wrong with a reply of so many characters, which ends the process; nothing, as a rule. */
+  readonly onReply: (reply: SandboxReply, characters: number) => string | undefined;
+  /** Once, as soon as nothing more is to be expected; `reason` continues a sentence that begins with a module. */
+  readonly onEnd: (reason: string) => void;
+}
+
+/** From the end of what it says to its own end. */
+const FAREWELL_MS = 2_000;
+const MAX_STDERR_BYTES = 262_144;
+const UNWATCHED = "could not be watched for its memory; the gateway may have too many files open";
+
+/** A process behind the walls, and the frames that go to and fro; what they mean is another's matter. */
+export class SandboxChild {
+  /** Nothing is left of it. */
+  readonly ended: Promise<void>;
+  readonly #options: SandboxChildOptions;
+  readonly #end = Promise.withResolvers<void>();
+  readonly #reader: FrameReader;
+  #maxReplyCharacters = Infinity;
+  #child: ChildProcess | undefined;
+  #channel: Duplex | undefined;
+  #output: ProcessOutput | undefined;
+  #memory: MemoryWatch | undefined;
+  #isOver = false;
+
+  constructor(options: SandboxChildOptions) {
+    this.#options = options;
+    this.ended = this.#end.promise;
+    this.#reader = new FrameReader({ maxJsonBytes: options.maxReplyBytes, maxBodyBytes: 0 });
+    try {
+      this.#spawn();
+    } catch (error) {
+      queueMicrotask(() => this.#finish(`could not be started: ${String(error)}`));
+    }
+  }
+
+  /** Bytes of memory of its own; `undefined` where it cannot be known, or before `watchMemory`. */
+  get memoryBytes(): number | undefined {
+    return this.#memory?.read();
+  }
+
+  /** What it complained of on stderr, in one line, cut; empty when it did not. */
+  get complaint(): string {
+    return this.#output?.complaint ?? "";
+  }
+
+  /**
+   * Once Node runs, behind whatever was started in front of it. Ends it where its memory should be watched and
+   * cannot be, as when the gateway can open no more files.
+   */
+  watchMemory(): void {
+    const { memoryWatch, processes } = this.#options.walls;
+    const pid = this.#child?.pid;
+    const node = pid !== undefined && processes === "namespace" ? onlyChildOf(pid) : pid;
+    this.#memory ??= node === undefined || this.#isOver ? undefined : MemoryWatch.open(node);
+    if (memoryWatch && this.#memory === undefined) this.kill(UNWATCHED);
+  }
+
+  /** From now on a reply of more characters ends it, unread. */
+  limitReplies(maxCharacters: number): void {
+    this.#maxReplyCharacters = maxCharacters;
+  }
+
+  /** What it wrote to stderr so far no longer counts. */
+  forgive(): void {
+    this.#output?.forgive();
+  }
+
+  /** A request as JSON, and the bytes that go with it. */
+  write(json: string, body?: Uint8Array): void {
+    for (const chunk of encodeFrame(json, body)) this.#channel?.write(chunk);
+  }
+
+  /** Ends it at once. */
+  kill(reason: string): void {
+    // Its id may be another's by now.
+    if (this.#isOver) return;
+    killGroup(this.#child?.pid);
+    this.#finish(reason);
+  }
+
+  #spawn(): void {
+    const { child, channel, stderr } = spawnSandbox(this.#options);
+    this.#child = child;
+    this.#channel = channel;
+    this.#output = new ProcessOutput(stderr, (bytes) => {
+      if (bytes > MAX_STDERR_BYTES) this.kill("broke the protocol: it fills stderr");
+    });
+    child.once("error", (error) => this.#finish(`could not be started: ${error.message}`));
+    // What was forked by its first process ends with that.
+    child.once("exit", () => killGroup(child.pid));
+    child.once("close", (code, signal) => {
+      const heap = heapMegabytes(this.#options.maxMemoryBytes);
+      this.#finish(exitReason({ code, signal, stderr: this.#output?.tail ?? "", heapMegabytes: heap }));
+      this.#end.resolve();
+    });
+    channel.on("data", (chunk: Buffer) => this.#take(chunk));
+    const partWays = (): void => this.#awaitClose(child);
+    channel.once("end", partWays).on("error", partWays);
+  }
+
+  /** It has nothing more to say; how it ends is known in a moment. */
+  #awaitClose(child: ChildProcess): void {
+    if (this.#isOver) return;
+    const timer = setTimeout(() => this.kill("broke the protocol: it closed its connection"), FAREWELL_MS);
+    child.once("close", () => clearTimeout(timer));
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#isOver) return;
+    try {
+      this.#reader.push(chunk, ({ json }) => this.#read(json));
+    } catch (error) {
+      this.kill(`broke the protocol: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  #read(json: string): void {
+    if (this.#isOver) return;
+    if (json.length > this.#maxReplyCharacters) {
+      this.kill("broke the protocol: its result is too large");
+      return;
+    }
+    const reply = readReply(json);
+    const wrong = reply === undefined ? "it said what is no reply" : this.#options.onReply(reply, json.length);
+    if (wrong !== undefined) this.kill(`broke the protocol: ${wrong}`);
+  }
+
+  #finish(reason: string): void {
+    // Of what never had an id, there is no end to wait for.
+    if (this.#child?.pid === undefined) this.#end.resolve();
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#memory?.close();
+    this.#options.onEnd(reason);
+  }
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TransformsConfig } from "../../../config/hooks-config.ts";
+import { probeAttempts } from "./probe-attempts.ts";
+import type { Attempt } from "./probe-attempts.ts";
+import { PROBE_ENTRY, PROBE_SCRIPT, PROBE_TRANSFORM } from "./probe-script.ts";
+import { TransformError } from "../../call.ts";
+import { SandboxPool } from "../pool.ts";
+import type { SandboxWalls, WallReport } from "./walls.ts";
+
+interface Wall {
+  readonly name: string;
+  /** Continues "It cannot". */
+  readonly wall: string;
+  /** What holds without any function being taken away. */
+  readonly by: (walls: SandboxWalls) => string;
+}
+
+const MIB = 1_048_576;
+const LIMITS: TransformsConfig = {
+  isolation: "process",
+  timeoutMs: 3_000,
+  workers: 1,
+  maxMemoryBytes: 192 * MIB,
+  maxCalls: 1_000,
+  maxWaiting: 100,
+  maxResultBytes: MIB,
+};
+const PERMISSIONS = "Node's permission model";
+const BY_NAME = "by name only";
+
+const network = (walls: SandboxWalls): string =>
+  walls.network === "namespace" ? "network namespace" : walls.network === "permission" ? PERMISSIONS : BY_NAME;
+
+/** What must not go through. */
+const WALLS: readonly Wall[] = [
+  { name: "read", wall: "read files outside of its folder", by: () => PERMISSIONS },
+  { name: "write", wall: "write files", by: () => PERMISSIONS },
+  { name: "database", wall: "open databases", by: () => "a flag of Node" },
+  { name: "program", wall: "start programs", by: () => PERMISSIONS },
+  { name: "thread", wall: "start threads", by: () => PERMISSIONS },
+  { name: "addon", wall: "load native code", by: () => PERMISSIONS },
+  { name: "environment", wall: "see the gateway's environment", by: () => "an empty environment" },
+  { name: "tcp", wall: "reach the network", by: network },
+  {
+    name: "socket",
+    wall: "reach sockets that are files, such as Docker's",
+    by: ({ network }) => (network === "permission" ? PERMISSIONS : BY_NAME),
+  },
+  {
+    name: "signal",
+    wall: "signal the gateway",
+    by: ({ processes }) => (processes === "namespace" ? "process namespace" : BY_NAME),
+  },
+];
+
+const TIMER = "the gateway's timer";
+/** Enough for a machine that is very busy: what takes long to fill its memory is not to be taken for a loop. */
+const FILLING_TIMEOUT_MS = 30_000;
+const TRIES = 3;
+
+/** What has to end its process. */
+const ENDS = [
+  { name: "loop", wall: "run for ever", by: TIMER, timeoutMs: LIMITS.timeoutMs },
+  { name: "heap", wall: "fill its JavaScript heap", by: "a flag of Node", timeoutMs: FILLING_TIMEOUT_MS },
+  { name: "buffers", wall: "fill the machine's memory", by: "the gateway's watch", timeoutMs: FILLING_TIMEOUT_MS },
+] as const;
+
+/**
+ * Tries in real sandbox processes each thing that a transform must not do, and tells what came of it. Takes
+ * some seconds.
+ *
+ * Things are first tried with every function of Node in its place; `by name only` means that they went
+ * through then, and are stopped only by functions that are taken away, which someone may find a way around.
+ */
+export async function probeWalls(walls: SandboxWalls): Promise<readonly WallReport[]> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "reveille-walls-")));
+  const server = createServer((socket) => socket.destroy());
+  const local = createServer((socket) => socket.destroy());
+  try {
+    const given = await prepare(folder, server, local);
+    const inside = join(folder, "inside");
+    const names = WALLS.map(({ name }) => name);
+    const entry = join(inside, "entry.mjs");
+    const bare = await probeAttempts({
+      walls,
+      folder: inside,
+      entry,
+      names,
+      given,
+      maxMemoryBytes: LIMITS.maxMemoryBytes,
+    });
+    return await probeSandbox(walls, { folder: inside, given, bare });
+  } finally {
+    await Promise.all([server, local].map((one) => new Promise((resolve) => one.close(resolve))));
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Lays out what is tried on. */
+async function prepare(folder: string, server: Server, local: Server): Promise<object> {
+  const inside = join(folder, "inside");
+  await mkdir(inside);
+  await writeFile(join(inside, "script.mjs"), PROBE_SCRIPT);
+  await writeFile(join(inside, "entry.mjs"), PROBE_ENTRY);
+  await writeFile(join(inside, "transform.mjs"), PROBE_TRANSFORM);
+  const file = join(folder, "secret");
+  await writeFile(file, randomUUID(), { mode: 0o600 });
+  const socket = join(folder, "socket");
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => local.listen(socket, resolve));
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const target = join(folder, "written");
+  return {
+    file,
+    target,
+    database: join(folder, "database"),
+    node: process.execPath,
+    port,
+    socket,
+    gateway: process.pid,
+  };
+}
+
+async function probeSandbox(
+  walls: SandboxWalls,
+  { folder, given, bare }: { folder: string; given: object; bare: ReadonlyMap<string, Attempt> },
+): Promise<readonly WallReport[]> {
+  const reports = await withPool({ walls, folder, timeoutMs: LIMITS.timeoutMs }, async (pool) => {
+    const found: WallReport[] = [];
+    for (const wall of WALLS) {
+      found.push(report(wall, { walls, bare: bare.get(wall.name), inside: await tryInside(pool, wall.name, given) }));
+    }
+    return found;
+  });
+  for (const end of ENDS) reports.push(await probeEnd(end, { walls, folder, given }));
+  const { endsWithGateway: holds } = walls;
+  const wall = "outlive a gateway that is killed while it is in a loop";
+  return [...reports, { wall, holds, by: holds ? "the kernel" : "nothing", isOptional: true }];
+}
+
+/** In a pool of its own, which nothing was tried in before. */
+async function probeEnd(
+  { name, wall, by, timeoutMs }: (typeof ENDS)[number],
+  { given, ...place }: { walls: SandboxWalls; folder: string; given: object },
+): Promise<WallReport> {
+  const { did, detail } = await withPool({ ...place, timeoutMs }, (pool) => tryInside(pool, name, given));
+  if (did) return { wall, holds: false, by: "nothing", detail };
+  return { wall, holds: true, by: detail.startsWith("took longer") ? TIMER : by, detail };
+}
+
+async function withPool<Found>(
+  { walls, folder, timeoutMs }: { walls: SandboxWalls; folder: string; timeoutMs: number },
+  work: (pool: SandboxPool) => Promise<Found>,
+): Promise<Found> {
+  const pool = await SandboxPool.start({
+    folder: { path: folder, name: "probe" },
+    modules: [{ file: "transform.mjs", export: null }],
+    limits: { ...LIMITS, timeoutMs },
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    walls,
+  });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.close();
+  }
+}
+
+function report(
+  { wall, by }: Wall,
+  { walls, bare, inside }: { walls: SandboxWalls; bare: Attempt | undefined; inside: Attempt },
+): WallReport {
+  if (inside.did) return { wall, holds: false, by: "nothing", detail: inside.detail };
+  if (bare?.did === false) return { wall, holds: true, by: by(walls), detail: bare.detail };
+  return { wall, holds: true, by: BY_NAME, detail: bare?.detail ?? inside.detail };
+}
+
+/** What was never begun, since no process was there in time, tells nothing, and is tried again. */
+async function tryInside(pool: SandboxPool, name: string, given: object, tries = TRIES): Promise<Attempt> {
+  const context = { payload: { name, given }, headers: {}, query: {}, path: "probe", now: new Date() };
+  try {
+    const value = await pool.call(0, {
+      context: { ...context, event: undefined, sender: undefined },
+      method: "POST",
+      rawBody: new Uint8Array(),
+      deliveryId: undefined,
+    });
+    // Nobody else has written the module.
+    return value as Attempt;
+  } catch (error) {
+    if (!(error instanceof TransformError)) throw error;
+    if (error.kind === "failed") return { did: false, detail: error.message };
+    if (tries === 1) throw error;
+    return await tryInside(pool, name, given, tries - 1);
+  }
+}

@@ -1,0 +1,59 @@
+import { join } from "node:path";
+import { describeFailure } from "../../loader/describe-error.ts";
+import { ModuleLoader } from "../../loader/module-loader.ts";
+import { pickExport } from "../../loader/pick-export.ts";
+import { nameInRoot } from "../../loader/transforms-root.ts";
+import { authoring } from "../../authoring.ts";
+import type { TransformFunction } from "../../transform.ts";
+import type { SandboxLoadFailure, SandboxModule, SandboxRequest } from "../messages.ts";
+import type { UnderWay } from "./current-work.ts";
+
+export interface LoadModulesOptions {
+  readonly underWay: UnderWay;
+  /** The next module is being loaded. */
+  readonly onLoading: (module: number) => void;
+}
+
+export interface LoadedModules {
+  /** By the place in the list; `undefined` where it failed. */
+  readonly transforms: readonly (TransformFunction | undefined)[];
+  readonly failures: readonly SandboxLoadFailure[];
+  readonly loader: ModuleLoader;
+}
+
+/** Loads the modules of a sandbox one after the other, each file once. Never rejects; may never resolve. */
+export async function loadModules(
+  { folder, modules }: Extract<SandboxRequest, { do: "load" }>,
+  { underWay, onLoading }: LoadModulesOptions,
+): Promise<LoadedModules> {
+  const loader = new ModuleLoader(folder, { provided: new Map([["reveille", authoring]]) });
+  const files = new Map<string, Promise<unknown>>();
+  const transforms: (TransformFunction | undefined)[] = [];
+  const failures: SandboxLoadFailure[] = [];
+  const loadOne = async ({ file, export: name }: SandboxModule): Promise<TransformFunction | string> => {
+    const entry = join(folder.path, file);
+    try {
+      const loading = files.get(file) ?? interruptible(() => loader.load(file), underWay);
+      files.set(file, loading);
+      const picked = pickExport(await loading, name ?? undefined);
+      return picked.ok ? picked.value : `${nameInRoot(entry, folder)} ${picked.reason}`;
+    } catch (error) {
+      return describeFailure(error, { entry, root: folder, positions: loader.positions });
+    }
+  };
+  for (const [module, wanted] of modules.entries()) {
+    onLoading(module);
+    const loaded = await loadOne(wanted);
+    if (typeof loaded === "string") failures.push({ module, message: loaded });
+    transforms.push(typeof loaded === "string" ? undefined : loaded);
+  }
+  underWay.end();
+  return { transforms, failures, loader };
+}
+
+/** Fails also with an error that the module throws in a timer while it is loaded. */
+function interruptible(load: () => Promise<unknown>, underWay: UnderWay): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    underWay.begin(reject, () => void load().then(resolve, reject));
+  });
+}

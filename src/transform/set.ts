@@ -1,0 +1,96 @@
+import type { CallTransform } from "./call.ts";
+
+/** What a {@link TransformSet} is made of. */
+export interface TransformSetParts {
+  /** By the mapping's id. */
+  readonly calls: ReadonlyMap<string, CallTransform>;
+  /** What the set was made from; a set with the same key would do the same. `undefined`: nobody can tell. */
+  readonly key: string | undefined;
+  /** Ends its processes and removes what it has written; called once, and never rejects. */
+  readonly release: () => Promise<void>;
+  /** What `transform test` tells of the processes. */
+  readonly figures?: () => TransformFigures;
+  /** Whether the files that it was made from have changed; never rejects. */
+  readonly isStale?: () => Promise<boolean>;
+}
+
+export interface TransformFigures {
+  /** Memory of the process that was called last, in bytes; `undefined` where it cannot be known. */
+  readonly rssBytes: number | undefined;
+}
+
+/**
+ * The transforms of one configuration, ready to be called.
+ *
+ * It outlives the configuration until the requests have ended that began under it: they `enter` and
+ * `leave`, and a set that was retired closes when the last one has left.
+ */
+export class TransformSet {
+  readonly #parts: TransformSetParts;
+  #users = 0;
+  #closed: Promise<void> | undefined;
+  /** Waits until nobody is under way. */
+  #idle: PromiseWithResolvers<void> | undefined;
+
+  constructor(parts: TransformSetParts) {
+    this.#parts = parts;
+  }
+
+  get key(): string | undefined {
+    return this.#parts.key;
+  }
+
+  get size(): number {
+    return this.#parts.calls.size;
+  }
+
+  get(mappingId: string): CallTransform | undefined {
+    return this.#parts.calls.get(mappingId);
+  }
+
+  figures(): TransformFigures {
+    return this.#parts.figures?.() ?? { rssBytes: undefined };
+  }
+
+  /** Whether the files that it was made from are known to have changed. */
+  async isStale(): Promise<boolean> {
+    return (await this.#parts.isStale?.()) ?? false;
+  }
+
+  /** A request begins that may call one of them. */
+  enter(): void {
+    this.#users++;
+  }
+
+  /** The request has ended. */
+  leave(): void {
+    this.#users--;
+    if (this.#users > 0) return;
+    this.#idle?.resolve();
+    this.#idle = undefined;
+  }
+
+  /** Resolves when no request is under way that may call one of them. */
+  whenIdle(): Promise<void> {
+    if (this.#users === 0) return Promise.resolve();
+    this.#idle ??= Promise.withResolvers<void>();
+    return this.#idle.promise;
+  }
+
+  /** No further request will enter; resolves when it is closed, after those under way have left. */
+  async retire(): Promise<void> {
+    await this.whenIdle();
+    await this.close();
+  }
+
+  /** Ends it at once; calls under way are refused. Later calls wait for the same end. */
+  close(): Promise<void> {
+    this.#closed ??= this.#parts.release();
+    return this.#closed;
+  }
+}
+
+/** The set of a configuration whose mappings name no transform. */
+export function noTransforms(): TransformSet {
+  return new TransformSet({ calls: new Map(), key: "", release: () => Promise.resolve() });
+}

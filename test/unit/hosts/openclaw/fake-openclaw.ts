@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type {
+  OpenClawApi,
+  OpenClawConfig,
+  OpenClawSdk,
+  OpenClawServiceContext,
+  OutboundAdapter,
+  PluginHttpRoute,
+  SessionEntry,
+  SubagentOutcome,
+  SubagentRun,
+} from "../../../../src/hosts/openclaw/sdk.ts";
+
+interface QueuedEvent {
+  readonly text: string;
+  readonly contextKey: string;
+}
+
+/** The host's limit. */
+const MAX_EVENTS = 20;
+
+/** OpenClaw's calls as the real one was seen to behave; the suites in `test/openclaw` hold it to that. */
+export class FakeOpenClaw {
+  readonly stateDir = mkdtempSync(join(tmpdir(), "reveille-fake-openclaw-"));
+  config: OpenClawConfig = {};
+  readonly queues = new Map<string, QueuedEvent[]>();
+  readonly heartbeats: { readonly sessionKey: string; readonly reason: string }[] = [];
+  readonly runs: SubagentRun[] = [];
+  readonly deleted: string[] = [];
+  readonly routes: PluginHttpRoute[] = [];
+  readonly sent: { readonly to: string; readonly text: string }[] = [];
+  readonly health: string[] = [];
+  readonly log: string[] = [];
+  readonly entries = new Map<string, SessionEntry>();
+  messages: readonly unknown[] = [];
+  /** What becomes of a run; it never ends while this is `undefined`. */
+  outcome: SubagentOutcome | undefined = { status: "ok", terminalReply: { text: "done" } };
+  /** Thrown by the next calls of `run`. */
+  refusals: unknown[] = [];
+  adapter: OutboundAdapter | undefined = { sendText: async ({ to, text }) => void this.sent.push({ to, text }) };
+
+  readonly logger = {
+    debug: (line: string) => void this.log.push(line),
+    info: (line: string) => void this.log.push(line),
+    warn: (line: string) => void this.log.push(line),
+    error: (line: string) => void this.log.push(line),
+  };
+
+  readonly api: OpenClawApi = {
+    id: "reveille",
+    registrationMode: "full",
+    logger: this.logger,
+    registerService: () => {},
+    runtime: {
+      version: "2026.9.6",
+      config: { current: () => this.config },
+      state: { resolveStateDir: () => this.stateDir },
+      system: {
+        enqueueSystemEvent: (text, { sessionKey, contextKey }) => this.#enqueue(text, sessionKey, contextKey),
+        requestHeartbeat: ({ sessionKey, reason }) => void this.heartbeats.push({ sessionKey, reason }),
+      },
+      subagent: {
+        run: async (run) => {
+          if (this.refusals.length > 0) throw this.refusals.shift();
+          this.runs.push(run);
+          return { runId: run.idempotencyKey };
+        },
+        waitForRun: async () => {
+          if (this.outcome === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+          return this.outcome ?? { status: "timeout" };
+        },
+        getSessionMessages: async () => ({ messages: this.messages }),
+        deleteSession: async ({ sessionKey }) => void this.deleted.push(sessionKey),
+      },
+      channel: { outbound: { loadAdapter: async () => this.adapter } },
+      agent: { session: { getSessionEntry: ({ sessionKey }) => this.entries.get(sessionKey) } },
+    },
+  };
+
+  readonly sdk: OpenClawSdk = {
+    peekSystemEventEntries: (sessionKey) => this.queues.get(sessionKey) ?? [],
+    registerPluginHttpRoute: (route) => {
+      this.routes.push(route);
+      return () => void this.routes.splice(this.routes.indexOf(route), 1);
+    },
+  };
+
+  readonly context: OpenClawServiceContext = {
+    stateDir: this.stateDir,
+    logger: this.logger,
+    serviceHealth: {
+      reportFailure: (error) => void this.health.push(String(error)),
+      clearFailure: () => void this.health.push("clear"),
+    },
+  };
+
+  /** A turn of the session takes what is in its queue, and ends like this. */
+  turn(sessionKey: string, status = "done"): string[] {
+    const queue = this.queues.get(sessionKey) ?? [];
+    this.queues.delete(sessionKey);
+    this.entries.set(sessionKey, { status, endedAt: Date.now() });
+    return queue.map(({ text }) => text);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.stateDir, { recursive: true, force: true });
+  }
+
+  #enqueue(text: string, sessionKey: string, contextKey: string): boolean {
+    const others = (this.queues.get(sessionKey) ?? []).filter((event) => event.contextKey !== contextKey);
+    this.queues.set(sessionKey, [...others, { text, contextKey }].slice(-MAX_EVENTS));
+    return true;
+  }
+}

@@ -1,0 +1,45 @@
+/** A real store with the rest of an ingress as far as operations touch it. */
+import { onTestFinished } from "vitest";
+import type { Withdrawal } from "../../../../src/dispatch/dispatch-context.ts";
+import type { Generation } from "../../../../src/ingress/active-config.ts";
+import { DeliveryOperations } from "../../../../src/ingress/operations/delivery-operations.ts";
+import type { IngressContext } from "../../../../src/ingress/context.ts";
+import type { DeliveryStore } from "../../../../src/storage/delivery-store.ts";
+import type { NewDelivery } from "../../../../src/storage/new-delivery.ts";
+import { openSqliteStore } from "../../../../src/storage/sqlite/open-sqlite-store.ts";
+import { newDelivery } from "../../../conformance/store/new-delivery.ts";
+import { recordingLogger } from "../../hosts/embedded/server/recording-logger.ts";
+import { temporaryFolder } from "../../storage/sqlite/engine/temporary-folder.ts";
+
+export async function operatedStore(changes: (store: DeliveryStore) => Partial<DeliveryStore> = () => ({})) {
+  const logger = recordingLogger();
+  const store = await openSqliteStore({ paths: { configDir: "/nonexistent", stateDir: temporaryFolder() }, logger });
+  onTestFinished(() => store.close());
+  const changed = changes(store);
+  const seen = new Proxy(store, {
+    get: (target, name: keyof DeliveryStore) => {
+      const own = changed[name] ?? target[name];
+      return own.bind(target) as unknown;
+    },
+  });
+  const withdrawn: Withdrawal[] = [];
+  const dispatcher = {
+    withdraw: (withdrawal: Withdrawal) => {
+      withdrawn.push(withdrawal);
+    },
+  };
+  const host = { clock: { now: () => Date.now() }, logger };
+  const ingress = { store: seen, dispatcher, host } as unknown as IngressContext;
+  const generation = () => ({}) as Generation;
+  return {
+    store,
+    withdrawn,
+    operations: new DeliveryOperations({ ingress, generation }),
+    /** Accepts one and gives its ids. */
+    accept: async (delivery: Partial<NewDelivery> = {}) => {
+      const outcome = await store.accept(newDelivery(delivery));
+      if (outcome.kind !== "accepted") throw new Error(outcome.kind);
+      return { id: outcome.deliveryId, runIds: outcome.runIds };
+    },
+  };
+}

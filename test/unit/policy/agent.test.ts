@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { chooseAgent } from "../../../src/policy/agent.ts";
+import { gatewayOf } from "./gateway-parts.ts";
+
+const { agents } = gatewayOf();
+const choose = (requested: string | undefined, ...allowed: (readonly string[])[]): unknown => {
+  const agent = chooseAgent(agents, allowed[0] && new Set(allowed[0]), requested);
+  return typeof agent === "string" ? agent : agent.refused;
+};
+
+describe("the agent of a run", () => {
+  it("is the default agent when nobody asks for one", () => {
+    expect(choose(undefined)).toBe("main");
+  });
+
+  it("spec 2.3: agentId routes the hook to a specific agent", () => {
+    expect(choose("ops")).toBe("ops");
+  });
+
+  it("spec 4.2: is the default agent when the agentId is unknown", () => {
+    expect(choose("nobody")).toBe("main");
+    expect(choose("")).toBe("main");
+    expect(choose("__proto__")).toBe("main");
+  });
+
+  it("spec 2.1: may be any agent when hooks.allowedAgentIds is omitted", () => {
+    expect(choose("ops")).toBe("ops");
+    expect(choose("main")).toBe("main");
+  });
+
+  it("spec 2.1: may not be chosen at all when hooks.allowedAgentIds is []", () => {
+    expect(choose("ops", [])).toBe("AGENT_NOT_ALLOWED");
+    expect(choose("main", [])).toBe("AGENT_NOT_ALLOWED");
+    expect(choose("nobody", [])).toBe("AGENT_NOT_ALLOWED");
+  });
+
+  it("spec 4.2: may only be a listed one when there is a list", () => {
+    expect(choose("ops", ["ops"])).toBe("ops");
+    expect(choose("main", ["ops"])).toBe("AGENT_NOT_ALLOWED");
+  });
+
+  it("is checked as the agent that the id resolves to, so that spelling it otherwise gains nothing", () => {
+    expect(choose("OPS", ["ops"])).toBe("ops");
+    expect(choose("OPS", ["main"])).toBe("AGENT_NOT_ALLOWED");
+    expect(choose("nobody", ["ops"])).toBe("AGENT_NOT_ALLOWED");
+    expect(choose("nobody", ["main"])).toBe("main");
+  });
+
+  it("spec 2.1: is not asked of the list when nobody asks for one: the list governs explicit agentId routing", () => {
+    expect(choose(undefined, [])).toBe("main");
+    expect(choose(undefined, ["ops"])).toBe("main");
+  });
+});

@@ -1,0 +1,49 @@
+import { Type as SinclairType } from "@sinclair/typebox";
+import Type from "typebox";
+import { describe, expect, it } from "vitest";
+import { definePreset } from "../../../src/presets/define-preset.ts";
+import type { PresetDefinition } from "../../../src/presets/define-preset.ts";
+import { PresetRegistry } from "../../../src/presets/registry.ts";
+import { readHooksConfig } from "../../../src/config/read-hooks-config.ts";
+import { context } from "../config/hooks-context.ts";
+
+const presetWith = (settings: PresetDefinition["settings"]) =>
+  definePreset({
+    name: "acme",
+    title: "Acme",
+    documentation: "https://acme.example.com/webhooks",
+    auth: { scheme: "token" },
+    settings,
+    message: () => "Something happened.",
+    samples: { event: { payload: {} } },
+    setup: ["Paste {url}."],
+  });
+
+const schemas = {
+  typebox: Type.Object({ plan: Type.String({ minLength: 2 }) }, { additionalProperties: false }),
+  "@sinclair/typebox": SinclairType.Object(
+    { plan: SinclairType.String({ minLength: 2 }) },
+    { additionalProperties: false },
+  ),
+};
+
+describe.each(Object.entries(schemas))("settings of a preset whose schema is made with %s", (_name, schema) => {
+  const read = (acme: object) => {
+    const registry = new PresetRegistry();
+    registry.add(presetWith(schema));
+    return readHooksConfig(
+      { enabled: true, token: "a-hook-token-of-the-settings-tests", presets: ["acme"], acme },
+      { ...context(), presets: registry.all() },
+    ).config;
+  };
+
+  it("are taken as they are written", () => {
+    expect(read({ plan: "gold" }).mappings[0]?.settings).toEqual({ plan: "gold" });
+  });
+
+  it("are refused with their place when they are wrong, missing or unknown", () => {
+    expect(() => read({ plan: "x" })).toThrow(/^hooks\.acme\.plan: /u);
+    expect(() => read({})).toThrow(/^hooks\.acme\.plan: is required/mu);
+    expect(() => read({ plan: "gold", plam: "x" })).toThrow(/hooks\.acme\.plam: unknown key; did you mean "plan"\?/u);
+  });
+});

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { eventSender, hasBotMark } from "../../../src/presets/event-sender.ts";
+
+describe("who caused an event", () => {
+  it("is nobody without a name", () => {
+    expect(eventSender("", "7", true)).toBeUndefined();
+  });
+
+  it("has an id only if that says more than the name", () => {
+    expect(eventSender("ada", "7", true)).toEqual({ name: "ada", id: "7", bot: true });
+    expect(eventSender("7", "7")).toEqual({ name: "7", bot: false });
+    expect(eventSender("ada")).toEqual({ name: "ada", bot: false });
+  });
+});
+
+describe("the mark of a bot", () => {
+  it.each<[string, boolean]>([
+    ["dependabot[bot]", true],
+    ["Renovate[BOT]", true],
+    ["ada", false],
+    ["[bot]ada", false],
+    ["", false],
+  ])("at the end of %j: %j", (login, marked) => {
+    expect(hasBotMark(login)).toBe(marked);
+  });
+});

@@ -1,7 +1,0 @@
-/** A module that ends the thread that imports it, as a crash at start would. */
-import { isMainThread } from "node:worker_threads";
-import type { SqliteModule } from "../../../src/sqlite/sqlite-module.ts";
-
-if (!isMainThread) process.exit(3);
-
-export const sqliteModule: SqliteModule = { name: "exiting", migrations: {}, operations: () => ({}) };

@@ -1,0 +1,53 @@
+/** A module of the database for tests: one table and operations that go right, wrong and fatally wrong. */
+import type { SqliteModule } from "../../../../../src/storage/sqlite/engine/module.ts";
+
+export const sqliteModule: SqliteModule = {
+  name: "notes",
+  migrations: {
+    "0001-notes": {
+      async up(database) {
+        await database.schema
+          .createTable("notes")
+          .addColumn("id", "integer", (column) => column.primaryKey())
+          .addColumn("text", "text")
+          .addColumn("bytes", "blob")
+          .execute();
+      },
+    },
+  },
+  operations(database) {
+    const insert = database.prepare("INSERT INTO notes (id, text) VALUES (?, ?)");
+    const insertBytes = database.prepare("INSERT INTO notes (id, bytes) VALUES (?, ?)");
+    const pragma = (name: string) => database.prepare(`PRAGMA ${name}`).get()?.[name];
+    return {
+      add([id, text]: [number, string]) {
+        insert.run(id, text);
+      },
+      addBytes({ id, bytes }: { id: number; bytes: Uint8Array }) {
+        insertBytes.run(id, bytes);
+        return bytes.byteLength;
+      },
+      addThenThrow([id]: [number]) {
+        insert.run(id, "must be undone");
+        throw new Error("The operation failed half-way.");
+      },
+      throwText() {
+        // oxlint-disable-next-line typescript/only-throw-error -- a module may do that
+        throw "only text";
+      },
+      echo: (args: unknown) => args,
+      pragmas: () => ({
+        journal: pragma("journal_mode"),
+        sync: pragma("synchronous"),
+        auto: pragma("wal_autocheckpoint"),
+      }),
+      /** Ends the thread that calls it, as a crash would. */
+      die() {
+        process.exit(7);
+      },
+      unclonable: () => () => undefined,
+    };
+  },
+};
+
+export const notesModule = new URL(import.meta.url);
