@@ -1,8 +1,8 @@
 /** What the schemes of `auth` work on and answer. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { ReplayMark } from "../core/delivery.ts";
+import type { ReplayKey } from "../core/delivery.ts";
 
-export type { ReplayMark } from "../core/delivery.ts";
+export type { ReplayKey } from "../core/delivery.ts";
 
 /** What sources (`header:x`, `query:x`, `body:a.b`) are read from. */
 export interface RequestView {
@@ -35,7 +35,7 @@ export interface Verified {
   /** Identifies the key that matched without disclosing it. */
   readonly credentialId: string;
   /** What a second copy of the request is recognized by; absent for schemes whose requests say nothing of themselves. */
-  readonly replay?: ReplayMark;
+  readonly replay?: ReplayKey;
 }
 
 export interface Unverified {

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { NO_KEYS } from "../auth/keys/no-keys.ts";
 import type { ConfigIssue } from "../config/config-error.ts";
 import { findConfigError } from "../config/find-config-error.ts";
-import { prepareGeneration } from "../ingress/active-config.ts";
-import type { Generation } from "../ingress/active-config.ts";
+import { prepareActiveConfig } from "../ingress/active-config.ts";
+import type { ActiveConfig } from "../ingress/active-config.ts";
 import type { ConfigSnapshot } from "../core/host.ts";
 import type { CliGateway, OpenedConfiguration, OpenOptions } from "./cli-gateway.ts";
 import type { LocationOptions } from "./file-locations.ts";
@@ -25,7 +25,7 @@ export interface LoadedGeneration {
   readonly warnings: readonly ConfigIssue[];
   readonly snapshot: Omit<ConfigSnapshot, "onCommit">;
   /** Its transforms have been loaded and are closed again: nothing of it runs any more. */
-  readonly generation: Generation;
+  readonly generation: ActiveConfig;
 }
 
 /**
@@ -50,12 +50,12 @@ export async function loadGeneration(options: LocationOptions, load: LoadOptions
 async function loadOnce(
   { snapshot, host, hooks }: OpenedConfiguration,
   signal: AbortSignal | undefined,
-): Promise<Generation> {
+): Promise<ActiveConfig> {
   signal?.throwIfAborted();
   const workDir = mkdtempSync(join(tmpdir(), "reveille-check-"));
   try {
     const options = { host, hooks, signal, keys: NO_KEYS, workDir, previous: undefined };
-    const generation = await prepareGeneration(snapshot, options);
+    const generation = await prepareActiveConfig(snapshot, options);
     await generation.transforms.close();
     return generation;
   } finally {

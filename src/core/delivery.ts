@@ -33,7 +33,7 @@ export interface Credential {
 }
 
 /** What a signed request and any copy of it have in common. */
-export interface ReplayMark {
+export interface ReplayKey {
   /** 32 bytes: the digest of the signed content, the same for every way of writing the signature. */
   readonly digest: Uint8Array;
   /** Milliseconds since the epoch, after which a copy would be refused anyway or is allowed. */
@@ -46,7 +46,7 @@ declare const verified: unique symbol;
 export interface VerifiedRequest extends RawRequest {
   readonly credential: Credential;
   /** What a copy of a signed request is recognized by. */
-  readonly replay: ReplayMark | undefined;
+  readonly replay: ReplayKey | undefined;
   readonly [verified]: true;
 }
 
@@ -61,11 +61,11 @@ export interface PayloadContext {
   /** The event's name, when a preset knows it: `pull_request.opened`. */
   readonly event?: string | undefined;
   /** Who caused the event, when a preset knows it. */
-  readonly sender?: EventSender | undefined;
+  readonly sender?: EventActor | undefined;
 }
 
 /** Who caused an event. */
-export interface EventSender {
+export interface EventActor {
   /** The name by which `ignoreSenders` knows it. */
   readonly name: string;
   /** Another name it goes by, such as an id. */
@@ -154,9 +154,9 @@ export interface AgentSpec {
   readonly source: string;
   readonly unsafe: boolean;
   /** Where the reply goes; absent when no delivery was asked for. */
-  readonly delivery?: DeliveryTarget;
+  readonly delivery?: ReplyTarget;
   /** Where the reply goes when it cannot be delivered there. */
-  readonly fallback?: DeliveryTarget;
+  readonly fallback?: ReplyTarget;
   /** `deliver`: the message itself is delivered, and no agent is asked. */
   readonly mode?: "deliver";
   /** Where the caller is told the result. */
@@ -166,7 +166,7 @@ export interface AgentSpec {
 }
 
 /** The reply's target, resolved when the call was accepted. */
-export type DeliveryTarget = ChannelTarget | { readonly unresolved: string };
+export type ReplyTarget = ChannelTarget | { readonly unresolved: string };
 
 /** The states a delivery or a run can be in; see DESIGN.md section 2, rule 5. */
 export const STATES = [
@@ -233,7 +233,7 @@ export interface RunDetail {
   readonly attempts: readonly Attempt[];
   /** The agent's reply, cut to 2,000 characters; `null` before there is one. */
   readonly reply: string | null;
-  readonly delivery: DeliveryOutcome;
+  readonly delivery: ReplyOutcome;
   /** Before this time (ISO 8601 UTC) a queued run is not begun: it is retried, or gathers calls. */
   readonly dueAt: string | null;
   /** Calls that it stands for; 1 unless calls were coalesced into it. */
@@ -241,7 +241,7 @@ export interface RunDetail {
 }
 
 /** What became of a reply; `fallback`: it was sent to the fallback target. */
-export type DeliveryOutcome = "none" | "pending" | "sent" | "suppressed" | "failed" | "no-target" | "fallback";
+export type ReplyOutcome = "none" | "pending" | "sent" | "suppressed" | "failed" | "no-target" | "fallback";
 
 /** One try at a run. */
 export interface Attempt {

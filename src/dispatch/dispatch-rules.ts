@@ -1,5 +1,5 @@
 import type { BudgetConfig, HooksConfig, MappingConfig, Priority, RetryConfig } from "../config/hooks-config.ts";
-import { ALL } from "../storage/operational-state.ts";
+import { SCOPE_ALL } from "../storage/operational-state.ts";
 import type { Scope } from "../storage/operational-state.ts";
 
 /** How the runs of one mapping are carried out, by the configuration in force. */
@@ -26,7 +26,7 @@ export function compileDispatchRules(config: HooksConfig): (mappingId: string | 
     retry: config.retry,
     priority: "normal",
     concurrency: undefined,
-    budgets: scoped(ALL, config.budget),
+    budgets: scoped(SCOPE_ALL, config.budget),
   };
   const rules = new Map(config.mappings.map((mapping) => [mapping.id, rulesOf(mapping, general)]));
   return (mappingId) => (mappingId === null ? general : (rules.get(mappingId) ?? general));

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OpenRun } from "../storage/delivery-store.ts";
-import { ALL } from "../storage/operational-state.ts";
+import { SCOPE_ALL } from "../storage/operational-state.ts";
 import type { Pause, Scope } from "../storage/operational-state.ts";
 import { AgentQueue } from "./queue/agent-queue.ts";
 import { AgentRunner } from "./run/agent-runner.ts";
@@ -108,7 +108,7 @@ export class Dispatcher {
 
   /** To be called when another configuration is in force: priorities and bounds may have changed. */
   configure(): void {
-    this.#review(ALL);
+    this.#review(SCOPE_ALL);
     this.#agents.fill();
   }
 

@@ -53,7 +53,7 @@ export class RunWatch {
   }
 
   /** A run has been settled, with this reply if it had one. Costs nothing when nobody waits for it. */
-  tell(runId: string, reply?: string): void {
+  notify(runId: string, reply?: string): void {
     const watchers = this.#byRun.get(runId);
     if (!watchers) return;
     this.#byRun.delete(runId);

@@ -29,7 +29,7 @@ import type { TransformSet } from "../transform/set.ts";
  * One configuration, made ready: everything a request needs is compiled, loaded and indexed here.
  * A request finishes on the generation it began with; a reload makes a new one.
  */
-export interface Generation {
+export interface ActiveConfig {
   readonly config: HooksConfig;
   /** Those that plugins have tapped for it; never changed once it is in force. */
   readonly hooks: IngressHooks;
@@ -54,7 +54,7 @@ export interface Generation {
 }
 
 /** What a generation is prepared from, besides the snapshot. */
-export interface GenerationOptions {
+export interface ActiveConfigOptions {
   readonly host: Pick<GatewayHost, "paths" | "clock" | "logger">;
   readonly hooks: IngressHooks;
   /** Where copies of the transforms folder are made; need not exist. */
@@ -62,7 +62,7 @@ export interface GenerationOptions {
   /** The keys that senders are verified by and that are not in the configuration. */
   readonly keys: Omit<SenderRouteContext, "publicUrl">;
   /** The generation in force, whose locked addresses stay locked, and whose transforms go on when nothing of them has changed. */
-  readonly previous: Generation | undefined;
+  readonly previous: ActiveConfig | undefined;
   /** What has been read of the snapshot before; absent: it is read. */
   readonly read?: ReadSnapshot;
   /** Aborted when the generation is of no use any more. */
@@ -84,7 +84,7 @@ export async function readSnapshot(
     host,
     hooks,
     env = process.env,
-  }: Pick<GenerationOptions, "hooks"> & {
+  }: Pick<ActiveConfigOptions, "hooks"> & {
     readonly host: Pick<GatewayHost, "paths">;
     readonly env?: Readonly<Record<string, string | undefined>>;
   },
@@ -99,10 +99,10 @@ export async function readSnapshot(
 }
 
 /** Prepares a snapshot, or throws a `ConfigError` that names every key that is wrong. */
-export async function prepareGeneration(
+export async function prepareActiveConfig(
   snapshot: Omit<ConfigSnapshot, "onCommit">,
-  { host, hooks, keys, workDir, previous, read, signal }: GenerationOptions,
-): Promise<Generation> {
+  { host, hooks, keys, workDir, previous, read, signal }: ActiveConfigOptions,
+): Promise<ActiveConfig> {
   const { config, warnings, presets } = read ?? (await readSnapshot(snapshot, { host, hooks }));
   const { gateway } = snapshot;
   const { mappings } = config;
@@ -142,7 +142,11 @@ export async function prepareGeneration(
   }
 }
 
-function lockoutOf(config: HooksConfig, host: GenerationOptions["host"], previous: Generation | undefined): Lockout {
+function lockoutOf(
+  config: HooksConfig,
+  host: ActiveConfigOptions["host"],
+  previous: ActiveConfig | undefined,
+): Lockout {
   const isSame = previous && isDeepStrictEqual(previous.config.lockout, config.lockout);
   return isSame ? previous.lockout : new Lockout(config.lockout, { clock: host.clock });
 }

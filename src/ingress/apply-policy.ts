@@ -4,7 +4,7 @@ import type {
   AgentAction,
   AgentSpec,
   CoalesceMode,
-  DeliveryTarget,
+  ReplyTarget,
   RunSpec,
   WakeAction,
   WakeSpec,
@@ -114,7 +114,7 @@ async function targetOf(
   host: Pick<GatewayHost, "channels">,
   action: AgentAction,
   agentId: string,
-): Promise<DeliveryTarget | undefined | Refusal> {
+): Promise<ReplyTarget | undefined | Refusal> {
   if (!action.deliver) return undefined;
   return resolveTarget(host.channels, { channel: action.channel, to: action.to, agentId });
 }
@@ -124,7 +124,7 @@ async function fallbackOf(
   { deliver }: AgentAction,
   { channel, to }: NonNullable<AgentAction["fallback"]>,
   agentId: string,
-): Promise<DeliveryTarget | undefined | Refusal> {
+): Promise<ReplyTarget | undefined | Refusal> {
   return deliver ? resolveTarget(host.channels, { channel, to, agentId }) : undefined;
 }
 

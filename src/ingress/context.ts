@@ -3,7 +3,7 @@ import type { RunWatch } from "../dispatch/run-watch.ts";
 import type { GatewayHost } from "../core/host.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import type { InFlight } from "./in-flight.ts";
-import type { RefusalLog } from "./log-throttle.ts";
+import type { LogThrottle } from "./log-throttle.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 
 /** What the stages work with and a reload does not change. */
@@ -15,7 +15,7 @@ export interface IngressContext {
   readonly watch: RunWatch;
   readonly inFlight: InFlight;
   readonly unverifiedBytes: ByteBudget;
-  readonly refusals: RefusalLog;
+  readonly logThrottle: LogThrottle;
 }
 
 /** Tells observers, if there are any; what they throw is logged and never fatal. */

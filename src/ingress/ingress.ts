@@ -7,8 +7,8 @@ import { Dispatcher } from "../dispatch/dispatcher.ts";
 import { OutageRegistry } from "../dispatch/notify/outage-registry.ts";
 import { OwnerNotices } from "../dispatch/notify/owner-notices.ts";
 import { RunWatch } from "../dispatch/run-watch.ts";
-import type { Generation, GenerationOptions } from "./active-config.ts";
-import { Generations, SHUT_DOWN } from "./reload.ts";
+import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
+import { ConfigReload, SHUT_DOWN } from "./reload.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "../core/host.ts";
 import { ByteBudget } from "./byte-budget.ts";
@@ -24,7 +24,7 @@ import { Retention } from "./operations/retention.ts";
 import { answerRequest } from "./pipeline.ts";
 import { observe } from "./context.ts";
 import type { IngressContext } from "./context.ts";
-import { RefusalLog } from "./log-throttle.ts";
+import { LogThrottle } from "./log-throttle.ts";
 import { StoreError } from "../storage/delivery-store.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 
@@ -51,14 +51,14 @@ interface Running {
 export class Ingress {
   readonly #host: GatewayHost;
   readonly #openStore: () => Promise<DeliveryStore>;
-  readonly #generations: Generations;
+  readonly #reload: ConfigReload;
   readonly #inFlight = new InFlight({
-    limit: () => this.#generation?.config.maxInFlight ?? 0,
+    limit: () => this.#active?.config.maxInFlight ?? 0,
   });
   readonly #unverifiedBytes = new ByteBudget({
-    limit: () => this.#generation?.config.maxUnverifiedBytes ?? 0,
+    limit: () => this.#active?.config.maxUnverifiedBytes ?? 0,
   });
-  #keys: GenerationOptions["keys"] | undefined;
+  #keys: ActiveConfigOptions["keys"] | undefined;
   #running: Running | undefined;
   /** While the store of the first configuration is being opened. */
   #opening: Promise<void> | undefined;
@@ -70,17 +70,17 @@ export class Ingress {
   constructor(host: GatewayHost, { openStore }: { readonly openStore: () => Promise<DeliveryStore> }) {
     this.#host = host;
     this.#openStore = openStore;
-    this.#generations = new Generations({
+    this.#reload = new ConfigReload({
       host,
       keys: async () => (this.#keys ??= await this.#openKeys()),
       onCommit: () => {
-        this.#useGeneration();
+        this.#applyActive();
       },
     });
   }
 
-  get #generation(): Generation | undefined {
-    return this.#generations.current;
+  get #active(): ActiveConfig | undefined {
+    return this.#reload.current;
   }
 
   /** The store, once the first configuration has been loaded. */
@@ -100,7 +100,7 @@ export class Ingress {
 
   /** `onConfigLoad`: prepares the snapshot's generation, with the hooks that plugins have tapped for it; commits swap it in. */
   async load(snapshot: ConfigSnapshot, hooks: IngressHooks): Promise<void> {
-    const { generation, commit } = await this.#generations.prepare(snapshot, hooks);
+    const { generation, commit } = await this.#reload.prepare(snapshot, hooks);
     if (!this.#running) await this.#openOnce(generation);
     if (this.#closing) throw new Error(SHUT_DOWN);
     snapshot.onCommit(commit);
@@ -108,7 +108,7 @@ export class Ingress {
 
   /** `onHttpRoute`: the hooks' prefix, as the generation in force has it. */
   route(router: HttpRouter): void {
-    const generation = this.#generation;
+    const generation = this.#active;
     if (!generation?.config.enabled) return;
     router.register({
       path: generation.config.path,
@@ -122,11 +122,11 @@ export class Ingress {
     this.#closing = true;
     try {
       const leftMs = (): number => Math.max(0, deadlineMs - this.#host.clock.now());
-      await this.#generations.settle(leftMs());
+      await this.#reload.settle(leftMs());
       if (this.#opening) await settledWithin(Promise.allSettled([this.#opening]), leftMs());
       if (this.#running) await this.#close(this.#running, deadlineMs);
     } finally {
-      await this.#generations.close();
+      await this.#reload.close();
       this.#keys?.remoteKeys.close();
     }
   }
@@ -144,7 +144,7 @@ export class Ingress {
   }
 
   /** Rejects, and leaves nothing open, when the ingress was shut down meanwhile. */
-  #openOnce(first: Generation): Promise<void> {
+  #openOnce(first: ActiveConfig): Promise<void> {
     const open = async (): Promise<void> => {
       const running = await this.#open(first);
       if (!this.#closing) {
@@ -158,7 +158,7 @@ export class Ingress {
     return this.#opening;
   }
 
-  async #open(first: Generation): Promise<Running> {
+  async #open(first: ActiveConfig): Promise<Running> {
     const store = await this.#openStore();
     try {
       return await this.#runOn(store, first);
@@ -169,12 +169,12 @@ export class Ingress {
   }
 
   /** `first` is in force as long as none is: runs are recovered before the first commit. */
-  async #runOn(store: DeliveryStore, first: Generation): Promise<Running> {
+  async #runOn(store: DeliveryStore, first: ActiveConfig): Promise<Running> {
     const host = this.#host;
     const { logger, clock } = host;
     const { signal: abandon } = this.#abandon;
     const watch = new RunWatch();
-    const inForce = (): Generation => this.#generation ?? first;
+    const inForce = (): ActiveConfig => this.#active ?? first;
     const notices = new OwnerNotices({ host, logger, target: () => inForce().config.notices, abandon });
     const outages = new OutageRegistry({ store, notices, logger, clock, abandon });
     await outages.load();
@@ -186,7 +186,7 @@ export class Ingress {
       events: {
         dispatched: (event) => observe(host, inForce().hooks.dispatched, event),
         settled: (event) => {
-          watch.tell(event.runId, event.reply);
+          watch.notify(event.runId, event.reply);
           return observe(host, inForce().hooks.settled, event);
         },
       },
@@ -205,7 +205,7 @@ export class Ingress {
       host,
       inFlight: this.#inFlight,
       unverifiedBytes: this.#unverifiedBytes,
-      refusals: new RefusalLog({ clock }),
+      logThrottle: new LogThrottle({ clock }),
     };
     const retention = new Retention({ store, clock, logger, limits: () => inForce().config.retention });
     const operated = { ingress: context, generation: inForce };
@@ -213,7 +213,7 @@ export class Ingress {
     return { context, retention, operations };
   }
 
-  async #openKeys(): Promise<GenerationOptions["keys"]> {
+  async #openKeys(): Promise<ActiveConfigOptions["keys"]> {
     const { clock, logger, paths } = this.#host;
     return {
       remoteKeys: createRemoteKeys({ clock, logger }),
@@ -221,7 +221,7 @@ export class Ingress {
     };
   }
 
-  #useGeneration(): void {
+  #applyActive(): void {
     if (!this.#running || this.#closing) return;
     const { context, retention } = this.#running;
     if (this.#hasStarted) {
@@ -234,7 +234,7 @@ export class Ingress {
   }
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const generation = this.#generation;
+    const generation = this.#active;
     if (this.#closing || !generation || !this.#running) {
       sendAnswer(req, res, answerRefusal(refuse("SHUTTING_DOWN")));
       return;
@@ -243,7 +243,7 @@ export class Ingress {
   }
 
   /** A defect of ours or of a plugin refuses the request; the log says what it was. */
-  async #answer(running: IngressContext, generation: Generation, req: IncomingMessage): Promise<Answer> {
+  async #answer(running: IngressContext, generation: ActiveConfig, req: IncomingMessage): Promise<Answer> {
     try {
       return await answerRequest(running, generation, req);
     } catch (error) {

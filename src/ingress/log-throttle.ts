@@ -7,7 +7,7 @@ const MAX_ROUTES = 1_000;
  * Lets one line of a route through in ten seconds and counts the rest: the gateway's owner has to see
  * why a sender is refused, and nobody shall be able to fill the log from outside.
  */
-export class RefusalLog {
+export class LogThrottle {
   readonly #clock: Clock;
   readonly #told = new Map<string, { at: number; suppressed: number }>();
 
@@ -15,7 +15,7 @@ export class RefusalLog {
     this.#clock = options.clock;
   }
 
-  tell(route: string, log: (suppressed: number) => void): void {
+  log(route: string, log: (suppressed: number) => void): void {
     const now = this.#clock.now();
     const last = this.#told.get(route);
     if (last && now - last.at < EVERY_MS && now >= last.at) {

@@ -8,7 +8,7 @@ import type { IncomingMessage } from "node:http";
 import type { RequestHead } from "../core/delivery.ts";
 import { isRefusal, refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
-import type { Generation } from "./active-config.ts";
+import type { ActiveConfig } from "./active-config.ts";
 import { answerRefusal } from "../http/answer.ts";
 import type { Answer } from "../http/answer.ts";
 import { accept } from "./stages/accept.ts";
@@ -16,10 +16,10 @@ import { authenticate } from "./stages/authenticate.ts";
 import { body } from "./stages/body.ts";
 import type { Accepted } from "./stages/commit.ts";
 import { status } from "./delivery-state.ts";
-import { edge, leave } from "./stages/edge.ts";
-import type { Arrival } from "./stages/edge.ts";
+import { edge, release } from "./stages/edge.ts";
+import type { RequestContext } from "./stages/edge.ts";
 import { filter } from "./stages/filter.ts";
-import { greet, handshake } from "./stages/handshake.ts";
+import { answerUnsignedChallenge, handshake } from "./stages/handshake.ts";
 import { observe } from "./context.ts";
 import type { IngressContext } from "./context.ts";
 import { parse } from "./stages/parse.ts";
@@ -38,7 +38,7 @@ import type { Waiting } from "./stages/wait.ts";
 /** Answers one request under the hooks' prefix. Rejects only on a defect. */
 export async function answerRequest(
   ingress: IngressContext,
-  generation: Generation,
+  generation: ActiveConfig,
   req: IncomingMessage,
 ): Promise<Answer> {
   const arrival = edge(ingress, generation, req);
@@ -47,26 +47,26 @@ export async function answerRequest(
     const answer = await carryThrough(ingress, generation, arrival);
     return isRefusal(answer) ? answerRefusal(answer) : answer;
   } finally {
-    leave(ingress, arrival);
+    release(ingress, arrival);
   }
 }
 
 async function carryThrough(
   ingress: IngressContext,
-  generation: Generation,
-  arrival: Arrival,
+  generation: ActiveConfig,
+  arrival: RequestContext,
 ): Promise<Answer | Refusal> {
   const credential = await authenticate(generation, arrival);
   if (isRefusal(credential)) return credential;
 
-  if (arrival.asksFor !== undefined) return status(ingress, arrival.asksFor, credential);
+  if (arrival.statusOf !== undefined) return status(ingress, arrival.statusOf, credential);
 
   const received = await body(ingress, generation, arrival);
   if (isRefusal(received)) return received;
   await observe<RequestHead>(ingress.host, generation.hooks.received, received.request);
 
   const call = callOf(arrival, received.request.body);
-  const greeting = await greet(ingress, arrival, call);
+  const greeting = await answerUnsignedChallenge(ingress, arrival, call);
   if (greeting) return greeting;
 
   const request = await verify(ingress, generation, arrival, { request: received.request, call, credential });
@@ -85,7 +85,7 @@ async function carryThrough(
 /** The part of the way that a request and a replay have in common: from the bytes to the delivery on disk. */
 async function takeIn(
   ingress: IngressContext,
-  generation: Generation,
+  generation: ActiveConfig,
   { request, sender, accept: formats, replayOf }: VerifiedCall,
 ): Promise<Waiting | Refusal> {
   const parsed = parse(request, { accept: formats, maxDepth: generation.config.maxDepth });
@@ -116,8 +116,8 @@ function toldToOperator({ failure, ended }: Rendered, { deliveryId }: Accepted):
 
 function conclude(
   ingress: IngressContext,
-  generation: Generation,
-  arrival: Arrival,
+  generation: ActiveConfig,
+  arrival: RequestContext,
   taken: Waiting,
 ): Answer | Promise<Answer> {
   const waited = wait(ingress, generation, arrival, taken);
@@ -133,7 +133,7 @@ function conclude(
  */
 export async function replayDelivery(
   ingress: IngressContext,
-  generation: Generation,
+  generation: ActiveConfig,
   deliveryId: string,
   { asAccepted }: { readonly asAccepted: boolean },
 ): Promise<Replayed | Refusal> {
@@ -147,7 +147,7 @@ export async function replayDelivery(
 
 async function replayStored(
   ingress: IngressContext,
-  generation: Generation,
+  generation: ActiveConfig,
   deliveryId: string,
   { asAccepted }: { readonly asAccepted: boolean },
 ): Promise<Replayed | Refusal> {
@@ -167,7 +167,7 @@ async function replayStored(
 
 async function replayBytes(
   ingress: IngressContext,
-  generation: Generation,
+  generation: ActiveConfig,
   deliveryId: string,
   stored: Replayable,
 ): Promise<Accepted | Refusal> {

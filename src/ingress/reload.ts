@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { configLines, ConfigError } from "../config/config-error.ts";
-import { prepareGeneration } from "./active-config.ts";
-import type { Generation, GenerationOptions } from "./active-config.ts";
+import { prepareActiveConfig } from "./active-config.ts";
+import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost } from "../core/host.ts";
 import { settledWithin } from "../core/settled-within.ts";
@@ -19,14 +19,14 @@ interface Origin {
 
 /** A generation, and how many changes of the transforms folder had been seen when it was begun. */
 interface Prepared {
-  readonly generation: Generation;
+  readonly generation: ActiveConfig;
   readonly origin: Origin;
   readonly changes: number;
 }
 
-export interface GenerationsOptions {
+export interface ConfigReloadOptions {
   readonly host: GatewayHost;
-  readonly keys: () => Promise<GenerationOptions["keys"]>;
+  readonly keys: () => Promise<ActiveConfigOptions["keys"]>;
   /** Called when another generation is the current one. */
   readonly onCommit: () => void;
 }
@@ -38,14 +38,14 @@ export interface GenerationsOptions {
  * A request finishes on the generation it began with: that one's transforms end when its last request
  * has. A generation that is refused, or prepared and never committed, leaves nothing behind.
  */
-export class Generations {
-  readonly #options: GenerationsOptions;
+export class ConfigReload {
+  readonly #options: ConfigReloadOptions;
   readonly #workDir: string;
   #inForce: Prepared | undefined;
   /** Prepared, and not committed yet; the host may never do so. */
   #offered: Prepared | undefined;
   /** Neither in force nor offered any more; a request may still be under way on them. */
-  readonly #retired = new Set<Generation>();
+  readonly #retired = new Set<ActiveConfig>();
   /** Under way for the host; each ends soon after all was closed. */
   readonly #preparing = new Set<Promise<Prepared>>();
   #watch: { readonly folder: string; readonly opened: Promise<FolderWatch> } | undefined;
@@ -59,12 +59,12 @@ export class Generations {
   #retryMs = FIRST_RETRY_MS;
   readonly #closing = new AbortController();
 
-  constructor(options: GenerationsOptions) {
+  constructor(options: ConfigReloadOptions) {
     this.#options = options;
     this.#workDir = join(options.host.paths.stateDir, "transforms");
   }
 
-  get current(): Generation | undefined {
+  get current(): ActiveConfig | undefined {
     return this.#inForce?.generation;
   }
 
@@ -72,7 +72,7 @@ export class Generations {
   async prepare(
     snapshot: ConfigSnapshot,
     hooks: IngressHooks,
-  ): Promise<{ readonly generation: Generation; readonly commit: () => void }> {
+  ): Promise<{ readonly generation: ActiveConfig; readonly commit: () => void }> {
     if (!this.#inForce) await sweepSnapshots(this.#workDir);
     const { config, reason, gateway, agents, channels } = snapshot;
     const preparing = this.#prepareOffer({ snapshot: { config, reason, gateway, agents, channels }, hooks });
@@ -125,9 +125,9 @@ export class Generations {
   }
 
   /** `read`: what was read of the configuration before; nothing else of it is taken into use then. */
-  async #prepare(origin: Origin, read?: Generation, signal = this.#closing.signal): Promise<Prepared> {
+  async #prepare(origin: Origin, read?: ActiveConfig, signal = this.#closing.signal): Promise<Prepared> {
     const changes = this.#changes;
-    const generation = await prepareGeneration(origin.snapshot, {
+    const generation = await prepareActiveConfig(origin.snapshot, {
       host: this.#options.host,
       hooks: origin.hooks,
       keys: await this.#options.keys(),
@@ -147,7 +147,7 @@ export class Generations {
     this.#options.onCommit();
   }
 
-  #warn({ warnings }: Generation): void {
+  #warn({ warnings }: ActiveConfig): void {
     for (const warning of warnings) this.#options.host.logger.warn({ warning }, "hooks configuration");
   }
 
@@ -162,11 +162,11 @@ export class Generations {
   }
 
   /** Those whose transforms may be called or have not been ended. */
-  #living(): readonly Generation[] {
+  #living(): readonly ActiveConfig[] {
     return [this.#inForce?.generation, this.#offered?.generation, ...this.#retired].filter((one) => one !== undefined);
   }
 
-  #watchTransforms({ transforms, config }: Generation): void {
+  #watchTransforms({ transforms, config }: ActiveConfig): void {
     const folder = transforms.size > 0 ? config.transformsDir : undefined;
     if (folder === this.#watch?.folder || this.#closing.signal.aborted) return;
     const old = this.#watch?.opened;

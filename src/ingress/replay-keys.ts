@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { VerifiedRequest } from "../core/delivery.ts";
-import type { DeliveryMark } from "../storage/new-delivery.ts";
+import type { ReplayKeyClaim } from "../storage/new-delivery.ts";
 
 /**
  * What a copy of a sender's request is recognized by: the digest of what was signed, and the sender's
@@ -8,12 +8,12 @@ import type { DeliveryMark } from "../storage/new-delivery.ts";
  *
  * `ttlMs` is how long an id is remembered. Ids are scoped to the route.
  */
-export function senderMarks(
+export function senderReplayKeys(
   { path, replay, receivedAt }: Pick<VerifiedRequest, "path" | "replay" | "receivedAt">,
   deliveryId: string | undefined,
   ttlMs: number,
-): readonly DeliveryMark[] {
-  const marks: DeliveryMark[] = [];
+): readonly ReplayKeyClaim[] {
+  const marks: ReplayKeyClaim[] = [];
   if (replay) marks.push({ key: replay.digest, expiresAt: replay.expiresAt });
   if (deliveryId !== undefined) marks.push({ key: idKey(path, deliveryId), expiresAt: receivedAt + ttlMs });
   return marks;

@@ -1,9 +1,9 @@
 import type { Credential, PayloadFormat, RunSpec, VerifiedRequest } from "../core/delivery.ts";
 import type { SenderMatch } from "../auth/sender-routes.ts";
-import { gatheredText } from "../dispatch/run/coalesced-text.ts";
+import { coalescedText } from "../dispatch/run/coalesced-text.ts";
 import { isRefusal, refuse } from "../core/errors.ts";
 import type { ErrorCode, Refusal } from "../core/errors.ts";
-import type { Generation } from "./active-config.ts";
+import type { ActiveConfig } from "./active-config.ts";
 import type { Replayable, ReplayableRun } from "../storage/delivery-store.ts";
 import type { NewRun } from "../storage/new-delivery.ts";
 import { bodyRules } from "./stages/body.ts";
@@ -11,7 +11,7 @@ import { commit } from "./stages/commit.ts";
 import type { Accepted } from "./stages/commit.ts";
 import type { IngressContext } from "./context.ts";
 import { storeRefusal } from "./store-refusal.ts";
-import { vouched } from "./stages/verify.ts";
+import { markVerified } from "./stages/verify.ts";
 
 /** A verified request on its way to being accepted. */
 export interface VerifiedCall {
@@ -67,7 +67,7 @@ export async function readStored(ingress: IngressContext, deliveryId: string): P
  */
 export function storedCall(
   ingress: IngressContext,
-  generation: Generation,
+  generation: ActiveConfig,
   replayOf: string,
   { route: path, headers, query, body }: Replayable,
 ): VerifiedCall | Refusal {
@@ -77,11 +77,11 @@ export function storedCall(
   if (!rules) return refuse("NOT_FOUND");
   const receivedAt = ingress.host.clock.now();
   const raw = { method: "POST", path, query, headers, clientAddress: "unknown", receivedAt, body };
-  return { request: vouched(raw, OPERATOR), sender, accept: rules.accept, replayOf };
+  return { request: markVerified(raw, OPERATOR), sender, accept: rules.accept, replayOf };
 }
 
 /** The route of a stored path, whose last segment is gone when it was a secret. */
-function senderOn({ senders }: Generation, path: string): SenderMatch | undefined {
+function senderOn({ senders }: ActiveConfig, path: string): SenderMatch | undefined {
   return [path, `${path}/-`].map((each) => senders.find(each)).find((match) => match?.route.path === path);
 }
 
@@ -110,7 +110,7 @@ export async function replayMembers(
  */
 export async function repeatRuns(
   ingress: IngressContext,
-  generation: Generation,
+  generation: ActiveConfig,
   replayOf: string,
   stored: Replayable,
 ): Promise<Accepted | Refusal> {
@@ -118,7 +118,7 @@ export async function repeatRuns(
   if (gone) return gone;
   const runs = await runsToRepeat(ingress, stored);
   if (isRefusal(runs)) return runs;
-  const { route, mappingId, name, headers, query, body, event, sender } = stored;
+  const { route, mappingId, name, headers, query, body, event, actor: sender } = stored;
   return commit(
     ingress,
     generation,
@@ -131,7 +131,7 @@ export async function repeatRuns(
       query,
       body: body ?? new Uint8Array(),
       event,
-      sender,
+      actor: sender,
       credentialId: null,
       runs,
       replayOf,
@@ -168,8 +168,8 @@ async function runsToRepeat(
     return repeated.map(({ lane, spec }): NewRun => ({ lane, spec: { ...spec, coalesce: undefined } }));
   }
   try {
-    const { gathered } = await ingress.store.loadRun(first.runId);
-    const { text, note, unsafe } = gatheredText(first.spec, gathered);
+    const { coalesced: gathered } = await ingress.store.loadRun(first.runId);
+    const { text, note, unsafe } = coalescedText(first.spec, gathered);
     // What the gateway says of the calls goes into the text: the new run knows of one call only.
     const spec = withText(first.spec, note === undefined ? text : `${text}\n\n${note}`);
     return [{ lane: first.lane, spec: { ...spec, unsafe, coalesce: undefined } }];

@@ -1,4 +1,4 @@
-import type { DeliveryTarget } from "../core/delivery.ts";
+import type { ReplyTarget } from "../core/delivery.ts";
 import { refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
 import type { HostChannels } from "../core/host.ts";
@@ -13,7 +13,7 @@ import type { HostChannels } from "../core/host.ts";
 export async function resolveTarget(
   channels: HostChannels,
   wanted: { channel: string; to: string | undefined; agentId: string },
-): Promise<DeliveryTarget | Refusal> {
+): Promise<ReplyTarget | Refusal> {
   const known = channels.list();
   const name = wanted.channel.toLowerCase();
   const last = await channels.lastRoute(wanted.agentId);

@@ -2,7 +2,7 @@ import { compileSource } from "../auth/value-source.ts";
 import type { AuthInput } from "../config/auth-schema.ts";
 import type { Handshake } from "../config/handshake-schema.ts";
 import type { SettingsSchema, PresetMapping, PresetSecret, PresetSettings } from "../config/preset-part.ts";
-import type { EventSender, Preset, PresetAnswer, PresetContext, PresetEvent, PresetSample } from "./preset.ts";
+import type { EventActor, Preset, PresetAnswer, PresetContext, PresetEvent, PresetSample } from "./preset.ts";
 
 /** A preset as its author writes it. */
 export interface PresetDefinition {
@@ -32,7 +32,7 @@ export interface PresetDefinition {
     /** In words, when `from` is a function. */
     readonly where?: string;
   };
-  readonly sender?: (context: PresetContext) => EventSender | undefined;
+  readonly sender?: (context: PresetContext) => EventActor | undefined;
   readonly unwrap?: (payload: unknown) => unknown;
   readonly skip?: (event: PresetEvent) => string | undefined;
   /** Absent: `mapping` has a `messageTemplate`. */

@@ -1,7 +1,7 @@
-import type { EventSender } from "./preset.ts";
+import type { EventActor } from "./preset.ts";
 
 /** Who caused an event; nobody without a name. An id that is empty or the name itself is left out. */
-export function eventSender(name: string, id = "", bot = false): EventSender | undefined {
+export function eventActor(name: string, id = "", bot = false): EventActor | undefined {
   if (name === "") return undefined;
   return { name, ...(id === "" || id === name ? {} : { id }), bot };
 }

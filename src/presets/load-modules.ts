@@ -3,7 +3,7 @@ import { ConfigError } from "../config/config-error.ts";
 import type { ConfigIssue } from "../config/config-error.ts";
 import { containedPath } from "../transform/loader/containment.ts";
 import { describeFailure } from "../transform/loader/describe-error.ts";
-import { inTime } from "../transform/loader/load-timeout.ts";
+import { withLoadTimeout } from "../transform/loader/load-timeout.ts";
 import type { TransformsRoot } from "../transform/loader/transforms-root.ts";
 import { definePreset, isPreset } from "./define-preset.ts";
 import type { PresetDefinition } from "./define-preset.ts";
@@ -47,7 +47,7 @@ export async function loadPresetModules(
       continue;
     }
     try {
-      const preset = presetIn(await inTime(loader.load(entry), loadTimeoutMs));
+      const preset = presetIn(await withLoadTimeout(loader.load(entry), loadTimeoutMs));
       if (registry.get(preset.name) === undefined) registry.add(preset);
       else issues.push({ path: `hooks.presets[${at}]`, message: `"${preset.name}" is the name of a preset already` });
       presets.push(preset.name);

@@ -1,6 +1,6 @@
 /** A preset: the bundle that knows how a sender signs, what it sends, and what a person wants to read of it. */
 import type { PresetPart, PresetSettings } from "../config/preset-part.ts";
-import type { EventSender, PayloadContext, PayloadFormat } from "../core/delivery.ts";
+import type { EventActor, PayloadContext, PayloadFormat } from "../core/delivery.ts";
 
 /** A preset as `definePreset` makes it; the registry takes no other. */
 export interface Preset extends PresetPart {
@@ -17,7 +17,7 @@ export interface Preset extends PresetPart {
   /** The sender's id for this delivery, the same when it tries again. */
   deliveryIdOf(context: PresetContext): string | undefined;
   /** Who caused the event. */
-  senderOf(context: PresetContext): EventSender | undefined;
+  senderOf(context: PresetContext): EventActor | undefined;
   /** Makes the payload what it means: JSON out of a form field, data out of base64. Throws nothing. */
   unwrap(payload: unknown): unknown;
   /** Why there is nothing for an agent in it (a ping, a test); `undefined` otherwise. */
@@ -40,7 +40,7 @@ export interface PresetEvent extends PresetContext {
   readonly event: string | undefined;
 }
 
-export type { EventSender } from "../core/delivery.ts";
+export type { EventActor } from "../core/delivery.ts";
 
 /** An answer in the place of the ordinary one, once the delivery is on disk. */
 export interface PresetAnswer {

@@ -1,5 +1,5 @@
 import type { PresetSettings } from "../config/preset-part.ts";
-import type { EventSender, PayloadContext } from "../core/delivery.ts";
+import type { EventActor, PayloadContext } from "../core/delivery.ts";
 import { joinText } from "../core/payload-text.ts";
 import type { Preset, PresetAnswer, PresetContext, PresetEvent } from "./preset.ts";
 import { asJson } from "./message/as-json.ts";
@@ -28,7 +28,7 @@ export function readEvent(preset: Preset, given: PayloadContext, settings: Prese
     attempt(() => preset.eventOf(context)),
     MAX_EVENT,
   );
-  const sender = senderOf(preset, context);
+  const sender = actorOf(preset, context);
   const named: PresetEvent = { ...context, event, sender };
   return {
     context: { ...given, payload, event, sender },
@@ -63,7 +63,7 @@ function idOf(preset: Preset, context: PresetContext): string | undefined {
   return typeof id === "string" && id.trim() !== "" ? id : undefined;
 }
 
-function senderOf(preset: Preset, context: PresetContext): EventSender | undefined {
+function actorOf(preset: Preset, context: PresetContext): EventActor | undefined {
   const sender = attempt(() => preset.senderOf(context));
   const name = bounded(sender?.name, MAX_NAME);
   if (sender === undefined || name === undefined) return undefined;

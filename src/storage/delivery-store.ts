@@ -8,7 +8,7 @@
 import type {
   Attempt,
   DeliveryDetail,
-  DeliveryOutcome,
+  ReplyOutcome,
   DeliverySummary,
   Headers,
   Query,
@@ -38,14 +38,14 @@ export interface DeliveryStore extends OperationalState {
   /** Records how the latest attempt ended, and the reply when there was one. */
   endAttempt(runId: string, end: AttemptEnd): Promise<void>;
   /** Remembers that a step after the run has been carried out, so that a restart skips it. */
-  recordStep(runId: string, step: RunStep, outcome?: DeliveryOutcome): Promise<void>;
+  recordStep(runId: string, step: RunStep, outcome?: ReplyOutcome): Promise<void>;
   /** Puts a run that is not settled back into the queue, not to be taken before `dueAt`. */
   postpone(runId: string, until: { dueAt: number; reason: string }): Promise<void>;
   /**
    * Ends the gathering of calls for a run: later ones begin a run of their own. To be called before the
    * run's calls are read; does nothing for a run that gathers none.
    */
-  stopGathering(runId: string): Promise<void>;
+  stopCoalescing(runId: string): Promise<void>;
   /** Puts a run on hold, for a person to decide. */
   hold(runId: string, reason: string): Promise<void>;
   /** Ends a run for good. */
@@ -99,33 +99,33 @@ export interface OpenRun {
   readonly replied: boolean;
 }
 
-export interface StoredRun extends OpenRunProgress {
+export interface StoredRun extends RunProgress {
   readonly runId: string;
   readonly deliveryId: string;
   readonly lane: string;
   readonly state: RunState;
   readonly spec: RunSpec;
   /** The calls that were coalesced into it. */
-  readonly gathered?: GatheredCalls;
+  readonly coalesced?: CoalescedCalls;
 }
 
 /** What a run stands for besides its own call. */
-export interface GatheredCalls {
+export interface CoalescedCalls {
   /** Calls in all, its own among them. */
   readonly count: number;
   /** The spec of the latest one. */
   readonly latest: RunSpec;
   /**
-   * Texts of all in order, the run's own first; at most {@link MAX_GATHERED_TEXTS} with
-   * {@link MAX_GATHERED_CHARS} in all, the latest of them. The very latest is always there.
+   * Texts of all in order, the run's own first; at most {@link MAX_COALESCED_TEXTS} with
+   * {@link MAX_COALESCED_CHARS} in all, the latest of them. The very latest is always there.
    */
   readonly texts: readonly string[];
 }
 
 /** Texts of coalesced calls that a run is given. */
-export const MAX_GATHERED_TEXTS = 500;
+export const MAX_COALESCED_TEXTS = 500;
 /** Characters of these texts together. */
-export const MAX_GATHERED_CHARS = 1_000_000;
+export const MAX_COALESCED_CHARS = 1_000_000;
 /** Repeats of one delivery that are listed; the rest is answered and leaves no row. */
 export const MAX_LISTED_REPEATS = 100;
 
@@ -136,7 +136,7 @@ export interface Replayable {
   readonly name: string;
   readonly receivedAt: number;
   readonly event: string | null;
-  readonly sender: string | null;
+  readonly actor: string | null;
   readonly headers: Headers;
   readonly query: Query;
   /** `null` when it is not kept, or not any more. */
@@ -194,12 +194,12 @@ export interface PruneOutcome {
 }
 
 /** How far a run has come. */
-export interface OpenRunProgress {
+export interface RunProgress {
   readonly attempts: readonly Attempt[];
   /** The full reply of the attempt that ended `ok`, until the run is settled. */
   readonly reply: string | null;
   readonly steps: readonly RunStep[];
-  readonly delivery: DeliveryOutcome;
+  readonly replyOutcome: ReplyOutcome;
 }
 
 /** The steps after a run, in their order; each is carried out at most once per run. */

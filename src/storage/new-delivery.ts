@@ -14,7 +14,7 @@ export interface NewDelivery {
   readonly body: Uint8Array;
   /** The event's name and who caused it, where the preset knows. */
   readonly event?: string | null;
-  readonly sender?: string | null;
+  readonly actor?: string | null;
   /** {@link "../delivery".Credential.id} of who vouched for it; `null` for a replay. */
   readonly credentialId?: string | null;
   /** In order; empty for a delivery that ends at once, whose `ended` then says how. */
@@ -28,7 +28,7 @@ export interface NewDelivery {
   readonly overlap?: OverlapClaim;
   readonly idempotency?: IdempotencyClaim;
   /** By each of them a copy of the request is recognized, whatever it says of itself; at most 8. */
-  readonly marks?: readonly DeliveryMark[];
+  readonly replayKeys?: readonly ReplayKeyClaim[];
 }
 
 /**
@@ -46,7 +46,7 @@ interface EndAtOnce {
 }
 
 /** What a copy of a request has in common with it: its signed content, its sender's id for it. */
-export interface DeliveryMark {
+export interface ReplayKeyClaim {
   /** 32 bytes. */
   readonly key: Uint8Array;
   /** Milliseconds since the epoch; the mark lapses then. */

@@ -7,7 +7,7 @@
 /** A mapping, by its id, or everything. */
 export type Scope = string;
 /** The scope of all runs. */
-export const ALL: Scope = "*";
+export const SCOPE_ALL: Scope = "*";
 
 export interface OperationalState {
   /** Every pause there is. */

@@ -1,24 +1,24 @@
 /** How long to wait before the next step. */
-export interface StepPauses {
+export interface StepDelays {
   /** While there is more to do. */
   readonly busyMs: number;
   /** When all was done, or a step failed. */
   readonly idleMs: number;
 }
 
-const PAUSES: StepPauses = { busyMs: 50, idleMs: 60_000 };
+const DEFAULT_DELAYS: StepDelays = { busyMs: 50, idleMs: 60_000 };
 
 /**
  * Carries out work in short steps, one at a time with a pause after each, until it is stopped.
  *
  * Its timers do not keep the process alive.
  */
-export class SpacedSteps {
+export class ThrottledSteps {
   readonly #step: () => Promise<boolean>;
   readonly #onFailure: (error: unknown) => void;
-  readonly #pauses: StepPauses;
+  readonly #delays: StepDelays;
   #timer: NodeJS.Timeout | undefined;
-  #underWay: Promise<void> | undefined;
+  #current: Promise<void> | undefined;
   #isRunning = false;
   #isFailing = false;
 
@@ -29,36 +29,36 @@ export class SpacedSteps {
   constructor(options: {
     step: () => Promise<boolean>;
     onFailure: (error: unknown) => void;
-    pauses?: StepPauses | undefined;
+    delays?: StepDelays | undefined;
   }) {
     this.#step = options.step;
     this.#onFailure = options.onFailure;
-    this.#pauses = options.pauses ?? PAUSES;
+    this.#delays = options.delays ?? DEFAULT_DELAYS;
   }
 
   /** The first step comes after the short pause. Does nothing when it runs. */
   start(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    this.#schedule(this.#pauses.busyMs);
+    this.#schedule(this.#delays.busyMs);
   }
 
   /** No step begins from now on; resolves when the one under way has ended. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     clearTimeout(this.#timer);
-    await this.#underWay;
+    await this.#current;
   }
 
   #schedule(delayMs: number): void {
     if (!this.#isRunning) return;
     this.#timer = setTimeout(() => {
-      this.#underWay = this.#carryOut();
+      this.#current = this.#runStep();
     }, delayMs);
     this.#timer.unref();
   }
 
-  async #carryOut(): Promise<void> {
+  async #runStep(): Promise<void> {
     let hasMore = false;
     try {
       hasMore = await this.#step();
@@ -67,6 +67,6 @@ export class SpacedSteps {
       if (!this.#isFailing && this.#isRunning) this.#onFailure(error);
       this.#isFailing = true;
     }
-    this.#schedule(hasMore ? this.#pauses.busyMs : this.#pauses.idleMs);
+    this.#schedule(hasMore ? this.#delays.busyMs : this.#delays.idleMs);
   }
 }

@@ -6,7 +6,7 @@ import type { Preset, PresetSample } from "../presets/preset.ts";
 import { sampleBody } from "../presets/sample-body.ts";
 import { makePresetKeys } from "./preset-keys.ts";
 import type { PresetKeys } from "./preset-keys.ts";
-import { authOf, callOf, NOW, PUBLIC_URL, signSample, verifyCall } from "./preset-probe.ts";
+import { authOf, receivedCall, NOW, PUBLIC_URL, signSample, verifyCall } from "./preset-probe.ts";
 
 const WEEK_MS = 7 * 86_400_000;
 
@@ -28,7 +28,7 @@ export function describeSigning(preset: Preset, settings: PresetSettings): void 
         headers: { ...sample.headers, "content-type": contentType },
         body,
       };
-      const verification = await verifyCall(preset, callOf(bare), { settings, secrets: keys?.secrets ?? [] });
+      const verification = await verifyCall(preset, receivedCall(bare), { settings, secrets: keys?.secrets ?? [] });
       expect(verification.ok).toBe(false);
     }
   });
@@ -45,8 +45,8 @@ interface Signing {
 function describeKeys(preset: Preset, { settings, keys, isSigned }: Signing): void {
   const sign = (sample: PresetSample, changes: { now?: number; id?: string; key?: string } = {}) =>
     signSample(preset, sample, { settings, secrets: keys.secrets, key: keys.key, ...changes });
-  const verify = (signed: SignedRequest, changes: Parameters<typeof callOf>[1] = {}): Promise<Verification> =>
-    verifyCall(preset, callOf(signed, changes), { settings, secrets: keys.secrets });
+  const verify = (signed: SignedRequest, changes: Parameters<typeof receivedCall>[1] = {}): Promise<Verification> =>
+    verifyCall(preset, receivedCall(signed, changes), { settings, secrets: keys.secrets });
   const samples = Object.entries(preset.samples);
 
   for (const [name, sample] of samples) {

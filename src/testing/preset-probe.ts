@@ -8,7 +8,7 @@ import type { DeliveredKeys, IncomingCall, RemoteKeys, Verification } from "../a
 import type { AuthConfig } from "../config/auth-config.ts";
 import { normalizeAuth } from "../config/normalize-auth.ts";
 import type { PresetSettings } from "../config/preset-part.ts";
-import type { EventSender, PayloadContext } from "../core/delivery.ts";
+import type { EventActor, PayloadContext } from "../core/delivery.ts";
 import { parsePayload } from "../http/parse-payload.ts";
 import { sampleBody } from "../presets/sample-body.ts";
 import { readAnswer, readEvent, readMessage } from "../presets/read-event.ts";
@@ -70,7 +70,7 @@ export function signSample(
 }
 
 /** A signed request as the gateway receives it. */
-export function callOf({ url, headers, body }: SignedRequest, changes: Partial<IncomingCall> = {}): IncomingCall {
+export function receivedCall({ url, headers, body }: SignedRequest, changes: Partial<IncomingCall> = {}): IncomingCall {
   const { pathname, search } = new URL(url);
   return {
     method: "POST",
@@ -87,7 +87,7 @@ export function callOf({ url, headers, body }: SignedRequest, changes: Partial<I
 export interface Reading {
   readonly event: string | undefined;
   readonly deliveryId: string | undefined;
-  readonly sender: EventSender | undefined;
+  readonly sender: EventActor | undefined;
   readonly skip: string | undefined;
   readonly message: string;
   readonly answer: PresetAnswer | undefined;

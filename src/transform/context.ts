@@ -1,4 +1,4 @@
-import type { EventSender, Headers, Query } from "../core/delivery.ts";
+import type { EventActor, Headers, Query } from "../core/delivery.ts";
 import type { TransformCall } from "./call.ts";
 import type { TransformContext } from "./transform.ts";
 
@@ -12,7 +12,7 @@ export interface ContextFields {
   readonly pathname?: string;
   readonly method: string;
   readonly event?: string | undefined;
-  readonly sender?: EventSender | undefined;
+  readonly sender?: EventActor | undefined;
   readonly deliveryId?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly time: number;

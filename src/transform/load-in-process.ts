@@ -3,7 +3,7 @@ import type { LoadedTransforms, NamedTransform } from "./loaded-transforms.ts";
 import { describeFailure } from "./loader/describe-error.ts";
 import { describeThrown } from "./loader/describe-thrown.ts";
 import type { DescribeThrownOptions } from "./loader/describe-thrown.ts";
-import { inTime } from "./loader/load-timeout.ts";
+import { withLoadTimeout } from "./loader/load-timeout.ts";
 import { pickExport } from "./loader/pick-export.ts";
 import { nameInRoot } from "./loader/transforms-root.ts";
 import type { TransformsRoot } from "./loader/transforms-root.ts";
@@ -38,10 +38,10 @@ export async function loadInProcess(
     // The requests of the generation in force have their turn between two modules.
     await setImmediate();
     try {
-      const loading = modules.get(file) ?? inTime(loader.load(file), loadTimeoutMs);
+      const loading = modules.get(file) ?? withLoadTimeout(loader.load(file), loadTimeoutMs);
       modules.set(file, loading);
       const picked = pickExport(await loading, name);
-      if (picked.ok) calls.set(mappingId, calling(picked.value, { root, positions }));
+      if (picked.ok) calls.set(mappingId, callInProcess(picked.value, { root, positions }));
       else failures.push({ at, message: `${nameInRoot(file, root)} ${picked.reason}` });
     } catch (error) {
       failures.push({ at, message: describeFailure(error, { entry: file, root, positions }) });
@@ -51,7 +51,7 @@ export async function loadInProcess(
   return { ok: true, set: new TransformSet({ calls, key: undefined, release: () => Promise.resolve() }) };
 }
 
-function calling(transform: TransformFunction, options: DescribeThrownOptions): CallTransform {
+function callInProcess(transform: TransformFunction, options: DescribeThrownOptions): CallTransform {
   return async (call) => {
     try {
       return await transform(transformContext(contextFields(call), call.rawBody));

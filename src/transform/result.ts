@@ -41,7 +41,7 @@ export type TransformAction = Readonly<Static<typeof ActionSchema>>;
 
 // What a result holds often is what the payload held, which no log is to show.
 const check = compileSchemaCheck(ActionSchema, { showValues: false });
-const MAX_TOLD = 3;
+const MAX_REPORTED = 3;
 
 /**
  * Reads what a transform returned: each entry overrides the mapping's own action once, `undefined` keeps
@@ -71,7 +71,7 @@ function readAction(value: unknown, where: string): TransformAction {
   const issues = check(value);
   if (issues.length === 0) return value;
   const told = issues
-    .slice(0, MAX_TOLD)
+    .slice(0, MAX_REPORTED)
     .map(({ path, message }) => `${where}${where && path && "."}${path}: ${message}`);
   throw refused(`returned no action: ${told.join("; ")}`);
 }

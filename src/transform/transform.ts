@@ -1,5 +1,5 @@
 /** What a transform module exports, what it is given and what it may return: the types that its author imports. */
-import type { EventSender, Headers, Query } from "../core/delivery.ts";
+import type { EventActor, Headers, Query } from "../core/delivery.ts";
 import type { TransformAction } from "./result.ts";
 
 /** What a transform may look at; nothing in it carries a credential. */
@@ -20,7 +20,7 @@ export interface TransformContext<Payload = unknown> {
   /** The event's name, when the mapping's preset knows it: `pull_request.opened`. */
   readonly event: string | undefined;
   /** Who caused the event, when the mapping's preset knows it. */
-  readonly sender: EventSender | undefined;
+  readonly sender: EventActor | undefined;
   /** The sender's id for this delivery, when the mapping's preset knows it; the same when the sender tries again. */
   readonly deliveryId: string | undefined;
   /** When the request arrived. */

@@ -3,7 +3,7 @@ import { RetentionSchema } from "../../src/config/operation-schema.ts";
 import { RetrySchema } from "../../src/config/retry-schema.ts";
 import { HooksSchema } from "../../src/config/schema.ts";
 import { STATES } from "../../src/core/delivery.ts";
-import { MAX_GATHERED_TEXTS, MAX_LISTED_REPEATS } from "../../src/storage/delivery-store.ts";
+import { MAX_COALESCED_TEXTS, MAX_LISTED_REPEATS } from "../../src/storage/delivery-store.ts";
 import { readDocPage } from "./doc-blocks.ts";
 import { tableRows } from "./table-rows.ts";
 
@@ -76,6 +76,6 @@ describe("docs/guarantees.md", () => {
   it("has those that nobody can set as they are", () => {
     const most = Object.fromEntries(bounds.map(([what = "", bound = ""]) => [what, bound]));
     expect(most["repeats of one delivery that are listed"]).toBe(String(MAX_LISTED_REPEATS));
-    expect(most["calls that one coalesced run shows"]).toContain(`${MAX_GATHERED_TEXTS} texts`);
+    expect(most["calls that one coalesced run shows"]).toContain(`${MAX_COALESCED_TEXTS} texts`);
   });
 });

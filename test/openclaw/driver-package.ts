@@ -42,7 +42,7 @@ export function writeDriverPackage(folder: string, plugin: string): void {
 }
 
 const ENTRY = `import { AsyncLocalStorage } from "node:async_hooks";
-import { OpenClawGateway } from "./openclaw/openclaw-gateway.js";
+import { OpenClawGateway } from "./hosts/openclaw/gateway.js";
 
 export default {
   id: "${DRIVER}",

@@ -19,7 +19,7 @@ if (isMainThread) {
   const { EmbeddedAgents } = await import("../../src/hosts/embedded/agents/agents.ts");
   const { EmbeddedChannels } = await import("../../src/hosts/embedded/channels/channels.ts");
   const { EmbeddedHeartbeat } = await import("../../src/hosts/embedded/heartbeat.ts");
-  wrap("gathered", SqliteDeliveryStore, "stopGathering");
+  wrap("gathered", SqliteDeliveryStore, "stopCoalescing");
   wrap("begin", SqliteDeliveryStore, "beginAttempt");
   wrap("run", EmbeddedAgents, "run");
   wrap("end", SqliteDeliveryStore, "endAttempt");

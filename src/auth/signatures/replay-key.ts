@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { SignatureAuth } from "../../config/auth-config.ts";
-import type { ReplayMark } from "../../core/delivery.ts";
+import type { ReplayKey } from "../../core/delivery.ts";
 import type { IncomingCall } from "../verifier.ts";
 
 const DAY_SECONDS = 86_400;
@@ -20,10 +20,10 @@ export interface SignedDelivery {
  * Compiles the replay marks of a route: digests of what was signed, which no other way of writing the
  * signature, no other key of a rotation and no unsigned header changes. `undefined`: none are made.
  */
-export function compileReplayMark(
+export function compileReplayKey(
   auth: Pick<SignatureAuth, "replaySeconds" | "timestamp">,
   route: string,
-): ((delivery: SignedDelivery) => ReplayMark) | undefined {
+): ((delivery: SignedDelivery) => ReplayKey) | undefined {
   const { replaySeconds, timestamp } = auth;
   if (replaySeconds === 0) return undefined;
   const label = hash("sha256", `reveille-replay\0${route}`, "buffer");

@@ -8,7 +8,7 @@ import type { SignedInput } from "./call-source.ts";
 import type { SchemeContext } from "./scheme-context.ts";
 import { decodeBytes } from "./decode-bytes.ts";
 import { compileFoundSignatures } from "./found-signatures.ts";
-import { compileReplayMark } from "./replay-key.ts";
+import { compileReplayKey } from "./replay-key.ts";
 import { compileKeys } from "./route-keys.ts";
 import { matchesAny } from "./signature-key.ts";
 import type { AlgorithmSpec, SignatureKey } from "./signature-key.ts";
@@ -100,7 +100,7 @@ function compileConclusion(
 ): (claim: Claim, keys: readonly SignatureKey[] | Unverified) => Verification {
   const content = compileContent(auth, publicUrl);
   const cover = compileBodyCover(auth, content);
-  const mark = compileReplayMark(auth, route);
+  const mark = compileReplayKey(auth, route);
   const checkTime = auth.timestamp && isInBody(auth) ? compileTime(auth.timestamp) : undefined;
   const isTimeSigned = auth.timestamp !== undefined && content.covers(auth.timestamp.from);
   return (claim, keys) => {

@@ -1,7 +1,7 @@
-import { describeWalls } from "../../transform/sandbox/isolation/describe.ts";
-import { detectWalls } from "../../transform/sandbox/isolation/detect.ts";
-import { probeWalls } from "../../transform/sandbox/isolation/probe.ts";
-import type { WallReport } from "../../transform/sandbox/isolation/walls.ts";
+import { describeIsolation } from "../../transform/sandbox/isolation/describe.ts";
+import { detectIsolation } from "../../transform/sandbox/isolation/detect.ts";
+import { probeIsolation } from "../../transform/sandbox/isolation/probe.ts";
+import type { IsolationReport } from "../../transform/sandbox/isolation/walls.ts";
 import type { TransformUse } from "./configuration.ts";
 import type { Finding } from "./finding.ts";
 
@@ -11,7 +11,7 @@ const BY_NAME = "by name only";
 export interface TriedWalls {
   /** As the gateway logs them. */
   readonly words: string;
-  readonly reports: readonly WallReport[];
+  readonly reports: readonly IsolationReport[];
 }
 
 export type TryWalls = () => Promise<TriedWalls>;
@@ -32,8 +32,8 @@ export async function wallFindings(use: TransformUse, tryWalls: TryWalls = tryWa
 }
 
 async function tryWallsHere(): Promise<TriedWalls> {
-  const walls = await detectWalls();
-  return { words: describeWalls(walls), reports: await probeWalls(walls) };
+  const walls = await detectIsolation();
+  return { words: describeIsolation(walls), reports: await probeIsolation(walls) };
 }
 
 function anewFinding(words: string): Finding {
@@ -41,7 +41,10 @@ function anewFinding(words: string): Finding {
   return { level: "ok", about: "transforms", message };
 }
 
-function wallFinding({ wall, holds, by, detail, isOptional = false }: WallReport, use: TransformUse): Finding {
+function wallFinding(
+  { action: wall, holds, by, detail, isOptional = false }: IsolationReport,
+  use: TransformUse,
+): Finding {
   const of = { about: "transforms", wall: { cannot: wall, holds, by } } as const;
   const seen = detail === undefined ? "" : ` (${detail})`;
   if (!holds) {

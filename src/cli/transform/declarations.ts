@@ -29,7 +29,7 @@ declare module "reveille" {
     /** The event's name, when the mapping's preset knows it: \`pull_request.opened\`. */
     readonly event: string | undefined;
     /** Who caused the event, when the mapping's preset knows it. */
-    readonly sender: EventSender | undefined;
+    readonly sender: EventActor | undefined;
     /** The sender's id for this delivery, when the mapping's preset knows it. */
     readonly deliveryId: string | undefined;
     /** When the request arrived. */
@@ -37,7 +37,7 @@ declare module "reveille" {
   }
 
   /** Who caused an event. */
-  export interface EventSender {
+  export interface EventActor {
     readonly name: string;
     /** Another name it goes by, such as an id. */
     readonly id?: string;

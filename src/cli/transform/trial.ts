@@ -12,7 +12,7 @@ import { policy } from "../../ingress/stages/policy.ts";
 import { render } from "../../ingress/stages/render.ts";
 import type { Rendered } from "../../ingress/stages/render.ts";
 import type { Resolved } from "../../ingress/stages/resolve.ts";
-import { vouched } from "../../ingress/stages/verify.ts";
+import { markVerified } from "../../ingress/stages/verify.ts";
 import type { CallTransform, TransformCall } from "../../transform/call.ts";
 import type { TransformConfiguration } from "./configuration.ts";
 import type { TransformInput } from "./input.ts";
@@ -130,7 +130,7 @@ function requestOf(
 ): VerifiedRequest {
   const { id, match } = mapping.config;
   const raw = { method: "POST", path: path ?? match.path ?? id, query, headers, clientAddress: "unknown", receivedAt };
-  return vouched({ ...raw, body }, TESTER);
+  return markVerified({ ...raw, body }, TESTER);
 }
 
 /** The mapping takes the request whatever its path and source are: it was named. */

@@ -1,4 +1,4 @@
-import { answered } from "../run/with-timeout.ts";
+import { withTimeout } from "../run/with-timeout.ts";
 import { sanitizeUntrusted } from "../../core/boundary/sanitize-untrusted.ts";
 import { wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
 import type { HooksConfig } from "../../config/hooks-config.ts";
@@ -8,7 +8,7 @@ import { resolveTarget } from "../../policy/target.ts";
 import type { Notice, Notices } from "../dispatch-context.ts";
 import { cut } from "../run/summary.ts";
 import { BRIEF_RETRY, retrying } from "../run/retrying.ts";
-import type { RetryPolicy } from "../run/retrying.ts";
+import type { RetrySchedule } from "../run/retrying.ts";
 
 /** Keys of notices that are remembered in memory; the host remembers them besides. */
 const MAX_TOLD = 1_000;
@@ -25,7 +25,7 @@ export interface OwnerNoticesOptions {
   /** Aborted when there is no time left to try again. */
   readonly abandon?: AbortSignal;
   /** Absent: about a quarter of a minute. */
-  readonly retry?: RetryPolicy;
+  readonly retry?: RetrySchedule;
 }
 
 /**
@@ -89,6 +89,6 @@ export class OwnerNotices implements Notices {
   }
 
   #retrying(step: () => Promise<void>): Promise<void> {
-    return retrying(() => answered(step(), this.#abandon), this.#options.retry ?? BRIEF_RETRY, this.#abandon);
+    return retrying(() => withTimeout(step(), this.#abandon), this.#options.retry ?? BRIEF_RETRY, this.#abandon);
   }
 }

@@ -1,5 +1,5 @@
 import type { OpenRun } from "../../storage/delivery-store.ts";
-import { ALL } from "../../storage/operational-state.ts";
+import { SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { Scope } from "../../storage/operational-state.ts";
 import type { CarriedOut, DispatchContext, Runner } from "../dispatch-context.ts";
 import type { DueRuns } from "./due-runs.ts";
@@ -90,7 +90,7 @@ export class AgentQueue {
 
   /** To be called when something of a scope was paused, resumed or configured. */
   review(scope: Scope): void {
-    if (scope === ALL) this.#lanes.reviewAll();
+    if (scope === SCOPE_ALL) this.#lanes.reviewAll();
     else this.#lanes.review(scope);
   }
 

@@ -81,16 +81,16 @@ export class DueRuns {
     for (const tracked of runs) {
       tracked.due = undefined;
       if (tracked.run.begun) this.#arrive(tracked);
-      else void this.#stopGathering(tracked);
+      else void this.#stopCoalescing(tracked);
     }
   }
 
   /** Never rejects. */
-  async #stopGathering(tracked: TrackedRun): Promise<void> {
+  async #stopCoalescing(tracked: TrackedRun): Promise<void> {
     const { store, abandon, logger } = this.#context;
     const { runId } = tracked.run;
     try {
-      await retrying(() => store.stopGathering(runId), STORE_RETRY, abandon);
+      await retrying(() => store.stopCoalescing(runId), STORE_RETRY, abandon);
     } catch (error) {
       if (!abandon.aborted) logger.error({ err: error, runId }, "a run that was due could not be taken up");
       this.#options.lost(tracked);

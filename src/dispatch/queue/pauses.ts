@@ -1,4 +1,4 @@
-import { ALL } from "../../storage/operational-state.ts";
+import { SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { OperationalState, Pause, Scope } from "../../storage/operational-state.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
 import { retrying, STORE_RETRY } from "../run/retrying.ts";
@@ -30,7 +30,7 @@ export class Pauses {
   /** The scope that pauses a mapping: everything, or the mapping itself. */
   scopeOver(mappingId: string | null): Scope | undefined {
     if (this.#paused.size === 0) return undefined;
-    if (this.#paused.has(ALL)) return ALL;
+    if (this.#paused.has(SCOPE_ALL)) return SCOPE_ALL;
     return mappingId !== null && this.#paused.has(mappingId) ? mappingId : undefined;
   }
 

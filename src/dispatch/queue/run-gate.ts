@@ -1,6 +1,6 @@
 import type { Priority } from "../../config/hooks-config.ts";
 import type { OpenRun } from "../../storage/delivery-store.ts";
-import { ALL } from "../../storage/operational-state.ts";
+import { SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { Pause, Scope } from "../../storage/operational-state.ts";
 import { Budgets } from "./budgets.ts";
 import type { Draw, UsedUp } from "./budgets.ts";
@@ -154,8 +154,8 @@ const SPANS = { hour: "60 minutes", day: "24 hours" };
 const LIMITS = { hour: "perHour", day: "perDay" };
 
 function noticeOf({ scope, limit, per }: UsedUp): string {
-  const what = scope === ALL ? "All hook runs" : `The hook runs of the mapping "${scope}"`;
-  const where = scope === ALL ? `hooks.budget.${LIMITS[per]}` : `the mapping's budget.${LIMITS[per]}`;
+  const what = scope === SCOPE_ALL ? "All hook runs" : `The hook runs of the mapping "${scope}"`;
+  const where = scope === SCOPE_ALL ? `hooks.budget.${LIMITS[per]}` : `the mapping's budget.${LIMITS[per]}`;
   return (
     `${what} are paused: ${limit} began within ${SPANS[per]}, as many as ${where} allows. ` +
     `Calls are still accepted and their runs wait. To go on: reveille hooks resume ${quoted(scope)}`

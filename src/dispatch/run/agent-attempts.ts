@@ -6,8 +6,8 @@ import type { CarriedOut, DispatchContext, Postponed } from "../dispatch-context
 import { fullJitter } from "./full-jitter.ts";
 import { persist } from "./persist.ts";
 import { agentPrompt, passedOnText } from "./prompt.ts";
-import type { RetryPolicy } from "./retrying.ts";
-import type { RunNotes } from "./retry-counters.ts";
+import type { RetrySchedule } from "./retrying.ts";
+import type { RetryCounters } from "./retry-counters.ts";
 import type { Postponement, RunUnderWay } from "./run-under-way.ts";
 
 /** What came of a run for good: nothing more is asked of the agent. */
@@ -41,10 +41,10 @@ interface OpenAttempt {
  */
 export class AgentAttempts {
   readonly #context: DispatchContext;
-  readonly #notes: RunNotes;
-  readonly #begin: RetryPolicy | undefined;
+  readonly #notes: RetryCounters;
+  readonly #begin: RetrySchedule | undefined;
 
-  constructor(context: DispatchContext, options: { notes: RunNotes; begin?: RetryPolicy | undefined }) {
+  constructor(context: DispatchContext, options: { notes: RetryCounters; begin?: RetrySchedule | undefined }) {
     this.#context = context;
     this.#notes = options.notes;
     this.#begin = options.begin;
@@ -73,7 +73,7 @@ export class AgentAttempts {
   /** No agent is asked: the message itself is the reply. */
   async #passOn(run: RunUnderWay): Promise<FinalResult> {
     const { store, clock, events } = this.#context;
-    const { runId, attempts, gathered } = run.stored;
+    const { runId, attempts, coalesced: gathered } = run.stored;
     const last = attempts.at(-1);
     if (last?.status === "ok") return remembered(run, last);
     const reply = passedOnText(run.spec, gathered);
@@ -92,7 +92,7 @@ export class AgentAttempts {
 
   async #attempt(run: RunUnderWay, { number, interrupted }: OpenAttempt): Promise<FinalResult | CarriedOut> {
     const { store, clock, events, host } = this.#context;
-    const { runId, gathered } = run.stored;
+    const { runId, coalesced: gathered } = run.stored;
     const { agentId, sessionKey, model, thinking, timeoutMs } = run.spec;
     const startedAt = clock.now();
     await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));

@@ -3,23 +3,23 @@ import { StoreError } from "../../storage/delivery-store.ts";
 import type { OpenRun, StoredRun } from "../../storage/delivery-store.ts";
 import { AgentAttempts } from "./agent-attempts.ts";
 import type { FinalResult } from "./agent-attempts.ts";
-import { answered } from "./with-timeout.ts";
+import { withTimeout } from "./with-timeout.ts";
 import type { CarriedOut, DispatchContext, Runner } from "../dispatch-context.ts";
 import { persist } from "./persist.ts";
 import { failureText, reportHealth } from "./report-health.ts";
 import { summaryLine } from "./summary.ts";
-import { ReplyDelivery } from "./send-reply.ts";
+import { ReplySender } from "./send-reply.ts";
 import type { Delivered } from "./send-reply.ts";
 import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retrying.ts";
-import type { RetryPolicy } from "./retrying.ts";
+import type { RetrySchedule } from "./retrying.ts";
 import { RunCallback } from "./callback.ts";
-import { RunNotes } from "./retry-counters.ts";
+import { RetryCounters } from "./retry-counters.ts";
 import { isPostponement } from "./run-under-way.ts";
 import type { Postponement, RunUnderWay } from "./run-under-way.ts";
 
 export interface AgentRunnerOptions {
   /** How long a host that cannot begin a run is asked on the spot; absent: about a quarter of a minute. */
-  readonly begin?: RetryPolicy;
+  readonly begin?: RetrySchedule;
 }
 
 /** How a run ends. */
@@ -39,15 +39,15 @@ const ENDED: CarriedOut = { kind: "ended" };
  */
 export class AgentRunner implements Runner {
   readonly #context: DispatchContext;
-  readonly #notes = new RunNotes();
+  readonly #notes = new RetryCounters();
   readonly #attempts: AgentAttempts;
-  readonly #replies: ReplyDelivery;
+  readonly #replies: ReplySender;
   readonly #callbacks: RunCallback;
 
   constructor(context: DispatchContext, options: AgentRunnerOptions = {}) {
     this.#context = context;
     this.#attempts = new AgentAttempts(context, { notes: this.#notes, begin: options.begin });
-    this.#replies = new ReplyDelivery(context, this.#notes);
+    this.#replies = new ReplySender(context, this.#notes);
     this.#callbacks = new RunCallback(context, this.#notes);
   }
 
@@ -83,7 +83,7 @@ export class AgentRunner implements Runner {
   async #tellCanceled({ runId, mappingId }: OpenRun): Promise<void> {
     const { store, abandon, logger } = this.#context;
     const stored = await store.loadRun(runId);
-    const { spec, state, steps, delivery } = stored;
+    const { spec, state, steps, replyOutcome: delivery } = stored;
     if (spec.kind !== "agent" || spec.callbackUrl === undefined) return;
     if (state !== "canceled" || steps.includes("called-back")) return;
     const run: RunUnderWay = { stored, spec, mappingId, ending: abandon };
@@ -131,7 +131,7 @@ export class AgentRunner implements Runner {
     };
     try {
       // A main session that takes nothing for now is asked until it does.
-      await retrying(() => answered(host.sessions.enqueueSystemEvent(event), ending), HOST_RETRY, ending);
+      await retrying(() => withTimeout(host.sessions.enqueueSystemEvent(event), ending), HOST_RETRY, ending);
     } catch (error) {
       // One that will never take it must cost neither the reply nor the lane.
       if (isRetryable(error)) throw error;

@@ -1,7 +1,7 @@
 import type { AgentRunRequest, AgentRunResult, HostAgents } from "../../core/host.ts";
 import { errorText } from "./error-text.ts";
 import { BRIEF_RETRY, isRetryable, retrying } from "./retrying.ts";
-import type { RetryPolicy } from "./retrying.ts";
+import type { RetrySchedule } from "./retrying.ts";
 
 /** How long a host may take to come back after its run was told to stop. */
 const ABORT_GRACE_MS = 10_000;
@@ -15,7 +15,7 @@ export interface TurnOptions {
   /** Aborts the turn. */
   readonly ending: AbortSignal;
   /** How long a host that cannot begin is asked on the spot. */
-  readonly begin?: RetryPolicy | undefined;
+  readonly begin?: RetrySchedule | undefined;
 }
 
 /**

@@ -1,12 +1,12 @@
 import type { CallbacksConfig } from "../../config/hooks-config.ts";
-import type { DeliveryOutcome, SettledState } from "../../core/delivery.ts";
+import type { ReplyOutcome, SettledState } from "../../core/delivery.ts";
 import { createGuardedFetch, FetchError, isSuccess } from "../../http/guarded-fetch.ts";
 import type { GuardedFetch } from "../../http/guarded-fetch.ts";
 import { messageId, signMessage } from "../../http/sign-message.ts";
 import { isCallbackHost } from "../../policy/callback-url.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
 import { fullJitter } from "./full-jitter.ts";
-import type { RunNotes } from "./retry-counters.ts";
+import type { RetryCounters } from "./retry-counters.ts";
 import type { Postponement, RunUnderWay } from "./run-under-way.ts";
 
 /** What the caller is told of its run. */
@@ -15,7 +15,7 @@ export interface RunResult {
   /** The whole reply; `null` when there is none. */
   readonly reply: string | null;
   readonly error: string | null;
-  readonly delivery: DeliveryOutcome;
+  readonly delivery: ReplyOutcome;
 }
 
 /** How it went for good; with a reason when the caller was not told. */
@@ -33,10 +33,10 @@ const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);
  */
 export class RunCallback {
   readonly #context: DispatchContext;
-  readonly #notes: RunNotes;
+  readonly #notes: RetryCounters;
   readonly #fetch: GuardedFetch;
 
-  constructor(context: DispatchContext, notes: RunNotes) {
+  constructor(context: DispatchContext, notes: RetryCounters) {
     this.#context = context;
     this.#notes = notes;
     this.#fetch = context.fetch ?? createGuardedFetch({ timeoutMs: TIMEOUT_MS });

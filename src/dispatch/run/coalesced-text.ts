@@ -1,11 +1,11 @@
 import type { RunSpec } from "../../core/delivery.ts";
-import type { GatheredCalls } from "../../storage/delivery-store.ts";
+import type { CoalescedCalls } from "../../storage/delivery-store.ts";
 
 /** Characters of the texts that are listed; the latest text is given whole, however long. */
 const MAX_LISTED_CHARS = 65_536;
 
 /** What a run is about: its own call, or all calls that it stands for. */
-export interface GatheredText {
+export interface CoalescedText {
   /** Untrusted, as it came. */
   readonly text: string;
   /** In the gateway's own words: what the text is of; `undefined` when it is of one call. */
@@ -15,7 +15,7 @@ export interface GatheredText {
 }
 
 /** The text of a run that may have gathered calls, by the run's own way of rendering them. */
-export function gatheredText(spec: RunSpec, gathered: GatheredCalls | undefined): GatheredText {
+export function coalescedText(spec: RunSpec, gathered: CoalescedCalls | undefined): CoalescedText {
   const { unsafe } = spec;
   if (gathered === undefined || gathered.count <= 1) return { text: textOf(spec), note: undefined, unsafe };
   const { count, latest, texts } = gathered;

@@ -1,7 +1,7 @@
 import { wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
 import type { AgentSpec, WakeSpec } from "../../core/delivery.ts";
-import type { GatheredCalls } from "../../storage/delivery-store.ts";
-import { gatheredText } from "./coalesced-text.ts";
+import type { CoalescedCalls } from "../../storage/delivery-store.ts";
+import { coalescedText } from "./coalesced-text.ts";
 
 /** What of an attempt the prompt tells the agent. */
 export interface PromptFacts {
@@ -9,7 +9,7 @@ export interface PromptFacts {
   /** True when an earlier attempt was under way when the process died. */
   readonly interrupted: boolean;
   /** The calls that were coalesced into the run. */
-  readonly gathered?: GatheredCalls | undefined;
+  readonly gathered?: CoalescedCalls | undefined;
 }
 
 const INTERRUPTED =
@@ -17,7 +17,7 @@ const INTERRUPTED =
 
 /** The prompt of an agent run: the content inside the boundary, the gateway's own words outside. */
 export function agentPrompt(spec: AgentSpec, facts: PromptFacts): string {
-  const { text, note, unsafe } = gatheredText(spec, facts.gathered);
+  const { text, note, unsafe } = coalescedText(spec, facts.gathered);
   const content = unsafe
     ? `[hook ${spec.name}] ${text}`
     : wrapUntrusted(text, { source: spec.source, name: spec.name });
@@ -40,14 +40,14 @@ function replyHint({ delivery, fallback }: AgentSpec): string {
 }
 
 /** What is delivered of a run in which no agent is asked: the message as it was rendered. */
-export function passedOnText(spec: AgentSpec, gathered?: GatheredCalls): string {
-  const { text, note } = gatheredText(spec, gathered);
+export function passedOnText(spec: AgentSpec, gathered?: CoalescedCalls): string {
+  const { text, note } = coalescedText(spec, gathered);
   return note === undefined ? text : `${text}\n\n${note}`;
 }
 
 /** The system event of a wake. */
-export function wakeText(spec: WakeSpec, gathered?: GatheredCalls): string {
-  const { text, note, unsafe } = gatheredText(spec, gathered);
+export function wakeText(spec: WakeSpec, gathered?: CoalescedCalls): string {
+  const { text, note, unsafe } = coalescedText(spec, gathered);
   const content = unsafe ? text : wrapUntrusted(text, { source: spec.source, name: spec.name });
   return note === undefined ? content : `${content}\n\n${note}`;
 }

@@ -1,4 +1,4 @@
-import type { AgentSpec, DeliveryOutcome, DeliveryTarget, SettledState } from "../../core/delivery.ts";
+import type { AgentSpec, ReplyOutcome, ReplyTarget, SettledState } from "../../core/delivery.ts";
 import type { Outages } from "../dispatch-context.ts";
 import type { FinalResult } from "./agent-attempts.ts";
 import type { RunUnderWay } from "./run-under-way.ts";
@@ -7,7 +7,7 @@ import type { RunUnderWay } from "./run-under-way.ts";
 export interface RunEnd {
   readonly result: FinalResult;
   readonly state: SettledState;
-  readonly outcome: DeliveryOutcome;
+  readonly outcome: ReplyOutcome;
 }
 
 const KEPT = "They are kept: reveille deliveries list --state failed";
@@ -55,13 +55,13 @@ function reportTarget(
 }
 
 /** What nobody was found at, in words that the gateway wrote when it accepted the call. */
-function missingTarget({ delivery, fallback }: AgentSpec, outcome: DeliveryOutcome): string | undefined {
+function missingTarget({ delivery, fallback }: AgentSpec, outcome: ReplyOutcome): string | undefined {
   const missing = outcome === "no-target" ? [unresolved(delivery) ?? "No target was asked for."] : [];
   const second = unresolved(fallback);
   if (second !== undefined) missing.push(`The fallback: ${second}`);
   return missing.length === 0 ? undefined : missing.join(" ");
 }
 
-function unresolved(target: DeliveryTarget | undefined): string | undefined {
+function unresolved(target: ReplyTarget | undefined): string | undefined {
   return target === undefined || "channel" in target ? undefined : target.unresolved;
 }

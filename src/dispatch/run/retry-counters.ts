@@ -1,5 +1,5 @@
 /** What is remembered in memory of a run that is tried again. */
-export interface RunNote {
+export interface RetryCounter {
   /** Times that the host could not begin it. */
   refusals: number;
   /** Times that its reply was sent in vain, to the target and to the fallback. */
@@ -19,8 +19,8 @@ const MAX_NOTES = 10_000;
  * Notes of runs that are tried again, the oldest forgotten when there are too many. A run whose note is
  * lost, as by a restart, has its tries counted anew: it is tried more often, and never less.
  */
-export class RunNotes {
-  readonly #notes = new Map<string, RunNote>();
+export class RetryCounters {
+  readonly #notes = new Map<string, RetryCounter>();
   readonly #max: number;
 
   constructor(max = MAX_NOTES) {
@@ -28,7 +28,7 @@ export class RunNotes {
   }
 
   /** The note of a run; a new one when there is none. */
-  of(runId: string): RunNote {
+  of(runId: string): RetryCounter {
     const known = this.#notes.get(runId);
     if (known) return known;
     if (this.#notes.size >= this.#max) {
@@ -37,7 +37,7 @@ export class RunNotes {
         break;
       }
     }
-    const note: RunNote = {
+    const note: RetryCounter = {
       refusals: 0,
       sends: 0,
       fallbackSends: 0,
@@ -50,7 +50,7 @@ export class RunNotes {
   }
 
   /** The note of a run, if there is one. */
-  peek(runId: string): RunNote | undefined {
+  peek(runId: string): RetryCounter | undefined {
     return this.#notes.get(runId);
   }
 

@@ -3,7 +3,7 @@ import { HostError } from "../../core/host.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 
 /** How often and how long a step after the durable line is tried again. */
-export interface RetryPolicy {
+export interface RetrySchedule {
   /** Tries in all; `Infinity` until the signal says stop. */
   readonly tries: number;
   readonly firstDelayMs: number;
@@ -11,13 +11,13 @@ export interface RetryPolicy {
 }
 
 /** What the host cannot begin or take for now, and nothing came of: it is asked until it can. */
-export const HOST_RETRY: RetryPolicy = { tries: Infinity, firstDelayMs: 500, maxDelayMs: 10_000 };
+export const HOST_RETRY: RetrySchedule = { tries: Infinity, firstDelayMs: 500, maxDelayMs: 10_000 };
 
 /** What may work in a moment is worth about a quarter of a minute, and no more of somebody's slot. */
-export const BRIEF_RETRY: RetryPolicy = { ...HOST_RETRY, tries: 6 };
+export const BRIEF_RETRY: RetrySchedule = { ...HOST_RETRY, tries: 6 };
 
 /** State that cannot be written (a full disk) is written later: nothing else may happen before. */
-export const STORE_RETRY: RetryPolicy = { tries: Infinity, firstDelayMs: 200, maxDelayMs: 5_000 };
+export const STORE_RETRY: RetrySchedule = { tries: Infinity, firstDelayMs: 200, maxDelayMs: 5_000 };
 
 /**
  * Calls `step` until it succeeds, fails for good, the tries are used up or the signal says stop;
@@ -25,7 +25,7 @@ export const STORE_RETRY: RetryPolicy = { tries: Infinity, firstDelayMs: 200, ma
  */
 export async function retrying<Result>(
   step: () => Promise<Result>,
-  policy: RetryPolicy,
+  policy: RetrySchedule,
   signal: AbortSignal,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
@@ -41,7 +41,7 @@ export async function retrying<Result>(
 }
 
 /** Milliseconds until the next try of what has failed so many times. */
-export function retryDelayMs({ firstDelayMs, maxDelayMs }: RetryPolicy, failures: number): number {
+export function retryDelayMs({ firstDelayMs, maxDelayMs }: RetrySchedule, failures: number): number {
   return Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
 }
 

@@ -1,18 +1,18 @@
-import type { DeliveryOutcome } from "../../core/delivery.ts";
+import type { ReplyOutcome } from "../../core/delivery.ts";
 import type { ChannelTarget } from "../../core/host.ts";
 import { suppression } from "../../core/suppression.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
-import { answered } from "./with-timeout.ts";
+import { withTimeout } from "./with-timeout.ts";
 import { errorText } from "./error-text.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { isRetryable } from "./retrying.ts";
-import type { RunNote, RunNotes } from "./retry-counters.ts";
+import type { RetryCounter, RetryCounters } from "./retry-counters.ts";
 import { isPostponement } from "./run-under-way.ts";
 import type { Postponement, RunUnderWay } from "./run-under-way.ts";
 
 /** What became of a reply. */
 export interface Delivered {
-  readonly outcome: DeliveryOutcome;
+  readonly outcome: ReplyOutcome;
   /** Why; absent when the outcome says it all. */
   readonly reason?: string | undefined;
 }
@@ -26,11 +26,11 @@ type Refused = { readonly refused: string } | Postponement | undefined;
  * one fails for good. A try that may succeed later is postponed, so that nobody waits for a channel;
  * nothing of the run is repeated but the message, under the same key.
  */
-export class ReplyDelivery {
+export class ReplySender {
   readonly #context: DispatchContext;
-  readonly #notes: RunNotes;
+  readonly #notes: RetryCounters;
 
-  constructor(context: DispatchContext, notes: RunNotes) {
+  constructor(context: DispatchContext, notes: RetryCounters) {
     this.#context = context;
     this.#notes = notes;
   }
@@ -81,7 +81,7 @@ export class ReplyDelivery {
     const { host, outages } = this.#context;
     try {
       const message = { ...target, text, idempotencyKey: `${run.stored.runId}:${key}` };
-      await answered(host.channels.send(message), run.ending);
+      await withTimeout(host.channels.send(message), run.ending);
     } catch (error) {
       return run.ending.aborted ? { refused: errorText(error) } : this.#refused(run, target, { error, place });
     }
@@ -116,7 +116,7 @@ export class ReplyDelivery {
 
   /** What was recorded, with its reason as far as that is still known. */
   #remembered({ stored, spec }: RunUnderWay, reply: string): Delivered {
-    const outcome = stored.delivery;
+    const outcome = stored.replyOutcome;
     const noted = this.#notes.peek(stored.runId)?.delivery;
     if (noted !== undefined) return { outcome, reason: noted };
     const { delivery } = spec;
@@ -140,7 +140,7 @@ function missing({ spec }: RunUnderWay): Delivered {
     : { outcome: "none" };
 }
 
-function countTry(note: RunNote, place: Place): number {
+function countTry(note: RetryCounter, place: Place): number {
   note[place]++;
   return note[place];
 }

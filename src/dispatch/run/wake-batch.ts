@@ -1,7 +1,7 @@
 import type { WakeSpec } from "../../core/delivery.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
-import type { GatheredCalls } from "../../storage/delivery-store.ts";
-import { answered } from "./with-timeout.ts";
+import type { CoalescedCalls } from "../../storage/delivery-store.ts";
+import { withTimeout } from "./with-timeout.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
 import { errorText } from "./error-text.ts";
 import { wakeText } from "./prompt.ts";
@@ -14,14 +14,14 @@ export interface Wake {
   readonly tracked: TrackedRun;
   readonly runId: string;
   readonly spec: WakeSpec;
-  readonly gathered: GatheredCalls | undefined;
+  readonly gathered: CoalescedCalls | undefined;
 }
 
 /** `refused`: it may be taken later; `left`: it was canceled, or stays on disk for the next process. */
 type Outcome = "done" | "refused" | "left" | { readonly failed: string };
 
 /** Carries out wakes of one session: system events, heartbeat, settle. */
-export class WakeDelivery {
+export class WakeBatch {
   readonly #context: DispatchContext;
   /** Those that were refused before: observers know of them. */
   readonly #dispatched = new WeakSet<TrackedRun>();
@@ -35,7 +35,7 @@ export class WakeDelivery {
     const { store, abandon } = this.#context;
     const { runId } = tracked.run;
     try {
-      const { spec, state, gathered } = await retrying(() => store.loadRun(runId), STORE_RETRY, abandon);
+      const { spec, state, coalesced: gathered } = await retrying(() => store.loadRun(runId), STORE_RETRY, abandon);
       const isOpen = state === "queued" || state === "running";
       return spec.kind === "wake" && isOpen && !tracked.withdrawn ? { tracked, runId, spec, gathered } : undefined;
     } catch (error) {
@@ -79,7 +79,7 @@ export class WakeDelivery {
     if (tracked.withdrawn || signal.aborted) return "left";
     const event = { sessionKey: spec.sessionKey, text: wakeText(spec, gathered), idempotencyKey: runId };
     try {
-      await answered(host.sessions.enqueueSystemEvent(event), signal);
+      await withTimeout(host.sessions.enqueueSystemEvent(event), signal);
       return "done";
     } catch (error) {
       if (!isRetryable(error)) return { failed: errorText(error) };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ALL } from "../../storage/operational-state.ts";
+import { SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { DispatchContext } from "../dispatch-context.ts";
 import type { Expiries } from "../queue/expiries.ts";
 import { LinkedList } from "../queue/linked-list.ts";
@@ -104,7 +104,7 @@ export class WakeRunner {
         continue;
       }
       const scope = gate.heldBy(tracked.run);
-      if (scope === ALL) break;
+      if (scope === SCOPE_ALL) break;
       if (scope === undefined) {
         this.#queue.remove(tracked);
         expiries.suspend(tracked);

@@ -4,7 +4,7 @@ import type { Expiries } from "../queue/expiries.ts";
 import { LinkedList } from "../queue/linked-list.ts";
 import { HOST_RETRY, retryDelayMs } from "./retrying.ts";
 import type { TrackedRun } from "../queue/tracked-run.ts";
-import { WakeDelivery } from "./wake-batch.ts";
+import { WakeBatch } from "./wake-batch.ts";
 import type { Wake } from "./wake-batch.ts";
 
 /** As many as one commit is worth. */
@@ -27,7 +27,7 @@ export interface WakeSessionsOptions {
 export class WakeSessions {
   readonly #context: DispatchContext;
   readonly #options: WakeSessionsOptions;
-  readonly #delivery: WakeDelivery;
+  readonly #delivery: WakeBatch;
   /** Sessions that are being served, by key, and the wakes that come after those under way. */
   readonly #waiting = new Map<string, LinkedList<TrackedRun>>();
   readonly #serving = new Set<Promise<void>>();
@@ -36,7 +36,7 @@ export class WakeSessions {
   constructor(context: DispatchContext, options: WakeSessionsOptions) {
     this.#context = context;
     this.#options = options;
-    this.#delivery = new WakeDelivery(context);
+    this.#delivery = new WakeBatch(context);
   }
 
   /** Resolves when they are carried out, or wait for a session that does not take them; never rejects. */

@@ -10,7 +10,7 @@ const GRACE_MS = 500;
  * `ending` was aborted: rejects with a `HostError` that says that the same call may succeed later, which it
  * does under the same idempotency key.
  */
-export async function answered<Result>(call: Promise<Result>, ending: AbortSignal): Promise<Result> {
+export async function withTimeout<Result>(call: Promise<Result>, ending: AbortSignal): Promise<Result> {
   const { promise: overdue, reject } = Promise.withResolvers<never>();
   const giveUp = (why: string): void => reject(new HostError(why, { retryable: true }));
   let timer = setTimeout(giveUp, TIMEOUT_MS, `it did not answer within ${TIMEOUT_MS / 1_000} s`);

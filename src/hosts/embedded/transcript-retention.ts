@@ -1,12 +1,12 @@
 import type { Logger } from "../../core/host.ts";
-import { SpacedSteps } from "../../storage/throttled-steps.ts";
-import type { StepPauses } from "../../storage/throttled-steps.ts";
+import { ThrottledSteps } from "../../storage/throttled-steps.ts";
+import type { StepDelays } from "../../storage/throttled-steps.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
 
 export interface TranscriptRetentionOptions {
   readonly sessions: Pick<EmbeddedSessions, "forgetRuns">;
   readonly logger: Logger;
-  readonly pauses?: StepPauses | undefined;
+  readonly pauses?: StepDelays | undefined;
 }
 
 /**
@@ -15,17 +15,17 @@ export interface TranscriptRetentionOptions {
  */
 export class TranscriptRetention {
   readonly #sessions: Pick<EmbeddedSessions, "forgetRuns">;
-  readonly #steps: SpacedSteps;
+  readonly #steps: ThrottledSteps;
   #after = 0;
 
   constructor({ sessions, logger, pauses }: TranscriptRetentionOptions) {
     this.#sessions = sessions;
-    this.#steps = new SpacedSteps({
+    this.#steps = new ThrottledSteps({
       step: () => this.#forget(),
       onFailure: (error) => {
         logger.error({ err: error }, "Old transcripts could not be removed; it is tried again every minute.");
       },
-      pauses,
+      delays: pauses,
     });
   }
 

@@ -1,7 +1,7 @@
 import type { DeliveryDetail, DeliverySummary, State } from "../../core/delivery.ts";
 import { isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
-import type { Generation } from "../active-config.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import { replayDelivery } from "../pipeline.ts";
 import type { Accepted } from "../stages/commit.ts";
 import type { IngressContext } from "../context.ts";
@@ -46,11 +46,11 @@ const AT_ONCE = 32;
 /** What an operator can read of deliveries and do to them. Reads reject with a `StoreError`. */
 export class DeliveryOperations {
   readonly #ingress: IngressContext;
-  readonly #generation: () => Generation;
+  readonly #generation: () => ActiveConfig;
   /** The latest replay of all that fit: two at once could take the same deliveries. */
   #replaying: Promise<unknown> = Promise.resolve();
 
-  constructor({ ingress, generation }: { ingress: IngressContext; generation: () => Generation }) {
+  constructor({ ingress, generation }: { ingress: IngressContext; generation: () => ActiveConfig }) {
     this.#ingress = ingress;
     this.#generation = generation;
   }

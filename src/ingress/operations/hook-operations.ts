@@ -1,8 +1,8 @@
 import type { BudgetConfig, MappingConfig } from "../../config/hooks-config.ts";
 import { closestKey } from "../../config/closest-key.ts";
-import type { Generation } from "../active-config.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
-import { ALL } from "../../storage/operational-state.ts";
+import { SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { Pause, Scope, Usage } from "../../storage/operational-state.ts";
 
 /** What can be paused: a mapping, or all runs. */
@@ -49,9 +49,9 @@ const DAY_MINUTES = 24 * HOUR_MINUTES;
 /** What an operator can see of the mappings and do to them. */
 export class HookOperations {
   readonly #ingress: IngressContext;
-  readonly #generation: () => Generation;
+  readonly #generation: () => ActiveConfig;
 
-  constructor({ ingress, generation }: { ingress: IngressContext; generation: () => Generation }) {
+  constructor({ ingress, generation }: { ingress: IngressContext; generation: () => ActiveConfig }) {
     this.#ingress = ingress;
     this.#generation = generation;
   }
@@ -63,7 +63,7 @@ export class HookOperations {
     const minute = Math.floor(host.clock.now() / 60_000);
     const usage = await store.usageSince(minute - DAY_MINUTES);
     const pauses = new Map(dispatcher.pausedScopes().map((pause) => [pause.scope, pause]));
-    const known = new Set([ALL, ...mappings.map(({ id }) => id)]);
+    const known = new Set([SCOPE_ALL, ...mappings.map(({ id }) => id)]);
     const stateOf = (scope: Scope, limits: BudgetConfig | undefined): ScopeState => ({
       scope,
       paused: pauseOf(pauses.get(scope)),
@@ -71,7 +71,7 @@ export class HookOperations {
     });
     const gone = [...pauses.keys()].filter((scope) => !known.has(scope));
     return {
-      all: stateOf(ALL, budget),
+      all: stateOf(SCOPE_ALL, budget),
       mappings: [
         ...mappings.map((mapping) => ({ ...stateOf(mapping.id, mapping.budget), ...factsOf(mapping) })),
         ...gone.map((scope) => ({ ...stateOf(scope, undefined), ...NO_FACTS })),
@@ -103,9 +103,10 @@ export class HookOperations {
   #check(scope: Scope, alsoKnown: readonly Scope[]): void {
     const { mappings } = this.#generation().config;
     const named = [...mappings.map(({ id }) => id), ...alsoKnown];
-    if (scope === ALL || named.includes(scope)) return;
+    if (scope === SCOPE_ALL || named.includes(scope)) return;
     const meant = mappings.find(({ match }) => match.path === scope)?.id ?? closestKey(scope, named);
-    const hint = meant === undefined ? `"${ALL}" stands for all of them` : `did you mean ${JSON.stringify(meant)}?`;
+    const hint =
+      meant === undefined ? `"${SCOPE_ALL}" stands for all of them` : `did you mean ${JSON.stringify(meant)}?`;
     throw new UnknownScopeError(`There is no mapping ${JSON.stringify(scope.slice(0, 100))}; ${hint}`);
   }
 }

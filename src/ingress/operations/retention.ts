@@ -1,8 +1,8 @@
 import type { RetentionConfig } from "../../config/hooks-config.ts";
 import type { Clock, Logger } from "../../core/host.ts";
 import type { DeliveryStore } from "../../storage/delivery-store.ts";
-import { SpacedSteps } from "../../storage/throttled-steps.ts";
-import type { StepPauses } from "../../storage/throttled-steps.ts";
+import { ThrottledSteps } from "../../storage/throttled-steps.ts";
+import type { StepDelays } from "../../storage/throttled-steps.ts";
 
 export interface RetentionOptions {
   readonly store: Pick<DeliveryStore, "prune">;
@@ -10,7 +10,7 @@ export interface RetentionOptions {
   readonly logger: Logger;
   /** By the configuration in force; `undefined`: nothing is removed. */
   readonly limits: () => RetentionConfig | undefined;
-  readonly pauses?: StepPauses | undefined;
+  readonly pauses?: StepDelays | undefined;
 }
 
 /**
@@ -21,16 +21,16 @@ export interface RetentionOptions {
  */
 export class Retention {
   readonly #options: RetentionOptions;
-  readonly #steps: SpacedSteps;
+  readonly #steps: ThrottledSteps;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
-    this.#steps = new SpacedSteps({
+    this.#steps = new ThrottledSteps({
       step: () => this.#prune(),
       onFailure: (error) => {
         options.logger.error({ err: error }, "old deliveries could not be removed; it is tried again every minute");
       },
-      pauses: options.pauses,
+      delays: options.pauses,
     });
   }
 

@@ -1,10 +1,10 @@
 import type { Action, RunSpec, VerifiedRequest } from "../../core/delivery.ts";
 import { isRefusal } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
-import type { Generation } from "../active-config.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import { readClaim } from "../idempotency.ts";
 import { coalesceClaim, overlapClaim } from "../run-claims.ts";
-import { senderMarks } from "../replay-keys.ts";
+import { senderReplayKeys } from "../replay-keys.ts";
 import type { NewDelivery, NewRun } from "../../storage/new-delivery.ts";
 import { commit } from "./commit.ts";
 import type { Accepted } from "./commit.ts";
@@ -31,7 +31,7 @@ export interface Accepting {
  */
 export async function accept(
   ingress: IngressContext,
-  generation: Generation,
+  generation: ActiveConfig,
   accepting: Accepting,
 ): Promise<Accepted | Refusal> {
   const { request, resolved, rendered, specs, replayOf } = accepting;
@@ -47,7 +47,7 @@ export async function accept(
     query: request.query,
     body: request.body,
     event: context.event,
-    sender: context.sender?.name,
+    actor: context.sender?.name,
     credentialId: replayOf === undefined ? request.credential.id : null,
     runs: runsOf(accepting),
     ended: rendered.ended,
@@ -58,17 +58,17 @@ export async function accept(
   return commit(ingress, generation, delivery, specs);
 }
 
-type Claims = Pick<NewDelivery, "idempotency" | "marks">;
+type Claims = Pick<NewDelivery, "idempotency" | "replayKeys">;
 
 /**
  * A caller's own key may be refused; what a sender's copies are recognized by never is, since senders
  * give up on hooks that refuse them. Of a call whose transform failed the store looks up only who holds them.
  */
-function claimsOf(generation: Generation, { request, parsed, resolved, replayOf }: Accepting): Claims | Refusal {
+function claimsOf(generation: ActiveConfig, { request, parsed, resolved, replayOf }: Accepting): Claims | Refusal {
   const { route, deliveryId, ofSender } = resolved;
   const ttlMs = generation.config.idempotencyTtlMs;
   if (replayOf !== undefined) return {};
-  if (ofSender) return { marks: senderMarks(request, deliveryId, ttlMs) };
+  if (ofSender) return { replayKeys: senderReplayKeys(request, deliveryId, ttlMs) };
   const payload = parsed.context.payload as Readonly<Record<string, unknown>>;
   const idempotency = readClaim(
     {

@@ -1,15 +1,15 @@
 import type { Credential } from "../../core/delivery.ts";
 import type { Refusal } from "../../core/errors.ts";
-import type { Generation } from "../active-config.ts";
-import type { Arrival } from "./edge.ts";
+import type { ActiveConfig } from "../active-config.ts";
+import type { RequestContext } from "./edge.ts";
 
 /**
  * Asks who vouches for the request, before any byte of its body is read; `undefined` on a route whose
  * sender proves who it is in a way of its own, where the hook token is none.
  */
 export function authenticate(
-  generation: Generation,
-  arrival: Arrival,
+  generation: ActiveConfig,
+  arrival: RequestContext,
 ): Credential | Refusal | Promise<Credential | Refusal> | undefined {
   const { req, clientAddress, sender } = arrival;
   if (sender) return undefined;
@@ -21,7 +21,10 @@ export function authenticate(
  * Taps are asked about a request that has no right token, before that counts as a failure: a sender
  * they know costs its address none, and a tap that fails stops nobody who has the token.
  */
-async function askTaps(generation: Generation, { req, target, clientAddress }: Arrival): Promise<Credential | Refusal> {
+async function askTaps(
+  generation: ActiveConfig,
+  { req, target, clientAddress }: RequestContext,
+): Promise<Credential | Refusal> {
   if (!generation.tokens.check(req)) {
     const credential = await generation.hooks.authenticate.promise({
       method: req.method ?? "",

@@ -1,12 +1,12 @@
 import type { SenderMatch } from "../../auth/sender-routes.ts";
 import { refuse, isRefusal } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
-import type { Generation } from "../active-config.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import { declaredLength } from "../../http/discard-body.ts";
 import { readBody } from "../../http/read-body.ts";
 import type { BodyRules } from "../../mapping/index-mappings.ts";
 import type { RawRequest } from "../../core/delivery.ts";
-import type { Arrival } from "./edge.ts";
+import type { RequestContext } from "./edge.ts";
 import type { IngressContext } from "../context.ts";
 import { isDirect } from "./resolve.ts";
 
@@ -19,8 +19,8 @@ export interface ReceivedBody {
 /** Reads the exact bytes, bounded in size and time; a path without any hook is not read at all. */
 export async function body(
   ingress: IngressContext,
-  generation: Generation,
-  arrival: Arrival,
+  generation: ActiveConfig,
+  arrival: RequestContext,
 ): Promise<ReceivedBody | Refusal> {
   const rules = bodyRules(generation, arrival.sender, arrival.target.path);
   if (!rules) return refuse("NOT_FOUND");
@@ -35,7 +35,12 @@ export async function body(
  * A sender is verified by its body, so strangers can have bodies read as well: large ones only as far as
  * the budget goes. Ordinary ones are bounded by their number.
  */
-function holdBytes(ingress: IngressContext, { config }: Generation, arrival: Arrival, maxBodyBytes: number): boolean {
+function holdBytes(
+  ingress: IngressContext,
+  { config }: ActiveConfig,
+  arrival: RequestContext,
+  maxBodyBytes: number,
+): boolean {
   const declared = declaredLength(arrival.req);
   const bytes = Math.min(declared, maxBodyBytes);
   if (bytes <= config.maxBodyBytes) return true;
@@ -46,7 +51,7 @@ function holdBytes(ingress: IngressContext, { config }: Generation, arrival: Arr
 
 /** What is taken on a path; `undefined` when no hook can be meant. */
 export function bodyRules(
-  generation: Generation,
+  generation: ActiveConfig,
   sender: SenderMatch | undefined,
   path: string,
 ): BodyRules | undefined {

@@ -1,7 +1,7 @@
 import type { EndedState, RunSpec } from "../../core/delivery.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
-import type { Generation } from "../active-config.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { OpenRun } from "../../storage/delivery-store.ts";
 import type { AcceptOutcome, NewDelivery } from "../../storage/new-delivery.ts";
@@ -30,7 +30,7 @@ export interface Accepted {
  */
 export async function commit(
   ingress: IngressContext,
-  generation: Generation,
+  generation: ActiveConfig,
   delivery: NewDelivery,
   specs: readonly RunSpec[],
 ): Promise<Accepted | Refusal> {

@@ -2,13 +2,13 @@ import type { IncomingMessage } from "node:http";
 import type { SenderMatch } from "../../auth/sender-routes.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
-import type { Generation } from "../active-config.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import type { RequestTarget } from "../request-target.ts";
 import type { TransformSet } from "../../transform/set.ts";
 import type { IngressContext } from "../context.ts";
 
-/** A request that was let in; it has to {@link leave} when it has been answered. */
-export interface Arrival {
+/** A request that was let in; it has to {@link release} when it has been answered. */
+export interface RequestContext {
   readonly req: IncomingMessage;
   /** Without a secret that was in the path. */
   readonly target: RequestTarget;
@@ -18,7 +18,7 @@ export interface Arrival {
   /** The route of a sender who proves who it is in a way of its own. */
   readonly sender: SenderMatch | undefined;
   /** The delivery whose state is asked for; `undefined`: the request is a call. */
-  readonly asksFor: string | undefined;
+  readonly statusOf: string | undefined;
   /** Those of the generation it began with, which do not end before it has left. */
   readonly transforms: TransformSet;
   /** Bytes of the budget for unverified bodies that it has to give back when it leaves. */
@@ -32,7 +32,11 @@ export interface Arrival {
  * A token in the query string is refused whatever else was sent, and a wrong method costs nobody a
  * failed attempt.
  */
-export function edge(ingress: IngressContext, generation: Generation, req: IncomingMessage): Arrival | Refusal {
+export function edge(
+  ingress: IngressContext,
+  generation: ActiveConfig,
+  req: IncomingMessage,
+): RequestContext | Refusal {
   const target = generation.readTarget(req.url ?? "");
   if (target.hasQueryToken) return refuse("TOKEN_IN_QUERY");
   const sender = generation.senders.find(target.path);
@@ -52,7 +56,7 @@ export function edge(ingress: IngressContext, generation: Generation, req: Incom
       typeof forwarded === "string" ? forwarded : forwarded?.join(", "),
     ),
     receivedAt: ingress.host.clock.now(),
-    asksFor,
+    statusOf: asksFor,
     transforms,
     heldBytes: 0,
     hasLeft: false,
@@ -60,7 +64,7 @@ export function edge(ingress: IngressContext, generation: Generation, req: Incom
 }
 
 /** Gives back what a request holds while it is under way. A second time does nothing. */
-export function leave(ingress: IngressContext, arrival: Arrival): void {
+export function release(ingress: IngressContext, arrival: RequestContext): void {
   if (arrival.hasLeft) return;
   arrival.hasLeft = true;
   ingress.unverifiedBytes.release(arrival.heldBytes);

@@ -3,16 +3,16 @@ import type { HandshakeAnswer } from "../../auth/handshake/compile-handshakes.ts
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { Answer } from "../../http/answer.ts";
-import type { Arrival } from "./edge.ts";
+import type { RequestContext } from "./edge.ts";
 import type { IngressContext } from "../context.ts";
 
 /**
  * Answers the challenges that no signature covers, before anything is verified: they are taken in
  * their exact shape only, and everything else goes on to be verified.
  */
-export function greet(
+export function answerUnsignedChallenge(
   ingress: IngressContext,
-  { sender }: Arrival,
+  { sender }: RequestContext,
   call: IncomingCall | undefined,
 ): Answer | undefined | Promise<Answer | undefined> {
   if (!sender || !call) return undefined;
@@ -25,7 +25,7 @@ export function greet(
  */
 export async function handshake(
   ingress: IngressContext,
-  { sender }: Arrival,
+  { sender }: RequestContext,
   call: IncomingCall | undefined,
 ): Promise<Answer | Refusal | undefined> {
   if (!sender || !call) return undefined;
@@ -44,7 +44,7 @@ function toldAs(
   if (recognized === undefined) return undefined;
   if (recognized instanceof Promise) return recognized.then((later) => toldAs(ingress, route, later));
   const { name, answer } = recognized;
-  ingress.refusals.tell(`handshake ${route}`, (suppressed) => {
+  ingress.logThrottle.log(`handshake ${route}`, (suppressed) => {
     const { status } = answer;
     ingress.host.logger.info({ route, handshake: name, status, suppressed }, "a handshake was answered");
   });

@@ -1,7 +1,7 @@
 import type { Action, RunSpec } from "../../core/delivery.ts";
 import { isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
-import type { Generation } from "../active-config.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import { applyPolicy } from "../apply-policy.ts";
 import type { ActionOrigin } from "../apply-policy.ts";
 import type { IngressContext } from "../context.ts";
@@ -10,7 +10,7 @@ import type { Resolved, Route } from "./resolve.ts";
 /** Fixes agent, session, model and target of every action, or refuses the whole request. */
 export async function policy(
   ingress: Pick<IngressContext, "host">,
-  generation: Pick<Generation, "config" | "hooks">,
+  generation: Pick<ActiveConfig, "config" | "hooks">,
   { route, context }: Pick<Resolved, "route" | "context">,
   actions: readonly Action[],
 ): Promise<readonly RunSpec[] | Refusal> {
@@ -28,7 +28,7 @@ export async function policy(
   return runs;
 }
 
-function originOf(route: Route, { config }: Pick<Generation, "config">, count: number): ActionOrigin {
+function originOf(route: Route, { config }: Pick<ActiveConfig, "config">, count: number): ActionOrigin {
   if (typeof route === "string") {
     return { contentSource: "Webhook", interrupted: config.interrupted, ownSessionPrefix: undefined };
   }

@@ -2,7 +2,7 @@ import type { HooksConfig } from "../../config/hooks-config.ts";
 import type { Action, PayloadContext, VerifiedRequest } from "../../core/delivery.ts";
 import { ERRORS, isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
-import type { Generation } from "../active-config.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
 import { completeAction } from "../../mapping/complete-action.ts";
 import { readAgentPayload, readWait, readWakePayload } from "../../mapping/direct-action.ts";
@@ -36,7 +36,7 @@ export interface WantedWait {
 /** Transforms and renders the payload into actions. */
 export async function render(
   ingress: Pick<IngressContext, "host">,
-  generation: Pick<Generation, "config" | "hooks">,
+  generation: Pick<ActiveConfig, "config" | "hooks">,
   request: Pick<VerifiedRequest, "method" | "body">,
   resolved: Pick<Resolved, "route" | "context" | "ofSender" | "deliveryId">,
 ): Promise<Rendered | Refusal> {
@@ -52,7 +52,7 @@ export async function render(
 
 function renderRoute(
   ingress: Pick<IngressContext, "host">,
-  { config }: Pick<Generation, "config">,
+  { config }: Pick<ActiveConfig, "config">,
   { method, body: rawBody }: Pick<VerifiedRequest, "method" | "body">,
   { route, context, deliveryId }: Pick<Resolved, "route" | "context" | "deliveryId">,
 ): Rendered | Refusal | Promise<Rendered | Refusal> {

@@ -1,12 +1,12 @@
 import type { PayloadContext, VerifiedRequest } from "../../core/delivery.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
-import type { Generation } from "../active-config.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import { readMediaType, untakenType } from "../../http/media-type.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
 import { sourceOf } from "../../mapping/index-mappings.ts";
 import { readEvent } from "../../presets/read-event.ts";
-import type { Arrival } from "./edge.ts";
+import type { RequestContext } from "./edge.ts";
 import type { Parsed } from "./parse.ts";
 
 /** What a request is turned into actions by: one of the two fixed routes, or a mapping. */
@@ -35,8 +35,8 @@ export function isDirect(path: string): path is "wake" | "agent" {
  * them takes is a miss: senders give up on hooks that answer 404.
  */
 export async function resolve(
-  generation: Generation,
-  { sender }: Pick<Arrival, "sender">,
+  generation: ActiveConfig,
+  { sender }: Pick<RequestContext, "sender">,
   request: VerifiedRequest,
   { context, format }: Parsed,
 ): Promise<Resolved | Refusal> {
@@ -56,7 +56,7 @@ export async function resolve(
 }
 
 async function resolveAnywhere(
-  { mappings, hooks }: Generation,
+  { mappings, hooks }: ActiveConfig,
   request: VerifiedRequest,
   context: PayloadContext,
 ): Promise<CompiledMapping | undefined> {

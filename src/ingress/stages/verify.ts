@@ -1,11 +1,11 @@
 import { lockoutKey } from "../../auth/client-address.ts";
 import type { SenderMatch } from "../../auth/sender-routes.ts";
 import type { IncomingCall, Verified } from "../../auth/verifier.ts";
-import type { Credential, RawRequest, ReplayMark, VerifiedRequest } from "../../core/delivery.ts";
+import type { Credential, RawRequest, ReplayKey, VerifiedRequest } from "../../core/delivery.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
-import type { Generation } from "../active-config.ts";
-import type { Arrival } from "./edge.ts";
+import type { ActiveConfig } from "../active-config.ts";
+import type { RequestContext } from "./edge.ts";
 import type { IngressContext } from "../context.ts";
 
 /** A request that was read, and what it is verified by: the sender's route with the call, or the token's credential. */
@@ -18,7 +18,7 @@ export interface Verifying {
 }
 
 /** The call of a sender's route: with its credentials, and in nobody's hands but the scheme's and the handshakes'. */
-export function callOf({ req, sender, receivedAt }: Arrival, body: Uint8Array): IncomingCall | undefined {
+export function callOf({ req, sender, receivedAt }: RequestContext, body: Uint8Array): IncomingCall | undefined {
   if (!sender) return undefined;
   return {
     method: req.method ?? "",
@@ -37,12 +37,12 @@ export function callOf({ req, sender, receivedAt }: Arrival, body: Uint8Array): 
  */
 export async function verify(
   ingress: IngressContext,
-  generation: Generation,
-  arrival: Arrival,
+  generation: ActiveConfig,
+  arrival: RequestContext,
   { request, call, credential }: Verifying,
 ): Promise<VerifiedRequest | Refusal> {
   const { sender } = arrival;
-  if (!sender || !call) return credential ? vouched(request, credential) : refuse("UNAUTHORIZED");
+  if (!sender || !call) return credential ? markVerified(request, credential) : refuse("UNAUTHORIZED");
   const verification = sender.route.handshakes.signsFreely(call.body)
     ? { ok: false as const, reason: "a handshake of the route signs such a body for anyone" }
     : await sender.route.verifier.verify(call);
@@ -50,12 +50,12 @@ export async function verify(
   const { reason, retryAfterSeconds } = verification;
   const where = { route: sender.route.path, client: arrival.clientAddress, reason };
   if (retryAfterSeconds !== undefined) {
-    ingress.refusals.tell(sender.route.path, () => {
+    ingress.logThrottle.log(sender.route.path, () => {
       ingress.host.logger.warn(where, "a sender could not be verified yet");
     });
     return refuse("KEYS_UNAVAILABLE", undefined, { retryAfterSeconds });
   }
-  ingress.refusals.tell(sender.route.path, (suppressed) => {
+  ingress.logThrottle.log(sender.route.path, (suppressed) => {
     ingress.host.logger.warn({ ...where, suppressed }, "a request was refused: it is not what its sender would send");
   });
   const lockedFor = generation.lockout.fail(lockoutKey(arrival.clientAddress));
@@ -64,18 +64,18 @@ export async function verify(
 }
 
 function acceptSender(
-  { lockout }: Generation,
-  { clientAddress }: Arrival,
+  { lockout }: ActiveConfig,
+  { clientAddress }: RequestContext,
   { route }: SenderMatch,
   { request, verification }: { request: RawRequest; verification: Verified },
 ): VerifiedRequest {
   if (lockout.size > 0) lockout.succeed(lockoutKey(clientAddress));
   const credential = { scheme: route.auth.scheme, id: verification.credentialId };
-  return vouched({ ...request, body: route.maskSecrets(request.body) }, credential, verification.replay);
+  return markVerified({ ...request, body: route.maskSecrets(request.body) }, credential, verification.replay);
 }
 
 /** A request that a credential vouches for; only this stage may say so, and a replay of what it has passed. */
-export function vouched(request: RawRequest, credential: Credential, replay?: ReplayMark): VerifiedRequest {
+export function markVerified(request: RawRequest, credential: Credential, replay?: ReplayKey): VerifiedRequest {
   return { ...request, credential, replay } as VerifiedRequest;
 }
 

@@ -1,13 +1,13 @@
 import type { RunDetail } from "../../core/delivery.ts";
-import type { Generation } from "../active-config.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import type { Watching } from "../../dispatch/run-watch.ts";
 import { onClientGone } from "./client-gone.ts";
 import { answerJson } from "../../http/answer.ts";
 import type { Answer } from "../../http/answer.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { Accepted } from "./commit.ts";
-import { leave } from "./edge.ts";
-import type { Arrival } from "./edge.ts";
+import { release } from "./edge.ts";
+import type { RequestContext } from "./edge.ts";
 import type { IngressContext } from "../context.ts";
 import type { WantedWait } from "./render.ts";
 import type { Resolved } from "./resolve.ts";
@@ -29,18 +29,18 @@ export interface Waiting {
  */
 export function wait(
   ingress: IngressContext,
-  generation: Generation,
-  arrival: Arrival,
+  generation: ActiveConfig,
+  arrival: RequestContext,
   { resolved, accepted, wait: wanted }: Waiting,
 ): Promise<Answer | undefined> | undefined {
   const timeoutMs = waitMsOf(generation, resolved, wanted);
   if (timeoutMs === undefined || accepted.runIds.length === 0) return undefined;
   if (ingress.watch.count >= generation.config.maxWaiting) return undefined;
-  leave(ingress, arrival);
+  release(ingress, arrival);
   return untilSettled(ingress, arrival, accepted, timeoutMs);
 }
 
-function waitMsOf({ config }: Generation, { route }: Resolved, wanted: WantedWait | undefined): number | undefined {
+function waitMsOf({ config }: ActiveConfig, { route }: Resolved, wanted: WantedWait | undefined): number | undefined {
   if (wanted) return wanted.waitMs ?? config.waitMs;
   if (typeof route === "string" || route.config.respond.kind !== "result") return undefined;
   return route.config.waitMs ?? config.waitMs;
@@ -48,7 +48,7 @@ function waitMsOf({ config }: Generation, { route }: Resolved, wanted: WantedWai
 
 async function untilSettled(
   ingress: IngressContext,
-  { req }: Arrival,
+  { req }: RequestContext,
   accepted: Accepted,
   timeoutMs: number,
 ): Promise<Answer | undefined> {

@@ -9,12 +9,13 @@ const DATE_AND_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/;
  * ISO 8601. Another text stays as it is, on one line; empty when there is none.
  */
 export function timeText(value: unknown): string {
-  if (typeof value === "number") return value > 0 ? format(new Date(value < MAX_SECONDS ? value * 1_000 : value)) : "";
+  if (typeof value === "number")
+    return value > 0 ? formatUtc(new Date(value < MAX_SECONDS ? value * 1_000 : value)) : "";
   if (typeof value !== "string") return "";
-  return (DATE_AND_TIME.test(value) && format(new Date(value))) || oneLine(value);
+  return (DATE_AND_TIME.test(value) && formatUtc(new Date(value))) || oneLine(value);
 }
 
-function format(date: Date): string {
+function formatUtc(date: Date): string {
   if (Number.isNaN(date.getTime())) return "";
   return `${date.toISOString().slice(0, -8).replace("T", " ")} UTC`;
 }

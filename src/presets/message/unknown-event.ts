@@ -1,5 +1,5 @@
 import { messageOf } from "../../core/payload-text.ts";
-import type { EventSender } from "../preset.ts";
+import type { EventActor } from "../preset.ts";
 import { dataLines } from "./data-lines.ts";
 import { headline, oneLine, phrase } from "./headline.ts";
 
@@ -10,7 +10,7 @@ import { headline, oneLine, phrase } from "./headline.ts";
 export function unknownEvent(
   title: string,
   event: string | undefined,
-  sender: EventSender | undefined,
+  sender: EventActor | undefined,
   content: unknown,
 ): string {
   const name = oneLine(event ?? "");

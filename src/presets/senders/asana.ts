@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
 import { batchEvent } from "../event-fields.ts";
 import { itemLines, joinText, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { happened, words } from "../message/happened.ts";
 import { capitalized, headline, lineAt, phrase, titled } from "../message/headline.ts";
 import { timeText } from "../message/time-text.ts";
@@ -103,7 +103,7 @@ function kindOf(event: unknown): string {
 }
 
 /** The one user behind all events; Asana marks no bots. */
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const users = new Set(eventsOf(payload).map((event) => lineAt(event, "user.gid")));
   const [user = ""] = users;
   return users.size === 1 && user !== "" ? { name: user, bot: false } : undefined;

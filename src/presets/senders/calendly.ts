@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../event-sender.ts";
+import { eventActor } from "../event-sender.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
 import { capitalized, headline, lineAt, phrase, titled } from "../message/headline.ts";
 import { decimalAmount } from "../message/value-text.ts";
 import { personText } from "../message/person-text.ts";
@@ -81,12 +81,12 @@ export const calendly = definePreset({
 });
 
 /** Who booked, or who canceled: the host may have. */
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const email = lineAt(payload, "payload.email");
   const canceledBy = lineAt(payload, "payload.cancellation.canceled_by");
-  if (canceledBy !== "" && hostCanceled(valueAt(payload, "payload"))) return eventSender(canceledBy);
+  if (canceledBy !== "" && hostCanceled(valueAt(payload, "payload"))) return eventActor(canceledBy);
   const name = lineAt(payload, "payload.name");
-  return eventSender(email || name, name);
+  return eventActor(email || name, name);
 }
 
 function message({ payload, event }: PresetEvent): string {

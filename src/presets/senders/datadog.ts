@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../event-sender.ts";
+import { eventActor } from "../event-sender.ts";
 import { labeled, messageOf, textAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { asJson } from "../message/as-json.ts";
 import { bodyAt, capitalized, headline, lineAt, phrase, spoken, titled } from "../message/headline.ts";
 
@@ -89,9 +89,9 @@ export const datadog = definePreset({
 });
 
 /** Nobody, except where a person's comment is forwarded. */
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = filledLine(payload, "user", "username");
-  return eventSender(name);
+  return eventActor(name);
 }
 
 function linesOf({ event, payload }: PresetEvent): readonly string[] {

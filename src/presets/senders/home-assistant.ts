@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../event-sender.ts";
+import { eventActor } from "../event-sender.ts";
 import { joinText, labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { dataLines } from "../message/data-lines.ts";
 import { headline, lineAt, phrase, titled } from "../message/headline.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
@@ -61,9 +61,9 @@ export const homeAssistant = definePreset({
   ],
 });
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = lineAt(payload, "user", "user.name", "context.user_id");
-  return eventSender(name);
+  return eventActor(name);
 }
 
 function message(context: PresetEvent): string {

@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
 import { batchEvent, batchId } from "../event-fields.ts";
 import { itemLines, joinText, messageOf, textAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { happened, words } from "../message/happened.ts";
 import { capitalized, headline, lineAt, phrase } from "../message/headline.ts";
 import { genericMessage } from "../message/unknown-event.ts";
@@ -124,7 +124,7 @@ function identityOf(event: unknown): string {
 }
 
 /** Who made all the changes; nobody when several did, unless all are programs. */
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const sources = eventsOf(payload).map((event) => ({
     source: lineAt(event, "changeSource"),
     id: lineAt(event, "sourceId"),

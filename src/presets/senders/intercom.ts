@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../event-sender.ts";
+import { eventActor } from "../event-sender.ts";
 import { joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, oneLine, phrase, titled } from "../message/headline.ts";
 import { plainText } from "../message/plain-text.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
@@ -141,7 +141,7 @@ function partOf(item: unknown): unknown {
   return valueAt(item, "ticket_part") ?? valueAt(item, "conversation_part");
 }
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const item = valueAt(payload, "data.item");
   const author = [
     valueAt(partOf(item), "author"),
@@ -153,7 +153,7 @@ function senderOf({ payload }: PresetContext): EventSender | undefined {
   const id = lineAt(author, "id");
   const name = lineAt(author, "name", "email") || id;
   const bot = textAt(author, "type") === "bot" || valueAt(author, "from_ai_agent") === true;
-  return eventSender(name, id, bot);
+  return eventActor(name, id, bot);
 }
 
 function isPerson(item: unknown): boolean {

@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { itemLines, labeled, listAt, messageOf, valueAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
 import { happened, words } from "../message/happened.ts";
 import { capitalized, counted, headline, lineAt, phrase } from "../message/headline.ts";
 import { timeText } from "../message/time-text.ts";
@@ -71,7 +71,7 @@ export const notion = definePreset({
 });
 
 /** Several people may stand behind one event, as edits are gathered: a person goes before a bot. */
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const authors = listAt(payload, "authors").filter((author) => lineAt(author, "id") !== "");
   const author = authors.find((author) => !isBot(author)) ?? authors[0];
   return author === undefined ? undefined : { name: lineAt(author, "id"), bot: isBot(author) };

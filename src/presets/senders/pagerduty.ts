@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../event-sender.ts";
+import { eventActor } from "../event-sender.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
 import { asJson } from "../message/as-json.ts";
 import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../message/headline.ts";
 
@@ -107,10 +107,10 @@ export const pagerduty = definePreset({
 });
 
 /** Monitoring opens incidents as a service; that is news and no automation of one's own, so nobody is a bot. */
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = lineAt(payload, "event.agent.summary", "event.client.name");
   const id = lineAt(payload, "event.agent.id");
-  return eventSender(name, id);
+  return eventActor(name, id);
 }
 
 const VERBS: ReadonlyMap<string, string> = new Map([

@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../event-sender.ts";
+import { eventActor } from "../event-sender.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import { dataLines } from "../message/data-lines.ts";
 import { headline, lineAt, phrase, spoken } from "../message/headline.ts";
@@ -28,7 +28,7 @@ export const resend = definePreset({
   event: "body:type",
   sender({ payload }) {
     const name = lineAt(payload, "type") === "email.received" ? lineAt(payload, "data.from") : "";
-    return eventSender(name);
+    return eventActor(name);
   },
   mapping: { name: "Resend" },
   message({ payload }) {

@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../event-sender.ts";
+import { eventActor } from "../event-sender.ts";
 import { joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase } from "../message/headline.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
@@ -133,14 +133,14 @@ function contentOf(payload: unknown): unknown {
   return kind === undefined ? undefined : memberOf(payload, kind);
 }
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const content = contentOf(payload);
   const from = [valueAt(content, "from"), valueAt(content, "user"), valueAt(content, "sender_chat")].find(
     (who) => textAt(who, "id", "username", "first_name") !== "",
   );
   const id = lineAt(from, "id");
   const name = lineAt(from, "username") || nameOf(from) || id;
-  return eventSender(name, id, valueAt(from, "is_bot") === true);
+  return eventActor(name, id, valueAt(from, "is_bot") === true);
 }
 
 function nameOf(who: unknown): string {
@@ -163,7 +163,7 @@ function message(context: PresetEvent): string {
   return unknownEvent("Telegram", context.event, sender, content);
 }
 
-function chatMessage(what: string, content: unknown, sender: EventSender | undefined): string {
+function chatMessage(what: string, content: unknown, sender: EventActor | undefined): string {
   const by = nameOf(valueAt(content, "from")) || nameOf(valueAt(content, "sender_chat")) || (sender?.name ?? "");
   const place = placeOf(content);
   return messageOf(

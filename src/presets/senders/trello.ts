@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../event-sender.ts";
+import { eventActor } from "../event-sender.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetSample } from "../preset.ts";
+import type { EventActor, PresetContext, PresetSample } from "../preset.ts";
 import { asJson } from "../message/as-json.ts";
 import { bodyAt, headline, lineAt, oneLine, phrase, titled } from "../message/headline.ts";
 
@@ -70,10 +70,10 @@ export const trello = definePreset({
 });
 
 /** Trello names the app of an action that came through its API. */
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = lineAt(payload, "action.memberCreator.username", "action.memberCreator.fullName");
   const id = lineAt(payload, "action.memberCreator.id", "action.idMemberCreator");
-  return eventSender(name, id, textAt(payload, "action.appCreator.id") !== "");
+  return eventActor(name, id, textAt(payload, "action.appCreator.id") !== "");
 }
 
 function linesOf(payload: unknown): readonly string[] {

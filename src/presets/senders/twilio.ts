@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../event-sender.ts";
+import { eventActor } from "../event-sender.ts";
 import { joinText, labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase } from "../message/headline.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
@@ -154,10 +154,10 @@ function deliveryIdOf({ payload }: PresetContext): string | undefined {
   );
 }
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const id = lineAt(payload, "From", "Caller");
   const name = lineAt(payload, "ProfileName", "CallerName") || id;
-  return eventSender(name, id);
+  return eventActor(name, id);
 }
 
 function skipOf({ payload, event = "" }: PresetEvent): string | undefined {
@@ -209,7 +209,7 @@ function message(context: PresetEvent): string {
   return unknownEvent("Twilio", context.event, sender, payload);
 }
 
-function fromOf(sender: EventSender | undefined): string {
+function fromOf(sender: EventActor | undefined): string {
   if (sender === undefined) return "";
   return sender.id === undefined ? sender.name : `${sender.name} (${sender.id})`;
 }

@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../event-sender.ts";
+import { eventActor } from "../event-sender.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
 import { asJson } from "../message/as-json.ts";
 import { shortSha } from "../message/commit-lines.ts";
 import { capitalized, headline, lineAt, phrase, spoken, titled } from "../message/headline.ts";
@@ -70,10 +70,10 @@ export const vercel = definePreset({
   ],
 });
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const id = lineAt(payload, "payload.user.id");
   const name = authorOf(payload) || id;
-  return eventSender(name, id);
+  return eventActor(name, id);
 }
 
 /** A key of `meta`, whose prefix is the name of the Git host. */

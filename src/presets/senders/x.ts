@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../event-sender.ts";
+import { eventActor } from "../event-sender.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase } from "../message/headline.ts";
 import { decodeEntities } from "../message/plain-text.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
@@ -163,16 +163,16 @@ function authorIdOf(item: unknown): string {
   );
 }
 
-function senderNamed(payload: unknown, item: unknown): EventSender | undefined {
+function senderNamed(payload: unknown, item: unknown): EventActor | undefined {
   const id = authorIdOf(item);
   const author = listAt(payload, "includes.users").find((user) => id !== "" && lineAt(user, "id") === id);
   const known = memberOf(valueAt(payload, "users"), id) ?? author;
   const name = lineAt(item, "user.screen_name", "source.screen_name") || lineAt(known, "screen_name", "username") || id;
-  return eventSender(name, id, id !== "" && id === lineAt(payload, "for_user_id"));
+  return eventActor(name, id, id !== "" && id === lineAt(payload, "for_user_id"));
 }
 
 /** Several events have a sender only if it is the same. */
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const [first, ...more] = itemsOf(payload);
   const sender = senderNamed(payload, first);
   return sender === undefined || more.some((item) => authorIdOf(item) !== authorIdOf(first)) ? undefined : sender;

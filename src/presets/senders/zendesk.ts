@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { eventSender } from "../event-sender.ts";
+import { eventActor } from "../event-sender.ts";
 import { labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase } from "../message/headline.ts";
 import { plainText } from "../message/plain-text.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
@@ -120,14 +120,14 @@ function ticketOf(payload: unknown): string {
   return lineAt(payload, "ticket_id", "ticket.id", "id");
 }
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const id = lineAt(payload, "event.comment.author.id", "event.actor.id", "detail.actor_id", "author_id");
   const name =
     lineAt(payload, "event.comment.author.name", "event.actor.name") ||
     (isEvent(payload) ? "" : lineAt(payload, "author", "requester", "requester.name", "ticket.requester.name")) ||
     id;
   const kind = lineAt(payload, "event.actor.type");
-  return eventSender(name, id, kind === "trigger" || kind === "system");
+  return eventActor(name, id, kind === "trigger" || kind === "system");
 }
 
 function message(context: PresetEvent): string {

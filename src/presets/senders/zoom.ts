@@ -1,6 +1,6 @@
 import { definePreset } from "../define-preset.ts";
 import { joinText, labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase } from "../message/headline.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
@@ -137,7 +137,7 @@ function deliveryIdOf({ payload }: PresetContext): string | undefined {
   );
 }
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const participant = valueAt(payload, "payload.object.participant");
   const name =
     lineAt(participant, "email", "user_name") ||

@@ -1,5 +1,5 @@
 /** How words of the domain are written in the tables; an index must never change its meaning. */
-import type { DeliveryOutcome, EndedState, RunState, SettledState } from "../../core/delivery.ts";
+import type { ReplyOutcome, EndedState, RunState, SettledState } from "../../core/delivery.ts";
 
 /** Runs that one delivery can have; a run's key is `seq * RUNS_PER_DELIVERY + index`. */
 export const RUNS_PER_DELIVERY = 4096;
@@ -49,7 +49,7 @@ export function codeOfEnded(state: string): number {
   return (endedStates as readonly string[]).indexOf(state);
 }
 
-const outcomes = [
+const replyOutcomes = [
   "none",
   "pending",
   "sent",
@@ -57,14 +57,14 @@ const outcomes = [
   "failed",
   "no-target",
   "fallback",
-] as const satisfies DeliveryOutcome[];
+] as const satisfies ReplyOutcome[];
 
-export function outcomeOf(code: number): DeliveryOutcome {
-  return outcomes[code]!;
+export function replyOutcomeOfCode(code: number): ReplyOutcome {
+  return replyOutcomes[code]!;
 }
 
-export function codeOfOutcome(outcome: DeliveryOutcome): number {
-  return outcomes.indexOf(outcome);
+export function codeOfReplyOutcome(outcome: ReplyOutcome): number {
+  return replyOutcomes.indexOf(outcome);
 }
 
 export const WAKE = 0;

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { DeliveryDetail, DeliveryOutcome, DeliverySummary, SettledState } from "../../core/delivery.ts";
+import type { DeliveryDetail, ReplyOutcome, DeliverySummary, SettledState } from "../../core/delivery.ts";
 import { siblingUrl } from "./engine/sibling-url.ts";
 import type { SqliteDatabase } from "./engine/database.ts";
 import type { AcceptResult } from "./operations/accept.ts";
 import { acceptOutcome } from "./operations/accept-outcome.ts";
 import { acceptRow } from "./operations/accept-row.ts";
 import { DeliveryList } from "./readers/delivery-list.ts";
-import { DeliveryReader } from "./readers/stored-delivery.ts";
+import { StoredDeliveryReader } from "./readers/stored-delivery.ts";
 import type {
   AttemptEnd,
   DeliveryPage,
@@ -25,10 +25,10 @@ import type { AcceptOutcome, NewDelivery } from "../new-delivery.ts";
 import { FreshRuns } from "./readers/fresh-runs.ts";
 import { OpenRunReader } from "./readers/open-runs.ts";
 import { deliveryId, newTag, parseDeliveryId, parseRunId, runIds, type RunKey } from "./public-id.ts";
-import { readSnapshot } from "./engine/read-snapshot.ts";
-import { ReplayReader } from "./readers/replayable.ts";
-import type { RunResult } from "./operations/run.ts";
-import { codeOfOutcome, codeOfSettled, RUNS_PER_DELIVERY } from "./codes.ts";
+import { snapshotReader } from "./engine/read-snapshot.ts";
+import { ReplayableReader } from "./readers/replayable.ts";
+import type { FailedRunIndex } from "./operations/run.ts";
+import { codeOfReplyOutcome, codeOfSettled, RUNS_PER_DELIVERY } from "./codes.ts";
 import { notFound, reading } from "./store-errors.ts";
 import { SqliteOperationalState } from "./operational-state.ts";
 import { bitOfStep } from "./readers/stored-rows.ts";
@@ -48,11 +48,11 @@ export const sqliteStoreModule: URL = siblingUrl("store-module", import.meta.url
 export class SqliteDeliveryStore extends SqliteOperationalState implements DeliveryStore {
   readonly #database: SqliteDatabase;
   readonly #ownsDatabase: boolean;
-  readonly #reader: DeliveryReader;
+  readonly #reader: StoredDeliveryReader;
   readonly #openRuns: OpenRunReader;
-  readonly #replays: ReplayReader;
+  readonly #replays: ReplayableReader;
   readonly #list: DeliveryList;
-  readonly #readSnapshot: ReturnType<typeof readSnapshot>;
+  readonly #inSnapshot: ReturnType<typeof snapshotReader>;
   readonly #fresh = new FreshRuns();
   /** Given out here, not by the writer: its answer to the usual call is then nothing at all. */
   #nextSeq: number;
@@ -62,11 +62,11 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     super(database);
     this.#database = database;
     this.#ownsDatabase = ownsDatabase;
-    this.#reader = new DeliveryReader(database.reader);
+    this.#reader = new StoredDeliveryReader(database.reader);
     this.#openRuns = new OpenRunReader(database.reader);
-    this.#replays = new ReplayReader(database.reader);
+    this.#replays = new ReplayableReader(database.reader);
     this.#list = new DeliveryList(database.reader);
-    this.#readSnapshot = readSnapshot(database.reader);
+    this.#inSnapshot = snapshotReader(database.reader);
     this.#nextSeq = this.#reader.lastSeq() + 1;
   }
 
@@ -117,8 +117,8 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     await this.#change("store.endAttempt", runId, [end.endedAt, end.status, end.error, end.reply]);
   }
 
-  async recordStep(runId: string, step: RunStep, outcome?: DeliveryOutcome): Promise<void> {
-    const code = outcome === undefined ? null : codeOfOutcome(outcome);
+  async recordStep(runId: string, step: RunStep, outcome?: ReplyOutcome): Promise<void> {
+    const code = outcome === undefined ? null : codeOfReplyOutcome(outcome);
     await this.#change("store.recordStep", runId, [bitOfStep(step), code]);
   }
 
@@ -126,8 +126,8 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     await this.#change("store.postpone", runId, [until.dueAt, until.reason]);
   }
 
-  async stopGathering(runId: string): Promise<void> {
-    await this.#change("store.stopGathering", runId, []);
+  async stopCoalescing(runId: string): Promise<void> {
+    await this.#change("store.stopCoalescing", runId, []);
   }
 
   async hold(runId: string, reason: string): Promise<void> {
@@ -146,7 +146,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
       args.push(key.run, key.tag);
       this.#fresh.forget(key);
     }
-    const failed = await this.write<RunResult>("store.settle", args);
+    const failed = await this.write<FailedRunIndex>("store.settle", args);
     if (failed !== undefined) throw notFound(runIds[failed]!);
   }
 
@@ -223,7 +223,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   }
 
   #snapshot<Result>(query: () => Result): Result {
-    return reading(() => this.#readSnapshot(query));
+    return reading(() => this.#inSnapshot(query));
   }
 
   async *#openRunsBefore(end: number): AsyncGenerator<OpenRun> {
@@ -242,7 +242,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     this.assertOpen();
     const key = runKey(runId);
     this.#fresh.forget(key);
-    const failed = await this.write<RunResult>(operation, [key.run, key.tag, ...values]);
+    const failed = await this.write<FailedRunIndex>(operation, [key.run, key.tag, ...values]);
     if (failed !== undefined) throw notFound(runId);
   }
 }

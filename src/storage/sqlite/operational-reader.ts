@@ -3,7 +3,7 @@ import { rowQuery, type RowQuery } from "./engine/row-query.ts";
 import type { Pause, Usage } from "../operational-state.ts";
 
 /** Reads what is remembered of the gateway's own operation; every table is bounded. */
-export class OperationalReader {
+export class OperationalStateReader {
   readonly #pauses: RowQuery<Pause>;
   readonly #usage: RowQuery<Usage>;
   readonly #outages: RowQuery<{ readonly subject: string }>;

@@ -1,17 +1,17 @@
 import type { SqliteDatabase } from "./engine/database.ts";
 import { StoreError } from "../delivery-store.ts";
-import { OperationalReader } from "./operational-reader.ts";
+import { OperationalStateReader } from "./operational-reader.ts";
 import type { OperationalState, Pause, Scope, Usage } from "../operational-state.ts";
 import { asStoreError, reading } from "./store-errors.ts";
 
 /** What a store on SQLite remembers of the gateway's own operation; the part of the store that stands alone. */
 export abstract class SqliteOperationalState implements OperationalState {
   readonly #database: SqliteDatabase;
-  readonly #operational: OperationalReader;
+  readonly #operational: OperationalStateReader;
 
   protected constructor(database: SqliteDatabase) {
     this.#database = database;
-    this.#operational = new OperationalReader(database.reader);
+    this.#operational = new OperationalStateReader(database.reader);
   }
 
   async pauses(): Promise<readonly Pause[]> {

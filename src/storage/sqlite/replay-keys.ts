@@ -1,8 +1,8 @@
-import type { DeliveryMark } from "../new-delivery.ts";
+import type { ReplayKeyClaim } from "../new-delivery.ts";
 
 const KEY_BYTES = 16;
-const MARK_BYTES = KEY_BYTES + 8;
-const MAX_MARKS = 8;
+const REPLAY_KEY_BYTES = KEY_BYTES + 8;
+const MAX_REPLAY_KEYS = 8;
 
 /** As much of a key of 32 bytes as identifies it, each byte as a character. */
 export function packKey(key: Uint8Array): string {
@@ -15,7 +15,7 @@ export function unpackKey(packed: string): Buffer {
 }
 
 /** A mark as it is stored: as much of its key as identifies it. */
-export interface PackedMark {
+export interface PackedReplayKey {
   /** Each byte as a character: what a Map can look up. */
   readonly key: string;
   /** Milliseconds since the epoch. */
@@ -26,33 +26,33 @@ export interface PackedMark {
  * Packs marks for the way to the writer thread, each byte as a character (a text is cloned for much less
  * than a view of bytes); `null` when there are none. Throws a RangeError for more than eight.
  */
-export function packMarks(marks: readonly DeliveryMark[] = []): string | null {
+export function packReplayKeys(marks: readonly ReplayKeyClaim[] = []): string | null {
   if (marks.length === 0) return null;
-  if (marks.length > MAX_MARKS) throw new RangeError(`A delivery has at most ${MAX_MARKS} marks.`);
-  const packed = Buffer.allocUnsafe(marks.length * MARK_BYTES);
+  if (marks.length > MAX_REPLAY_KEYS) throw new RangeError(`A delivery has at most ${MAX_REPLAY_KEYS} marks.`);
+  const packed = Buffer.allocUnsafe(marks.length * REPLAY_KEY_BYTES);
   let at = 0;
   for (const { key, expiresAt } of marks) {
     packed.set(key.subarray(0, KEY_BYTES), at);
     packed.writeDoubleBE(expiresAt, at + KEY_BYTES);
-    at += MARK_BYTES;
+    at += REPLAY_KEY_BYTES;
   }
   return packed.toString("latin1");
 }
 
-/** Marks of {@link packMarks} as the bytes that their delivery's row holds. */
-export function storedMarks(packed: string | null): Buffer | null {
+/** Marks of {@link packReplayKeys} as the bytes that their delivery's row holds. */
+export function storedReplayKeys(packed: string | null): Buffer | null {
   return packed === null ? null : Buffer.from(packed, "latin1");
 }
 
 /** The marks in the bytes of a row. */
-export function unpackMarks(stored: Uint8Array | null): readonly PackedMark[] {
-  if (stored === null) return NO_MARKS;
+export function unpackReplayKeys(stored: Uint8Array | null): readonly PackedReplayKey[] {
+  if (stored === null) return NO_REPLAY_KEYS;
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-  const marks: PackedMark[] = [];
-  for (let at = 0; at + MARK_BYTES <= bytes.length; at += MARK_BYTES) {
+  const marks: PackedReplayKey[] = [];
+  for (let at = 0; at + REPLAY_KEY_BYTES <= bytes.length; at += REPLAY_KEY_BYTES) {
     marks.push({ key: bytes.toString("latin1", at, at + KEY_BYTES), expiresAt: bytes.readDoubleBE(at + KEY_BYTES) });
   }
   return marks;
 }
 
-const NO_MARKS: readonly PackedMark[] = [];
+const NO_REPLAY_KEYS: readonly PackedReplayKey[] = [];

@@ -2,9 +2,9 @@
 import type { SqliteModule } from "./engine/module.ts";
 import { acceptOperation } from "./operations/accept.ts";
 import { claimOperations } from "./operations/claims.ts";
-import { gatheringOperations } from "./operations/coalesce-and-overlap.ts";
-import { markMemory } from "./operations/replay-key-memory.ts";
-import { operationalOperations } from "./operations/operational-state.ts";
+import { coalesceOperations } from "./operations/coalesce-and-overlap.ts";
+import { replayKeyMemory } from "./operations/replay-key-memory.ts";
+import { operationalStateOperations } from "./operations/operational-state.ts";
 import { retentionOperations } from "./operations/retention.ts";
 import { runOperations } from "./operations/run.ts";
 import { storeMigrations } from "./migrations.ts";
@@ -14,13 +14,13 @@ export const sqliteModule: SqliteModule = {
   migrations: storeMigrations,
   operations(database) {
     const claims = claimOperations(database);
-    const memory = markMemory(database, claims);
-    const shared = { claims, memory, gathering: gatheringOperations(database) };
+    const replayKeys = replayKeyMemory(database, claims);
+    const shared = { claims, replayKeys, coalescing: coalesceOperations(database) };
     return {
       accept: acceptOperation(database, shared),
       ...runOperations(database, shared),
-      ...operationalOperations(database),
-      ...retentionOperations(database, memory),
+      ...operationalStateOperations(database),
+      ...retentionOperations(database, replayKeys),
       /** Does nothing; whoever gets its answer knows that all earlier writes have theirs. */
       barrier: () => undefined,
     };

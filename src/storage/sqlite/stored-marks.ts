@@ -1,14 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import { rowQuery, type RowShape } from "./engine/row-query.ts";
-import { type PackedMark, unpackMarks } from "./replay-keys.ts";
+import { type PackedReplayKey, unpackReplayKeys } from "./replay-keys.ts";
 
 /** Deliveries that are read in one row. */
 const BLOCK = 1_000;
 
 /** Marks of one delivery. */
-export interface MarkedDelivery {
+export interface DeliveryReplayKeys {
   readonly seq: number;
-  readonly marks: readonly PackedMark[];
+  readonly replayKeys: readonly PackedReplayKey[];
 }
 
 /**
@@ -17,7 +17,7 @@ export interface MarkedDelivery {
  * A thousand deliveries come as one row of text: a row each would take ten times as long, and hundreds of
  * thousands of them stand between the start of the process and its first call.
  */
-export function* storedMarksOf(database: DatabaseSync, maxDeliveries: number): Generator<MarkedDelivery> {
+export function* readReplayKeys(database: DatabaseSync, maxDeliveries: number): Generator<DeliveryReplayKeys> {
   const nth = rowQuery(
     database,
     { seq: "integer" },
@@ -40,7 +40,7 @@ export function* storedMarksOf(database: DatabaseSync, maxDeliveries: number): G
     let at = 0;
     for (const [index, seq] of row.seqs.split(",").entries()) {
       const end = at + Number(sizes[index]);
-      yield { seq: Number(seq), marks: unpackMarks(bytes.subarray(at, end)) };
+      yield { seq: Number(seq), replayKeys: unpackReplayKeys(bytes.subarray(at, end)) };
       at = end;
     }
   }

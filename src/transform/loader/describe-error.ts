@@ -27,13 +27,13 @@ export function describeFailure(error: unknown, { entry, root, positions }: Desc
     const where =
       place === undefined ? nameInRoot(entry, root) : `${nameInRoot(place.file, root)}${positionText(place)}`;
     const via = place === undefined || place.file === entry ? "" : ` (loaded by ${nameInRoot(entry, root)})`;
-    return `${where}: ${reasonOf(error, place)}${via}`;
+    return `${where}: ${loadFailureReason(error, place)}${via}`;
   } catch {
     return `${nameInRoot(entry, root)}: throws something, while it is loaded, that throws when it is looked at`;
   }
 }
 
-function reasonOf(error: unknown, place: StackPlace | undefined): string {
+function loadFailureReason(error: unknown, place: StackPlace | undefined): string {
   const isOwnWord = error instanceof ModuleRefusedError || place?.isSyntax;
   return isOwnWord && isNativeError(error)
     ? firstLine(error.message)

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { ModuleRefusedError } from "../module-refused-error.ts";
 
 /** Waits for a module to be loaded; rejects with {@link ModuleRefusedError} when that takes longer. */
-export async function inTime<Value>(loading: Promise<Value>, timeoutMs: number): Promise<Value> {
+export async function withLoadTimeout<Value>(loading: Promise<Value>, timeoutMs: number): Promise<Value> {
   const patience = new AbortController();
   const expire = async (): Promise<never> => {
     await setTimeout(timeoutMs, undefined, { signal: patience.signal });

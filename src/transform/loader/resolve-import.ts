@@ -32,7 +32,7 @@ export function resolveImport(specifier: string, options: ResolveImportOptions):
   if (isBuiltin(specifier)) return { kind: "builtin", name: specifier };
   const file = locate(specifier, options);
   if (file === undefined || !isInside(options.root.path, file)) {
-    const reason = reasonOf(specifier, { isFound: file !== undefined, ...options });
+    const reason = refusalOf(specifier, { isFound: file !== undefined, ...options });
     throw new ModuleRefusedError(`cannot import ${JSON.stringify(specifier)}: ${reason}`);
   }
   return { kind: "file", file };
@@ -48,7 +48,7 @@ function locate(specifier: string, { jiti, by }: ResolveImportOptions): string |
   }
 }
 
-function reasonOf(specifier: string, { isFound, from, root }: ResolveImportOptions & { isFound: boolean }): string {
+function refusalOf(specifier: string, { isFound, from, root }: ResolveImportOptions & { isFound: boolean }): string {
   if (hasForeignScheme(specifier)) return "only files, packages and builtins of Node can be imported";
   const isPath = isAbsolute(specifier) || /^(?:\.{1,2}(?:\/|$)|file:)/.test(specifier);
   if (!isPath) return `there is no such package in ${root.name}/node_modules; install it there`;

@@ -63,7 +63,7 @@ export class SandboxChild {
    * cannot be, as when the gateway can open no more files.
    */
   watchMemory(): void {
-    const { memoryWatch, processes } = this.#options.walls;
+    const { memoryWatch, processes } = this.#options.isolation;
     const pid = this.#child?.pid;
     const node = pid !== undefined && processes === "namespace" ? onlyChildOf(pid) : pid;
     this.#memory ??= node === undefined || this.#isOver ? undefined : MemoryWatch.open(node);

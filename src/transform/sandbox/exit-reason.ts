@@ -10,12 +10,12 @@ export interface ExitFacts {
 }
 
 /** It tries to end by the signal that has ended its child, which nobody can by this one, and complains. */
-const UNSHARE_TOLD_OF_SIGKILL = /^\S*unshare: (?:sigprocmask unblock|child exit) failed/m;
+const UNSHARE_ENDED_BY_SIGKILL = /^\S*unshare: (?:sigprocmask unblock|child exit) failed/m;
 
 /** Says why a process has ended; continues a sentence that begins with the module. */
 export function exitReason({ code, signal, stderr, heapMegabytes }: ExitFacts): string {
   if (stderr.includes("heap out of memory")) return `ran out of its JavaScript heap of ${heapMegabytes} MB`;
-  const ended = signal ?? (UNSHARE_TOLD_OF_SIGKILL.test(stderr) ? "SIGKILL" : signalOf(code));
+  const ended = signal ?? (UNSHARE_ENDED_BY_SIGKILL.test(stderr) ? "SIGKILL" : signalOf(code));
   if (ended === undefined) return `ended its process (exit code ${code})`;
   return ended === "SIGKILL" ? "had its process killed from outside" : `crashed its process (${ended})`;
 }
@@ -27,11 +27,11 @@ function signalOf(code: number | null): string | undefined {
 }
 
 /** `2,000 ms`. */
-export function milliseconds(value: number): string {
+export function millisecondsText(value: number): string {
   return `${value.toLocaleString("en-US")} ms`;
 }
 
 /** `256 MB`. */
-export function megabytes(bytes: number): string {
+export function megabytesText(bytes: number): string {
   return `${Math.floor(bytes / 1_048_576).toLocaleString("en-US")} MB`;
 }

@@ -2,7 +2,7 @@ import type { Logger } from "../../core/host.ts";
 import type { SandboxProcess } from "./process.ts";
 import { SandboxStartError } from "../sandbox-start-error.ts";
 
-export interface PoolPlaceOptions {
+export interface PoolSlotOptions {
   /** Starts a process. */
   readonly open: () => SandboxProcess;
   /** Takes a process into use that is ready. */
@@ -21,8 +21,8 @@ const MAX_DELAY_MS = 10_000;
  * Keeps one place of a pool filled: a process that has ended gets a successor at once, and one that has had
  * its calls goes when its successor is warm. A successor that cannot be loaded is tried again, ever later.
  */
-export class PoolPlace {
-  readonly #options: PoolPlaceOptions;
+export class PoolSlot {
+  readonly #options: PoolSlotOptions;
   #serving: SandboxProcess | undefined;
   #coming: SandboxProcess | undefined;
   /** Those that still have calls under way. */
@@ -32,7 +32,7 @@ export class PoolPlace {
   #isClosed = false;
   #restarts = 0;
 
-  constructor(options: PoolPlaceOptions) {
+  constructor(options: PoolSlotOptions) {
     this.#options = options;
   }
 

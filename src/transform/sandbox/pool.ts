@@ -4,17 +4,17 @@ import type { Logger } from "../../core/host.ts";
 import { TransformError } from "../call.ts";
 import type { TransformCall } from "../call.ts";
 import { CallSchedule } from "./call-schedule.ts";
-import { describeWalls } from "./isolation/describe.ts";
-import { detectWalls } from "./isolation/detect.ts";
-import { milliseconds } from "./exit-reason.ts";
+import { describeIsolation } from "./isolation/describe.ts";
+import { detectIsolation } from "./isolation/detect.ts";
+import { millisecondsText } from "./exit-reason.ts";
 import { ModuleLog } from "./module-log.ts";
-import { PoolPlace } from "./pool-slot.ts";
+import { PoolSlot } from "./pool-slot.ts";
 import { PoolWatch } from "./pool-watch.ts";
 import { SandboxCall } from "./call.ts";
 import type { SandboxModule } from "./messages.ts";
 import { SandboxProcess } from "./process.ts";
 import type { SandboxEnd, SandboxProcessSettings } from "./process.ts";
-import type { SandboxWalls } from "./isolation/walls.ts";
+import type { SandboxIsolation } from "./isolation/walls.ts";
 
 export interface SandboxPoolOptions {
   /** The snapshot, and how messages name it. */
@@ -25,7 +25,7 @@ export interface SandboxPoolOptions {
   /** Of each module. Default: 30 seconds. */
   readonly loadTimeoutMs?: number;
   /** Default: the strongest that this machine has. */
-  readonly walls?: SandboxWalls;
+  readonly isolation?: SandboxIsolation;
   /** What the processes run, instead of the sandbox's own worker. */
   readonly entry?: string;
   /** Ends the start, and all processes with it. Means nothing for a pool that has started. */
@@ -42,7 +42,7 @@ export interface SandboxPoolFigures {
   readonly waiting: number;
 }
 
-interface PlaceEvents {
+interface SlotEvents {
   readonly onAnswer: (process: SandboxProcess) => void;
   readonly onEnd: (process: SandboxProcess, reason: string) => void;
 }
@@ -64,21 +64,21 @@ export class SandboxPool {
   readonly #settings: SandboxProcessSettings;
   readonly #schedule: CallSchedule;
   readonly #watch: PoolWatch;
-  readonly #places: readonly PoolPlace[];
+  readonly #places: readonly PoolSlot[];
   /** Those that may still be there. */
   readonly #processes = new Set<SandboxProcess>();
   #last: SandboxProcess | undefined;
   #calls = 0;
   #isClosed = false;
 
-  private constructor(options: SandboxPoolOptions, walls: SandboxWalls) {
+  private constructor(options: SandboxPoolOptions, walls: SandboxIsolation) {
     const { modules, limits, logger, folder, entry, loadTimeoutMs = LOAD_TIMEOUT_MS } = options;
     this.#options = options;
     this.#schedule = new CallSchedule({ modules: modules.length, workers: limits.workers });
     const tickMs = Math.min(MAX_TICK_MS, Math.ceil(limits.timeoutMs / 4));
     this.#watch = new PoolWatch({ tickMs, look: ({ isThorough }) => this.#look({ isThorough, patienceMs: tickMs }) });
     const log = new ModuleLog(logger);
-    this.#settings = { walls, folder, modules, limits, loadTimeoutMs, log, now: this.#watch.now, entry };
+    this.#settings = { isolation: walls, folder, modules, limits, loadTimeoutMs, log, now: this.#watch.now, entry };
     this.#places = Array.from({ length: limits.workers }, () => this.#place());
   }
 
@@ -89,7 +89,7 @@ export class SandboxPool {
    */
   static async start(options: SandboxPoolOptions): Promise<SandboxPool> {
     const { signal } = options;
-    const walls = options.walls ?? (await detectWalls());
+    const walls = options.isolation ?? (await detectIsolation());
     signal?.throwIfAborted();
     const pool = new SandboxPool(options, walls);
     const abort = (): void => void pool.close();
@@ -97,7 +97,7 @@ export class SandboxPool {
     try {
       await Promise.all(pool.#places.map((place) => place.start()));
       signal?.throwIfAborted();
-      options.logger.info({ processes: pool.#places.length, walls: describeWalls(walls) }, "Transforms are ready.");
+      options.logger.info({ processes: pool.#places.length, walls: describeIsolation(walls) }, "Transforms are ready.");
     } catch (error) {
       await pool.close();
       signal?.throwIfAborted();
@@ -147,9 +147,9 @@ export class SandboxPool {
     await expired.catch(() => {});
   }
 
-  #place(): PoolPlace {
+  #place(): PoolSlot {
     const { limits, logger } = this.#options;
-    const place: PoolPlace = new PoolPlace({
+    const place: PoolSlot = new PoolSlot({
       open: () =>
         this.#open({
           onAnswer: (process) => place.answered(process),
@@ -163,7 +163,7 @@ export class SandboxPool {
     return place;
   }
 
-  #open(place: PlaceEvents): SandboxProcess {
+  #open(place: SlotEvents): SandboxProcess {
     const process: SandboxProcess = new SandboxProcess(this.#settings, {
       onAnswer: () => {
         this.#last = process;
@@ -213,7 +213,7 @@ export class SandboxPool {
   #expire(): void {
     const waitMs = Math.max(MIN_WAIT_MS, 5 * this.#options.limits.timeoutMs);
     for (const call of this.#schedule.expire(this.#watch.now() - waitMs)) {
-      call.fail("busy", `no process was free for it within ${milliseconds(waitMs)}`);
+      call.fail("busy", `no process was free for it within ${millisecondsText(waitMs)}`);
     }
   }
 }

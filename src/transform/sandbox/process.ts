@@ -1,17 +1,17 @@
 import { randomInt } from "node:crypto";
 import type { TransformsConfig } from "../../config/hooks-config.ts";
-import { megabytes, milliseconds } from "./exit-reason.ts";
+import { megabytesText, millisecondsText } from "./exit-reason.ts";
 import type { ModuleLog } from "./module-log.ts";
 import type { SandboxCall } from "./call.ts";
 import { SandboxChild } from "./child.ts";
 import { SandboxLoadError } from "../errors.ts";
 import type { SandboxModule, SandboxReply, SandboxRequest } from "./messages.ts";
 import { SandboxStartError } from "../sandbox-start-error.ts";
-import type { SandboxWalls } from "./isolation/walls.ts";
+import type { SandboxIsolation } from "./isolation/walls.ts";
 
 /** What all processes of a pool have in common. */
 export interface SandboxProcessSettings {
-  readonly walls: SandboxWalls;
+  readonly isolation: SandboxIsolation;
   readonly folder: { readonly path: string; readonly name: string };
   readonly modules: readonly SandboxModule[];
   readonly limits: Pick<TransformsConfig, "timeoutMs" | "maxMemoryBytes" | "maxResultBytes">;
@@ -84,7 +84,7 @@ export class SandboxProcess {
     this.ready.catch(() => {});
     this.#setDue(START_TIMEOUT_MS);
     this.#child = new SandboxChild({
-      walls: settings.walls,
+      isolation: settings.isolation,
       folder: settings.folder.path,
       maxMemoryBytes: settings.limits.maxMemoryBytes,
       entry: settings.entry,
@@ -158,16 +158,16 @@ export class SandboxProcess {
     const { maxMemoryBytes } = this.#settings.limits;
     const bytes = this.memoryBytes;
     if (bytes !== undefined && bytes > maxMemoryBytes)
-      this.#child.kill(`used more than ${megabytes(maxMemoryBytes)} of memory`);
+      this.#child.kill(`used more than ${megabytesText(maxMemoryBytes)} of memory`);
   }
 
   #lateness(): string {
     const { limits, loadTimeoutMs } = this.#settings;
     if (this.#state === "ready") {
-      const within = milliseconds(limits.timeoutMs);
+      const within = millisecondsText(limits.timeoutMs);
       return this.#hasBegun ? `took longer than ${within}` : `kept its process from the next call for ${within}`;
     }
-    return `was not done after ${milliseconds(this.#state === "starting" ? START_TIMEOUT_MS : loadTimeoutMs)}`;
+    return `was not done after ${millisecondsText(this.#state === "starting" ? START_TIMEOUT_MS : loadTimeoutMs)}`;
   }
 
   /** Tells what is wrong with a reply; nothing, as a rule. */

@@ -31,18 +31,18 @@ function readBounded(json: string): SandboxReply | undefined {
     case "up":
       return { is };
     case "loading":
-      return isPlace(module) ? { is, module } : undefined;
+      return isIndex(module) ? { is, module } : undefined;
     case "begun":
-      return isPlace(id) ? { is, id } : undefined;
+      return isIndex(id) ? { is, id } : undefined;
     case "loaded":
       return Array.isArray(failures) && failures.every(isFailure)
         ? { is, failures: failures.map((one) => ({ module: one.module, message: oneLine(one.message) })) }
         : undefined;
     case "returned":
-      if (!isPlace(id)) return undefined;
+      if (!isIndex(id)) return undefined;
       return "value" in reply ? { is, id, value: reply["value"] } : { is, id };
     case "failed":
-      return isPlace(id) && typeof reason === "string" ? { is, id, reason: oneLine(reason) } : undefined;
+      return isIndex(id) && typeof reason === "string" ? { is, id, reason: oneLine(reason) } : undefined;
     case "log":
       return isLevel(level) && typeof text === "string"
         ? { is, level, text: oneLine(text, MAX_LOG_CHARACTERS) }
@@ -60,7 +60,7 @@ function parse(json: string): unknown {
   }
 }
 
-function isPlace(value: unknown): value is number {
+function isIndex(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
@@ -71,7 +71,7 @@ function isLevel(value: unknown): value is (typeof LEVELS)[number] {
 function isFailure(value: unknown): value is SandboxLoadFailure {
   if (typeof value !== "object" || value === null) return false;
   const { module, message } = value as Readonly<Record<string, unknown>>;
-  return isPlace(module) && typeof message === "string";
+  return isIndex(module) && typeof message === "string";
 }
 
 function oneLine(text: string, maxCharacters = MAX_REASON_CHARACTERS): string {

@@ -5,10 +5,10 @@ import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { Duplex, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import type { SandboxWalls } from "./isolation/walls.ts";
+import type { SandboxIsolation } from "./isolation/walls.ts";
 
 export interface SpawnSandboxOptions {
-  readonly walls: SandboxWalls;
+  readonly isolation: SandboxIsolation;
   /** The snapshot: the only folder of the operator's that the process reads. */
   readonly folder: string;
   readonly maxMemoryBytes: number;
@@ -86,7 +86,7 @@ function silentChannel(): Duplex {
 
 /** The command line, the program first. */
 export function sandboxCommand({
-  walls,
+  isolation: walls,
   folder,
   maxMemoryBytes,
   entry,
@@ -112,12 +112,12 @@ export function sandboxCommand({
 }
 
 /** First, and by a program: once Node has threads, or `unshare` a child, it would not be theirs. */
-function priority({ nice }: SandboxWalls): readonly string[] {
+function priority({ nice }: SandboxIsolation): readonly string[] {
   return nice === undefined ? [] : [nice, "-n", `${PRIORITY}`];
 }
 
 /** They hold for everything that is started in their place. */
-function limits({ prlimit }: SandboxWalls, maxMemoryBytes: number): readonly string[] {
+function limits({ prlimit }: SandboxIsolation, maxMemoryBytes: number): readonly string[] {
   if (prlimit === undefined) return [];
   return [prlimit, "--core=0", "--fsize=0", `--data=${RESERVED_BYTES + maxMemoryBytes}`];
 }

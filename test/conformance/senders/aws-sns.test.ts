@@ -4,7 +4,7 @@ import https from "node:https";
 import MessageValidator from "sns-validator";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { awsSns } from "../../../src/presets/senders/aws-sns/aws-sns.ts";
-import { NOW, callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { NOW, receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 import type { ProbeOptions } from "../../../src/testing/preset-probe.ts";
 import { makeRsaCertificate } from "../../unit/auth/keys/make-certificate.ts";
 
@@ -56,7 +56,7 @@ const certificateAt = (url: string): string | undefined =>
 const bench: ProbeOptions = { settings: { topicArns: [TOPIC] }, remoteKeys: { certificate: certificateAt } };
 
 const call = (message: object, receivedAt = NOW) =>
-  callOf(
+  receivedCall(
     {
       url: "https://gateway.example.com/hooks/aws-sns",
       headers: { "content-type": "text/plain; charset=UTF-8" },

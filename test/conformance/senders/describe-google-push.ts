@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { FetchedAnswer } from "../../../src/http/guarded-fetch.ts";
 import { createRemoteKeys } from "../../../src/auth/keys/remote-keys.ts";
 import type { Preset } from "../../../src/presets/preset.ts";
-import { callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { keepingLogger } from "../../unit/auth/keys/key-server.ts";
 import { keySet, makeKey, signToken } from "../../unit/auth/keys/make-token.ts";
 import type { ProviderKey } from "../../unit/auth/keys/make-token.ts";
@@ -39,7 +39,7 @@ export function describeGooglePush(preset: Preset): void {
     onTestFinished(() => remoteKeys.close());
     const [sample] = Object.values(preset.samples);
     const signed = signSample(preset, sample!, { settings, key: token });
-    const call = callOf({ ...signed, body: body ?? signed.body }, { receivedAt: Date.now() });
+    const call = receivedCall({ ...signed, body: body ?? signed.body }, { receivedAt: Date.now() });
     return verifyCall(preset, call, { settings, remoteKeys });
   }
 

@@ -1,10 +1,10 @@
 /** A preset held against the library of its sender, in both directions. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { SignedRequest } from "../../../src/auth/signatures/sign-request.ts";
-import type { ReplayMark } from "../../../src/auth/verifier.ts";
+import type { ReplayKey } from "../../../src/auth/verifier.ts";
 import type { Preset, PresetSample } from "../../../src/presets/preset.ts";
 import { sampleBody } from "../../../src/presets/sample-body.ts";
-import { NOW, PUBLIC_URL, callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { NOW, PUBLIC_URL, receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
 /** What a library and the rest of a test need to know of a request. */
 export interface OracleRequest {
@@ -41,7 +41,7 @@ export function describeOracle(oracle: Oracle): void {
   const [[, sample]] = samples as [[string, PresetSample]];
 
   const weTake = async (request: OracleRequest, changes: { secret?: string; late?: number } = {}): Promise<boolean> => {
-    const call = callOf(
+    const call = receivedCall(
       { ...request, body: Buffer.from(request.body) },
       { receivedAt: NOW + (changes.late ?? 0) * 1_000 },
     );
@@ -64,8 +64,10 @@ export function describeOracle(oracle: Oracle): void {
     };
     return { ...request, headers: { ...request.headers, ...(await oracle.sign(request, NOW)) } };
   };
-  const markOf = async (request: OracleRequest): Promise<ReplayMark> => {
-    const verified = await verifyCall(preset, callOf({ ...request, body: Buffer.from(request.body) }), { secrets });
+  const markOf = async (request: OracleRequest): Promise<ReplayKey> => {
+    const verified = await verifyCall(preset, receivedCall({ ...request, body: Buffer.from(request.body) }), {
+      secrets,
+    });
     if (!verified.ok || verified.replay === undefined) throw new Error("the request is refused or leaves no mark");
     return verified.replay;
   };

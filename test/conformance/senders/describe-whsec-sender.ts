@@ -2,7 +2,7 @@ import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { SignedRequest } from "../../../src/auth/signatures/sign-request.ts";
 import type { Preset } from "../../../src/presets/preset.ts";
-import { NOW, callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { NOW, receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
 /** A request as an SDK takes it. */
 export interface SdkRequest {
@@ -58,7 +58,7 @@ export function describeWhsecSender({ preset, prefix, verify, sign = signByLibra
     body: made.body ?? body,
   });
   const received = (sent: SdkRequest, receivedAt = NOW) =>
-    callOf(
+    receivedCall(
       { url: `https://gateway.example.com/hooks/${preset.name}`, headers: sent.headers, body: Buffer.from(sent.body) },
       { receivedAt },
     );

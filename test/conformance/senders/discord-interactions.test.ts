@@ -5,7 +5,7 @@ import type { IncomingCall } from "../../../src/auth/verifier.ts";
 import { sampleBody } from "../../../src/presets/sample-body.ts";
 import { discordEvents } from "../../../src/presets/senders/discord/discord-events.ts";
 import { discordInteractions } from "../../../src/presets/senders/discord/discord-interactions.ts";
-import { callOf, NOW, readSample, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, NOW, readSample, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { ed25519Pair } from "../../unit/presets/ed25519-pair.ts";
 
 const { publicHex, privatePem } = ed25519Pair();
@@ -20,12 +20,13 @@ describe.each([
   ["discord-events", discordEvents],
 ])("%s against discord-interactions", (_, preset) => {
   const [sample] = Object.values(preset.samples);
-  const signed = (): IncomingCall => callOf(signSample(preset, sample!, { key: privatePem, secrets: [publicHex] }));
+  const signed = (): IncomingCall =>
+    receivedCall(signSample(preset, sample!, { key: privatePem, secrets: [publicHex] }));
   const weAccept = async (call: IncomingCall, key = publicHex) =>
     (await verifyCall(preset, call, { secrets: [key] })).ok;
 
   it.each(Object.keys(preset.samples))("both take the sample %s as we sign it", async (name) => {
-    const call = callOf(signSample(preset, preset.samples[name]!, { key: privatePem, secrets: [publicHex] }));
+    const call = receivedCall(signSample(preset, preset.samples[name]!, { key: privatePem, secrets: [publicHex] }));
     expect([await weAccept(call), await sdkAccepts(call)]).toEqual([true, true]);
   });
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { ElevenLabsClient } from "@elevenlabs/elevenlabs-js";
 import { describe, expect, it } from "vitest";
 import { elevenlabs } from "../../../src/presets/senders/elevenlabs.ts";
-import { NOW, callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { NOW, receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { describeOracle } from "./describe-oracle.ts";
 
 /** The key is the whole of it, with its prefix. */
@@ -17,7 +17,7 @@ const headerOf = (seconds = SECONDS, secret = SECRET, body = BODY) =>
 
 const isAccepted = async (header: string, body = BODY): Promise<boolean> => {
   const headers = { "content-type": "application/json", "elevenlabs-signature": header };
-  const call = callOf({ url: "https://gateway.example.com/hooks/elevenlabs", headers, body: Buffer.from(body) });
+  const call = receivedCall({ url: "https://gateway.example.com/hooks/elevenlabs", headers, body: Buffer.from(body) });
   return (await verifyCall(elevenlabs, call, { secrets: [SECRET] })).ok;
 };
 

@@ -2,7 +2,7 @@ import { sign, verify } from "@octokit/webhooks-methods";
 import { describe, expect, it } from "vitest";
 import type { PresetSample } from "../../../src/presets/preset.ts";
 import { github } from "../../../src/presets/senders/github/github.ts";
-import { callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
 const SECRET = "an-invented-secret-of-acme";
 const options = { secrets: [SECRET] };
@@ -24,7 +24,7 @@ const samples: readonly (readonly [string, PresetSample])[] = Object.entries(git
 describe.each(samples)("%s", (_, sample) => {
   const signed = signSample(github, sample, { key: SECRET, ...options });
   const body = Buffer.from(signed.body).toString("utf8");
-  const call = (changes: object = {}) => callOf({ ...signed, headers: { ...signed.headers, ...changes } });
+  const call = (changes: object = {}) => receivedCall({ ...signed, headers: { ...signed.headers, ...changes } });
 
   it("is accepted by GitHub's library as we sign it", async () => {
     expect(await verify(SECRET, body, signed.headers["x-hub-signature-256"]!)).toBe(true);
@@ -62,7 +62,7 @@ describe.each(samples)("%s", (_, sample) => {
 describe("the signature of GitHub", () => {
   it("verifies the vector of GitHub's documentation", async () => {
     const call = {
-      ...callOf(signSample(github, { format: "text", payload: "Hello, World!" }, { key: SECRET, ...options })),
+      ...receivedCall(signSample(github, { format: "text", payload: "Hello, World!" }, { key: SECRET, ...options })),
     };
     const headers = {
       ...call.headers,
@@ -76,7 +76,7 @@ describe("the signature of GitHub", () => {
   it("is refused in the older header alone", async () => {
     const signed = signSample(github, github.samples["push"]!, { key: SECRET, ...options });
     const { "x-hub-signature-256": signature, ...headers } = signed.headers;
-    const call = callOf({ ...signed, headers: { ...headers, "x-hub-signature": signature! } });
+    const call = receivedCall({ ...signed, headers: { ...headers, "x-hub-signature": signature! } });
     expect(await verifyCall(github, call, options)).toMatchObject({ ok: false });
   });
 
@@ -85,7 +85,7 @@ describe("the signature of GitHub", () => {
     const [, hex] = signed.headers["x-hub-signature-256"]!.split("=");
     const signature = `sha256=${hex!.toUpperCase()}`;
     expect(await verify(SECRET, Buffer.from(signed.body).toString("utf8"), signature)).toBe(false);
-    const call = callOf({ ...signed, headers: { ...signed.headers, "x-hub-signature-256": signature } });
+    const call = receivedCall({ ...signed, headers: { ...signed.headers, "x-hub-signature-256": signature } });
     expect(await verifyCall(github, call, options)).toMatchObject({ ok: true });
   });
 
@@ -96,8 +96,8 @@ describe("the signature of GitHub", () => {
       ...signed,
       headers: { ...signed.headers, "x-hub-signature-256": `${prefix}=${hex!.toUpperCase()}` },
     };
-    const first = await verifyCall(github, callOf(signed), options);
-    const second = await verifyCall(github, callOf(copy), options);
+    const first = await verifyCall(github, receivedCall(signed), options);
+    const second = await verifyCall(github, receivedCall(copy), options);
     expect(first.ok && first.replay?.digest).toBeInstanceOf(Uint8Array);
     expect(second).toEqual(first);
   });

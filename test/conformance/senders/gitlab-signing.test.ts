@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { gitlabSigning } from "../../../src/presets/senders/gitlab/gitlab-signing.ts";
-import { callOf, NOW, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, NOW, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, "gitlab").toString("base64")}`;
 const ID = "f5e5f430-f57b-4e6e-9fac-d9128cd7232f";
@@ -26,7 +26,7 @@ describe.each(Object.entries(gitlabSigning.samples))("%s", (_, sample) => {
   const body = Buffer.from(signed.body).toString("utf8");
   const both = async (changes: Readonly<Record<string, string>>, bytes: Uint8Array = signed.body) => {
     const headers = { ...signed.headers, ...changes };
-    const verification = await verifyCall(gitlabSigning, callOf({ ...signed, headers, body: bytes }), options);
+    const verification = await verifyCall(gitlabSigning, receivedCall({ ...signed, headers, body: bytes }), options);
     return [accepts(bytes, headers), verification.ok];
   };
 

@@ -1,7 +1,7 @@
 import { Signature } from "@hubspot/api-client";
 import { expect, it } from "vitest";
 import { hubspot } from "../../../src/presets/senders/hubspot.ts";
-import { NOW, callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { NOW, receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { describeOracle } from "./describe-oracle.ts";
 
 const SECRET = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";
@@ -41,7 +41,7 @@ it("refuses a request whose time was changed, as the library does", async () => 
   const [sample] = Object.values(hubspot.samples);
   const signed = signSample(hubspot, sample!, { secrets: [SECRET], key: SECRET });
   const headers = { ...signed.headers, [timeHeader]: String(NOW + 1) };
-  const ours = await verifyCall(hubspot, callOf({ ...signed, headers }), { secrets: [SECRET] });
+  const ours = await verifyCall(hubspot, receivedCall({ ...signed, headers }), { secrets: [SECRET] });
   const library = Signature.getSignature("POST", "v3", {
     signature: "",
     clientSecret: SECRET,
@@ -65,5 +65,5 @@ it("undoes the escapes of a URL that HubSpot undoes before it signs, which the l
     timestamp: NOW,
   });
   expect(signed.headers[header]).toBe(expected);
-  expect((await verifyCall(hubspot, callOf(signed), { secrets: [SECRET] })).ok).toBe(true);
+  expect((await verifyCall(hubspot, receivedCall(signed), { secrets: [SECRET] })).ok).toBe(true);
 });

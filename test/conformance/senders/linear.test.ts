@@ -3,7 +3,7 @@ import { LinearWebhookClient } from "@linear/sdk/webhooks";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { PresetSample } from "../../../src/presets/preset.ts";
 import { linear } from "../../../src/presets/senders/linear/linear.ts";
-import { callOf, NOW, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, NOW, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
 const SECRET = "lin_wh_invented0000000000000000000000";
 const options = { secrets: [SECRET] };
@@ -32,7 +32,7 @@ const sentAt = ({ payload, ...rest }: PresetSample, webhookTimestamp: unknown): 
 /** Whether the SDK and we accept a body with a signature. */
 async function both(sample: PresetSample, body: Uint8Array, signature = signatureOf(body)): Promise<boolean[]> {
   const signed = signSample(linear, sample, { key: SECRET, ...options });
-  const call = callOf({ ...signed, body, headers: { ...signed.headers, "linear-signature": signature } });
+  const call = receivedCall({ ...signed, body, headers: { ...signed.headers, "linear-signature": signature } });
   return [accepts(body, signature), (await verifyCall(linear, call, options)).ok];
 }
 

@@ -3,7 +3,7 @@ import { Paddle } from "@paddle/paddle-node-sdk";
 import { expect, it } from "vitest";
 import { sampleBody } from "../../../src/presets/sample-body.ts";
 import { paddle } from "../../../src/presets/senders/paddle.ts";
-import { NOW, callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { NOW, receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { describeOracle } from "./describe-oracle.ts";
 
 const SECRET = "pdl_ntfset_01aaaaaaaaaaaaaaaaaaaaaaaa_aSecretOfThisTest0123456789";
@@ -32,6 +32,6 @@ it("takes either signature while the secret is changed, in which the library fai
   for (const [first, second] of [both, both.toReversed()]) {
     const signed = signSample(paddle, sample!, { secrets: [SECRET], key: SECRET });
     const headers = { ...signed.headers, [header]: `ts=${seconds};h1=${first};h1=${second}` };
-    expect((await verifyCall(paddle, callOf({ ...signed, headers }), { secrets: [SECRET] })).ok).toBe(true);
+    expect((await verifyCall(paddle, receivedCall({ ...signed, headers }), { secrets: [SECRET] })).ok).toBe(true);
   }
 });

@@ -5,7 +5,7 @@ import type { SignedRequest } from "../../../src/auth/signatures/sign-request.ts
 import type { Verification } from "../../../src/auth/verifier.ts";
 import { sampleBody } from "../../../src/presets/sample-body.ts";
 import { paypal } from "../../../src/presets/senders/paypal.ts";
-import { NOW, callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { NOW, receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { makeRsaCertificate } from "../../unit/auth/keys/make-certificate.ts";
 
 const WEBHOOK_ID = "9XL90610J3647323C";
@@ -42,7 +42,7 @@ function sent({ webhookId = WEBHOOK_ID, time = "2026-11-20T12:00:00Z", key = pri
 
 function verify(signed: SignedRequest, changes: Changes = {}): Promise<Verification> {
   const headers = { ...signed.headers, ...changes.headers };
-  const call = callOf(
+  const call = receivedCall(
     { ...signed, headers, body: changes.body ?? signed.body },
     { receivedAt: NOW + (changes.late ?? 0) },
   );

@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import { EventWebhook } from "@sendgrid/eventwebhook";
 import { describe, expect, it } from "vitest";
 import { sendgrid } from "../../../src/presets/senders/sendgrid.ts";
-import { NOW, callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { NOW, receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
 const SIGNATURE = "x-twilio-email-event-webhook-signature";
 const TIMESTAMP = "x-twilio-email-event-webhook-timestamp";
@@ -26,7 +26,7 @@ interface Sent {
 }
 
 const call = ({ signature = signatureOf(), timestamp = String(SECONDS), body = BODY }: Sent, receivedAt = NOW) =>
-  callOf(
+  receivedCall(
     {
       url: "https://gateway.example.com/hooks/sendgrid",
       headers: { "content-type": "application/json", [SIGNATURE]: signature, [TIMESTAMP]: timestamp },

@@ -3,7 +3,7 @@ import { ApiVersion, LogSeverity, shopifyApi } from "@shopify/shopify-api";
 import "@shopify/shopify-api/adapters/node";
 import { expect, it } from "vitest";
 import { shopify } from "../../../src/presets/senders/shopify.ts";
-import { callOf, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { describeOracle } from "./describe-oracle.ts";
 import type { OracleRequest } from "./describe-oracle.ts";
 
@@ -46,6 +46,6 @@ it("takes the header that Shopify's events bring, as the library does", async ()
     },
     body,
   };
-  const ours = await verifyCall(shopify, callOf({ ...request, body: Buffer.from(body) }), { secrets: [SECRET] });
+  const ours = await verifyCall(shopify, receivedCall({ ...request, body: Buffer.from(body) }), { secrets: [SECRET] });
   expect([ours.ok, await accepts(request)]).toEqual([true, true]);
 });

@@ -3,14 +3,14 @@ import { isValidSlackRequest } from "@slack/bolt";
 import { describe, expect, it } from "vitest";
 import type { IncomingCall } from "../../../src/auth/verifier.ts";
 import { slack } from "../../../src/presets/senders/slack/slack.ts";
-import { callOf, NOW, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, NOW, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const SIGNATURE = "x-slack-signature";
 const TIME = "x-slack-request-timestamp";
 
 const signed = (name: string, now = NOW): IncomingCall =>
-  callOf(signSample(slack, slack.samples[name]!, { key: SECRET, secrets: [SECRET], now }));
+  receivedCall(signSample(slack, slack.samples[name]!, { key: SECRET, secrets: [SECRET], now }));
 
 const weAccept = async (call: IncomingCall, secrets = [SECRET]) => (await verifyCall(slack, call, { secrets })).ok;
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { WebhooksHelper } from "square";
 import { expect, it } from "vitest";
 import { square } from "../../../src/presets/senders/square.ts";
-import { callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { describeOracle } from "./describe-oracle.ts";
 
 const SECRET = "aSignatureKeyOfThisTest";
@@ -37,7 +37,7 @@ it("refuses what was signed for another URL, as the library does", async () => {
     signatureKey: SECRET,
     notificationUrl: "https://gateway.example.com/hooks/square",
   });
-  const ours = await verifyCall(square, callOf(signed), { secrets: [SECRET] });
+  const ours = await verifyCall(square, receivedCall(signed), { secrets: [SECRET] });
   expect([ours.ok, elsewhere]).toEqual([false, false]);
-  expect((await verifyCall(square, callOf(signed), options)).ok).toBe(true);
+  expect((await verifyCall(square, receivedCall(signed), options)).ok).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
 import { standardWebhooks } from "../../../src/presets/senders/standard-webhooks/standard-webhooks.ts";
-import { callOf, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { describeWhsecSender } from "./describe-whsec-sender.ts";
 
 describeWhsecSender({
@@ -24,7 +24,7 @@ it("accepts the published vector of Standard Webhooks", async () => {
     body,
   };
   for (const secret of ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"]) {
-    const call = callOf(signed, { receivedAt: 1_614_265_330_000 });
+    const call = receivedCall(signed, { receivedAt: 1_614_265_330_000 });
     expect(await verifyCall(standardWebhooks, call, { secrets: [secret] })).toMatchObject({ ok: true });
   }
 });

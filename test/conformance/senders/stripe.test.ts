@@ -1,7 +1,7 @@
 import Stripe from "stripe";
 import { expect, it } from "vitest";
 import { stripe } from "../../../src/presets/senders/stripe.ts";
-import { NOW, callOf, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { NOW, receivedCall, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { describeOracle } from "./describe-oracle.ts";
 
 const SECRET = "whsec_aSecretThatOnlyThisTestKnows0123456";
@@ -30,7 +30,7 @@ const weTake = async (body: string, header: string) => {
     headers: { "stripe-signature": header },
     body: Buffer.from(body),
   };
-  return (await verifyCall(stripe, callOf(signed), { secrets: [SECRET] })).ok;
+  return (await verifyCall(stripe, receivedCall(signed), { secrets: [SECRET] })).ok;
 };
 const libraryTakes = (body: string, header: string) => {
   try {

@@ -2,13 +2,13 @@ import { Bot, webhookCallback } from "grammy";
 import { describe, expect, it } from "vitest";
 import type { IncomingCall } from "../../../src/auth/verifier.ts";
 import { telegram } from "../../../src/presets/senders/telegram.ts";
-import { callOf, PUBLIC_URL, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, PUBLIC_URL, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
 const SECRET = "invented_secret-token_0123456789";
 const HEADER = "x-telegram-bot-api-secret-token";
 
 const signed = (name = "message"): IncomingCall =>
-  callOf(signSample(telegram, telegram.samples[name]!, { key: SECRET, secrets: [SECRET] }));
+  receivedCall(signSample(telegram, telegram.samples[name]!, { key: SECRET, secrets: [SECRET] }));
 const weAccept = async (call: IncomingCall) => (await verifyCall(telegram, call, { secrets: [SECRET] })).ok;
 
 /** The status with which a grammY bot answers. */

@@ -7,7 +7,7 @@ import {
 import { describe, expect, it } from "vitest";
 import type { IncomingCall } from "../../../src/auth/verifier.ts";
 import { twilio } from "../../../src/presets/senders/twilio.ts";
-import { callOf, NOW, PUBLIC_URL, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, NOW, PUBLIC_URL, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
 const TOKEN = "0123456789abcdef0123456789abcdef";
 const SIGNATURE = "x-twilio-signature";
@@ -28,7 +28,7 @@ const sdkAcceptsBody = (call: IncomingCall) =>
   );
 
 const signed = (name = "message.received"): IncomingCall =>
-  callOf(signSample(twilio, twilio.samples[name]!, { key: TOKEN, secrets: [TOKEN] }));
+  receivedCall(signSample(twilio, twilio.samples[name]!, { key: TOKEN, secrets: [TOKEN] }));
 
 function call(target: string, body: string, contentType: string, signature: string): IncomingCall {
   return {
@@ -86,7 +86,7 @@ describe("twilio against twilio", () => {
   it("both take JSON by the digest in its URL, signed by either", async () => {
     const sdk = sdkSignedJson();
     expect([await weAccept(sdk), sdkAcceptsBody(sdk)]).toEqual([true, true]);
-    const own = callOf(signSample(twilio, { payload: { a: "ü" } }, { key: TOKEN, secrets: [TOKEN] }));
+    const own = receivedCall(signSample(twilio, { payload: { a: "ü" } }, { key: TOKEN, secrets: [TOKEN] }));
     expect([await weAccept(own), sdkAcceptsBody(own)]).toEqual([true, true]);
   });
 

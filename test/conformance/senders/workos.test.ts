@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { WorkOS } from "@workos-inc/node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { workos } from "../../../src/presets/senders/workos.ts";
-import { NOW, callOf, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { NOW, receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
 const SECRET = "made-up-webhook-secret-of-workos";
 const sdk = new WorkOS("sk_test_made_up", { clientId: "client_made_up" });
@@ -10,7 +10,7 @@ const SAMPLES = Object.entries(workos.samples);
 const BODY = JSON.stringify(SAMPLES[0]![1].payload);
 
 const call = (header: string, body = BODY) =>
-  callOf({
+  receivedCall({
     url: "https://gateway.example.com/hooks/workos",
     headers: { "content-type": "application/json", "workos-signature": header },
     body: Buffer.from(body),

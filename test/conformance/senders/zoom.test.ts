@@ -3,7 +3,7 @@ import { AwsLambdaReceiver } from "@zoom/rivet/accounts";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { IncomingCall } from "../../../src/auth/verifier.ts";
 import { zoom } from "../../../src/presets/senders/zoom.ts";
-import { callOf, NOW, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, NOW, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { answerHandshake } from "../../unit/presets/answer-handshake.ts";
 
 const SECRET = "invented-secret-token-1";
@@ -11,7 +11,7 @@ const SIGNATURE = "x-zm-signature";
 const TIME = "x-zm-request-timestamp";
 
 const signed = (name = "meeting.started"): IncomingCall =>
-  callOf(signSample(zoom, zoom.samples[name]!, { key: SECRET, secrets: [SECRET] }));
+  receivedCall(signSample(zoom, zoom.samples[name]!, { key: SECRET, secrets: [SECRET] }));
 const weAccept = async (call: IncomingCall, secret = SECRET) =>
   (await verifyCall(zoom, call, { secrets: [secret] })).ok;
 
@@ -90,7 +90,7 @@ describe("zoom against @zoom/rivet", () => {
     const validation = {
       payload: { event: "endpoint.url_validation", event_ts: 1, payload: { plainToken: "qgg8vlvZRS6" } },
     };
-    const call = callOf(signSample(zoom, validation, { key: SECRET, secrets: [SECRET] }));
+    const call = receivedCall(signSample(zoom, validation, { key: SECRET, secrets: [SECRET] }));
     const ours = await answerHandshake(zoom, call, { secrets: [SECRET] });
     const theirs = await rivetAnswer(call);
     expect(theirs.status).toBe(200);

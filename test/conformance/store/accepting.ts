@@ -23,7 +23,7 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
       query,
       body,
       event: "push",
-      sender: "octocat",
+      actor: "octocat",
       credentialId: "token:1",
     });
 

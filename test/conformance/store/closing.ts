@@ -47,7 +47,7 @@ function callsOf(store: DeliveryStore, deliveryId: string, runId: string): reado
     () => store.endAttempt(runId, { endedAt: 0, status: "ok", error: null, reply: null }),
     () => store.recordStep(runId, "heartbeat"),
     () => store.postpone(runId, { dueAt: 0, reason: "x" }),
-    () => store.stopGathering(runId),
+    () => store.stopCoalescing(runId),
     () => store.hold(runId, "x"),
     () => store.settle(runId, settled),
     () => store.settleAll([runId], settled),

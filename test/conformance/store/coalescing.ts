@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { MAX_GATHERED_CHARS } from "../../../src/storage/delivery-store.ts";
+import { MAX_COALESCED_CHARS } from "../../../src/storage/delivery-store.ts";
 import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
 import type { NewDelivery } from "../../../src/storage/new-delivery.ts";
 import { agentSpec, newClaim, newCoalesce, newDelivery, RECEIVED_AT, wakeSpec } from "./new-delivery.ts";
@@ -11,7 +11,7 @@ const LANE = "agent:main:hook:1";
 const saying = (message: string) => [{ lane: LANE, spec: agentSpec({ message, coalesce: "list" }) }];
 
 /** Coalescing: calls of one key become one run, and none of them is lost. */
-export function describeGathering(underTest: () => StoreUnderTest): void {
+export function describeCoalescing(underTest: () => StoreUnderTest): void {
   it("makes one run of the calls that come while it gathers", async () => {
     const { store } = underTest();
     const coalesce = newCoalesce({ windowMs: 1000, maxWaitMs: 60_000 });
@@ -45,10 +45,10 @@ export function describeGathering(underTest: () => StoreUnderTest): void {
     const { runId } = await accept(store, { coalesce, runs: saying("one") });
     for (const text of ["two", "lone \ud800", "four"])
       await store.accept(newDelivery({ coalesce, runs: saying(text) }));
-    await store.stopGathering(runId);
+    await store.stopCoalescing(runId);
     const run = await store.loadRun(runId);
     expect(run.spec).toEqual(saying("one")[0]!.spec);
-    expect(run.gathered).toEqual({
+    expect(run.coalesced).toEqual({
       count: 4,
       latest: saying("four")[0]!.spec,
       texts: ["one", "two", "lone \ud800", "four"],
@@ -62,7 +62,7 @@ export function describeGathering(underTest: () => StoreUnderTest): void {
     const wake = (text: string) => [{ lane: "agent:main:main", spec: wakeSpec({ text, coalesce: "latest" }) }];
     const { runId } = await accept(store, { coalesce, runs: wake("one") });
     await store.accept(newDelivery({ coalesce, runs: wake("two") }));
-    expect((await store.loadRun(runId)).gathered).toEqual({
+    expect((await store.loadRun(runId)).coalesced).toEqual({
       count: 2,
       latest: wake("two")[0]!.spec,
       texts: ["one", "two"],
@@ -95,7 +95,7 @@ export function describeGathering(underTest: () => StoreUnderTest): void {
     expect(outcomes.filter(({ kind }) => kind === "accepted")).toHaveLength(1);
     expect(outcomes.filter(({ kind }) => kind === "coalesced")).toHaveLength(299);
     const { runId } = accepted(outcomes[0]!);
-    const { gathered } = await store.loadRun(runId);
+    const { coalesced: gathered } = await store.loadRun(runId);
     expect(gathered?.count).toBe(300);
     expect(gathered?.texts).toEqual(Array.from({ length: 300 }, (_, at) => `call ${at}`));
   });
@@ -106,7 +106,7 @@ export function describeGathering(underTest: () => StoreUnderTest): void {
     const outcomes = await Promise.all(
       Array.from({ length: 510 }, (_, at) => store.accept(newDelivery({ coalesce, runs: saying(`${at}`) }))),
     );
-    const { gathered } = await store.loadRun(accepted(outcomes[0]!).runId);
+    const { coalesced: gathered } = await store.loadRun(accepted(outcomes[0]!).runId);
     expect(gathered).toMatchObject({ count: 510, latest: saying("509")[0]!.spec });
     expect(gathered?.texts).toEqual(Array.from({ length: 500 }, (_, at) => `${at + 10}`));
   });
@@ -117,10 +117,10 @@ export function describeGathering(underTest: () => StoreUnderTest): void {
     const texts = ["a".repeat(400_000), "b".repeat(400_000), "c", "d".repeat(500_000)];
     const { runId } = await accept(store, { coalesce, runs: saying(texts[0]!) });
     for (const text of texts.slice(1)) await store.accept(newDelivery({ coalesce, runs: saying(text) }));
-    expect((await store.loadRun(runId)).gathered).toMatchObject({ count: 4, texts: texts.slice(1) });
-    const longest = "e".repeat(MAX_GATHERED_CHARS + 1);
+    expect((await store.loadRun(runId)).coalesced).toMatchObject({ count: 4, texts: texts.slice(1) });
+    const longest = "e".repeat(MAX_COALESCED_CHARS + 1);
     await store.accept(newDelivery({ coalesce, runs: saying(longest) }));
-    expect((await store.loadRun(runId)).gathered).toMatchObject({ count: 5, texts: [longest] });
+    expect((await store.loadRun(runId)).coalesced).toMatchObject({ count: 5, texts: [longest] });
   });
 
   it("is due so long after the last call, and no later than so long after the first", async () => {
@@ -150,7 +150,7 @@ export function describeGathering(underTest: () => StoreUnderTest): void {
   });
 
   it.each<[string, (store: DeliveryStore, runId: string) => Promise<void>]>([
-    ["it is to gather no more", (store, runId) => store.stopGathering(runId)],
+    ["it is to gather no more", (store, runId) => store.stopCoalescing(runId)],
     ["it has begun", (store, runId) => store.beginAttempt(runId, { number: 1, startedAt: RECEIVED_AT })],
     [
       "it has begun and is to be tried again",
@@ -173,9 +173,9 @@ export function describeGathering(underTest: () => StoreUnderTest): void {
     const next = await accept(store, { coalesce });
     expect(next.runId).not.toBe(first.runId);
     expect(await store.accept(newDelivery({ coalesce }))).toMatchObject({ kind: "coalesced", runId: next.runId });
-    expect((await store.loadRun(first.runId)).gathered?.count).toBe(2);
+    expect((await store.loadRun(first.runId)).coalesced?.count).toBe(2);
     // What happens to the first once more does not end the gathering of its successor.
-    await store.stopGathering(first.runId);
+    await store.stopCoalescing(first.runId);
     expect(await store.accept(newDelivery({ coalesce }))).toMatchObject({ kind: "coalesced", runId: next.runId });
   });
 
@@ -185,15 +185,15 @@ export function describeGathering(underTest: () => StoreUnderTest): void {
     const reopened = await underTest().reopen();
     expect(await reopened.accept(newDelivery({ coalesce }))).toMatchObject({ kind: "coalesced", runId });
     const again = await underTest().reopen();
-    await again.stopGathering(runId);
+    await again.stopCoalescing(runId);
     expect(await again.accept(newDelivery({ coalesce }))).toMatchObject({ kind: "accepted" });
-    expect((await again.loadRun(runId)).gathered?.count).toBe(2);
+    expect((await again.loadRun(runId)).coalesced?.count).toBe(2);
   });
 
   it("does nothing for a run that gathers none", async () => {
     const { store } = underTest();
     const { runId } = await accept(store);
-    await store.stopGathering(runId);
+    await store.stopCoalescing(runId);
     expect(await openRun(store, runId)).toMatchObject({ state: "queued", dueAt: null });
   });
 
@@ -202,7 +202,7 @@ export function describeGathering(underTest: () => StoreUnderTest): void {
     const [coalesce, idempotency] = [newCoalesce(), newClaim()];
     const { runId } = await accept(store, { coalesce });
     for (let count = 0; count < 3; count++) await store.accept(newDelivery({ coalesce, idempotency }));
-    expect((await store.loadRun(runId)).gathered?.count).toBe(2);
+    expect((await store.loadRun(runId)).coalesced?.count).toBe(2);
   });
 
   it("refuses to coalesce what is not exactly one run, or has an overlap", async () => {

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe } from "vitest";
 import { describeAccepting } from "./accepting.ts";
 import { describeClosing } from "./closing.ts";
 import { describeFailingAtOnce } from "./failing-at-once.ts";
-import { describeGathering } from "./coalescing.ts";
+import { describeCoalescing } from "./coalescing.ts";
 import { describeIdempotency } from "./idempotency.ts";
 import { describeListing } from "./listing.ts";
-import { describeMarks } from "./replay-keys.ts";
+import { describeReplayKeys } from "./replay-keys.ts";
 import { describeOperationalState } from "./operational-state.ts";
 import { describeOverlap } from "./overlap.ts";
 import { describePostponing } from "./postponing.ts";
@@ -33,13 +33,13 @@ export function describeDeliveryStore(name: string, harness: StoreHarness): void
       describeIdempotency(underTest);
     });
     describe("marks", () => {
-      describeMarks(underTest);
+      describeReplayKeys(underTest);
     });
     describe("repeats", () => {
       describeRepeats(underTest);
     });
     describe("coalescing", () => {
-      describeGathering(underTest);
+      describeCoalescing(underTest);
     });
     describe("overlap", () => {
       describeOverlap(underTest);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { STATES } from "../../../src/core/delivery.ts";
 import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
-import type { DeliveryMark, NewDelivery } from "../../../src/storage/new-delivery.ts";
+import type { ReplayKeyClaim, NewDelivery } from "../../../src/storage/new-delivery.ts";
 import { dictionary, endedDelivery, newClaim, newCoalesce, newDelivery, RECEIVED_AT } from "./new-delivery.ts";
 import { accept, accepted, listAll, openRuns } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";
@@ -10,14 +10,14 @@ import type { StoreUnderTest } from "./store-harness.ts";
 const DAY = 86_400_000;
 const REASON = 'The transform build.ts failed: it threw Error: no branch in "secret".';
 
-type Claims = Pick<NewDelivery, "idempotency" | "marks">;
+type Claims = Pick<NewDelivery, "idempotency" | "replayKeys">;
 /** By each of them a copy of a request is recognized; new ones each time. */
 const CLAIMS: readonly (readonly [name: string, make: (expiresAt?: number) => Claims])[] = [
   ["its key", (expiresAt) => ({ idempotency: newClaim(expiresAt === undefined ? {} : { expiresAt }) })],
-  ["a mark", (expiresAt = RECEIVED_AT + DAY) => ({ marks: [newMark(expiresAt), newMark(expiresAt)] })],
+  ["a mark", (expiresAt = RECEIVED_AT + DAY) => ({ replayKeys: [newMark(expiresAt), newMark(expiresAt)] })],
 ];
 
-function newMark(expiresAt = RECEIVED_AT + DAY): DeliveryMark {
+function newMark(expiresAt = RECEIVED_AT + DAY): ReplayKeyClaim {
   return { key: randomBytes(32), expiresAt };
 }
 
@@ -91,7 +91,7 @@ export function describeFailingAtOnce(underTest: () => StoreUnderTest): void {
 
   it("is filtered like any other, by sender, time and text", async () => {
     const { store } = underTest();
-    const id = await failed(store, { sender: "Octocat", receivedAt: RECEIVED_AT + 5 });
+    const id = await failed(store, { actor: "Octocat", receivedAt: RECEIVED_AT + 5 });
     await failed(store);
     const query = { limit: 1, state: "failed", sender: "octocat", receivedFrom: RECEIVED_AT + 5 } as const;
     expect(await listAll(store, query)).toEqual([id]);
@@ -161,11 +161,11 @@ export function describeFailingAtOnce(underTest: () => StoreUnderTest): void {
     const mark = newMark();
     for (const open of both()) {
       const opened = await open();
-      const conflict = endedDelivery("failed", REASON, { idempotency: other, marks: [mark] });
+      const conflict = endedDelivery("failed", REASON, { idempotency: other, replayKeys: [mark] });
       expect(await opened.accept(conflict)).toEqual({ kind: "conflict", deliveryId });
       expect(await listAll(opened, { limit: 5 })).toEqual([deliveryId]);
     }
-    await accept(await underTest().reopen(), { marks: [mark] });
+    await accept(await underTest().reopen(), { replayKeys: [mark] });
   });
 
   it.each([

@@ -135,7 +135,7 @@ export function describeListing(underTest: () => StoreUnderTest): void {
 
   it("filters by sender without regard to case", async () => {
     const { store } = underTest();
-    const of = async (sender: string | null) => (await accept(store, { sender })).deliveryId;
+    const of = async (sender: string | null) => (await accept(store, { actor: sender })).deliveryId;
     const bots = [await of("Renovate[bot]"), await of("renovate[BOT]")];
     const others = [await of("renovate"), await of(null), await of("élodie"), await of("%")];
     for (const sender of ["renovate[bot]", "RENOVATE[BOT]"]) {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ALL } from "../../../src/storage/operational-state.ts";
+import { SCOPE_ALL } from "../../../src/storage/operational-state.ts";
 import type { StoreUnderTest } from "./store-harness.ts";
 
 /** What a gateway remembers of its own operation. */
@@ -14,8 +14,8 @@ export function describeOperationalState(underTest: () => StoreUnderTest): void 
     const first = { scope: "gmail", reason: "10 runs an hour are used up", since: 1000 };
     expect(await store.pause(first)).toBe(true);
     expect(await store.pause({ scope: "gmail", reason: "another", since: 2000 })).toBe(false);
-    expect(await store.pause({ scope: ALL, reason: "all of it", since: 3000 })).toBe(true);
-    const all = { scope: ALL, reason: "all of it", since: 3000 };
+    expect(await store.pause({ scope: SCOPE_ALL, reason: "all of it", since: 3000 })).toBe(true);
+    const all = { scope: SCOPE_ALL, reason: "all of it", since: 3000 };
     expect(await store.pauses()).toEqual(expect.arrayContaining([first, all]));
     expect(await store.pauses()).toHaveLength(2);
     expect(await store.resume("gmail")).toBe(true);
@@ -35,7 +35,7 @@ export function describeOperationalState(underTest: () => StoreUnderTest): void 
     const { store } = underTest();
     await store.addUsage([
       { scope: "a", minute: 100, runs: 1 },
-      { scope: ALL, minute: 100, runs: 2 },
+      { scope: SCOPE_ALL, minute: 100, runs: 2 },
       { scope: "a", minute: 101, runs: 3 },
     ]);
     await store.addUsage([
@@ -47,7 +47,7 @@ export function describeOperationalState(underTest: () => StoreUnderTest): void 
     expect(usage).toEqual(
       expect.arrayContaining([
         { scope: "a", minute: 100, runs: 1 },
-        { scope: ALL, minute: 100, runs: 2 },
+        { scope: SCOPE_ALL, minute: 100, runs: 2 },
         { scope: "a", minute: 101, runs: 12 },
       ]),
     );
@@ -66,12 +66,12 @@ export function describeOperationalState(underTest: () => StoreUnderTest): void 
 
   it("forgets with the pause what its scope has used, and nothing of others", async () => {
     const { store } = underTest();
-    await store.addUsage(["a", "b", ALL].map((scope) => ({ scope, minute: 5, runs: 1 })));
+    await store.addUsage(["a", "b", SCOPE_ALL].map((scope) => ({ scope, minute: 5, runs: 1 })));
     expect(await store.resume("b")).toBe(false);
     await store.pause({ scope: "a", reason: "used up", since: 1 });
     await store.resume("a");
     const scopes = (await store.usageSince(0)).map((usage) => usage.scope);
-    expect(scopes.toSorted()).toEqual([ALL, "b"]);
+    expect(scopes.toSorted()).toEqual([SCOPE_ALL, "b"]);
   });
 
   it("tells an outage once until it is over", async () => {

@@ -29,7 +29,7 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
     const { store } = underTest();
     const spec = agentSpec({ delivery: { unresolved: "later" } });
     const { deliveryId, runId } = await accept(store, { runs: [{ lane: "a", spec }] });
-    expect((await store.loadRun(runId)).delivery).toBe("pending");
+    expect((await store.loadRun(runId)).replyOutcome).toBe("pending");
     await store.beginAttempt(runId, { number: 1, startedAt: STARTED_AT });
     expect((await store.get(deliveryId))?.state).toBe("running");
     await store.endAttempt(runId, { endedAt: STARTED_AT + 5, status: "error", error: "refused", reply: null });
@@ -140,7 +140,7 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
     const { store } = underTest();
     const { deliveryId, runId } = await accept(store);
     await store.recordStep(runId, "delivered", "fallback");
-    expect((await store.loadRun(runId)).delivery).toBe("fallback");
+    expect((await store.loadRun(runId)).replyOutcome).toBe("fallback");
     await store.settle(runId, DONE);
     expect((await store.get(deliveryId))?.runs[0]?.delivery).toBe("fallback");
   });
@@ -190,7 +190,7 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
       store.recordStep(id, "summarized"),
       store.hold(id, "x"),
       store.postpone(id, { dueAt: STARTED_AT, reason: "x" }),
-      store.stopGathering(id),
+      store.stopCoalescing(id),
       store.settle(id, DONE),
       store.settleAll([id], DONE),
     ];

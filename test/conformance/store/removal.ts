@@ -59,8 +59,8 @@ export function describeRemoval(underTest: () => StoreUnderTest): void {
     await andOneMore();
     expect(part.kind).toBe("coalesced");
     expect(await store.remove([part.deliveryId], LATER)).toEqual({ removed: 0, emptied: 0, kept: 1 });
-    expect((await store.loadRun(first.runId)).gathered?.count).toBe(2);
-    await store.stopGathering(first.runId);
+    expect((await store.loadRun(first.runId)).coalesced?.count).toBe(2);
+    await store.stopCoalescing(first.runId);
     expect(await store.remove([part.deliveryId], LATER)).toMatchObject({ kept: 1 });
     await store.settle(first.runId, { state: "done", reason: null });
     expect(await store.remove([part.deliveryId], LATER)).toMatchObject({ removed: 1 });
@@ -72,7 +72,7 @@ export function describeRemoval(underTest: () => StoreUnderTest): void {
     const mark = { key: randomBytes(32), expiresAt: RECEIVED_AT + 86_400_000 };
     const [idempotency, marks] = [newClaim(), [mark]];
     const claimed = await accept(store, { idempotency });
-    const marked = await accept(store, { marks });
+    const marked = await accept(store, { replayKeys: marks });
     for (const { runId } of [claimed, marked]) await store.settle(runId, { state: "done", reason: "so" });
     await andOneMore();
     const ids = [claimed.deliveryId, marked.deliveryId];
@@ -98,11 +98,11 @@ export function describeRemoval(underTest: () => StoreUnderTest): void {
     const { store } = underTest();
     const idempotency = newClaim();
     const marks = [{ key: randomBytes(32), expiresAt: RECEIVED_AT + 1000 }];
-    const { deliveryId, runId } = await accept(store, { idempotency, marks });
+    const { deliveryId, runId } = await accept(store, { idempotency, replayKeys: marks });
     await store.settle(runId, { state: "done", reason: null });
     await andOneMore();
     expect(await store.remove([deliveryId], LATER)).toMatchObject({ removed: 1 });
-    expect(await store.accept(newDelivery({ idempotency, marks, receivedAt: LATER }))).toMatchObject({
+    expect(await store.accept(newDelivery({ idempotency, replayKeys: marks, receivedAt: LATER }))).toMatchObject({
       kind: "accepted",
     });
   });

@@ -47,9 +47,9 @@ export function describeRepeats(underTest: () => StoreUnderTest): void {
   it("stores a copy that a mark gives away in the same manner, and its copies as those of the first", async () => {
     const { store } = underTest();
     const mark = { key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 };
-    const { deliveryId } = await accept(store, { marks: [mark] });
+    const { deliveryId } = await accept(store, { replayKeys: [mark] });
     for (let count = 0; count < 3; count++) {
-      expect(await store.accept(newDelivery({ marks: [mark] }))).toMatchObject({ kind: "repeat", deliveryId });
+      expect(await store.accept(newDelivery({ replayKeys: [mark] }))).toMatchObject({ kind: "repeat", deliveryId });
     }
     const repeats = (await store.list({ limit: 10, state: "duplicate" })).deliveries;
     expect(repeats.map((repeat) => repeat.relatedTo)).toEqual(
@@ -84,7 +84,10 @@ export function describeRepeats(underTest: () => StoreUnderTest): void {
     const { store } = underTest();
     const coalesce = newCoalesce();
     const mark = { key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 };
-    const calls: Pick<NewDelivery, "idempotency" | "marks">[] = [{ idempotency: newClaim() }, { marks: [mark] }];
+    const calls: Pick<NewDelivery, "idempotency" | "replayKeys">[] = [
+      { idempotency: newClaim() },
+      { replayKeys: [mark] },
+    ];
     const { runId } = await accept(store, { coalesce });
     const outcomes = [];
     for (const call of calls) outcomes.push(await store.accept(newDelivery({ ...call, coalesce })));

@@ -93,8 +93,8 @@ export function describeRetention(underTest: () => StoreUnderTest): void {
     await young();
     const limits = { ...NOTHING, removeBefore: RECEIVED_AT + DAY, emptyBefore: RECEIVED_AT + DAY };
     expect(await pruneAll(store, limits)).toEqual({ removed: 0, emptied: 0 });
-    await store.stopGathering(first.runId);
-    expect((await store.loadRun(first.runId)).gathered?.texts).toHaveLength(4);
+    await store.stopCoalescing(first.runId);
+    expect((await store.loadRun(first.runId)).coalesced?.texts).toHaveLength(4);
     await store.settle(first.runId, { state: "done", reason: null });
     expect(await pruneAll(store, limits)).toEqual({ removed: 4, emptied: 0 });
   });
@@ -103,7 +103,7 @@ export function describeRetention(underTest: () => StoreUnderTest): void {
     const { store } = underTest();
     const marks = [{ key: randomBytes(32), expiresAt: RECEIVED_AT + 40 * DAY }];
     const idempotency = newClaim({ expiresAt: RECEIVED_AT + 40 * DAY });
-    const ids = [await settled({ marks }), await settled({ idempotency })];
+    const ids = [await settled({ replayKeys: marks }), await settled({ idempotency })];
     await young();
     const limits = { ...NOTHING, now: RECEIVED_AT + 39 * DAY, removeBefore: RECEIVED_AT + DAY };
     expect(await pruneAll(store, limits)).toEqual({ removed: 0, emptied: 2 });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { killGroup } from "../../../src/transform/sandbox/kill-group.ts";
 import { spawnSandbox } from "../../../src/transform/sandbox/spawn.ts";
 import type { SpawnedSandbox } from "../../../src/transform/sandbox/spawn.ts";
-import type { SandboxWalls } from "../../../src/transform/sandbox/isolation/walls.ts";
+import type { SandboxIsolation } from "../../../src/transform/sandbox/isolation/walls.ts";
 
 /** What came of an attempt: what it gave, or the code of the error that refused it. */
 export type Attempt = { readonly done: string } | { readonly refused: string };
@@ -59,7 +59,7 @@ export class WallProbe implements Disposable {
   }
 
   /** Lets the process try everything; it is still there afterwards. */
-  async run(walls: SandboxWalls): Promise<Attempts> {
+  async run(walls: SandboxIsolation): Promise<Attempts> {
     const address = this.#server.address();
     const aims = {
       file: join(this.#folder, "file"),
@@ -73,10 +73,10 @@ export class WallProbe implements Disposable {
     return JSON.parse(await firstLine(this.#sandbox)) as Attempts;
   }
 
-  #start(walls: SandboxWalls, text: string): SpawnedSandbox {
+  #start(walls: SandboxIsolation, text: string): SpawnedSandbox {
     const entry = join(this.#folder, "entry.mjs");
     writeFileSync(entry, text);
-    return spawnSandbox({ walls, folder: this.#folder, maxMemoryBytes: 134_217_728, entry });
+    return spawnSandbox({ isolation: walls, folder: this.#folder, maxMemoryBytes: 134_217_728, entry });
   }
 
   /** The process that was started: `unshare`, or Node itself. */

@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { detectWalls } from "../../../src/transform/sandbox/isolation/detect.ts";
+import { detectIsolation } from "../../../src/transform/sandbox/isolation/detect.ts";
 import { killGroup } from "../../../src/transform/sandbox/kill-group.ts";
 import { MemoryWatch, onlyChildOf } from "../../../src/transform/sandbox/memory-watch.ts";
-import type { SandboxWalls } from "../../../src/transform/sandbox/isolation/walls.ts";
+import type { SandboxIsolation } from "../../../src/transform/sandbox/isolation/walls.ts";
 import { WallProbe } from "./wall-probe.ts";
 import type { Attempts } from "./wall-probe.ts";
 
-const walls = await detectWalls();
+const walls = await detectIsolation();
 
 function print(wall: string, by: string): void {
   console.info(`wall of this machine: ${wall}: ${by}`);
@@ -54,7 +54,7 @@ describe("the walls of this machine", () => {
 
   it("are the ones that make the difference", async () => {
     using probe = await WallProbe.open();
-    const none: SandboxWalls = {
+    const none: SandboxIsolation = {
       ...walls,
       command: [],
       network: "by-name",

@@ -90,9 +90,9 @@ describe("the findings of reveille doctor", () => {
 
   it("tell a wall that is missing from one that holds by name only, and how much it matters", async () => {
     const reports = [
-      { wall: "write files", holds: true, by: "Node's permission model", detail: "ERR_ACCESS_DENIED" },
-      { wall: "reach the network", holds: true, by: "by name only", detail: "connected" },
-      { wall: "run for ever", holds: false, by: "nothing" },
+      { action: "write files", holds: true, by: "Node's permission model", detail: "ERR_ACCESS_DENIED" },
+      { action: "reach the network", holds: true, by: "by name only", detail: "connected" },
+      { action: "run for ever", holds: false, by: "nothing" },
     ];
     const tried = async () => ({ words: "network by name only", reports });
     const findings = await wallFindings(withTransforms, tried);

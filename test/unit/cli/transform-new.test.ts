@@ -144,9 +144,9 @@ describe("the declarations for editors", () => {
       `import type * as told from "reveille";
 import type { TransformAction } from ${source("transform/result.ts")};
 import type { TransformContext, TransformFunction, TransformResult } from ${source("transform/transform.ts")};
-import type { EventSender } from ${source("delivery.ts")};
+import type { EventActor } from ${source("core/delivery.ts")};
 import type { defineTransform } from ${source("transform/define-transform.ts")};
-import type * as text from ${source("http/payload-text.ts")};
+import type * as text from ${source("core/payload-text.ts")};
 
 type Same<Left, Right> =
   (<T>() => T extends Left ? 1 : 2) extends (<T>() => T extends Right ? 1 : 2) ? true : false;
@@ -158,7 +158,7 @@ same<told.TransformFunction<{ a: 1 }>, TransformFunction<{ a: 1 }>>(true);
 same<told.TransformResult, TransformResult>(true);
 same<typeof told.defineTransform, typeof defineTransform>(true);
 const keys: Same<keyof told.TransformContext, keyof TransformContext> = true;
-const senders: Same<Flat<told.EventSender>, Flat<EventSender>> = true;
+const senders: Same<Flat<told.EventActor>, Flat<EventActor>> = true;
 const actions: Same<Flat<told.TransformAction>, Flat<TransformAction>> = true;
 type Names = Exclude<keyof typeof told, "defineTransform">;
 const texts: Same<{ [Name in Names]: (typeof told)[Name] }, Pick<typeof text, Names>> = true;

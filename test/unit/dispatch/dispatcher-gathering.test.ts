@@ -68,12 +68,12 @@ describe("a run that gathers calls", () => {
     expect(runner.ids).toEqual([]);
     expect(bench.dispatcher.open).toBe(1);
     await expect.poll(() => loaded.length, PATIENT).toBe(1);
-    expect(loaded[0]!.gathered).toMatchObject({ count: 3, texts: ["one", "two", "three"] });
+    expect(loaded[0]!.coalesced).toMatchObject({ count: 3, texts: ["one", "two", "three"] });
     expect(runner.begun[0]).toMatchObject({ runId: ids[0], dueAt: null, begun: false });
   });
 
   it("no longer gathers once it was due, although it waits for its turn", async () => {
-    const stop = vi.spyOn(bench.store, "stopGathering");
+    const stop = vi.spyOn(bench.store, "stopCoalescing");
     bench.rules.set("mail", { concurrency: 1 });
     let freed = (): void => {};
     const held = new Promise<void>((resolve) => (freed = resolve));
@@ -93,7 +93,7 @@ describe("a run that gathers calls", () => {
     freed();
     await expect.poll(() => loaded.length, PATIENT).toBe(3);
     expect(runner.ids.slice(1)).toEqual([gathering, later]);
-    expect(loaded[1]!.gathered?.count ?? 1).toBe(1);
+    expect(loaded[1]!.coalesced?.count ?? 1).toBe(1);
   });
 
   it("is taken up again after a restart, with what was gathered before", async () => {
@@ -105,13 +105,13 @@ describe("a run that gathers calls", () => {
     expect(bench.dispatcher.open).toBe(1);
     await lastCall(spec("three"));
     await expect.poll(() => loaded.length, PATIENT).toBe(1);
-    expect(loaded[0]!.gathered?.count).toBe(3);
+    expect(loaded[0]!.coalesced?.count).toBe(3);
   });
 
   it("has its place in its lane after a restart when it was due before, and keeps gathering when it was not", async () => {
     const due = await call(spec("one"), 60_000);
     const later = (await bench.accept(agentSpec()))[0]!;
-    await bench.store.stopGathering(due);
+    await bench.store.stopCoalescing(due);
     const gathering = await call(spec("two"), 60_000);
     expect(new Set([due, gathering]).size).toBe(2);
     await bench.restart({ agents: runner });
@@ -122,7 +122,7 @@ describe("a run that gathers calls", () => {
     bench.rules.set("mail", { gatherMs: 20 });
     expect(await call(spec("three"))).toBe(gathering);
     await expect.poll(() => loaded.length, PATIENT).toBe(3);
-    expect(loaded[2]!.gathered?.count).toBe(2);
+    expect(loaded[2]!.coalesced?.count).toBe(2);
   });
 
   it("is due by the time that has passed, although the clock was set forward or back by an hour", async () => {
@@ -171,11 +171,11 @@ describe("a run that gathers calls", () => {
     const reachedStop = new Promise<void>((resolve) => (reached = resolve));
     const store = new Proxy(bench.store, {
       get: (target, name) => {
-        if (name !== "stopGathering") return Reflect.get(target, name, target).bind?.(target);
+        if (name !== "stopCoalescing") return Reflect.get(target, name, target).bind?.(target);
         return async (runId: string) => {
           reached();
           await new Promise((resolve) => setTimeout(resolve, 30));
-          await target.stopGathering(runId);
+          await target.stopCoalescing(runId);
         };
       },
     });
@@ -190,14 +190,14 @@ describe("a run that gathers calls", () => {
 
   it("stops gathering as soon as the store can write again", async () => {
     const error = new StoreError("UNAVAILABLE", "the disk is full");
-    await bench.startWith({ agents: runner, store: failing(bench.store, "stopGathering", { count: 1, error }) });
+    await bench.startWith({ agents: runner, store: failing(bench.store, "stopCoalescing", { count: 1, error }) });
     await call(spec("one"), 10);
     await expect.poll(() => loaded.length, PATIENT).toBe(1);
   });
 
   it("stays on disk when the store refuses for good, and the log says so", async () => {
     const error = new StoreError("INVALID", "a defect");
-    await bench.startWith({ agents: runner, store: failing(bench.store, "stopGathering", { count: 1, error }) });
+    await bench.startWith({ agents: runner, store: failing(bench.store, "stopCoalescing", { count: 1, error }) });
     await call(spec("one"), 10);
     await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
     expect(bench.logged).toEqual(["a run that was due could not be taken up"]);

@@ -12,7 +12,7 @@ describe("RunWatch", () => {
       watch.watch(["a"], NEVER_MS),
       watch.watch(["b"], NEVER_MS),
     ];
-    watch.tell("a");
+    watch.notify("a");
     expect(await Promise.all([first.settled, same.settled])).toEqual([true, true]);
     expect(watch.count).toBe(1);
     other.end();
@@ -22,9 +22,9 @@ describe("RunWatch", () => {
   it("waits for the last of several runs, whatever their order", async () => {
     const watch = new RunWatch();
     const watching = watch.watch(["a", "b", "c"], NEVER_MS);
-    for (const runId of ["c", "a", "c"]) watch.tell(runId);
+    for (const runId of ["c", "a", "c"]) watch.notify(runId);
     expect(watch.count).toBe(1);
-    watch.tell("b");
+    watch.notify("b");
     expect(await watching.settled).toBe(true);
     expect(watch.count).toBe(0);
   });
@@ -33,7 +33,7 @@ describe("RunWatch", () => {
     const watch = new RunWatch();
     expect(await watch.watch(["a"], 1).settled).toBe(false);
     expect(watch.count).toBe(0);
-    watch.tell("a");
+    watch.notify("a");
   });
 
   it("forgets those who wait no more, and keeps the others of the same run", async () => {
@@ -43,14 +43,14 @@ describe("RunWatch", () => {
     gone.end();
     gone.end();
     expect([await gone.settled, watch.count]).toEqual([false, 1]);
-    watch.tell("a");
+    watch.notify("a");
     expect([await stays.settled, watch.count]).toEqual([true, 0]);
     stays.end();
   });
 
   it("remembers nothing of runs that nobody waits for", () => {
     const watch = new RunWatch();
-    watch.tell("a");
+    watch.notify("a");
     const watching = watch.watch(["a"], NEVER_MS);
     expect(watch.count).toBe(1);
     watching.end();

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { RefusalLog } from "../../../src/ingress/log-throttle.ts";
+import { LogThrottle } from "../../../src/ingress/log-throttle.ts";
 
 function logAt() {
   const clock = { time: 1_000, now: () => clock.time };
-  const log = new RefusalLog({ clock });
+  const log = new LogThrottle({ clock });
   const lines: string[] = [];
-  const tell = (route: string): void => log.tell(route, (suppressed) => lines.push(`${route} ${suppressed}`));
+  const tell = (route: string): void => log.log(route, (suppressed) => lines.push(`${route} ${suppressed}`));
   return { clock, lines, tell };
 }
 

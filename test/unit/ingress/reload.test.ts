@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openDeliveredKeys } from "../../../src/auth/keys/delivered-keys.ts";
 import { createRemoteKeys } from "../../../src/auth/keys/remote-keys.ts";
-import type { Generation } from "../../../src/ingress/active-config.ts";
-import { Generations } from "../../../src/ingress/reload.ts";
+import type { ActiveConfig } from "../../../src/ingress/active-config.ts";
+import { ConfigReload } from "../../../src/ingress/reload.ts";
 import { createIngressHooks } from "../../../src/ingress/hooks.ts";
 import type { IngressHooks } from "../../../src/ingress/hooks.ts";
 import type { ConfigSnapshot, GatewayHost } from "../../../src/core/host.ts";
@@ -24,7 +24,7 @@ const SLOW =
 
 let fixture: IngressHost;
 let state: string;
-let generations: Generations;
+let generations: ConfigReload;
 let remoteKeys: ReturnType<typeof createRemoteKeys>;
 /** Called when a generation begins to be prepared. */
 let onPrepare: (() => void) | undefined;
@@ -40,7 +40,7 @@ beforeEach(async () => {
     onPrepare?.();
     return { remoteKeys, deliveredKeys };
   };
-  generations = new Generations({ host, keys, onCommit: () => {} });
+  generations = new ConfigReload({ host, keys, onCommit: () => {} });
 });
 afterEach(async () => {
   await generations.close();
@@ -55,7 +55,7 @@ function write(name: string, source: string): void {
 }
 
 interface Offer {
-  readonly generation: Generation;
+  readonly generation: ActiveConfig;
   readonly commit: () => void;
 }
 
@@ -178,7 +178,9 @@ describe("a generation that is being prepared", STARTS, () => {
 
 describe("a generation that another has replaced", STARTS, () => {
   /** The first of two, with a request and its call under way on it; the request has not ended when the call has. */
-  async function replaced(source: string): Promise<{ readonly first: Generation; readonly called: Promise<unknown> }> {
+  async function replaced(
+    source: string,
+  ): Promise<{ readonly first: ActiveConfig; readonly called: Promise<unknown> }> {
     write("a.mjs", source);
     write("b.mjs", SECOND);
     const { generation: first, commit } = await prepare(["a.mjs"]);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AgentSpec, DeliveryDetail } from "../../../src/core/delivery.ts";
 import { agentPrompt, wakeText } from "../../../src/dispatch/run/prompt.ts";
 import { isRefusal } from "../../../src/core/errors.ts";
-import type { Generation } from "../../../src/ingress/active-config.ts";
+import type { ActiveConfig } from "../../../src/ingress/active-config.ts";
 import { replayDelivery } from "../../../src/ingress/pipeline.ts";
 import type { Accepted } from "../../../src/ingress/stages/commit.ts";
 import { StoreError } from "../../../src/storage/delivery-store.ts";
@@ -28,14 +28,14 @@ interface Sent {
 }
 
 /** Sends a call through the pipeline; gives its status and the delivery's id. */
-async function send(generation: Generation, path: string, body: string, headers = WITH_TOKEN): Promise<Sent> {
+async function send(generation: ActiveConfig, path: string, body: string, headers = WITH_TOKEN): Promise<Sent> {
   const { status, payload } = await callPipeline(bench, generation, { path, body, headers });
   const id = payload === "" ? "" : String((JSON.parse(payload) as { deliveryId?: string }).deliveryId);
   return { status, id };
 }
 
 /** Replays a delivery and reads the new one; the code when it is refused. */
-async function replayed(generation: Generation, id: string, how = STORED): Promise<DeliveryDetail | string> {
+async function replayed(generation: ActiveConfig, id: string, how = STORED): Promise<DeliveryDetail | string> {
   const outcome = await replayDelivery(bench.ingress, generation, id, how);
   if (isRefusal(outcome)) return outcome.refused;
   return (await bench.ingress.store.get(outcome.own.deliveryId))!;
@@ -268,12 +268,12 @@ describe("a replay of a run that has gathered calls", () => {
   const gathering = (changes: object = {}) => ({ ...mapping, coalesce: { windowSeconds: 3_600 }, ...changes });
 
   /** Sends calls that become one run, and lets it fail. */
-  async function deadLetter(generation: Generation, texts: readonly string[]): Promise<readonly string[]> {
+  async function deadLetter(generation: ActiveConfig, texts: readonly string[]): Promise<readonly string[]> {
     const ids: string[] = [];
     for (const text of texts) ids.push((await send(generation, "in", JSON.stringify({ text }))).id);
     const { store, dispatcher } = bench.ingress;
     const { runIds } = (await store.get(ids[0]!))!;
-    await store.stopGathering(runIds[0]!);
+    await store.stopCoalescing(runIds[0]!);
     await store.settle(runIds[0]!, { state: "failed", reason: "the model is down" });
     dispatcher.withdraw({ runIds, state: "canceled", reason: "" });
     return ids;
@@ -281,7 +281,7 @@ describe("a replay of a run that has gathered calls", () => {
 
   async function promptsOf(runIds: readonly string[]): Promise<readonly string[]> {
     const loaded = await Promise.all(runIds.map((runId) => bench.ingress.store.loadRun(runId)));
-    return loaded.map(({ spec, gathered }) =>
+    return loaded.map(({ spec, coalesced: gathered }) =>
       spec.kind === "wake"
         ? wakeText(spec, gathered)
         : agentPrompt(spec, { now: new Date(0), interrupted: false, gathered }),
@@ -344,7 +344,7 @@ describe("a replay of a run that has gathered calls", () => {
     }
     const again = (await bench.ingress.store.get(outcome.own.deliveryId))!;
     expect(again.runs[0]?.calls).toBe(3);
-    const { gathered } = await bench.ingress.store.loadRun(again.runIds[0]!);
+    const { coalesced: gathered } = await bench.ingress.store.loadRun(again.runIds[0]!);
     expect(gathered?.texts).toEqual(["as it was: one", "as it was: two", "as it was: three"]);
   });
 

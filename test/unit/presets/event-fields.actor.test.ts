@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { eventSender, hasBotMark } from "../../../src/presets/event-sender.ts";
+import { eventActor, hasBotMark } from "../../../src/presets/event-sender.ts";
 
 describe("who caused an event", () => {
   it("is nobody without a name", () => {
-    expect(eventSender("", "7", true)).toBeUndefined();
+    expect(eventActor("", "7", true)).toBeUndefined();
   });
 
   it("has an id only if that says more than the name", () => {
-    expect(eventSender("ada", "7", true)).toEqual({ name: "ada", id: "7", bot: true });
-    expect(eventSender("7", "7")).toEqual({ name: "7", bot: false });
-    expect(eventSender("ada")).toEqual({ name: "ada", bot: false });
+    expect(eventActor("ada", "7", true)).toEqual({ name: "ada", id: "7", bot: true });
+    expect(eventActor("7", "7")).toEqual({ name: "7", bot: false });
+    expect(eventActor("ada")).toEqual({ name: "ada", bot: false });
   });
 });
 

@@ -1,7 +1,7 @@
 import type { IncomingCall } from "../../../src/auth/verifier.ts";
 import type { Preset } from "../../../src/presets/preset.ts";
 import { sampleBody } from "../../../src/presets/sample-body.ts";
-import { callOf, PUBLIC_URL } from "../../../src/testing/preset-probe.ts";
+import { receivedCall, PUBLIC_URL } from "../../../src/testing/preset-probe.ts";
 
 /** A sample as its sender posts it, with the headers that its documentation says, given its body. */
 export function sampleCall(
@@ -12,5 +12,5 @@ export function sampleCall(
   const sample = preset.samples[name]!;
   const { body, contentType } = sampleBody(sample);
   const headers = { "content-type": contentType, ...sample.headers, ...headersFor(body) };
-  return callOf({ url: `${PUBLIC_URL}/hooks/${preset.name}`, headers, body });
+  return receivedCall({ url: `${PUBLIC_URL}/hooks/${preset.name}`, headers, body });
 }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { SpacedSteps } from "../../../src/storage/throttled-steps.ts";
+import { ThrottledSteps } from "../../../src/storage/throttled-steps.ts";
 
 const PAUSES = { busyMs: 1, idleMs: 3_600_000 };
 
 function stepsOf(step: () => Promise<boolean>, pauses = PAUSES) {
   const failures: unknown[] = [];
-  const steps = new SpacedSteps({ step, onFailure: (error) => failures.push(error), pauses });
+  const steps = new ThrottledSteps({ step, onFailure: (error) => failures.push(error), delays: pauses });
   onTestFinished(() => steps.stop());
   return { steps, failures };
 }

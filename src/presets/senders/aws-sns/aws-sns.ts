@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { definePreset } from "../../define-preset.ts";
 import { embeddedPayload } from "../../embedded-payload.ts";
-import { eventSender } from "../../event-sender.ts";
+import { eventActor } from "../../event-sender.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { PresetSettings } from "../../../config/preset-part.ts";
 import type { PresetSample } from "../../preset.ts";
@@ -82,7 +82,7 @@ export const awsSns = definePreset({
   deliveryId: { from: "body:MessageId", signed: true },
   sender({ payload }) {
     const name = textAt(payload, "Message.Records[0].userIdentity.principalId");
-    return eventSender(name);
+    return eventActor(name);
   },
   unwrap(payload) {
     const message = valueAt(payload, "Message");

@@ -1,8 +1,8 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../event-sender.ts";
+import { eventActor } from "../../event-sender.ts";
 import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { MessageLines } from "../../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../../preset.ts";
 import { asJson } from "../../message/as-json.ts";
 import { commitLines } from "../../message/commit-lines.ts";
 import { bodyAt, capitalized, counted, headline, lineAt, phrase, spoken, titled } from "../../message/headline.ts";
@@ -31,10 +31,10 @@ export const bitbucket = definePreset({
   ],
 });
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = actorOf(payload);
   const id = lineAt(payload, "actor.account_id", "actor.uuid");
-  return eventSender(name, id, /^app_?user$/i.test(textAt(payload, "actor.type")));
+  return eventActor(name, id, /^app_?user$/i.test(textAt(payload, "actor.type")));
 }
 
 function actorOf(payload: unknown): string {

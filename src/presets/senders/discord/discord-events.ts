@@ -1,7 +1,7 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../event-sender.ts";
+import { eventActor } from "../../event-sender.ts";
 import { joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, lineAt, phrase } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { discordApplication } from "./discord-application.ts";
@@ -110,11 +110,11 @@ function deliveryIdOf({ payload }: PresetContext): string | undefined {
   return joinText(":", textAt(payload, "event.type"), timestamp, id);
 }
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const user = valueAt(payload, "event.data.user") ?? valueAt(payload, "event.data.author");
   const id = lineAt(user, "id") || lineAt(payload, "event.data.user_id");
   const name = lineAt(user, "username") || id;
-  return eventSender(name, id, valueAt(user, "bot") === true);
+  return eventActor(name, id, valueAt(user, "bot") === true);
 }
 
 const MESSAGE_EVENT = /^(?:LOBBY|GAME_DIRECT)_MESSAGE_(CREATE|UPDATE|DELETE)$/;

@@ -1,5 +1,5 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../event-sender.ts";
+import { eventActor } from "../../event-sender.ts";
 import {
   itemLines,
   joinText,
@@ -10,7 +10,7 @@ import {
   valueAt,
   memberOf,
 } from "../../../core/payload-text.ts";
-import type { EventSender, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
+import type { EventActor, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, lineAt, phrase } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { discordApplication } from "./discord-application.ts";
@@ -121,11 +121,11 @@ function eventOf(payload: unknown): string | undefined {
   return type === "" ? undefined : (ownValue(EVENTS, type) ?? `interaction_${type}`);
 }
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const user = valueAt(payload, "member.user") ?? valueAt(payload, "user");
   const id = lineAt(user, "id");
   const name = lineAt(user, "username") || id;
-  return eventSender(name, id, valueAt(user, "bot") === true);
+  return eventActor(name, id, valueAt(user, "bot") === true);
 }
 
 function message(context: PresetEvent): string {

@@ -1,8 +1,8 @@
 import Type from "typebox";
 import type { PresetDefinition } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
-import { eventSender, hasBotMark } from "../../event-sender.ts";
-import type { EventSender, PresetContext } from "../../preset.ts";
+import { eventActor, hasBotMark } from "../../event-sender.ts";
+import type { EventActor, PresetContext } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
 import { forgeMessage } from "./forge-message.ts";
 import { forgeSamples } from "./forge-samples.ts";
@@ -43,9 +43,9 @@ export function forgeWebhook(brand: "Gitea" | "Forgejo") {
 /** The accounts in whose name workflows act. */
 const ACTIONS_ACCOUNTS = new Set(["gitea-actions", "forgejo-actions"]);
 
-function forgeSender({ payload }: PresetContext): EventSender | undefined {
+function forgeSender({ payload }: PresetContext): EventActor | undefined {
   const name = lineAt(payload, "sender.login", "sender.username", "pusher.login", "pusher.username");
   const id = lineAt(payload, "sender.id");
   const bot = hasBotMark(name) || ACTIONS_ACCOUNTS.has(name.toLowerCase());
-  return eventSender(name, id, bot);
+  return eventActor(name, id, bot);
 }

@@ -1,7 +1,7 @@
 import { definePreset } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
-import { eventSender, hasBotMark } from "../../event-sender.ts";
-import type { EventSender, PresetContext } from "../../preset.ts";
+import { eventActor, hasBotMark } from "../../event-sender.ts";
+import type { EventActor, PresetContext } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
 import { githubMessage } from "./github-message.ts";
 import { githubSamples } from "./github-samples.ts";
@@ -40,8 +40,8 @@ export const github = definePreset({
   ],
 });
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = lineAt(payload, "sender.login", "pusher.name");
   const id = lineAt(payload, "sender.id");
-  return eventSender(name, id, lineAt(payload, "sender.type") === "Bot" || hasBotMark(name));
+  return eventActor(name, id, lineAt(payload, "sender.type") === "Bot" || hasBotMark(name));
 }

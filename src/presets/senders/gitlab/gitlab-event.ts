@@ -1,6 +1,6 @@
-import { eventSender } from "../../event-sender.ts";
+import { eventActor } from "../../event-sender.ts";
 import { joinText, textAt } from "../../../core/payload-text.ts";
-import type { EventSender, PresetContext } from "../../preset.ts";
+import type { EventActor, PresetContext } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
 
 /** GitLab marks the accounts that belong to access tokens, service accounts and itself by their names. */
@@ -22,10 +22,10 @@ function statusPaths(kind: string): readonly string[] {
 }
 
 /** Who caused the event; the user of a membership event is whom it is about, so nobody is named. */
-export function gitlabSender({ payload }: PresetContext): EventSender | undefined {
+export function gitlabSender({ payload }: PresetContext): EventActor | undefined {
   const name = gitlabActor(payload);
   const id = lineAt(payload, "user.id", "user_id");
-  return eventSender(name, id, BOT_NAMES.test(name));
+  return eventActor(name, id, BOT_NAMES.test(name));
 }
 
 /** The name by which messages call who caused the event; empty when GitLab does not say. */

@@ -1,6 +1,6 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../event-sender.ts";
-import type { EventSender, PresetContext, PresetSample } from "../../preset.ts";
+import { eventActor } from "../../event-sender.ts";
+import type { EventActor, PresetContext, PresetSample } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
 import { jiraActor } from "./jira-actor.ts";
 import { jiraMessage } from "./jira-message.ts";
@@ -90,9 +90,9 @@ export const jira = definePreset({
   ],
 });
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const actor = jiraActor(payload);
   const name = lineAt(actor, "displayName", "name", "accountId");
   const id = lineAt(actor, "accountId");
-  return eventSender(name, id, lineAt(actor, "accountType") === "app");
+  return eventActor(name, id, lineAt(actor, "accountType") === "app");
 }

@@ -1,7 +1,7 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../event-sender.ts";
+import { eventActor } from "../../event-sender.ts";
 import { textAt } from "../../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetSample } from "../../preset.ts";
+import type { EventActor, PresetContext, PresetSample } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
 import { linearMessage } from "./linear-message.ts";
 
@@ -94,7 +94,7 @@ export const linear = definePreset({
   ],
 });
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = lineAt(
     payload,
     "actor.name",
@@ -104,7 +104,7 @@ function senderOf({ payload }: PresetContext): EventSender | undefined {
     "data.user.name",
   );
   const id = lineAt(payload, "actor.id");
-  return eventSender(name, id, isAutomation(textAt(payload, "actor.type")));
+  return eventActor(name, id, isAutomation(textAt(payload, "actor.type")));
 }
 
 /** Linear names a person's type `user` or `externalUser`; every other actor is an integration or an app. */

@@ -1,9 +1,9 @@
 import Type from "typebox";
 import { text } from "../../../config/schema-parts.ts";
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../event-sender.ts";
+import { eventActor } from "../../event-sender.ts";
 import { itemLines, joinText, messageOf, valueAt } from "../../../core/payload-text.ts";
-import type { EventSender, PresetContext, PresetEvent } from "../../preset.ts";
+import type { EventActor, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, titled, lineAt, phrase } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { META_SAMPLES } from "./meta-samples.ts";
@@ -88,14 +88,14 @@ function deliveryIdOf({ payload }: PresetContext): string | undefined {
 }
 
 /** A batch has a sender only if all of it is from the same one. */
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const [first, ...more] = newsOf(metaUpdates(payload));
   if (first === undefined || more.some(({ fromId, isEcho }) => fromId !== first.fromId || isEcho !== first.isEcho)) {
     return undefined;
   }
   const { from, fromId, isEcho } = first;
   const name = from || fromId;
-  return eventSender(name, fromId, isEcho);
+  return eventActor(name, fromId, isEcho);
 }
 
 function skipOf({ payload }: PresetEvent): string | undefined {

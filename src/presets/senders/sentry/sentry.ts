@@ -1,7 +1,7 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventSender } from "../../event-sender.ts";
+import { eventActor } from "../../event-sender.ts";
 import { textAt } from "../../../core/payload-text.ts";
-import type { EventSender, PresetContext } from "../../preset.ts";
+import type { EventActor, PresetContext } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
 import { sentryMessage } from "./sentry-message.ts";
 import { sentrySamples } from "./sentry-samples.ts";
@@ -40,8 +40,8 @@ export const sentry = definePreset({
 });
 
 /** What Sentry does by itself is news and nobody's automation, so only other applications are bots. */
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = lineAt(payload, "actor.name", "actor.id");
   const id = lineAt(payload, "actor.id");
-  return eventSender(name, id, textAt(payload, "actor.type") === "application" && id !== "sentry");
+  return eventActor(name, id, textAt(payload, "actor.type") === "application" && id !== "sentry");
 }

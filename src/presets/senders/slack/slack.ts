@@ -1,8 +1,8 @@
 import { definePreset } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
-import { eventSender } from "../../event-sender.ts";
+import { eventActor } from "../../event-sender.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
-import type { EventSender, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
+import type { EventActor, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, lineAt, oneLine, phrase, titled } from "../../message/headline.ts";
 import { decodeEntities } from "../../message/plain-text.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
@@ -81,7 +81,7 @@ function eventOf(payload: unknown): string | undefined {
   return type || undefined;
 }
 
-function senderOf({ payload }: PresetContext): EventSender | undefined {
+function senderOf({ payload }: PresetContext): EventActor | undefined {
   const id = lineAt(
     payload,
     "event.user",
@@ -103,7 +103,7 @@ function senderOf({ payload }: PresetContext): EventSender | undefined {
     "user.name",
   );
   const name = named || id;
-  return eventSender(name, id, isBot(payload, id));
+  return eventActor(name, id, isBot(payload, id));
 }
 
 function isBot(payload: unknown, id: string): boolean {
@@ -158,7 +158,7 @@ function message(context: PresetEvent): string {
   return unknownEvent("Slack", event, sender, withoutSecrets(payload));
 }
 
-function eventMessage({ payload, event }: PresetEvent, sender: EventSender | undefined): string {
+function eventMessage({ payload, event }: PresetEvent, sender: EventActor | undefined): string {
   const inner = valueAt(payload, "event");
   const type = textAt(inner, "type");
   const by = phrase("by", sender?.name ?? "");

@@ -18,7 +18,7 @@ export async function serveWriter(port: MessagePort, start: WriterStart): Promis
   const reply = (message: WriterReply) => port.postMessage(message);
   let writer: Writer;
   try {
-    writer = await Writer.open(start.file, await Promise.all(start.modules.map(importModule)));
+    writer = await Writer.open(start.file, await Promise.all(start.modules.map(importSqliteModule)));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     reply({ kind: "refused", message, environmental: isEnvironmental(error) });
@@ -60,7 +60,7 @@ function nextRequest(port: MessagePort): WriterRequest | undefined {
   return receiveMessageOnPort(port)?.message as WriterRequest | undefined;
 }
 
-async function importModule(url: string): Promise<SqliteModule> {
+async function importSqliteModule(url: string): Promise<SqliteModule> {
   const exported = (await import(url)) as { sqliteModule?: SqliteModule };
   if (exported.sqliteModule === undefined) throw new Error(`${url} does not export sqliteModule.`);
   return exported.sqliteModule;

@@ -14,7 +14,7 @@ export function acceptOutcome(key: DeliveryKey, runs: number, result: NonNullabl
       return { kind: "conflict", deliveryId: deliveryId(result.seq, result.tag) };
     case "coalesced":
       return { kind: "coalesced", deliveryId: id, runId: runId(result.run, result.tag), dueAt: result.dueAt };
-    case "gathering":
+    case "coalescing":
       return { ...accepted, dueAt: result.dueAt };
     case "skipped":
       return { kind: "skipped", deliveryId: id, reason: result.reason };

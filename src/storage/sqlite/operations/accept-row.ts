@@ -1,6 +1,6 @@
 import type { RunSpec } from "../../../core/delivery.ts";
 import type { NewDelivery } from "../../new-delivery.ts";
-import { packKey, packMarks } from "../replay-keys.ts";
+import { packKey, packReplayKeys } from "../replay-keys.ts";
 import { parseDeliveryId } from "../public-id.ts";
 import { AGENT, codeOfEnded, RUNS_PER_DELIVERY, WAKE } from "../codes.ts";
 import { storeSpec } from "../stored-spec.ts";
@@ -25,10 +25,10 @@ export type AcceptRow = readonly [
   claimKey: Uint8Array | null,
   fingerprint: Uint8Array | null,
   expiresAt: number,
-  /** See {@link packMarks}. */
+  /** See {@link packReplayKeys}. */
   marks: string | null,
   /** What most deliveries have not. */
-  particulars: Particulars | null,
+  particulars: AcceptExtras | null,
   /** Lane, kind, spec, text and time of expiry of each run, in order. */
   ...runs: (string | number | null)[],
 ];
@@ -44,25 +44,25 @@ export const AT = {
   claimKey: 12,
   fingerprint: 13,
   expiresAt: 14,
-  marks: 15,
-  particulars: 16,
+  replayKeys: 15,
+  extras: 16,
   runs: 17,
 } as const;
 /** Fields of a run. */
 export const RUN_FIELDS = 5;
 
 /** What a delivery has that ends at once, is a replay, or has to do with others. */
-export interface Particulars {
+export interface AcceptExtras {
   readonly ended: number | null;
   readonly reason: string | null;
   /** Of the delivery that it is a replay of. */
   readonly related: number | null;
   readonly relatedTag: string | null;
-  readonly group: Group | null;
+  readonly group: CallGroup | null;
 }
 
 /** What becomes of a delivery that has to do with others of its key; keys as {@link packKey} writes them. */
-export type Group =
+export type CallGroup =
   | { readonly kind: "coalesce"; readonly key: string; readonly windowMs: number; readonly maxWaitMs: number }
   | { readonly kind: "skip" | "latest"; readonly key: string };
 
@@ -98,7 +98,7 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
     delivery.mappingId,
     delivery.name,
     delivery.event ?? null,
-    delivery.sender ?? null,
+    delivery.actor ?? null,
     delivery.credentialId ?? null,
     JSON.stringify(delivery.headers),
     JSON.stringify(delivery.query),
@@ -106,13 +106,13 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
     idempotency === undefined ? null : idempotency.key,
     idempotency === undefined ? null : idempotency.fingerprint,
     idempotency === undefined ? 0 : idempotency.expiresAt,
-    packMarks(delivery.marks),
-    particularsOf(delivery),
+    packReplayKeys(delivery.replayKeys),
+    extrasOf(delivery),
     ...runFields,
   ];
 }
 
-function particularsOf(delivery: NewDelivery): Particulars | null {
+function extrasOf(delivery: NewDelivery): AcceptExtras | null {
   const { coalesce, ended, overlap, replayOf } = delivery;
   if (coalesce === undefined && ended === undefined && overlap === undefined && replayOf === undefined) return null;
   const replayed = replayOf === undefined ? undefined : parseDeliveryId(replayOf);
@@ -128,7 +128,7 @@ function particularsOf(delivery: NewDelivery): Particulars | null {
   };
 }
 
-function groupOf({ coalesce, overlap, runs }: NewDelivery): Group | null {
+function groupOf({ coalesce, overlap, runs }: NewDelivery): CallGroup | null {
   if (coalesce !== undefined) {
     if (runs.length !== 1 || overlap !== undefined) {
       throw new RangeError("A delivery is coalesced only when it has exactly one run and no overlap.");

@@ -1,12 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
-import { type AcceptRow, AT, type Group, type Particulars } from "./accept-row.ts";
+import { type AcceptRow, AT, type CallGroup, type AcceptExtras } from "./accept-row.ts";
 import type { ClaimOperations, Holder } from "./claims.ts";
-import type { GatheringOperations, JoinedRun } from "./coalesce-and-overlap.ts";
-import { HELD_NOTHING, type Held, insertOperations } from "./insert.ts";
-import type { MarkMemory } from "./replay-key-memory.ts";
+import type { CoalesceOperations, JoinedRun } from "./coalesce-and-overlap.ts";
+import { NO_OWNED_KEYS, type OwnedKeys, insertOperations } from "./insert.ts";
+import type { ReplayKeyMemory } from "./replay-key-memory.ts";
 import { overlapOperations } from "./overlap-operations.ts";
 import { OVERLAP_LATEST_REASON, OVERLAP_SKIP_REASON } from "../../new-delivery.ts";
-import { storedMarks, unpackKey, unpackMarks } from "../replay-keys.ts";
+import { storedReplayKeys, unpackKey, unpackReplayKeys } from "../replay-keys.ts";
 import { repeatOperation } from "./repeat-operation.ts";
 import { ENDED_FAILED, ENDED_SKIPPED, RUNS_PER_DELIVERY } from "../codes.ts";
 
@@ -17,16 +17,16 @@ export type AcceptResult =
   | ({ readonly kind: "repeat" } & Omit<Holder, "fingerprint">)
   | ({ readonly kind: "conflict" } & Pick<Holder, "seq" | "tag">)
   | ({ readonly kind: "coalesced" } & JoinedRun)
-  | { readonly kind: "gathering"; readonly dueAt: number }
+  | { readonly kind: "coalescing"; readonly dueAt: number }
   | { readonly kind: "skipped"; readonly reason: string }
   /** Ids and tags of the runs that gave way alternate. */
   | { readonly kind: "superseding"; readonly runs: readonly (number | string)[]; readonly reason: string };
 
 /** What accepting shares with other operations. */
-export interface Acceptance {
+export interface AcceptDependencies {
   readonly claims: ClaimOperations;
-  readonly memory: MarkMemory;
-  readonly gathering: GatheringOperations;
+  readonly replayKeys: ReplayKeyMemory;
+  readonly coalescing: CoalesceOperations;
 }
 
 /**
@@ -35,7 +35,7 @@ export interface Acceptance {
  */
 export function acceptOperation(
   database: DatabaseSync,
-  { claims, memory, gathering }: Acceptance,
+  { claims, replayKeys: memory, coalescing: gathering }: AcceptDependencies,
 ): (row: AcceptRow) => AcceptResult {
   const insert = insertOperations(database);
   const recordRepeat = repeatOperation(database, insert);
@@ -54,18 +54,18 @@ export function acceptOperation(
   }
 
   /** What has failed at once may repeat what did not; it holds nothing itself, so that the next try is a new call. */
-  function fail(row: AcceptRow, particulars: Particulars): AcceptResult {
+  function fail(row: AcceptRow, particulars: AcceptExtras): AcceptResult {
     const [, , receivedAt] = row;
-    const marked = memory.holder(unpackMarks(storedMarks(row[AT.marks])), receivedAt);
+    const marked = memory.holder(unpackReplayKeys(storedReplayKeys(row[AT.replayKeys])), receivedAt);
     if (marked !== undefined) return repeat(row, marked);
     const key = row[AT.claimKey];
     const holder = key === null ? undefined : claims.holder(claims.storedKey(key), receivedAt);
     if (holder !== undefined) return underKey(row, holder);
-    insert.particular(row, HELD_NOTHING, particulars);
+    insert.withExtras(row, NO_OWNED_KEYS, particulars);
     return undefined;
   }
 
-  function coalesce(row: AcceptRow, held: Held, particulars: Particulars, group: CoalesceGroup): AcceptResult {
+  function coalesce(row: AcceptRow, held: OwnedKeys, particulars: AcceptExtras, group: CoalesceGroup): AcceptResult {
     const { windowMs, maxWaitMs } = group;
     const call = { key: unpackKey(group.key), receivedAt: row[2], windowMs, maxWaitMs };
     const joined = gathering.join(call);
@@ -74,27 +74,32 @@ export function acceptOperation(
       return { kind: "coalesced", ...joined };
     }
     const dueAt = gathering.open(call, row[0] * RUNS_PER_DELIVERY);
-    insert.particular(row, held, particulars, { dueAt, overlap: null, calls: 1 });
-    return { kind: "gathering", dueAt };
+    insert.withExtras(row, held, particulars, { dueAt, overlap: null, calls: 1 });
+    return { kind: "coalescing", dueAt };
   }
 
-  function overlap(row: AcceptRow, held: Held, particulars: Particulars, { kind, key: packed }: Group): AcceptResult {
+  function overlap(
+    row: AcceptRow,
+    held: OwnedKeys,
+    particulars: AcceptExtras,
+    { kind, key: packed }: CallGroup,
+  ): AcceptResult {
     const key = unpackKey(packed);
     if (kind === "skip" && overlaps.isOpen(key)) {
       insert.skipped(row, held, { ...particulars, ended: ENDED_SKIPPED, reason: OVERLAP_SKIP_REASON });
       return { kind: "skipped", reason: OVERLAP_SKIP_REASON };
     }
     const runs = kind === "skip" ? NO_RUNS : overlaps.giveWay(key);
-    insert.particular(row, held, particulars, { dueAt: null, overlap: key, calls: null });
+    insert.withExtras(row, held, particulars, { dueAt: null, overlap: key, calls: null });
     return runs.length === 0 ? undefined : { kind: "superseding", runs, reason: OVERLAP_LATEST_REASON };
   }
 
   return (row) => {
     const [seq, , receivedAt] = row;
-    const particulars = row[AT.particulars];
+    const particulars = row[AT.extras];
     if (particulars !== null && particulars.ended === ENDED_FAILED) return fail(row, particulars);
-    const stored = storedMarks(row[AT.marks]);
-    const marks = unpackMarks(stored);
+    const stored = storedReplayKeys(row[AT.replayKeys]);
+    const marks = unpackReplayKeys(stored);
     const marked = memory.claim(marks, { seq, receivedAt });
     if (marked !== undefined) return repeat(row, marked);
     const key = row[AT.claimKey];
@@ -106,7 +111,7 @@ export function acceptOperation(
         return underKey(row, holder);
       }
     }
-    const held: Held = { claim, marks: stored };
+    const held: OwnedKeys = { claim, replayKeys: stored };
     if (particulars === null) {
       insert.plain(row, held);
       return undefined;
@@ -114,12 +119,12 @@ export function acceptOperation(
     const { group } = particulars;
     if (group?.kind === "coalesce") return coalesce(row, held, particulars, group);
     if (group !== null) return overlap(row, held, particulars, group);
-    insert.particular(row, held, particulars);
+    insert.withExtras(row, held, particulars);
     return undefined;
   };
 }
 
-type CoalesceGroup = Extract<Group, { kind: "coalesce" }>;
+type CoalesceGroup = Extract<CallGroup, { kind: "coalesce" }>;
 
 const NO_RUNS: readonly never[] = [];
 

@@ -3,7 +3,7 @@ import { rowQuery, type RowOf, type RowShape } from "../engine/row-query.ts";
 import { QUEUED } from "../codes.ts";
 
 /** A call that may become a part of a run; times are in milliseconds, `receivedAt` since the epoch. */
-export interface GatherableCall {
+export interface CoalescableCall {
   /** As it is stored. */
   readonly key: Uint8Array;
   readonly receivedAt: number;
@@ -19,11 +19,11 @@ export interface JoinedRun {
 }
 
 /** Which runs gather calls; to be used inside a transaction. */
-export interface GatheringOperations {
+export interface CoalesceOperations {
   /** Makes the call a part of the run that gathers for its key; `undefined` when none does. */
-  join(call: GatherableCall): JoinedRun | undefined;
+  join(call: CoalescableCall): JoinedRun | undefined;
   /** Lets a run gather that is about to be stored, and says when it is due. */
-  open(call: GatherableCall, run: number): number;
+  open(call: CoalescableCall, run: number): number;
   /** Lets a run gather no more; costs nothing as long as no run ever did. */
   stop(run: number): void;
 }
@@ -32,10 +32,10 @@ export interface GatheringOperations {
  * Prepares gathering. Only a queued run gathers: whatever else becomes of it ends that, and its row in
  * `gathering` goes, so that the table is as small as the queue.
  */
-export function gatheringOperations(database: DatabaseSync): GatheringOperations {
+export function coalesceOperations(database: DatabaseSync): CoalesceOperations {
   const gathering = rowQuery(
     database,
-    GATHERING_ROW,
+    COALESCING_ROW,
     `SELECT run, opened_at, due_at, tag FROM gathering JOIN runs ON id = run WHERE key = ? AND state = ${QUEUED}`,
   );
   const insert = database.prepare(`
@@ -68,7 +68,7 @@ export function gatheringOperations(database: DatabaseSync): GatheringOperations
   };
 }
 
-const GATHERING_ROW = {
+const COALESCING_ROW = {
   run: "integer",
   tag: "text",
   opened_at: "integer",
@@ -79,7 +79,7 @@ const GATHERING_ROW = {
  * When a run is due that a call has joined. A call that took its time on the way makes it no earlier. A
  * clock that was set back does not make it wait until the old time is reached: the wait counts anew.
  */
-function dueTime(row: RowOf<typeof GATHERING_ROW>, { receivedAt, windowMs, maxWaitMs }: GatherableCall): number {
+function dueTime(row: RowOf<typeof COALESCING_ROW>, { receivedAt, windowMs, maxWaitMs }: CoalescableCall): number {
   const own = receivedAt + windowMs;
   const isLate = row.due_at > own && row.due_at - own <= maxWaitMs;
   return Math.min(isLate ? row.due_at : own, Math.min(row.opened_at, receivedAt) + maxWaitMs);

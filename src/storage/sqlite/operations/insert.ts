@@ -4,16 +4,16 @@ import { deliveryBytes, requestBytes, ROW_BYTES } from "./delivery-bytes.ts";
 import { ENDED_COALESCED, ENDED_DUPLICATE, QUEUED, RUNS_PER_DELIVERY } from "../codes.ts";
 
 /** What a delivery holds on to: its stored key and its stored marks. */
-export interface Held {
+export interface OwnedKeys {
   readonly claim: Uint8Array | null;
-  readonly marks: Uint8Array | null;
+  readonly replayKeys: Uint8Array | null;
 }
 
 /** Of a delivery that no copy is recognized by. */
-export const HELD_NOTHING: Held = { claim: null, marks: null };
+export const NO_OWNED_KEYS: OwnedKeys = { claim: null, replayKeys: null };
 
 /** What the runs of a delivery have that has to do with others. */
-export interface Grouped {
+export interface RunGrouping {
   readonly dueAt: number | null;
   readonly overlap: Uint8Array | null;
   /** 1 for a run that gathers. */
@@ -21,7 +21,7 @@ export interface Grouped {
 }
 
 /** How a delivery has ended that has no run to carry out, and which one it belongs to. */
-interface End {
+interface DeliveryEnd {
   readonly ended: number | null;
   readonly reason: string | null;
   readonly related: number | null;
@@ -38,10 +38,10 @@ interface StoredParts {
 }
 
 /** What a delivery is a replay of, if it is one. */
-type Replay = Pick<End, "related">;
+type Replay = Pick<DeliveryEnd, "related">;
 
 /** Names a delivery. */
-interface Key {
+interface DeliveryRef {
   readonly seq: number;
   readonly tag: string;
 }
@@ -49,15 +49,15 @@ interface Key {
 /** How a delivery is stored; to be used inside a transaction. */
 export interface InsertOperations {
   /** As the usual one: with its runs, and nothing particular about it. */
-  plain(row: AcceptRow, held: Held): void;
+  plain(row: AcceptRow, held: OwnedKeys): void;
   /** With its runs or with the end that it has. */
-  particular(row: AcceptRow, held: Held, end: End, grouped?: Grouped): void;
+  withExtras(row: AcceptRow, held: OwnedKeys, end: DeliveryEnd, grouped?: RunGrouping): void;
   /** As skipped: with its request, without its runs. */
-  skipped(row: AcceptRow, held: Held, end: End): void;
+  skipped(row: AcceptRow, held: OwnedKeys, end: DeliveryEnd): void;
   /** As a part of a delivery: with its request and with what its run was to be, for the other's run to read. */
-  coalesced(row: AcceptRow, held: Held, into: Key, replay: Replay): void;
+  coalesced(row: AcceptRow, held: OwnedKeys, into: DeliveryRef, replay: Replay): void;
   /** As a repeat of a delivery: without its request, and so without the name that may have come from it. */
-  duplicate(row: AcceptRow, of: Key): void;
+  duplicate(row: AcceptRow, of: DeliveryRef): void;
 }
 
 /** Prepares the insertions. Each value costs something: the usual delivery is spared those that it has not. */
@@ -78,7 +78,7 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
     "INSERT INTO contents (id, spec, text, headers, query, body) VALUES (?, ?, ?, ?, ?, ?)",
   );
 
-  function insert(row: AcceptRow, { claim, marks }: Held, end: End & StoredParts): void {
+  function insert(row: AcceptRow, { claim, replayKeys: marks }: OwnedKeys, end: DeliveryEnd & StoredParts): void {
     const [seq, tag, at, route, mapping, , event, sender, credential] = row;
     const print = claim === null ? null : row[AT.fingerprint];
     const { ended, reason, related, relatedTag, runs, bytes, name, replayed } = end;
@@ -86,7 +86,7 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
     insertParticular.run(...first, bytes, ended, reason, related, relatedTag, replayed);
   }
 
-  function insertRuns(row: AcceptRow, grouped: Grouped | undefined): void {
+  function insertRuns(row: AcceptRow, grouped: RunGrouping | undefined): void {
     const [seq, tag] = row;
     const base = seq * RUNS_PER_DELIVERY;
     for (let at = AT.runs, id = base; at < row.length; at += RUN_FIELDS, id++) {
@@ -107,7 +107,7 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
   }
 
   return {
-    plain(row, { claim, marks }) {
+    plain(row, { claim, replayKeys: marks }) {
       const [seq, tag, at, route, mapping, name, event, sender, credential] = row;
       const runs = countOf(row);
       const print = row[AT.fingerprint];
@@ -115,7 +115,7 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
       insertPlain.run(seq, tag, at, route, mapping, name, event, sender, credential, runs, claim, print, marks, bytes);
       insertRuns(row, undefined);
     },
-    particular(row, held, end, grouped) {
+    withExtras(row, held, end, grouped) {
       const runs = countOf(row);
       insert(row, held, { ...end, runs, bytes: deliveryBytes(row), name: row[AT.name], replayed: end.related });
       if (runs === 0) insertRequest(row, null, null);
@@ -132,7 +132,7 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
     },
     duplicate(row, { seq: related, tag: relatedTag }) {
       const parts = { runs: 0, bytes: ROW_BYTES, name: row[AT.mappingId] ?? row[AT.route], replayed: null };
-      insert(row, HELD_NOTHING, { ended: ENDED_DUPLICATE, reason: null, related, relatedTag, ...parts });
+      insert(row, NO_OWNED_KEYS, { ended: ENDED_DUPLICATE, reason: null, related, relatedTag, ...parts });
     },
   };
 }

@@ -11,7 +11,7 @@ const REMOVED_PER_ROW = 2;
 const MIN_REMOVED = 16;
 
 /** Prepares what is written of the gateway's own operation; one operation each, its arguments flat. */
-export function operationalOperations(database: DatabaseSync) {
+export function operationalStateOperations(database: DatabaseSync) {
   const countPauses = rowQuery(database, { n: "integer" }, "SELECT count(*) AS n FROM pauses");
   const insertPause = database.prepare(`
     INSERT INTO pauses (scope, reason, since) VALUES (?, ?, ?) ON CONFLICT (scope) DO NOTHING`);

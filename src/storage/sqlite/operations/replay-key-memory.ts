@@ -2,29 +2,29 @@ import type { DatabaseSync } from "node:sqlite";
 import { rowQuery } from "../engine/row-query.ts";
 import { HOLDER_ROW, holderQuery, PURGE_GRACE_MS } from "./claims.ts";
 import type { ClaimOperations, Holder } from "./claims.ts";
-import type { PackedMark } from "../replay-keys.ts";
-import { storedMarksOf } from "../stored-marks.ts";
+import type { PackedReplayKey } from "../replay-keys.ts";
+import { readReplayKeys } from "../stored-marks.ts";
 
 /** Marks that are held in memory, and how many of the oldest go to the table at once when there are more. */
-const MAX_HELD = 262_144;
+const MAX_REMEMBERED_KEYS = 262_144;
 const SPILL = 1_024;
 
-interface HeldMark {
+interface RememberedKey {
   readonly seq: number;
   readonly expiresAt: number;
 }
 
 /** What is remembered of marks; to be used inside a transaction. */
-export interface MarkMemory {
+export interface ReplayKeyMemory {
   /** Who has one of the marks at `now`, if anyone; claims none. */
-  holder(marks: readonly PackedMark[], now: number): Holder | undefined;
+  holder(marks: readonly PackedReplayKey[], now: number): Holder | undefined;
   /** Claims every mark for a delivery; or none, and says who has one of them. */
   claim(
-    marks: readonly PackedMark[],
+    marks: readonly PackedReplayKey[],
     delivery: { readonly seq: number; readonly receivedAt: number },
   ): Holder | undefined;
   /** Frees the marks that the delivery still has. */
-  release(marks: readonly PackedMark[], seq: number): void;
+  release(marks: readonly PackedReplayKey[], seq: number): void;
 }
 
 /**
@@ -36,12 +36,16 @@ export interface MarkMemory {
  * A transaction that is undone leaves marks behind whose delivery is not there: they count as free. What
  * goes to the table is forgotten here only once it was found there, one spill later.
  */
-export function markMemory(database: DatabaseSync, claims: ClaimOperations, maxHeld = MAX_HELD): MarkMemory {
-  const held = new Map<string, HeldMark>();
+export function replayKeyMemory(
+  database: DatabaseSync,
+  claims: ClaimOperations,
+  maxHeld = MAX_REMEMBERED_KEYS,
+): ReplayKeyMemory {
+  const held = new Map<string, RememberedKey>();
   const holderOf = rowQuery(database, HOLDER_ROW, holderQuery("?"));
   let spilled: readonly string[] = [];
   let deliveries = 0;
-  for (const { seq, marks } of storedMarksOf(database, maxHeld + 4 * SPILL)) {
+  for (const { seq, replayKeys: marks } of readReplayKeys(database, maxHeld + 4 * SPILL)) {
     deliveries++;
     for (const { key, expiresAt } of marks) held.set(key, { seq, expiresAt });
   }
@@ -54,7 +58,7 @@ export function markMemory(database: DatabaseSync, claims: ClaimOperations, maxH
     return mark.expiresAt > now ? holderOf.get(mark.seq) : undefined;
   }
 
-  function holder(marks: readonly PackedMark[], now: number): Holder | undefined {
+  function holder(marks: readonly PackedReplayKey[], now: number): Holder | undefined {
     for (const { key } of marks) {
       const found = holderOfOne(key, now);
       if (found !== undefined) return found;

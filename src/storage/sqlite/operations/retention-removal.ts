@@ -2,8 +2,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { rowQuery, type RowOf, type RowShape } from "../engine/row-query.ts";
 import { PURGE_GRACE_MS } from "./claims.ts";
 import { emptyBytes } from "./delivery-bytes.ts";
-import type { MarkMemory } from "./replay-key-memory.ts";
-import { unpackMarks } from "../replay-keys.ts";
+import type { ReplayKeyMemory } from "./replay-key-memory.ts";
+import { unpackReplayKeys } from "../replay-keys.ts";
 import { ENDED_COALESCED, ENDED_FAILED, ENDED_FILTERED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY } from "../codes.ts";
 
 /** What retention knows of a delivery; the columns of {@link retainedColumns}. */
@@ -26,7 +26,7 @@ export const MAX_RUNS_AT_ONCE = 512;
 export type RemovalResult = "removed" | "emptied" | "unchanged" | "begun";
 
 /** Removes single deliveries that are not open; to be used inside a transaction. */
-export interface Removal {
+export interface RetentionRemoval {
   /** Removes the delivery, or only its request as long as copies of it could still arrive. */
   remove(row: RetainedRow, now: number): RemovalResult;
   /** Removes the request alone. */
@@ -73,7 +73,7 @@ export const retainedColumns = `d.seq, d.runs, d.claim, d.marks, d.bytes, ${isFi
  *
  * The newest delivery of all is never removed: after a restart its number would be given out again.
  */
-export function retentionRemoval(database: DatabaseSync, memory: MarkMemory): Removal {
+export function retentionRemoval(database: DatabaseSync, memory: ReplayKeyMemory): RetentionRemoval {
   const newest = rowQuery(database, { seq: "integer?" }, "SELECT max(seq) AS seq FROM deliveries");
   const unlapsedClaim = database.prepare("SELECT 1 FROM claims WHERE key = ? AND seq = ? AND expires_at > ?");
   const deleteClaim = database.prepare("DELETE FROM claims WHERE key = ? AND seq = ?");
@@ -117,7 +117,7 @@ export function retentionRemoval(database: DatabaseSync, memory: MarkMemory): Re
   const mayGo = ({ seq, claim, marks }: RetainedRow, now: number) => {
     // A request counts as of the time it began; a copy may have begun before and still be on its way.
     const since = now - PURGE_GRACE_MS;
-    if (unpackMarks(marks).some(({ expiresAt }) => expiresAt > since)) return false;
+    if (unpackReplayKeys(marks).some(({ expiresAt }) => expiresAt > since)) return false;
     if (claim !== null && unlapsedClaim.get(claim, seq, since) !== undefined) return false;
     return seq < Number(newest.get()?.seq);
   };
@@ -160,7 +160,7 @@ export function retentionRemoval(database: DatabaseSync, memory: MarkMemory): Re
       last = { seq, removed: true };
       removeRuns(first, end);
       if (claim !== null) deleteClaim.run(claim, seq);
-      memory.release(unpackMarks(marks), seq);
+      memory.release(unpackReplayKeys(marks), seq);
       deleteDelivery.run(seq);
       return "removed";
     },

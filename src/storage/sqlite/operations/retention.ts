@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { rowQuery } from "../engine/row-query.ts";
 import { countedBytes } from "./counted-bytes.ts";
 import { emptyBytes } from "./delivery-bytes.ts";
-import type { MarkMemory } from "./replay-key-memory.ts";
+import type { ReplayKeyMemory } from "./replay-key-memory.ts";
 import { retentionPass, type StepBudget } from "./retention-pass.ts";
 import { isClosed, MAX_RUNS_AT_ONCE, RETAINED_ROW, retainedColumns, retentionRemoval } from "./retention-removal.ts";
 import type { RemovalResult, RetainedRow } from "./retention-removal.ts";
@@ -37,7 +37,7 @@ interface Limits {
  * Where a round is stands in memory only. Should the transaction of a step be undone, the next step sees
  * it and begins anew.
  */
-export function retentionOperations(database: DatabaseSync, memory: MarkMemory) {
+export function retentionOperations(database: DatabaseSync, memory: ReplayKeyMemory) {
   const removal = retentionRemoval(database, memory);
   const closed = rowQuery(
     database,

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { rowQuery } from "../engine/row-query.ts";
-import type { Acceptance } from "./accept.ts";
-import { unpackMarks } from "../replay-keys.ts";
+import type { AcceptDependencies } from "./accept.ts";
+import { unpackReplayKeys } from "../replay-keys.ts";
 import { skippedDeliveries } from "./skipped-deliveries.ts";
 import { FAILED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY, SKIPPED } from "../codes.ts";
 
@@ -9,7 +9,7 @@ import { FAILED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY, SKIPPED } from "../co
 export const KEPT_REPLY_CHARS = 2000;
 
 /** Position of the first run that could not be changed; `undefined` when all were. */
-export type RunResult = number | undefined;
+export type FailedRunIndex = number | undefined;
 
 /**
  * Prepares what is recorded of a run after it was accepted; one operation each.
@@ -17,7 +17,10 @@ export type RunResult = number | undefined;
  * A run that is settled stays as it is: settling it again changes nothing, and it begins no
  * attempt. What has happened is recorded all the same: ends of attempts and steps.
  */
-export function runOperations(database: DatabaseSync, { claims, memory, gathering }: Acceptance) {
+export function runOperations(
+  database: DatabaseSync,
+  { claims, replayKeys: memory, coalescing: gathering }: AcceptDependencies,
+) {
   const begin = database.prepare(`
     UPDATE runs SET state = ${RUNNING}, reason = NULL, due_at = NULL WHERE id = ? AND tag = ? AND state >= ${HELD}`);
   const insertAttempt = database.prepare(`
@@ -61,7 +64,7 @@ export function runOperations(database: DatabaseSync, { claims, memory, gatherin
     const failed = claimsOfFailed.get(seq);
     if (failed?.claim) claims.release(failed.claim, seq);
     if (!failed?.marks) return;
-    memory.release(unpackMarks(failed.marks), seq);
+    memory.release(unpackReplayKeys(failed.marks), seq);
     dropMarks.run(seq);
   };
 
@@ -74,38 +77,38 @@ export function runOperations(database: DatabaseSync, { claims, memory, gatherin
   };
 
   return {
-    beginAttempt([run, tag, number, startedAt]: [number, string, number, number]): RunResult {
+    beginAttempt([run, tag, number, startedAt]: [number, string, number, number]): FailedRunIndex {
       if (begin.run(run, tag).changes === 0) return 0;
       gathering.stop(run);
       insertAttempt.run(run, number, startedAt);
       return undefined;
     },
-    endAttempt(args: [number, string, number, string, string | null, string | null]): RunResult {
+    endAttempt(args: [number, string, number, string, string | null, string | null]): FailedRunIndex {
       const [run, tag, endedAt, status, error, reply] = args;
       if (exists.get(run, tag) === undefined) return 0;
       return end.run(endedAt, status, error, reply, run, run).changes === 0 ? 0 : undefined;
     },
-    recordStep([run, tag, step, outcome]: [number, string, number, number | null]): RunResult {
+    recordStep([run, tag, step, outcome]: [number, string, number, number | null]): FailedRunIndex {
       return addStep.run(step, outcome, run, tag).changes === 0 ? 0 : undefined;
     },
-    postpone([run, tag, dueAt, reason]: [number, string, number, string]): RunResult {
+    postpone([run, tag, dueAt, reason]: [number, string, number, string]): FailedRunIndex {
       if (putBack.run(dueAt, reason, run, tag).changes === 0) return 0;
       gathering.stop(run);
       return undefined;
     },
-    stopGathering([run, tag]: [number, string]): RunResult {
+    stopCoalescing([run, tag]: [number, string]): FailedRunIndex {
       if (exists.get(run, tag) === undefined) return 0;
       gathering.stop(run);
       becomeDue.run(run);
       return undefined;
     },
-    hold([run, tag, reason]: [number, string, string]): RunResult {
+    hold([run, tag, reason]: [number, string, string]): FailedRunIndex {
       if (putOnHold.run(reason, run, tag).changes === 0) return 0;
       gathering.stop(run);
       return undefined;
     },
     /** Runs and tags alternate from the third item on; all are settled or, if one is unknown, none. */
-    settle([state, reason, ...runs]: [number, string | null, ...(number | string)[]]): RunResult {
+    settle([state, reason, ...runs]: [number, string | null, ...(number | string)[]]): FailedRunIndex {
       for (let at = 0; at < runs.length; at += 2) {
         if (exists.get(runs[at]!, runs[at + 1]!) === undefined) return at / 2;
       }

@@ -3,9 +3,9 @@ import { rowQuery, type RowQuery } from "../engine/row-query.ts";
 import type { DeliveryPage, DeliveryQuery } from "../../delivery-store.ts";
 import { StoreError } from "../../delivery-store.ts";
 import { DELIVERY_ROW, deliveryColumns, deliverySummary, type DeliveryRow } from "./delivery-summary.ts";
-import { DeliveryText, SEARCHED_DELIVERIES } from "./delivery-text.ts";
+import { DeliveryTextSearch, SEARCHED_DELIVERIES } from "./delivery-text.ts";
 import { cursorOf, parseCursor } from "../public-id.ts";
-import { readSnapshot } from "../engine/read-snapshot.ts";
+import { snapshotReader } from "../engine/read-snapshot.ts";
 import { codeOfEnded, codeOfRunState, DONE, RUNS_PER_DELIVERY } from "../codes.ts";
 
 const MAX_LIMIT = 200;
@@ -57,8 +57,8 @@ export class DeliveryList {
   readonly #notDone: Scan;
   readonly #ended: Scan;
   readonly #runs: RowQuery<{ readonly state: number; readonly reason: string | null }>;
-  readonly #text: DeliveryText;
-  readonly #inSnapshot: ReturnType<typeof readSnapshot>;
+  readonly #text: DeliveryTextSearch;
+  readonly #inSnapshot: ReturnType<typeof snapshotReader>;
 
   constructor(reader: DatabaseSync) {
     const match = (condition: string) =>
@@ -109,8 +109,8 @@ export class DeliveryList {
       { state: "integer", reason: "text?" },
       `SELECT state, reason FROM runs AS r WHERE ${runsOfDelivery("?1")} ORDER BY id`,
     );
-    this.#text = new DeliveryText(reader);
-    this.#inSnapshot = readSnapshot(reader);
+    this.#text = new DeliveryTextSearch(reader);
+    this.#inSnapshot = snapshotReader(reader);
   }
 
   /** Throws a {@link StoreError} `INVALID` for a cursor nobody gave out and for a limit out of range. */

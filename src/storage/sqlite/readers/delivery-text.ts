@@ -10,7 +10,7 @@ const SEARCHED_BYTES = 1024 * 1024;
 const FOUND_ROW = { bytes: "integer", found: "integer" } as const satisfies RowShape;
 
 /** Finds deliveries by a text in what a person sees of them, without regard to the case of ASCII letters. */
-export class DeliveryText {
+export class DeliveryTextSearch {
   readonly #search: RowQuery<RowOf<typeof FOUND_ROW>>;
 
   constructor(reader: DatabaseSync) {

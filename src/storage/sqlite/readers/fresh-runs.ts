@@ -2,7 +2,7 @@ import type { StoredRun } from "../../delivery-store.ts";
 import type { NewRun } from "../../new-delivery.ts";
 import { deliveryId, runId, type RunKey } from "../public-id.ts";
 import { QUEUED, RUNS_PER_DELIVERY } from "../codes.ts";
-import { expectedOutcome } from "./stored-rows.ts";
+import { expectedReplyOutcome } from "./stored-rows.ts";
 
 const MAX_RUNS = 256;
 /** A longer text is not kept: together with the number of runs this bounds the memory. */
@@ -48,7 +48,7 @@ export class FreshRuns {
       attempts: [],
       reply: null,
       steps: [],
-      delivery: expectedOutcome(spec, QUEUED),
+      replyOutcome: expectedReplyOutcome(spec, QUEUED),
     };
   }
 

@@ -16,7 +16,7 @@ export class OpenRunReader {
     const openIn = (state: number) => `
       SELECT * FROM (SELECT ${columns} FROM runs
         WHERE state = ${state} AND state > 0 AND id > ?1 AND id < ?2 ORDER BY id LIMIT ${RUNS_PER_PAGE})`;
-    // Attempts are looked for only where there can be any: see mayHaveBegun.
+    // Attempts are looked for only where there can be any: see mayHaveAttempts.
     this.#page = rowQuery(
       reader,
       OPEN_RUN_ROW,

@@ -12,7 +12,7 @@ const MAX_MEMBERS = 10_000;
 const MAX_REPLAYS = 10;
 
 /** Reads what a replay of a delivery needs, and which ones there are. */
-export class ReplayReader {
+export class ReplayableReader {
   readonly #delivery: RowQuery<ReplayRow>;
   readonly #runs: RowQuery<StoredRunRow>;
   readonly #joined: RowQuery<Pick<StoredRunRow, "lane" | "state">>;
@@ -62,7 +62,7 @@ export class ReplayReader {
       name: row.name,
       receivedAt: row.received_at,
       event: row.event,
-      sender: row.sender,
+      actor: row.sender,
       headers: dictionaryOf(row.headers),
       query: dictionaryOf(row.query),
       body: row.body,

@@ -3,7 +3,7 @@ import type { DeliveryDetail, RunDetail } from "../../../core/delivery.ts";
 import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
 import type { DeliveryState, StoredRun } from "../../delivery-store.ts";
 import { DELIVERY_ROW, deliveryColumns, type DeliveryRow, deliveryState, deliverySummary } from "./delivery-summary.ts";
-import { GatheredReader } from "./gathered-reader.ts";
+import { CoalescedCallsReader } from "./gathered-reader.ts";
 import { deliveryId, type DeliveryKey, runId, type RunKey } from "../public-id.ts";
 import { KEPT_REPLY_CHARS } from "../operations/run.ts";
 import { RUNS_PER_DELIVERY, runStateOf } from "../codes.ts";
@@ -14,8 +14,8 @@ import {
   dictionaryOf,
   dueAtOf,
   isoTime,
-  mayHaveBegun,
-  outcomeOfRun,
+  mayHaveAttempts,
+  replyOutcomeOfRun,
   replyOf,
   RUN_COLUMNS,
   RUN_ROW,
@@ -25,7 +25,7 @@ import {
 import { restoreSpec } from "../stored-spec.ts";
 
 /** Reads single deliveries and runs; every method is synchronous and touches a bounded number of rows. */
-export class DeliveryReader {
+export class StoredDeliveryReader {
   readonly #run: RowQuery<RunRow>;
   readonly #runs: RowQuery<RunRow>;
   readonly #attempts: RowQuery<AttemptRow>;
@@ -35,7 +35,7 @@ export class DeliveryReader {
   readonly #credential: RowQuery<Pick<DeliveryRow, "ended">>;
   readonly #states: RowQuery<Pick<RunRow, "id" | "state">>;
   readonly #lastSeq: RowQuery<{ readonly seq: number | null }>;
-  readonly #gathered: GatheredReader;
+  readonly #coalesced: CoalescedCallsReader;
 
   constructor(reader: DatabaseSync) {
     const runsOfDelivery = `runs.id >= ?1 * ${RUNS_PER_DELIVERY} AND runs.id < (?1 + 1) * ${RUNS_PER_DELIVERY}`;
@@ -72,7 +72,7 @@ export class DeliveryReader {
       { id: "integer", state: "integer" },
       `SELECT id, state FROM runs WHERE ${runsOfDelivery} ORDER BY id`,
     );
-    this.#gathered = new GatheredReader(reader);
+    this.#coalesced = new CoalescedCallsReader(reader);
     this.#lastSeq = rowQuery(reader, { seq: "integer?" }, "SELECT max(seq) AS seq FROM deliveries");
   }
 
@@ -86,7 +86,7 @@ export class DeliveryReader {
     if (row === undefined) return undefined;
     const spec = restoreSpec({ text: row.text, json: row.spec });
     const attempts = this.#attemptsOf(row);
-    const gathered = row.calls === null ? undefined : this.#gathered.read(key.seq, spec, row.calls);
+    const gathered = row.calls === null ? undefined : this.#coalesced.read(key.seq, spec, row.calls);
     return {
       runId: runId(row.id, key.tag),
       deliveryId: deliveryId(key.seq, key.tag),
@@ -96,8 +96,8 @@ export class DeliveryReader {
       attempts: attempts.map(attemptOf),
       reply: replyOf(attempts),
       steps: stepsOf(row.steps),
-      delivery: outcomeOfRun(row, spec),
-      ...(gathered !== undefined && { gathered }),
+      replyOutcome: replyOutcomeOfRun(row, spec),
+      ...(gathered !== undefined && { coalesced: gathered }),
     };
   }
 
@@ -142,14 +142,14 @@ export class DeliveryReader {
       spec,
       attempts: attempts.map(attemptOf),
       reply: cutText(replyOf(attempts), KEPT_REPLY_CHARS),
-      delivery: outcomeOfRun(row, spec),
+      delivery: replyOutcomeOfRun(row, spec),
       dueAt: dueAt === null ? null : isoTime(dueAt),
       calls: row.calls ?? 1,
     };
   }
 
   #attemptsOf(row: RunRow): AttemptRow[] {
-    return mayHaveBegun(row) ? this.#attempts.all(row.id) : [];
+    return mayHaveAttempts(row) ? this.#attempts.all(row.id) : [];
   }
 }
 

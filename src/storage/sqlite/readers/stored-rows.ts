@@ -1,8 +1,8 @@
 /** How rows become what the contract speaks of. */
-import type { Attempt, DeliveryOutcome, Headers, RunSpec } from "../../../core/delivery.ts";
+import type { Attempt, ReplyOutcome, Headers, RunSpec } from "../../../core/delivery.ts";
 import type { RowOf, RowShape } from "../engine/row-query.ts";
 import { RUN_STEPS, type RunStep } from "../../delivery-store.ts";
-import { HELD, outcomeOf, QUEUED } from "../codes.ts";
+import { HELD, replyOutcomeOfCode, QUEUED } from "../codes.ts";
 
 export const RUN_ROW = {
   id: "integer",
@@ -23,7 +23,7 @@ export type RunRow = RowOf<typeof RUN_ROW>;
 export const RUN_COLUMNS = "runs.id, lane, state, steps, outcome, reason, spec, text, due_at, calls";
 
 /** A run in the queue that is due at once has not begun: whoever is put back is given a time. */
-export function mayHaveBegun(row: Pick<RunRow, "state" | "due_at">): boolean {
+export function mayHaveAttempts(row: Pick<RunRow, "state" | "due_at">): boolean {
   return row.state !== QUEUED || row.due_at !== null;
 }
 
@@ -65,12 +65,12 @@ export function bitOfStep(step: RunStep): number {
   return 1 << RUN_STEPS.indexOf(step);
 }
 
-export function outcomeOfRun(row: RunRow, spec: RunSpec): DeliveryOutcome {
-  return row.outcome === null ? expectedOutcome(spec, row.state) : outcomeOf(row.outcome);
+export function replyOutcomeOfRun(row: RunRow, spec: RunSpec): ReplyOutcome {
+  return row.outcome === null ? expectedReplyOutcome(spec, row.state) : replyOutcomeOfCode(row.outcome);
 }
 
 /** Until something is recorded, a reply that has a target is pending while its run is open. */
-export function expectedOutcome(spec: RunSpec, state: number): DeliveryOutcome {
+export function expectedReplyOutcome(spec: RunSpec, state: number): ReplyOutcome {
   return spec.kind === "agent" && spec.delivery !== undefined && state >= HELD ? "pending" : "none";
 }
 

@@ -5,7 +5,7 @@ import { delimiter, isAbsolute, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { killGroup } from "../kill-group.ts";
 import { MemoryWatch, onlyChildOf } from "../memory-watch.ts";
-import type { SandboxWalls } from "./walls.ts";
+import type { SandboxIsolation } from "./walls.ts";
 
 /** A way to begin a command line, and what it is worth. */
 interface Candidate {
@@ -37,8 +37,8 @@ const MAX_COMPLAINT_CHARACTERS = 4_096;
 
 type FindProgram = (name: string) => string | undefined;
 
-interface FoundWalls {
-  readonly walls: SandboxWalls;
+interface FoundIsolation {
+  readonly isolation: SandboxIsolation;
   /** False when something went wrong on the way that may not do so again. */
   readonly isFinal: boolean;
 }
@@ -58,13 +58,13 @@ interface Probed {
  *
  * Remembers them, unless a stronger wall failed for a reason that may pass; then the next call tries anew.
  */
-export const detectWalls = wallDetector({ find: findProgram });
+export const detectIsolation = isolationDetector({ find: findProgram });
 
 /** The same with a memory of its own; `find` tells where a program is. */
-export function wallDetector({ find }: { readonly find: FindProgram }): () => Promise<SandboxWalls> {
-  let detected: Promise<SandboxWalls> | undefined;
+export function isolationDetector({ find }: { readonly find: FindProgram }): () => Promise<SandboxIsolation> {
+  let detected: Promise<SandboxIsolation> | undefined;
   return () => {
-    detected ??= findWalls(find).then(({ walls, isFinal }) => {
+    detected ??= findIsolation(find).then(({ isolation: walls, isFinal }) => {
       if (!isFinal) detected = undefined;
       return walls;
     });
@@ -72,7 +72,7 @@ export function wallDetector({ find }: { readonly find: FindProgram }): () => Pr
   };
 }
 
-async function findWalls(find: FindProgram): Promise<FoundWalls> {
+async function findIsolation(find: FindProgram): Promise<FoundIsolation> {
   let isFinal = true;
   const probing: typeof probe = async (...given) => {
     const probed = await probe(...given);
@@ -85,7 +85,7 @@ async function findWalls(find: FindProgram): Promise<FoundWalls> {
     if (!isComplete(command)) continue;
     const probed = await probing(command, { isForked: worth.processes });
     if (!probed.works) continue;
-    const walls: SandboxWalls = {
+    const walls: SandboxIsolation = {
       command,
       prlimit,
       nice,
@@ -94,12 +94,12 @@ async function findWalls(find: FindProgram): Promise<FoundWalls> {
       endsWithGateway: worth.endsWithGateway,
       memoryWatch: probed.isSeen,
     };
-    return { walls, isFinal };
+    return { isolation: walls, isFinal };
   }
   const { isSeen: memoryWatch } = await probing([], { isForked: false });
   const network = networkWithoutNamespace(process.versions.node);
   const none = { command: [], processes: "by-name", endsWithGateway: false } as const;
-  return { walls: { ...none, prlimit, nice, network, memoryWatch }, isFinal };
+  return { isolation: { ...none, prlimit, nice, network, memoryWatch }, isFinal };
 }
 
 /** By the version of Node, such as `24.16.0`. */

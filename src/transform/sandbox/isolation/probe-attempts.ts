@@ -1,16 +1,16 @@
 import { setTimeout } from "node:timers/promises";
 import { killGroup } from "../kill-group.ts";
 import { spawnSandbox } from "../spawn.ts";
-import type { SandboxWalls } from "./walls.ts";
+import type { SandboxIsolation } from "./walls.ts";
 
 /** What came of trying one thing. */
-export interface Attempt {
+export interface ProbeAttempt {
   readonly did: boolean;
   readonly detail: string;
 }
 
 export interface ProbeAttemptsOptions {
-  readonly walls: SandboxWalls;
+  readonly isolation: SandboxIsolation;
   /** The script's folder, and its file. */
   readonly folder: string;
   readonly entry: string;
@@ -26,7 +26,7 @@ const MAX_CHARACTERS = 65_536;
  * Tries things in a process behind the walls from which no function was taken; by name of the thing. What
  * was not answered is missing.
  */
-export async function probeAttempts(options: ProbeAttemptsOptions): Promise<ReadonlyMap<string, Attempt>> {
+export async function probeAttempts(options: ProbeAttemptsOptions): Promise<ReadonlyMap<string, ProbeAttempt>> {
   const { names, given, ...rest } = options;
   const { child, channel, stderr } = spawnSandbox({ ...rest, args: [JSON.stringify({ names, given })] });
   const patience = new AbortController();
@@ -43,7 +43,7 @@ export async function probeAttempts(options: ProbeAttemptsOptions): Promise<Read
   return new Map(said.split("\n").flatMap((line) => readAttempt(line)));
 }
 
-function readAttempt(line: string): [string, Attempt][] {
+function readAttempt(line: string): [string, ProbeAttempt][] {
   try {
     const { name, did, detail } = JSON.parse(line) as Readonly<Record<string, unknown>>;
     return [[String(name), { did: did !== false, detail: String(detail) }]];

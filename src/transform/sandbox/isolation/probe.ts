@@ -6,18 +6,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TransformsConfig } from "../../../config/hooks-config.ts";
 import { probeAttempts } from "./probe-attempts.ts";
-import type { Attempt } from "./probe-attempts.ts";
+import type { ProbeAttempt } from "./probe-attempts.ts";
 import { PROBE_ENTRY, PROBE_SCRIPT, PROBE_TRANSFORM } from "./probe-script.ts";
 import { TransformError } from "../../call.ts";
 import { SandboxPool } from "../pool.ts";
-import type { SandboxWalls, WallReport } from "./walls.ts";
+import type { SandboxIsolation, IsolationReport } from "./walls.ts";
 
-interface Wall {
+interface IsolationCheck {
   readonly name: string;
   /** Continues "It cannot". */
-  readonly wall: string;
+  readonly action: string;
   /** What holds without any function being taken away. */
-  readonly by: (walls: SandboxWalls) => string;
+  readonly by: (walls: SandboxIsolation) => string;
 }
 
 const MIB = 1_048_576;
@@ -33,27 +33,27 @@ const LIMITS: TransformsConfig = {
 const PERMISSIONS = "Node's permission model";
 const BY_NAME = "by name only";
 
-const network = (walls: SandboxWalls): string =>
+const network = (walls: SandboxIsolation): string =>
   walls.network === "namespace" ? "network namespace" : walls.network === "permission" ? PERMISSIONS : BY_NAME;
 
 /** What must not go through. */
-const WALLS: readonly Wall[] = [
-  { name: "read", wall: "read files outside of its folder", by: () => PERMISSIONS },
-  { name: "write", wall: "write files", by: () => PERMISSIONS },
-  { name: "database", wall: "open databases", by: () => "a flag of Node" },
-  { name: "program", wall: "start programs", by: () => PERMISSIONS },
-  { name: "thread", wall: "start threads", by: () => PERMISSIONS },
-  { name: "addon", wall: "load native code", by: () => PERMISSIONS },
-  { name: "environment", wall: "see the gateway's environment", by: () => "an empty environment" },
-  { name: "tcp", wall: "reach the network", by: network },
+const CHECKS: readonly IsolationCheck[] = [
+  { name: "read", action: "read files outside of its folder", by: () => PERMISSIONS },
+  { name: "write", action: "write files", by: () => PERMISSIONS },
+  { name: "database", action: "open databases", by: () => "a flag of Node" },
+  { name: "program", action: "start programs", by: () => PERMISSIONS },
+  { name: "thread", action: "start threads", by: () => PERMISSIONS },
+  { name: "addon", action: "load native code", by: () => PERMISSIONS },
+  { name: "environment", action: "see the gateway's environment", by: () => "an empty environment" },
+  { name: "tcp", action: "reach the network", by: network },
   {
     name: "socket",
-    wall: "reach sockets that are files, such as Docker's",
+    action: "reach sockets that are files, such as Docker's",
     by: ({ network }) => (network === "permission" ? PERMISSIONS : BY_NAME),
   },
   {
     name: "signal",
-    wall: "signal the gateway",
+    action: "signal the gateway",
     by: ({ processes }) => (processes === "namespace" ? "process namespace" : BY_NAME),
   },
 ];
@@ -77,17 +77,17 @@ const ENDS = [
  * Things are first tried with every function of Node in its place; `by name only` means that they went
  * through then, and are stopped only by functions that are taken away, which someone may find a way around.
  */
-export async function probeWalls(walls: SandboxWalls): Promise<readonly WallReport[]> {
+export async function probeIsolation(walls: SandboxIsolation): Promise<readonly IsolationReport[]> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "reveille-walls-")));
   const server = createServer((socket) => socket.destroy());
   const local = createServer((socket) => socket.destroy());
   try {
     const given = await prepare(folder, server, local);
     const inside = join(folder, "inside");
-    const names = WALLS.map(({ name }) => name);
+    const names = CHECKS.map(({ name }) => name);
     const entry = join(inside, "entry.mjs");
     const bare = await probeAttempts({
-      walls,
+      isolation: walls,
       folder: inside,
       entry,
       names,
@@ -128,12 +128,12 @@ async function prepare(folder: string, server: Server, local: Server): Promise<o
 }
 
 async function probeSandbox(
-  walls: SandboxWalls,
-  { folder, given, bare }: { folder: string; given: object; bare: ReadonlyMap<string, Attempt> },
-): Promise<readonly WallReport[]> {
+  walls: SandboxIsolation,
+  { folder, given, bare }: { folder: string; given: object; bare: ReadonlyMap<string, ProbeAttempt> },
+): Promise<readonly IsolationReport[]> {
   const reports = await withPool({ walls, folder, timeoutMs: LIMITS.timeoutMs }, async (pool) => {
-    const found: WallReport[] = [];
-    for (const wall of WALLS) {
+    const found: IsolationReport[] = [];
+    for (const wall of CHECKS) {
       found.push(report(wall, { walls, bare: bare.get(wall.name), inside: await tryInside(pool, wall.name, given) }));
     }
     return found;
@@ -141,21 +141,21 @@ async function probeSandbox(
   for (const end of ENDS) reports.push(await probeEnd(end, { walls, folder, given }));
   const { endsWithGateway: holds } = walls;
   const wall = "outlive a gateway that is killed while it is in a loop";
-  return [...reports, { wall, holds, by: holds ? "the kernel" : "nothing", isOptional: true }];
+  return [...reports, { action: wall, holds, by: holds ? "the kernel" : "nothing", isOptional: true }];
 }
 
 /** In a pool of its own, which nothing was tried in before. */
 async function probeEnd(
   { name, wall, by, timeoutMs }: (typeof ENDS)[number],
-  { given, ...place }: { walls: SandboxWalls; folder: string; given: object },
-): Promise<WallReport> {
+  { given, ...place }: { walls: SandboxIsolation; folder: string; given: object },
+): Promise<IsolationReport> {
   const { did, detail } = await withPool({ ...place, timeoutMs }, (pool) => tryInside(pool, name, given));
-  if (did) return { wall, holds: false, by: "nothing", detail };
-  return { wall, holds: true, by: detail.startsWith("took longer") ? TIMER : by, detail };
+  if (did) return { action: wall, holds: false, by: "nothing", detail };
+  return { action: wall, holds: true, by: detail.startsWith("took longer") ? TIMER : by, detail };
 }
 
 async function withPool<Found>(
-  { walls, folder, timeoutMs }: { walls: SandboxWalls; folder: string; timeoutMs: number },
+  { walls, folder, timeoutMs }: { walls: SandboxIsolation; folder: string; timeoutMs: number },
   work: (pool: SandboxPool) => Promise<Found>,
 ): Promise<Found> {
   const pool = await SandboxPool.start({
@@ -163,7 +163,7 @@ async function withPool<Found>(
     modules: [{ file: "transform.mjs", export: null }],
     limits: { ...LIMITS, timeoutMs },
     logger: { debug() {}, info() {}, warn() {}, error() {} },
-    walls,
+    isolation: walls,
   });
   try {
     return await work(pool);
@@ -173,16 +173,16 @@ async function withPool<Found>(
 }
 
 function report(
-  { wall, by }: Wall,
-  { walls, bare, inside }: { walls: SandboxWalls; bare: Attempt | undefined; inside: Attempt },
-): WallReport {
-  if (inside.did) return { wall, holds: false, by: "nothing", detail: inside.detail };
-  if (bare?.did === false) return { wall, holds: true, by: by(walls), detail: bare.detail };
-  return { wall, holds: true, by: BY_NAME, detail: bare?.detail ?? inside.detail };
+  { action: wall, by }: IsolationCheck,
+  { walls, bare, inside }: { walls: SandboxIsolation; bare: ProbeAttempt | undefined; inside: ProbeAttempt },
+): IsolationReport {
+  if (inside.did) return { action: wall, holds: false, by: "nothing", detail: inside.detail };
+  if (bare?.did === false) return { action: wall, holds: true, by: by(walls), detail: bare.detail };
+  return { action: wall, holds: true, by: BY_NAME, detail: bare?.detail ?? inside.detail };
 }
 
 /** What was never begun, since no process was there in time, tells nothing, and is tried again. */
-async function tryInside(pool: SandboxPool, name: string, given: object, tries = TRIES): Promise<Attempt> {
+async function tryInside(pool: SandboxPool, name: string, given: object, tries = TRIES): Promise<ProbeAttempt> {
   const context = { payload: { name, given }, headers: {}, query: {}, path: "probe", now: new Date() };
   try {
     const value = await pool.call(0, {
@@ -192,7 +192,7 @@ async function tryInside(pool: SandboxPool, name: string, given: object, tries =
       deliveryId: undefined,
     });
     // Nobody else has written the module.
-    return value as Attempt;
+    return value as ProbeAttempt;
   } catch (error) {
     if (!(error instanceof TransformError)) throw error;
     if (error.kind === "failed") return { did: false, detail: error.message };

@@ -1,5 +1,5 @@
 /** What keeps a sandbox process in on this machine, besides Node's permission model, which is always on. */
-export interface SandboxWalls {
+export interface SandboxIsolation {
   /** What its command line begins with, in absolute paths: `unshare`, `setpriv`. Empty: there is no such thing. */
   readonly command: readonly string[];
   /** Absolute path of `prlimit`, which forbids core dumps and files of any length; `undefined`: there is none. */
@@ -17,9 +17,9 @@ export interface SandboxWalls {
 }
 
 /** One thing that a sandbox process must not do, and what came of trying it. */
-export interface WallReport {
+export interface IsolationReport {
   /** Continues "It cannot ...": `read files outside of its folder`. */
-  readonly wall: string;
+  readonly action: string;
   readonly holds: boolean;
   /** `Node's permission model`, `network namespace`, `by name only`. */
   readonly by: string;

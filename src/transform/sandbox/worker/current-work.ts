@@ -5,7 +5,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
  * rejection that nobody handles, fails the load or the call that it came from, while that is under way.
  * The process lives on: whatever the error left behind is the modules' own.
  */
-export class UnderWay {
+export class CurrentWork {
   readonly #run: AsyncLocalStorage<object>["run"];
   readonly #getStore: AsyncLocalStorage<object>["getStore"];
   /** Stands for the load or call in whatever it begins; the way to fail it is not to be found there. */

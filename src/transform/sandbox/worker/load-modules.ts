@@ -6,10 +6,10 @@ import { nameInRoot } from "../../loader/transforms-root.ts";
 import { authoring } from "../../authoring.ts";
 import type { TransformFunction } from "../../transform.ts";
 import type { SandboxLoadFailure, SandboxModule, SandboxRequest } from "../messages.ts";
-import type { UnderWay } from "./current-work.ts";
+import type { CurrentWork } from "./current-work.ts";
 
 export interface LoadModulesOptions {
-  readonly underWay: UnderWay;
+  readonly current: CurrentWork;
   /** The next module is being loaded. */
   readonly onLoading: (module: number) => void;
 }
@@ -24,7 +24,7 @@ export interface LoadedModules {
 /** Loads the modules of a sandbox one after the other, each file once. Never rejects; may never resolve. */
 export async function loadModules(
   { folder, modules }: Extract<SandboxRequest, { do: "load" }>,
-  { underWay, onLoading }: LoadModulesOptions,
+  { current: underWay, onLoading }: LoadModulesOptions,
 ): Promise<LoadedModules> {
   const loader = new ModuleLoader(folder, { provided: new Map([["reveille", authoring]]) });
   const files = new Map<string, Promise<unknown>>();
@@ -52,7 +52,7 @@ export async function loadModules(
 }
 
 /** Fails also with an error that the module throws in a timer while it is loaded. */
-function interruptible(load: () => Promise<unknown>, underWay: UnderWay): Promise<unknown> {
+function interruptible(load: () => Promise<unknown>, underWay: CurrentWork): Promise<unknown> {
   return new Promise((resolve, reject) => {
     underWay.begin(reject, () => void load().then(resolve, reject));
   });

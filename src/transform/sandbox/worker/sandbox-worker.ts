@@ -15,7 +15,7 @@ import { guardHandles } from "./guard-handles.ts";
 import { loadModules } from "./load-modules.ts";
 import type { SandboxRequest } from "../messages.ts";
 import { serveCalls } from "./serve-calls.ts";
-import { UnderWay } from "./current-work.ts";
+import { CurrentWork } from "./current-work.ts";
 
 const CHANNEL = 3;
 const STDERR = 2;
@@ -36,7 +36,7 @@ function end(error?: unknown): void {
 
 async function run(): Promise<void> {
   const channel = new GatewayChannel(CHANNEL, LIMITS);
-  const underWay = new UnderWay();
+  const underWay = new CurrentWork();
   const parent = self.ppid;
   guardHandles();
   confineProcess({ process, global: globalThis, builtin: (name) => process.getBuiltinModule(name) });
@@ -59,13 +59,13 @@ async function run(): Promise<void> {
     captured.renew();
     channel.write(`{"is":"loading","module":${module}}`);
   };
-  const { transforms, failures, loader } = await loadModules(request, { underWay, onLoading });
+  const { transforms, failures, loader } = await loadModules(request, { current: underWay, onLoading });
   // By hand, since a module may have given all objects a toJSON().
   const texts = failures.map(({ module, message }) => `{"module":${module},"message":${stringify(message)}}`);
   channel.write(`{"is":"loaded","failures":[${texts.join(",")}]}`);
   const { folder, maxResultBytes } = request;
   describe = (error) => describeThrown(error, { root: folder, positions: loader.positions });
-  serveCalls({ channel, transforms, maxResultBytes, underWay, describe, onCall: captured.renew, onEnd: end });
+  serveCalls({ channel, transforms, maxResultBytes, current: underWay, describe, onCall: captured.renew, onEnd: end });
 }
 
 run().catch(end);

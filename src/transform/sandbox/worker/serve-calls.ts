@@ -4,14 +4,14 @@ import type { TransformFunction } from "../../transform.ts";
 import { encodeResult } from "./encode-result.ts";
 import type { GatewayChannel } from "./gateway-channel.ts";
 import type { SandboxRequest } from "../messages.ts";
-import type { UnderWay } from "./current-work.ts";
+import type { CurrentWork } from "./current-work.ts";
 
 export interface ServeCallsOptions {
   readonly channel: Pick<GatewayChannel, "read" | "write">;
   /** By the place in the list of `load`; `undefined` where it failed. */
   readonly transforms: readonly (TransformFunction | undefined)[];
   readonly maxResultBytes: number;
-  readonly underWay: UnderWay;
+  readonly current: CurrentWork;
   /** What was thrown, as a part of a sentence; never throws. */
   readonly describe: (error: unknown) => string;
   /** A call begins. */
@@ -46,7 +46,7 @@ const then: unknown = get(Promise.prototype, "then");
  * A module that breaks what Node's own event loop relies on stops the process, and the gateway's clock ends it.
  */
 export function serveCalls(options: ServeCallsOptions): void {
-  const { channel, underWay, describe, onCall, onEnd } = options;
+  const { channel, current: underWay, describe, onCall, onEnd } = options;
   const next = (): void => {
     let call: Call | undefined;
     try {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AgentSpec, WakeSpec } from "../../../../src/core/delivery.ts";
 import { agentPrompt, passedOnText, wakeText } from "../../../../src/dispatch/run/prompt.ts";
-import type { GatheredCalls } from "../../../../src/storage/delivery-store.ts";
+import type { CoalescedCalls } from "../../../../src/storage/delivery-store.ts";
 
 const NOW = new Date("2026-02-03T04:05:06.007Z");
 const AGENT: AgentSpec = {
@@ -124,8 +124,8 @@ describe("the system event of a wake", () => {
 
 describe("the prompt of a run that stands for several calls", () => {
   const LATEST: AgentSpec = { ...AGENT, message: "The third." };
-  const gathered: GatheredCalls = { count: 3, latest: LATEST, texts: ["The first.", "The second.", "The third."] };
-  const gatheredPrompt = (spec: Partial<AgentSpec>, calls: Partial<GatheredCalls> = {}): string =>
+  const gathered: CoalescedCalls = { count: 3, latest: LATEST, texts: ["The first.", "The second.", "The third."] };
+  const gatheredPrompt = (spec: Partial<AgentSpec>, calls: Partial<CoalescedCalls> = {}): string =>
     agentPrompt(
       { ...AGENT, message: "The first.", ...spec },
       { now: NOW, interrupted: false, gathered: { ...gathered, ...calls } },
@@ -185,7 +185,7 @@ describe("the prompt of a run that stands for several calls", () => {
   });
 
   it("is without the boundary only when it is turned off for all calls whose spec is known", () => {
-    const latest = (unsafe: boolean): Partial<GatheredCalls> => ({ latest: { ...LATEST, unsafe } });
+    const latest = (unsafe: boolean): Partial<CoalescedCalls> => ({ latest: { ...LATEST, unsafe } });
     expect(gatheredPrompt({ coalesce: "latest", unsafe: true }, latest(true))).toMatch(
       /^\[hook CI\] The third\.\n\nThis run/,
     );

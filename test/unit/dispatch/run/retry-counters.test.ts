@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { RunNotes } from "../../../../src/dispatch/run/retry-counters.ts";
+import { RetryCounters } from "../../../../src/dispatch/run/retry-counters.ts";
 
 describe("notes of runs that are tried again", () => {
   it("are made at the first mention, and kept until they are forgotten", () => {
-    const notes = new RunNotes();
+    const notes = new RetryCounters();
     expect(notes.peek("a")).toBeUndefined();
     notes.of("a").sends = 2;
     expect(notes.of("a").sends).toBe(2);
@@ -14,7 +14,7 @@ describe("notes of runs that are tried again", () => {
   });
 
   it("are bounded: the oldest goes, and its run has its tries counted anew", () => {
-    const notes = new RunNotes(2);
+    const notes = new RetryCounters(2);
     notes.of("a").sends = 1;
     notes.of("b").sends = 2;
     notes.of("c").sends = 3;

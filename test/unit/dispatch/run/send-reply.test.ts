@@ -251,7 +251,7 @@ describe("the delivery of a reply", () => {
     async function gather(spec: ReturnType<typeof agentSpec>): Promise<string> {
       const runId = await bench.accept({ ...spec, message: "first" }, claim);
       await bench.accept({ ...spec, message: "second" }, claim);
-      await bench.store.stopGathering(runId);
+      await bench.store.stopCoalescing(runId);
       await bench.finish(runId);
       return runId;
     }

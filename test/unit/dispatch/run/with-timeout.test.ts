@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { answered } from "../../../../src/dispatch/run/with-timeout.ts";
+import { withTimeout } from "../../../../src/dispatch/run/with-timeout.ts";
 import { HostError } from "../../../../src/core/host.ts";
 
 const never = (): Promise<string> => new Promise(() => {});
@@ -15,7 +15,7 @@ describe("a call of the host", () => {
   /** What the call comes to, as soon as it comes to anything. */
   function watch(call: Promise<string>, ending: AbortSignal): unknown[] {
     const came: unknown[] = [];
-    answered(call, ending).then(
+    withTimeout(call, ending).then(
       (result) => came.push(result),
       (error: unknown) => came.push(error),
     );
@@ -26,8 +26,8 @@ describe("a call of the host", () => {
     const { signal } = new AbortController();
     const add = vi.spyOn(signal, "addEventListener");
     const remove = vi.spyOn(signal, "removeEventListener");
-    expect(await answered(Promise.resolve("taken"), signal)).toBe("taken");
-    await expect(answered(Promise.reject(new Error("refused")), signal)).rejects.toThrow("refused");
+    expect(await withTimeout(Promise.resolve("taken"), signal)).toBe("taken");
+    await expect(withTimeout(Promise.reject(new Error("refused")), signal)).rejects.toThrow("refused");
     expect(vi.getTimerCount()).toBe(0);
     expect(add).toHaveBeenCalledTimes(2);
     expect(remove.mock.calls.map(([, listener]) => listener)).toEqual(add.mock.calls.map(([, listener]) => listener));

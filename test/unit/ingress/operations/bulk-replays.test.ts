@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SettledState } from "../../../../src/core/delivery.ts";
-import type { Generation } from "../../../../src/ingress/active-config.ts";
+import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import { DeliveryOperations } from "../../../../src/ingress/operations/delivery-operations.ts";
 import type { BulkOutcome, Target } from "../../../../src/ingress/operations/delivery-operations.ts";
 import type { OperationOutcome } from "../../../../src/ingress/operations/operation-outcome.ts";
@@ -15,7 +15,7 @@ const items = { ...mapping, id: "many", match: { path: "many" }, messageTemplate
 const gathering = { ...mapping, id: "burst", match: { path: "burst" }, coalesce: { windowSeconds: 3_600 } };
 
 let bench: StageBench;
-let generation: Generation;
+let generation: ActiveConfig;
 let operations: DeliveryOperations;
 
 beforeEach(async () => {
@@ -39,7 +39,7 @@ async function send(path: string, payload: object): Promise<string> {
 async function settle(id: string, ...states: readonly SettledState[]): Promise<void> {
   const { store, dispatcher } = bench.ingress;
   const { runIds } = (await store.get(id))!;
-  await store.stopGathering(runIds[0]!);
+  await store.stopCoalescing(runIds[0]!);
   for (const [at, runId] of runIds.entries()) {
     await store.settle(runId, { state: states[at] ?? states.at(-1)!, reason: null });
   }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Generation } from "../../../../src/ingress/active-config.ts";
+import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import { DeliveryOperations } from "../../../../src/ingress/operations/delivery-operations.ts";
 import type { BulkOutcome, Target } from "../../../../src/ingress/operations/delivery-operations.ts";
 import type { OperationOutcome } from "../../../../src/ingress/operations/operation-outcome.ts";
@@ -22,7 +22,7 @@ const gathering = { ...mapping, id: "burst", match: { path: "burst" }, coalesce:
 
 let folder: string;
 let bench: StageBench;
-let generation: Generation;
+let generation: ActiveConfig;
 let operations: DeliveryOperations;
 
 beforeEach(async () => {
@@ -52,7 +52,7 @@ async function send(path: string, text: string): Promise<number> {
 async function fail(id: string): Promise<void> {
   const { store, dispatcher } = bench.ingress;
   const { runIds } = (await store.get(id))!;
-  await store.stopGathering(runIds[0]!);
+  await store.stopCoalescing(runIds[0]!);
   await store.settle(runIds[0]!, { state: "failed", reason: "no model" });
   dispatcher.withdraw({ runIds, state: "canceled", reason: "" });
 }

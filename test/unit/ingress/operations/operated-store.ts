@@ -1,7 +1,7 @@
 /** A real store with the rest of an ingress as far as operations touch it. */
 import { onTestFinished } from "vitest";
 import type { Withdrawal } from "../../../../src/dispatch/dispatch-context.ts";
-import type { Generation } from "../../../../src/ingress/active-config.ts";
+import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import { DeliveryOperations } from "../../../../src/ingress/operations/delivery-operations.ts";
 import type { IngressContext } from "../../../../src/ingress/context.ts";
 import type { DeliveryStore } from "../../../../src/storage/delivery-store.ts";
@@ -30,7 +30,7 @@ export async function operatedStore(changes: (store: DeliveryStore) => Partial<D
   };
   const host = { clock: { now: () => Date.now() }, logger };
   const ingress = { store: seen, dispatcher, host } as unknown as IngressContext;
-  const generation = () => ({}) as Generation;
+  const generation = () => ({}) as ActiveConfig;
   return {
     store,
     withdrawn,

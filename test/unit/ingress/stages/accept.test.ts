@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Action } from "../../../../src/core/delivery.ts";
 import { isRefusal, refuse } from "../../../../src/core/errors.ts";
-import type { Generation } from "../../../../src/ingress/active-config.ts";
+import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import { accept } from "../../../../src/ingress/stages/accept.ts";
 import type { Accepted } from "../../../../src/ingress/stages/commit.ts";
 import { filter } from "../../../../src/ingress/stages/filter.ts";
@@ -10,7 +10,7 @@ import { policy } from "../../../../src/ingress/stages/policy.ts";
 import { render } from "../../../../src/ingress/stages/render.ts";
 import type { Rendered } from "../../../../src/ingress/stages/render.ts";
 import { resolve } from "../../../../src/ingress/stages/resolve.ts";
-import { vouched } from "../../../../src/ingress/stages/verify.ts";
+import { markVerified } from "../../../../src/ingress/stages/verify.ts";
 import type { NewDelivery } from "../../../../src/storage/new-delivery.ts";
 import { acceptedBy, callPipeline } from "./pipeline-calls.ts";
 import { CREDENTIAL, rawRequest, RECEIVED_AT, StageBench } from "./stage-bench.ts";
@@ -167,11 +167,11 @@ interface Call {
 
 /** The stages from `parse` to `accept`; what was stored, or why nothing was. */
 async function acceptCall(
-  generation: Generation,
+  generation: ActiveConfig,
   { body = '{"text":"a"}', named, fails = false, replayOf }: Call,
 ): Promise<Accepted | string> {
   const headers = { "content-type": "application/json", ...(named === "by key" && { "idempotency-key": "once" }) };
-  const request = vouched(rawRequest("in", body, { headers }), CREDENTIAL);
+  const request = markVerified(rawRequest("in", body, { headers }), CREDENTIAL);
   const parsed = parse(request, { accept: [], maxDepth: 64 });
   if (isRefusal(parsed)) return parsed.refused;
   const found = await resolve(generation, { sender: undefined }, request, parsed);
@@ -186,7 +186,7 @@ async function acceptCall(
   return isRefusal(outcome) ? outcome.refused : outcome;
 }
 
-async function acceptedCall(generation: Generation, call: Call): Promise<Accepted> {
+async function acceptedCall(generation: ActiveConfig, call: Call): Promise<Accepted> {
   const outcome = await acceptCall(generation, call);
   if (typeof outcome === "string") throw new Error(`The call was refused: ${outcome}`);
   return outcome;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isRefusal } from "../../../../src/core/errors.ts";
-import type { Generation } from "../../../../src/ingress/active-config.ts";
+import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import { authenticate } from "../../../../src/ingress/stages/authenticate.ts";
 import { edge } from "../../../../src/ingress/stages/edge.ts";
 import { GOOD_TOKEN } from "../../config/hooks-context.ts";
@@ -9,7 +9,7 @@ import { StageBench } from "./stage-bench.ts";
 
 describe("authenticate", () => {
   let bench: StageBench;
-  let generation: Generation;
+  let generation: ActiveConfig;
 
   beforeEach(async () => {
     bench = await StageBench.open();

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Generation } from "../../../../src/ingress/active-config.ts";
-import { edge, leave } from "../../../../src/ingress/stages/edge.ts";
-import type { Arrival } from "../../../../src/ingress/stages/edge.ts";
+import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
+import { edge, release } from "../../../../src/ingress/stages/edge.ts";
+import type { RequestContext } from "../../../../src/ingress/stages/edge.ts";
 import { GOOD_TOKEN } from "../../config/hooks-context.ts";
 import { withRequest } from "../../http/wire.ts";
 import { RECEIVED_AT, StageBench } from "./stage-bench.ts";
 
 describe("the edge", () => {
   let bench: StageBench;
-  let generation: Generation;
+  let generation: ActiveConfig;
 
   beforeAll(async () => {
     bench = await StageBench.open();
@@ -23,7 +23,7 @@ describe("the edge", () => {
   const head = (line: string, headers: readonly string[] = []): string =>
     [`${line} HTTP/1.1`, "Host: localhost", "Content-Length: 0", ...headers, "", ""].join("\r\n");
 
-  function arrive(line: string, headers?: readonly string[], by: Generation = generation) {
+  function arrive(line: string, headers?: readonly string[], by: ActiveConfig = generation) {
     return withRequest(
       (req) => edge(bench.ingress, by, req),
       (socket) => socket.write(head(line, headers)),
@@ -31,7 +31,7 @@ describe("the edge", () => {
   }
 
   it("lets a POST in, with its path, its query, its client and the time", async () => {
-    const arrival = (await arrive("POST /hooks/github/push?a=1")) as Arrival;
+    const arrival = (await arrive("POST /hooks/github/push?a=1")) as RequestContext;
     expect(arrival).toMatchObject({
       target: { path: "github/push", query: { a: "1" }, hasQueryToken: false },
       clientAddress: "127.0.0.1",
@@ -68,15 +68,15 @@ describe("the edge", () => {
   );
 
   it.each(["GET", "HEAD"])("lets a %s below deliveries/ in, which asks for the state of one", async (method) => {
-    expect(await arrive(`${method} /hooks/deliveries/dlv_1?a=1`)).toMatchObject({ asksFor: "dlv_1" });
-    expect(await arrive(`${method} /hooks/deliveries/a/b/`)).toMatchObject({ asksFor: "a/b/" });
+    expect(await arrive(`${method} /hooks/deliveries/dlv_1?a=1`)).toMatchObject({ statusOf: "dlv_1" });
+    expect(await arrive(`${method} /hooks/deliveries/a/b/`)).toMatchObject({ statusOf: "a/b/" });
     expect(await arrive(`${method} /hooks/deliveries`)).toMatchObject({ refused: "METHOD_NOT_ALLOWED" });
     expect(await arrive(`${method} /hooks/deliveries/..`)).toMatchObject({ refused: "METHOD_NOT_ALLOWED" });
     expect(await arrive(`${method} /hooks/xdeliveries/a`)).toMatchObject({ refused: "METHOD_NOT_ALLOWED" });
   });
 
   it("leaves every other method below deliveries/ as it is elsewhere", async () => {
-    expect(await arrive("POST /hooks/deliveries/dlv_1")).toMatchObject({ asksFor: undefined });
+    expect(await arrive("POST /hooks/deliveries/dlv_1")).toMatchObject({ statusOf: undefined });
     expect(await arrive("DELETE /hooks/deliveries/dlv_1")).toMatchObject({ refused: "METHOD_NOT_ALLOWED" });
     expect(await arrive("GET /hooks/deliveries/dlv_1?token=x")).toMatchObject({ refused: "TOKEN_IN_QUERY" });
   });
@@ -88,16 +88,16 @@ describe("the edge", () => {
     };
     const own = await bench.generation({ ...presets, publicUrl: "https://gateway.example.com" });
     const arrival = await arrive("HEAD /hooks/deliveries/x", [], own);
-    expect(arrival).toMatchObject({ asksFor: undefined, sender: { route: { path: "deliveries/x" } } });
+    expect(arrival).toMatchObject({ statusOf: undefined, sender: { route: { path: "deliveries/x" } } });
   });
 
   it("takes a place and bytes back once, however often the request leaves", async () => {
-    const arrival = (await arrive("POST /hooks/wake")) as Arrival;
+    const arrival = (await arrive("POST /hooks/wake")) as RequestContext;
     expect(bench.ingress.inFlight.count).toBe(1);
     expect(bench.ingress.unverifiedBytes.reserve(5)).toBe(true);
     arrival.heldBytes = 5;
-    leave(bench.ingress, arrival);
-    leave(bench.ingress, arrival);
+    release(bench.ingress, arrival);
+    release(bench.ingress, arrival);
     expect([bench.ingress.inFlight.count, bench.ingress.unverifiedBytes.held]).toEqual([0, 0]);
   });
 

@@ -1,4 +1,4 @@
-import type { Generation } from "../../../../src/ingress/active-config.ts";
+import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import type { Answer } from "../../../../src/http/answer.ts";
 import { answerRequest } from "../../../../src/ingress/pipeline.ts";
 import type { NewDelivery } from "../../../../src/storage/new-delivery.ts";
@@ -11,7 +11,7 @@ export const WITH_TOKEN: readonly string[] = [`Authorization: Bearer ${GOOD_TOKE
 /** The answer of the whole pipeline to a POST that comes over a socket; nothing but the answer is sent back. */
 export function callPipeline(
   { ingress }: StageBench,
-  generation: Generation,
+  generation: ActiveConfig,
   { path, body, headers = WITH_TOKEN }: { path: string; body: string; headers?: readonly string[] },
 ): Promise<Answer> {
   const lines = [`POST /hooks/${path} HTTP/1.1`, "Host: x", ...headers, `Content-Length: ${Buffer.byteLength(body)}`];

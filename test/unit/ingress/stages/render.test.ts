@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Action } from "../../../../src/core/delivery.ts";
 import { isRefusal } from "../../../../src/core/errors.ts";
-import type { Generation } from "../../../../src/ingress/active-config.ts";
+import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import { createIngressHooks } from "../../../../src/ingress/hooks.ts";
 import { render } from "../../../../src/ingress/stages/render.ts";
 import type { Route } from "../../../../src/ingress/stages/resolve.ts";
@@ -16,7 +16,7 @@ const TWO = { repo: "site", items: [{ id: 1 }, { id: 2 }] };
 
 describe("render", () => {
   let bench: StageBench;
-  let generation: Generation;
+  let generation: ActiveConfig;
 
   beforeAll(async () => {
     bench = await StageBench.open();

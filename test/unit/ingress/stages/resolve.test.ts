@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isRefusal } from "../../../../src/core/errors.ts";
 import { parse } from "../../../../src/ingress/stages/parse.ts";
 import { isDirect, resolve } from "../../../../src/ingress/stages/resolve.ts";
-import { vouched } from "../../../../src/ingress/stages/verify.ts";
+import { markVerified } from "../../../../src/ingress/stages/verify.ts";
 import { mappingOf } from "../../mapping/mappings.ts";
 import { CREDENTIAL, parsedRequest, rawRequest, StageBench } from "./stage-bench.ts";
 
@@ -100,7 +100,7 @@ describe("the route of a request", () => {
     const generation = await bench.generation({ mappings });
     const resolveForm = async (body: string): Promise<unknown> => {
       const headers = { "content-type": "application/x-www-form-urlencoded" };
-      const request = vouched(rawRequest("in", body, { headers }), CREDENTIAL);
+      const request = markVerified(rawRequest("in", body, { headers }), CREDENTIAL);
       const parsed = parse(request, { accept: generation.mappings.bodyRules("in")!.accept, maxDepth: 64 });
       if (isRefusal(parsed)) return parsed.refused;
       const resolved = await resolve(generation, { sender: undefined }, request, parsed);

@@ -4,8 +4,8 @@ import { AsyncSeriesHook, SyncHook } from "tapable";
 import type { Credential, RawRequest, VerifiedRequest } from "../../../../src/core/delivery.ts";
 import { RunWatch } from "../../../../src/dispatch/run-watch.ts";
 import { isRefusal } from "../../../../src/core/errors.ts";
-import { prepareGeneration } from "../../../../src/ingress/active-config.ts";
-import type { Generation } from "../../../../src/ingress/active-config.ts";
+import { prepareActiveConfig } from "../../../../src/ingress/active-config.ts";
+import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import { createIngressHooks } from "../../../../src/ingress/hooks.ts";
 import type { IngressHooks } from "../../../../src/ingress/hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "../../../../src/core/host.ts";
@@ -13,10 +13,10 @@ import { NO_KEYS } from "../../../../src/auth/keys/no-keys.ts";
 import { ByteBudget } from "../../../../src/ingress/byte-budget.ts";
 import { InFlight } from "../../../../src/ingress/in-flight.ts";
 import type { IngressContext } from "../../../../src/ingress/context.ts";
-import { RefusalLog } from "../../../../src/ingress/log-throttle.ts";
+import { LogThrottle } from "../../../../src/ingress/log-throttle.ts";
 import { parse } from "../../../../src/ingress/stages/parse.ts";
 import type { Parsed } from "../../../../src/ingress/stages/parse.ts";
-import { vouched } from "../../../../src/ingress/stages/verify.ts";
+import { markVerified } from "../../../../src/ingress/stages/verify.ts";
 import { GOOD_TOKEN } from "../../config/hooks-context.ts";
 import { DispatchBench } from "../../dispatch/dispatch-bench.ts";
 import { recordingLogger } from "../../hosts/embedded/server/recording-logger.ts";
@@ -48,7 +48,7 @@ export class StageBench implements AsyncDisposable {
       watch: new RunWatch(),
       inFlight: new InFlight({ limit: () => this.limit }),
       unverifiedBytes: new ByteBudget({ limit: () => this.byteLimit }),
-      refusals: new RefusalLog({ clock: SURROUNDINGS.clock }),
+      logThrottle: new LogThrottle({ clock: SURROUNDINGS.clock }),
     };
   }
 
@@ -60,7 +60,7 @@ export class StageBench implements AsyncDisposable {
   async generation(
     block: object = {},
     { trustedProxies = [] as string[], hooks = this.hooks } = {},
-  ): Promise<Generation> {
+  ): Promise<ActiveConfig> {
     const snapshot: Omit<ConfigSnapshot, "onCommit"> = {
       config: { enabled: true, token: GOOD_TOKEN, ...block },
       reason: "start",
@@ -68,7 +68,7 @@ export class StageBench implements AsyncDisposable {
       agents: this.ingress.host.agents,
       channels: TWO_CHANNELS,
     };
-    return prepareGeneration(snapshot, {
+    return prepareActiveConfig(snapshot, {
       host: this.ingress.host,
       hooks,
       workDir: join(tmpdir(), "no-such-gateway"),
@@ -109,7 +109,7 @@ export function rawRequest(path: string, body: string, changes: Partial<RawReque
 
 /** A request that was read, whose sender is known and whose body is JSON. */
 export function parsedRequest(path: string, payload: unknown): { request: VerifiedRequest; parsed: Parsed } {
-  const request = vouched(rawRequest(path, JSON.stringify(payload)), CREDENTIAL);
+  const request = markVerified(rawRequest(path, JSON.stringify(payload)), CREDENTIAL);
   const parsed = parse(request, { accept: [], maxDepth: 64 });
   if (isRefusal(parsed)) throw new Error(parsed.message);
   return { request, parsed };

@@ -31,7 +31,7 @@ describe("waiting for a result", () => {
 
   async function settle(runId: string, state: "done" | "canceled", reason: string | null): Promise<void> {
     await bench.ingress.store.settle(runId, { state, reason });
-    bench.ingress.watch.tell(runId);
+    bench.ingress.watch.notify(runId);
   }
 
   it("ends with the run, however it ended and though no attempt was made", async () => {

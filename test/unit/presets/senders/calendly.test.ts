@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { calendly } from "../../../../src/presets/senders/calendly.ts";
-import { NOW, callOf, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { NOW, receivedCall, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 
 const KEY = "a-signing-key-of-calendly-0123456789";
 const read = (event: string, payload: unknown) => readSample(calendly, { payload: { event, payload } });
@@ -88,7 +88,8 @@ describe("calendly", () => {
     const seconds = NOW / 1_000;
     const expected = createHmac("sha256", KEY).update(`${seconds}.`).update(signed.body).digest("hex");
     expect(signed.headers["calendly-webhook-signature"]).toBe(`t=${seconds},v1=${expected}`);
-    const at = (late: number) => verifyCall(calendly, callOf(signed, { receivedAt: NOW + late }), { secrets: [KEY] });
+    const at = (late: number) =>
+      verifyCall(calendly, receivedCall(signed, { receivedAt: NOW + late }), { secrets: [KEY] });
     expect([(await at(0)).ok, (await at(180_000)).ok, (await at(181_000)).ok, (await at(-181_000)).ok]).toEqual([
       true,
       true,

@@ -3,7 +3,7 @@ import { compileHandshakes } from "../../../../src/auth/handshake/compile-handsh
 import { NO_KEYS } from "../../../../src/auth/keys/no-keys.ts";
 import type { PresetSample } from "../../../../src/presets/preset.ts";
 import { cloudevents } from "../../../../src/presets/senders/cloudevents.ts";
-import { NOW, callOf, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { NOW, receivedCall, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 import { itReadsSamples } from "../it-reads-samples.ts";
 
 const SECRET = "a-bearer-token-that-was-made-up-for-tests";
@@ -147,11 +147,11 @@ describe("the bearer token", () => {
 
   it("lets a request in", async () => {
     expect(signed.headers["authorization"]).toBe(`Bearer ${SECRET}`);
-    expect(await verifyCall(cloudevents, callOf(signed), { secrets: [SECRET] })).toMatchObject({ ok: true });
+    expect(await verifyCall(cloudevents, receivedCall(signed), { secrets: [SECRET] })).toMatchObject({ ok: true });
   });
 
   it.each(["Bearer wrong", SECRET, "", `Basic ${SECRET}`])("refuses another one: %j", async (authorization) => {
-    const call = callOf({ ...signed, headers: { ...signed.headers, authorization } });
+    const call = receivedCall({ ...signed, headers: { ...signed.headers, authorization } });
     expect(await verifyCall(cloudevents, call, { secrets: [SECRET] })).toMatchObject({ ok: false });
   });
 });

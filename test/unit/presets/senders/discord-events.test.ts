@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { discordEvents } from "../../../../src/presets/senders/discord/discord-events.ts";
-import { callOf, readSample, signSample } from "../../../../src/testing/preset-probe.ts";
+import { receivedCall, readSample, signSample } from "../../../../src/testing/preset-probe.ts";
 import { answerHandshake, plainCall } from "../answer-handshake.ts";
 import { ed25519Pair } from "../ed25519-pair.ts";
 
@@ -80,7 +80,7 @@ describe("the handshake of discord-events", () => {
   const ping = { payload: { version: 1, application_id: "2", type: 0 } };
 
   it("answers a signed PING with an empty 204 that has a type", async () => {
-    const call = callOf(signSample(discordEvents, ping, { key: privatePem, secrets: [publicHex] }));
+    const call = receivedCall(signSample(discordEvents, ping, { key: privatePem, secrets: [publicHex] }));
     const answered = await answerHandshake(discordEvents, call, { secrets: [publicHex] });
     expect(answered).toMatchObject({
       name: "PING",

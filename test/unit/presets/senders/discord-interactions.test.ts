@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { discordInteractions } from "../../../../src/presets/senders/discord/discord-interactions.ts";
-import { callOf, readSample, signSample } from "../../../../src/testing/preset-probe.ts";
+import { receivedCall, readSample, signSample } from "../../../../src/testing/preset-probe.ts";
 import { answerHandshake, plainCall } from "../answer-handshake.ts";
 import { ed25519Pair } from "../ed25519-pair.ts";
 
@@ -113,7 +113,7 @@ describe("the handshake of discord-interactions", () => {
   const ping = { payload: { id: "1", application_id: "2", type: 1, version: 1 } };
 
   it("answers a signed PING", async () => {
-    const call = callOf(signSample(discordInteractions, ping, { key: privatePem, secrets: [publicHex] }));
+    const call = receivedCall(signSample(discordInteractions, ping, { key: privatePem, secrets: [publicHex] }));
     const answered = await answerHandshake(discordInteractions, call, { secrets: [publicHex] });
     expect(answered).toMatchObject({ name: "PING", answer: { status: 200, payload: '{"type":1}' } });
   });
@@ -124,7 +124,7 @@ describe("the handshake of discord-interactions", () => {
   });
 
   it("takes no command for a PING", async () => {
-    const call = callOf(
+    const call = receivedCall(
       signSample(discordInteractions, discordInteractions.samples["application_command"]!, {
         key: privatePem,
         secrets: [publicHex],

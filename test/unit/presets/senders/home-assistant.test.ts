@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { homeAssistant } from "../../../../src/presets/senders/home-assistant.ts";
-import { callOf, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { receivedCall, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 
 const SECRET = "invented-home-secret";
 const sample = (name: string) => readSample(homeAssistant, homeAssistant.samples[name]!);
@@ -51,7 +51,8 @@ describe("the preset home-assistant", () => {
 
 describe("the secret of home-assistant", () => {
   const options = { secrets: [SECRET] };
-  const call = () => callOf(signSample(homeAssistant, homeAssistant.samples["trigger"]!, { key: SECRET, ...options }));
+  const call = () =>
+    receivedCall(signSample(homeAssistant, homeAssistant.samples["trigger"]!, { key: SECRET, ...options }));
 
   it("is taken from the Authorization header", async () => {
     expect(call().headers["authorization"]).toBe(`Bearer ${SECRET}`);

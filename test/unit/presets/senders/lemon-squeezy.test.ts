@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { lemonSqueezy } from "../../../../src/presets/senders/lemon-squeezy.ts";
-import { callOf, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { receivedCall, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 
 const SECRET = "a-secret-of-lemon-squeezy";
 const read = (event_name: string, attributes: unknown) =>
@@ -66,7 +66,7 @@ describe("lemon-squeezy", () => {
   it("verifies the hex digest of the body", async () => {
     const signed = signSample(lemonSqueezy, lemonSqueezy.samples["order_created"]!, { secrets: [SECRET], key: SECRET });
     expect(signed.headers["x-signature"]).toBe(createHmac("sha256", SECRET).update(signed.body).digest("hex"));
-    expect((await verifyCall(lemonSqueezy, callOf(signed), { secrets: [SECRET] })).ok).toBe(true);
-    expect((await verifyCall(lemonSqueezy, callOf(signed), { secrets: [`${SECRET}x`] })).ok).toBe(false);
+    expect((await verifyCall(lemonSqueezy, receivedCall(signed), { secrets: [SECRET] })).ok).toBe(true);
+    expect((await verifyCall(lemonSqueezy, receivedCall(signed), { secrets: [`${SECRET}x`] })).ok).toBe(false);
   });
 });

@@ -5,7 +5,7 @@ import { intercom } from "../../../../src/presets/senders/intercom.ts";
 import { meta } from "../../../../src/presets/senders/meta/meta.ts";
 import { x } from "../../../../src/presets/senders/x.ts";
 import { zendesk } from "../../../../src/presets/senders/zendesk.ts";
-import { callOf, NOW, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { receivedCall, NOW, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 /** Meta escapes what is not ASCII, and signs it so. */
@@ -49,7 +49,7 @@ describe.each(SENDERS)("the signature of %s", (name, preset, signature) => {
 
   it("is taken as we make it", async () => {
     const signed = signSample(preset, Object.values(preset.samples)[0]!, { key: SECRET, ...options });
-    expect((await verifyCall(preset, callOf(signed), options)).ok).toBe(true);
+    expect((await verifyCall(preset, receivedCall(signed), options)).ok).toBe(true);
     expect(signed.headers[header]).toHaveLength(value.length);
   });
 

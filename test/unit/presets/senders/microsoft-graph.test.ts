@@ -4,7 +4,7 @@ import { compileHandshakes } from "../../../../src/auth/handshake/compile-handsh
 import { NO_KEYS } from "../../../../src/auth/keys/no-keys.ts";
 import type { IncomingCall } from "../../../../src/auth/verifier.ts";
 import { microsoftGraph } from "../../../../src/presets/senders/microsoft-graph.ts";
-import { NOW, callOf, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { NOW, receivedCall, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 import { itReadsSamples } from "../it-reads-samples.ts";
 
 const SECRET = "a-client-state-that-was-made-up-for-tests";
@@ -105,10 +105,12 @@ describe("the clientState", () => {
   const signed = signSample(microsoftGraph, SAMPLE!, { key: SECRET });
 
   it("is what lets a notification in", async () => {
-    expect(await verifyCall(microsoftGraph, callOf(signed), { secrets: [SECRET] })).toMatchObject({ ok: true });
-    expect(await verifyCall(microsoftGraph, callOf(signed), { secrets: ["another-client-state"] })).toMatchObject({
-      ok: false,
-    });
+    expect(await verifyCall(microsoftGraph, receivedCall(signed), { secrets: [SECRET] })).toMatchObject({ ok: true });
+    expect(await verifyCall(microsoftGraph, receivedCall(signed), { secrets: ["another-client-state"] })).toMatchObject(
+      {
+        ok: false,
+      },
+    );
   });
 
   it.each<[string, unknown]>([
@@ -119,7 +121,7 @@ describe("the clientState", () => {
     ["is a list", [{ clientState: [SECRET] }]],
   ])("refuses the request when it %s", async (_, value) => {
     const body = Buffer.from(JSON.stringify({ value }));
-    const call = callOf({ ...signed, body });
+    const call = receivedCall({ ...signed, body });
     expect(await verifyCall(microsoftGraph, call, { secrets: [SECRET] })).toMatchObject({ ok: false });
   });
 });

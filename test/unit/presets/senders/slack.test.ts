@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { slack } from "../../../../src/presets/senders/slack/slack.ts";
-import { callOf, readSample, signSample } from "../../../../src/testing/preset-probe.ts";
+import { receivedCall, readSample, signSample } from "../../../../src/testing/preset-probe.ts";
 import { answerHandshake, plainCall } from "../answer-handshake.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
@@ -177,7 +177,7 @@ describe("the handshakes of slack", () => {
   const challenge = { payload: { type: "url_verification", token: "legacy", challenge: "3eZbrw1aB" } };
 
   it("echo the challenge of a signed url_verification", async () => {
-    const call = callOf(signSample(slack, challenge, { key: SECRET, secrets: [SECRET] }));
+    const call = receivedCall(signSample(slack, challenge, { key: SECRET, secrets: [SECRET] }));
     const answered = await answerHandshake(slack, call, { secrets: [SECRET] });
     expect(answered).toMatchObject({ name: "url_verification", answer: { status: 200, payload: "3eZbrw1aB" } });
   });

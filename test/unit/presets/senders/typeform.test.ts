@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { valueAt } from "../../../../src/core/payload-text.ts";
 import { typeform } from "../../../../src/presets/senders/typeform.ts";
-import { callOf, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { receivedCall, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 import { itNamesItsSamples } from "../it-names-its-samples.ts";
 
 const SECRET = "a-secret-of-typeform-0123456789";
@@ -64,9 +64,9 @@ describe("typeform", () => {
     const signed = signSample(typeform, typeform.samples["form_response"]!, { secrets: [SECRET], key: SECRET });
     const signature = `sha256=${createHmac("sha256", SECRET).update(signed.body).digest("base64")}`;
     expect(signed.headers["typeform-signature"]).toBe(signature);
-    expect((await verifyCall(typeform, callOf(signed), { secrets: [SECRET] })).ok).toBe(true);
+    expect((await verifyCall(typeform, receivedCall(signed), { secrets: [SECRET] })).ok).toBe(true);
     const hex = `sha256=${createHmac("sha256", SECRET).update(signed.body).digest("hex")}`;
     const wrong = { ...signed, headers: { ...signed.headers, "typeform-signature": hex } };
-    expect((await verifyCall(typeform, callOf(wrong), { secrets: [SECRET] })).ok).toBe(false);
+    expect((await verifyCall(typeform, receivedCall(wrong), { secrets: [SECRET] })).ok).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { zendesk } from "../../../../src/presets/senders/zendesk.ts";
-import { callOf, NOW, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { receivedCall, NOW, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 
 const SECRET = "invented-signing-secret";
 const sample = (name: string) => readSample(zendesk, zendesk.samples[name]!);
@@ -110,11 +110,11 @@ describe("the signature of zendesk", () => {
 
   it("is taken with its time as ISO 8601", async () => {
     expect(signed().headers["x-zendesk-webhook-signature-timestamp"]).toMatch(/^2026-11-20T12:00:00/);
-    expect(await verifyCall(zendesk, callOf(signed()), options)).toMatchObject({ ok: true });
+    expect(await verifyCall(zendesk, receivedCall(signed()), options)).toMatchObject({ ok: true });
   });
 
   it("is refused for another body, another time and a stale one", async () => {
-    const call = callOf(signed());
+    const call = receivedCall(signed());
     const flipped = Buffer.from(call.body);
     flipped[3]! ^= 1;
     expect(await verifyCall(zendesk, { ...call, body: flipped }, options)).toMatchObject({ ok: false });

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { zoom } from "../../../../src/presets/senders/zoom.ts";
-import { callOf, readSample, signSample } from "../../../../src/testing/preset-probe.ts";
+import { receivedCall, readSample, signSample } from "../../../../src/testing/preset-probe.ts";
 import { answerHandshake, plainCall } from "../answer-handshake.ts";
 
 const SECRET = "invented-secret-token-1";
@@ -98,7 +98,7 @@ describe("the handshake of zoom", () => {
   };
 
   it("answers a signed validation with the token and its HMAC", async () => {
-    const call = callOf(signSample(zoom, validation, { key: SECRET, secrets: [SECRET] }));
+    const call = receivedCall(signSample(zoom, validation, { key: SECRET, secrets: [SECRET] }));
     const answered = await answerHandshake(zoom, call, { secrets: [SECRET] });
     expect(answered).toMatchObject({ name: "endpoint.url_validation", answer: { status: 200 } });
     expect(JSON.parse(answered!.answer.payload)).toEqual({

@@ -68,7 +68,7 @@ describe("SqliteDeliveryStore", () => {
     const { runId } = await accept(store, { coalesce });
     for (let count = 2; count < 5; count++) {
       await store.accept(newDelivery({ coalesce }));
-      expect((await store.loadRun(runId)).gathered?.count).toBe(count);
+      expect((await store.loadRun(runId)).coalesced?.count).toBe(count);
     }
   });
 

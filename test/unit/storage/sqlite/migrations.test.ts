@@ -86,7 +86,10 @@ describe("the tables of the delivery store", () => {
     ]);
     // A copy of each is still known, by its mark and by its key.
     const mark = { key: Buffer.alloc(32, 3), expiresAt: 0 };
-    expect(await store.accept(newDelivery({ marks: [mark] }))).toMatchObject({ kind: "repeat", deliveryId: first });
+    expect(await store.accept(newDelivery({ replayKeys: [mark] }))).toMatchObject({
+      kind: "repeat",
+      deliveryId: first,
+    });
     const idempotency = { key: Buffer.alloc(32, 1), fingerprint: Buffer.alloc(32, 2), expiresAt: 0 };
     expect(await store.accept(newDelivery({ idempotency }))).toMatchObject({ kind: "repeat", deliveryId: second });
     expect(await store.stateFor(first!, "token:1")).toBeUndefined();
@@ -95,7 +98,7 @@ describe("the tables of the delivery store", () => {
       body: new Uint8Array(Buffer.from("first body")),
     });
 
-    await store.stopGathering(open[0]!.runId);
+    await store.stopCoalescing(open[0]!.runId);
     await store.settle(open[0]!.runId, { state: "skipped", reason: "too old" });
     await store.postpone(open[1]!.runId, { dueAt: 5, reason: "busy" });
     expect(await openRuns(store)).toMatchObject([{ state: "queued", dueAt: 5, begun: true }]);

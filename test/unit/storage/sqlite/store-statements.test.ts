@@ -3,12 +3,12 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { acceptOperation } from "../../../../src/storage/sqlite/operations/accept.ts";
 import { acceptRow } from "../../../../src/storage/sqlite/operations/accept-row.ts";
 import { claimOperations } from "../../../../src/storage/sqlite/operations/claims.ts";
-import { DeliveryReader } from "../../../../src/storage/sqlite/readers/stored-delivery.ts";
+import { StoredDeliveryReader } from "../../../../src/storage/sqlite/readers/stored-delivery.ts";
 import type { NewDelivery } from "../../../../src/storage/new-delivery.ts";
-import { gatheringOperations } from "../../../../src/storage/sqlite/operations/coalesce-and-overlap.ts";
-import { markMemory } from "../../../../src/storage/sqlite/operations/replay-key-memory.ts";
+import { coalesceOperations } from "../../../../src/storage/sqlite/operations/coalesce-and-overlap.ts";
+import { replayKeyMemory } from "../../../../src/storage/sqlite/operations/replay-key-memory.ts";
 import { OpenRunReader } from "../../../../src/storage/sqlite/readers/open-runs.ts";
-import { ReplayReader } from "../../../../src/storage/sqlite/readers/replayable.ts";
+import { ReplayableReader } from "../../../../src/storage/sqlite/readers/replayable.ts";
 import { runOperations } from "../../../../src/storage/sqlite/operations/run.ts";
 import { newClaim, newCoalesce, newDelivery, RECEIVED_AT } from "../../../conformance/store/new-delivery.ts";
 import { openStoreTables, TAG } from "./store-in-thread.ts";
@@ -32,7 +32,7 @@ async function open() {
     },
   });
   const claims = claimOperations(noting);
-  const shared = { claims, memory: markMemory(noting, claims), gathering: gatheringOperations(noting) };
+  const shared = { claims, replayKeys: replayKeyMemory(noting, claims), coalescing: coalesceOperations(noting) };
   const operations = { accept: acceptOperation(noting, shared), ...runOperations(noting, shared) };
   let seq = 0;
   return {
@@ -72,8 +72,8 @@ describe("the statements of the store", () => {
     const { accept, executing } = await open();
     const insertions = ["INSERT INTO deliveries", "INSERT INTO runs", "INSERT INTO contents"];
     expect(accept()).toEqual(insertions);
-    expect(accept({ event: "push", sender: "octocat", credentialId: "token:1" })).toEqual(insertions);
-    expect(accept({ marks: [{ key: newClaim().key, expiresAt: RECEIVED_AT + 1 }] })).toEqual(insertions);
+    expect(accept({ event: "push", actor: "octocat", credentialId: "token:1" })).toEqual(insertions);
+    expect(accept({ replayKeys: [{ key: newClaim().key, expiresAt: RECEIVED_AT + 1 }] })).toEqual(insertions);
     expect(accept({ idempotency: newClaim() })).toEqual(["INSERT INTO claims", ...insertions]);
     expect(executing((of) => of.beginAttempt([RUN, TAG, 1, 0]))).toEqual(["UPDATE runs SET", "INSERT INTO attempts"]);
     expect(executing((of) => of.settle([0, null, RUN, TAG]))).toEqual([
@@ -98,7 +98,7 @@ describe("the statements of the store", () => {
   it("find by key or index what they look for, never through a whole table", async () => {
     const { database, noting, prepared } = await open();
     // Each prepares its statements.
-    const readers = [new DeliveryReader(noting), new OpenRunReader(noting), new ReplayReader(noting)];
+    const readers = [new StoredDeliveryReader(noting), new OpenRunReader(noting), new ReplayableReader(noting)];
     expect(readers).toHaveLength(3);
     const plans = new Map(prepared.map((text) => [text, planOf(database, text)]));
     expect(plans.size).toBeGreaterThan(35);

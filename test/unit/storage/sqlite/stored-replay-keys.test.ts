@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { packMarks, storedMarks } from "../../../../src/storage/sqlite/replay-keys.ts";
-import { storedMarksOf } from "../../../../src/storage/sqlite/stored-marks.ts";
+import { packReplayKeys, storedReplayKeys } from "../../../../src/storage/sqlite/replay-keys.ts";
+import { readReplayKeys } from "../../../../src/storage/sqlite/stored-marks.ts";
 import { openStoreTables } from "./store-in-thread.ts";
 
 /** Deliveries with so many marks each, by their seqs; the n-th mark of a delivery says so. */
@@ -20,7 +20,7 @@ async function open() {
       for (const [index, count] of counts.entries()) {
         const seq = index + 1;
         const marks = Array.from({ length: count }, (_, at) => ({ key: keyOf(seq, at), expiresAt: seq * 10 + at }));
-        insert.run(seq, storedMarks(packMarks(marks)));
+        insert.run(seq, storedReplayKeys(packReplayKeys(marks)));
       }
       database.exec("COMMIT");
     },
@@ -34,16 +34,16 @@ function keyOf(seq: number, at: number): Buffer {
   return key;
 }
 
-/** What {@link storedMarksOf} is to give of them. */
+/** What {@link readReplayKeys} is to give of them. */
 function expected(counts: readonly number[], maxDeliveries: number): unknown[] {
   const all = counts.map((count, index) => ({
     seq: index + 1,
-    marks: Array.from({ length: count }, (_, at) => ({
+    replayKeys: Array.from({ length: count }, (_, at) => ({
       key: keyOf(index + 1, at).toString("latin1", 0, 16),
       expiresAt: (index + 1) * 10 + at,
     })),
   }));
-  return all.filter(({ marks }) => marks.length > 0).slice(-maxDeliveries);
+  return all.filter(({ replayKeys }) => replayKeys.length > 0).slice(-maxDeliveries);
 }
 
 describe("stored marks", () => {
@@ -53,7 +53,7 @@ describe("stored marks", () => {
     fc.assert(
       fc.property(counts, fc.integer({ min: 1, max: 50 }), (counts, maxDeliveries) => {
         put(counts);
-        expect([...storedMarksOf(database, maxDeliveries)]).toEqual(expected(counts, maxDeliveries));
+        expect([...readReplayKeys(database, maxDeliveries)]).toEqual(expected(counts, maxDeliveries));
       }),
       { numRuns: 50 },
     );
@@ -63,6 +63,6 @@ describe("stored marks", () => {
     const { database, put } = await open();
     const counts = Array.from({ length: 2500 }, (_, index) => index % 3);
     put(counts);
-    expect([...storedMarksOf(database, 10_000)]).toEqual(expected(counts, 10_000));
+    expect([...readReplayKeys(database, 10_000)]).toEqual(expected(counts, 10_000));
   });
 });

@@ -13,7 +13,7 @@ async function runChild(
   const replies: SandboxReply[] = [];
   const { promise, resolve } = Promise.withResolvers<string>();
   const child = new SandboxChild({
-    walls: {
+    isolation: {
       command: [],
       prlimit: undefined,
       network: "by-name",

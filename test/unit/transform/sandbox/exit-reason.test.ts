@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { exitReason, megabytes, milliseconds } from "../../../../src/transform/sandbox/exit-reason.ts";
+import { exitReason, megabytesText, millisecondsText } from "../../../../src/transform/sandbox/exit-reason.ts";
 import { ModuleLog } from "../../../../src/transform/sandbox/module-log.ts";
 import { readReply } from "../../../../src/transform/sandbox/read-reply.ts";
 
@@ -23,8 +23,8 @@ describe("the end of a sandbox process in words", () => {
   });
 
   it("has amounts that are easy to read", () => {
-    expect(milliseconds(2_000)).toBe("2,000 ms");
-    expect(megabytes(268_435_456)).toBe("256 MB");
+    expect(millisecondsText(2_000)).toBe("2,000 ms");
+    expect(megabytesText(268_435_456)).toBe("256 MB");
   });
 });
 

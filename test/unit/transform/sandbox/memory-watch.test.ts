@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { SandboxPool } from "../../../../src/transform/sandbox/pool.ts";
-import type { SandboxWalls } from "../../../../src/transform/sandbox/isolation/walls.ts";
+import type { SandboxIsolation } from "../../../../src/transform/sandbox/isolation/walls.ts";
 import { PoolSnapshot, call } from "./pool-snapshot.ts";
 import { nodesWith, until } from "./process-list.ts";
 import { MemoryWatch, onlyChildOf, ownBytes } from "../../../../src/transform/sandbox/memory-watch.ts";
 
 /** Behind them no process is found that has the memory, since nothing was started in front of it. */
-const UNSEEN: SandboxWalls = {
+const UNSEEN: SandboxIsolation = {
   command: [],
   prlimit: undefined,
   network: "by-name",
@@ -56,9 +56,9 @@ describe("the memory of a process", () => {
 });
 
 describe("a process whose memory should be watched", () => {
-  const open = async (walls: Partial<SandboxWalls>): Promise<SandboxPool> => {
+  const open = async (walls: Partial<SandboxIsolation>): Promise<SandboxPool> => {
     await using snapshot = new PoolSnapshot({ "a.mjs": "export default () => null;" });
-    const pool = await snapshot.start({ workers: 1 }, { walls: { ...UNSEEN, ...walls } });
+    const pool = await snapshot.start({ workers: 1 }, { isolation: { ...UNSEEN, ...walls } });
     await pool.close();
     return pool;
   };
@@ -75,8 +75,8 @@ describe("a process whose memory should be watched", () => {
 
   it("is not taken as the successor of another until it can be", { timeout: 60_000 }, async () => {
     await using snapshot = new PoolSnapshot({ "a.mjs": "export default () => ({ name: 1 });" });
-    const walls = { ...UNSEEN, processes: "by-name" as SandboxWalls["processes"], memoryWatch: true };
-    const pool = await snapshot.start({ workers: 1 }, { walls });
+    const walls = { ...UNSEEN, processes: "by-name" as SandboxIsolation["processes"], memoryWatch: true };
+    const pool = await snapshot.start({ workers: 1 }, { isolation: walls });
     walls.processes = "namespace";
     for (const pid of nodesWith(snapshot.path)) process.kill(pid, "SIGKILL");
     const unwatched = (): number =>

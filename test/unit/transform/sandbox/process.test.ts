@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { SandboxLoadError } from "../../../../src/transform/errors.ts";
 import { SandboxStartError } from "../../../../src/transform/sandbox-start-error.ts";
-import type { SandboxWalls } from "../../../../src/transform/sandbox/isolation/walls.ts";
+import type { SandboxIsolation } from "../../../../src/transform/sandbox/isolation/walls.ts";
 import { scriptedChild } from "./pool-scripted-child.ts";
 import { PoolSnapshot, call } from "./pool-snapshot.ts";
 import { processesWith, until } from "./process-list.ts";
@@ -10,7 +10,7 @@ const MODULE = { "a.mjs": "export default () => null;" };
 /** More than it may have and less than the kernel allows, and stays at that: the gateway may look late. */
 const FILL = `const all = []; for (let at = 0; at < 400; at++) all.push(Buffer.alloc(1_000_000, 1)); for (;;) read();`;
 
-const NO_WALLS: SandboxWalls = {
+const NO_WALLS: SandboxIsolation = {
   command: [],
   prlimit: undefined,
   network: "by-name",
@@ -80,7 +80,7 @@ describe("a sandbox process that breaks the protocol is ended, and the call says
     await using snapshot = new PoolSnapshot(MODULE);
     const script = `import { closeSync } from "node:fs"; load(); take(); closeSync(3); setInterval(() => {}, 1000);`;
     const entry = scriptedChild(snapshot, script);
-    const pool = await snapshot.start({ workers: 1, timeoutMs: 20_000 }, { entry, walls: NO_WALLS });
+    const pool = await snapshot.start({ workers: 1, timeoutMs: 20_000 }, { entry, isolation: NO_WALLS });
 
     await expect(pool.call(0, call("x"))).rejects.toThrow("broke the protocol: it closed its connection");
   });
@@ -224,7 +224,7 @@ describe("a sandbox process that does not come up", () => {
 
   it("tells of a program that is not there", { timeout: 60_000 }, async () => {
     await using snapshot = new PoolSnapshot(MODULE);
-    const started = snapshot.start({}, { walls: { ...NO_WALLS, command: ["/nowhere/unshare"] } });
+    const started = snapshot.start({}, { isolation: { ...NO_WALLS, command: ["/nowhere/unshare"] } });
 
     await expect(started).rejects.toThrow(/^a sandbox process for transforms could not be started: .*ENOENT/);
   });

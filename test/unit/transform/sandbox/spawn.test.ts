@@ -6,13 +6,13 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { heapMegabytes, sandboxCommand } from "../../../../src/transform/sandbox/spawn.ts";
-import type { SandboxWalls } from "../../../../src/transform/sandbox/isolation/walls.ts";
+import type { SandboxIsolation } from "../../../../src/transform/sandbox/isolation/walls.ts";
 import { nodesWith } from "./process-list.ts";
 import { LIMITS, PoolSnapshot, call } from "./pool-snapshot.ts";
 import { withoutDescriptors } from "./without-descriptors.ts";
 
 const run = promisify(execFile);
-const WALLS: SandboxWalls = {
+const WALLS: SandboxIsolation = {
   command: ["/usr/bin/unshare", "--net"],
   prlimit: "/usr/bin/prlimit",
   nice: "/usr/bin/nice",
@@ -27,7 +27,7 @@ describe("the command line of a sandbox process", () => {
   it("begins with the limits and the walls, and ends with Node and its worker", async () => {
     await using snapshot = new PoolSnapshot(MODULE);
 
-    const command = sandboxCommand({ walls: WALLS, folder: snapshot.path, maxMemoryBytes: 256 * 1_048_576 });
+    const command = sandboxCommand({ isolation: WALLS, folder: snapshot.path, maxMemoryBytes: 256 * 1_048_576 });
 
     expect(command.slice(0, 11)).toEqual([
       "/usr/bin/nice",
@@ -50,7 +50,7 @@ describe("the command line of a sandbox process", () => {
   it("allows to read the folder, the code that runs in it, and nothing else", async () => {
     await using snapshot = new PoolSnapshot(MODULE);
 
-    const command = sandboxCommand({ walls: WALLS, folder: snapshot.path, maxMemoryBytes: 256 * 1_048_576 });
+    const command = sandboxCommand({ isolation: WALLS, folder: snapshot.path, maxMemoryBytes: 256 * 1_048_576 });
 
     const allowed = command.filter((part) => part.startsWith("--allow"));
     expect(allowed[0]).toBe(`--allow-fs-read=${snapshot.path}`);
@@ -64,7 +64,7 @@ describe("the command line of a sandbox process", () => {
   it("gives half of the memory to the heap, and less to what is young in a small process", async () => {
     await using snapshot = new PoolSnapshot(MODULE);
     const young = (megabytes: number): string | undefined =>
-      sandboxCommand({ walls: WALLS, folder: snapshot.path, maxMemoryBytes: megabytes * 1_048_576 }).find((part) =>
+      sandboxCommand({ isolation: WALLS, folder: snapshot.path, maxMemoryBytes: megabytes * 1_048_576 }).find((part) =>
         part.startsWith("--max-semi"),
       );
 
@@ -77,7 +77,9 @@ describe("the command line of a sandbox process", () => {
     const folder = join(snapshot.path, "a*");
     mkdirSync(folder);
 
-    expect(() => sandboxCommand({ walls: WALLS, folder, maxMemoryBytes: 268_435_456 })).toThrow(/rename the folder/);
+    expect(() => sandboxCommand({ isolation: WALLS, folder, maxMemoryBytes: 268_435_456 })).toThrow(
+      /rename the folder/,
+    );
   });
 
   it("reads a folder with spaces and commas in its name", { timeout: 60_000 }, async () => {

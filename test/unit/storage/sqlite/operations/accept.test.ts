@@ -93,7 +93,7 @@ describe("accepting in the writer thread", () => {
   it("stores nothing of the claims of what has failed at once: no key, no fingerprint, no marks", async () => {
     const { accept, rows } = await open();
     const marks = [{ key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 }];
-    accept(endedDelivery("failed", "r", { idempotency: newClaim(), marks }));
+    accept(endedDelivery("failed", "r", { idempotency: newClaim(), replayKeys: marks }));
     expect(rows("SELECT claim, fingerprint, marks, reason FROM deliveries")).toEqual([
       { claim: null, fingerprint: null, marks: null, reason: "r" },
     ]);
@@ -103,11 +103,11 @@ describe("accepting in the writer thread", () => {
   it("takes a copy of what failed for new: its marks are free, in memory and in its row", async () => {
     const { accept, fail, rows } = await open();
     const marks = [1, 2].map(() => ({ key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 }));
-    accept({ marks });
-    expect(accept({ marks: marks.slice(1) })).toMatchObject({ kind: "repeat", seq: 1 });
+    accept({ replayKeys: marks });
+    expect(accept({ replayKeys: marks.slice(1) })).toMatchObject({ kind: "repeat", seq: 1 });
     fail(1);
     expect(rows("SELECT seq FROM deliveries WHERE marks IS NOT NULL")).toEqual([]);
-    expect(accept({ marks: marks.slice(1) })).toBeUndefined();
-    expect(accept({ marks })).toMatchObject({ kind: "repeat", seq: 3 });
+    expect(accept({ replayKeys: marks.slice(1) })).toBeUndefined();
+    expect(accept({ replayKeys: marks })).toMatchObject({ kind: "repeat", seq: 3 });
   });
 });

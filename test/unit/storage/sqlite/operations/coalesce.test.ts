@@ -28,7 +28,7 @@ describe("gathering in the writer thread", () => {
     const outcome = commit([row(1, { coalesce }), row(2, { coalesce }), ["accept", broken], row(4, { coalesce })]);
     expect(outcome.failures.map(({ index }) => index)).toEqual([2]);
     expect(outcome.results).toMatchObject([
-      { kind: "gathering" },
+      { kind: "coalescing" },
       { kind: "coalesced", run: RUN },
       undefined,
       { kind: "coalesced", run: RUN },
@@ -42,12 +42,12 @@ describe("gathering in the writer thread", () => {
     const coalesce = newCoalesce();
     const broken = acceptRow(1, TAG, newDelivery({ coalesce })).with(5, null);
     const outcome = commit([["accept", broken], row(2, { coalesce }), row(3, { coalesce })]);
-    expect(outcome.results).toMatchObject([undefined, { kind: "gathering" }, { kind: "coalesced", run: 2 * RUN }]);
+    expect(outcome.results).toMatchObject([undefined, { kind: "coalescing" }, { kind: "coalesced", run: 2 * RUN }]);
     expect(count("gathering")).toBe(1);
   });
 
   it.each<[string, readonly (readonly [string, unknown])[]]>([
-    ["to gather no more", [["stopGathering", [RUN, TAG]]]],
+    ["to gather no more", [["stopCoalescing", [RUN, TAG]]]],
     ["begun", [["beginAttempt", [RUN, TAG, 1, 1000]]]],
     ["held", [["hold", [RUN, TAG, "x"]]]],
     ["postponed", [["postpone", [RUN, TAG, 5, "x"]]]],
@@ -70,14 +70,14 @@ describe("gathering in the writer thread", () => {
       other.exec(`UPDATE runs SET state = ${state}`);
       other.close();
       const outcome = commit([row(2 * seq + 2, { coalesce }), row(2 * seq + 3, { coalesce })]);
-      expect(outcome.results).toMatchObject([{ kind: "gathering" }, { kind: "coalesced", run: (2 * seq + 2) * RUN }]);
+      expect(outcome.results).toMatchObject([{ kind: "coalescing" }, { kind: "coalesced", run: (2 * seq + 2) * RUN }]);
     }
   });
 
   it("ends no gathering at the word of one who does not know the run", async () => {
     const { run, count } = await open();
     run(...row(1, { coalesce: newCoalesce() }));
-    expect(run("stopGathering", [RUN, TAG.replace("0", "1")])).toBe(0);
+    expect(run("stopCoalescing", [RUN, TAG.replace("0", "1")])).toBe(0);
     expect(count("gathering")).toBe(1);
   });
 

@@ -1,13 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { OperationalReader } from "../../../../../src/storage/sqlite/operational-reader.ts";
+import { OperationalStateReader } from "../../../../../src/storage/sqlite/operational-reader.ts";
 import { openStoreTables } from "../store-in-thread.ts";
 
 const DAY = 1440;
 
 async function open() {
   const tables = await openStoreTables();
-  const reader = new OperationalReader(tables.reader);
+  const reader = new OperationalStateReader(tables.reader);
   /** Writes rows past the operations, many at once. */
   const fill = (insert: string) => {
     const other = new DatabaseSync(tables.file);

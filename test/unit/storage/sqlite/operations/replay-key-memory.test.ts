@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { claimOperations } from "../../../../../src/storage/sqlite/operations/claims.ts";
-import { markMemory } from "../../../../../src/storage/sqlite/operations/replay-key-memory.ts";
-import { packMarks, storedMarks, unpackMarks } from "../../../../../src/storage/sqlite/replay-keys.ts";
+import { replayKeyMemory } from "../../../../../src/storage/sqlite/operations/replay-key-memory.ts";
+import { packReplayKeys, storedReplayKeys, unpackReplayKeys } from "../../../../../src/storage/sqlite/replay-keys.ts";
 import { RECEIVED_AT } from "../../../../conformance/store/new-delivery.ts";
 import { openStoreTables } from "../store-in-thread.ts";
 
@@ -19,29 +19,32 @@ async function open() {
   const insert = database.prepare(
     "INSERT INTO deliveries (seq, tag, received_at, route, name, runs, marks) VALUES (?, 't', ?, 'r', 'n', 1, ?)",
   );
-  let memory = markMemory(database, claims, 10);
+  let memory = replayKeyMemory(database, claims, 10);
   let seq = 0;
   return {
     database,
     /** Accepts a delivery with these marks; gives the seq of the one that has one of them already. */
     accept(marks: readonly ReturnType<typeof mark>[], receivedAt = RECEIVED_AT): number | undefined {
       seq++;
-      const stored = storedMarks(packMarks(marks));
-      const holder = memory.claim(unpackMarks(stored), { seq, receivedAt });
+      const stored = storedReplayKeys(packReplayKeys(marks));
+      const holder = memory.claim(unpackReplayKeys(stored), { seq, receivedAt });
       if (holder === undefined) insert.run(seq, receivedAt, stored);
       return holder?.seq;
     },
     /** Gives the seq of the delivery that has one of these marks, and takes none of them. */
     lookUp: (marks: readonly ReturnType<typeof mark>[], now = RECEIVED_AT): number | undefined =>
-      memory.holder(unpackMarks(storedMarks(packMarks(marks))), now)?.seq,
+      memory.holder(unpackReplayKeys(storedReplayKeys(packReplayKeys(marks))), now)?.seq,
     /** Claims without a delivery, as a transaction leaves it that was undone. */
     undone(marks: readonly ReturnType<typeof mark>[]): void {
-      memory.claim(unpackMarks(storedMarks(packMarks(marks))), { seq: 1_000_000 + seq++, receivedAt: RECEIVED_AT });
+      memory.claim(unpackReplayKeys(storedReplayKeys(packReplayKeys(marks))), {
+        seq: 1_000_000 + seq++,
+        receivedAt: RECEIVED_AT,
+      });
     },
     release: (marks: readonly ReturnType<typeof mark>[], of: number): void =>
-      memory.release(unpackMarks(storedMarks(packMarks(marks))), of),
+      memory.release(unpackReplayKeys(storedReplayKeys(packReplayKeys(marks))), of),
     reopen(): void {
-      memory = markMemory(database, claimOperations(database), 10);
+      memory = replayKeyMemory(database, claimOperations(database), 10);
     },
     inTable: (): number => Number(database.prepare("SELECT count(*) AS n FROM claims").get()?.["n"]),
   };

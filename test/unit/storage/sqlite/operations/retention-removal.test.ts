@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { claimOperations, PURGE_GRACE_MS } from "../../../../../src/storage/sqlite/operations/claims.ts";
-import { markMemory } from "../../../../../src/storage/sqlite/operations/replay-key-memory.ts";
+import { replayKeyMemory } from "../../../../../src/storage/sqlite/operations/replay-key-memory.ts";
 import { retentionOperations } from "../../../../../src/storage/sqlite/operations/retention.ts";
 import { DONE, QUEUED } from "../../../../../src/storage/sqlite/codes.ts";
 import { openRetentionTables, type RowToRetain } from "./retention-tables.ts";
@@ -155,7 +155,7 @@ describe("the statements of retention", () => {
         };
       },
     });
-    retentionOperations(explaining, markMemory(database, claimOperations(database)));
+    retentionOperations(explaining, replayKeyMemory(database, claimOperations(database)));
     expect(plans.length).toBeGreaterThan(15);
     expect(plans.filter((plan) => plan.startsWith("SCAN ") || plan.includes("TEMP B-TREE"))).toEqual([]);
     expect(plans.some((plan) => plan.includes("runs_not_done (state=? AND id>? AND id<?)"))).toBe(true);

@@ -5,8 +5,8 @@ import { onTestFinished } from "vitest";
 import { migrate } from "../../../../../src/storage/sqlite/engine/migrate.ts";
 import { openWriteConnection } from "../../../../../src/storage/sqlite/engine/open-connection.ts";
 import { claimOperations } from "../../../../../src/storage/sqlite/operations/claims.ts";
-import { markMemory } from "../../../../../src/storage/sqlite/operations/replay-key-memory.ts";
-import { packMarks, storedMarks } from "../../../../../src/storage/sqlite/replay-keys.ts";
+import { replayKeyMemory } from "../../../../../src/storage/sqlite/operations/replay-key-memory.ts";
+import { packReplayKeys, storedReplayKeys } from "../../../../../src/storage/sqlite/replay-keys.ts";
 import { retentionOperations } from "../../../../../src/storage/sqlite/operations/retention.ts";
 import { RUNS_PER_DELIVERY } from "../../../../../src/storage/sqlite/codes.ts";
 import { storeMigrations } from "../../../../../src/storage/sqlite/migrations.ts";
@@ -45,7 +45,7 @@ export async function openRetentionTables() {
   onTestFinished(() => database.close());
   await migrate(database, { name: "store", migrations: storeMigrations, operations: () => ({}) });
   const claims = claimOperations(database);
-  const memory = markMemory(database, claims);
+  const memory = replayKeyMemory(database, claims);
   let operations = retentionOperations(database, memory);
   const insertDelivery = database.prepare(`
     INSERT INTO deliveries
@@ -69,7 +69,7 @@ export async function openRetentionTables() {
     const marks = markUntil === undefined ? undefined : [{ key: randomBytes(32), expiresAt: markUntil }];
     const related = row.related ?? null;
     const { bytes = 500 * (1 + runs.length) + (body?.byteLength ?? 0), mappingId = null, name = "Hook" } = row;
-    const held = [claim, storedMarks(packMarks(marks))] as const;
+    const held = [claim, storedReplayKeys(packReplayKeys(marks))] as const;
     const shown = [bytes, mappingId, name, row.reason ?? null] as const;
     insertDelivery.run(seq, receivedAt, runs.length, row.ended ?? null, related, ...held, ...shown);
     if (claim !== null) claims.claim(claim, claimUntil!, seq, receivedAt);

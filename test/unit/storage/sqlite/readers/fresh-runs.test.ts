@@ -22,10 +22,10 @@ describe("FreshRuns", () => {
       attempts: [],
       reply: null,
       steps: [],
-      delivery: "pending",
+      replyOutcome: "pending",
     });
     expect(fresh.take(key(7))).toBeUndefined();
-    expect(fresh.take(key(7, 1))?.delivery).toBe("none");
+    expect(fresh.take(key(7, 1))?.replyOutcome).toBe("none");
   });
 
   it("gives nothing to who does not know the tag", () => {

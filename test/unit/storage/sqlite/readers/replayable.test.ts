@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { deliveryId } from "../../../../../src/storage/sqlite/public-id.ts";
-import { ReplayReader } from "../../../../../src/storage/sqlite/readers/replayable.ts";
+import { ReplayableReader } from "../../../../../src/storage/sqlite/readers/replayable.ts";
 import { agentSpec, newCoalesce } from "../../../../conformance/store/new-delivery.ts";
 import { openStoreTables, TAG } from "../store-in-thread.ts";
 
@@ -18,7 +18,7 @@ async function open() {
     database.exec(text);
     database.close();
   };
-  return { accept, spec, change, reader: new ReplayReader(reader) };
+  return { accept, spec, change, reader: new ReplayableReader(reader) };
 }
 
 describe("ReplayReader", () => {
@@ -38,18 +38,18 @@ describe("ReplayReader", () => {
     const { accept, reader } = await openStoreTables();
     const coalesce = newCoalesce();
     accept(10_003, () => ({ coalesce }));
-    const members = new ReplayReader(reader).read({ seq: 1, tag: TAG })?.members ?? [];
+    const members = new ReplayableReader(reader).read({ seq: 1, tag: TAG })?.members ?? [];
     expect([members.length, members[0], members.at(-1)]).toEqual([10_000, deliveryId(2, TAG), deliveryId(10_001, TAG)]);
   });
 
   it("names the latest 10 replays of a delivery", async () => {
     const { accept, reader } = await openStoreTables();
     accept(15, (seq) => (seq === 1 ? {} : { replayOf: deliveryId(1, TAG) }));
-    const replays = new ReplayReader(reader).replaysOf({ seq: 1, tag: TAG });
+    const replays = new ReplayableReader(reader).replaysOf({ seq: 1, tag: TAG });
     expect(replays.map(({ id }) => id)).toEqual(
       [15, 14, 13, 12, 11, 10, 9, 8, 7, 6].map((seq) => deliveryId(seq, TAG)),
     );
-    expect(new ReplayReader(reader).replaysOf({ seq: 1, tag: TAG.replace("0", "1") })).toEqual([]);
+    expect(new ReplayableReader(reader).replaysOf({ seq: 1, tag: TAG.replace("0", "1") })).toEqual([]);
   });
 
   it("gives what is left of a delivery when its contents are gone", async () => {

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { describeWalls } from "../../../../../src/transform/sandbox/isolation/describe.ts";
+import { describeIsolation } from "../../../../../src/transform/sandbox/isolation/describe.ts";
 import {
-  detectWalls,
+  detectIsolation,
   networkWithoutNamespace,
-  wallDetector,
+  isolationDetector,
 } from "../../../../../src/transform/sandbox/isolation/detect.ts";
-import { probeWalls } from "../../../../../src/transform/sandbox/isolation/probe.ts";
-import type { SandboxWalls } from "../../../../../src/transform/sandbox/isolation/walls.ts";
+import { probeIsolation } from "../../../../../src/transform/sandbox/isolation/probe.ts";
+import type { SandboxIsolation } from "../../../../../src/transform/sandbox/isolation/walls.ts";
 import { nodesWith, processesWith, until } from "../process-list.ts";
 import { PoolSnapshot, call } from "../pool-snapshot.ts";
 import { withoutDescriptors } from "../without-descriptors.ts";
@@ -26,9 +26,9 @@ function program(name: string, text: string): Disposable & { readonly path: stri
 
 describe("the walls of this machine", () => {
   it("are found once, and Node runs behind them", { timeout: 60_000 }, async () => {
-    const walls = await detectWalls();
+    const walls = await detectIsolation();
 
-    expect(detectWalls()).toBe(detectWalls());
+    expect(detectIsolation()).toBe(detectIsolation());
     expect(walls.command.every((part) => part !== "")).toBe(true);
     expect(walls.memoryWatch).toBe(process.platform === "linux");
     expect(walls.network === "namespace").toBe(walls.command.includes("--net"));
@@ -38,12 +38,12 @@ describe("the walls of this machine", () => {
   });
 
   it("hold what they say, each tried in a real sandbox", { timeout: 120_000 }, async () => {
-    const walls = await detectWalls();
+    const walls = await detectIsolation();
 
-    const reports = await probeWalls(walls);
+    const reports = await probeIsolation(walls);
 
-    const by = new Map(reports.map((report) => [report.wall, report.by]));
-    expect(reports.filter(({ holds }) => !holds).map(({ wall }) => wall)).toEqual(
+    const by = new Map(reports.map((report) => [report.action, report.by]));
+    expect(reports.filter(({ holds }) => !holds).map(({ action: wall }) => wall)).toEqual(
       walls.endsWithGateway ? [] : ["outlive a gateway that is killed while it is in a loop"],
     );
     expect(by.get("read files outside of its folder")).toBe("Node's permission model");
@@ -51,16 +51,16 @@ describe("the walls of this machine", () => {
     if (walls.network === "namespace") expect(by.get("reach the network")).toBe("network namespace");
     if (walls.processes === "namespace") expect(by.get("signal the gateway")).toBe("process namespace");
     expect(reports).toHaveLength(14);
-    console.log(reports.map(({ wall, by }) => `cannot ${wall}: ${by}`).join("\n"));
+    console.log(reports.map(({ action: wall, by }) => `cannot ${wall}: ${by}`).join("\n"));
   });
 
   it("are said to hold by name only where there are none", { timeout: 120_000 }, async () => {
-    const walls = await wallDetector({ find: nothing })();
+    const walls = await isolationDetector({ find: nothing })();
     expect(walls).toMatchObject({ command: [], prlimit: undefined, processes: "by-name", endsWithGateway: false });
 
-    const reports = await probeWalls({ ...walls, network: "by-name" });
+    const reports = await probeIsolation({ ...walls, network: "by-name" });
 
-    const by = new Map(reports.map((report) => [report.wall, report]));
+    const by = new Map(reports.map((report) => [report.action, report]));
     expect(by.get("reach the network")).toMatchObject({ holds: true, by: "by name only", detail: "connected" });
     expect(by.get("signal the gateway")).toMatchObject({ holds: true, by: "by name only" });
     expect(by.get("start programs")).toMatchObject({ holds: true, by: "Node's permission model" });
@@ -68,11 +68,11 @@ describe("the walls of this machine", () => {
   });
 
   it("are not believed when a command only claims to be one", { timeout: 120_000 }, async () => {
-    const walls = await wallDetector({ find: nothing })();
+    const walls = await isolationDetector({ find: nothing })();
 
-    const reports = await probeWalls({ ...walls, network: "namespace" });
+    const reports = await probeIsolation({ ...walls, network: "namespace" });
 
-    expect(reports.find(({ wall }) => wall === "reach the network")).toMatchObject({ by: "by name only" });
+    expect(reports.find(({ action: wall }) => wall === "reach the network")).toMatchObject({ by: "by name only" });
   });
 });
 
@@ -83,7 +83,7 @@ describe("looking for walls", () => {
     using setpriv = program("setpriv", `while [ "$1" != "$\{1#-}" ] || [ "$1" = KILL ]; do shift; done; exec "$@"`);
 
     const find = (name: string): string | undefined => ({ unshare: unshare.path, setpriv: setpriv.path })[name];
-    const walls = await wallDetector({ find })();
+    const walls = await isolationDetector({ find })();
 
     expect(walls).toMatchObject({
       command: [setpriv.path, "--pdeathsig", "KILL", "--no-new-privs"],
@@ -92,34 +92,36 @@ describe("looking for walls", () => {
       processes: "by-name",
       endsWithGateway: true,
     });
-    expect(await wallDetector({ find: (name) => (name === "unshare" ? unshare.path : undefined) })()).toMatchObject({
+    expect(
+      await isolationDetector({ find: (name) => (name === "unshare" ? unshare.path : undefined) })(),
+    ).toMatchObject({
       command: [],
     });
   });
 
   it("does with namespaces alone where a small system has no more", { timeout: 60_000 }, async () => {
-    const { command, processes } = await detectWalls();
+    const { command, processes } = await detectIsolation();
     const unshare = command.find((part) => part.endsWith("/unshare"));
 
-    const walls = await wallDetector({ find: (name) => (name === "unshare" ? unshare : undefined) })();
+    const walls = await isolationDetector({ find: (name) => (name === "unshare" ? unshare : undefined) })();
 
     const alone = [unshare, "--user", "--map-root-user", "--net", "--ipc", "--pid", "--fork"];
     expect([[], alone]).toContainEqual(walls.command);
     expect(walls.processes).toBe(walls.command.length > 0 ? processes : "by-name");
     expect(walls.endsWithGateway).toBe(false);
     await using snapshot = new PoolSnapshot({ "a.mjs": "export default () => ({ name: 1 });" });
-    const pool = await snapshot.start({ workers: 1 }, { walls });
+    const pool = await snapshot.start({ workers: 1 }, { isolation: walls });
     expect(await pool.call(0, call(null))).toEqual({ name: 1 });
     await pool.close();
     await until(() => processesWith(snapshot.path).length === 0);
   });
 
   it("passes over a program that cannot be run", { timeout: 60_000 }, async () => {
-    const walls = await wallDetector({ find: (name) => `/nowhere/${name}` })();
+    const walls = await isolationDetector({ find: (name) => `/nowhere/${name}` })();
 
     expect(walls).toMatchObject({ command: [], prlimit: undefined });
     // Node does not even try to run what has such a name.
-    expect(await wallDetector({ find: (name) => `/nowhere/\0${name}` })()).toMatchObject({ command: [] });
+    expect(await isolationDetector({ find: (name) => `/nowhere/\0${name}` })()).toMatchObject({ command: [] });
   });
 
   it.each([
@@ -133,7 +135,7 @@ describe("looking for walls", () => {
       `if [ ! -e "$0.tried" ]; then : > "$0.tried"; ${failure}; fi
        while [ "$1" != "\${1#-}" ] || [ "$1" = KILL ]; do shift; done; exec "$@"`,
     );
-    const detect = wallDetector({ find: (name) => (name === "setpriv" ? setpriv.path : undefined) });
+    const detect = isolationDetector({ find: (name) => (name === "setpriv" ? setpriv.path : undefined) });
 
     expect(await detect()).toMatchObject({ command: [], endsWithGateway: false });
     expect(await detect()).toMatchObject({ endsWithGateway: looks === 2 });
@@ -149,7 +151,7 @@ describe("looking for walls", () => {
     );
 
     expect(poor).toMatchObject({ command: [], prlimit: null, memoryWatch: false });
-    expect(rich).toEqual(JSON.parse(JSON.stringify(await detectWalls(), (_, value: unknown) => value ?? null)));
+    expect(rich).toEqual(JSON.parse(JSON.stringify(await detectIsolation(), (_, value: unknown) => value ?? null)));
   });
 
   it("knows from which version on Node's permissions cover the network", () => {
@@ -160,7 +162,7 @@ describe("looking for walls", () => {
 });
 
 describe("walls in words", () => {
-  const strong: SandboxWalls = {
+  const strong: SandboxIsolation = {
     command: ["/usr/bin/unshare"],
     prlimit: "/usr/bin/prlimit",
     network: "namespace",
@@ -168,7 +170,7 @@ describe("walls in words", () => {
     endsWithGateway: true,
     memoryWatch: true,
   };
-  const weak: SandboxWalls = {
+  const weak: SandboxIsolation = {
     command: [],
     prlimit: undefined,
     network: "by-name",
@@ -177,7 +179,7 @@ describe("walls in words", () => {
     memoryWatch: false,
   };
 
-  it.each<[Partial<SandboxWalls>, string]>([
+  it.each<[Partial<SandboxIsolation>, string]>([
     [
       strong,
       "network and processes by namespaces, memory by the gateway's watch and by the kernel, ended with the gateway by the kernel",
@@ -195,13 +197,13 @@ describe("walls in words", () => {
       "network by a namespace, processes by name only, memory by the kernel, not ended with a gateway that is killed",
     ],
   ])("say what each part is held by (%#)", (walls, words) => {
-    expect(describeWalls({ ...weak, ...walls })).toBe(words);
+    expect(describeIsolation({ ...weak, ...walls })).toBe(words);
   });
 });
 
 describe("a gateway that is killed", () => {
   it("takes its sandbox processes with it, even one in a loop", { timeout: 60_000 }, async () => {
-    const { endsWithGateway } = await detectWalls();
+    const { endsWithGateway } = await detectIsolation();
     await using snapshot = new PoolSnapshot({
       "loop.mjs": "export default () => { for (console.log('looping');;); };",
     });

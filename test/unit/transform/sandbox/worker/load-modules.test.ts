@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadModules } from "../../../../../src/transform/sandbox/worker/load-modules.ts";
 import type { LoadedModules } from "../../../../../src/transform/sandbox/worker/load-modules.ts";
-import { UnderWay } from "../../../../../src/transform/sandbox/worker/current-work.ts";
+import { CurrentWork } from "../../../../../src/transform/sandbox/worker/current-work.ts";
 
 describe("loadModules", () => {
   let path: string;
@@ -16,14 +16,14 @@ describe("loadModules", () => {
     files: Readonly<Record<string, string>>,
     exports: readonly (readonly [string, string | null])[],
     {
-      underWay = new UnderWay(),
+      underWay = new CurrentWork(),
       onLoading = () => {},
-    }: { underWay?: UnderWay; onLoading?: (module: number) => void } = {},
+    }: { underWay?: CurrentWork; onLoading?: (module: number) => void } = {},
   ): Promise<LoadedModules> {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text);
     const modules = exports.map(([file, name]) => ({ file, export: name }));
     const folder = { path, name: "hooks/transforms" };
-    return await loadModules({ do: "load", folder, modules, maxResultBytes: 1 }, { underWay, onLoading });
+    return await loadModules({ do: "load", folder, modules, maxResultBytes: 1 }, { current: underWay, onLoading });
   }
 
   it("loads each file once, and tells which module is the next", async () => {
@@ -69,7 +69,7 @@ describe("loadModules", () => {
   });
 
   it("fails the module under way with an error of its own that nobody caught, and none afterwards", async () => {
-    const underWay = new UnderWay();
+    const underWay = new CurrentWork();
     const told: boolean[] = [];
     Reflect.set(globalThis, "arrive", (error: unknown) => told.push(underWay.fail(error)));
     const hangs = "setTimeout(() => arrive(new Error('in a timer')), 20); await new Promise(() => {});";

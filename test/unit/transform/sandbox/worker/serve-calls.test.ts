@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Frame } from "../../../../../src/transform/sandbox/frames.ts";
 import { serveCalls } from "../../../../../src/transform/sandbox/worker/serve-calls.ts";
-import { UnderWay } from "../../../../../src/transform/sandbox/worker/current-work.ts";
+import { CurrentWork } from "../../../../../src/transform/sandbox/worker/current-work.ts";
 import type { TransformFunction } from "../../../../../src/transform/transform.ts";
 
 interface Served {
@@ -19,8 +19,8 @@ async function serve(
   {
     requests,
     write,
-    underWay = new UnderWay(),
-  }: { requests?: unknown[]; write?: () => void; underWay?: UnderWay } = {},
+    underWay = new CurrentWork(),
+  }: { requests?: unknown[]; write?: () => void; underWay?: CurrentWork } = {},
 ): Promise<Served> {
   const wanted = requests ?? transforms.map((_, module) => ({ do: "call", id: module + 1, module, context }));
   const answers: unknown[] = [];
@@ -40,7 +40,7 @@ async function serve(
   const ended = await new Promise((onEnd) => {
     const describe = (error: unknown): string => `threw ${String(error)}`;
     const onCall = (): number => calls++;
-    serveCalls({ channel, transforms, maxResultBytes: 1_000, underWay, describe, onCall, onEnd });
+    serveCalls({ channel, transforms, maxResultBytes: 1_000, current: underWay, describe, onCall, onEnd });
   });
   return { answers, begun, ended, calls };
 }
@@ -76,7 +76,7 @@ describe("serveCalls", () => {
   });
 
   it("fails the call under way with an error that nobody caught, and ignores what the call returns later", async () => {
-    const underWay = new UnderWay();
+    const underWay = new CurrentWork();
     const failing: TransformFunction = async () => {
       expect(underWay.fail("beside")).toBe(true);
       expect(underWay.fail("beside again")).toBe(false);
