@@ -3,8 +3,8 @@ import { configLines } from "../config/config-error.ts";
 import { auditHooks } from "../config/security-audit.ts";
 import type { AuditFinding } from "../config/security-audit.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { loadGeneration } from "./load-generation.ts";
-import type { LoadedGeneration, LoadOptions } from "./load-generation.ts";
+import { loadConfiguration } from "./load-generation.ts";
+import type { LoadedConfiguration, LoadOptions } from "./load-generation.ts";
 
 /** What was found in a configuration that is valid. */
 export interface ConfigReport {
@@ -15,11 +15,16 @@ export interface ConfigReport {
 
 /** Rejects with a `ConfigError` when the configuration could not be taken into use. */
 export async function checkConfig(options: LocationOptions, load: LoadOptions): Promise<ConfigReport> {
-  return judge(await loadGeneration(options, load));
+  return reviewConfig(await loadConfiguration(options, load));
 }
 
 /** What could be better in a configuration that is valid. */
-export function judge({ hooksWritten, warnings, snapshot, generation }: LoadedGeneration): ConfigReport {
+export function reviewConfig({
+  hooksWritten,
+  warnings,
+  snapshot,
+  active: generation,
+}: LoadedConfiguration): ConfigReport {
   return {
     warnings: [...configLines(warnings), ...generation.warnings],
     audit: auditHooks(generation.config, snapshot.gateway, hooksWritten),

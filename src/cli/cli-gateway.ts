@@ -5,7 +5,7 @@ import type { ConfigSnapshot, GatewayHost, Logger } from "../core/host.ts";
 import type { FileLocations, LocationOptions } from "./file-locations.ts";
 
 /** What commands that ask a running gateway take. */
-export interface GatewayOptions extends LocationOptions {
+export interface GatewayCommandOptions extends LocationOptions {
   /** Where the gateway is; as its configuration says when absent. */
   readonly url?: string;
 }
@@ -37,7 +37,7 @@ export interface OpenedConfiguration {
   readonly hooks: IngressHooks;
   readonly snapshot: Omit<ConfigSnapshot, "onCommit">;
   /** Asks every plugin for its consent. Rejects with what one refuses. */
-  readonly offer: () => Promise<void>;
+  readonly prepare: () => Promise<void>;
   /** Fires `onShutdown`, so that plugins let go of what they have opened. Never rejects, and ends. */
   readonly close: () => Promise<void>;
 }
@@ -54,12 +54,12 @@ export interface CliGateway {
   /** The prefix of the hooks where the block names none. */
   readonly defaultPath: string;
   /** How a configuration is begun where there is none. */
-  readonly beginWith: string;
+  readonly setupCommand: string;
   locate(options: LocationOptions): FileLocations;
   /** True when there is a configuration, valid or not. */
   isConfigured(options: LocationOptions): boolean;
   /** Reads the configuration without starting anything. Rejects with a `ConfigError`. */
   open(options: LocationOptions, open: OpenOptions): Promise<OpenedConfiguration>;
   /** Throws a `ConfigError`, or a `CliError` when the configuration does not tell. */
-  access(options: GatewayOptions): GatewayAccess;
+  access(options: GatewayCommandOptions): GatewayAccess;
 }

@@ -7,7 +7,7 @@ export type EndSignal = "SIGINT" | "SIGTERM";
 export const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /** How long what was interrupted may take to end. */
-export const PATIENCE_MS = 2_000;
+export const INTERRUPT_GRACE_MS = 2_000;
 
 /** The first signal that asks for an end. */
 export class EndSignals {
@@ -43,7 +43,7 @@ export async function untilSignal(io: CliIo, work: (interrupted: AbortSignal) =>
     const first = await Promise.race([working, signals.ended]);
     if (typeof first === "number") return first;
     interrupted.abort(new Error("The command was interrupted."));
-    await Promise.race([working.catch(() => 1), sleep(PATIENCE_MS)]);
+    await Promise.race([working.catch(() => 1), sleep(INTERRUPT_GRACE_MS)]);
     return SIGNAL_CODES[first];
   } finally {
     signals.forget();

@@ -9,7 +9,7 @@ export interface FileLocations {
 }
 
 /** What decides besides the command line. */
-export interface Surroundings {
+export interface LocationEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeDir: string;
 }
@@ -24,7 +24,7 @@ export interface LocationOptions {
  * An option wins over the environment (`REVEILLE_CONFIG`, `REVEILLE_STATE_DIR`), which wins over
  * the defaults: `~/.reveille/reveille.json5`, and `state` beside the configuration.
  */
-export function findLocations(options: LocationOptions, { env, homeDir }: Surroundings): FileLocations {
+export function findLocations(options: LocationOptions, { env, homeDir }: LocationEnvironment): FileLocations {
   const configFile = resolve(options.config ?? (env.REVEILLE_CONFIG || join(homeDir, ".reveille", "reveille.json5")));
   const stateDir = resolve(options.stateDir ?? (env.REVEILLE_STATE_DIR || join(dirname(configFile), "state")));
   return { configFile, stateDir };

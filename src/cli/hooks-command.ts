@@ -2,11 +2,11 @@
 import type { BudgetUse, HookStates, MappingState, ScopeState } from "../index.ts";
 import type { CliIo } from "./cli-io.ts";
 import { askGateway } from "./gateway-client.ts";
-import type { GatewayOptions } from "./cli-gateway.ts";
+import type { GatewayCommandOptions } from "./cli-gateway.ts";
 import { printable } from "./printable.ts";
 import { textTable } from "./text-table.ts";
 
-export interface HooksOptions extends GatewayOptions {
+export interface HooksOptions extends GatewayCommandOptions {
   readonly json?: boolean;
 }
 

@@ -4,13 +4,13 @@ import type { Preset } from "../presets/preset.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { loadGeneration } from "./load-generation.ts";
-import type { LoadedGeneration } from "./load-generation.ts";
+import { loadConfiguration } from "./load-generation.ts";
+import type { LoadedConfiguration } from "./load-generation.ts";
 
 export interface KnownPresets {
   readonly presets: ReadonlyMap<string, Preset>;
   /** Absent when there is no configuration. */
-  readonly loaded: LoadedGeneration | undefined;
+  readonly loaded: LoadedConfiguration | undefined;
 }
 
 /** Rejects with a `ConfigError` when there is a configuration and it is not valid. */
@@ -18,8 +18,8 @@ export async function knownPresets(options: LocationOptions, io: CliIo): Promise
   if (!io.gateway.isConfigured(options)) {
     return { presets: new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset])), loaded: undefined };
   }
-  const loaded = await loadGeneration(options, { gateway: io.gateway, logger: io.createLogger() });
-  return { presets: loaded.generation.presets, loaded };
+  const loaded = await loadConfiguration(options, { gateway: io.gateway, logger: io.createLogger() });
+  return { presets: loaded.active.presets, loaded };
 }
 
 /** The preset of that name, or an error that says which there are. */

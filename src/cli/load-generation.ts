@@ -18,27 +18,27 @@ export interface LoadOptions extends OpenOptions {
 }
 
 /** A configuration that is valid, and what was made of it. */
-export interface LoadedGeneration {
+export interface LoadedConfiguration {
   /** The `hooks` block as it is written, before variables are replaced; holds secrets. */
   readonly hooksWritten: unknown;
   /** What works and should still be looked at, besides the `hooks` block. */
   readonly warnings: readonly ConfigIssue[];
   readonly snapshot: Omit<ConfigSnapshot, "onCommit">;
   /** Its transforms have been loaded and are closed again: nothing of it runs any more. */
-  readonly generation: ActiveConfig;
+  readonly active: ActiveConfig;
 }
 
 /**
  * Goes the way of a start up to the point where anything would be opened: the configuration, the plugins,
  * and the `hooks` block with its presets and transforms. Rejects with a `ConfigError`.
  */
-export async function loadGeneration(options: LocationOptions, load: LoadOptions): Promise<LoadedGeneration> {
+export async function loadConfiguration(options: LocationOptions, load: LoadOptions): Promise<LoadedConfiguration> {
   const opened = await load.gateway.open(options, load);
   try {
     // As in a gateway: what another plugin refuses starts no process.
-    await opened.offer();
+    await opened.prepare();
     const { hooksWritten, warnings, snapshot } = opened;
-    return { hooksWritten, warnings, snapshot, generation: await loadOnce(opened, load.signal) };
+    return { hooksWritten, warnings, snapshot, active: await loadOnce(opened, load.signal) };
   } catch (error) {
     throw findConfigError(error) ?? error;
   } finally {

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { CliIo } from "./cli-io.ts";
 import { changeDeliveries } from "./deliveries/change.ts";
 import type { ChangeOptions } from "./deliveries/change.ts";
-import type { Change } from "./deliveries/outcome.ts";
+import type { DeliveryChange } from "./deliveries/outcome.ts";
 import { listDeliveries } from "./deliveries/list.ts";
 import type { ListOptions } from "./deliveries/list.ts";
 import { showDelivery } from "./deliveries/show.ts";
@@ -39,7 +39,7 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
     .action(async (id: string, options: ShowOptions) => {
       await showDelivery(id, options, io);
     });
-  const addChange = (change: Change, description: string): Command =>
+  const addChange = (change: DeliveryChange, description: string): Command =>
     withFilters(withGateway(deliveries.command(change), io))
       .description(`${description}; filters in the place of ids mean all that fit`)
       .argument("[ids...]", "as they are listed")

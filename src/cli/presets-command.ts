@@ -4,7 +4,7 @@ import type { MappingConfig } from "../config/hooks-config.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { knownPresets, presetNamed } from "./known-presets.ts";
-import type { LoadedGeneration } from "./load-generation.ts";
+import type { LoadedConfiguration } from "./load-generation.ts";
 import { schemeName } from "../presets/scheme-name.ts";
 import type { Preset } from "../presets/preset.ts";
 
@@ -64,8 +64,8 @@ export async function showPreset(name: string, options: LocationOptions, io: Cli
   io.out(`${nameBlock(lines.join("\n"), io.gateway.block)}\n`);
 }
 
-function mappingsOf({ name }: Preset, loaded: LoadedGeneration | undefined): readonly MappingConfig[] {
-  return loaded?.generation.config.mappings.filter((mapping) => mapping.preset === name) ?? [];
+function mappingsOf({ name }: Preset, loaded: LoadedConfiguration | undefined): readonly MappingConfig[] {
+  return loaded?.active.config.mappings.filter((mapping) => mapping.preset === name) ?? [];
 }
 
 /** The example is of a block that is called `hooks`. */
@@ -76,9 +76,9 @@ function placeOf(block: string): string {
 function urlOf(
   preset: Preset,
   mapping: MappingConfig | undefined,
-  { loaded, defaultPath }: { readonly loaded: LoadedGeneration | undefined; readonly defaultPath: string },
+  { loaded, defaultPath }: { readonly loaded: LoadedConfiguration | undefined; readonly defaultPath: string },
 ): string {
-  const config = loaded?.generation.config;
+  const config = loaded?.active.config;
   return `${config?.publicUrl ?? "https://<your gateway>"}${config?.path ?? defaultPath}/${mapping?.match.path ?? preset.name}`;
 }
 

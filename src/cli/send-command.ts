@@ -8,13 +8,13 @@ import { sampleBody } from "../presets/sample-body.ts";
 import { schemeName } from "../presets/scheme-name.ts";
 import type { Preset, PresetSample } from "../presets/preset.ts";
 import { CliError } from "./cli-error.ts";
-import type { GatewayOptions } from "./cli-gateway.ts";
+import type { GatewayCommandOptions } from "./cli-gateway.ts";
 import type { CliIo } from "./cli-io.ts";
 import { waitForDelivery } from "./deliveries/delivery-watch.ts";
 import { knownPresets, presetNamed } from "./known-presets.ts";
-import type { LoadedGeneration } from "./load-generation.ts";
+import type { LoadedConfiguration } from "./load-generation.ts";
 
-export interface SendOptions extends GatewayOptions {
+export interface SendOptions extends GatewayCommandOptions {
   /** A body to send in the place of the sample's. */
   readonly file?: string;
   /** PEM file of the sender's private key, for schemes that sign with one. */
@@ -35,8 +35,8 @@ export async function send(
 ): Promise<number> {
   const { presets, loaded } = await knownPresets(options, io);
   const preset = presetNamed(presets, presetName);
-  if (!loaded) throw new CliError(`There is no configuration; write one with: ${io.gateway.beginWith}`);
-  const mapping = loaded.generation.config.mappings.find(({ preset: name }) => name === presetName);
+  if (!loaded) throw new CliError(`There is no configuration; write one with: ${io.gateway.setupCommand}`);
+  const mapping = loaded.active.config.mappings.find(({ preset: name }) => name === presetName);
   if (!mapping) {
     throw new CliError(
       `hooks.presets does not have "${presetName}"; what to write tells: ${io.gateway.program} presets show ${presetName}`,
@@ -82,13 +82,13 @@ function parseJson(text: string, file: string): unknown {
 interface Signing {
   readonly mapping: MappingConfig;
   readonly sample: PresetSample;
-  readonly loaded: LoadedGeneration;
+  readonly loaded: LoadedConfiguration;
   readonly baseUrl: string;
   readonly options: SendOptions;
 }
 
 function signedAs(preset: Preset, { mapping, sample, loaded, baseUrl, options }: Signing): SignedRequest {
-  const { config } = loaded.generation;
+  const { config } = loaded.active;
   const { body, contentType } = sampleBody(sample);
   const query = sample.query ? `?${new URLSearchParams(sample.query).toString()}` : "";
   const request = {
@@ -118,7 +118,7 @@ function sharedKey({ auth }: MappingConfig): string | undefined {
 }
 
 /** The part of the public URL's path that a proxy takes away. */
-function basePath({ generation }: LoadedGeneration): string {
+function basePath({ active: generation }: LoadedConfiguration): string {
   const { publicUrl } = generation.config;
   return publicUrl === undefined ? "" : new URL(publicUrl).pathname.replace(/\/+$/u, "");
 }

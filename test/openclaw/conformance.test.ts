@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll } from "vitest";
-import type { OfferOutcome } from "../../src/hosts/openclaw/gateway.ts";
+import type { LoadOutcome } from "../../src/hosts/openclaw/gateway.ts";
 import { describeGatewayHost } from "../conformance/host/describe-gateway-host.ts";
 import type { GatewayHostHarness } from "../conformance/host/gateway-host-harness.ts";
 import { DRIVER } from "./driver-package.ts";
@@ -23,13 +23,13 @@ const harness: GatewayHostHarness = {
     const running = await host;
     const name = `instance-${started++}`;
     const stateDir = join(home, name);
-    const outcomes: OfferOutcome[] = [];
+    const outcomes: LoadOutcome[] = [];
     await running.configure(name, config);
     const gateway = driver.open(stateDir, {
       bare: true,
       block: (written) => (written as Record<string, unknown> | undefined)?.[name],
       plugins: () => plugins,
-      offered: (outcome) => void outcomes.push(outcome),
+      onLoaded: (outcome) => void outcomes.push(outcome),
     });
     await gateway.start();
     const stop = async (): Promise<void> => {

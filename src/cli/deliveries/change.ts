@@ -4,15 +4,15 @@ import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { filtersOf } from "./delivery-filters.ts";
 import type { FilterOptions } from "./delivery-filters.ts";
-import { gatheredOf, outcomeText, PLANNED } from "./outcome.ts";
-import type { Change, ChangedDelivery } from "./outcome.ts";
+import { coalescedOf, outcomeText, PLANNED } from "./outcome.ts";
+import type { DeliveryChange, ChangedDelivery } from "./outcome.ts";
 import { secondOf } from "./list.ts";
 import { askGateway } from "../gateway-client.ts";
-import type { GatewayAccess, GatewayOptions } from "../cli-gateway.ts";
+import type { GatewayAccess, GatewayCommandOptions } from "../cli-gateway.ts";
 import { printable } from "../printable.ts";
 import { textTable } from "../text-table.ts";
 
-export interface ChangeOptions extends GatewayOptions, FilterOptions {
+export interface ChangeOptions extends GatewayCommandOptions, FilterOptions {
   readonly asAccepted?: boolean;
   readonly limit?: number;
   readonly dryRun?: boolean;
@@ -21,7 +21,7 @@ export interface ChangeOptions extends GatewayOptions, FilterOptions {
 }
 
 /** What the API answers; see `src/api/outcome-json.ts`. */
-interface Changed {
+interface ChangeAnswer {
   readonly ok: boolean;
   readonly dryRun: boolean;
   readonly matched: number;
@@ -30,7 +30,7 @@ interface Changed {
   readonly deliveries: readonly ChangedDelivery[];
 }
 
-type Which = { readonly ids: readonly string[] } | { readonly filter: object; readonly limit?: number };
+type DeliverySelection = { readonly ids: readonly string[] } | { readonly filter: object; readonly limit?: number };
 
 /** A replay in one of these has run nothing, and nothing of it will run. */
 const ENDED_AT_ONCE: ReadonlySet<State> = new Set(["filtered", "skipped", "failed"]);
@@ -43,34 +43,34 @@ const DETAIL_CHARS = 200;
 
 /** Changes the deliveries that are named, or all that fit; resolves with the exit code. */
 export async function changeDeliveries(
-  change: Change,
+  change: DeliveryChange,
   ids: readonly string[],
   options: ChangeOptions,
   io: CliIo,
 ): Promise<number> {
-  const which = readWhich(ids, options);
+  const which = readSelection(ids, options);
   const { dryRun = false } = options;
   const mustAsk = "filter" in which && !dryRun && options.yes !== true;
   if (mustAsk && io.confirm === undefined) {
     throw new CliError("Every delivery that fits is meant: look at them with --dry-run first, then add --yes.");
   }
   const access = io.gateway.access(options);
-  const ask = (which: Which, dryRun: boolean) => askFor(access, change, which, { ...options, dryRun });
-  if (!mustAsk || io.confirm === undefined) return tell(change, await ask(which, dryRun), ids, options, io);
+  const ask = (which: DeliverySelection, dryRun: boolean) => askFor(access, change, which, { ...options, dryRun });
+  if (!mustAsk || io.confirm === undefined) return printOutcomes(change, await ask(which, dryRun), ids, options, io);
 
   const planned = await ask(which, true);
   const chosen = planned.deliveries.filter(({ outcome }) => outcome === "planned").map(({ id }) => id);
-  if (chosen.length === 0) return tell(change, planned, ids, options, io);
+  if (chosen.length === 0) return printOutcomes(change, planned, ids, options, io);
   io.err(tableOf(change, planned));
   if (!(await io.confirm(`${countText(chosen.length)} ${PLANNED[change]}. Go on?`))) {
     io.err("Nothing was changed.\n");
     return 1;
   }
   // What was shown is what is changed, whatever has come in since.
-  return tell(change, { ...(await ask({ ids: chosen }, false)), more: planned.more }, ids, options, io);
+  return printOutcomes(change, { ...(await ask({ ids: chosen }, false)), more: planned.more }, ids, options, io);
 }
 
-function readWhich(ids: readonly string[], options: ChangeOptions): Which {
+function readSelection(ids: readonly string[], options: ChangeOptions): DeliverySelection {
   const filter = filtersOf(options);
   const hasFilter = Object.keys(filter).length > 0;
   if (ids.length > 0 && (hasFilter || options.limit !== undefined)) {
@@ -84,15 +84,15 @@ function readWhich(ids: readonly string[], options: ChangeOptions): Which {
 /** Ids that are more than the API takes at once go in several requests, until one is stopped. */
 async function askFor(
   access: GatewayAccess,
-  change: Change,
-  which: Which,
+  change: DeliveryChange,
+  which: DeliverySelection,
   { dryRun, asAccepted }: { readonly dryRun: boolean; readonly asAccepted?: boolean },
-): Promise<Changed> {
+): Promise<ChangeAnswer> {
   const common = { dryRun, ...(asAccepted === true ? { asAccepted } : {}) };
-  const post = (part: Which) =>
-    askGateway<Changed>(access, `/deliveries/${change}`, { method: "POST", body: { ...part, ...common } });
+  const post = (part: DeliverySelection) =>
+    askGateway<ChangeAnswer>(access, `/deliveries/${change}`, { method: "POST", body: { ...part, ...common } });
   if ("filter" in which) return post(which);
-  let sum: Changed | undefined;
+  let sum: ChangeAnswer | undefined;
   for (let at = 0; at < which.ids.length && sum?.ok !== false; at += MAX_IDS) {
     const next = await post({ ids: which.ids.slice(at, at + MAX_IDS) });
     sum = sum === undefined ? next : { ...next, deliveries: [...sum.deliveries, ...next.deliveries] };
@@ -101,17 +101,23 @@ async function askFor(
 }
 
 /** Prints what came of it. The exit code is 1 when a delivery that was named, or the whole, was not changed. */
-function tell(change: Change, changed: Changed, ids: readonly string[], options: ChangeOptions, io: CliIo): number {
+function printOutcomes(
+  change: DeliveryChange,
+  changed: ChangeAnswer,
+  ids: readonly string[],
+  options: ChangeOptions,
+  io: CliIo,
+): number {
   if (options.json === true) io.out(`${JSON.stringify(changed, undefined, 2)}\n`);
   else io.out(textOf(change, changed));
   const hasFailed = (delivery: ChangedDelivery): boolean =>
     FAILING.has(delivery.outcome) ||
     (delivery.outcome === "left" && ids.length > 0) ||
-    (delivery.outcome === "replayed" && gatheredOf(delivery.replay).some(({ outcome }) => FAILING.has(outcome)));
+    (delivery.outcome === "replayed" && coalescedOf(delivery.replay).some(({ outcome }) => FAILING.has(outcome)));
   return changed.ok && !changed.deliveries.some(hasFailed) ? 0 : 1;
 }
 
-function textOf(change: Change, changed: Changed): string {
+function textOf(change: DeliveryChange, changed: ChangeAnswer): string {
   const { deliveries, more, stopped, matched } = changed;
   if (deliveries.length === 0 && stopped === null) return "No delivery fits.\n";
   const missing = matched - deliveries.length;
@@ -132,14 +138,14 @@ function moreText(deliveries: readonly ChangedDelivery[]): string {
     : "More deliveries fit than were taken; run it again for the rest, or narrow the search.";
 }
 
-function tableOf(change: Change, { deliveries }: Changed): string {
+function tableOf(change: DeliveryChange, { deliveries }: ChangeAnswer): string {
   return textTable(
     ["ID", "RECEIVED", "ROUTE", "STATE", "OUTCOME"],
-    deliveries.flatMap((delivery) => [rowOf(change, delivery), ...rowsOfGathered(delivery)]),
+    deliveries.flatMap((delivery) => [rowOf(change, delivery), ...rowsOfCoalesced(delivery)]),
   );
 }
 
-function rowOf(change: Change, delivery: ChangedDelivery): string[] {
+function rowOf(change: DeliveryChange, delivery: ChangedDelivery): string[] {
   return [
     printable(delivery.id, DETAIL_CHARS),
     delivery.receivedAt === undefined ? "" : secondOf(delivery.receivedAt),
@@ -150,7 +156,7 @@ function rowOf(change: Change, delivery: ChangedDelivery): string[] {
 }
 
 /** The calls that its run had gathered, below the delivery with which they were replayed. */
-function rowsOfGathered(delivery: ChangedDelivery): string[][] {
+function rowsOfCoalesced(delivery: ChangedDelivery): string[][] {
   if (delivery.outcome !== "replayed") return [];
   const { route = "", replay } = delivery;
   const row = (id: string, outcome: string): string[] => [
@@ -161,7 +167,7 @@ function rowsOfGathered(delivery: ChangedDelivery): string[][] {
     printable(outcome, DETAIL_CHARS),
   ];
   return [
-    ...gatheredOf(replay).map((call) => row(call.id, outcomeText("replay", call))),
+    ...coalescedOf(replay).map((call) => row(call.id, outcomeText("replay", call))),
     ...(replay.left ?? []).map((id) => row(id, "not reached; replay it by this id")),
   ];
 }

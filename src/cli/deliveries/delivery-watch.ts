@@ -7,7 +7,7 @@ import type { GatewayAccess } from "../cli-gateway.ts";
 import { askGateway } from "../gateway-client.ts";
 import { printable } from "../printable.ts";
 
-export interface Watched {
+export interface AcceptedCall {
   readonly access: GatewayAccess;
   /** What the hook answered. */
   readonly answer: string;
@@ -19,7 +19,7 @@ const OPEN: ReadonlySet<State> = new Set(["queued", "running"]);
 const EVERY_MS = 200;
 
 /** Tells the state of the delivery that an answer speaks of; resolves with the exit code. */
-export async function waitForDelivery(watched: Watched, io: CliIo): Promise<number> {
+export async function waitForDelivery(watched: AcceptedCall, io: CliIo): Promise<number> {
   const id = await findDelivery(watched);
   if (id === undefined) {
     io.out("The hook answered by itself: nothing was accepted for an agent.\n");
@@ -44,7 +44,7 @@ function inBrackets(reason: string | null): string {
 }
 
 /** The id in the answer; senders who need another answer do not get one, and then it is the route's latest. */
-async function findDelivery({ answer, mapping, ...watched }: Watched): Promise<string | undefined> {
+async function findDelivery({ answer, mapping, ...watched }: AcceptedCall): Promise<string | undefined> {
   const answered = idIn(answer);
   if (answered !== undefined) return answered;
   const query = new URLSearchParams({ route: mapping.match.path ?? "", limit: "1" });
@@ -64,6 +64,6 @@ function idIn(answer: string): string | undefined {
   }
 }
 
-function readDelivery(watched: Watched, id: string): Promise<DeliveryDetail> {
+function readDelivery(watched: AcceptedCall, id: string): Promise<DeliveryDetail> {
   return askGateway<DeliveryDetail>(watched.access, `/deliveries/${encodeURIComponent(id)}`);
 }

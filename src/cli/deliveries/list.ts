@@ -4,11 +4,11 @@ import type { CliIo } from "../cli-io.ts";
 import { filtersOf } from "./delivery-filters.ts";
 import type { FilterOptions } from "./delivery-filters.ts";
 import { askGateway } from "../gateway-client.ts";
-import type { GatewayOptions } from "../cli-gateway.ts";
+import type { GatewayCommandOptions } from "../cli-gateway.ts";
 import { printable } from "../printable.ts";
 import { textTable } from "../text-table.ts";
 
-export interface ListOptions extends GatewayOptions, FilterOptions {
+export interface ListOptions extends GatewayCommandOptions, FilterOptions {
   readonly limit: number;
   readonly json?: boolean;
 }

@@ -1,7 +1,7 @@
 /** What became of a delivery that was to be changed: as the API answers it, and in words. */
 import type { State } from "../../core/delivery.ts";
 
-export type Change = "replay" | "cancel" | "purge";
+export type DeliveryChange = "replay" | "cancel" | "purge";
 
 /** See `src/api/outcome-json.ts`. */
 export type ChangedDelivery = {
@@ -23,12 +23,12 @@ interface Replay {
   readonly deliveryId: string;
   readonly state: State;
   /** The calls that its run had gathered, where there were any. */
-  readonly gathered?: readonly GatheredCall[];
+  readonly gathered?: readonly CoalescedCall[];
   /** Ids of those that were not reached. */
   readonly left?: readonly string[];
 }
 
-export type GatheredCall = { readonly id: string } & (
+export type CoalescedCall = { readonly id: string } & (
   | { readonly outcome: "replayed"; readonly replay: Pick<Replay, "deliveryId" | "state"> }
   | { readonly outcome: "refused"; readonly error: string }
 );
@@ -45,7 +45,7 @@ interface ReplayFacts {
 export const PLANNED = { replay: "would be replayed", cancel: "would be canceled", purge: "would be removed" } as const;
 
 /** What became of one, in words that are not yet made printable. */
-export function outcomeText(change: Change, delivery: ChangedDelivery | GatheredCall): string {
+export function outcomeText(change: DeliveryChange, delivery: ChangedDelivery | CoalescedCall): string {
   switch (delivery.outcome) {
     case "replayed":
       return `replayed as ${delivery.replay.deliveryId} (${delivery.replay.state})`;
@@ -74,6 +74,6 @@ function factsText({ runs, repeated, done, calls }: ReplayFacts): string {
 }
 
 /** The calls that were replayed together with it. */
-export function gatheredOf({ gathered = [] }: Replay): readonly GatheredCall[] {
+export function coalescedOf({ gathered = [] }: Replay): readonly CoalescedCall[] {
   return gathered;
 }

@@ -3,10 +3,10 @@ import type { DeliveryDetail, RelatedDelivery, RunDetail } from "../../core/deli
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { askGateway, askGatewayForBytes } from "../gateway-client.ts";
-import type { GatewayOptions } from "../cli-gateway.ts";
+import type { GatewayCommandOptions } from "../cli-gateway.ts";
 import { printable, printableLines } from "../printable.ts";
 
-export interface ShowOptions extends GatewayOptions {
+export interface ShowOptions extends GatewayCommandOptions {
   readonly body?: boolean;
   readonly json?: boolean;
 }

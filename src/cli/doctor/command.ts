@@ -2,10 +2,10 @@
 import { nameBlock } from "../../config/name-block.ts";
 import type { CliIo } from "../cli-io.ts";
 import { configurationFindings } from "./configuration.ts";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./finding.ts";
 import { nodeFinding } from "./node.ts";
 import { stateFinding } from "./state.ts";
-import { wallFindings } from "./walls.ts";
+import { isolationFindings } from "./walls.ts";
 import { untilSignal } from "../end-signals.ts";
 import type { LocationOptions } from "../file-locations.ts";
 import { printable } from "../printable.ts";
@@ -27,11 +27,11 @@ async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): 
   const load = { gateway, logger: io.createLogger(), signal };
   const { findings: ofConfiguration, use } = await configurationFindings(options, load);
   signal.throwIfAborted();
-  const findings: readonly Finding[] = [
+  const findings: readonly DoctorFinding[] = [
     nodeFinding(process.versions.node),
     ...ofConfiguration,
     stateFinding(gateway.locate(options).stateDir),
-    ...(await wallFindings(use)),
+    ...(await isolationFindings(use)),
   ];
   const isWell = !findings.some(({ level }) => level === "problem");
   if (options.json === true) io.out(`${JSON.stringify({ ok: isWell, findings }, undefined, 2)}\n`);
@@ -39,6 +39,6 @@ async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): 
   return isWell ? 0 : 1;
 }
 
-function lineOf({ level, about, message }: Finding): string {
+function lineOf({ level, about, message }: DoctorFinding): string {
   return `${level.padEnd(9)}${about.padEnd(15)}${printable(message)}\n`;
 }

@@ -1,9 +1,9 @@
 import { configLines, ConfigError } from "../../config/config-error.ts";
-import { judge } from "../check-config.ts";
-import type { Finding } from "./finding.ts";
+import { reviewConfig } from "../check-config.ts";
+import type { DoctorFinding } from "./finding.ts";
 import type { LocationOptions } from "../file-locations.ts";
 import type { LoadOptions } from "../load-generation.ts";
-import { loadGeneration } from "../load-generation.ts";
+import { loadConfiguration } from "../load-generation.ts";
 
 /** What of the configuration decides how much the walls around transforms matter. */
 export interface TransformUse {
@@ -13,7 +13,7 @@ export interface TransformUse {
 }
 
 export interface ConfigurationFindings {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly DoctorFinding[];
   readonly use: TransformUse;
 }
 
@@ -27,18 +27,20 @@ export async function configurationFindings(
   const { gateway } = load;
   const { configFile: file } = gateway.locate(options);
   if (!gateway.isConfigured(options)) {
-    const message = `there is none at ${file}; write one with: ${gateway.beginWith}`;
-    return { findings: [finding("warning", message)], use: UNKNOWN_USE };
+    const message = `there is none at ${file}; write one with: ${gateway.setupCommand}`;
+    return { findings: [configurationFinding("warning", message)], use: UNKNOWN_USE };
   }
   try {
-    const loaded = await loadGeneration(options, load);
-    const { warnings, audit } = judge(loaded);
-    const { mappings, transforms } = loaded.generation.config;
+    const loaded = await loadConfiguration(options, load);
+    const { warnings, audit } = reviewConfig(loaded);
+    const { mappings, transforms } = loaded.active.config;
     const found = warnings.length + audit.length;
     return {
       findings: [
-        finding("ok", `${file} is valid`),
-        ...(found === 0 ? [] : [finding("warning", `${found} could be better; see: ${gateway.program} check`)]),
+        configurationFinding("ok", `${file} is valid`),
+        ...(found === 0
+          ? []
+          : [configurationFinding("warning", `${found} could be better; see: ${gateway.program} check`)]),
       ],
       use: {
         count: mappings.filter(({ transform }) => transform !== undefined).length,
@@ -47,10 +49,13 @@ export async function configurationFindings(
     };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return { findings: configLines(error.issues).map((message) => finding("problem", message)), use: UNKNOWN_USE };
+    return {
+      findings: configLines(error.issues).map((message) => configurationFinding("problem", message)),
+      use: UNKNOWN_USE,
+    };
   }
 }
 
-function finding(level: Finding["level"], message: string): Finding {
+function configurationFinding(level: DoctorFinding["level"], message: string): DoctorFinding {
   return { level, about: "configuration", message };
 }

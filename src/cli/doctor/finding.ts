@@ -1,5 +1,5 @@
 /** One thing that `reveille doctor` has looked at. */
-export interface Finding {
+export interface DoctorFinding {
   /** `problem`: something that has to hold does not. */
   readonly level: "ok" | "warning" | "problem";
   readonly about: "node" | "configuration" | "state folder" | "transforms";

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { satisfies } from "semver";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./finding.ts";
 
 /** Holds a version of Node to what the package asks for. */
-export function nodeFinding(version: string): Finding {
+export function nodeFinding(version: string): DoctorFinding {
   const range = neededRange();
   const isFit = satisfies(version, range);
   const message = isFit ? version : `${version} is not one of ${range}, which this version of Reveille needs`;

@@ -1,28 +1,31 @@
 import { mkdtempSync, rmdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./finding.ts";
 
 /** Read, write or search for anyone but the owner. */
 const OTHERS_MODE = 0o077;
 
 /** Whether a gateway can write its state to a folder, and nobody else can look at it. */
-export function stateFinding(folder: string): Finding {
+export function stateFinding(folder: string): DoctorFinding {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (!stats) {
     const parent = nearestFolder(folder);
     return isWritable(parent)
-      ? finding("ok", `${folder} is made at the first start`)
-      : finding("problem", `${folder} cannot be made: ${parent} cannot be written to`);
+      ? stateFolderFinding("ok", `${folder} is made at the first start`)
+      : stateFolderFinding("problem", `${folder} cannot be made: ${parent} cannot be written to`);
   }
-  if (!stats.isDirectory()) return finding("problem", `${folder} is not a folder`);
-  if (!isWritable(folder)) return finding("problem", `${folder} cannot be written to`);
+  if (!stats.isDirectory()) return stateFolderFinding("problem", `${folder} is not a folder`);
+  if (!isWritable(folder)) return stateFolderFinding("problem", `${folder} cannot be written to`);
   if (process.platform !== "win32" && (stats.mode & OTHERS_MODE) !== 0) {
-    return finding("warning", `others than its owner may use ${folder}, which holds what was sent; chmod it to 700`);
+    return stateFolderFinding(
+      "warning",
+      `others than its owner may use ${folder}, which holds what was sent; chmod it to 700`,
+    );
   }
-  return finding("ok", `${folder} can be written to, by its owner alone`);
+  return stateFolderFinding("ok", `${folder} can be written to, by its owner alone`);
 }
 
-function finding(level: Finding["level"], message: string): Finding {
+function stateFolderFinding(level: DoctorFinding["level"], message: string): DoctorFinding {
   return { level, about: "state folder", message };
 }
 

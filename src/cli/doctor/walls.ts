@@ -3,48 +3,55 @@ import { detectIsolation } from "../../transform/sandbox/isolation/detect.ts";
 import { probeIsolation } from "../../transform/sandbox/isolation/probe.ts";
 import type { IsolationReport } from "../../transform/sandbox/isolation/walls.ts";
 import type { TransformUse } from "./configuration.ts";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./finding.ts";
 
 /** What is said of a wall that is only inside of the process, where a module is as well. */
 const BY_NAME = "by name only";
 
-export interface TriedWalls {
+export interface ProbedIsolation {
   /** As the gateway logs them. */
   readonly words: string;
   readonly reports: readonly IsolationReport[];
 }
 
-export type TryWalls = () => Promise<TriedWalls>;
+export type ProbeIsolation = () => Promise<ProbedIsolation>;
 
 /**
  * Tries the walls around transforms on this machine, each for real, and says what each is worth. Never
  * rejects: walls that cannot be tried are a finding too.
  */
-export async function wallFindings(use: TransformUse, tryWalls: TryWalls = tryWallsHere): Promise<readonly Finding[]> {
+export async function isolationFindings(
+  use: TransformUse,
+  tryWalls: ProbeIsolation = probeHere,
+): Promise<readonly DoctorFinding[]> {
   try {
     const { words, reports } = await tryWalls();
-    return [...isolationFindings(use), anewFinding(words), ...reports.map((report) => wallFinding(report, use))];
+    return [
+      ...unconfinedFindings(use),
+      probedFinding(words),
+      ...reports.map((report) => isolationFinding(report, use)),
+    ];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const message = `what keeps them in could not be tried: ${reason}`;
-    return [...isolationFindings(use), { level: missingLevel(use), about: "transforms", message }];
+    return [...unconfinedFindings(use), { level: missingLevel(use), about: "transforms", message }];
   }
 }
 
-async function tryWallsHere(): Promise<TriedWalls> {
+async function probeHere(): Promise<ProbedIsolation> {
   const walls = await detectIsolation();
   return { words: describeIsolation(walls), reports: await probeIsolation(walls) };
 }
 
-function anewFinding(words: string): Finding {
+function probedFinding(words: string): DoctorFinding {
   const message = `the walls were tried anew (${words}); the log of a running gateway tells those in force there`;
   return { level: "ok", about: "transforms", message };
 }
 
-function wallFinding(
+function isolationFinding(
   { action: wall, holds, by, detail, isOptional = false }: IsolationReport,
   use: TransformUse,
-): Finding {
+): DoctorFinding {
   const of = { about: "transforms", wall: { cannot: wall, holds, by } } as const;
   const seen = detail === undefined ? "" : ` (${detail})`;
   if (!holds) {
@@ -61,7 +68,7 @@ function missingLevel({ count = 0, isolation }: TransformUse): "problem" | "warn
   return count > 0 && isolation === "process" ? "problem" : "warning";
 }
 
-function isolationFindings({ count, isolation }: TransformUse): readonly Finding[] {
+function unconfinedFindings({ count, isolation }: TransformUse): readonly DoctorFinding[] {
   if (isolation === "process") return [];
   const message =
     "hooks.transforms.isolation is none: they run inside the gateway with all its rights, behind none of these walls";

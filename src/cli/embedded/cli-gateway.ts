@@ -11,9 +11,15 @@ import { loadPluginsInTime } from "../../hosts/embedded/plugins-in-time.ts";
 import { applyPlugin } from "../../hosts/embedded/plugins/load-plugins.ts";
 import type { GatewayHost, Logger } from "../../core/host.ts";
 import * as publicApi from "../../index.ts";
-import type { CliGateway, GatewayAccess, GatewayOptions, OpenedConfiguration, OpenOptions } from "../cli-gateway.ts";
+import type {
+  CliGateway,
+  GatewayAccess,
+  GatewayCommandOptions,
+  OpenedConfiguration,
+  OpenOptions,
+} from "../cli-gateway.ts";
 import { findLocations } from "../file-locations.ts";
-import type { FileLocations, LocationOptions, Surroundings } from "../file-locations.ts";
+import type { FileLocations, LocationOptions, LocationEnvironment } from "../file-locations.ts";
 import { idleHost } from "../idle-host.ts";
 import { gatewayUrl } from "./gateway-url.ts";
 
@@ -27,15 +33,15 @@ export class EmbeddedCliGateway implements CliGateway {
   readonly takesLocations = true;
   readonly block = "hooks";
   readonly defaultPath = "/hooks";
-  readonly beginWith = "reveille init";
-  readonly #around: Surroundings;
+  readonly setupCommand = "reveille init";
+  readonly #environment: LocationEnvironment;
 
-  constructor(around: Surroundings) {
-    this.#around = around;
+  constructor(around: LocationEnvironment) {
+    this.#environment = around;
   }
 
   locate(options: LocationOptions): FileLocations {
-    return findLocations(options, this.#around);
+    return findLocations(options, this.#environment);
   }
 
   isConfigured(options: LocationOptions): boolean {
@@ -45,7 +51,7 @@ export class EmbeddedCliGateway implements CliGateway {
   /** Goes the way of a start: the file, and the plugins that it names. */
   async open(options: LocationOptions, { logger, loadTimeoutMs }: OpenOptions): Promise<OpenedConfiguration> {
     const { configFile, stateDir } = this.locate(options);
-    const { config, written, warnings } = readGatewayConfig({ file: configFile, env: this.#around.env });
+    const { config, written, warnings } = readGatewayConfig({ file: configFile, env: this.#environment.env });
     const host = hostOf(config, { stateDir, logger });
     const close = (): Promise<void> => host.lifecycle.onShutdown.promise({ deadlineMs: Date.now() + SHUTDOWN_MS });
     const plugins = await loadPluginsInTime(config.plugins, { logger, publicApi, loadTimeoutMs });
@@ -61,15 +67,15 @@ export class EmbeddedCliGateway implements CliGateway {
       host,
       hooks: publicApi.WebhookIngress.hooks(host),
       snapshot: snapshotOf(config, "start"),
-      async offer() {
+      async prepare() {
         await offerConfig(host.lifecycle, config, "start");
       },
       close,
     };
   }
 
-  access(options: GatewayOptions): GatewayAccess {
-    const { gateway } = readGatewayConfig({ file: this.locate(options).configFile, env: this.#around.env }).config;
+  access(options: GatewayCommandOptions): GatewayAccess {
+    const { gateway } = readGatewayConfig({ file: this.locate(options).configFile, env: this.#environment.env }).config;
     const url = (options.url ?? gatewayUrl(gateway)).replace(/\/+$/u, "");
     return { url, apiUrl: `${url}/api/v1`, token: gateway.authTokens[0]! };
   }

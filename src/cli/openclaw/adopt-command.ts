@@ -3,16 +3,16 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual, parseEnv } from "node:util";
 import JSON5 from "json5";
-import { adoptConfig } from "../../hosts/openclaw/migrate/migrate-config.ts";
-import type { AdoptedConfig } from "../../hosts/openclaw/migrate/migrate-config.ts";
-import type { AdoptNote } from "../../hosts/openclaw/migrate/notes.ts";
+import { migrateConfig } from "../../hosts/openclaw/migrate/migrate-config.ts";
+import type { MigratedConfig } from "../../hosts/openclaw/migrate/migrate-config.ts";
+import type { MigrationNote } from "../../hosts/openclaw/migrate/notes.ts";
 import { isFields } from "../../hosts/openclaw/migrate/fields.ts";
 import type { Fields } from "../../hosts/openclaw/migrate/fields.ts";
-import { shownBlocks } from "../../hosts/openclaw/migrate/shown-blocks.ts";
+import { redactedBlocks } from "../../hosts/openclaw/migrate/shown-blocks.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliGateway } from "../cli-gateway.ts";
 import type { CliIo } from "../cli-io.ts";
-import { findOpenClawConfig, readOpenClawConfig, replaceOpenClawConfig } from "./adopt-file.ts";
+import { findConfigFile, readConfigText, replaceConfigFile } from "./adopt-file.ts";
 import { hasComments } from "./adopt-comments.ts";
 import { adoptText } from "./adopt-report.ts";
 import type { AdoptReport } from "./adopt-report.ts";
@@ -45,26 +45,26 @@ const MAX_ENV_FILE_BYTES = 65_536;
  * then nothing was written. Rejects with a {@link CliError} when the file cannot be read or written.
  */
 export async function adopt(options: AdoptOptions, io: AdoptIo): Promise<number> {
-  const file = options.config === undefined ? findOpenClawConfig(io.env) : resolve(options.config);
-  const text = readOpenClawConfig(file);
-  const report = await carryOut({ file, text, dryRun: options.dryRun === true, options }, io);
+  const file = options.config === undefined ? findConfigFile(io.env) : resolve(options.config);
+  const text = readConfigText(file);
+  const report = await runAdoption({ file, text, dryRun: options.dryRun === true, options }, io);
   io.out(options.json === true ? `${JSON.stringify(report, null, 2)}\n` : adoptText(report));
   return report.outcome === "refused" ? 1 : 0;
 }
 
-interface Task {
+interface AdoptTask {
   readonly file: string;
   readonly text: string;
   readonly dryRun: boolean;
   readonly options: AdoptOptions;
 }
 
-async function carryOut({ file, text, dryRun, options }: Task, io: AdoptIo): Promise<AdoptReport> {
+async function runAdoption({ file, text, dryRun, options }: AdoptTask, io: AdoptIo): Promise<AdoptReport> {
   const common = { file, dryRun };
   const configDir = dirname(file);
   const env = { ...envFile(configDir), ...io.env };
   const isolation = options.transforms ?? "process";
-  const adoption = adoptConfig(parse(text, file), { configDir, env, exists: existsSync, isolation });
+  const adoption = migrateConfig(parse(text, file), { configDir, env, exists: existsSync, isolation });
   if (adoption.outcome === "nothing") {
     return { ...common, outcome: "nothing", reasons: [adoption.reason], notes: [] };
   }
@@ -76,13 +76,13 @@ async function carryOut({ file, text, dryRun, options }: Task, io: AdoptIo): Pro
     ...(await tryTransforms(adoption.read, { configDir, logger: io.createLogger() })),
   ];
   if (reasons.length > 0) return { ...common, outcome: "refused", reasons, notes: [] };
-  const backup = dryRun ? undefined : replaceOpenClawConfig(file, { before: text, after });
+  const backup = dryRun ? undefined : replaceConfigFile(file, { before: text, after });
   return {
     ...common,
     outcome: "adopted",
     reasons: [],
     notes: [...adoption.notes, ...ownNotes(text, adoption, { configDir, io })],
-    written: shownBlocks(adoption),
+    written: redactedBlocks(adoption),
     ...(backup === undefined ? {} : { backup }),
   };
 }
@@ -125,10 +125,10 @@ function refuseWriting(before: string, after: string, env: AdoptIo["env"]): read
 
 function ownNotes(
   text: string,
-  { resolved }: AdoptedConfig,
+  { resolved }: MigratedConfig,
   { configDir, io }: { readonly configDir: string; readonly io: AdoptIo },
-): readonly AdoptNote[] {
-  const notes: AdoptNote[] = [];
+): readonly MigrationNote[] {
+  const notes: MigrationNote[] = [];
   if (hasComments(text)) {
     const note = "The comments of the file are gone in the new one; the copy before-reveille holds them.";
     notes.push({ kind: "lost", text: note });

@@ -30,7 +30,7 @@ const MAX_BACKUPS = 1_000;
  * The file as the host finds it: `OPENCLAW_CONFIG_PATH`, else the first that is there in
  * `OPENCLAW_STATE_DIR` and in the folders below the home (`OPENCLAW_HOME`, `HOME`). Absolute; need not exist.
  */
-export function findOpenClawConfig(env: Environment): string {
+export function findConfigFile(env: Environment): string {
   const home = resolve(env["OPENCLAW_HOME"]?.trim() || env["HOME"]?.trim() || homedir());
   const named = env["OPENCLAW_CONFIG_PATH"]?.trim();
   if (named) return fromHome(named, home);
@@ -41,7 +41,7 @@ export function findOpenClawConfig(env: Environment): string {
 }
 
 /** The text of the file. Throws a {@link CliError} when it cannot be read. */
-export function readOpenClawConfig(file: string): string {
+export function readConfigText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
@@ -57,7 +57,7 @@ export function readOpenClawConfig(file: string): string {
  * they were. Returns the copy's path. Throws a {@link CliError}, and writes nothing, when the file does not
  * hold `before` any more.
  */
-export function replaceOpenClawConfig(file: string, { before, after }: { before: string; after: string }): string {
+export function replaceConfigFile(file: string, { before, after }: { before: string; after: string }): string {
   const target = realpathSync(file);
   const { mode, uid, gid } = statSync(target);
   const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.reveille`);
@@ -67,7 +67,7 @@ export function replaceOpenClawConfig(file: string, { before, after }: { before:
     chmodSync(temporary, mode & 0o777);
     // As another user, root say, one would take the file away from the gateway.
     if (uid !== process.getuid?.() || gid !== process.getgid?.()) chownSync(temporary, uid, gid);
-    if (readOpenClawConfig(target) !== before) {
+    if (readConfigText(target) !== before) {
       throw new CliError(`${file} was changed meanwhile; nothing was written. Run the command again.`);
     }
     const backup = copyBeside(file, target);

@@ -1,4 +1,4 @@
-import type { AdoptNote, NoteKind } from "../../hosts/openclaw/migrate/notes.ts";
+import type { MigrationNote, NoteKind } from "../../hosts/openclaw/migrate/notes.ts";
 import type { Fields } from "../../hosts/openclaw/migrate/fields.ts";
 import { printable } from "../printable.ts";
 
@@ -12,7 +12,7 @@ export interface AdoptReport {
   readonly backup?: string;
   /** Why there is nothing to do, or why nothing may be written. */
   readonly reasons: readonly string[];
-  readonly notes: readonly AdoptNote[];
+  readonly notes: readonly MigrationNote[];
   /** What is written, by its keys; secrets are hidden. */
   readonly written?: Fields;
 }
@@ -45,7 +45,7 @@ export function adoptText(report: AdoptReport): string {
   ]);
 }
 
-function noteText({ path, text }: AdoptNote): string {
+function noteText({ path, text }: MigrationNote): string {
   return path === undefined ? text : `${path}: ${text}`;
 }
 

@@ -3,7 +3,7 @@ import { ConfigError } from "../../config/config-error.ts";
 import * as publicApi from "../../index.ts";
 import { createLifecycle } from "../../hosts/shared/create-lifecycle.ts";
 import { snapshotOf } from "../../hosts/openclaw/load-config.ts";
-import type { ConfigOfferOptions } from "../../hosts/openclaw/load-config.ts";
+import type { LoadConfigOptions } from "../../hosts/openclaw/load-config.ts";
 import { localUrl } from "../../hosts/openclaw/local-url.ts";
 import { configFolder, stateFolder } from "../../hosts/openclaw/host.ts";
 import type { OpenClawConfig } from "../../hosts/openclaw/sdk.ts";
@@ -17,11 +17,17 @@ import {
   pluginBlock,
 } from "../../hosts/openclaw/read-openclaw-config.ts";
 import { CliError } from "../cli-error.ts";
-import type { CliGateway, GatewayAccess, GatewayOptions, OpenedConfiguration, OpenOptions } from "../cli-gateway.ts";
+import type {
+  CliGateway,
+  GatewayAccess,
+  GatewayCommandOptions,
+  OpenedConfiguration,
+  OpenOptions,
+} from "../cli-gateway.ts";
 import type { FileLocations } from "../file-locations.ts";
 import { idleHost } from "../idle-host.ts";
 
-export interface OpenClawCliOptions extends ConfigOfferOptions {
+export interface OpenClawCliOptions extends LoadConfigOptions {
   /** As the host has read it, with what its variables stand for. */
   readonly config: OpenClawConfig;
   /** The host's state folder; absolute. */
@@ -35,7 +41,7 @@ export class OpenClawCliGateway implements CliGateway {
   readonly description = "The webhook ingress of this gateway: what came in, what became of it, and what to do.";
   readonly takesLocations = false;
   readonly defaultPath = DEFAULT_PATH;
-  readonly beginWith = "openclaw reveille adopt";
+  readonly setupCommand = "openclaw reveille adopt";
   readonly block: string;
   readonly #options: OpenClawCliOptions;
 
@@ -76,12 +82,12 @@ export class OpenClawCliGateway implements CliGateway {
       hooks: publicApi.WebhookIngress.hooks(host),
       snapshot: this.#snapshot(),
       // No other plugin of the host is asked.
-      offer: async () => {},
+      prepare: async () => {},
       close: () => lifecycle.onShutdown.promise({ deadlineMs: Date.now() }),
     };
   }
 
-  access({ url }: GatewayOptions): GatewayAccess {
+  access({ url }: GatewayCommandOptions): GatewayAccess {
     const { config, env, pluginId } = this.#options;
     const base = (url ?? localUrl(config, env)).replace(/\/+$/u, "");
     const apiUrl = `${base}${operatorPath(pluginId)}`;

@@ -26,7 +26,7 @@ export interface AttemptOptions extends InputOptions {
 }
 
 /** What was tried, and what came of it. */
-export interface Attempt {
+export interface TransformAttempt {
   readonly module: TransformModule;
   readonly chosen: ChosenMapping;
   readonly input: TransformInput;
@@ -57,7 +57,7 @@ export class TransformAttempts {
   }
 
   /** Rejects with a `ConfigError` or {@link CliError} when it does not come to loading the module. */
-  async run(): Promise<Attempt> {
+  async run(): Promise<TransformAttempt> {
     const written = new TransformConsole();
     const configuration = await this.readConfiguration(written);
     try {
@@ -67,7 +67,7 @@ export class TransformAttempts {
     }
   }
 
-  async #tryWith(configuration: TransformConfiguration, written: TransformConsole): Promise<Attempt> {
+  async #tryWith(configuration: TransformConfiguration, written: TransformConsole): Promise<TransformAttempt> {
     const { config, presets } = configuration;
     const module = findTransformModule(this.#module, {
       transformsDir: config.transformsDir,
@@ -120,7 +120,7 @@ export class TransformAttempts {
     readonly chosen: ChosenMapping;
     readonly input: TransformInput;
     readonly written: TransformConsole;
-  }): Promise<Pick<Attempt, "outcome" | "memoryBytes">> {
+  }): Promise<Pick<TransformAttempt, "outcome" | "memoryBytes">> {
     const { config, host } = configuration;
     const { logger } = written;
     // One process, so that the second call meets the one that the first has warmed.

@@ -5,11 +5,11 @@ import type { Preset } from "../../presets/preset.ts";
 import { sampleBody } from "../../presets/sample-body.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import type { GatewayOptions } from "../cli-gateway.ts";
+import type { GatewayCommandOptions } from "../cli-gateway.ts";
 import { askGateway, askGatewayForBytes } from "../gateway-client.ts";
 import { presetNamed } from "../known-presets.ts";
 
-export interface InputOptions extends GatewayOptions {
+export interface InputOptions extends GatewayCommandOptions {
   /** A file, or `-` for standard input. */
   readonly payload?: string;
   readonly contentType?: string;
@@ -81,7 +81,7 @@ function readSample(preset: Preset, name: string | undefined): Omit<TransformInp
 }
 
 /** Through the gateway, which alone may open its database, and which has left out what is secret. */
-async function readDelivery(id: string, options: GatewayOptions, io: CliIo): Promise<TransformInput> {
+async function readDelivery(id: string, options: GatewayCommandOptions, io: CliIo): Promise<TransformInput> {
   const access = io.gateway.access(options);
   const path = `/deliveries/${encodeURIComponent(id)}`;
   const { headers, query, route, receivedAt, mappingId } = await askGateway<DeliveryDetail>(access, path);

@@ -1,9 +1,9 @@
 /** An attempt for machines. */
-import type { Attempt } from "./attempt.ts";
+import type { TransformAttempt } from "./attempt.ts";
 import { isGood } from "./report.ts";
 
 /** One JSON document, its line ended, in ASCII: a terminal obeys nothing of it. */
-export function transformJson(attempt: Attempt): string {
+export function transformJson(attempt: TransformAttempt): string {
   const { module, chosen, input, isConfigured, isolation, memoryBytes, outcome, console: lines } = attempt;
   const { mapping, isMadeUp } = chosen;
   const tried = {
@@ -14,7 +14,7 @@ export function transformJson(attempt: Attempt): string {
     input: { source: input.source, bytes: input.body.length },
     isolation,
   };
-  return asciiJson({ ...tried, ...resultOf(outcome), console: lines, memoryBytes: memoryBytes ?? null });
+  return asciiJson({ ...tried, ...jsonResult(outcome), console: lines, memoryBytes: memoryBytes ?? null });
 }
 
 /** An error for machines, when it did not come to an attempt. */
@@ -22,7 +22,7 @@ export function failureJson(error: string): string {
   return asciiJson({ ok: false, error });
 }
 
-function resultOf(outcome: Attempt["outcome"]): object {
+function jsonResult(outcome: TransformAttempt["outcome"]): object {
   if (!outcome.ok) return { error: outcome.loadFailure };
   const { event, sender, deliveryId, filtered, calls, warmMs, actions, runs, ended, refused } = outcome.trial;
   return {

@@ -14,7 +14,7 @@ export interface ChosenMapping {
   readonly isMadeUp: boolean;
 }
 
-export interface MappingWishes {
+export interface MappingOptions {
   /** `--mapping`. */
   readonly mappingId?: string | undefined;
   /** `--export`. */
@@ -32,7 +32,7 @@ const NOTHING = {};
  * The mapping that was named, else the only one with the module, else one that is made up. Throws a
  * {@link CliError} when several have the module, and nothing tells which is meant.
  */
-export function chooseMapping(config: HooksConfig, module: TransformModule, wishes: MappingWishes): ChosenMapping {
+export function chooseMapping(config: HooksConfig, module: TransformModule, wishes: MappingOptions): ChosenMapping {
   const { mappingId, exportName, deliveredTo } = wishes;
   const mapping = mappingId === undefined ? onlyOne(config, module, deliveredTo) : named(config, mappingId);
   if (!mapping) {

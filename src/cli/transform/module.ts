@@ -13,7 +13,7 @@ export interface TransformModule {
   readonly file: string;
 }
 
-const MAX_TOLD = 10;
+const MAX_LISTED = 10;
 
 /**
  * `given` is relative to the transforms folder, or else to the current one; either way it has to lie in
@@ -47,9 +47,9 @@ function modulesIn(folder: string, program: string): string {
     (name) => !name.endsWith(".d.ts") && CODE_EXTENSIONS.some((each) => name.endsWith(each)),
   );
   if (names.length === 0) return `. To begin one: ${program} transform new <name>`;
-  const more = names.length > MAX_TOLD ? " ..." : ".";
+  const more = names.length > MAX_LISTED ? " ..." : ".";
   return `. It has: ${names
-    .slice(0, MAX_TOLD)
+    .slice(0, MAX_LISTED)
     .map((name) => printable(name))
     .join(", ")}${more}`;
 }

@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import type { Action, AgentSpec } from "../../core/delivery.ts";
 import { printable, printableLines } from "../printable.ts";
-import type { Attempt } from "./attempt.ts";
+import type { TransformAttempt } from "./attempt.ts";
 import type { Trial, TrialCall, TrialRun } from "./trial.ts";
 
 const LABEL_CHARS = 12;
@@ -10,19 +10,19 @@ const TEXT_CHARS = 200;
 const VALUE_CHARS = 4_000;
 
 /** What was tried and what came of it, its lines ended. */
-export function transformReport(attempt: Attempt): string {
+export function transformReport(attempt: TransformAttempt): string {
   const lines = [...headOf(attempt), ...resultOf(attempt), ...consoleOf(attempt), ...figuresOf(attempt)];
   return `${lines.join("\n")}\n`;
 }
 
 /** True unless the module failed, or what it made of the request is refused. */
-export function isGood({ outcome }: Attempt): boolean {
+export function isGood({ outcome }: TransformAttempt): boolean {
   if (!outcome.ok) return false;
   const { calls, refused, ended } = outcome.trial;
   return calls.every(({ ok }) => ok) && refused === undefined && ended?.state !== "failed";
 }
 
-function headOf({ module, chosen, isConfigured, input }: Attempt): string[] {
+function headOf({ module, chosen, isConfigured, input }: TransformAttempt): string[] {
   const { mapping, isMadeUp } = chosen;
   const made = mapping.preset === undefined ? "a plain agent mapping" : `one with the preset ${mapping.preset}`;
   const of = isMadeUp
@@ -38,7 +38,7 @@ function headOf({ module, chosen, isConfigured, input }: Attempt): string[] {
   ];
 }
 
-function resultOf({ outcome }: Attempt): string[] {
+function resultOf({ outcome }: TransformAttempt): string[] {
   if (!outcome.ok) return ["", "The module cannot be loaded:", ...indented(outcome.loadFailure)];
   const { trial } = outcome;
   return [
@@ -137,12 +137,12 @@ function fieldLines(fields: readonly (readonly [string, unknown])[]): string[] {
   });
 }
 
-function consoleOf({ console: lines }: Attempt): string[] {
+function consoleOf({ console: lines }: TransformAttempt): string[] {
   if (lines.length === 0) return [];
   return ["", "console", ...lines.flatMap(({ level, text }) => indented(`${level.padEnd(6)}${text}`))];
 }
 
-function figuresOf({ outcome, isolation, memoryBytes }: Attempt): string[] {
+function figuresOf({ outcome, isolation, memoryBytes }: TransformAttempt): string[] {
   if (!outcome.ok) return [];
   const { calls, warmMs } = outcome.trial;
   const [first] = calls;

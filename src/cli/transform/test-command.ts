@@ -5,7 +5,7 @@ import { configLines, ConfigError } from "../../config/config-error.ts";
 import { watchFolder } from "../../transform/folder/watch.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
-import { EndSignals, PATIENCE_MS, SIGNAL_CODES } from "../end-signals.ts";
+import { EndSignals, INTERRUPT_GRACE_MS, SIGNAL_CODES } from "../end-signals.ts";
 import type { EndSignal } from "../end-signals.ts";
 import { printableLines } from "../printable.ts";
 import { TransformAttempts } from "./attempt.ts";
@@ -32,7 +32,7 @@ export async function testTransform(module: string, options: TransformTestOption
     const first = await Promise.race([work, signals.ended]);
     if (typeof first === "number") return first;
     await attempts.close();
-    await Promise.race([work.catch(() => 1), sleep(PATIENCE_MS)]);
+    await Promise.race([work.catch(() => 1), sleep(INTERRUPT_GRACE_MS)]);
     return options.watch === true ? 0 : SIGNAL_CODES[first];
   } finally {
     signals.forget();
@@ -64,7 +64,7 @@ class TransformTest {
     await close();
     const changes = new Changes();
     const tell = (): void => {
-      changes.tell();
+      changes.notify();
     };
     const folder = await watchFolder(config.transformsDir, tell, {
       onError: (error) => {
@@ -76,7 +76,7 @@ class TransformTest {
     if (file !== undefined) watchFile(file, { interval: POLL_MS }, tell);
     try {
       for (;;) {
-        await this.#tryAndTell();
+        await this.#tryAndPrint();
         if ((await Promise.race([changes.next(), ended])) !== undefined) return 0;
       }
     } finally {
@@ -85,13 +85,13 @@ class TransformTest {
     }
   }
 
-  async #tryAndTell(): Promise<void> {
+  async #tryAndPrint(): Promise<void> {
     const isForPeople = this.#options.json !== true;
     if (isForPeople) this.#io.out(`----- ${new Date().toLocaleTimeString("en-GB")}\n`);
     try {
       await this.tryOnce();
     } catch (error) {
-      const message = messageOf(error);
+      const message = explainError(error);
       if (isForPeople) this.#io.out(`${printableLines(message)}\n`);
       else this.#io.out(failureJson(message));
     }
@@ -99,7 +99,7 @@ class TransformTest {
   }
 }
 
-function messageOf(error: unknown): string {
+function explainError(error: unknown): string {
   if (error instanceof ConfigError) return `The configuration is not valid.\n${configLines(error.issues).join("\n")}`;
   if (error instanceof CliError || (error instanceof Error && "syscall" in error)) return error.message;
   throw error;
@@ -109,7 +109,7 @@ function messageOf(error: unknown): string {
 class Changes {
   #changed = Promise.withResolvers<void>();
 
-  tell(): void {
+  notify(): void {
     this.#changed.resolve();
   }
 

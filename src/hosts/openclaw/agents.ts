@@ -1,14 +1,14 @@
 import { hash } from "node:crypto";
 import { HostError } from "../../core/host.ts";
 import type { AgentCatalog, AgentInfo, AgentRunRequest, AgentRunResult, HostAgents, Logger } from "../../core/host.ts";
-import { isPassing, isRefusedAtOnce, mayHaveBegun, neverBegan, wasNotAccepted } from "./error-classifier.ts";
+import { isTransient, isRefusedUpFront, mayHaveBegun, neverBegan, wasNotAccepted } from "./error-classifier.ts";
 import type { LatestTurn } from "./event-queue.ts";
-import { ofConfig } from "./memoize-by-config.ts";
+import { memoizeByConfig } from "./memoize-by-config.ts";
 import type { OpenClawConfig, OpenClawSubagent, SubagentOutcome } from "./sdk.ts";
 import { agentCatalog } from "./read-openclaw-config.ts";
 import { RunWait } from "./run-wait.ts";
 import { lastReply, sawAnswer } from "./session-messages.ts";
-import type { OpenClawState, OpenRun } from "./state/state.ts";
+import type { OpenClawState, UnendedRun } from "./state/state.ts";
 
 /** The host's lane for background turns: hook runs do not take the places of its owner's. */
 const LANE = "subagent";
@@ -18,11 +18,11 @@ const SWEEP_STEP = 200;
 const MESSAGES = 50;
 /** How often the host is asked to end a run or to show what it said, and how long is waited in between. */
 const TRIES = 3;
-const TRY_AGAIN_MS = 200;
+const RETRY_DELAY_MS = 200;
 /** Runs that the host did not end when it was told to, and is told to again; more wait for the next start. */
 const MAX_UNENDED = 1_000;
 /** The host enters a run into its lanes at once: one that they did not accept has no time for more. */
-const AT_ONCE_MS = 1_000;
+const REFUSAL_MS = 1_000;
 
 export interface OpenClawAgentsOptions {
   readonly pluginId: string;
@@ -43,16 +43,16 @@ export class OpenClawAgents implements HostAgents {
   readonly #catalog: () => AgentCatalog;
   readonly #wait: RunWait;
   /** What earlier processes left; a run of this one is never among them. */
-  readonly #lost: readonly OpenRun[];
+  readonly #lost: readonly UnendedRun[];
   /** Sessions by run that the host did not end. */
   readonly #unended = new Map<string, string>();
-  #toldOfThinking = false;
+  #hasLoggedThinking = false;
 
   constructor(options: OpenClawAgentsOptions) {
     this.#options = options;
-    this.#catalog = ofConfig(options.config, (config) => agentCatalog(config, options.pluginId));
+    this.#catalog = memoizeByConfig(options.config, (config) => agentCatalog(config, options.pluginId));
     this.#wait = new RunWait(options);
-    this.#lost = options.state.openRuns();
+    this.#lost = options.state.unendedRuns();
   }
 
   list(): readonly AgentInfo[] {
@@ -79,16 +79,16 @@ export class OpenClawAgents implements HostAgents {
     const hostRunId = await this.#begin(request, session);
     const { result, hasEnded } = await this.#end(request, { session, hostRunId });
     // One that may go on stays open, so that it is ended later or by the next process.
-    if (hasEnded) await this.#remember(runId);
+    if (hasEnded) await this.#recordEnd(runId);
     else this.#endLater(runId, session);
     return result;
   }
 
   /** Ends what earlier processes of the gateway left: nothing goes on beside the next attempt. */
-  async forgetLostRuns(closing?: AbortSignal): Promise<void> {
+  async endLostRuns(closing?: AbortSignal): Promise<void> {
     for (const { id, session } of this.#lost) {
       if (closing?.aborted === true) return;
-      if (await this.#stop(session)) await this.#remember(id);
+      if (await this.#stop(session)) await this.#recordEnd(id);
       else this.#endLater(id, session);
     }
   }
@@ -97,12 +97,12 @@ export class OpenClawAgents implements HostAgents {
    * Ends what the host would not end before, and removes some of the sessions in which runs were that ended
    * long ago: the host keeps each for good.
    */
-  async forgetOldSessions(): Promise<void> {
+  async removeOldSessions(): Promise<void> {
     const { state } = this.#options;
     for (const [id, session] of this.#unended) {
       if (!(await this.#stop(session))) continue;
       this.#unended.delete(id);
-      await this.#remember(id);
+      await this.#recordEnd(id);
     }
     for (const { id, session } of state.oldRuns({ limit: SWEEP_STEP })) {
       await this.#stop(session);
@@ -112,7 +112,7 @@ export class OpenClawAgents implements HostAgents {
 
   async #begin(request: AgentRunRequest, session: string): Promise<string> {
     const { subagent, state } = this.#options;
-    this.#tellOfThinking(request);
+    this.#logThinking(request);
     try {
       const { runId } = await subagent.run({
         sessionKey: session,
@@ -126,7 +126,7 @@ export class OpenClawAgents implements HostAgents {
     } catch (error) {
       const isStopped = await this.#stop(session);
       // The same id may be used again only when nothing runs under it.
-      if (!isStopped && !isRefusedAtOnce(error)) {
+      if (!isStopped && !isRefusedUpFront(error)) {
         this.#endLater(request.runId, session);
         throw mayHaveBegun(error);
       }
@@ -170,7 +170,7 @@ export class OpenClawAgents implements HostAgents {
     }
     const error = outcome.error ?? "The host gave no reason.";
     if (outcome.stopReason === "rpc") return { status: "aborted", reply: "", error: `The host ended it: ${error}` };
-    const retryable = isPassing(error) && (await this.#didNothing(outcome, session));
+    const retryable = isTransient(error) && (await this.#didNothing(outcome, session));
     return { status: "error", reply: "", error, retryable };
   }
 
@@ -180,13 +180,13 @@ export class OpenClawAgents implements HostAgents {
     if (messages !== undefined) return !sawAnswer(messages);
     // A host that stops shows no messages. Its lanes refuse the first turn, or a further model after that one.
     const tookMs = startedAt === undefined || endedAt === undefined ? Infinity : endedAt - startedAt;
-    return wasNotAccepted(error) && tookMs < AT_ONCE_MS;
+    return wasNotAccepted(error) && tookMs < REFUSAL_MS;
   }
 
   /** `undefined` when the host does not show them. */
   async #messages(session: string): Promise<readonly unknown[] | undefined> {
     const { subagent } = this.#options;
-    const read = await this.#insist(() => subagent.getSessionMessages({ sessionKey: session, limit: MESSAGES }));
+    const read = await this.#retry(() => subagent.getSessionMessages({ sessionKey: session, limit: MESSAGES }));
     if ("value" in read) return read.value.messages;
     this.#options.logger.debug({ err: read.error, session }, "the messages of a run could not be read");
     return undefined;
@@ -194,19 +194,19 @@ export class OpenClawAgents implements HostAgents {
 
   /** Ends whatever runs in the session; one that is not there is none. False when that is not certain. */
   async #stop(session: string): Promise<boolean> {
-    const stopped = await this.#insist(() => this.#options.subagent.deleteSession({ sessionKey: session }));
+    const stopped = await this.#retry(() => this.#options.subagent.deleteSession({ sessionKey: session }));
     if ("value" in stopped) return true;
     this.#options.logger.debug({ err: stopped.error, session }, "the session of a run could not be removed");
     return false;
   }
 
-  async #insist<Value>(ask: () => Promise<Value>): Promise<{ value: Value } | { error: unknown }> {
+  async #retry<Value>(ask: () => Promise<Value>): Promise<{ value: Value } | { error: unknown }> {
     for (let attempt = 1; ; attempt++) {
       try {
         return { value: await ask() };
       } catch (error) {
         if (attempt === TRIES) return { error };
-        await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS));
+        await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS));
       }
     }
   }
@@ -217,7 +217,7 @@ export class OpenClawAgents implements HostAgents {
   }
 
   /** The result stands even when its end could not be stored. */
-  async #remember(runId: string): Promise<void> {
+  async #recordEnd(runId: string): Promise<void> {
     try {
       await this.#options.state.endRun(runId);
     } catch (error) {
@@ -225,9 +225,9 @@ export class OpenClawAgents implements HostAgents {
     }
   }
 
-  #tellOfThinking({ thinking }: AgentRunRequest): void {
-    if (thinking === undefined || this.#toldOfThinking) return;
-    this.#toldOfThinking = true;
+  #logThinking({ thinking }: AgentRunRequest): void {
+    if (thinking === undefined || this.#hasLoggedThinking) return;
+    this.#hasLoggedThinking = true;
     this.#options.logger.warn({ thinking }, "OpenClaw takes no thinking level from plugins: the agent's own is used");
   }
 }

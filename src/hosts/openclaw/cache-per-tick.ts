@@ -2,7 +2,7 @@
  * What `ask` returns, asked for once in a turn of the event loop: all requests of one turn share the answer. What it
  * throws is thrown on, and asked for again by the next call.
  */
-export function oncePerTurn<Value>(ask: () => Value): () => Value {
+export function memoizePerTick<Value>(ask: () => Value): () => Value {
   let answer: { readonly value: Value } | undefined;
   const forget = (): void => (answer = undefined);
   return () => {

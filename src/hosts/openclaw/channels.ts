@@ -1,7 +1,7 @@
 import { HostError } from "../../core/host.ts";
 import type { ChannelInfo, ChannelMessage, ChannelTarget, HostChannels } from "../../core/host.ts";
 import { notSent } from "./error-classifier.ts";
-import { ofConfig } from "./memoize-by-config.ts";
+import { memoizeByConfig } from "./memoize-by-config.ts";
 import type { OpenClawConfig, OpenClawRuntime, OutboundAdapter } from "./sdk.ts";
 import { channelList } from "./read-openclaw-config.ts";
 import type { OpenClawState } from "./state/state.ts";
@@ -28,7 +28,7 @@ export class OpenClawChannels implements HostChannels {
 
   constructor(options: OpenClawChannelsOptions) {
     this.#options = options;
-    this.#list = ofConfig(options.config, channelList);
+    this.#list = memoizeByConfig(options.config, channelList);
   }
 
   list(): readonly ChannelInfo[] {

@@ -4,7 +4,7 @@ import type { OpenClawApi, OpenClawServiceContext } from "./sdk.ts";
 import { blockKey } from "./plugin-block.ts";
 import { registerCommand } from "./register-command.ts";
 import type { OpenClawCommandContext } from "./register-command.ts";
-import { StandingRoute } from "./placeholder-route.ts";
+import { PlaceholderRoute } from "./placeholder-route.ts";
 
 /** What OpenClaw loads: the default export of a plugin's entry. */
 export interface OpenClawPluginDefinition {
@@ -38,7 +38,7 @@ export function defineOpenClawPlugin(
       api.registerReload?.({ noopPrefixes: [blockKey(about.id)] });
       registerCommand(api, { name: about.id, description: about.description, run: runCommand });
       if (api.registrationMode !== "full") return;
-      const standing = StandingRoute.register(api, { pluginId: about.id, block: options.block });
+      const standing = PlaceholderRoute.register(api, { pluginId: about.id, block: options.block });
       let gateway: Stoppable | undefined;
       let starts = 0;
       api.registerService({
@@ -48,7 +48,7 @@ export function defineOpenClawPlugin(
           const { OpenClawGateway } = await import("./gateway.ts");
           // A host that waits no longer for the start has stopped the service already.
           if (start !== starts) return;
-          const opened = new OpenClawGateway(api, context, { ...options, standing, pluginId: about.id });
+          const opened = new OpenClawGateway(api, context, { ...options, placeholder: standing, pluginId: about.id });
           gateway = opened;
           await opened.start();
         },

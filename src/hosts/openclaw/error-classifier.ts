@@ -5,15 +5,15 @@
 import { HostError } from "../../core/host.ts";
 
 /** A model that is overloaded, out of reach or over its rate, a host that stops: the same call may succeed later. */
-const PASSING =
+const TRANSIENT =
   /draining|plugin.*retired|overloaded|rate.?limit|too many requests|temporarily|try again|timed? ?out|unavailable|connection|network|econn|\b(?:408|429|50[0-4]|529)\b/i;
 
 /** A host that stops, reloads its plugins or has not begun to serve them. */
-const NOT_NOW =
+const NOT_READY =
   /drain|restart|shut|clos(?:ed|ing)|plugin.*retired|not (?:yet )?(?:available|ready|started)|unavailable|only available|changed before admission|live gateway|timed? ?out|busy|overloaded|queue/i;
 
 /** A host that says so has not looked at what was asked; a call that timed out may have been heard. */
-const REFUSED_AT_ONCE =
+const REFUSED_UP_FRONT =
   /draining|not accepted|unavailable during gateway|before admission|not authorized|only available|not (?:yet )?(?:available|ready|started)/i;
 
 /** What the host's lanes say while it stops. */
@@ -24,8 +24,8 @@ const REFUSED_MESSAGE =
   /\b(?:400|401|403|404)\b|bad request|unauthorized|forbidden|not found|blocked|kicked|deactivated|not configured|invalid|unknown/i;
 
 /** Whether a failed run may succeed later, as far as its error tells. */
-export function isPassing(error: string): boolean {
-  return PASSING.test(error);
+export function isTransient(error: string): boolean {
+  return TRANSIENT.test(error);
 }
 
 /** Whether the host's lanes refused a turn. */
@@ -34,31 +34,31 @@ export function wasNotAccepted(error: string): boolean {
 }
 
 /** Whether the error says by itself that nothing was begun. */
-export function isRefusedAtOnce(error: unknown): boolean {
-  return REFUSED_AT_ONCE.test(messageOf(error));
+export function isRefusedUpFront(error: unknown): boolean {
+  return REFUSED_UP_FRONT.test(redactedReason(error));
 }
 
 /** For a run of which is not known whether the host has begun it, and which it could not be told to end. */
 export function mayHaveBegun(error: unknown): HostError {
-  const words = `OpenClaw may have begun the run, and did not end it: ${messageOf(error)}`;
+  const words = `OpenClaw may have begun the run, and did not end it: ${redactedReason(error)}`;
   return new HostError(words, { retryable: false, cause: error });
 }
 
 /** For a run that the host did not begin. */
 export function neverBegan(error: unknown): HostError {
-  const words = messageOf(error);
-  return new HostError(`OpenClaw did not begin the run: ${words}`, { retryable: NOT_NOW.test(words), cause: error });
+  const words = redactedReason(error);
+  return new HostError(`OpenClaw did not begin the run: ${words}`, { retryable: NOT_READY.test(words), cause: error });
 }
 
 /** For a message that the channel did not take; what is not known to be wrong is tried again. */
 export function notSent(channel: string, error: unknown): HostError {
-  const words = messageOf(error);
+  const words = redactedReason(error);
   const retryable = !REFUSED_MESSAGE.test(words);
   return new HostError(`The channel ${channel} did not take the message: ${words}`, { retryable, cause: error });
 }
 
 /** The first line, bounded. Telegram's token is part of its addresses, and those are part of some errors. */
-function messageOf(error: unknown): string {
+function redactedReason(error: unknown): string {
   const [line = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
   return line.replaceAll(/\/bot[^/\s]+\//g, "/bot<token>/").slice(0, 500);
 }

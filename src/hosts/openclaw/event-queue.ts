@@ -8,13 +8,13 @@ const HOST_QUEUE = 20;
 const MAX_BATCH = 200;
 const MAX_BATCH_CHARS = 65_536;
 /** How often is looked whether a turn has taken them. */
-const LOOK_MS = 50;
+const POLL_MS = 50;
 /** A turn that has not come is asked for again. */
-const ASK_AGAIN_MS = 5_000;
+const REQUEST_AGAIN_MS = 5_000;
 /** How often is looked whether the turn that took them has ended; that reads the host's store. */
-const TURN_LOOK_MS = 250;
+const TURN_POLL_MS = 250;
 /** What a failed turn had taken is handed over again after this. */
-const AFTER_FAILURE_MS = 60_000;
+const RETRY_MS = 60_000;
 /** A turn that neither goes on nor has told of its end for this long is taken to have ended. */
 const LOST_TURN_MS = 60_000;
 
@@ -27,7 +27,7 @@ export interface LatestTurn {
   readonly endedAt?: number | undefined;
 }
 
-export interface EventHandoverOptions {
+export interface EventQueueOptions {
   readonly state: Pick<OpenClawState, "pendingEvents" | "consumeEvents">;
   readonly system: OpenClawSystem;
   readonly peek: OpenClawSdk["peekSystemEventEntries"];
@@ -43,29 +43,29 @@ export interface EventHandoverOptions {
  * allows in a minute. They count as consumed when the turn that took them has ended; what a full queue
  * dropped, and what a failed turn had taken, is handed over again.
  */
-export class EventHandover {
+export class EventQueue {
   readonly #session: string;
-  readonly #options: EventHandoverOptions;
+  readonly #options: EventQueueOptions;
   /** Ids of the events in the host's queue. */
-  #handed: readonly number[] = [];
+  #enqueued: readonly number[] = [];
   /** Events that a turn has taken and that has not ended as far as is known. */
   #taken: { readonly ids: readonly number[]; readonly after: number } | undefined;
   /** When the host's queue was looked at last. */
-  #lookedAt = 0;
-  #restUntil = 0;
+  #polledAt = 0;
+  #retryAt = 0;
   #request: HeartbeatRequest | undefined;
   /** When the turn was asked for last, by the process's clock; `undefined` when it has to be asked for now. */
-  #askedAt: number | undefined;
+  #requestedAt: number | undefined;
   /** True when a turn has come since it was asked for: another one is worth it only when events are left. */
   #isFollowUp = false;
   #timer: NodeJS.Timeout | undefined;
   /** True while the next look is no further away than it ever is while events wait. */
-  #isLookDue = false;
+  #isPollDue = false;
   #working: Promise<void> | undefined;
   #again = false;
   #closed = false;
 
-  constructor(session: string, options: EventHandoverOptions) {
+  constructor(session: string, options: EventQueueOptions) {
     this.#session = session;
     this.#options = options;
   }
@@ -79,10 +79,10 @@ export class EventHandover {
   nudge(request?: HeartbeatRequest): void {
     if (this.#closed) return;
     // The look that is due finds this event too. One for each of thousands would read all that wait each time.
-    if (request === undefined && this.#isLookDue) return;
+    if (request === undefined && this.#isPollDue) return;
     if (request !== undefined) {
       this.#request = request;
-      this.#askedAt = undefined;
+      this.#requestedAt = undefined;
       this.#isFollowUp = false;
     }
     this.#again = true;
@@ -100,97 +100,98 @@ export class EventHandover {
       this.#again = false;
       clearTimeout(this.#timer);
       this.#timer = undefined;
-      this.#isLookDue = false;
+      this.#isPollDue = false;
       try {
-        await this.#look();
+        await this.#poll();
       } catch (error) {
         this.#options.logger.warn({ err: error, session: this.#session }, "system events could not be handed over");
-        this.#lookLater(ASK_AGAIN_MS);
+        this.#pollLater(REQUEST_AGAIN_MS);
       }
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { state, clock } = this.#options;
     const now = clock.now();
-    this.#noticeTaken(now);
-    if (this.#taken !== undefined && !(await this.#concludeTurn(this.#taken, now))) {
-      return this.#lookLater(TURN_LOOK_MS);
+    this.#detectTaken(now);
+    if (this.#taken !== undefined && !(await this.#finishTurn(this.#taken, now))) {
+      return this.#pollLater(TURN_POLL_MS);
     }
     if (this.#closed) return;
-    if (now < this.#restUntil) return this.#lookLater(this.#restUntil - now);
-    const left = this.#handOver(state.pendingEvents(this.#session, { limit: MAX_BATCH }));
-    this.#askForTurn(left);
-    if (left > 0) this.#lookLater(LOOK_MS);
+    if (now < this.#retryAt) return this.#pollLater(this.#retryAt - now);
+    const left = this.#enqueueBatch(state.pendingEvents(this.#session, { limit: MAX_BATCH }));
+    this.#requestTurn(left);
+    if (left > 0) this.#pollLater(POLL_MS);
   }
 
   /** What has left the host's queue was taken by a turn, unless the queue is full: then it was dropped. */
-  #noticeTaken(now: number): void {
+  #detectTaken(now: number): void {
     const queue = this.#options.peek(this.#session);
     const isThere = queue.some(({ contextKey }) => contextKey === CONTEXT_KEY);
-    if (!isThere && this.#handed.length > 0) {
-      if (queue.length < HOST_QUEUE) this.#taken = { ids: this.#handed, after: this.#lookedAt };
-      this.#handed = [];
+    if (!isThere && this.#enqueued.length > 0) {
+      if (queue.length < HOST_QUEUE) this.#taken = { ids: this.#enqueued, after: this.#polledAt };
+      this.#enqueued = [];
     }
-    this.#lookedAt = now;
+    this.#polledAt = now;
   }
 
   /** False while the turn goes on. */
-  async #concludeTurn({ ids, after }: { ids: readonly number[]; after: number }, now: number): Promise<boolean> {
+  async #finishTurn({ ids, after }: { ids: readonly number[]; after: number }, now: number): Promise<boolean> {
     const turn = this.#options.latestTurn(this.#session);
     const hasEnded = (turn?.endedAt ?? 0) >= after || now - after > LOST_TURN_MS;
     if (!hasEnded || turn?.status === "running") return false;
     if (turn?.status === "failed" || turn?.status === "timeout") {
-      this.#restUntil = now + AFTER_FAILURE_MS;
+      this.#retryAt = now + RETRY_MS;
       this.#options.logger.warn({ session: this.#session }, "a turn failed; its system events are handed over again");
     } else {
       await this.#options.state.consumeEvents(this.#session, ids);
     }
     this.#taken = undefined;
     // One turn does not take more than it was given: the rest needs a turn of its own.
-    if (this.#request !== undefined) this.#askedAt = undefined;
+    if (this.#request !== undefined) this.#requestedAt = undefined;
     this.#isFollowUp = true;
     return true;
   }
 
   /** Puts what fits into the host's queue, in the place of what is there; returns how many events wait. */
-  #handOver(events: readonly PendingEvent[]): number {
+  #enqueueBatch(events: readonly PendingEvent[]): number {
     const batch = firstBatch(events);
-    if (batch.length > this.#handed.length) {
+    if (batch.length > this.#enqueued.length) {
       const text = batch.map((event) => event.text).join("\n");
       const place = { sessionKey: this.#session, contextKey: CONTEXT_KEY, replace: true } as const;
       const isTaken = this.#options.system.enqueueSystemEvent(text, place);
       // What the host has refused would count as taken by a turn once it is seen not to be in the queue.
-      if (isTaken || this.#isQueued(text)) this.#handed = batch.map(({ id }) => id);
+      if (isTaken || this.#isInHostQueue(text)) this.#enqueued = batch.map(({ id }) => id);
     }
     return events.length;
   }
 
   /** The host says no as well of what is in its queue already. */
-  #isQueued(text: string): boolean {
+  #isInHostQueue(text: string): boolean {
     const queue = this.#options.peek(this.#session);
     return queue.some((event) => event.contextKey === CONTEXT_KEY && event.text === text.trim());
   }
 
-  #askForTurn(left: number): void {
+  #requestTurn(left: number): void {
     const request = this.#request;
     if (request === undefined) return;
     const now = performance.now();
-    const isDue = this.#askedAt === undefined ? left > 0 || !this.#isFollowUp : now - this.#askedAt >= ASK_AGAIN_MS;
+    const isDue =
+      this.#requestedAt === undefined ? left > 0 || !this.#isFollowUp : now - this.#requestedAt >= REQUEST_AGAIN_MS;
     if (isDue) {
-      this.#askedAt = now;
+      this.#requestedAt = now;
       const { agentId, sessionKey, reason } = request;
       this.#options.system.requestHeartbeat({ source: "hook", intent: "immediate", reason, agentId, sessionKey });
     }
     if (left === 0) this.#request = undefined;
   }
 
-  #lookLater(ms: number): void {
+  #pollLater(ms: number): void {
     clearTimeout(this.#timer);
-    this.#isLookDue = ms <= LOOK_MS;
+    this.#isPollDue = ms <= POLL_MS;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#isLookDue = false;
+      this.#isPollDue = false;
       this.nudge();
     }, ms);
     this.#timer.unref();

@@ -7,8 +7,8 @@ import { WebhookIngress } from "../../index.ts";
 import { failureReason } from "../../core/failure-reason.ts";
 import { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../../storage/sqlite/delivery-store.ts";
-import { configFingerprint, offerConfig } from "./load-config.ts";
-import type { ConfigOfferOptions } from "./load-config.ts";
+import { configFingerprint, loadConfig } from "./load-config.ts";
+import type { LoadConfigOptions } from "./load-config.ts";
 import { configFolder, OpenClawHost, stateFolder } from "./host.ts";
 import { openClawLogger } from "./logger.ts";
 import { OpenClawRoutes } from "./routes.ts";
@@ -16,56 +16,56 @@ import type { OpenClawApi, OpenClawConfig, OpenClawSdk, OpenClawServiceContext }
 import { operatorRoute } from "./operator-route.ts";
 import { blockKey } from "./plugin-block.ts";
 import { requireCalls } from "./require-calls.ts";
-import { RunHousekeeping } from "./run-cleanup.ts";
+import { RunCleanup } from "./run-cleanup.ts";
 import { scopedRuntime } from "./scoped-runtime.ts";
 import type { ScopedRuntime } from "./scoped-runtime.ts";
-import { probeSelf } from "./health-probe.ts";
-import type { StandingRoute } from "./placeholder-route.ts";
+import { probeHealth } from "./health-probe.ts";
+import type { PlaceholderRoute } from "./placeholder-route.ts";
 import { OPENCLAW_MODULE_URL } from "./state/sqlite-openclaw-module.ts";
 
 /** How often is looked whether the host has another configuration. */
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /** A start that failed is tried again, also without a change: another process may have held the database. */
-const START_AGAIN_MS = 5_000;
+const START_RETRY_MS = 5_000;
 /** How long runs may go on after the service was told to stop; the host waits five seconds for a plugin. */
 const STOP_MS = 3_000;
 /**
  * How long the first configuration waits until runs of an earlier process are ended; the rest follows beside it.
  * The host gives a service that it loads anew five seconds to start.
  */
-const FORGET_MS = 1_000;
+const END_LOST_RUNS_MS = 1_000;
 const DATABASE = "reveille.sqlite";
 
 /** What became of a configuration. */
-export interface OfferOutcome {
+export interface LoadOutcome {
   readonly reason: ConfigSnapshot["reason"];
   /** Why it was refused; absent when it is in force. */
   readonly error?: unknown;
 }
 
-export interface OpenClawGatewayOptions extends ConfigOfferOptions {
+export interface OpenClawGatewayOptions extends LoadConfigOptions {
   /** Plugins beside the ingress. */
   readonly plugins?: () => readonly GatewayPlugin[];
   /** True when the ingress itself is left out. */
   readonly bare?: boolean;
   /** The route of the registration, if the configuration had hooks then. */
-  readonly standing?: StandingRoute | undefined;
+  readonly placeholder?: PlaceholderRoute | undefined;
   /** Finds the host's calls; rejects when one is missing. Those of the running host when absent. */
   readonly loadSdk?: (api: OpenClawApi) => Promise<OpenClawSdk>;
   /** When runs of earlier processes are ended a second time. */
-  readonly forgetAgainMs?: number;
+  readonly endAgainMs?: number;
   /** Told of every configuration that was offered. */
-  readonly offered?: (outcome: OfferOutcome) => void;
+  readonly onLoaded?: (outcome: LoadOutcome) => void;
   /** Told of itself before its first configuration. */
-  readonly opened?: (gateway: OpenClawGateway) => void;
+  readonly onOpened?: (gateway: OpenClawGateway) => void;
 }
 
 /** What is open while the gateway serves. */
-interface Open {
+interface OpenParts {
   readonly database: SqliteDatabase;
   readonly host: OpenClawHost;
   readonly routes: OpenClawRoutes;
-  readonly housekeeping: RunHousekeeping;
+  readonly cleanup: RunCleanup;
   isStarted: boolean;
 }
 
@@ -81,13 +81,13 @@ export class OpenClawGateway {
   readonly #logger: Logger;
   readonly #runtime: ScopedRuntime;
   readonly #closing = new AbortController();
-  #open: Open | undefined;
+  #open: OpenParts | undefined;
   /** The host's object, which is another one after each change. */
-  #seen: OpenClawConfig | undefined;
-  #offered: string | undefined;
+  #lastConfig: OpenClawConfig | undefined;
+  #fingerprint: string | undefined;
   #triedAt = 0;
   /** The refusal that was told last, until something was accepted. */
-  #told: string | undefined;
+  #lastRefusal: string | undefined;
   /** Ends the probe of the configuration before. */
   #probing = new AbortController();
   #working: Promise<void> = Promise.resolve();
@@ -105,19 +105,19 @@ export class OpenClawGateway {
 
   /** Resolves when the first configuration was accepted or refused; never rejects. */
   async start(): Promise<void> {
-    this.#options.opened?.(this);
-    await this.#look();
+    this.#options.onOpened?.(this);
+    await this.#poll();
     // The host may have stopped the service before its start had ended.
     if (this.#closing.signal.aborted) return;
-    this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
+    this.#timer = setInterval(() => void this.#poll(), POLL_MS).unref();
   }
 
   /** Offers the configuration of the moment, also when it was offered before. */
   async reload(): Promise<void> {
     await this.#working;
-    this.#seen = undefined;
-    this.#offered = undefined;
-    await this.#look();
+    this.#lastConfig = undefined;
+    this.#fingerprint = undefined;
+    await this.#poll();
   }
 
   /** Takes no more requests, lets runs end for a while, and closes the database. */
@@ -140,18 +140,18 @@ export class OpenClawGateway {
   }
 
   /** One look at a time; a configuration is offered once. */
-  #look(): Promise<void> {
+  #poll(): Promise<void> {
     if (this.#isWorking || this.#closing.signal.aborted) return this.#working;
     const config = this.#configNow();
     if (config === undefined) return this.#working;
-    const due = this.#open?.isStarted !== true && performance.now() - this.#triedAt >= START_AGAIN_MS;
-    if (config === this.#seen && !due) return this.#working;
-    this.#seen = config;
+    const due = this.#open?.isStarted !== true && performance.now() - this.#triedAt >= START_RETRY_MS;
+    if (config === this.#lastConfig && !due) return this.#working;
+    this.#lastConfig = config;
     const fingerprint = configFingerprint(config, this.#options);
-    if (fingerprint === this.#offered && !due) return this.#working;
-    this.#offered = fingerprint;
+    if (fingerprint === this.#fingerprint && !due) return this.#working;
+    this.#fingerprint = fingerprint;
     this.#isWorking = true;
-    this.#working = this.#offer(config).finally(() => (this.#isWorking = false));
+    this.#working = this.#load(config).finally(() => (this.#isWorking = false));
     return this.#working;
   }
 
@@ -160,45 +160,45 @@ export class OpenClawGateway {
     try {
       return this.#runtime.config.current();
     } catch (error) {
-      this.#tellRefusal("The host's configuration could not be read", error);
+      this.#logRefusal("The host's configuration could not be read", error);
       return undefined;
     }
   }
 
-  async #offer(config: OpenClawConfig): Promise<void> {
+  async #load(config: OpenClawConfig): Promise<void> {
     const reason = this.#open?.isStarted === true ? "reload" : "start";
     this.#triedAt = performance.now();
     try {
       const open = (this.#open ??= await this.#openHost());
-      await open.housekeeping.forgotten(FORGET_MS);
+      await open.cleanup.lostRunsEnded(END_LOST_RUNS_MS);
       if (this.#closing.signal.aborted) return;
       const reserve = (path: string): (() => void) => open.routes.reserve(path);
-      const table = await offerConfig(open.host, { config, reason, reserve }, this.#options);
+      const table = await loadConfig(open.host, { config, reason, reserve }, this.#options);
       open.routes.use(table);
       open.isStarted = true;
       if (reason === "start") this.#begin(open);
-      this.#told = undefined;
+      this.#lastRefusal = undefined;
       this.#context.serviceHealth?.clearFailure();
       this.#logger.info({ paths: open.routes.paths }, `Reveille has taken the configuration into use (${reason}).`);
       this.#probe(open, config);
-      this.#options.offered?.({ reason });
+      this.#options.onLoaded?.({ reason });
     } catch (error) {
-      this.#tellRefusal(reason === "start" ? "Reveille could not start" : "The new configuration is refused", error);
+      this.#logRefusal(reason === "start" ? "Reveille could not start" : "The new configuration is refused", error);
       const words = nameBlock(failureReason(error), blockKey(this.#options.pluginId));
       this.#context.serviceHealth?.reportFailure(new Error(words, { cause: error }));
-      this.#options.offered?.({ reason, error });
+      this.#options.onLoaded?.({ reason, error });
     }
   }
 
   /** A start is tried again and again: the same reason is told once. */
-  #tellRefusal(what: string, error: unknown): void {
+  #logRefusal(what: string, error: unknown): void {
     const told = `${what}: ${error instanceof Error ? error.message : String(error)}`;
-    if (told === this.#told) return;
-    this.#told = told;
+    if (told === this.#lastRefusal) return;
+    this.#lastRefusal = told;
     this.#logger.error({ err: error }, what);
   }
 
-  async #openHost(): Promise<Open> {
+  async #openHost(): Promise<OpenParts> {
     const { pluginId, loadSdk = requireCalls } = this.#options;
     const sdk = await loadSdk(this.#api);
     const stateDir = stateFolder(this.#context.stateDir, pluginId);
@@ -217,8 +217,8 @@ export class OpenClawGateway {
     }
   }
 
-  #assemble({ sdk, database, stateDir }: { sdk: OpenClawSdk; database: SqliteDatabase; stateDir: string }): Open {
-    const { pluginId, plugins, bare, standing, forgetAgainMs } = this.#options;
+  #assemble({ sdk, database, stateDir }: { sdk: OpenClawSdk; database: SqliteDatabase; stateDir: string }): OpenParts {
+    const { pluginId, plugins, bare, placeholder: standing, endAgainMs: forgetAgainMs } = this.#options;
     const runtime = this.#runtime;
     const logger = this.#logger;
     const configDir = configFolder(this.#context.stateDir);
@@ -228,24 +228,24 @@ export class OpenClawGateway {
     for (const plugin of plugins?.() ?? []) plugin.apply(host);
     const register = sdk.registerPluginHttpRoute.bind(sdk);
     const { source = pluginId } = this.#api;
-    const routes = new OpenClawRoutes({ pluginId, source, register, logger, standing, guarded });
+    const routes = new OpenClawRoutes({ pluginId, source, register, logger, placeholder: standing, guarded });
     const closing = this.#closing.signal;
-    const housekeeping = new RunHousekeeping({ agents: host.agents, logger, closing, forgetAgainMs });
-    return { database, host, routes, housekeeping, isStarted: false };
+    const housekeeping = new RunCleanup({ agents: host.agents, logger, closing, endAgainMs: forgetAgainMs });
+    return { database, host, routes, cleanup: housekeeping, isStarted: false };
   }
 
-  #begin({ host, housekeeping }: Open): void {
+  #begin({ host, cleanup: housekeeping }: OpenParts): void {
     host.sessions.start();
     housekeeping.sweep();
   }
 
-  #probe({ routes }: Open, config: OpenClawConfig): void {
+  #probe({ routes }: OpenParts, config: OpenClawConfig): void {
     this.#probing.abort();
     const [path] = routes.paths;
     if (path === undefined || this.#options.bare === true) return;
     this.#probing = new AbortController();
     const signal = AbortSignal.any([this.#closing.signal, this.#probing.signal]);
-    void probeSelf({ config, path, logger: this.#logger, signal }).then((problem) => {
+    void probeHealth({ config, path, logger: this.#logger, signal }).then((problem) => {
       if (problem === undefined || signal.aborted) return;
       this.#logger.error({}, problem);
       this.#context.serviceHealth?.reportFailure(new Error(problem));

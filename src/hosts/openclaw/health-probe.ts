@@ -9,7 +9,7 @@ const TRIES = 20;
 const PAUSE_MS = 500;
 const ANSWER_MS = 2_000;
 
-export interface SelfProbeOptions {
+export interface HealthProbeOptions {
   readonly config: OpenClawConfig;
   readonly path: string;
   readonly logger: Logger;
@@ -23,7 +23,7 @@ export interface SelfProbeOptions {
  * Calls the hooks' own route over loopback and logs the exact address. Resolves with the reason when it
  * does not answer. A `GET` of the prefix touches no secret: the ingress answers it 405.
  */
-export async function probeSelf(options: SelfProbeOptions): Promise<string | undefined> {
+export async function probeHealth(options: HealthProbeOptions): Promise<string | undefined> {
   const { config, path, logger, signal, env = process.env, pauseMs = PAUSE_MS } = options;
   const url = `${localUrl(config, env)}${path}/wake`;
   let reason = "";

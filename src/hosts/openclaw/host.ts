@@ -3,7 +3,7 @@ import type { Clock, GatewayHost, HostLifecycle, Logger } from "../../core/host.
 import { createLifecycle } from "../shared/create-lifecycle.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import type { LatestTurn } from "./event-queue.ts";
-import { oncePerTurn } from "./cache-per-tick.ts";
+import { memoizePerTick } from "./cache-per-tick.ts";
 import { OpenClawAgents } from "./agents.ts";
 import { OpenClawChannels } from "./channels.ts";
 import type { OpenClawSdk } from "./sdk.ts";
@@ -37,7 +37,7 @@ export class OpenClawHost implements GatewayHost {
   constructor(options: OpenClawHostOptions) {
     const { pluginId, runtime, sdk, database, logger, stateDir, configDir } = options;
     // Each request asks for it, and the host looks up the plugin's rights with each answer.
-    const config = oncePerTurn(() => runtime.config.current());
+    const config = memoizePerTick(() => runtime.config.current());
     const state = new OpenClawState(database, this.clock);
     const { system, subagent } = runtime;
     const peek: OpenClawSdk["peekSystemEventEntries"] = (sessionKey) => sdk.peekSystemEventEntries(sessionKey);

@@ -3,18 +3,18 @@ import type { ConfigSnapshot } from "../../core/host.ts";
 import type { OpenClawHost } from "./host.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 import { RouteTable } from "./routes.ts";
-import { pathClash } from "./path-conflict.ts";
+import { pathConflict } from "./path-conflict.ts";
 import { hooksPath } from "./plugin-block.ts";
 import { agentCatalog, builtInPrefix, channelList, gatewayFacts, pluginBlock } from "./read-openclaw-config.ts";
 
-export interface ConfigOfferOptions {
+export interface LoadConfigOptions {
   readonly pluginId: string;
   /** What the plugins are shown for what the owner wrote. */
   readonly block: (written: unknown) => unknown;
 }
 
 /** Everything of a configuration that the plugins are shown, as one text: a change of the rest is none. */
-export function configFingerprint(config: OpenClawConfig, { pluginId, block }: ConfigOfferOptions): string {
+export function configFingerprint(config: OpenClawConfig, { pluginId, block }: LoadConfigOptions): string {
   const agents = agentCatalog(config, pluginId);
   return JSON.stringify([
     block(pluginBlock(config, pluginId)) ?? null,
@@ -27,7 +27,7 @@ export function configFingerprint(config: OpenClawConfig, { pluginId, block }: C
 }
 
 /** One configuration on its way into force. */
-export interface ConfigOffer {
+export interface ConfigToLoad {
   readonly config: OpenClawConfig;
   readonly reason: ConfigSnapshot["reason"];
   /** Takes the path of the hooks from the host while nothing of the configuration is in use; returns what gives it back. */
@@ -39,18 +39,18 @@ export interface ConfigOffer {
  * of the configuration is in use anywhere. A commit that throws at a reload is logged, and the others
  * come into use all the same.
  */
-export async function offerConfig(
+export async function loadConfig(
   host: OpenClawHost,
-  { config, reason, reserve }: ConfigOffer,
-  options: ConfigOfferOptions,
+  { config, reason, reserve }: ConfigToLoad,
+  options: LoadConfigOptions,
 ): Promise<RouteTable> {
   const snapshot = snapshotOf(config, reason, options);
-  const commits = await commitsOf(host, snapshot);
+  const commits = await preparedCommits(host, snapshot);
   // The host may refuse the path: after the commits it would be too late to stay with what was.
   const path = hooksPath(snapshot.config);
   const giveBack = path === undefined ? () => {} : reserve(path);
   try {
-    const failures = commits.flatMap(failureOf);
+    const failures = commits.flatMap(commitFailures);
     // Nothing is served yet at a start, so that it can still be refused as a whole.
     if (reason === "start" && failures.length > 0) throw failures[0];
     for (const error of failures) {
@@ -65,7 +65,7 @@ export async function offerConfig(
   }
 }
 
-async function commitsOf(
+async function preparedCommits(
   host: OpenClawHost,
   snapshot: Omit<ConfigSnapshot, "onCommit">,
 ): Promise<readonly (() => void)[]> {
@@ -92,10 +92,10 @@ async function commitsOf(
 export function snapshotOf(
   config: OpenClawConfig,
   reason: ConfigSnapshot["reason"],
-  { pluginId, block }: ConfigOfferOptions,
+  { pluginId, block }: LoadConfigOptions,
 ): Omit<ConfigSnapshot, "onCommit"> {
   const written = block(pluginBlock(config, pluginId));
-  const clash = pathClash(written, config, pluginId);
+  const clash = pathConflict(written, config, pluginId);
   if (clash !== undefined) throw new Error(clash);
   return {
     config: written,
@@ -107,7 +107,7 @@ export function snapshotOf(
 }
 
 /** By contract none throws. One that does must not keep the parts of others from coming into use. */
-function failureOf(commit: () => void): readonly unknown[] {
+function commitFailures(commit: () => void): readonly unknown[] {
   try {
     commit();
     return [];

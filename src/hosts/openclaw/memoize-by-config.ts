@@ -4,7 +4,10 @@ import type { OpenClawConfig } from "./sdk.ts";
  * What is made of the configuration in force, made anew only when the host has another one: the host's object
  * is another one after each change, and is asked for with every request.
  */
-export function ofConfig<Made>(current: () => OpenClawConfig, make: (config: OpenClawConfig) => Made): () => Made {
+export function memoizeByConfig<Made>(
+  current: () => OpenClawConfig,
+  make: (config: OpenClawConfig) => Made,
+): () => Made {
   let last: { readonly config: OpenClawConfig; readonly made: Made } | undefined;
   return () => {
     const config = current();

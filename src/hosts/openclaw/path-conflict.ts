@@ -7,7 +7,7 @@ import { builtInPrefix } from "./read-openclaw-config.ts";
  * answer before any plugin does: below their prefix nothing of ours would be reached. Of the paths that the host keeps
  * for the plugin, one is the operator's API.
  */
-export function pathClash(block: unknown, config: OpenClawConfig, pluginId: string): string | undefined {
+export function pathConflict(block: unknown, config: OpenClawConfig, pluginId: string): string | undefined {
   const path = hooksPath(block);
   if (path === undefined) return undefined;
   const key = `${blockKey(pluginId)}.path`;

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { OpenClawApi, PluginHttpRoute } from "./sdk.ts";
-import { pathClash } from "./path-conflict.ts";
+import { pathConflict } from "./path-conflict.ts";
 import { hooksPath } from "./plugin-block.ts";
 import { isPluginEnabled, pluginBlock } from "./read-openclaw-config.ts";
 
-export interface StandingRouteOptions {
+export interface PlaceholderRouteOptions {
   readonly pluginId: string;
   /** What the plugins are shown for what the owner wrote. */
   readonly block: (written: unknown) => unknown;
@@ -17,24 +17,24 @@ type Handler = PluginHttpRoute["handler"];
  * is up, when it cannot start and after it was stopped. Calls are answered 503 `NOT_READY` then, so that they come
  * again. The host alone would say 404, for which some senders give up on a hook.
  */
-export class StandingRoute {
+export class PlaceholderRoute {
   readonly path: string;
-  readonly #isThere: () => boolean;
-  #serving: Handler | undefined;
+  readonly #isConfigured: () => boolean;
+  #handler: Handler | undefined;
 
   private constructor(path: string, isThere: () => boolean) {
     this.path = path;
-    this.#isThere = isThere;
+    this.#isConfigured = isThere;
   }
 
   /** To be called while the host registers the plugin; `undefined` when its configuration has no hooks. */
-  static register(api: OpenClawApi, { pluginId, block }: StandingRouteOptions): StandingRoute | undefined {
+  static register(api: OpenClawApi, { pluginId, block }: PlaceholderRouteOptions): PlaceholderRoute | undefined {
     const { config } = api;
     if (config === undefined || api.registerHttpRoute === undefined) return undefined;
     const written = block(pluginBlock(config, pluginId));
     const path = hooksPath(written);
-    if (path === undefined || pathClash(written, config, pluginId) !== undefined) return undefined;
-    const route = new StandingRoute(path, () => {
+    if (path === undefined || pathConflict(written, config, pluginId) !== undefined) return undefined;
+    const route = new PlaceholderRoute(path, () => {
       const now = api.runtime.config.current();
       return isPluginEnabled(now, pluginId) && hooksPath(block(pluginBlock(now, pluginId))) === path;
     });
@@ -44,21 +44,21 @@ export class StandingRoute {
 
   /** Gives the calls to a service; `undefined` takes them back. */
   serve(handler: Handler | undefined): void {
-    this.#serving = handler;
+    this.#handler = handler;
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
-    if (this.#serving !== undefined) return this.#serving(req, res);
-    if (!this.#mayBeThere()) return false;
+    if (this.#handler !== undefined) return this.#handler(req, res);
+    if (!this.#mayBeConfigured()) return false;
     const { sendNotReady } = await import("./send-not-ready.ts");
     sendNotReady(req, res);
     return true;
   }
 
   /** The configuration may have moved the hooks since. A host that tells none to a plugin that it replaces has them. */
-  #mayBeThere(): boolean {
+  #mayBeConfigured(): boolean {
     try {
-      return this.#isThere();
+      return this.#isConfigured();
     } catch {
       return true;
     }

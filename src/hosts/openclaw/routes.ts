@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpRoute, HttpRouter, Logger } from "../../core/host.ts";
 import type { OpenClawSdk, PluginHttpRoute } from "./sdk.ts";
-import type { StandingRoute } from "./placeholder-route.ts";
+import type { PlaceholderRoute } from "./placeholder-route.ts";
 
 export interface OpenClawRoutesOptions {
   readonly pluginId: string;
@@ -10,7 +10,7 @@ export interface OpenClawRoutesOptions {
   readonly register: OpenClawSdk["registerPluginHttpRoute"];
   readonly logger: Logger;
   /** What the host has from the registration of the plugin on; a table that has its path serves its calls. */
-  readonly standing?: StandingRoute | undefined;
+  readonly placeholder?: PlaceholderRoute | undefined;
   /** Routes of the adapter itself, which the host authenticates. */
   readonly guarded?: readonly HttpRoute[];
 }
@@ -84,7 +84,7 @@ export class OpenClawRoutes {
   }
 
   #mount(path: string): () => void {
-    const { standing } = this.#options;
+    const { placeholder: standing } = this.#options;
     const handler: PluginHttpRoute["handler"] = (req, res) => this.#handle(req, res);
     if (standing?.path !== path) return this.#register({ path, auth: "plugin", handler, replaceExisting: true });
     // The host says so when the path is another plugin's after all; the standing route stays in its place.

@@ -5,32 +5,32 @@ import type { OpenClawAgents } from "./agents.ts";
 /** How often sessions of old runs are removed. */
 const SWEEP_MS = 600_000;
 /** The host may take up its list of background runs only after the service has started: they are ended once more. */
-const FORGET_AGAIN_MS = 15_000;
+const END_AGAIN_MS = 15_000;
 
-export interface RunHousekeepingOptions {
-  readonly agents: Pick<OpenClawAgents, "forgetLostRuns" | "forgetOldSessions">;
+export interface RunCleanupOptions {
+  readonly agents: Pick<OpenClawAgents, "endLostRuns" | "removeOldSessions">;
   readonly logger: Logger;
   /** Fired when the gateway closes: nothing is begun after it. */
   readonly closing: AbortSignal;
   /** Milliseconds until runs of earlier processes are ended a second time; 15,000 when absent. */
-  readonly forgetAgainMs?: number | undefined;
+  readonly endAgainMs?: number | undefined;
 }
 
 /** Clears away in the host what no longer goes on: runs of earlier processes, and sessions of old runs. */
-export class RunHousekeeping {
-  readonly #options: RunHousekeepingOptions;
-  readonly #forgotten: Promise<void>;
+export class RunCleanup {
+  readonly #options: RunCleanupOptions;
+  readonly #ended: Promise<void>;
 
   /** Begins to end the runs of earlier processes. */
-  constructor(options: RunHousekeepingOptions) {
+  constructor(options: RunCleanupOptions) {
     this.#options = options;
-    this.#forgotten = this.#forgetLostRuns();
-    void this.#forgetAgain();
+    this.#ended = this.#endLostRuns();
+    void this.#endAgain();
   }
 
   /** Resolves once runs of earlier processes were ended, or after so many milliseconds: the rest follows then. */
-  async forgotten(withinMs: number): Promise<void> {
-    await Promise.race([this.#forgotten, this.#pause(withinMs)]);
+  async lostRunsEnded(withinMs: number): Promise<void> {
+    await Promise.race([this.#ended, this.#pause(withinMs)]);
   }
 
   /** Removes sessions of old runs now and regularly. */
@@ -41,24 +41,24 @@ export class RunHousekeeping {
     void this.#sweep();
   }
 
-  async #forgetLostRuns(): Promise<void> {
+  async #endLostRuns(): Promise<void> {
     const { agents, closing, logger } = this.#options;
     try {
-      await agents.forgetLostRuns(closing);
+      await agents.endLostRuns(closing);
     } catch (error) {
       logger.warn({ err: error }, "runs of an earlier process could not be cleared away");
     }
   }
 
-  async #forgetAgain(): Promise<void> {
-    await this.#forgotten;
-    await this.#pause(this.#options.forgetAgainMs ?? FORGET_AGAIN_MS);
-    await this.#forgetLostRuns();
+  async #endAgain(): Promise<void> {
+    await this.#ended;
+    await this.#pause(this.#options.endAgainMs ?? END_AGAIN_MS);
+    await this.#endLostRuns();
   }
 
   async #sweep(): Promise<void> {
     try {
-      await this.#options.agents.forgetOldSessions();
+      await this.#options.agents.removeOldSessions();
     } catch (error) {
       this.#options.logger.warn({ err: error }, "sessions of old runs could not be removed");
     }

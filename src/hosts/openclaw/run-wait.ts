@@ -7,7 +7,7 @@ const WAIT_MS = 60_000;
 /** A host that answers sooner that it does not know yet is asked again after this. */
 const ASK_AGAIN_MS = 200;
 /** How often is looked whether a turn has followed one that had yielded; that reads the host's store. */
-const YIELD_LOOK_MS = 1_000;
+const YIELD_POLL_MS = 1_000;
 /** A run whose session has ended for this long while nobody was told is taken to be lost. */
 const LOST_MS = 30_000;
 
@@ -18,7 +18,7 @@ export interface RunWaitOptions {
   readonly logger: Logger;
 }
 
-export interface RunEnd {
+export interface HostRunEnd {
   readonly outcome: SubagentOutcome;
   /** True when the host told nobody of this end: something of the run may still go on. */
   readonly isLost: boolean;
@@ -38,7 +38,7 @@ export class RunWait {
   }
 
   /** Resolves with the end of the run; with `undefined` once `ending` was fired. */
-  async end(run: Run, ending: AbortSignal): Promise<RunEnd | undefined> {
+  async end(run: Run, ending: AbortSignal): Promise<HostRunEnd | undefined> {
     const ended = Promise.withResolvers<undefined>();
     ending.addEventListener("abort", () => ended.resolve(undefined), { once: true });
     while (!ending.aborted) {
@@ -47,7 +47,7 @@ export class RunWait {
       if (outcome === undefined) return undefined;
       if (hasYielded(outcome)) return this.#afterYield(run.session, outcome, { ending, ended: ended.promise });
       if (isEnd(outcome)) return { outcome, isLost: false };
-      const left = this.#leftBehind(run.session);
+      const left = this.#lostEnd(run.session);
       if (left !== undefined) return { outcome: left, isLost: true };
       const rest = ASK_AGAIN_MS - (performance.now() - askedAt);
       if (rest > 0) await Promise.race([ended.promise, pause(rest)]);
@@ -63,7 +63,7 @@ export class RunWait {
     session: string,
     outcome: SubagentOutcome,
     { ending, ended }: { ending: AbortSignal; ended: Promise<undefined> },
-  ): Promise<RunEnd | undefined> {
+  ): Promise<HostRunEnd | undefined> {
     if (this.#options.latestTurn === undefined) return { outcome, isLost: false };
     while (!ending.aborted) {
       const turn = this.#latestTurn(session);
@@ -72,7 +72,7 @@ export class RunWait {
       if (turn?.status !== undefined && turn.status !== "running") {
         return { outcome: outcomeOf(turn, "A turn that followed did not succeed"), isLost: false };
       }
-      await Promise.race([ended, pause(YIELD_LOOK_MS)]);
+      await Promise.race([ended, pause(YIELD_POLL_MS)]);
     }
     return undefined;
   }
@@ -81,7 +81,7 @@ export class RunWait {
    * The end of a run that the host has lost: it says no more of it than of one that goes on, but its session
    * has ended. `undefined` while that is not so.
    */
-  #leftBehind(session: string): SubagentOutcome | undefined {
+  #lostEnd(session: string): SubagentOutcome | undefined {
     const turn = this.#latestTurn(session);
     // A session that has yielded has an end and still goes on.
     if (turn?.endedAt === undefined || turn.status === "running") return undefined;

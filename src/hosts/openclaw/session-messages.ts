@@ -1,6 +1,6 @@
 /** What a run's transcript tells; each version of the host has its own shape of it. */
 
-interface Message {
+interface TranscriptMessage {
   readonly role?: unknown;
   readonly content?: unknown;
   readonly text?: unknown;
@@ -20,13 +20,13 @@ export function sawAnswer(messages: readonly unknown[]): boolean {
   });
 }
 
-function hasContent(message: Message): boolean {
+function hasContent(message: TranscriptMessage): boolean {
   const { content } = message;
   if (!Array.isArray(content)) return textOf(message) !== "";
   return content.some((part: unknown) => isMessage(part) && (!("text" in part) || part.text !== ""));
 }
 
-function textOf({ content, text }: Message): string {
+function textOf({ content, text }: TranscriptMessage): string {
   if (typeof content === "string") return content;
   if (typeof text === "string") return text;
   if (!Array.isArray(content)) return "";
@@ -34,6 +34,6 @@ function textOf({ content, text }: Message): string {
   return parts.map((part) => (isMessage(part) && typeof part.text === "string" ? part.text : "")).join("");
 }
 
-function isMessage(value: unknown): value is Message {
+function isMessage(value: unknown): value is TranscriptMessage {
   return typeof value === "object" && value !== null;
 }

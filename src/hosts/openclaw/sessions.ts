@@ -1,6 +1,6 @@
 import { HostError } from "../../core/host.ts";
 import type { Clock, HeartbeatRequest, HostSessions, Logger, SystemEvent } from "../../core/host.ts";
-import { EventHandover } from "./event-queue.ts";
+import { EventQueue } from "./event-queue.ts";
 import type { LatestTurn } from "./event-queue.ts";
 import type { OpenClawConfig, OpenClawSdk, OpenClawSystem } from "./sdk.ts";
 import { agentCatalog, mainKey } from "./read-openclaw-config.ts";
@@ -24,7 +24,7 @@ export interface OpenClawSessionsOptions {
  */
 export class OpenClawSessions implements HostSessions {
   readonly #options: OpenClawSessionsOptions;
-  readonly #handovers = new Map<string, EventHandover>();
+  readonly #queues = new Map<string, EventQueue>();
   #closed = false;
 
   constructor(options: OpenClawSessionsOptions) {
@@ -51,7 +51,7 @@ export class OpenClawSessions implements HostSessions {
       const message = `The session ${JSON.stringify(session)} has too many pending system events.`;
       throw new HostError(message, { retryable: true });
     }
-    this.#handover(session)?.nudge();
+    this.#queueOf(session)?.nudge();
   }
 
   /** The request outlives a restart as long as events wait. */
@@ -60,29 +60,29 @@ export class OpenClawSessions implements HostSessions {
     this.#options.state.requestTurn(asked).catch((error: unknown) => {
       this.#options.logger.warn({ err: error, reason: asked.reason }, "a heartbeat request could not be stored");
     });
-    this.#handover(asked.sessionKey)?.nudge(asked);
+    this.#queueOf(asked.sessionKey)?.nudge(asked);
   }
 
   /** Takes up what waited when the gateway stopped. */
   start(): void {
     const { state } = this.#options;
     const requests = new Map(state.requestedTurns().map((request) => [request.sessionKey, request]));
-    for (const session of state.waitingSessions()) this.#handover(session)?.nudge(requests.get(session));
+    for (const session of state.waitingSessions()) this.#queueOf(session)?.nudge(requests.get(session));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#handovers.values()].map((handover) => handover.close()));
-    this.#handovers.clear();
+    await Promise.all([...this.#queues.values()].map((handover) => handover.close()));
+    this.#queues.clear();
   }
 
-  #handover(session: string): EventHandover | undefined {
+  #queueOf(session: string): EventQueue | undefined {
     if (this.#closed) return undefined;
-    const known = this.#handovers.get(session);
+    const known = this.#queues.get(session);
     if (known !== undefined) return known;
-    for (const [other, handover] of this.#handovers) if (handover.isIdle) this.#handovers.delete(other);
-    const handover = new EventHandover(session, this.#options);
-    this.#handovers.set(session, handover);
+    for (const [other, handover] of this.#queues) if (handover.isIdle) this.#queues.delete(other);
+    const handover = new EventQueue(session, this.#options);
+    this.#queues.set(session, handover);
     return handover;
   }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { configurationFindings } from "../../../src/cli/doctor/configuration.ts";
 import { nodeFinding } from "../../../src/cli/doctor/node.ts";
 import { stateFinding } from "../../../src/cli/doctor/state.ts";
-import { wallFindings } from "../../../src/cli/doctor/walls.ts";
+import { isolationFindings } from "../../../src/cli/doctor/walls.ts";
 import { TransformTerminal } from "./transform-terminal.ts";
 
 interface Report {
@@ -83,7 +83,7 @@ describe("the findings of reveille doctor", () => {
     expect(findings.map(({ level }) => level)).toEqual(["ok", "warning"]);
     expect(findings[1]?.message).toMatch(/^\d could be better; see: reveille check$/u);
     expect(use).toEqual({ count: 1, isolation: "none" });
-    const [first] = await wallFindings(use, async () => ({ words: "x", reports: [] }));
+    const [first] = await isolationFindings(use, async () => ({ words: "x", reports: [] }));
     expect(first?.level).toBe("warning");
     expect(first?.message).toMatch(/^hooks\.transforms\.isolation is none: they run inside the gateway/u);
   });
@@ -95,7 +95,7 @@ describe("the findings of reveille doctor", () => {
       { action: "run for ever", holds: false, by: "nothing" },
     ];
     const tried = async () => ({ words: "network by name only", reports });
-    const findings = await wallFindings(withTransforms, tried);
+    const findings = await isolationFindings(withTransforms, tried);
     expect(findings.map(({ level, message }) => [level, message])).toEqual([
       [
         "ok",
@@ -108,19 +108,20 @@ describe("the findings of reveille doctor", () => {
       ],
       ["problem", "can run for ever: nothing on this machine keeps them from it"],
     ]);
-    const levels = async (use: Parameters<typeof wallFindings>[0]) => (await wallFindings(use, tried)).at(-1)?.level;
+    const levels = async (use: Parameters<typeof isolationFindings>[0]) =>
+      (await isolationFindings(use, tried)).at(-1)?.level;
     expect(await levels(without)).toBe("warning");
     expect(await levels({ count: undefined, isolation: "process" })).toBe("warning");
     expect(await levels({ count: 1, isolation: "none" })).toBe("warning");
-    expect((await wallFindings({ count: 0, isolation: "none" }, tried))[0]).toMatchObject({ level: "ok" });
+    expect((await isolationFindings({ count: 0, isolation: "none" }, tried))[0]).toMatchObject({ level: "ok" });
   });
 
   it("are a problem where walls that are needed cannot be tried", async () => {
     const fail = () => Promise.reject(new Error("no process starts"));
-    expect(await wallFindings(withTransforms, fail)).toEqual([
+    expect(await isolationFindings(withTransforms, fail)).toEqual([
       { level: "problem", about: "transforms", message: "what keeps them in could not be tried: no process starts" },
     ]);
-    expect((await wallFindings(without, fail))[0]?.level).toBe("warning");
+    expect((await isolationFindings(without, fail))[0]?.level).toBe("warning");
   });
 
   it("look at the state folder: whether it is there, a folder, writable and its owner's alone", () => {

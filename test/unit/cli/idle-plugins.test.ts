@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadGeneration } from "../../../src/cli/load-generation.ts";
+import { loadConfiguration } from "../../../src/cli/load-generation.ts";
 import { TransformTerminal } from "./transform-terminal.ts";
 
 let terminal: TransformTerminal;
@@ -76,7 +76,7 @@ describe("plugins of a gateway that does not run", () => {
   it("are refused when they do not finish loading", async () => {
     configureWith("await new Promise(() => {}); export default class { apply() {} }");
     const { gateway, logger } = terminal.process;
-    const loading = loadGeneration({}, { gateway, logger, loadTimeoutMs: 100 });
+    const loading = loadConfiguration({}, { gateway, logger, loadTimeoutMs: 100 });
     await expect(loading).rejects.toThrow("plugins.load.paths: have not finished loading after 100 ms");
   });
 

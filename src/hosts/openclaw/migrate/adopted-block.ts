@@ -5,7 +5,7 @@ import type { HostFacts } from "./host-facts.ts";
 import type { HostHooks } from "./host-hooks-schema.ts";
 
 /** A block before and after, with what it stands in. */
-export interface AdoptedBlock {
+export interface MigratedBlock {
   /** As it is written. */
   readonly hooks: HostHooks;
   /** Ours, as it will be written. */

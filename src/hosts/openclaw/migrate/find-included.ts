@@ -14,7 +14,7 @@ const OURS = [
 ] as const;
 
 /** Why a configuration that is spread over several files cannot be adopted, if so. */
-export function findIncluded(config: Fields): string | undefined {
+export function includeProblem(config: Fields): string | undefined {
   const way = OURS.find((keys) => isIncluded(fieldsAt(config, ...keys)));
   if (way === undefined) return undefined;
   const where = way.length === 0 ? "The configuration" : way.join(".");

@@ -17,7 +17,7 @@ export interface HostFacts {
   readonly models: ReadonlyMap<string, string> | undefined;
   /** `agents.defaults.timeoutSeconds`. */
   readonly timeoutSeconds: number | undefined;
-  readonly toldOfSessions: boolean;
+  readonly announcesSessions: boolean;
 }
 
 /** Reads the facts of a configuration whose references have been replaced. */
@@ -31,7 +31,7 @@ export function readHostFacts(config: Fields): HostFacts {
     channels: isIncluded(config["channels"]) ? undefined : channelList(config).map(({ id }) => id),
     models: modelNames(config),
     timeoutSeconds: typeof seconds === "number" && Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined,
-    toldOfSessions: fieldsAt(config, "session")["notifyOnCreate"] !== false,
+    announcesSessions: fieldsAt(config, "session")["notifyOnCreate"] !== false,
   };
 }
 

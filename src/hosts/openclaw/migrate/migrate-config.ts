@@ -2,24 +2,24 @@
 import { isDeepStrictEqual } from "node:util";
 import type { HooksConfig } from "../../../config/hooks-config.ts";
 import { pluginBlock } from "../read-openclaw-config.ts";
-import { AdoptNotes } from "./notes.ts";
-import type { AdoptNote } from "./notes.ts";
-import { tellBehavior } from "./report-behavior.ts";
+import { MigrationNotes } from "./notes.ts";
+import type { MigrationNote } from "./notes.ts";
+import { reportBehavior } from "./report-behavior.ts";
 import { readReferences } from "./environment-references.ts";
 import type { ReadReferences } from "./environment-references.ts";
 import { fieldsAt, isFields } from "./fields.ts";
 import type { Fields } from "./fields.ts";
-import { findIncluded } from "./find-included.ts";
+import { includeProblem } from "./find-included.ts";
 import { readHostFacts } from "./host-facts.ts";
 import { checkHostHooks } from "./host-hooks-schema.ts";
 import type { HostHooks } from "./host-hooks-schema.ts";
-import { judgeBlock } from "./validate-block.ts";
+import { validateBlock } from "./validate-block.ts";
 import { grantModels, ModelChoices } from "./model-choice.ts";
 import { modulePath } from "./module-path.ts";
-import { ADOPTED_PLUGIN, pluginBarrier, pluginSection } from "./plugin-section.ts";
+import { PLUGIN_ID, pluginProblem, pluginSection } from "./plugin-section.ts";
 import { translateHooks } from "./translate-hooks.ts";
 
-export interface AdoptSurroundings {
+export interface MigrationContext {
   /** Absolute; the folder of the configuration file. */
   readonly configDir: string;
   /** What `${NAME}` is replaced from, as far as the file does not say it itself. */
@@ -31,41 +31,41 @@ export interface AdoptSurroundings {
 }
 
 /** A configuration that can be written. */
-export interface AdoptedConfig {
+export interface MigratedConfig {
   readonly outcome: "adopted";
   readonly config: Fields;
   /** The configuration as the host will read it here. */
   readonly resolved: Fields;
   readonly read: HooksConfig;
-  readonly notes: readonly AdoptNote[];
+  readonly notes: readonly MigrationNote[];
 }
 
-export type Adoption =
-  | AdoptedConfig
+export type MigrationResult =
+  | MigratedConfig
   /** There is nothing to do; `reason` says why, in one or two sentences. */
   | { readonly outcome: "nothing"; readonly reason: string }
   /** Nothing may be written; each reason says what to do. */
   | { readonly outcome: "refused"; readonly reasons: readonly string[] };
 
 /** Makes the new configuration, or says why there is none. Never throws for anything that JSON5 can hold. */
-export function adoptConfig(config: Fields, surroundings: AdoptSurroundings): Adoption {
-  const included = findIncluded(config);
+export function migrateConfig(config: Fields, surroundings: MigrationContext): MigrationResult {
+  const included = includeProblem(config);
   if (included !== undefined) return refused([included]);
   const hooks = config["hooks"];
-  const before = pluginBlock(config, ADOPTED_PLUGIN);
+  const before = pluginBlock(config, PLUGIN_ID);
   const reason = nothingToDo(hooks, before);
   if (reason !== undefined) return { outcome: "nothing", reason };
   const issues = checkHostHooks(hooks);
   if (issues.length > 0) return refused(issues.map(({ path, message }) => `${path}: ${message}`));
-  const barrier = pluginBarrier(config);
+  const barrier = pluginProblem(config);
   if (barrier !== undefined) return refused([barrier]);
   return translate(config, hooks as HostHooks, before, surroundings);
 }
 
-function translate(config: Fields, hooks: HostHooks, before: unknown, surroundings: AdoptSurroundings): Adoption {
+function translate(config: Fields, hooks: HostHooks, before: unknown, surroundings: MigrationContext): MigrationResult {
   const { configDir, env, exists, isolation = "process" } = surroundings;
   const references = readReferences(config, env);
-  const notes = new AdoptNotes();
+  const notes = new MigrationNotes();
   const models = new ModelChoices();
   const facts = readHostFacts(asFields(references.value));
   const transformsDir = hooks.transformsDir === undefined ? undefined : references.resolve(hooks.transformsDir);
@@ -78,7 +78,7 @@ function translate(config: Fields, hooks: HostHooks, before: unknown, surroundin
     modulePath: (written, where) => modulePath(written, where, { configDir, transformsDir, exists }, notes),
   });
   if (before !== undefined && !isDeepStrictEqual(before, block)) return refused([OTHER_BLOCK]);
-  const grant = grantModels(fieldsAt(config, "plugins", "entries", ADOPTED_PLUGIN), models, notes);
+  const grant = grantModels(fieldsAt(config, "plugins", "entries", PLUGIN_ID), models, notes);
   if (grant.error !== undefined) return refused([grant.error]);
   const plugins = pluginSection(config, { block, subagent: grant.subagent }, notes);
   notes.add(
@@ -88,16 +88,16 @@ function translate(config: Fields, hooks: HostHooks, before: unknown, surroundin
   );
   const adopted: Fields = { ...config, hooks: { ...hooks, enabled: false }, plugins };
   const resolved = asFields(reread(adopted, references, env));
-  const judgment = judgeBlock(resolved, { configDir, env });
-  if ("issues" in judgment) return refused(wordIssues(judgment.issues, references));
-  tellMissing(references, notes);
-  tellBehavior({ hooks, block, read: judgment.config, config: resolved, facts }, notes);
+  const judgment = validateBlock(resolved, { configDir, env });
+  if ("issues" in judgment) return refused(issueLines(judgment.issues, references));
+  reportMissing(references, notes);
+  reportBehavior({ hooks, block, read: judgment.config, config: resolved, facts }, notes);
   for (const warning of judgment.warnings) notes.add("todo", warning);
   return { outcome: "adopted", config: adopted, resolved, read: judgment.config, notes: notes.list };
 }
 
 const OTHER_BLOCK =
-  `plugins.entries.${ADOPTED_PLUGIN}.config is written already and is not overwritten, and OpenClaw's built-in hooks are on beside it. ` +
+  `plugins.entries.${PLUGIN_ID}.config is written already and is not overwritten, and OpenClaw's built-in hooks are on beside it. ` +
   `To keep that block, set hooks.enabled to false; to have it made anew from hooks, remove it and adopt again.`;
 
 /** Why there is nothing to adopt, if so. */
@@ -105,7 +105,7 @@ function nothingToDo(hooks: unknown, before: unknown): string | undefined {
   const isOn = isFields(hooks) && hooks["enabled"] === true;
   if (hooks !== undefined && (isOn || !isFields(hooks) || !isSwitch(hooks["enabled"]))) return undefined;
   if (before !== undefined) {
-    return `Already adopted: plugins.entries.${ADOPTED_PLUGIN}.config is written, and OpenClaw's built-in hooks are off.`;
+    return `Already adopted: plugins.entries.${PLUGIN_ID}.config is written, and OpenClaw's built-in hooks are off.`;
   }
   const own = "To begin without them, see docs/openclaw.md.";
   if (hooks === undefined) return `There is no hooks block, so there is nothing to adopt. ${own}`;
@@ -118,12 +118,12 @@ function isSwitch(value: unknown): boolean {
 }
 
 /** With the same stand-ins for what has no value here. */
-function reread(config: Fields, first: ReadReferences, env: AdoptSurroundings["env"]): unknown {
+function reread(config: Fields, first: ReadReferences, env: MigrationContext["env"]): unknown {
   const standIns = Object.fromEntries(first.missing.map((name) => [name, first.resolve(`\${${name}}`)]));
   return readReferences(config, { ...env, ...standIns }).value;
 }
 
-function wordIssues(
+function issueLines(
   issues: readonly { readonly path: string; readonly message: string }[],
   { missing }: ReadReferences,
 ): string[] {
@@ -132,7 +132,7 @@ function wordIssues(
   return [...lines, `Not set here, so that what refers to them could not be judged: ${missing.join(", ")}.`];
 }
 
-function tellMissing({ missing }: ReadReferences, notes: AdoptNotes): void {
+function reportMissing({ missing }: ReadReferences, notes: MigrationNotes): void {
   if (missing.length === 0) return;
   notes.add(
     "todo",
@@ -140,7 +140,7 @@ function tellMissing({ missing }: ReadReferences, notes: AdoptNotes): void {
   );
 }
 
-function refused(reasons: readonly string[]): Adoption {
+function refused(reasons: readonly string[]): MigrationResult {
   return { outcome: "refused", reasons };
 }
 

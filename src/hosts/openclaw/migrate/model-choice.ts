@@ -1,5 +1,5 @@
 import { isTemplated } from "../../../config/session-rules.ts";
-import type { AdoptNotes } from "./notes.ts";
+import type { MigrationNotes } from "./notes.ts";
 import { fieldsAt } from "./fields.ts";
 import type { Fields } from "./fields.ts";
 import type { HostFacts } from "./host-facts.ts";
@@ -16,7 +16,7 @@ export class ModelChoices {
 
 export interface ModelContext {
   readonly facts: Pick<HostFacts, "models">;
-  readonly notes: AdoptNotes;
+  readonly notes: MigrationNotes;
   readonly models: ModelChoices;
   /** Replaces `${NAME}`. */
   resolve(text: string): string;
@@ -60,7 +60,7 @@ function nameIn(models: ReadonlyMap<string, string>, wanted: string): string | u
 export function grantModels(
   entry: Fields,
   models: ModelChoices,
-  notes: AdoptNotes,
+  notes: MigrationNotes,
 ): { readonly subagent?: Fields; readonly error?: string } {
   if (models.paths.length === 0) return {};
   const policy = fieldsAt(entry, "subagent");

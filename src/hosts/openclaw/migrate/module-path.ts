@@ -1,5 +1,5 @@
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
-import type { AdoptNotes } from "./notes.ts";
+import type { MigrationNotes } from "./notes.ts";
 
 export interface ModuleFolders {
   /** Absolute. */
@@ -18,7 +18,7 @@ export function modulePath(
   written: string,
   where: string,
   { configDir, transformsDir, exists }: ModuleFolders,
-  notes: AdoptNotes,
+  notes: MigrationNotes,
 ): string {
   const module = written.trim();
   const folder = resolve(join(configDir, "hooks", "transforms"), transformsDir?.trim() ?? ".");

@@ -5,7 +5,7 @@
 export type NoteKind = "written" | "behavior" | "lost" | "todo";
 
 /** One sentence for the gateway's owner; never holds a secret. */
-export interface AdoptNote {
+export interface MigrationNote {
   readonly kind: NoteKind;
   /** The key that it is about: `hooks.mappings[2].channel`; absent when it is about the whole. */
   readonly path?: string;
@@ -13,8 +13,8 @@ export interface AdoptNote {
 }
 
 /** Gathers notes in the order in which they are found. */
-export class AdoptNotes {
-  readonly list: AdoptNote[] = [];
+export class MigrationNotes {
+  readonly list: MigrationNote[] = [];
 
   add(kind: NoteKind, text: string, path?: string): void {
     this.list.push(path === undefined ? { kind, text } : { kind, path, text });

@@ -1,19 +1,19 @@
 /** What adopting writes below `plugins`. */
-import type { AdoptNotes } from "./notes.ts";
+import type { MigrationNotes } from "./notes.ts";
 import { fieldsAt } from "./fields.ts";
 import type { Fields } from "./fields.ts";
 
 /** The id under which OpenClaw knows us. */
-export const ADOPTED_PLUGIN = "reveille";
+export const PLUGIN_ID = "reveille";
 
 /** Why OpenClaw would not load the plugin, whatever its entry says; `undefined` when nothing keeps it off. */
-export function pluginBarrier(config: Fields): string | undefined {
+export function pluginProblem(config: Fields): string | undefined {
   const plugins = fieldsAt(config, "plugins");
   if (plugins["enabled"] === false) {
     return "plugins.enabled is false: OpenClaw loads no plugin, so nobody would answer the calls. Set it to true, then adopt again.";
   }
-  if (listOf(plugins["deny"])?.some((id) => idOf(id) === ADOPTED_PLUGIN)) {
-    return `plugins.deny names ${ADOPTED_PLUGIN}, so nobody would answer the calls. Take it off the list, then adopt again.`;
+  if (listOf(plugins["deny"])?.some((id) => idOf(id) === PLUGIN_ID)) {
+    return `plugins.deny names ${PLUGIN_ID}, so nobody would answer the calls. Take it off the list, then adopt again.`;
   }
   return undefined;
 }
@@ -22,13 +22,13 @@ export function pluginBarrier(config: Fields): string | undefined {
 export function pluginSection(
   config: Fields,
   { block, subagent }: { readonly block: object; readonly subagent: Fields | undefined },
-  notes: AdoptNotes,
+  notes: MigrationNotes,
 ): Fields {
   const plugins = fieldsAt(config, "plugins");
   const entries = fieldsAt(plugins, "entries");
-  const entry = fieldsAt(entries, ADOPTED_PLUGIN);
+  const entry = fieldsAt(entries, PLUGIN_ID);
   const allow = listOf(plugins["allow"]);
-  const where = `plugins.entries.${ADOPTED_PLUGIN}`;
+  const where = `plugins.entries.${PLUGIN_ID}`;
   if (entry["enabled"] === false) notes.add("written", "was false and is true now.", `${where}.enabled`);
   notes.add("written", "holds the block, as OpenClaw's built-in hooks had it.", `${where}.config`);
   const written = { ...entry, enabled: true, config: block, ...(subagent === undefined ? {} : { subagent }) };
@@ -36,14 +36,14 @@ export function pluginSection(
     ...plugins,
     // An empty list is none to the host: with one name on it, all other plugins would be off.
     ...(allow === undefined || allow.length === 0 ? {} : { allow: allowed(allow, notes) }),
-    entries: { ...entries, [ADOPTED_PLUGIN]: written },
+    entries: { ...entries, [PLUGIN_ID]: written },
   };
 }
 
-function allowed(allow: readonly unknown[], notes: AdoptNotes): readonly unknown[] {
-  if (allow.some((id) => idOf(id) === ADOPTED_PLUGIN)) return allow;
-  notes.add("written", `names ${ADOPTED_PLUGIN} as well: OpenClaw loads only what is on the list.`, "plugins.allow");
-  return [...allow, ADOPTED_PLUGIN];
+function allowed(allow: readonly unknown[], notes: MigrationNotes): readonly unknown[] {
+  if (allow.some((id) => idOf(id) === PLUGIN_ID)) return allow;
+  notes.add("written", `names ${PLUGIN_ID} as well: OpenClaw loads only what is on the list.`, "plugins.allow");
+  return [...allow, PLUGIN_ID];
 }
 
 function listOf(value: unknown): readonly unknown[] | undefined {

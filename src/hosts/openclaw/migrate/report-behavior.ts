@@ -1,28 +1,28 @@
 /** What callers and agents notice of one block once Reveille has it in the place of OpenClaw's built-in hooks. */
-import type { AdoptNotes } from "./notes.ts";
-import type { AdoptedBlock } from "./adopted-block.ts";
+import type { MigrationNotes } from "./notes.ts";
+import type { MigratedBlock } from "./adopted-block.ts";
 import type { Fields } from "./fields.ts";
 import { fieldsAt } from "./fields.ts";
 import type { HostFacts } from "./host-facts.ts";
 import { countOf } from "./host-hooks-schema.ts";
-import { tellGmail } from "./report-gmail.ts";
-import { routeOf, tellMappings } from "./report-mappings.ts";
+import { reportGmail } from "./report-gmail.ts";
+import { routeOf, reportMappings } from "./report-mappings.ts";
 
 /** Adds the notes that hold for this block, and none that does not. */
-export function tellBehavior(adopted: AdoptedBlock, notes: AdoptNotes): void {
+export function reportBehavior(adopted: MigratedBlock, notes: MigrationNotes): void {
   const tell = (text: string): void => notes.add("behavior", text);
-  tellAnswers(adopted, tell);
-  tellAgentCalls(adopted, tell);
-  tellWakes(adopted, tell);
-  tellRuns(adopted, notes);
-  tellMappings(adopted, notes);
-  tellGmail(adopted, notes);
-  tellHandling(adopted, notes);
+  reportAnswers(adopted, tell);
+  reportAgentCalls(adopted, tell);
+  reportWakes(adopted, tell);
+  reportRuns(adopted, notes);
+  reportMappings(adopted, notes);
+  reportGmail(adopted, notes);
+  reportHandling(adopted, notes);
 }
 
-type Tell = (text: string) => void;
+type AddNote = (text: string) => void;
 
-function tellAnswers({ hooks, read }: AdoptedBlock, tell: Tell): void {
+function reportAnswers({ hooks, read }: MigratedBlock, tell: AddNote): void {
   const { path } = read;
   const runs = [`${path}/agent`, ...read.mappings.filter(({ action }) => action === "agent").map(routeOf(path))];
   tell(
@@ -38,7 +38,7 @@ function tellAnswers({ hooks, read }: AdoptedBlock, tell: Tell): void {
   }
 }
 
-function tellAgentCalls(adopted: AdoptedBlock, tell: Tell): void {
+function reportAgentCalls(adopted: MigratedBlock, tell: AddNote): void {
   const { hooks, read, config, facts } = adopted;
   const path = `${read.path}/agent`;
   const defaultAgent = nameOfDefault(facts);
@@ -90,7 +90,7 @@ function modelWords(config: Fields): string {
   return `a call that names another model than ${listed.join(", ")} is answered 400; add those that callers may name to ${where}.allowedModels.`;
 }
 
-function tellWakes({ hooks, read, facts }: AdoptedBlock, tell: Tell): void {
+function reportWakes({ hooks, read, facts }: MigratedBlock, tell: AddNote): void {
   const route = `${read.path}/wake`;
   tell(
     `${route}: the text reaches the agent inside the boundary around untrusted content, which OpenClaw puts around agent calls only. None of a burst is dropped (OpenClaw keeps 20); waiting ones come together in one turn.`,
@@ -108,7 +108,7 @@ function tellWakes({ hooks, read, facts }: AdoptedBlock, tell: Tell): void {
 /** Tools that OpenClaw gives to no subagent, as far as runs are likely to miss them. */
 const WITHHELD = ["message", "automations", "sessions_send", "gateway", "session_status", "agents_list"] as const;
 
-function tellRuns({ read, facts, hooks }: AdoptedBlock, notes: AdoptNotes): void {
+function reportRuns({ read, facts, hooks }: MigratedBlock, notes: MigrationNotes): void {
   if (read.defaultSessionKey !== undefined) {
     notes.add(
       "behavior",
@@ -129,7 +129,7 @@ function tellRuns({ read, facts, hooks }: AdoptedBlock, notes: AdoptNotes): void
     "behavior",
     "Every run leaves its line in the main session, also one whose reply was delivered; OpenClaw leaves none then.",
   );
-  if (facts.toldOfSessions) {
+  if (facts.announcesSessions) {
     notes.add(
       "todo",
       'Each run is a session of its own, and OpenClaw adds "New session created" to the main session for each; session.notifyOnCreate: false turns that off.',
@@ -137,7 +137,7 @@ function tellRuns({ read, facts, hooks }: AdoptedBlock, notes: AdoptNotes): void
   }
 }
 
-function tellHandling({ hooks }: AdoptedBlock, notes: AdoptNotes): void {
+function reportHandling({ hooks }: MigratedBlock, notes: MigrationNotes): void {
   notes.add(
     "todo",
     hooks.gmail?.account === undefined

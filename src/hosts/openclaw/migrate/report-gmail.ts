@@ -1,5 +1,5 @@
-import type { AdoptNotes } from "./notes.ts";
-import type { AdoptedBlock } from "./adopted-block.ts";
+import type { MigrationNotes } from "./notes.ts";
+import type { MigratedBlock } from "./adopted-block.ts";
 import { fieldsAt } from "./fields.ts";
 
 const DEFAULT_PORT = 18_789;
@@ -9,7 +9,7 @@ const COMMAND = "openclaw webhooks gmail run";
  * Tells what becomes of the Gmail watcher: OpenClaw starts it with the gateway only while its own hooks
  * are on; its command starts it in either case, and reads the account, the token and the URL from `hooks`.
  */
-export function tellGmail({ hooks, read, config }: AdoptedBlock, notes: AdoptNotes): void {
+export function reportGmail({ hooks, read, config }: MigratedBlock, notes: MigrationNotes): void {
   const { gmail } = hooks;
   if (gmail?.thinking !== undefined && read.mappings.some(({ preset }) => preset === "gmail")) {
     notes.add("behavior", "has no effect: OpenClaw lets no plugin choose it.", "hooks.gmail.thinking");

@@ -1,6 +1,6 @@
 import type { MappingConfig } from "../../../config/hooks-config.ts";
-import type { AdoptNotes } from "./notes.ts";
-import type { AdoptedBlock } from "./adopted-block.ts";
+import type { MigrationNotes } from "./notes.ts";
+import type { MigratedBlock } from "./adopted-block.ts";
 import type { HostMapping } from "./host-hooks-schema.ts";
 import { hasTemplatedKey } from "./translate-mapping.ts";
 
@@ -16,25 +16,25 @@ export function routeOf(prefix: string): (mapping: Pick<MappingConfig, "match">)
 const CREDENTIAL_HEADER = /\{\{\s*headers\.(?:authorization|x-openclaw-token|cookie|proxy-authorization)\s*\}\}/;
 
 /** Tells what changes for single mappings of the block. */
-export function tellMappings({ hooks, read }: AdoptedBlock, notes: AdoptNotes): void {
+export function reportMappings({ hooks, read }: MigratedBlock, notes: MigrationNotes): void {
   const mappings = hooks.mappings ?? [];
   for (const [at, written] of mappings.entries()) {
     const where = `hooks.mappings[${at}]`;
     const mapping = read.mappings.find((candidate) => candidate.where === where);
     if (mapping === undefined) continue;
     const tell = (text: string, key = ""): void => notes.add("behavior", text, where + key);
-    tellContent(written, mapping, tell);
-    tellSession(written, read.allowRequestSessionKey, tell);
+    reportContent(written, mapping, tell);
+    reportSession(written, read.allowRequestSessionKey, tell);
     if (written.thinking !== undefined && written.action !== "wake") {
       tell("has no effect: OpenClaw lets no plugin choose it, and the agent's own level is used.", ".thinking");
     }
-    if (written.transform !== undefined && read.transforms.isolation === "process") tellTransform(tell);
+    if (written.transform !== undefined && read.transforms.isolation === "process") reportTransform(tell);
   }
 }
 
-type Tell = (text: string, key?: string) => void;
+type AddMappingNote = (text: string, key?: string) => void;
 
-function tellContent(written: HostMapping, mapping: MappingConfig, tell: Tell): void {
+function reportContent(written: HostMapping, mapping: MappingConfig, tell: AddMappingNote): void {
   if (mapping.action === "wake" && !mapping.allowUnsafeExternalContent) {
     tell(
       "the text of the wake reaches the agent inside the boundary around untrusted content; allowUnsafeExternalContent: true leaves it away, for sources whose every word you trust.",
@@ -52,14 +52,14 @@ function tellContent(written: HostMapping, mapping: MappingConfig, tell: Tell): 
   }
 }
 
-function tellSession(written: HostMapping, isAllowed: boolean, tell: Tell): void {
+function reportSession(written: HostMapping, isAllowed: boolean, tell: AddMappingNote): void {
   if (written.action === "wake" || written.sessionKey === undefined || written.sessionKey.trim() === "") return;
   // Reading the block tells of it: such calls are answered 400.
   if (hasTemplatedKey(written) && !isAllowed) return;
   tell("decides which runs follow one another; each has a session of its own in OpenClaw.", ".sessionKey");
 }
 
-function tellTransform(tell: Tell): void {
+function reportTransform(tell: AddMappingNote): void {
   tell(
     "runs in a process of its own that may compute and nothing else: no files, no network, no environment, 2 seconds a call, and the token is not among its headers. One that needs more: adopt with --transforms none. A module that cannot be loaded keeps the whole block out of use.",
     ".transform",

@@ -1,6 +1,6 @@
 import type { MappingInput } from "../../../config/schema.ts";
 import { isTemplated } from "../../../config/session-rules.ts";
-import type { AdoptNotes } from "./notes.ts";
+import type { MigrationNotes } from "./notes.ts";
 import { hasReference } from "./environment-references.ts";
 import { foldAgentId } from "../read-openclaw-config.ts";
 import { channelIdOf } from "./host-facts.ts";
@@ -15,7 +15,7 @@ export const MAX_RUN_SECONDS = 86_400;
 
 export interface TranslateContext extends ModelContext {
   readonly facts: HostFacts;
-  readonly notes: AdoptNotes;
+  readonly notes: MigrationNotes;
   /** Where transforms are to run. */
   readonly isolation: "process" | "none";
   /** The module of a transform as a path below `transformsDir`. */
@@ -64,7 +64,7 @@ export function translateMapping(written: HostMapping, at: number, context: Tran
 }
 
 /** Seconds within what a run may take here. */
-function shortened(seconds: number, path: string, notes: AdoptNotes): number {
+function shortened(seconds: number, path: string, notes: MigrationNotes): number {
   if (seconds <= MAX_RUN_SECONDS) return seconds;
   notes.add("lost", `is more than a day and written as ${MAX_RUN_SECONDS} seconds, the longest that there is.`, path);
   return MAX_RUN_SECONDS;
@@ -84,7 +84,7 @@ export function translateAgentId(
   return known ?? id;
 }
 
-function refuseKey(written: string | undefined, path: string, notes: AdoptNotes): undefined {
+function refuseKey(written: string | undefined, path: string, notes: MigrationNotes): undefined {
   if (notBlank(written) === undefined) return;
   notes.add("lost", "is left out: a wake always goes to the main session of its agent.", path);
 }

@@ -7,28 +7,28 @@ import { BUILT_IN_PRESETS } from "../../../presets/built-in.ts";
 import { agentCatalog, channelList, gatewayFacts, pluginBlock } from "../read-openclaw-config.ts";
 import type { Fields } from "./fields.ts";
 import { hasIncludedAgents, isIncluded } from "./host-facts.ts";
-import { ADOPTED_PLUGIN } from "./plugin-section.ts";
+import { PLUGIN_ID } from "./plugin-section.ts";
 
-export interface JudgeOptions {
+export interface ValidateOptions {
   /** Absolute; the folder of the configuration file. */
   readonly configDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** What our own reader makes of a block, as it will in the gateway. */
-export type Judgment =
+export type Validation =
   | { readonly config: HooksConfig; readonly warnings: readonly string[] }
   | { readonly issues: readonly ConfigIssue[] };
 
 const PRESETS = new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset]));
 
 /** Reads our block in a configuration of the host whose references have been replaced. */
-export function judgeBlock(config: Fields, { configDir, env }: JudgeOptions): Judgment {
-  const block = pluginBlock(config, ADOPTED_PLUGIN);
+export function validateBlock(config: Fields, { configDir, env }: ValidateOptions): Validation {
+  const block = pluginBlock(config, PLUGIN_ID);
   const context = {
     configDir,
     gateway: gatewayFacts(config, { ...env }),
-    agents: hasIncludedAgents(config) ? anyAgents(config) : agentCatalog(config, ADOPTED_PLUGIN),
+    agents: hasIncludedAgents(config) ? anyAgents(config) : agentCatalog(config, PLUGIN_ID),
     channels: isIncluded(config["channels"]) ? namedChannels(block) : channelList(config),
     presets: PRESETS,
     env,
@@ -45,7 +45,7 @@ export function judgeBlock(config: Fields, { configDir, env }: JudgeOptions): Ju
 function anyAgents(config: Fields): AgentCatalog {
   const main = { id: "main", isDefault: true };
   return {
-    ...agentCatalog(config, ADOPTED_PLUGIN),
+    ...agentCatalog(config, PLUGIN_ID),
     list: () => [main],
     resolve: (agentId) => (agentId === undefined ? main : { id: agentId, isDefault: agentId === main.id }),
   };

@@ -13,7 +13,7 @@ export interface PendingEvent {
 }
 
 /** A run whose end was never told, with the host's session in which it was. */
-export interface OpenRun {
+export interface UnendedRun {
   readonly id: string;
   readonly session: string;
 }
@@ -82,12 +82,12 @@ export class OpenClawState {
     await this.#write("endRun", { id, at: this.#clock.now() });
   }
 
-  openRuns(): readonly OpenRun[] {
+  unendedRuns(): readonly UnendedRun[] {
     return this.#reads.openRuns.all().map((row) => ({ ...row }));
   }
 
   /** Runs that ended so long ago that their sessions are kept no longer. */
-  oldRuns({ limit }: { limit: number }): readonly OpenRun[] {
+  oldRuns({ limit }: { limit: number }): readonly UnendedRun[] {
     const before = this.#clock.now() - OPENCLAW_LIMITS.sessionTtlMs;
     return this.#reads.oldRuns.all(before, limit).map((row) => ({ ...row }));
   }

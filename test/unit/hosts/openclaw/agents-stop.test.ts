@@ -96,11 +96,11 @@ it("ends in its sweeps what the host did not end before, and then forgets it in 
   ends.mockRestore();
   const { agents } = opened.host;
   if (!(agents instanceof OpenClawAgents)) throw new Error("The host has other agents.");
-  await agents.forgetOldSessions();
-  await agents.forgetOldSessions();
+  await agents.removeOldSessions();
+  await agents.removeOldSessions();
   expect(openClaw.deleted).toEqual([openClaw.runs[0]?.sessionKey]);
   const now = vi.spyOn(Date, "now").mockReturnValue(Date.now() + OPENCLAW_LIMITS.sessionTtlMs + 1_000);
-  await agents.forgetOldSessions();
+  await agents.removeOldSessions();
   now.mockRestore();
   expect(openClaw.deleted).toHaveLength(2);
 });

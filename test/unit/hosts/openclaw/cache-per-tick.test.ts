@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { oncePerTurn } from "../../../../src/hosts/openclaw/cache-per-tick.ts";
+import { memoizePerTick } from "../../../../src/hosts/openclaw/cache-per-tick.ts";
 
 it("asks once in a turn of the event loop, and anew in the next", async () => {
   let version = 1;
   const ask = vi.fn(() => ({ version }));
-  const current = oncePerTurn(ask);
+  const current = memoizePerTick(ask);
   const first = current();
   version = 2;
   await Promise.resolve();
@@ -20,7 +20,7 @@ it("remembers nothing of an answer that could not be given", () => {
     throw new Error("not now");
   });
   ask.mockReturnValue("the configuration");
-  const current = oncePerTurn(ask);
+  const current = memoizePerTick(ask);
   expect(current).toThrow("not now");
   expect(current()).toBe("the configuration");
 });

@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { defineOpenClawPlugin } from "../../../../src/hosts/openclaw/define-openclaw-plugin.ts";
 import plugin from "../../../../src/openclaw-plugin.ts";
-import type { OfferOutcome } from "../../../../src/hosts/openclaw/gateway.ts";
+import type { LoadOutcome } from "../../../../src/hosts/openclaw/gateway.ts";
 import type { OpenClawService } from "../../../../src/hosts/openclaw/sdk.ts";
 import { requireCalls } from "../../../../src/hosts/openclaw/require-calls.ts";
 import { openClawLogger } from "../../../../src/hosts/openclaw/logger.ts";
@@ -30,14 +30,14 @@ it("announces a service and starts nothing; in other modes it announces no servi
 
 it("opens the gateway in the service's start and closes it in its stop", async () => {
   using openClaw = new FakeOpenClaw();
-  const offered: OfferOutcome[] = [];
+  const offered: LoadOutcome[] = [];
   const about = { id: "reveille", name: "R", description: "d" };
   const loadSdk = async (): Promise<typeof openClaw.sdk> => openClaw.sdk;
   const defined = defineOpenClawPlugin(about, {
     bare: true,
     block: (written) => written,
     loadSdk,
-    offered: (outcome) => void offered.push(outcome),
+    onLoaded: (outcome) => void offered.push(outcome),
     runCommand: async () => 0,
   });
   const [service] = register(openClaw, defined).services;
@@ -76,7 +76,7 @@ it("opens nothing when the host has stopped the service before its start had end
       bare: true,
       block: (written) => written,
       loadSdk: async () => held.promise,
-      opened: () => void opened++,
+      onOpened: () => void opened++,
       runCommand: async () => 0,
     },
   );

@@ -133,7 +133,7 @@ it("has ended what an earlier process has left before it takes the first configu
 it("ends a second time, somewhat later, what an earlier process has left, and nothing else", async () => {
   const openClaw = new FakeOpenClaw();
   const { about, ending, lost } = await leaveRun(openClaw);
-  await using second = await OpenGateway.start({ openClaw, forgetAgainMs: 300 });
+  await using second = await OpenGateway.start({ openClaw, endAgainMs: 300 });
   const own = second.host.agents.run({ ...about, runId: "own" });
   const session = openClaw.runs[0]?.sessionKey;
   expect(openClaw.deleted).toEqual([session]);

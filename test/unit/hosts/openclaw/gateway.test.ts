@@ -104,7 +104,7 @@ it("names the calls that this version of the host lacks", async () => {
   const gateway = new OpenClawGateway(lacking, context, {
     pluginId: "reveille",
     block: (written) => written,
-    offered: ({ error }) => void outcomes.push(error),
+    onLoaded: ({ error }) => void outcomes.push(error),
   });
   await gateway.start();
   await gateway.stop();

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { openClawLogger } from "../../../../src/hosts/openclaw/logger.ts";
-import { probeSelf } from "../../../../src/hosts/openclaw/health-probe.ts";
+import { probeHealth } from "../../../../src/hosts/openclaw/health-probe.ts";
 import { makeCertificate } from "../../auth/keys/make-certificate.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 
@@ -29,7 +29,7 @@ async function portOf(server: Server): Promise<number> {
 
 function probe(gateway: object, signal = new AbortController().signal): Promise<string | undefined> {
   const logger = openClawLogger(openClaw.logger);
-  return probeSelf({ config: { gateway }, path: "/x", logger, env: {}, pauseMs: 1, signal });
+  return probeHealth({ config: { gateway }, path: "/x", logger, env: {}, pauseMs: 1, signal });
 }
 
 it("says why its own address does not answer", async () => {

@@ -1,13 +1,13 @@
 import type { GatewayHost, GatewayPlugin } from "../../../../src/core/host.ts";
 import { OpenClawGateway } from "../../../../src/hosts/openclaw/gateway.ts";
-import type { OfferOutcome, OpenClawGatewayOptions } from "../../../../src/hosts/openclaw/gateway.ts";
+import type { LoadOutcome, OpenClawGatewayOptions } from "../../../../src/hosts/openclaw/gateway.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 
 /** The adapter in a fake gateway, with a plugin that keeps the host it was given. */
 export class OpenGateway {
   readonly openClaw: FakeOpenClaw;
   readonly gateway: OpenClawGateway;
-  readonly outcomes: OfferOutcome[] = [];
+  readonly outcomes: LoadOutcome[] = [];
   #host: GatewayHost | undefined;
 
   static async start(
@@ -30,7 +30,7 @@ export class OpenGateway {
       bare: true,
       block: (written) => written,
       plugins: () => (plugin === undefined ? [keeper] : [keeper, plugin]),
-      offered: (outcome) => void this.outcomes.push(outcome),
+      onLoaded: (outcome) => void this.outcomes.push(outcome),
       loadSdk: async () => openClaw.sdk,
       ...options,
     });

@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 
 import type { OpenClawConfig, PluginHttpRoute } from "../../../../src/hosts/openclaw/sdk.ts";
 import { withDefaultPath } from "../../../../src/hosts/openclaw/plugin-block.ts";
-import { StandingRoute } from "../../../../src/hosts/openclaw/placeholder-route.ts";
+import { PlaceholderRoute } from "../../../../src/hosts/openclaw/placeholder-route.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 
 type HostRoute = Pick<PluginHttpRoute, "path" | "match" | "auth" | "handler">;
@@ -14,7 +14,7 @@ function configWith(block: object | undefined, more: object = {}): OpenClawConfi
 }
 
 interface Registered {
-  readonly standing: StandingRoute | undefined;
+  readonly standing: PlaceholderRoute | undefined;
   /** What the host was given. */
   readonly routes: readonly HostRoute[];
 }
@@ -24,7 +24,7 @@ function register(openClaw: FakeOpenClaw, config: OpenClawConfig | undefined): R
   openClaw.config = config ?? {};
   const registerHttpRoute = (route: HostRoute): void => void routes.push(route);
   const api = { ...openClaw.api, registerHttpRoute, ...(config === undefined ? {} : { config }) };
-  const standing = StandingRoute.register(api, { pluginId: "reveille", block: withDefaultPath });
+  const standing = PlaceholderRoute.register(api, { pluginId: "reveille", block: withDefaultPath });
   return { standing, routes };
 }
 

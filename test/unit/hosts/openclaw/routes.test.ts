@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { openClawLogger } from "../../../../src/hosts/openclaw/logger.ts";
 import { OpenClawRoutes, RouteTable } from "../../../../src/hosts/openclaw/routes.ts";
 import type { PluginHttpRoute } from "../../../../src/hosts/openclaw/sdk.ts";
-import { StandingRoute } from "../../../../src/hosts/openclaw/placeholder-route.ts";
+import { PlaceholderRoute } from "../../../../src/hosts/openclaw/placeholder-route.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 
 describe("the routes in the host", () => {
@@ -118,7 +118,7 @@ describe("the routes in the host", () => {
       config: openClaw.config,
       registerHttpRoute: (route: (typeof given)[number]) => void given.push(route),
     };
-    const standing = StandingRoute.register(api, { pluginId: "reveille", block: (written) => written });
+    const standing = PlaceholderRoute.register(api, { pluginId: "reveille", block: (written) => written });
     const asked: PluginHttpRoute[] = [];
     const routes = new OpenClawRoutes({
       pluginId: "reveille",
@@ -129,7 +129,7 @@ describe("the routes in the host", () => {
         return openClaw.sdk.registerPluginHttpRoute(route);
       },
       logger: openClawLogger(openClaw.logger),
-      standing,
+      placeholder: standing,
     });
     openClaw.routes.push(...asked, ...(given as PluginHttpRoute[]));
     await using server = await serve(openClaw);

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { adopt } from "../../../../../src/cli/openclaw/adopt-command.ts";
 import type { AdoptOptions } from "../../../../../src/cli/openclaw/adopt-command.ts";
-import { findOpenClawConfig, replaceOpenClawConfig } from "../../../../../src/cli/openclaw/adopt-file.ts";
+import { findConfigFile, replaceConfigFile } from "../../../../../src/cli/openclaw/adopt-file.ts";
 import { recordingLogger } from "../../embedded/server/recording-logger.ts";
 
 const token = "a-hook-token-of-these-tests-24";
@@ -246,30 +246,30 @@ describe("the file", () => {
   };
 
   it("is where the host looks for it", () => {
-    expect(findOpenClawConfig({ HOME: home })).toBe(file);
+    expect(findConfigFile({ HOME: home })).toBe(file);
     const old = make(".clawdbot/clawdbot.json");
-    expect(findOpenClawConfig({ HOME: home })).toBe(old);
+    expect(findConfigFile({ HOME: home })).toBe(old);
     write({});
-    expect(findOpenClawConfig({ HOME: home })).toBe(file);
+    expect(findConfigFile({ HOME: home })).toBe(file);
     const other = make("state/openclaw.json");
-    expect(findOpenClawConfig({ HOME: home, OPENCLAW_STATE_DIR: " ~/state " })).toBe(other);
+    expect(findConfigFile({ HOME: home, OPENCLAW_STATE_DIR: " ~/state " })).toBe(other);
     // As the host: a folder without a file is passed over.
-    expect(findOpenClawConfig({ HOME: home, OPENCLAW_STATE_DIR: join(home, "empty") })).toBe(file);
-    expect(findOpenClawConfig({ OPENCLAW_HOME: home, HOME: "/nowhere" })).toBe(file);
-    expect(findOpenClawConfig({ HOME: home, OPENCLAW_CONFIG_PATH: "~/mine.json" })).toBe(join(home, "mine.json"));
-    expect(findOpenClawConfig({}).endsWith(".json")).toBe(true);
+    expect(findConfigFile({ HOME: home, OPENCLAW_STATE_DIR: join(home, "empty") })).toBe(file);
+    expect(findConfigFile({ OPENCLAW_HOME: home, HOME: "/nowhere" })).toBe(file);
+    expect(findConfigFile({ HOME: home, OPENCLAW_CONFIG_PATH: "~/mine.json" })).toBe(join(home, "mine.json"));
+    expect(findConfigFile({}).endsWith(".json")).toBe(true);
   });
 
   it("is not replaced when somebody has changed it meanwhile", () => {
     write("{}");
-    expect(() => replaceOpenClawConfig(file, { before: "{ }", after: "{}" })).toThrow("was changed meanwhile");
+    expect(() => replaceConfigFile(file, { before: "{ }", after: "{}" })).toThrow("was changed meanwhile");
     expect(folder()).toEqual(["openclaw.json"]);
   });
 
   it("is replaced behind a link, which stays", () => {
     const target = make("elsewhere/real.json");
     symlinkSync(target, file);
-    const backup = replaceOpenClawConfig(file, { before: "{}", after: "{ }" });
+    const backup = replaceConfigFile(file, { before: "{}", after: "{ }" });
     expect(lstatSync(file).isSymbolicLink()).toBe(true);
     expect(readFileSync(target, "utf8")).toBe("{ }");
     expect(backup).toBe(`${file}.before-reveille`);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkHostHooks } from "../../../../../src/hosts/openclaw/migrate/host-hooks-schema.ts";
-import { shownBlocks } from "../../../../../src/hosts/openclaw/migrate/shown-blocks.ts";
+import { redactedBlocks } from "../../../../../src/hosts/openclaw/migrate/shown-blocks.ts";
 import { adopted } from "./recorded-shapes.ts";
 
 /** Found in every secret that is made up here. */
@@ -145,7 +145,7 @@ describe("any block of any version", () => {
         const adoption = adopted({ ...sections, hooks: block }, { env });
         outcomes.set(adoption.outcome, (outcomes.get(adoption.outcome) ?? 0) + 1);
         const shown = JSON.stringify(
-          adoption.outcome === "adopted" ? [adoption.notes, shownBlocks(adoption)] : adoption,
+          adoption.outcome === "adopted" ? [adoption.notes, redactedBlocks(adoption)] : adoption,
         );
         expect(shown).not.toContain(MARK);
         if (adoption.outcome === "refused") expect(adoption.reasons.every((reason) => reason.length > 20)).toBe(true);

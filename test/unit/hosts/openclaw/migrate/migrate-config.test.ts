@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shownBlocks } from "../../../../../src/hosts/openclaw/migrate/shown-blocks.ts";
+import { redactedBlocks } from "../../../../../src/hosts/openclaw/migrate/shown-blocks.ts";
 import { adopted, blockOf, told } from "./recorded-shapes.ts";
 
 const token = "a-hook-token-of-these-tests-24";
@@ -112,7 +112,7 @@ describe("the new entry", () => {
     const show = (written: string, env: Record<string, string>): unknown => {
       const adoption = adopted({ hooks: { enabled: true, token: written } }, { env });
       if (adoption.outcome !== "adopted") throw new Error(JSON.stringify(adoption));
-      return shownBlocks(adoption)["plugins.entries.reveille.config"];
+      return redactedBlocks(adoption)["plugins.entries.reveille.config"];
     };
     expect(show("${A}${B}", { A: token, B: "b" })).toMatchObject({ token: "${A}${B}" });
     expect(show(`\${A}${token}`, { A: "a" })).toMatchObject({ token: "<unchanged>" });
@@ -126,7 +126,7 @@ it("shows no session of a mapping but a template or a variable", () => {
   const hooks = { ...on, mappings, allowedSessionKeyPrefixes: ["hook:"], allowRequestSessionKey: true };
   const adoption = adopted({ hooks }, { env: { KEY: "hook:k" } });
   if (adoption.outcome !== "adopted") throw new Error(JSON.stringify(adoption));
-  expect(shownBlocks(adoption)["plugins.entries.reveille.config"]).toMatchObject({
+  expect(redactedBlocks(adoption)["plugins.entries.reveille.config"]).toMatchObject({
     mappings: [{ sessionKey: "<unchanged>" }, { sessionKey: "hook:{{id}}" }, { sessionKey: "${KEY}" }],
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shownBlocks } from "../../../../../src/hosts/openclaw/migrate/shown-blocks.ts";
+import { redactedBlocks } from "../../../../../src/hosts/openclaw/migrate/shown-blocks.ts";
 import { adopted, blockOf, readShape, SHAPES, told } from "./recorded-shapes.ts";
 import { SHAPES_BY_THEME } from "./shapes-by-theme.ts";
 import { SHAPES_BY_VERSION } from "./shapes-by-version.ts";
@@ -81,7 +81,9 @@ describe("recorded configurations of OpenClaw", () => {
 
   it.each(SHAPES)("%s shows no secret", (name) => {
     const adoption = adopted(readShape(name));
-    const shown = JSON.stringify([adoption.outcome === "adopted" ? [adoption.notes, shownBlocks(adoption)] : adoption]);
+    const shown = JSON.stringify([
+      adoption.outcome === "adopted" ? [adoption.notes, redactedBlocks(adoption)] : adoption,
+    ]);
     expect(shown).not.toMatch(/recorded-(?:hook-token|push-token|hook-url|token|short)/);
   });
 });
