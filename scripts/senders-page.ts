@@ -1,6 +1,6 @@
 import { BUILT_IN_PRESETS } from "../src/presets/built-in.ts";
 import type { Preset } from "../src/presets/preset.ts";
-import { schemeName } from "../src/presets/scheme-name.ts";
+import { schemeName } from "../src/presets/preset.ts";
 
 const INTRODUCTION = `# Senders
 

@@ -87,8 +87,8 @@ export type { SettingsSchema, PresetMapping, PresetPart, PresetSecret, PresetSet
 export type { AuthInput } from "./config/auth-schema.ts";
 export type { Handshake } from "./config/handshake-schema.ts";
 export type { PresetRegistry } from "./presets/registry.ts";
-export { defineTransform } from "./transform/define-transform.ts";
-export type { TransformContext, TransformFunction, TransformResult } from "./transform/transform.ts";
+export { defineTransform } from "./transform/authoring.ts";
+export type { TransformContext, TransformFunction, TransformResult } from "./transform/context.ts";
 export type { TransformAction } from "./transform/result.ts";
 export type { CallTransform, TransformCall } from "./transform/call.ts";
 export { StoreError } from "./storage/delivery-store.ts";

@@ -11,7 +11,7 @@ const plugin = defineOpenClawPlugin(
   {
     block: withDefaultPath,
     async runCommand(args, context) {
-      const { runOpenClawCli } = await import("./cli/openclaw/run-openclaw-cli.ts");
+      const { runOpenClawCli } = await import("./cli/openclaw/cli-gateway.ts");
       return runOpenClawCli(args, { ...context, block: withDefaultPath });
     },
   },

@@ -1,9 +1,11 @@
 /** `reveille check`. */
+import { configLines } from "../config/config-error.ts";
 import { nameBlock } from "../config/name-block.ts";
-import { checkConfig } from "./check-config.ts";
+import { type AuditFinding, auditHooks } from "../config/security-audit.ts";
 import type { CliIo } from "./cli-io.ts";
 import { untilSignal } from "./end-signals.ts";
 import type { LocationOptions } from "./file-locations.ts";
+import { loadConfiguration, type LoadedConfiguration, type LoadOptions } from "./load-generation.ts";
 import { printable } from "./printable.ts";
 
 /**
@@ -22,4 +24,31 @@ export function check(options: LocationOptions, io: CliIo): Promise<number> {
     for (const line of lines) io.out(`${printable(nameBlock(line, gateway.block))}\n`);
     return 0;
   });
+}
+
+/** Judges a configuration without starting a gateway. */
+
+/** What was found in a configuration that is valid. */
+interface ConfigReport {
+  /** Lines for the gateway's owner. */
+  readonly warnings: readonly string[];
+  readonly audit: readonly AuditFinding[];
+}
+
+/** Rejects with a `ConfigError` when the configuration could not be taken into use. */
+async function checkConfig(options: LocationOptions, load: LoadOptions): Promise<ConfigReport> {
+  return reviewConfig(await loadConfiguration(options, load));
+}
+
+/** What could be better in a configuration that is valid. */
+export function reviewConfig({
+  hooksWritten,
+  warnings,
+  snapshot,
+  active: generation,
+}: LoadedConfiguration): ConfigReport {
+  return {
+    warnings: [...configLines(warnings), ...generation.warnings],
+    audit: auditHooks(generation.config, snapshot.gateway, hooksWritten),
+  };
 }

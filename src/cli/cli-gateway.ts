@@ -1,7 +1,7 @@
 /** The gateway that the commands are about. */
 import type { ConfigIssue } from "../config/config-error.ts";
+import { type ConfigSnapshot, type GatewayHost, HostError, type Logger } from "../core/host.ts";
 import type { IngressHooks } from "../ingress/hooks.ts";
-import type { ConfigSnapshot, GatewayHost, Logger } from "../core/host.ts";
 import type { FileLocations, LocationOptions } from "./file-locations.ts";
 
 /** What commands that ask a running gateway take. */
@@ -62,4 +62,35 @@ export interface CliGateway {
   open(options: LocationOptions, open: OpenOptions): Promise<OpenedConfiguration>;
   /** Throws a `ConfigError`, or a `CliError` when the configuration does not tell. */
   access(options: GatewayCommandOptions): GatewayAccess;
+}
+
+/** What is known of a gateway from its configuration alone. */
+interface IdleHostFacts extends Pick<GatewayHost, "name" | "lifecycle" | "logger" | "paths"> {
+  /** The last part of a main session's key. */
+  readonly mainKey: string;
+  readonly agents: Omit<GatewayHost["agents"], "run">;
+  readonly channels: ReturnType<GatewayHost["channels"]["list"]>;
+}
+
+/** A host whose plugins can be given a configuration and nothing else. */
+export function idleHost({ name, lifecycle, logger, paths, mainKey, agents, channels }: IdleHostFacts): GatewayHost {
+  const refuse = (): Promise<never> =>
+    Promise.reject(
+      new HostError("The gateway is not running; its configuration is being checked.", { retryable: false }),
+    );
+  return {
+    name,
+    lifecycle,
+    sessions: {
+      mainSessionKey: (agentId) => `agent:${agentId}:${mainKey}`,
+      enqueueSystemEvent: refuse,
+      requestHeartbeat: () => {},
+    },
+    agents: { ...agents, run: refuse },
+    // Of conversations nothing is known here.
+    channels: { list: () => channels, lastRoute: () => Promise.resolve(undefined), send: refuse },
+    logger,
+    paths,
+    clock: { now: () => Date.now() },
+  };
 }

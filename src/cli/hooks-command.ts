@@ -4,7 +4,7 @@ import type { CliIo } from "./cli-io.ts";
 import { askGateway } from "./gateway-client.ts";
 import type { GatewayCommandOptions } from "./cli-gateway.ts";
 import { printable } from "./printable.ts";
-import { textTable } from "./text-table.ts";
+import { textTable } from "./printable.ts";
 
 export interface HooksOptions extends GatewayCommandOptions {
   readonly json?: boolean;

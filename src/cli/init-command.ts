@@ -1,7 +1,103 @@
 /** `reveille init`. */
+import { randomBytes } from "node:crypto";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import type { CliIo } from "./cli-io.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { curlLine, writeFirstConfig } from "./first-config.ts";
+
+/** The configuration of a first start. */
+
+/** Fresh random tokens. */
+export interface FirstTokens {
+  readonly gatewayToken: string;
+  readonly hookToken: string;
+}
+
+/** Thrown when there is a file already. */
+export class ConfigExistsError extends Error {
+  override readonly name = "ConfigExistsError";
+}
+
+const tokenBytes = 24;
+
+/**
+ * Writes a configuration with fresh tokens, with mode 0600 in a folder with mode 0700. An existing
+ * file is replaced only with `force`; otherwise throws a {@link ConfigExistsError}.
+ */
+export function writeFirstConfig(file: string, { force = false }: { force?: boolean } = {}): FirstTokens {
+  const tokens = { gatewayToken: newToken(), hookToken: newToken() };
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  if (force) replaceFile(file, configText(tokens));
+  else createFile(file, configText(tokens));
+  return tokens;
+}
+
+/** A call that the new configuration answers with 202, ready to be pasted into a shell. */
+export function curlLine(url: string, { hookToken }: Pick<FirstTokens, "hookToken">): string {
+  const headers = [`Authorization: Bearer ${hookToken}`, "Content-Type: application/json"];
+  const options = headers.map((header) => `-H '${header}'`).join(" ");
+  return `curl -X POST ${url}/hooks/agent ${options} -d '{"message":"Say hello.","name":"First call"}'`;
+}
+
+function newToken(): string {
+  return randomBytes(tokenBytes).toString("hex");
+}
+
+function createFile(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    throw new ConfigExistsError(`${file} exists already; use --force to replace it.`, { cause: error });
+  }
+}
+
+/** By a rename, so that a gateway that watches the file never sees half of it. */
+function replaceFile(file: string, text: string): void {
+  const temporary = `${file}.${process.pid}.tmp`;
+  rmSync(temporary, { force: true });
+  writeFileSync(temporary, text, { flag: "wx", mode: 0o600 });
+  renameSync(temporary, file);
+}
+
+function configText({ gatewayToken, hookToken }: FirstTokens): string {
+  return `// Configuration of Reveille's embedded gateway. Changes are taken into use as soon as the file is saved.
+// "\${NAME}" is replaced from the environment; a secret may also be { env: "NAME" } or { file: "path" }.
+{
+  gateway: {
+    port: 18789,
+    // "lan" or an address: then put a reverse proxy with TLS in front of it.
+    bind: "loopback",
+    // For the API: curl -H 'Authorization: Bearer <token>' http://127.0.0.1:18789/api/v1/sessions
+    auth: { token: "${gatewayToken}" },
+  },
+
+  agents: {
+    defaults: {
+      // Without a model a built-in agent answers offline. For a real one, name it and its provider below:
+      // model: "local/llama3.2",
+      heartbeat: { every: "30m" },
+    },
+  },
+
+  // Any OpenAI-compatible endpoint:
+  // models: { providers: { local: { baseUrl: "http://127.0.0.1:11434/v1" } } },
+
+  channels: { console: { enabled: true } },
+
+  hooks: {
+    enabled: true,
+    token: "${hookToken}",
+    // Runs of one session follow one another. Leave this out to give every call a session of its own.
+    defaultSessionKey: "hook:ingress",
+    // Agents that callers may name.
+    allowedAgentIds: ["main"],
+    // presets: ["gmail"],
+    // mappings: [{ match: { path: "deploy" }, name: "Deploy", messageTemplate: "Deployed {{version}}." }],
+  },
+}
+`;
+}
 
 export interface InitOptions extends LocationOptions {
   readonly force?: boolean;

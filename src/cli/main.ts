@@ -2,8 +2,8 @@
 /** The program: wires the command line to its process. */
 import { homedir } from "node:os";
 import { EmbeddedCliGateway } from "./embedded/cli-gateway.ts";
-import { addEmbeddedCommands } from "./embedded/commands.ts";
-import { processIo } from "./process-io.ts";
+import { addEmbeddedCommands } from "./embedded/cli-gateway.ts";
+import { processIo } from "./cli-io.ts";
 import { runCli } from "./run-cli.ts";
 
 const gateway = new EmbeddedCliGateway({ env: process.env, homeDir: homedir() });

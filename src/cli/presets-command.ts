@@ -1,12 +1,13 @@
 /** `reveille presets`. */
-import { nameBlock } from "../config/name-block.ts";
 import type { MappingConfig } from "../config/hooks-config.ts";
+import { nameBlock } from "../config/name-block.ts";
+import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
+import type { Preset } from "../presets/preset.ts";
+import { schemeName } from "../presets/preset.ts";
+import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { knownPresets, presetNamed } from "./known-presets.ts";
-import type { LoadedConfiguration } from "./load-generation.ts";
-import { schemeName } from "../presets/scheme-name.ts";
-import type { Preset } from "../presets/preset.ts";
+import { loadConfiguration, type LoadedConfiguration } from "./load-generation.ts";
 
 export interface PresetsOptions extends LocationOptions {
   readonly json?: boolean;
@@ -100,4 +101,28 @@ function configOf({ name, secret, settings }: Preset): string[] {
 
 function fillIn(step: string, { secret }: Preset, url: string): string {
   return step.replaceAll("{url}", url).replaceAll("{secret}", secret?.label ?? "secret");
+}
+
+/** The presets that the command line knows: those of the configuration, or the built-in ones without it. */
+
+interface KnownPresets {
+  readonly presets: ReadonlyMap<string, Preset>;
+  /** Absent when there is no configuration. */
+  readonly loaded: LoadedConfiguration | undefined;
+}
+
+/** Rejects with a `ConfigError` when there is a configuration and it is not valid. */
+export async function knownPresets(options: LocationOptions, io: CliIo): Promise<KnownPresets> {
+  if (!io.gateway.isConfigured(options)) {
+    return { presets: new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset])), loaded: undefined };
+  }
+  const loaded = await loadConfiguration(options, { gateway: io.gateway, logger: io.createLogger() });
+  return { presets: loaded.active.presets, loaded };
+}
+
+/** The preset of that name, or an error that says which there are. */
+export function presetNamed(presets: ReadonlyMap<string, Preset>, name: string): Preset {
+  const preset = presets.get(name);
+  if (preset) return preset;
+  throw new CliError(`There is no preset "${name}". There are: ${[...presets.keys()].toSorted().join(", ")}.`);
 }

@@ -5,11 +5,11 @@ import { nameBlock } from "../config/name-block.ts";
 import { StartError } from "../hosts/embedded/start-error.ts";
 import { CliError } from "./cli-error.ts";
 import type { CliIo } from "./cli-io.ts";
-import { addConfigurationCommands } from "./configuration-commands.ts";
-import { ConfigExistsError } from "./first-config.ts";
+import { addConfigurationCommands } from "./operator-commands.ts";
+import { ConfigExistsError } from "./init-command.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import { printableLines } from "./printable.ts";
-import { addTransformCommands } from "./transform/commands.ts";
+import { addTransformCommands } from "./operator-commands.ts";
 
 /** Adds commands that not every gateway has; `finish` is given exit codes. */
 export type AddCommands = (program: Command, io: CliIo, finish: (code: number) => void) => void;

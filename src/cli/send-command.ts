@@ -1,18 +1,83 @@
 /** `reveille send`. */
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
-import { signRequest } from "../auth/signatures/sign-request.ts";
-import type { SignedRequest } from "../auth/signatures/sign-request.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type SignedRequest, signRequest } from "../auth/signatures/sign-request.ts";
 import type { MappingConfig } from "../config/hooks-config.ts";
-import { sampleBody } from "../presets/sample-body.ts";
-import { schemeName } from "../presets/scheme-name.ts";
+import type { DeliveryDetail, DeliverySummary, State } from "../core/delivery.ts";
 import type { Preset, PresetSample } from "../presets/preset.ts";
+import { sampleBody } from "../presets/preset.ts";
+import { schemeName } from "../presets/preset.ts";
 import { CliError } from "./cli-error.ts";
-import type { GatewayCommandOptions } from "./cli-gateway.ts";
+import type { GatewayAccess, GatewayCommandOptions } from "./cli-gateway.ts";
 import type { CliIo } from "./cli-io.ts";
-import { waitForDelivery } from "./deliveries/delivery-watch.ts";
-import { knownPresets, presetNamed } from "./known-presets.ts";
+import { askGateway } from "./gateway-client.ts";
 import type { LoadedConfiguration } from "./load-generation.ts";
+import { knownPresets, presetNamed } from "./presets-command.ts";
+import { printable } from "./printable.ts";
+
+/** Follows a delivery until it has ended. */
+
+interface AcceptedCall {
+  readonly access: GatewayAccess;
+  /** What the hook answered. */
+  readonly answer: string;
+  readonly mapping: MappingConfig;
+  readonly waitSeconds: number;
+}
+
+const OPEN: ReadonlySet<State> = new Set(["queued", "running"]);
+const EVERY_MS = 200;
+
+/** Tells the state of the delivery that an answer speaks of; resolves with the exit code. */
+async function waitForDelivery(watched: AcceptedCall, io: CliIo): Promise<number> {
+  const id = await findDelivery(watched);
+  if (id === undefined) {
+    io.out("The hook answered by itself: nothing was accepted for an agent.\n");
+    return 0;
+  }
+  const deadline = Date.now() + watched.waitSeconds * 1_000;
+  let delivery = await readDelivery(watched, id);
+  while (OPEN.has(delivery.state) && Date.now() < deadline) {
+    await sleep(EVERY_MS);
+    delivery = await readDelivery(watched, id);
+  }
+  io.out(`delivery ${delivery.id}: ${delivery.state}${inBrackets(delivery.reason)}\n`);
+  for (const run of delivery.runs) {
+    io.out(`  ${run.spec.kind} run ${run.id}: ${run.state}${inBrackets(run.reason)}\n`);
+    if (run.reply !== null && run.reply !== "") io.out(`    reply: ${printable(run.reply.split("\n")[0]!)}\n`);
+  }
+  return delivery.state === "failed" ? 1 : 0;
+}
+
+function inBrackets(reason: string | null): string {
+  return reason === null ? "" : ` (${printable(reason)})`;
+}
+
+/** The id in the answer; senders who need another answer do not get one, and then it is the route's latest. */
+async function findDelivery({ answer, mapping, ...watched }: AcceptedCall): Promise<string | undefined> {
+  const answered = idIn(answer);
+  if (answered !== undefined) return answered;
+  const query = new URLSearchParams({ route: mapping.match.path ?? "", limit: "1" });
+  const page = await askGateway<{ deliveries: readonly DeliverySummary[] }>(
+    watched.access,
+    `/deliveries?${query.toString()}`,
+  );
+  return page.deliveries[0]?.id;
+}
+
+function idIn(answer: string): string | undefined {
+  try {
+    const { deliveryId } = JSON.parse(answer) as { deliveryId?: unknown };
+    return typeof deliveryId === "string" ? deliveryId : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readDelivery(watched: AcceptedCall, id: string): Promise<DeliveryDetail> {
+  return askGateway<DeliveryDetail>(watched.access, `/deliveries/${encodeURIComponent(id)}`);
+}
 
 export interface SendOptions extends GatewayCommandOptions {
   /** A body to send in the place of the sample's. */

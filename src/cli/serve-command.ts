@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { EmbeddedGateway } from "../hosts/embedded/gateway.ts";
 import type { CliIo } from "./cli-io.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { curlLine, writeFirstConfig } from "./first-config.ts";
-import type { FirstTokens } from "./first-config.ts";
+import { curlLine, writeFirstConfig } from "./init-command.ts";
+import type { FirstTokens } from "./init-command.ts";
 
 export interface ServeOptions extends LocationOptions {
   readonly host?: string;

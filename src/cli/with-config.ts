@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import type { CliIo } from "./cli-io.ts";
 
 /** The options that say where the files are, of commands of a gateway that lets one choose. */
@@ -13,4 +13,15 @@ export function withGateway(command: Command, io: CliIo): Command {
   return withConfig(command, io)
     .option("--url <url>", "where the gateway is (default: as configured)")
     .option("--json", "as one JSON document");
+}
+
+/** Reads an option that is a whole number within bounds, both allowed. */
+export function readWhole(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,9}$/u.test(text) ? Number(text) : NaN;
+    if (!(value >= minimum && value <= maximum)) {
+      throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`);
+    }
+    return value;
+  };
 }

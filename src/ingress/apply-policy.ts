@@ -12,7 +12,7 @@ import type {
 import { isRefusal, refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
 import type { GatewayHost } from "../core/host.ts";
-import { sanitizeName } from "../core/boundary/sanitize-name.ts";
+import { sanitizeName } from "../core/boundary/sanitize-untrusted.ts";
 import { chooseAgent } from "../policy/agent.ts";
 import { checkCallbackUrl } from "../policy/callback-url.ts";
 import { resolveTarget } from "../policy/target.ts";

@@ -5,7 +5,7 @@ import { Ingress } from "./ingress.ts";
 import type { Operations } from "./ingress.ts";
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from "../storage/delivery-store.ts";
 import type { DeliveryDetail } from "../core/delivery.ts";
-import { openSqliteStore } from "../storage/sqlite/open-sqlite-store.ts";
+import { openSqliteStore } from "../storage/sqlite/delivery-store.ts";
 
 const NAME = "reveille";
 /** What other plugins refuse has to be refused before processes are started for it. */

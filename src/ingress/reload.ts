@@ -9,7 +9,7 @@ import { sweepSnapshots } from "../transform/folder/snapshot.ts";
 import { watchFolder } from "../transform/folder/watch.ts";
 import type { FolderWatch } from "../transform/folder/watch.ts";
 import type { TransformSet } from "../transform/set.ts";
-import { TransformsUnavailableError } from "../transform/transforms-unavailable-error.ts";
+import { TransformsUnavailableError } from "../transform/load-in-sandbox.ts";
 
 /** What a generation was prepared from, to prepare it again when a transform has changed. */
 interface Origin {

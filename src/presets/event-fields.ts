@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { EventActor } from "./preset.ts";
 
 const MAX_NAMES = 20;
 
@@ -17,4 +18,15 @@ export function batchId(ids: readonly string[]): string | undefined {
   if (first === undefined || ids.includes("")) return undefined;
   if (ids.length === 1 && first.length <= MAX_ID) return first;
   return `sha256-${createHash("sha256").update(JSON.stringify(ids)).digest("hex")}`;
+}
+
+/** Who caused an event; nobody without a name. An id that is empty or the name itself is left out. */
+export function eventActor(name: string, id = "", bot = false): EventActor | undefined {
+  if (name === "") return undefined;
+  return { name, ...(id === "" || id === name ? {} : { id }), bot };
+}
+
+/** Whether a login carries the mark of an app's account: `dependabot[bot]`. */
+export function hasBotMark(login: string): boolean {
+  return login.toLowerCase().endsWith("[bot]");
 }

@@ -4,7 +4,7 @@ import type { ConfigIssue } from "../config/config-error.ts";
 import { containedPath } from "../transform/loader/containment.ts";
 import { describeFailure } from "../transform/loader/describe-error.ts";
 import { withLoadTimeout } from "../transform/loader/load-timeout.ts";
-import type { TransformsRoot } from "../transform/loader/transforms-root.ts";
+import type { TransformsRoot } from "../transform/loader/containment.ts";
 import { definePreset, isPreset } from "./define-preset.ts";
 import type { PresetDefinition } from "./define-preset.ts";
 import type { PresetRegistry } from "./registry.ts";

@@ -2,7 +2,7 @@ import type { PresetSettings } from "../config/preset-part.ts";
 import type { EventActor, PayloadContext } from "../core/delivery.ts";
 import { joinText } from "../core/payload-text.ts";
 import type { Preset, PresetAnswer, PresetContext, PresetEvent } from "./preset.ts";
-import { asJson } from "./message/as-json.ts";
+import { asJson } from "./message/data-lines.ts";
 
 /** What a preset knows of a request. */
 export interface RecognizedEvent {

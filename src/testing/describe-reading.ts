@@ -1,10 +1,22 @@
 import { expect, it } from "vitest";
 import type { PresetSettings } from "../config/preset-part.ts";
-import { sampleBody } from "../presets/sample-body.ts";
-import type { Preset, PresetSample } from "../presets/preset.ts";
-import { HOSTILE_PAYLOADS } from "./hostile-payloads.ts";
-import { makePresetKeys } from "./preset-keys.ts";
-import { readDirectly, readPayload, readSample, signSample } from "./preset-probe.ts";
+import { type Preset, type PresetSample, sampleBody } from "../presets/preset.ts";
+import { makePresetKeys, readDirectly, readPayload, readSample, signSample } from "./preset-probe.ts";
+
+/** Payloads that no sender promised: every one of them may arrive with a good signature. */
+export const HOSTILE_PAYLOADS: readonly unknown[] = [
+  {},
+  [],
+  [null],
+  [[]],
+  [{}],
+  { type: null, event: null, action: {}, data: null },
+  { type: 1, event: [], action: true, data: "text", payload: 7, object: [] },
+  { event: { type: {} }, data: { object: null, id: {} }, message: { from: null, data: "%%%" }, sender: [] },
+  { repository: null, sender: 1, commits: {}, alerts: {}, entry: [{ changes: null }, null], messages: "none" },
+  { payload: "{not json", Message: "{", body: "\u0000\uD800", text: "x".repeat(50_000) },
+  JSON.parse('{"__proto__":{"polluted":true},"constructor":{"prototype":{}},"toString":"x","hasOwnProperty":1}'),
+];
 
 /** A value that was printed although it is not there, and a label or bracket around nothing. */
 const EMPTY_FIELD = /\bundefined\b|\bnull\b|\bNaN\b|\[object \w+\]|\(\s*\)|\[\s*\]|""|(?:^|\s)[:,](?:\s|$)/u;

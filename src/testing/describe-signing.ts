@@ -3,9 +3,9 @@ import type { Verification } from "../auth/verifier.ts";
 import type { SignedRequest } from "../auth/signatures/sign-request.ts";
 import type { PresetSettings } from "../config/preset-part.ts";
 import type { Preset, PresetSample } from "../presets/preset.ts";
-import { sampleBody } from "../presets/sample-body.ts";
-import { makePresetKeys } from "./preset-keys.ts";
-import type { PresetKeys } from "./preset-keys.ts";
+import { sampleBody } from "../presets/preset.ts";
+import { makePresetKeys } from "./preset-probe.ts";
+import type { PresetKeys } from "./preset-probe.ts";
 import { authOf, receivedCall, NOW, PUBLIC_URL, signSample, verifyCall } from "./preset-probe.ts";
 
 const WEEK_MS = 7 * 86_400_000;

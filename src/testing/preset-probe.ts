@@ -1,18 +1,18 @@
 /** A preset put to work without a gateway: signs, verifies and reads requests as the ingress would. */
+import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { queryOf } from "../auth/call-view.ts";
 import { NO_KEYS } from "../auth/keys/no-keys.ts";
 import { compileScheme } from "../auth/signatures/compile-scheme.ts";
-import { signRequest } from "../auth/signatures/sign-request.ts";
-import type { SignedRequest } from "../auth/signatures/sign-request.ts";
+import { type SignedRequest, signRequest } from "../auth/signatures/sign-request.ts";
 import type { DeliveredKeys, IncomingCall, RemoteKeys, Verification } from "../auth/verifier.ts";
 import type { AuthConfig } from "../config/auth-config.ts";
+import type { AuthInput } from "../config/auth-schema.ts";
 import { normalizeAuth } from "../config/normalize-auth.ts";
 import type { PresetSettings } from "../config/preset-part.ts";
 import type { EventActor, PayloadContext } from "../core/delivery.ts";
 import { parsePayload } from "../http/parse-payload.ts";
-import { sampleBody } from "../presets/sample-body.ts";
+import { type Preset, type PresetAnswer, type PresetEvent, type PresetSample, sampleBody } from "../presets/preset.ts";
 import { readAnswer, readEvent, readMessage } from "../presets/read-event.ts";
-import type { Preset, PresetAnswer, PresetEvent, PresetSample } from "../presets/preset.ts";
 
 /** Where the sender reaches the gateway. */
 export const PUBLIC_URL = "https://gateway.example.com";
@@ -150,4 +150,56 @@ function ownAuth(preset: Preset, options: ProbeOptions): AuthConfig {
   const auth = authOf(preset, options);
   if (auth === undefined) throw new Error(`The preset ${preset.name} takes the hook token.`);
   return auth;
+}
+
+/** What a sender signs with, and what the configuration holds of it. */
+export interface PresetKeys {
+  /** For `secret`; empty where the sender's keys are fetched. */
+  readonly secrets: readonly string[];
+  /** For {@link "./preset-probe".signSample}. */
+  readonly key: string;
+}
+
+/**
+ * Makes fresh keys for a scheme; `undefined` where only the sender's own keys would do: certificates
+ * and tokens of an identity provider.
+ */
+export function makePresetKeys(auth: AuthInput): PresetKeys | undefined {
+  if (auth.certificate !== undefined || auth.scheme === "jwt" || auth.scheme === "token") return undefined;
+  const algorithm = typeof auth.algorithm === "string" ? auth.algorithm : "hmac-sha256";
+  if (auth.scheme === "signature" || auth.scheme === undefined) {
+    if (algorithm === "ed25519") return ofPair(generateKeyPairSync("ed25519"), auth, rawEd25519);
+    if (algorithm === "ecdsa-sha256") return ofPair(generateKeyPairSync("ec", { namedCurve: "P-256" }), auth, spki);
+    if (algorithm.startsWith("rsa")) return ofPair(generateKeyPairSync("rsa", { modulusLength: 2048 }), auth, spki);
+  }
+  const secret = sharedSecret(auth);
+  return { secrets: [secret], key: secret };
+}
+
+function sharedSecret({ scheme, keyEncoding, username }: AuthInput): string {
+  if (scheme === "basic" && username === undefined) return `reveille:${randomBytes(24).toString("hex")}`;
+  if (keyEncoding === "whsec") return `whsec_${randomBytes(24).toString("base64")}`;
+  return randomBytes(32).toString(keyEncoding === "base64" ? "base64" : "hex");
+}
+
+function ofPair(
+  pair: { publicKey: KeyObject; privateKey: KeyObject },
+  auth: AuthInput,
+  raw: (key: KeyObject) => Buffer,
+): PresetKeys {
+  const key = pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  if (auth.keyEncoding === "hex" || auth.keyEncoding === "base64") {
+    return { secrets: [raw(pair.publicKey).toString(auth.keyEncoding)], key };
+  }
+  if (auth.keyEncoding === "whsec") return { secrets: [`whpk_${raw(pair.publicKey).toString("base64")}`], key };
+  return { secrets: [pair.publicKey.export({ type: "spki", format: "pem" }).toString()], key };
+}
+
+function spki(key: KeyObject): Buffer {
+  return key.export({ type: "spki", format: "der" });
+}
+
+/** The last 32 bytes of the structure are the key itself (RFC 8410, 4). */
+function rawEd25519(key: KeyObject): Buffer {
+  return spki(key).subarray(-32);
 }

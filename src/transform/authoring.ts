@@ -1,5 +1,5 @@
 import { clip, itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../core/payload-text.ts";
-import { defineTransform } from "./define-transform.ts";
+import type { TransformFunction } from "./context.ts";
 
 /**
  * What a transform gets for `import ... from "reveille"`, in a sandbox and outside of one: of this package's
@@ -16,3 +16,12 @@ export const authoring: object = Object.freeze({
   textAt,
   valueAt,
 });
+
+/**
+ * Gives a transform its types, and is it: `export default defineTransform<GitHubPush>(({ payload }) => ...)`.
+ *
+ * The type of the payload is what its author expects, not what was checked: anything can be sent.
+ */
+export function defineTransform<Payload = unknown>(transform: TransformFunction<Payload>): TransformFunction<Payload> {
+  return transform;
+}

@@ -1,6 +1,6 @@
 import type { EventActor, Headers, Query } from "../core/delivery.ts";
 import type { TransformCall } from "./call.ts";
-import type { TransformContext } from "./transform.ts";
+import type { TransformAction } from "./result.ts";
 
 /** A context as it travels to the process that runs the transform: JSON, without the bytes of the body. */
 export interface ContextFields {
@@ -33,3 +33,43 @@ export function transformContext(fields: ContextFields, rawBody: Uint8Array): Tr
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return { payload, headers, query, url, path, method, rawBody, event, sender, deliveryId, time: new Date(time) };
 }
+
+/** What a transform module exports, what it is given and what it may return: the types that its author imports. */
+
+/** What a transform may look at; nothing in it carries a credential. */
+export interface TransformContext<Payload = unknown> {
+  /** The parsed body; of a mapping with `forEach`, with one item in the place of the list. */
+  readonly payload: Payload;
+  /** Lower-case names. */
+  readonly headers: Headers;
+  /** The last value of a repeated parameter. */
+  readonly query: Query;
+  /** The URL that was called, `hooks.path` included, on the host `localhost`; parameters that carry a credential are gone. */
+  readonly url: URL;
+  /** The path below the prefix: `github/push`. */
+  readonly path: string;
+  readonly method: string;
+  /** The exact bytes received; secrets that the sender puts into its bodies are masked. */
+  readonly rawBody: Uint8Array;
+  /** The event's name, when the mapping's preset knows it: `pull_request.opened`. */
+  readonly event: string | undefined;
+  /** Who caused the event, when the mapping's preset knows it. */
+  readonly sender: EventActor | undefined;
+  /** The sender's id for this delivery, when the mapping's preset knows it; the same when the sender tries again. */
+  readonly deliveryId: string | undefined;
+  /** When the request arrived. */
+  readonly time: Date;
+}
+
+/**
+ * What a transform makes of a request.
+ *
+ * `null` or an empty array skips it (204). `undefined` keeps the mapping's own action, an object
+ * overrides it field by field, and an array does so once for each of its objects.
+ */
+export type TransformResult = TransformAction | readonly (TransformAction | null)[] | null | undefined;
+
+/** Changes what a mapping makes of a payload. */
+export type TransformFunction<Payload = unknown> = (
+  context: TransformContext<Payload>,
+) => TransformResult | void | Promise<TransformResult | void>;

@@ -2,17 +2,16 @@ import { relative } from "node:path";
 import { ConfigError } from "../config/config-error.ts";
 import type { TransformsConfig } from "../config/hooks-config.ts";
 import type { Logger } from "../core/host.ts";
-import { FolderError } from "./folder-error.ts";
-import { FolderSnapshot, fingerprintFolder } from "./folder/snapshot.ts";
-import type { LoadedTransforms, NamedTransform } from "./loaded-transforms.ts";
-import type { TransformsRoot } from "./loader/transforms-root.ts";
-import type { SandboxModule } from "./sandbox/messages.ts";
-import { SandboxLoadError } from "./errors.ts";
-import { SandboxPool } from "./sandbox/pool.ts";
-import { SandboxStartError } from "./sandbox-start-error.ts";
 import type { CallTransform } from "./call.ts";
-import { TransformSet } from "./set.ts";
-import { TransformsUnavailableError } from "./transforms-unavailable-error.ts";
+import { FolderError, SandboxLoadError, SandboxStartError } from "./errors.ts";
+import { fingerprintFolder, FolderSnapshot } from "./folder/snapshot.ts";
+import type { TransformsRoot } from "./loader/containment.ts";
+import type { SandboxModule } from "./sandbox/messages.ts";
+import { SandboxPool } from "./sandbox/pool.ts";
+import { type LoadedTransforms, type NamedTransform, TransformSet } from "./set.ts";
+
+/** Transforms that could not be made ready for a reason that may pass: a full disk, no free process. */
+export class TransformsUnavailableError extends ConfigError {}
 
 export interface InSandboxOptions {
   readonly root: TransformsRoot;

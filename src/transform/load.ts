@@ -1,17 +1,17 @@
 import { statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { ConfigError } from "../config/config-error.ts";
-import type { ConfigIssue } from "../config/config-error.ts";
+import { setImmediate } from "node:timers/promises";
+import { ConfigError, type ConfigIssue } from "../config/config-error.ts";
 import type { HooksConfig, MappingConfig } from "../config/hooks-config.ts";
 import type { Logger } from "../core/host.ts";
-import { loadInProcess } from "./load-in-process.ts";
+import { type CallTransform, TransformError } from "./call.ts";
+import { contextFields, transformContext, type TransformFunction } from "./context.ts";
 import { loadInSandbox } from "./load-in-sandbox.ts";
-import type { LoadedTransforms, NamedTransform } from "./loaded-transforms.ts";
-import { containedPath } from "./loader/containment.ts";
-import { nameInRoot } from "./loader/transforms-root.ts";
-import type { TransformsRoot } from "./loader/transforms-root.ts";
-import { noTransforms } from "./set.ts";
-import type { TransformSet } from "./set.ts";
+import { containedPath, nameInRoot, type TransformsRoot } from "./loader/containment.ts";
+import { describeFailure, describeThrown, type DescribeThrownOptions } from "./loader/describe-error.ts";
+import { withLoadTimeout } from "./loader/load-timeout.ts";
+import { pickExport } from "./loader/pick-export.ts";
+import { type LoadedTransforms, type NamedTransform, noTransforms, TransformSet } from "./set.ts";
 
 export interface LoadTransformsOptions {
   /** Absolute; `transformsDir` has to be inside `<configDir>/hooks/transforms`. */
@@ -81,4 +81,52 @@ function locate({ id, transform }: MappingConfig, root: TransformsRoot): NamedTr
   if (!statSync(found.path, { throwIfNoEntry: false })?.isFile())
     return `${nameInRoot(found.path, root)}: there is no such file`;
   return { mappingId: id, file: found.path, export: name };
+}
+
+interface InProcessOptions {
+  readonly root: TransformsRoot;
+  readonly loadTimeoutMs: number;
+}
+
+/**
+ * Loads transforms into this process, with all its rights and without any limit: for owners who ask for
+ * it. Files are read anew by each call, and each once per call, whatever number of mappings name it.
+ */
+export async function loadInProcess(
+  named: readonly NamedTransform[],
+  { root, loadTimeoutMs }: InProcessOptions,
+): Promise<LoadedTransforms> {
+  // Costs 20 ms, which a configuration without transforms does not pay.
+  const { ModuleLoader } = await import("./loader/module-loader.ts");
+  const { authoring } = await import("./authoring.ts");
+  const loader = new ModuleLoader(root, { provided: new Map([["reveille", authoring]]) });
+  const { positions } = loader;
+  const modules = new Map<string, Promise<unknown>>();
+  const calls = new Map<string, CallTransform>();
+  const failures: { at: number; message: string }[] = [];
+  for (const [at, { mappingId, file, export: name }] of named.entries()) {
+    // The requests of the generation in force have their turn between two modules.
+    await setImmediate();
+    try {
+      const loading = modules.get(file) ?? withLoadTimeout(loader.load(file), loadTimeoutMs);
+      modules.set(file, loading);
+      const picked = pickExport(await loading, name);
+      if (picked.ok) calls.set(mappingId, callInProcess(picked.value, { root, positions }));
+      else failures.push({ at, message: `${nameInRoot(file, root)} ${picked.reason}` });
+    } catch (error) {
+      failures.push({ at, message: describeFailure(error, { entry: file, root, positions }) });
+    }
+  }
+  if (failures.length > 0) return { ok: false, failures };
+  return { ok: true, set: new TransformSet({ calls, key: undefined, release: () => Promise.resolve() }) };
+}
+
+function callInProcess(transform: TransformFunction, options: DescribeThrownOptions): CallTransform {
+  return async (call) => {
+    try {
+      return await transform(transformContext(contextFields(call), call.rawBody));
+    } catch (error) {
+      throw new TransformError("failed", describeThrown(error, options), { cause: error });
+    }
+  };
 }

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import JSON5 from "json5";
-import { writeFirstConfig } from "../../src/cli/first-config.ts";
-import type { FirstTokens } from "../../src/cli/first-config.ts";
+import { writeFirstConfig } from "../../src/cli/init-command.ts";
+import type { FirstTokens } from "../../src/cli/init-command.ts";
 import { EmbeddedGateway } from "../../src/hosts/embedded/gateway.ts";
 import { recordingLogger } from "../unit/hosts/embedded/server/recording-logger.ts";
 import { PageHome } from "./page-home.ts";

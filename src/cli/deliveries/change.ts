@@ -1,16 +1,90 @@
 /** `reveille deliveries replay`, `cancel` and `purge`. */
 import type { State } from "../../core/delivery.ts";
 import { CliError } from "../cli-error.ts";
-import type { CliIo } from "../cli-io.ts";
-import { filtersOf } from "./delivery-filters.ts";
-import type { FilterOptions } from "./delivery-filters.ts";
-import { coalescedOf, outcomeText, PLANNED } from "./outcome.ts";
-import type { DeliveryChange, ChangedDelivery } from "./outcome.ts";
-import { secondOf } from "./list.ts";
-import { askGateway } from "../gateway-client.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "../cli-gateway.ts";
-import { printable } from "../printable.ts";
-import { textTable } from "../text-table.ts";
+import type { CliIo } from "../cli-io.ts";
+import { askGateway } from "../gateway-client.ts";
+import { printable, textTable } from "../printable.ts";
+import { type FilterOptions, filtersOf, secondOf } from "./list.ts";
+
+/** What became of a delivery that was to be changed: as the API answers it, and in words. */
+
+export type DeliveryChange = "replay" | "cancel" | "purge";
+
+/** See `src/api/outcome-json.ts`. */
+type ChangedDelivery = {
+  readonly id: string;
+  /** Of one that is there: as it was before. */
+  readonly state?: State;
+  readonly route?: string;
+  readonly receivedAt?: string;
+} & (
+  | { readonly outcome: "replayed"; readonly replay: Replay }
+  | { readonly outcome: "canceled"; readonly runs: number }
+  | { readonly outcome: "planned"; readonly replay?: ReplayFacts }
+  | { readonly outcome: "removed" | "emptied" | "unknown" }
+  | { readonly outcome: "left"; readonly reason: string }
+  | { readonly outcome: "refused"; readonly error: string }
+);
+
+interface Replay {
+  readonly deliveryId: string;
+  readonly state: State;
+  /** The calls that its run had gathered, where there were any. */
+  readonly gathered?: readonly CoalescedCall[];
+  /** Ids of those that were not reached. */
+  readonly left?: readonly string[];
+}
+
+type CoalescedCall = { readonly id: string } & (
+  | { readonly outcome: "replayed"; readonly replay: Pick<Replay, "deliveryId" | "state"> }
+  | { readonly outcome: "refused"; readonly error: string }
+);
+
+/** What a replay would run; see `src/ingress/operations/operation-outcome.ts`. */
+interface ReplayFacts {
+  readonly runs: number;
+  readonly repeated: number;
+  readonly done: number;
+  readonly calls: number;
+}
+
+/** What would happen, in a dry run. */
+const PLANNED = { replay: "would be replayed", cancel: "would be canceled", purge: "would be removed" } as const;
+
+/** What became of one, in words that are not yet made printable. */
+function outcomeText(change: DeliveryChange, delivery: ChangedDelivery | CoalescedCall): string {
+  switch (delivery.outcome) {
+    case "replayed":
+      return `replayed as ${delivery.replay.deliveryId} (${delivery.replay.state})`;
+    case "canceled":
+      return `canceled (${delivery.runs} ${delivery.runs === 1 ? "run" : "runs"})`;
+    case "removed":
+      return "removed";
+    case "emptied":
+      return "its request is removed; it stays listed for now, since copies of it could arrive";
+    case "planned":
+      return `${PLANNED[change]}${delivery.replay === undefined ? "" : factsText(delivery.replay)}`;
+    case "left":
+      return `left alone: ${delivery.reason}`;
+    case "refused":
+      return `refused: ${delivery.error}`;
+    case "unknown":
+      return "there is no such delivery";
+  }
+}
+
+function factsText({ runs, repeated, done, calls }: ReplayFacts): string {
+  if (calls > 1) return `, with the ${calls} calls that its run stands for`;
+  if (repeated < runs) return `: ${repeated} of ${runs} items, the others are done`;
+  if (runs > 1 && done > 0) return `: ${done} of ${runs} items were done and would run again`;
+  return runs > 1 ? `: ${runs} items` : "";
+}
+
+/** The calls that were replayed together with it. */
+function coalescedOf({ gathered = [] }: Replay): readonly CoalescedCall[] {
+  return gathered;
+}
 
 export interface ChangeOptions extends GatewayCommandOptions, FilterOptions {
   readonly asAccepted?: boolean;

@@ -1,27 +1,36 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
+import type { Command } from "commander";
+import type { GatewayHost, Logger } from "../../core/host.ts";
 import { agentCatalog } from "../../hosts/embedded/agents/agents.ts";
 import { listChannels } from "../../hosts/embedded/channels/channels.ts";
 import { readGatewayConfig } from "../../hosts/embedded/config/read-gateway-config.ts";
 import type { GatewayConfig } from "../../hosts/embedded/gateway-config.ts";
-import { createLifecycle } from "../../hosts/shared/create-lifecycle.ts";
 import { offerConfig, snapshotOf } from "../../hosts/embedded/load-config.ts";
-import { passOverStuckTaps } from "../../hosts/embedded/shutdown.ts";
 import { loadPluginsInTime } from "../../hosts/embedded/plugins-in-time.ts";
 import { applyPlugin } from "../../hosts/embedded/plugins/load-plugins.ts";
-import type { GatewayHost, Logger } from "../../core/host.ts";
+import { passOverStuckTaps } from "../../hosts/embedded/shutdown.ts";
+import { createLifecycle } from "../../hosts/shared/create-lifecycle.ts";
 import * as publicApi from "../../index.ts";
-import type {
-  CliGateway,
-  GatewayAccess,
-  GatewayCommandOptions,
-  OpenedConfiguration,
-  OpenOptions,
+import {
+  type CliGateway,
+  type GatewayAccess,
+  type GatewayCommandOptions,
+  idleHost,
+  type OpenedConfiguration,
+  type OpenOptions,
 } from "../cli-gateway.ts";
-import { findLocations } from "../file-locations.ts";
-import type { FileLocations, LocationOptions, LocationEnvironment } from "../file-locations.ts";
-import { idleHost } from "../idle-host.ts";
-import { gatewayUrl } from "./gateway-url.ts";
+import type { CliIo } from "../cli-io.ts";
+import {
+  type FileLocations,
+  findLocations,
+  type LocationEnvironment,
+  type LocationOptions,
+} from "../file-locations.ts";
+import { init, type InitOptions } from "../init-command.ts";
+import { addOpenClawCommands } from "../openclaw/commands.ts";
+import { serve, type ServeOptions } from "../serve-command.ts";
+import { readWhole, withConfig } from "../with-config.ts";
 
 /** How long plugins may take to shut down; then they have as long again before they are left alone. */
 const SHUTDOWN_MS = 1_000;
@@ -93,4 +102,28 @@ function hostOf(config: GatewayConfig, { stateDir, logger }: { stateDir: string;
     agents: agentCatalog(config),
     channels: listChannels(config),
   });
+}
+
+/** Adds `serve`, which is the default, `init`, and what leads to another gateway. */
+export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
+  withConfig(program.command("serve", { isDefault: true }), io, "where the database is")
+    .description("run the gateway (the default)")
+    .option("--host <address>", "loopback, lan or an address, instead of gateway.bind")
+    .option("--port <number>", "instead of gateway.port; 0: a free one", readWhole(0, 65_535))
+    .action(async (options: ServeOptions) => {
+      finish(await serve(options, io));
+    });
+  withConfig(program.command("init"), io)
+    .description("write a configuration with fresh tokens")
+    .option("--force", "replace an existing one")
+    .action((options: InitOptions) => {
+      init(options, io);
+    });
+  addOpenClawCommands(program, io, finish);
+}
+
+/** Where a gateway with that configuration is reached from this machine: no slash at its end. */
+function gatewayUrl({ host, port }: Pick<GatewayConfig["gateway"], "host" | "port">): string {
+  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }

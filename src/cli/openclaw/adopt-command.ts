@@ -1,22 +1,30 @@
 /** `reveille openclaw adopt`. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual, parseEnv } from "node:util";
 import JSON5 from "json5";
-import { migrateConfig } from "../../hosts/openclaw/migrate/migrate-config.ts";
-import type { MigratedConfig } from "../../hosts/openclaw/migrate/migrate-config.ts";
+import { configLines } from "../../config/config-error.ts";
+import { findConfigError } from "../../config/find-config-error.ts";
+import type { HooksConfig } from "../../config/hooks-config.ts";
+import type { Logger } from "../../core/host.ts";
+import { type Fields, isFields } from "../../hosts/openclaw/migrate/fields.ts";
+import { migrateConfig, type MigratedConfig, redactedBlocks } from "../../hosts/openclaw/migrate/migrate-config.ts";
 import type { MigrationNote } from "../../hosts/openclaw/migrate/notes.ts";
-import { isFields } from "../../hosts/openclaw/migrate/fields.ts";
-import type { Fields } from "../../hosts/openclaw/migrate/fields.ts";
-import { redactedBlocks } from "../../hosts/openclaw/migrate/shown-blocks.ts";
+import { loadTransforms } from "../../transform/load.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliGateway } from "../cli-gateway.ts";
 import type { CliIo } from "../cli-io.ts";
 import { findConfigFile, readConfigText, replaceConfigFile } from "./adopt-file.ts";
-import { hasComments } from "./adopt-comments.ts";
-import { adoptText } from "./adopt-report.ts";
-import type { AdoptReport } from "./adopt-report.ts";
-import { tryTransforms } from "./adopt-transforms.ts";
+import { type AdoptReport, adoptText } from "./adopt-report.ts";
+
+/** Strings, which may hold what looks like a comment, and comments. */
+const TOKEN = /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|(\/\/|\/\*)/g;
+
+/** True when a JSON5 text holds a comment. */
+export function hasComments(text: string): boolean {
+  return [...text.matchAll(TOKEN)].some(([, comment]) => comment !== undefined);
+}
 
 export interface AdoptOptions {
   /** OpenClaw's configuration; where the host looks for it when absent. */
@@ -153,3 +161,26 @@ const UNWRITABLE =
 
 const RUNNING =
   'A gateway that runs takes this up by itself within seconds, and the built-in hooks answer until then. Its log says "Reveille answers at"; when it does not, restart the gateway.';
+
+/**
+ * Loads the transforms of a block as a gateway would at its start, and lets go of them again. Resolves
+ * with the reasons why some cannot be loaded: the gateway would refuse the whole block for them.
+ */
+export async function tryTransforms(
+  config: HooksConfig,
+  { configDir, logger }: { readonly configDir: string; readonly logger: Logger },
+): Promise<readonly string[]> {
+  if (config.mappings.every(({ transform }) => transform === undefined)) return [];
+  const workDir = mkdtempSync(join(tmpdir(), "reveille-adopt-"));
+  try {
+    const transforms = await loadTransforms(config, { configDir, workDir, logger, previous: undefined });
+    await transforms.close();
+    return [];
+  } catch (error) {
+    const found = findConfigError(error);
+    if (found === undefined) throw error;
+    return configLines(found.issues);
+  } finally {
+    rmSync(workDir, { recursive: true, force: true });
+  }
+}

@@ -1,31 +1,33 @@
 import { join } from "node:path";
 import { ConfigError } from "../../config/config-error.ts";
-import * as publicApi from "../../index.ts";
-import { createLifecycle } from "../../hosts/shared/create-lifecycle.ts";
-import { snapshotOf } from "../../hosts/openclaw/load-config.ts";
-import type { LoadConfigOptions } from "../../hosts/openclaw/load-config.ts";
-import { localUrl } from "../../hosts/openclaw/local-url.ts";
 import { configFolder, stateFolder } from "../../hosts/openclaw/host.ts";
-import type { OpenClawConfig } from "../../hosts/openclaw/sdk.ts";
-import { blockKey, DEFAULT_PATH } from "../../hosts/openclaw/plugin-block.ts";
+import { type LoadConfigOptions, snapshotOf } from "../../hosts/openclaw/load-config.ts";
 import { operatorPath } from "../../hosts/openclaw/operator-route.ts";
+import { blockKey, DEFAULT_PATH } from "../../hosts/openclaw/plugin-block.ts";
 import {
   agentCatalog,
   channelList,
   gatewaySecret,
+  localUrl,
   mainKey,
   pluginBlock,
 } from "../../hosts/openclaw/read-openclaw-config.ts";
+import type { OpenClawConfig } from "../../hosts/openclaw/sdk.ts";
+import { createLifecycle } from "../../hosts/shared/create-lifecycle.ts";
+import * as publicApi from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import type {
-  CliGateway,
-  GatewayAccess,
-  GatewayCommandOptions,
-  OpenedConfiguration,
-  OpenOptions,
+import {
+  type CliGateway,
+  type GatewayAccess,
+  type GatewayCommandOptions,
+  idleHost,
+  type OpenedConfiguration,
+  type OpenOptions,
 } from "../cli-gateway.ts";
+import { processIo } from "../cli-io.ts";
 import type { FileLocations } from "../file-locations.ts";
-import { idleHost } from "../idle-host.ts";
+import { runCli } from "../run-cli.ts";
+import { addAdopt } from "./commands.ts";
 
 export interface OpenClawCliOptions extends LoadConfigOptions {
   /** As the host has read it, with what its variables stand for. */
@@ -111,4 +113,11 @@ export class OpenClawCliGateway implements CliGateway {
       throw new ConfigError([{ path, message }]);
     }
   }
+}
+
+/** Runs `openclaw reveille <args>` in the host's own program; resolves with the exit code. */
+export function runOpenClawCli(args: readonly string[], options: Omit<OpenClawCliOptions, "env">): Promise<number> {
+  // Without a command there is nothing to run: a gateway of its own is another program.
+  const given = args.length === 0 ? ["--help"] : args;
+  return runCli(given, processIo(new OpenClawCliGateway({ ...options, env: process.env })), addAdopt);
 }

@@ -9,14 +9,14 @@ import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import { TransformConsole } from "./console.ts";
 import type { ConsoleLine } from "./console.ts";
-import { readTransformConfiguration } from "./configuration.ts";
-import type { TransformConfiguration } from "./configuration.ts";
+import { readTransformConfiguration } from "./mapping.ts";
+import type { TransformConfiguration } from "./mapping.ts";
 import { readTransformInput } from "./input.ts";
 import type { InputOptions, TransformInput } from "./input.ts";
 import { chooseMapping, isOf } from "./mapping.ts";
 import type { ChosenMapping } from "./mapping.ts";
-import { findTransformModule } from "./module.ts";
-import type { TransformModule } from "./module.ts";
+import { findTransformModule } from "./mapping.ts";
+import type { TransformModule } from "./mapping.ts";
 import { tryTransform } from "./trial.ts";
 import type { Trial } from "./trial.ts";
 

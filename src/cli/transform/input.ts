@@ -2,12 +2,12 @@
 import { readFile } from "node:fs/promises";
 import type { DeliveryDetail, Headers, Query } from "../../core/delivery.ts";
 import type { Preset } from "../../presets/preset.ts";
-import { sampleBody } from "../../presets/sample-body.ts";
+import { sampleBody } from "../../presets/preset.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { GatewayCommandOptions } from "../cli-gateway.ts";
 import { askGateway, askGatewayForBytes } from "../gateway-client.ts";
-import { presetNamed } from "../known-presets.ts";
+import { presetNamed } from "../presets-command.ts";
 
 export interface InputOptions extends GatewayCommandOptions {
   /** A file, or `-` for standard input. */

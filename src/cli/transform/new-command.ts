@@ -8,8 +8,8 @@ import { containedPath } from "../../transform/loader/containment.ts";
 import { CliError } from "../cli-error.ts";
 import type { CliIo } from "../cli-io.ts";
 import type { LocationOptions } from "../file-locations.ts";
-import { presetNamed } from "../known-presets.ts";
-import { readTransformConfiguration } from "./configuration.ts";
+import { presetNamed } from "../presets-command.ts";
+import { readTransformConfiguration } from "./mapping.ts";
 import { DECLARATIONS, DECLARATIONS_MARK, TSCONFIG } from "./declarations.ts";
 import { transformStarter } from "./starter.ts";
 

@@ -1,7 +1,7 @@
 /** The text of a transform to begin with. */
 import type { Preset } from "../../presets/preset.ts";
 import { parsePayload } from "../../http/parse-payload.ts";
-import { sampleBody } from "../../presets/sample-body.ts";
+import { sampleBody } from "../../presets/preset.ts";
 import { payloadType } from "./payload-type.ts";
 
 export interface StarterOptions {

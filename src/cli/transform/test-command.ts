@@ -11,7 +11,7 @@ import { printableLines } from "../printable.ts";
 import { TransformAttempts } from "./attempt.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import { checkInputOptions } from "./input.ts";
-import { failureJson, transformJson } from "./json.ts";
+import { failureJson, transformJson } from "./report.ts";
 import { isGood, transformReport } from "./report.ts";
 
 export interface TransformTestOptions extends AttemptOptions {

@@ -1,7 +1,40 @@
 import { findMarkers } from "./find-markers.ts";
-import { foldText } from "./fold-text.ts";
-import type { FoldedText } from "./fold-text.ts";
-import { isSuspect } from "./is-suspect.ts";
+import { type FoldedText, foldText } from "./fold-text.ts";
+import { LOOK_ALIKES } from "./look-alikes.ts";
+
+/** Every marker and every token holds one of these, once folded. */
+const SUSPECT = /[<[_]/;
+/** Where Unicode keeps what decomposes to one of them: negated relations, vertical, small and full-width forms. */
+const DECOMPOSED = [
+  [0x22_00, 0x22_ff],
+  [0xfe_30, 0xfe_6f],
+  [0xff_00, 0xff_60],
+] as const;
+
+/** 1 for each UTF-16 unit that folds to a suspect character; all of these are in the Basic Multilingual Plane. */
+const SUSPECT_UNITS = new Uint8Array(0x1_00_00);
+for (let unit = 0; unit <= 0x7f; unit++) markIfSuspect(unit);
+for (const char of LOOK_ALIKES.keys()) markIfSuspect(char.codePointAt(0)!);
+for (const [first, last] of DECOMPOSED) {
+  for (let unit = first; unit <= last; unit++) markIfSuspect(unit);
+}
+
+function markIfSuspect(codePoint: number): void {
+  if (SUSPECT.test(foldText(String.fromCodePoint(codePoint)).text)) SUSPECT_UNITS[codePoint] = 1;
+}
+
+/**
+ * Tells whether a text can hold a boundary marker or a control token at all, which ordinary prose cannot:
+ * it has no angle bracket, square bracket, underscore or look-alike of these. Never false for one that does.
+ */
+export function isSuspect(text: string): boolean {
+  // Two native passes are ten times faster than one loop, for a text that is all ASCII.
+  if (Buffer.byteLength(text) === text.length) return SUSPECT.test(text);
+  for (let index = 0; index < text.length; index++) {
+    if (SUSPECT_UNITS[text.charCodeAt(index)] === 1) return true;
+  }
+  return false;
+}
 
 const REPLACED = { start: "[[MARKER_SANITIZED]]", end: "[[END_MARKER_SANITIZED]]" } as const;
 const REMOVED = "[REMOVED_SPECIAL_TOKEN]";
@@ -77,4 +110,32 @@ function replace(text: string, folded: FoldedText, edits: readonly Edit[]): stri
   }
   parts.push(text.slice(done));
   return parts.join("");
+}
+
+const MAX_NAME_CHARS = 500;
+
+const BLANKS = /[\s\p{Cc}]+/gu;
+/**
+ * What hides or reorders text: bidirectional controls, tag characters, zero-width spaces and operators.
+ * Joiners and variation selectors stay, since scripts and emoji are written with them.
+ */
+const HIDDEN =
+  /[\p{Bidi_Control}\u{E0000}-\u{E007F}\u00AD\u180E\u200B\u2060-\u2064\u206A-\u206F\uFEFF\uFFF9-\uFFFB]+/gu;
+
+const VISIBLE = /[^\p{Default_Ignorable_Code_Point}]/u;
+
+/**
+ * Makes a name that came in a request safe for one line of an event or of metadata.
+ *
+ * The result has no control characters, line breaks or hidden text, single spaces, no boundary markers
+ * or control tokens, and at most 500 characters (UTF-16 units, cut between code points); it is "" when
+ * nothing visible is left. A name that came out of it goes through it unchanged.
+ */
+export function sanitizeName(name: string): string {
+  const line = name.toWellFormed().replace(HIDDEN, "").replace(BLANKS, " ").trim();
+  if (!VISIBLE.test(line)) return "";
+  const safe = sanitizeUntrusted(line);
+  if (safe.length <= MAX_NAME_CHARS) return safe;
+  const cutsPair = safe.codePointAt(MAX_NAME_CHARS - 1)! > 0xff_ff;
+  return safe.slice(0, cutsPair ? MAX_NAME_CHARS - 1 : MAX_NAME_CHARS).trimEnd();
 }

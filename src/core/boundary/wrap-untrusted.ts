@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-import { sanitizeName } from "./sanitize-name.ts";
+import { sanitizeName } from "./sanitize-untrusted.ts";
 import { sanitizeUntrusted } from "./sanitize-untrusted.ts";
 
 /** What the gateway knows of a content's origin. Every value is cleaned by {@link sanitizeName}. */

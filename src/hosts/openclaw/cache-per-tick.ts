@@ -1,3 +1,5 @@
+import type { OpenClawConfig } from "./sdk.ts";
+
 /**
  * What `ask` returns, asked for once in a turn of the event loop: all requests of one turn share the answer. What it
  * throws is thrown on, and asked for again by the next call.
@@ -11,5 +13,21 @@ export function memoizePerTick<Value>(ask: () => Value): () => Value {
       setImmediate(forget);
     }
     return answer.value;
+  };
+}
+
+/**
+ * What is made of the configuration in force, made anew only when the host has another one: the host's object
+ * is another one after each change, and is asked for with every request.
+ */
+export function memoizeByConfig<Made>(
+  current: () => OpenClawConfig,
+  make: (config: OpenClawConfig) => Made,
+): () => Made {
+  let last: { readonly config: OpenClawConfig; readonly made: Made } | undefined;
+  return () => {
+    const config = current();
+    if (last?.config !== config) last = { config, made: make(config) };
+    return last.made;
   };
 }

@@ -1,7 +1,7 @@
 import { HostError } from "../../core/host.ts";
 import type { ChannelInfo, ChannelMessage, ChannelTarget, HostChannels } from "../../core/host.ts";
 import { notSent } from "./error-classifier.ts";
-import { memoizeByConfig } from "./memoize-by-config.ts";
+import { memoizeByConfig } from "./cache-per-tick.ts";
 import type { OpenClawConfig, OpenClawRuntime, OutboundAdapter } from "./sdk.ts";
 import { channelList } from "./read-openclaw-config.ts";
 import type { OpenClawState } from "./state/state.ts";

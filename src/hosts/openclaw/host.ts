@@ -8,7 +8,7 @@ import { OpenClawAgents } from "./agents.ts";
 import { OpenClawChannels } from "./channels.ts";
 import type { OpenClawSdk } from "./sdk.ts";
 import { OpenClawSessions } from "./sessions.ts";
-import type { ScopedRuntime } from "./scoped-runtime.ts";
+import type { ScopedRuntime } from "./load-context.ts";
 import { OpenClawState } from "./state/state.ts";
 
 export interface OpenClawHostOptions {

@@ -3,7 +3,7 @@ import type { ConfigSnapshot } from "../../core/host.ts";
 import type { OpenClawHost } from "./host.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 import { RouteTable } from "./routes.ts";
-import { pathConflict } from "./path-conflict.ts";
+import { pathConflict } from "./plugin-block.ts";
 import { hooksPath } from "./plugin-block.ts";
 import { agentCatalog, builtInPrefix, channelList, gatewayFacts, pluginBlock } from "./read-openclaw-config.ts";
 

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { OpenClawRuntime } from "./sdk.ts";
 
 /**
  * Runs a function in the async context in which the host has loaded this package. The context of a
@@ -7,3 +8,44 @@ import { AsyncLocalStorage } from "node:async_hooks";
  * the first import is early enough.
  */
 export const inLoadContext: <Result>(run: () => Result) => Result = AsyncLocalStorage.snapshot();
+
+/** What of the runtime is called. */
+export type ScopedRuntime = Pick<OpenClawRuntime, "config" | "system" | "subagent" | "channel" | "agent">;
+
+/**
+ * The runtime with every call made in the async context of the moment at which this was called: the
+ * service's start. The host gives a request of ours no rights, and what a request begins inherits that;
+ * outside of any request it lets a plugin run agents.
+ */
+export function scopedRuntime(runtime: OpenClawRuntime): ScopedRuntime {
+  const inService = AsyncLocalStorage.snapshot();
+  const { system, subagent, channel, agent } = runtime;
+  return {
+    config: { current: () => runtime.config.current() },
+    system: {
+      enqueueSystemEvent: (text, options) => inService(() => system.enqueueSystemEvent(text, options)),
+      requestHeartbeat: (request) => inService(() => system.requestHeartbeat(request)),
+    },
+    subagent: {
+      run: (request) => inService(() => subagent.run(request)),
+      waitForRun: (query) => inService(() => subagent.waitForRun(query)),
+      getSessionMessages: (query) => inService(() => subagent.getSessionMessages(query)),
+      deleteSession: (query) => inService(() => subagent.deleteSession(query)),
+    },
+    channel: {
+      outbound: {
+        async loadAdapter(id) {
+          const adapter = await inService(() => channel.outbound.loadAdapter(id));
+          if (adapter?.sendText === undefined) return adapter;
+          const { textChunkLimit } = adapter;
+          return {
+            ...(textChunkLimit === undefined ? {} : { textChunkLimit }),
+            ...(adapter.chunker ? { chunker: (text, limit) => adapter.chunker?.(text, limit) ?? [text] } : {}),
+            sendText: (message) => inService(async () => adapter.sendText?.(message)),
+          };
+        },
+      },
+    },
+    ...(agent === undefined ? {} : { agent }),
+  };
+}

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { OpenClawApi, PluginHttpRoute } from "./sdk.ts";
-import { pathConflict } from "./path-conflict.ts";
+import { pathConflict } from "./plugin-block.ts";
 import { hooksPath } from "./plugin-block.ts";
 import { isPluginEnabled, pluginBlock } from "./read-openclaw-config.ts";
 

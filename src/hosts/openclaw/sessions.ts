@@ -4,7 +4,7 @@ import { EventQueue } from "./event-queue.ts";
 import type { LatestTurn } from "./event-queue.ts";
 import type { OpenClawConfig, OpenClawSdk, OpenClawSystem } from "./sdk.ts";
 import { agentCatalog, mainKey } from "./read-openclaw-config.ts";
-import { OPENCLAW_LIMITS } from "./state/limits.ts";
+import { OPENCLAW_LIMITS } from "./state/sqlite-openclaw-module.ts";
 import type { OpenClawState } from "./state/state.ts";
 
 export interface OpenClawSessionsOptions {

@@ -1,6 +1,28 @@
 import { itemLines, joinText, labeled, listAt, memberOf, textAt, valueAt } from "../../core/payload-text.ts";
 import { bodyAt, counted, headline, lineAt, oneLine, phrase, titled } from "./headline.ts";
 
+const SHA_LENGTH = 7;
+
+/**
+ * Commits of a push, a line each: `- 1a2b3c4 Fix login (Ada)`. Reads the shapes of GitHub, GitLab,
+ * Bitbucket and Gitea; of a message only the first line.
+ */
+export function commitLines(commits: readonly unknown[]): readonly string[] {
+  return itemLines(commits, commitLine);
+}
+
+/** The first characters of a commit's id, enough for a person to recognize it. */
+export function shortSha(sha: string): string {
+  return sha.slice(0, SHA_LENGTH);
+}
+
+function commitLine(commit: unknown): string {
+  const [subject = ""] = textAt(commit, "message", "title").split("\n", 1);
+  const author = oneLine(textAt(commit, "author.user.display_name", "author.name", "author.username", "author.raw"));
+  const line = headline(shortSha(textAt(commit, "id", "hash", "sha")), oneLine(subject), author && `(${author})`);
+  return line === "" ? "" : `- ${line}`;
+}
+
 const MAX_ALERTS = 10;
 const MAX_LABELS = 8;
 

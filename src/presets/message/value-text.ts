@@ -1,4 +1,53 @@
-import { headline } from "./headline.ts";
+import { headline, oneLine } from "./headline.ts";
+
+/** Unix times above this are in milliseconds: it is the year 5138 in seconds. */
+const MAX_SECONDS = 100_000_000_000;
+const DATE_AND_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/;
+
+/**
+ * A time as people read it, `2026-11-20 12:00 UTC`: from a Unix time in seconds or milliseconds, or from
+ * ISO 8601. Another text stays as it is, on one line; empty when there is none.
+ */
+export function timeText(value: unknown): string {
+  if (typeof value === "number")
+    return value > 0 ? formatUtc(new Date(value < MAX_SECONDS ? value * 1_000 : value)) : "";
+  if (typeof value !== "string") return "";
+  return (DATE_AND_TIME.test(value) && formatUtc(new Date(value))) || oneLine(value);
+}
+
+function formatUtc(date: Date): string {
+  if (Number.isNaN(date.getTime())) return "";
+  return `${date.toISOString().slice(0, -8).replace("T", " ")} UTC`;
+}
+
+const BREAK = /<(?:br|\/p|\/div|\/li|\/h[1-6])\b[^<>]*>/gi;
+const TAG = /<[^<>]*>/g;
+const ENTITY = /&(amp|lt|gt|quot|apos|nbsp|#39);/g;
+const CHARACTERS: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  "#39": "'",
+};
+
+/**
+ * The text of a piece of simple HTML, for reading only: paragraphs and breaks become line ends, other
+ * tags go, the common entities become their characters. The result is as untrusted as the HTML.
+ */
+export function plainText(html: string): string {
+  const text = html.replaceAll(BREAK, "\n").replaceAll(TAG, "");
+  return decodeEntities(text)
+    .replaceAll(/\s*\n\s*/g, "\n")
+    .trim();
+}
+
+/** Replaces the common entities by their characters. */
+export function decodeEntities(text: string): string {
+  return text.replaceAll(ENTITY, (_, name: string) => CHARACTERS[name]!);
+}
 
 /**
  * Currencies whose smallest unit is not a hundredth, by ISO 4217. The digits that `Intl.NumberFormat`
@@ -43,4 +92,10 @@ export function decimalAmount(amount: unknown, currency: unknown): string {
 
 function currencyCode(currency: unknown): string {
   return typeof currency === "string" && /^[A-Za-z]{3}$/.test(currency) ? currency.toUpperCase() : "";
+}
+
+/** A person as mail programs write one: `Ada Lovelace <ada@example.com>`, or whichever of the two there is. */
+export function personText(name: string, address: string): string {
+  if (name === "" || name === address) return address;
+  return address === "" ? name : `${name} <${address}>`;
 }

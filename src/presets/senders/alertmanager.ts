@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
 import { labeled, listAt, messageOf, textAt } from "../../core/payload-text.ts";
 import { alertCounts, alertLines, onlyAlerts } from "../message/list-lines.ts";
-import { asJson } from "../message/as-json.ts";
+import { asJson } from "../message/data-lines.ts";
 import { capitalized, lineAt, titled } from "../message/headline.ts";
 
 const MAX_BODY_BYTES = 4_194_304;

@@ -2,9 +2,9 @@ import { definePreset } from "../define-preset.ts";
 import { batchEvent } from "../event-fields.ts";
 import { itemLines, joinText, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
-import { happened, words } from "../message/happened.ts";
+import { happened, words } from "../message/headline.ts";
 import { capitalized, headline, lineAt, phrase, titled } from "../message/headline.ts";
-import { timeText } from "../message/time-text.ts";
+import { timeText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
 const MAX_EVENTS = 1_000;

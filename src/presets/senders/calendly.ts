@@ -1,11 +1,11 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-sender.ts";
+import { eventActor } from "../event-fields.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
 import { capitalized, headline, lineAt, phrase, titled } from "../message/headline.ts";
 import { decimalAmount } from "../message/value-text.ts";
-import { personText } from "../message/person-text.ts";
-import { timeText } from "../message/time-text.ts";
+import { personText } from "../message/value-text.ts";
+import { timeText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
 /** What an invitee did. */

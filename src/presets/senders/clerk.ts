@@ -2,7 +2,7 @@ import { definePreset } from "../define-preset.ts";
 import { joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import { dataLines } from "../message/data-lines.ts";
 import { headline, lineAt, spoken, titled } from "../message/headline.ts";
-import { personText } from "../message/person-text.ts";
+import { personText } from "../message/value-text.ts";
 import { whsecSender } from "./standard-webhooks/whsec-sender.ts";
 
 const TIME = 1_763_640_000_000;

@@ -1,8 +1,8 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-sender.ts";
+import { eventActor } from "../event-fields.ts";
 import { labeled, messageOf, textAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
-import { asJson } from "../message/as-json.ts";
+import { asJson } from "../message/data-lines.ts";
 import { bodyAt, capitalized, headline, lineAt, phrase, spoken, titled } from "../message/headline.ts";
 
 /** What Datadog leaves where a variable of the payload's template has no value. */

@@ -4,7 +4,7 @@ import type { PresetSettings } from "../../config/preset-part.ts";
 import { definePreset } from "../define-preset.ts";
 import { listAt, messageOf, textAt } from "../../core/payload-text.ts";
 import { alertCounts, alertLines, onlyAlerts } from "../message/list-lines.ts";
-import { asJson } from "../message/as-json.ts";
+import { asJson } from "../message/data-lines.ts";
 import { bodyAt, lineAt, titled } from "../message/headline.ts";
 
 const MAX_BODY_BYTES = 4_194_304;

@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-sender.ts";
+import { eventActor } from "../event-fields.ts";
 import { joinText, labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { dataLines } from "../message/data-lines.ts";

@@ -2,7 +2,7 @@ import { definePreset } from "../define-preset.ts";
 import { batchEvent, batchId } from "../event-fields.ts";
 import { itemLines, joinText, messageOf, textAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
-import { happened, words } from "../message/happened.ts";
+import { happened, words } from "../message/headline.ts";
 import { capitalized, headline, lineAt, phrase } from "../message/headline.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 

@@ -1,9 +1,9 @@
 import { definePreset } from "../define-preset.ts";
 import { itemLines, labeled, listAt, messageOf, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
-import { happened, words } from "../message/happened.ts";
+import { happened, words } from "../message/headline.ts";
 import { capitalized, counted, headline, lineAt, phrase } from "../message/headline.ts";
-import { timeText } from "../message/time-text.ts";
+import { timeText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
 const PERSON = "person";

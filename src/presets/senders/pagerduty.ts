@@ -1,8 +1,8 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-sender.ts";
+import { eventActor } from "../event-fields.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
-import { asJson } from "../message/as-json.ts";
+import { asJson } from "../message/data-lines.ts";
 import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../message/headline.ts";
 
 const incident = {

@@ -4,11 +4,11 @@ import { text } from "../../config/schema-parts.ts";
 import { definePreset } from "../define-preset.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetEvent } from "../preset.ts";
-import { happened, words } from "../message/happened.ts";
+import { happened, words } from "../message/headline.ts";
 import { headline, lineAt, phrase, titled } from "../message/headline.ts";
 import { decimalAmount } from "../message/value-text.ts";
-import { personText } from "../message/person-text.ts";
-import { timeText } from "../message/time-text.ts";
+import { personText } from "../message/value-text.ts";
+import { timeText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { definePreset } from "../define-preset.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetEvent, PresetSample } from "../preset.ts";
-import { happened, words } from "../message/happened.ts";
+import { happened, words } from "../message/headline.ts";
 import { capitalized, headline, lineAt, phrase, titled } from "../message/headline.ts";
 import { minorAmount } from "../message/value-text.ts";
-import { personText } from "../message/person-text.ts";
-import { timeText } from "../message/time-text.ts";
+import { personText } from "../message/value-text.ts";
+import { timeText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
 /** Names of events begin with one of these, under which its object stands in the payload; `payment.dispute` too. */

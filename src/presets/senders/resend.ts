@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-sender.ts";
+import { eventActor } from "../event-fields.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import { dataLines } from "../message/data-lines.ts";
 import { headline, lineAt, phrase, spoken } from "../message/headline.ts";

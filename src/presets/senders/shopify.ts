@@ -1,10 +1,10 @@
 import { definePreset } from "../define-preset.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetEvent } from "../preset.ts";
-import { happened, words } from "../message/happened.ts";
+import { happened, words } from "../message/headline.ts";
 import { capitalized, headline, lineAt, phrase, titled } from "../message/headline.ts";
 import { decimalAmount } from "../message/value-text.ts";
-import { personText } from "../message/person-text.ts";
+import { personText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
 /** What a topic is about, and the part of the admin pages that shows it. */

@@ -1,10 +1,10 @@
 import { definePreset } from "../define-preset.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetEvent, PresetSample } from "../preset.ts";
-import { happened, words } from "../message/happened.ts";
+import { happened, words } from "../message/headline.ts";
 import { headline, lineAt, phrase, titled } from "../message/headline.ts";
 import { minorAmount } from "../message/value-text.ts";
-import { personText } from "../message/person-text.ts";
+import { personText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
 /** Where the object of an event is, and what it is called. */

@@ -1,11 +1,11 @@
 import { definePreset } from "../define-preset.ts";
 import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetEvent } from "../preset.ts";
-import { words } from "../message/happened.ts";
+import { words } from "../message/headline.ts";
 import { headline, lineAt, phrase, titled } from "../message/headline.ts";
 import { minorAmount } from "../message/value-text.ts";
-import { personText } from "../message/person-text.ts";
-import { timeText } from "../message/time-text.ts";
+import { personText } from "../message/value-text.ts";
+import { timeText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
 /** Currencies that Stripe counts otherwise than ISO 4217: docs.stripe.com/currencies, special cases. */

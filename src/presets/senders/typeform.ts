@@ -3,7 +3,7 @@ import { clip, itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt 
 import type { PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase, titled } from "../message/headline.ts";
 import { decimalAmount } from "../message/value-text.ts";
-import { timeText } from "../message/time-text.ts";
+import { timeText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
 const MAX_QUESTION = 120;

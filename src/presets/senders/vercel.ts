@@ -1,9 +1,9 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-sender.ts";
+import { eventActor } from "../event-fields.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent, PresetSample } from "../preset.ts";
-import { asJson } from "../message/as-json.ts";
-import { shortSha } from "../message/commit-lines.ts";
+import { asJson } from "../message/data-lines.ts";
+import { shortSha } from "../message/list-lines.ts";
 import { capitalized, headline, lineAt, phrase, spoken, titled } from "../message/headline.ts";
 
 const deployment = {

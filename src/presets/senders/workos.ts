@@ -2,7 +2,7 @@ import { definePreset } from "../define-preset.ts";
 import { joinText, labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import { dataLines } from "../message/data-lines.ts";
 import { headline, lineAt, spoken, titled } from "../message/headline.ts";
-import { personText } from "../message/person-text.ts";
+import { personText } from "../message/value-text.ts";
 
 function event(name: string, data: object) {
   return {

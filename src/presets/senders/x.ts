@@ -1,9 +1,9 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-sender.ts";
+import { eventActor } from "../event-fields.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase } from "../message/headline.ts";
-import { decodeEntities } from "../message/plain-text.ts";
+import { decodeEntities } from "../message/value-text.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
 /** Lists of the Account Activity API that say nothing an agent could act on. */

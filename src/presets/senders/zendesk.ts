@@ -1,9 +1,9 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-sender.ts";
+import { eventActor } from "../event-fields.ts";
 import { labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase } from "../message/headline.ts";
-import { plainText } from "../message/plain-text.ts";
+import { plainText } from "../message/value-text.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
 const TYPE_PREFIX = "zen:event-type:";

@@ -1,12 +1,7 @@
+import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { DeliveryDetail, ReplyOutcome, DeliverySummary, SettledState } from "../../core/delivery.ts";
-import { siblingUrl } from "./engine/sibling-url.ts";
-import type { SqliteDatabase } from "./engine/database.ts";
-import type { AcceptResult } from "./operations/accept.ts";
-import { acceptOutcome } from "./operations/accept-outcome.ts";
-import { acceptRow } from "./operations/accept-row.ts";
-import { DeliveryList } from "./readers/delivery-list.ts";
-import { StoredDeliveryReader } from "./readers/stored-delivery.ts";
+import type { DeliveryDetail, DeliverySummary, ReplyOutcome, SettledState } from "../../core/delivery.ts";
+import type { GatewayHost } from "../../core/host.ts";
 import type {
   AttemptEnd,
   DeliveryPage,
@@ -22,15 +17,20 @@ import type {
   StoredRun,
 } from "../delivery-store.ts";
 import type { AcceptOutcome, NewDelivery } from "../new-delivery.ts";
+import { codeOfReplyOutcome, codeOfSettled, RUNS_PER_DELIVERY } from "./codes.ts";
+import { SqliteDatabase } from "./engine/database.ts";
+import { snapshotReader } from "./engine/row-query.ts";
+import { siblingUrl } from "./engine/start-thread.ts";
+import { notFound, reading, SqliteOperationalState } from "./operational-state.ts";
+import { acceptRow } from "./operations/accept-row.ts";
+import { acceptOutcome, type AcceptResult } from "./operations/accept.ts";
+import type { FailedRunIndex } from "./operations/run.ts";
+import { deliveryId, newTag, parseDeliveryId, parseRunId, runIds, type RunKey } from "./public-id.ts";
+import { DeliveryList } from "./readers/delivery-list.ts";
 import { FreshRuns } from "./readers/fresh-runs.ts";
 import { OpenRunReader } from "./readers/open-runs.ts";
-import { deliveryId, newTag, parseDeliveryId, parseRunId, runIds, type RunKey } from "./public-id.ts";
-import { snapshotReader } from "./engine/read-snapshot.ts";
 import { ReplayableReader } from "./readers/replayable.ts";
-import type { FailedRunIndex } from "./operations/run.ts";
-import { codeOfReplyOutcome, codeOfSettled, RUNS_PER_DELIVERY } from "./codes.ts";
-import { notFound, reading } from "./store-errors.ts";
-import { SqliteOperationalState } from "./operational-state.ts";
+import { StoredDeliveryReader } from "./readers/stored-delivery.ts";
 import { bitOfStep } from "./readers/stored-rows.ts";
 
 /** Deliveries that one call of `remove` takes. */
@@ -251,4 +251,16 @@ function runKey(id: string): RunKey {
   const key = parseRunId(id);
   if (key === undefined) throw notFound(id);
   return key;
+}
+
+const FILE_NAME = "reveille-deliveries.sqlite";
+
+/** Opens a store in a file of its own in the host's state directory; closing it closes the file. */
+export async function openSqliteStore(host: Pick<GatewayHost, "paths" | "logger">): Promise<DeliveryStore> {
+  const database = await SqliteDatabase.open({
+    file: join(host.paths.stateDir, FILE_NAME),
+    modules: [sqliteStoreModule],
+    logger: host.logger,
+  });
+  return SqliteDeliveryStore.open(database, { ownsDatabase: true });
 }

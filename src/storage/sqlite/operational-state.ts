@@ -1,8 +1,42 @@
-import type { SqliteDatabase } from "./engine/database.ts";
+import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../delivery-store.ts";
-import { OperationalStateReader } from "./operational-reader.ts";
 import type { OperationalState, Pause, Scope, Usage } from "../operational-state.ts";
-import { asStoreError, reading } from "./store-errors.ts";
+import type { SqliteDatabase } from "./engine/database.ts";
+import { SqliteError } from "./engine/errors.ts";
+import { rowQuery, type RowQuery } from "./engine/row-query.ts";
+
+/** Reads what is remembered of the gateway's own operation; every table is bounded. */
+export class OperationalStateReader {
+  readonly #pauses: RowQuery<Pause>;
+  readonly #usage: RowQuery<Usage>;
+  readonly #outages: RowQuery<{ readonly subject: string }>;
+
+  constructor(reader: DatabaseSync) {
+    this.#pauses = rowQuery(
+      reader,
+      { scope: "text", reason: "text", since: "integer" },
+      "SELECT scope, reason, since FROM pauses ORDER BY scope",
+    );
+    this.#usage = rowQuery(
+      reader,
+      { scope: "text", minute: "integer", runs: "integer" },
+      "SELECT scope, minute, runs FROM usage WHERE minute >= ? ORDER BY minute, scope",
+    );
+    this.#outages = rowQuery(reader, { subject: "text" }, "SELECT subject FROM outages ORDER BY subject");
+  }
+
+  pauses(): Pause[] {
+    return this.#pauses.all().map(({ scope, reason, since }) => ({ scope, reason, since }));
+  }
+
+  usageSince(minute: number): Usage[] {
+    return this.#usage.all(minute).map((row) => ({ scope: row.scope, minute: row.minute, runs: row.runs }));
+  }
+
+  outages(): string[] {
+    return this.#outages.all().map(({ subject }) => subject);
+  }
+}
 
 /** What a store on SQLite remembers of the gateway's own operation; the part of the store that stands alone. */
 export abstract class SqliteOperationalState implements OperationalState {
@@ -71,4 +105,26 @@ export abstract class SqliteOperationalState implements OperationalState {
       throw asStoreError(error);
     }
   }
+}
+
+/** How failures of the database become failures of the store. */
+
+export function notFound(runId: string): StoreError {
+  return new StoreError("NOT_FOUND", `There is no run ${runId} of which this can be recorded.`);
+}
+
+/** Reads; what the database throws is thrown as a {@link StoreError}. */
+export function reading<Result>(query: () => Result): Result {
+  try {
+    return query();
+  } catch (error) {
+    throw asStoreError(error);
+  }
+}
+
+function asStoreError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof SqliteError && error.code === "CLOSED" ? "CLOSED" : "UNAVAILABLE";
+  return new StoreError(code, message, { cause: error });
 }

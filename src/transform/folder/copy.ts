@@ -2,10 +2,10 @@ import { constants } from "node:fs";
 import { link, mkdir, open, symlink } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { nameInRoot } from "../loader/transforms-root.ts";
-import type { TransformsRoot } from "../loader/transforms-root.ts";
-import { FolderChangedError } from "../folder-changed-error.ts";
-import { FolderError } from "../folder-error.ts";
+import { nameInRoot } from "../loader/containment.ts";
+import type { TransformsRoot } from "../loader/containment.ts";
+import { FolderChangedError } from "../errors.ts";
+import { FolderError } from "../errors.ts";
 import { goneOrUnreadable, isSystemError, stampOf } from "./scan.ts";
 import type { FolderEntry, FolderScan } from "./scan.ts";
 

@@ -2,13 +2,37 @@ import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { lstat, opendir, realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { isInside } from "../loader/containment.ts";
-import { nameInRoot } from "../loader/transforms-root.ts";
-import type { TransformsRoot } from "../loader/transforms-root.ts";
-import { isEditorFile } from "./editor-file.ts";
-import { FolderChangedError } from "../folder-changed-error.ts";
-import { FolderError } from "../folder-error.ts";
-import { systemRemedy } from "./system-remedy.ts";
+import { FolderChangedError, FolderError } from "../errors.ts";
+import { isInside, nameInRoot, type TransformsRoot } from "../loader/containment.ts";
+
+/** Locks of Emacs, which are links to nothing; copies that editors keep; what Vim and macOS leave while they work. */
+const PATTERN = /^(?:\.#.*|#.*#|.*~|.*\.sw[opx]|4913|\.DS_Store)$/s;
+
+/** Tells by its name whether a file of the folder is an editor's own, which comes and goes beside what is edited. */
+export function isEditorFile(name: string): boolean {
+  return PATTERN.test(name);
+}
+
+const TOO_MANY_FILES = "allow the gateway more open files (ulimit -n)";
+const NO_ROOM = "make room on the disk of the gateway's state folder";
+const NOT_ALLOWED = "let the gateway's user write to its state folder";
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  EMFILE: TOO_MANY_FILES,
+  ENFILE: "too many files are open on this machine; close programs, or allow more",
+  ENOSPC: NO_ROOM,
+  EDQUOT: NO_ROOM,
+  EACCES: NOT_ALLOWED,
+  EPERM: NOT_ALLOWED,
+  EROFS: NOT_ALLOWED,
+  ENAMETOOLONG: "shorten the names in it, or keep the gateway's state in a folder with a shorter path",
+  EIO: "look at the disks; the system's log tells more",
+};
+
+/** Says what to do about an error of the system that copying has met, by its code. */
+export function systemRemedy(code: string): string {
+  return REMEDIES[code] ?? "look at the folder and at the gateway's state folder, and try again";
+}
 
 export interface FolderLimits {
   /** Files, folders and links. */

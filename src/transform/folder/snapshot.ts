@@ -2,14 +2,14 @@ import { mkdir, readdir, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { isInside } from "../loader/containment.ts";
-import type { TransformsRoot } from "../loader/transforms-root.ts";
+import type { TransformsRoot } from "../loader/containment.ts";
 import { copyFolder } from "./copy.ts";
 import type { EarlierCopy } from "./copy.ts";
-import { FolderChangedError } from "../folder-changed-error.ts";
-import { FolderError } from "../folder-error.ts";
+import { FolderChangedError } from "../errors.ts";
+import { FolderError } from "../errors.ts";
 import { isSystemError, scanFolder } from "./scan.ts";
 import type { FolderLimits, FolderScan } from "./scan.ts";
-import { systemRemedy } from "./system-remedy.ts";
+import { systemRemedy } from "./scan.ts";
 
 export interface TakeSnapshotOptions {
   /** Where copies lie, absolute; made when it is missing, and not within the folder. */

@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { watch } from "chokidar";
 import { isInside } from "../loader/containment.ts";
-import { isEditorFile } from "./editor-file.ts";
+import { isEditorFile } from "./scan.ts";
 
 export interface FolderWatch {
   close(): Promise<void>;

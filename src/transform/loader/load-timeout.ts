@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { ModuleRefusedError } from "../module-refused-error.ts";
+import { ModuleRefusedError } from "../errors.ts";
 
 /** Waits for a module to be loaded; rejects with {@link ModuleRefusedError} when that takes longer. */
 export async function withLoadTimeout<Value>(loading: Promise<Value>, timeoutMs: number): Promise<Value> {

@@ -4,11 +4,11 @@ import { pathToFileURL } from "node:url";
 import type { Jiti } from "jiti";
 import { CODE_EXTENSIONS, compileModule, jitiFor } from "./compile-module.ts";
 import { containedPath } from "./containment.ts";
-import { ModuleRefusedError } from "../module-refused-error.ts";
+import { ModuleRefusedError } from "../errors.ts";
 import { resolveImport } from "./resolve-import.ts";
 import type { ResolvedImport } from "./resolve-import.ts";
 import { SourcePositions } from "./source-positions.ts";
-import type { TransformsRoot } from "./transforms-root.ts";
+import type { TransformsRoot } from "./containment.ts";
 
 /** A module under way or loaded. */
 interface LoadedModule {

@@ -1,4 +1,4 @@
-import type { TransformFunction } from "../transform.ts";
+import type { TransformFunction } from "../context.ts";
 
 export type PickedExport =
   | { readonly ok: true; readonly value: TransformFunction }

@@ -4,8 +4,8 @@ import { dirname, isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Jiti } from "jiti";
 import { isInside } from "./containment.ts";
-import { ModuleRefusedError } from "../module-refused-error.ts";
-import type { TransformsRoot } from "./transforms-root.ts";
+import { ModuleRefusedError } from "../errors.ts";
+import type { TransformsRoot } from "./containment.ts";
 
 export type ResolvedImport =
   | { readonly kind: "builtin"; readonly name: string }

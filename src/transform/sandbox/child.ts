@@ -1,14 +1,42 @@
 import type { ChildProcess } from "node:child_process";
-import type { Duplex } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import { exitReason } from "./exit-reason.ts";
-import { FrameReader, encodeFrame } from "./frames.ts";
-import { killGroup } from "./kill-group.ts";
+import { encodeFrame, FrameReader } from "./frames.ts";
 import { MemoryWatch, onlyChildOf } from "./memory-watch.ts";
-import { ProcessOutput } from "./process-output.ts";
-import { readReply } from "./read-reply.ts";
 import type { SandboxReply } from "./messages.ts";
-import { heapMegabytes, spawnSandbox } from "./spawn.ts";
-import type { SpawnSandboxOptions } from "./spawn.ts";
+import { readReply } from "./read-reply.ts";
+import { heapMegabytes, killGroup, spawnSandbox, type SpawnSandboxOptions } from "./spawn.ts";
+
+const TAIL_CHARACTERS = 8_192;
+
+/** The end of what a process writes to stderr, and how much it wrote since somebody last asked. */
+class ProcessOutput {
+  #tail = "";
+  #bytes = 0;
+
+  constructor(stream: Readable, onData: (bytes: number) => void) {
+    stream.on("data", (chunk: Buffer) => {
+      this.#tail = (this.#tail + chunk.toString("latin1")).slice(-TAIL_CHARACTERS);
+      this.#bytes += chunk.byteLength;
+      onData(this.#bytes);
+    });
+    stream.on("error", () => {});
+  }
+
+  get tail(): string {
+    return this.#tail;
+  }
+
+  /** The line that tells of an error, else the first with words in it, cut; for a program that could not start. */
+  get complaint(): string {
+    const line = /^\w*Error\b.*$/m.exec(this.#tail) ?? /\S.*/.exec(this.#tail);
+    return (line?.[0] ?? "").replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, 200);
+  }
+
+  forgive(): void {
+    this.#bytes = 0;
+  }
+}
 
 export interface SandboxChildOptions extends SpawnSandboxOptions {
   readonly maxReplyBytes: number;

@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/host.ts";
 import type { SandboxProcess } from "./process.ts";
-import { SandboxStartError } from "../sandbox-start-error.ts";
+import { SandboxStartError } from "../errors.ts";
 
 export interface PoolSlotOptions {
   /** Starts a process. */

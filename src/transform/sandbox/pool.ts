@@ -14,7 +14,7 @@ import { SandboxCall } from "./call.ts";
 import type { SandboxModule } from "./messages.ts";
 import { SandboxProcess } from "./process.ts";
 import type { SandboxEnd, SandboxProcessSettings } from "./process.ts";
-import type { SandboxIsolation } from "./isolation/walls.ts";
+import type { SandboxIsolation } from "./isolation/describe.ts";
 
 export interface SandboxPoolOptions {
   /** The snapshot, and how messages name it. */

@@ -6,8 +6,8 @@ import type { SandboxCall } from "./call.ts";
 import { SandboxChild } from "./child.ts";
 import { SandboxLoadError } from "../errors.ts";
 import type { SandboxModule, SandboxReply, SandboxRequest } from "./messages.ts";
-import { SandboxStartError } from "../sandbox-start-error.ts";
-import type { SandboxIsolation } from "./isolation/walls.ts";
+import { SandboxStartError } from "../errors.ts";
+import type { SandboxIsolation } from "./isolation/describe.ts";
 
 /** What all processes of a pool have in common. */
 export interface SandboxProcessSettings {

@@ -1,11 +1,10 @@
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { Duplex, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import type { SandboxIsolation } from "./isolation/walls.ts";
+import type { SandboxIsolation } from "./isolation/describe.ts";
 
 export interface SpawnSandboxOptions {
   readonly isolation: SandboxIsolation;
@@ -152,4 +151,14 @@ function jitiFolder(): string {
 function grantable(path: string): string {
   if (path.includes("*")) throw new Error(`${path} has a "*" in it, which Node takes for any text; rename the folder`);
   return path;
+}
+
+/** Ends a detached child and all that it has started. */
+export function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended already.
+  }
 }

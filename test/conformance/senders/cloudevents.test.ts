@@ -2,7 +2,7 @@ import { CloudEvent, HTTP, Mode, emitterFor } from "cloudevents";
 import type { Message } from "cloudevents";
 import { describe, expect, it } from "vitest";
 import { parsePayload } from "../../../src/http/parse-payload.ts";
-import { sampleBody } from "../../../src/presets/sample-body.ts";
+import { sampleBody } from "../../../src/presets/preset.ts";
 import { cloudevents } from "../../../src/presets/senders/cloudevents.ts";
 import { NOW } from "../../../src/testing/preset-probe.ts";
 

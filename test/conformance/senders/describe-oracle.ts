@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { SignedRequest } from "../../../src/auth/signatures/sign-request.ts";
 import type { ReplayKey } from "../../../src/auth/verifier.ts";
 import type { Preset, PresetSample } from "../../../src/presets/preset.ts";
-import { sampleBody } from "../../../src/presets/sample-body.ts";
+import { sampleBody } from "../../../src/presets/preset.ts";
 import { NOW, PUBLIC_URL, receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
 /** What a library and the rest of a test need to know of a request. */

@@ -2,7 +2,7 @@ import { createPrivateKey, sign } from "node:crypto";
 import { InteractionResponseType, InteractionType, verifyKey } from "discord-interactions";
 import { describe, expect, it } from "vitest";
 import type { IncomingCall } from "../../../src/auth/verifier.ts";
-import { sampleBody } from "../../../src/presets/sample-body.ts";
+import { sampleBody } from "../../../src/presets/preset.ts";
 import { discordEvents } from "../../../src/presets/senders/discord/discord-events.ts";
 import { discordInteractions } from "../../../src/presets/senders/discord/discord-interactions.ts";
 import { receivedCall, NOW, readSample, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { Paddle } from "@paddle/paddle-node-sdk";
 import { expect, it } from "vitest";
-import { sampleBody } from "../../../src/presets/sample-body.ts";
+import { sampleBody } from "../../../src/presets/preset.ts";
 import { paddle } from "../../../src/presets/senders/paddle.ts";
 import { NOW, receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { describeOracle } from "./describe-oracle.ts";

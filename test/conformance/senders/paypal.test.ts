@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { SignedRequest } from "../../../src/auth/signatures/sign-request.ts";
 import type { Verification } from "../../../src/auth/verifier.ts";
-import { sampleBody } from "../../../src/presets/sample-body.ts";
+import { sampleBody } from "../../../src/presets/preset.ts";
 import { paypal } from "../../../src/presets/senders/paypal.ts";
 import { NOW, receivedCall, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { makeRsaCertificate } from "../../unit/auth/keys/make-certificate.ts";

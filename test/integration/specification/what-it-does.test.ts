@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import JSON5 from "json5";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { writeFirstConfig } from "../../../src/cli/first-config.ts";
+import { writeFirstConfig } from "../../../src/cli/init-command.ts";
 import { RunningGateway } from "../http/running-gateway.ts";
 import { ModelEndpoint } from "../model-endpoint.ts";
 import { outbox, pendingTexts } from "./session-reads.ts";

@@ -3,10 +3,10 @@ import { createServer } from "node:net";
 import type { Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { killGroup } from "../../../src/transform/sandbox/kill-group.ts";
+import { killGroup } from "../../../src/transform/sandbox/spawn.ts";
 import { spawnSandbox } from "../../../src/transform/sandbox/spawn.ts";
 import type { SpawnedSandbox } from "../../../src/transform/sandbox/spawn.ts";
-import type { SandboxIsolation } from "../../../src/transform/sandbox/isolation/walls.ts";
+import type { SandboxIsolation } from "../../../src/transform/sandbox/isolation/describe.ts";
 
 /** What came of an attempt: what it gave, or the code of the error that refused it. */
 export type Attempt = { readonly done: string } | { readonly refused: string };

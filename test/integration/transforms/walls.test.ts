@@ -6,9 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { detectIsolation } from "../../../src/transform/sandbox/isolation/detect.ts";
-import { killGroup } from "../../../src/transform/sandbox/kill-group.ts";
+import { killGroup } from "../../../src/transform/sandbox/spawn.ts";
 import { MemoryWatch, onlyChildOf } from "../../../src/transform/sandbox/memory-watch.ts";
-import type { SandboxIsolation } from "../../../src/transform/sandbox/isolation/walls.ts";
+import type { SandboxIsolation } from "../../../src/transform/sandbox/isolation/describe.ts";
 import { WallProbe } from "./wall-probe.ts";
 import type { Attempts } from "./wall-probe.ts";
 

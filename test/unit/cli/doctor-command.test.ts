@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { configurationFindings } from "../../../src/cli/doctor/configuration.ts";
-import { nodeFinding } from "../../../src/cli/doctor/node.ts";
-import { stateFinding } from "../../../src/cli/doctor/state.ts";
-import { isolationFindings } from "../../../src/cli/doctor/walls.ts";
+import { configurationFindings } from "../../../src/cli/doctor/command.ts";
+import { nodeFinding } from "../../../src/cli/doctor/command.ts";
+import { stateFinding } from "../../../src/cli/doctor/command.ts";
+import { isolationFindings } from "../../../src/cli/doctor/command.ts";
 import { TransformTerminal } from "./transform-terminal.ts";
 
 interface Report {

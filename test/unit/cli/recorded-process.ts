@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CliGateway } from "../../../src/cli/cli-gateway.ts";
 import type { CliIo } from "../../../src/cli/cli-io.ts";
-import { addEmbeddedCommands } from "../../../src/cli/embedded/commands.ts";
+import { addEmbeddedCommands } from "../../../src/cli/embedded/cli-gateway.ts";
 import { EmbeddedCliGateway } from "../../../src/cli/embedded/cli-gateway.ts";
 import { runCli } from "../../../src/cli/run-cli.ts";
 import type { AddCommands } from "../../../src/cli/run-cli.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AgentRunResult, GatewayHost } from "../../../src/core/host.ts";
 import { WebhookIngress } from "../../../src/ingress/plugin.ts";
 import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
-import { openSqliteStore } from "../../../src/storage/sqlite/open-sqlite-store.ts";
+import { openSqliteStore } from "../../../src/storage/sqlite/delivery-store.ts";
 import { AGENT_CALL, IngressHost } from "./ingress-host.ts";
 import type { HostAnswer } from "./ingress-host.ts";
 

@@ -5,7 +5,7 @@ import type { AgentRunResult } from "../../../src/core/host.ts";
 import { WebhookIngress } from "../../../src/ingress/plugin.ts";
 import { StoreError } from "../../../src/storage/delivery-store.ts";
 import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
-import { openSqliteStore } from "../../../src/storage/sqlite/open-sqlite-store.ts";
+import { openSqliteStore } from "../../../src/storage/sqlite/delivery-store.ts";
 import { AGENT_CALL, IngressHost, TOKEN } from "./ingress-host.ts";
 import type { HostAnswer } from "./ingress-host.ts";
 

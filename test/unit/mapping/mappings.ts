@@ -9,7 +9,7 @@ import type { CompiledMapping } from "../../../src/mapping/compile-mapping.ts";
 import { TransformError } from "../../../src/transform/call.ts";
 import type { CallTransform } from "../../../src/transform/call.ts";
 import { contextFields, transformContext } from "../../../src/transform/context.ts";
-import type { TransformContext } from "../../../src/transform/transform.ts";
+import type { TransformContext } from "../../../src/transform/context.ts";
 
 export const NOW = new Date("2026-02-03T04:05:06.007Z");
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { eventActor, hasBotMark } from "../../../src/presets/event-sender.ts";
+import { eventActor, hasBotMark } from "../../../src/presets/event-fields.ts";
 
 describe("who caused an event", () => {
   it("is nobody without a name", () => {

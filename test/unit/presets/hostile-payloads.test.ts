@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BUILT_IN_PRESETS } from "../../../src/presets/built-in.ts";
 import type { Preset, PresetSample } from "../../../src/presets/preset.ts";
-import { HOSTILE_PAYLOADS } from "../../../src/testing/hostile-payloads.ts";
+import { HOSTILE_PAYLOADS } from "../../../src/testing/describe-reading.ts";
 import { readDirectly } from "../../../src/testing/preset-probe.ts";
 import { anyForm, anything, asOtherEvents, bentSample, withOneMissing } from "./hostile-payloads.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingCall } from "../../../src/auth/verifier.ts";
 import type { Preset } from "../../../src/presets/preset.ts";
-import { sampleBody } from "../../../src/presets/sample-body.ts";
+import { sampleBody } from "../../../src/presets/preset.ts";
 import { receivedCall, PUBLIC_URL } from "../../../src/testing/preset-probe.ts";
 
 /** A sample as its sender posts it, with the headers that its documentation says, given its body. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { contextFields, transformContext } from "../../../src/transform/context.ts";
-import type { TransformContext } from "../../../src/transform/transform.ts";
+import type { TransformContext } from "../../../src/transform/context.ts";
 import { requestWith } from "../mapping/mappings.ts";
 
 const RAW = Buffer.from('{"action":"opened"}');

@@ -1,6 +1,6 @@
 import { describeFailure } from "../../../transform/loader/describe-error.ts";
 import { ModuleLoader } from "../../../transform/loader/module-loader.ts";
-import type { TransformsRoot } from "../../../transform/loader/transforms-root.ts";
+import type { TransformsRoot } from "../../../transform/loader/containment.ts";
 import { PluginError } from "./error.ts";
 import { PluginPackages } from "./packages.ts";
 import type { PluginPackagesOptions } from "./packages.ts";

@@ -4,7 +4,7 @@ import { dirname, extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { jitiFor } from "../../../transform/loader/compile-module.ts";
 import { isInside } from "../../../transform/loader/containment.ts";
-import { ModuleRefusedError } from "../../../transform/module-refused-error.ts";
+import { ModuleRefusedError } from "../../../transform/errors.ts";
 
 /** The name under which a plugin imports this package, and then gets the gateway's own copy of it. */
 const OWN_NAME = "reveille";

@@ -1,23 +1,53 @@
 /** The pure core of `reveille openclaw adopt`: from OpenClaw's configuration as it is written to the new one. */
 import { isDeepStrictEqual } from "node:util";
 import type { HooksConfig } from "../../../config/hooks-config.ts";
+import { isTemplated } from "../../../config/session-rules.ts";
 import { pluginBlock } from "../read-openclaw-config.ts";
-import { MigrationNotes } from "./notes.ts";
-import type { MigrationNote } from "./notes.ts";
-import { reportBehavior } from "./report-behavior.ts";
-import { readReferences } from "./environment-references.ts";
-import type { ReadReferences } from "./environment-references.ts";
-import { fieldsAt, isFields } from "./fields.ts";
-import type { Fields } from "./fields.ts";
-import { includeProblem } from "./find-included.ts";
+import { isBareReference, readReferences, type ReadReferences } from "./environment-references.ts";
+import { type Fields, fieldsAt, isFields } from "./fields.ts";
 import { readHostFacts } from "./host-facts.ts";
-import { checkHostHooks } from "./host-hooks-schema.ts";
-import type { HostHooks } from "./host-hooks-schema.ts";
-import { validateBlock } from "./validate-block.ts";
+import { checkHostHooks, type HostHooks } from "./host-hooks-schema.ts";
 import { grantModels, ModelChoices } from "./model-choice.ts";
-import { modulePath } from "./module-path.ts";
+import { type MigrationNote, MigrationNotes } from "./notes.ts";
 import { PLUGIN_ID, pluginProblem, pluginSection } from "./plugin-section.ts";
+import { reportBehavior } from "./report-behavior.ts";
 import { translateHooks } from "./translate-hooks.ts";
+import { modulePath } from "./translate-mapping.ts";
+import { includeProblem, validateBlock } from "./validate-block.ts";
+
+/** In the place of a secret that the file holds as before. */
+const UNCHANGED = "<unchanged>";
+
+/** What is written, by the key that holds it; a secret is shown as the reference it is, or not at all. */
+export function redactedBlocks({ config }: Pick<MigratedConfig, "config">): Fields {
+  const where = `plugins.entries.${PLUGIN_ID}`;
+  const entry = fieldsAt(config, "plugins", "entries", PLUGIN_ID);
+  const block = fieldsAt(entry, "config");
+  const allow: unknown = fieldsAt(config, "plugins")["allow"];
+  return {
+    "hooks.enabled": false,
+    ...(Array.isArray(allow) ? { "plugins.allow": allow } : {}),
+    [`${where}.enabled`]: true,
+    ...(entry["subagent"] === undefined ? {} : { [`${where}.subagent`]: entry["subagent"] }),
+    [`${where}.config`]: {
+      ...block,
+      ...(block["token"] === undefined ? {} : { token: redactedSecret(block["token"]) }),
+      ...(Array.isArray(block["mappings"]) ? { mappings: block["mappings"].map(redactedMapping) } : {}),
+    },
+  };
+}
+
+/** OpenClaw counts the session of a mapping among its secrets; a template is none, as the payload completes it. */
+function redactedMapping(mapping: unknown): unknown {
+  if (!isFields(mapping) || mapping["sessionKey"] === undefined) return mapping;
+  const { sessionKey } = mapping;
+  const isTemplate = typeof sessionKey === "string" && isTemplated(sessionKey);
+  return { ...mapping, sessionKey: isTemplate ? sessionKey : redactedSecret(sessionKey) };
+}
+
+function redactedSecret(written: unknown): unknown {
+  return typeof written === "string" && isBareReference(written) ? written : UNCHANGED;
+}
 
 export interface MigrationContext {
   /** Absolute; the folder of the configuration file. */

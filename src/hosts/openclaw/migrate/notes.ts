@@ -1,3 +1,9 @@
+import type { HooksConfig } from "../../../config/hooks-config.ts";
+import type { HooksInput } from "../../../config/schema.ts";
+import type { Fields } from "./fields.ts";
+import type { HostFacts } from "./host-facts.ts";
+import type { HostHooks } from "./host-hooks-schema.ts";
+
 /**
  * What a note is about: `written` tells what the new configuration holds, `behavior` what callers and
  * agents notice, `lost` what is not carried over and what to do instead, `todo` what remains to be done.
@@ -19,4 +25,17 @@ export class MigrationNotes {
   add(kind: NoteKind, text: string, path?: string): void {
     this.list.push(path === undefined ? { kind, text } : { kind, path, text });
   }
+}
+
+/** A block before and after, with what it stands in. */
+export interface MigratedBlock {
+  /** As it is written. */
+  readonly hooks: HostHooks;
+  /** Ours, as it will be written. */
+  readonly block: HooksInput;
+  /** Ours, as it is read. */
+  readonly read: HooksConfig;
+  /** The whole new configuration, its references replaced. */
+  readonly config: Fields;
+  readonly facts: HostFacts;
 }

@@ -1,6 +1,6 @@
 import type { MappingConfig } from "../../../config/hooks-config.ts";
 import type { MigrationNotes } from "./notes.ts";
-import type { MigratedBlock } from "./adopted-block.ts";
+import type { MigratedBlock } from "./notes.ts";
 import type { HostMapping } from "./host-hooks-schema.ts";
 import { hasTemplatedKey } from "./translate-mapping.ts";
 

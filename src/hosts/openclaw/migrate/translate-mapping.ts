@@ -1,14 +1,12 @@
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { MappingInput } from "../../../config/schema.ts";
 import { isTemplated } from "../../../config/session-rules.ts";
-import type { MigrationNotes } from "./notes.ts";
-import { hasReference } from "./environment-references.ts";
 import { foldAgentId } from "../read-openclaw-config.ts";
-import { channelIdOf } from "./host-facts.ts";
-import type { HostFacts } from "./host-facts.ts";
-import { countOf } from "./host-hooks-schema.ts";
-import type { HostMapping } from "./host-hooks-schema.ts";
-import { translateModel } from "./model-choice.ts";
-import type { ModelContext } from "./model-choice.ts";
+import { hasReference } from "./environment-references.ts";
+import { channelIdOf, type HostFacts } from "./host-facts.ts";
+import { countOf, type HostMapping } from "./host-hooks-schema.ts";
+import { type ModelContext, translateModel } from "./model-choice.ts";
+import type { MigrationNotes } from "./notes.ts";
 
 /** A day: the longest that a run may take here. */
 export const MAX_RUN_SECONDS = 86_400;
@@ -128,4 +126,35 @@ function withoutBlank<Value extends object>(fields: Value): Partial<Value> {
 
 function withoutUndefined<Value extends object>(fields: Value): Value {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Value;
+}
+
+interface ModuleFolders {
+  /** Absolute. */
+  readonly configDir: string;
+  /** `hooks.transformsDir`, with its references replaced. */
+  readonly transformsDir: string | undefined;
+  readonly exists: (file: string) => boolean;
+}
+
+/**
+ * A transform's module as a path below the folder of transforms. OpenClaw until 2026.2.12 took absolute
+ * paths, and relative ones from the configuration's folder; what is not below ours stays as it is written,
+ * and reading it tells why it is refused.
+ */
+export function modulePath(
+  written: string,
+  where: string,
+  { configDir, transformsDir, exists }: ModuleFolders,
+  notes: MigrationNotes,
+): string {
+  const module = written.trim();
+  const folder = resolve(join(configDir, "hooks", "transforms"), transformsDir?.trim() ?? ".");
+  if (module === "") return module;
+  const old = resolve(configDir, module);
+  const isOld = isAbsolute(module) || (!exists(resolve(folder, module)) && exists(old));
+  if (!isOld) return module;
+  const way = relative(folder, old);
+  if (way === "" || way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) return module;
+  notes.add("written", `is written as ${JSON.stringify(way)}, as seen from the folder of transforms.`, where);
+  return way;
 }

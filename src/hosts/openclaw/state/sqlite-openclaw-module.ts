@@ -1,19 +1,22 @@
 /** What the OpenClaw adapter brings into the shared database file. */
 import type { DatabaseSync } from "node:sqlite";
-import { sql, type Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 import type { SqliteModule } from "../../../storage/sqlite/engine/module.ts";
-import { OPENCLAW_LIMITS } from "./limits.ts";
-import type {
-  BeginRun,
-  BeginRunOutcome,
-  ConsumeEvents,
-  EndRun,
-  EnqueueEvent,
-  EnqueueOutcome,
-  RecordSent,
-  RequestTurn,
-} from "./operations.ts";
+
+/** How much of everything the adapter keeps. */
+export const OPENCLAW_LIMITS = Object.freeze({
+  /** Events of one session that wait for a turn; one more is refused for now. */
+  maxPendingEvents: 10_000,
+  /** Their bytes together. */
+  maxPendingBytes: 67_108_864,
+  /** The longest text of one event, in UTF-16 units; a longer one is refused for good. */
+  maxEventChars: 1_048_576,
+  /** How long keys of consumed events, of sent messages and of ended runs are remembered at least. */
+  keyTtlMs: 7 * 24 * 60 * 60 * 1_000,
+  /** How long the host's session of a run is kept after its end; shorter, so that it is known until then. */
+  sessionTtlMs: 3 * 24 * 60 * 60 * 1_000,
+});
 
 /** Where this module is, for the database that is to load it. */
 export const OPENCLAW_MODULE_URL: URL = new URL(import.meta.url);
@@ -176,4 +179,47 @@ function sentWrites(database: DatabaseSync) {
       record.run(channel, key, parts, at);
     },
   };
+}
+
+/** What is written of the adapter's state. Times are milliseconds since the epoch. */
+interface EnqueueEvent {
+  readonly session: string;
+  readonly key: string;
+  readonly at: number;
+  readonly text: string;
+}
+
+export type EnqueueOutcome = "stored" | "duplicate" | "full";
+
+/** Events that a turn has taken; with the last one, the session's request of a turn is done. */
+interface ConsumeEvents {
+  readonly session: string;
+  readonly ids: readonly number[];
+}
+
+interface RequestTurn {
+  readonly session: string;
+  readonly agentId: string;
+  readonly reason: string;
+}
+
+interface BeginRun {
+  readonly id: string;
+  readonly session: string;
+  readonly at: number;
+}
+
+export type BeginRunOutcome = "begun" | "repeated";
+
+interface EndRun {
+  readonly id: string;
+  readonly at: number;
+}
+
+/** How many parts of a message the channel took. */
+interface RecordSent {
+  readonly channel: string;
+  readonly key: string;
+  readonly parts: number;
+  readonly at: number;
 }

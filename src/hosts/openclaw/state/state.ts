@@ -3,8 +3,8 @@ import { HostError } from "../../../core/host.ts";
 import type { Clock, HeartbeatRequest } from "../../../core/host.ts";
 import type { SqliteDatabase } from "../../../storage/sqlite/engine/database.ts";
 import { rowQuery } from "../../../storage/sqlite/engine/row-query.ts";
-import { OPENCLAW_LIMITS } from "./limits.ts";
-import type { BeginRunOutcome, EnqueueOutcome } from "./operations.ts";
+import { OPENCLAW_LIMITS } from "./sqlite-openclaw-module.ts";
+import type { BeginRunOutcome, EnqueueOutcome } from "./sqlite-openclaw-module.ts";
 
 /** A system event that no turn has taken yet. */
 export interface PendingEvent {

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { definePreset } from "../../define-preset.ts";
 import { embeddedPayload } from "../../embedded-payload.ts";
-import { eventActor } from "../../event-sender.ts";
+import { eventActor } from "../../event-fields.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { PresetSettings } from "../../../config/preset-part.ts";
 import type { PresetSample } from "../../preset.ts";

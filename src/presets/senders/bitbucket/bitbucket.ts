@@ -1,10 +1,10 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventActor } from "../../event-sender.ts";
+import { eventActor } from "../../event-fields.ts";
 import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { MessageLines } from "../../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../../preset.ts";
-import { asJson } from "../../message/as-json.ts";
-import { commitLines } from "../../message/commit-lines.ts";
+import { asJson } from "../../message/data-lines.ts";
+import { commitLines } from "../../message/list-lines.ts";
 import { bodyAt, capitalized, counted, headline, lineAt, phrase, spoken, titled } from "../../message/headline.ts";
 import { bitbucketSamples } from "./bitbucket-samples.ts";
 

@@ -1,5 +1,5 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventActor } from "../../event-sender.ts";
+import { eventActor } from "../../event-fields.ts";
 import { joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, lineAt, phrase } from "../../message/headline.ts";

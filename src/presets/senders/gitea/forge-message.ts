@@ -1,7 +1,7 @@
 import { labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { MessageLines } from "../../../core/payload-text.ts";
-import { asJson } from "../../message/as-json.ts";
-import { commitLines } from "../../message/commit-lines.ts";
+import { asJson } from "../../message/data-lines.ts";
+import { commitLines } from "../../message/list-lines.ts";
 import { bodyAt, capitalized, counted, headline, lineAt, phrase, spoken, titled } from "../../message/headline.ts";
 
 const MESSAGES: ReadonlyMap<string, (payload: unknown, action: string) => MessageLines> = new Map([

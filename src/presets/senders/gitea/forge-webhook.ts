@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { PresetDefinition } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
-import { eventActor, hasBotMark } from "../../event-sender.ts";
+import { eventActor, hasBotMark } from "../../event-fields.ts";
 import type { EventActor, PresetContext } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
 import { forgeMessage } from "./forge-message.ts";

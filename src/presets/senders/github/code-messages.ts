@@ -1,6 +1,6 @@
 import { itemLines, labeled, listAt, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { MessageLines } from "../../../core/payload-text.ts";
-import { commitLines, shortSha } from "../../message/commit-lines.ts";
+import { commitLines, shortSha } from "../../message/list-lines.ts";
 import { bodyAt, counted, headline, lineAt, phrase, spoken, titled } from "../../message/headline.ts";
 import { didTo, linkAt, refName } from "./github-view.ts";
 import type { GithubView } from "./github-view.ts";

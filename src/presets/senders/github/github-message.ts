@@ -1,6 +1,6 @@
 import { joinText, messageOf } from "../../../core/payload-text.ts";
 import type { MessageLines } from "../../../core/payload-text.ts";
-import { asJson } from "../../message/as-json.ts";
+import { asJson } from "../../message/data-lines.ts";
 import { bodyAt, capitalized, headline, lineAt, phrase, spoken, titled } from "../../message/headline.ts";
 import { ALERT_MESSAGES } from "./alert-messages.ts";
 import { AUTOMATION_MESSAGES } from "./automation-messages.ts";

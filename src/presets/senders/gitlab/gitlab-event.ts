@@ -1,4 +1,4 @@
-import { eventActor } from "../../event-sender.ts";
+import { eventActor } from "../../event-fields.ts";
 import { joinText, textAt } from "../../../core/payload-text.ts";
 import type { EventActor, PresetContext } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";

@@ -1,7 +1,7 @@
 import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { MessageLines } from "../../../core/payload-text.ts";
-import { asJson } from "../../message/as-json.ts";
-import { commitLines, shortSha } from "../../message/commit-lines.ts";
+import { asJson } from "../../message/data-lines.ts";
+import { commitLines, shortSha } from "../../message/list-lines.ts";
 import {
   bodyAt,
   capitalized,

@@ -1,5 +1,5 @@
 import { clip, itemLines, labeled, listAt, messageOf, textAt } from "../../../core/payload-text.ts";
-import { asJson } from "../../message/as-json.ts";
+import { asJson } from "../../message/data-lines.ts";
 import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../../message/headline.ts";
 import { jiraActor } from "./jira-actor.ts";
 

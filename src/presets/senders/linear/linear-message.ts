@@ -1,6 +1,6 @@
 import { labeled, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { MessageLines } from "../../../core/payload-text.ts";
-import { asJson } from "../../message/as-json.ts";
+import { asJson } from "../../message/data-lines.ts";
 import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../../message/headline.ts";
 
 const ACTIONS: ReadonlyMap<string, string> = new Map([

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { text } from "../../../config/schema-parts.ts";
 import { definePreset } from "../../define-preset.ts";
-import { eventActor } from "../../event-sender.ts";
+import { eventActor } from "../../event-fields.ts";
 import { itemLines, joinText, messageOf, valueAt } from "../../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, titled, lineAt, phrase } from "../../message/headline.ts";

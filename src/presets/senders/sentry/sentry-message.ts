@@ -1,6 +1,6 @@
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { MessageLines } from "../../../core/payload-text.ts";
-import { asJson } from "../../message/as-json.ts";
+import { asJson } from "../../message/data-lines.ts";
 import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../../message/headline.ts";
 
 /** Frames of a stack trace that are shown, from where the error was thrown. */

@@ -1,10 +1,10 @@
 import { definePreset } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
-import { eventActor } from "../../event-sender.ts";
+import { eventActor } from "../../event-fields.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { EventActor, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, lineAt, oneLine, phrase, titled } from "../../message/headline.ts";
-import { decodeEntities } from "../../message/plain-text.ts";
+import { decodeEntities } from "../../message/value-text.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { SLACK_SAMPLES } from "./slack-samples.ts";
 

@@ -1,6 +1,6 @@
 import type { Worker } from "node:worker_threads";
 import type { CheckpointReply, CheckpointRequest } from "./serve-checkpoints.ts";
-import type { SqliteLogger } from "./sqlite-logger.ts";
+import type { SqliteLogger } from "./module.ts";
 import { startThread } from "./start-thread.ts";
 
 /** A checkpoint starts when the log is this long, and then after each further step of this length. */

@@ -24,3 +24,9 @@ export interface SqliteModule {
  * an operation is synchronous and depends on nothing but its arguments and the database.
  */
 export type SqliteOperations = Readonly<Record<string, (args: never) => unknown>>;
+
+/** The part of the host's logger that the database uses; this layer knows no host. */
+export interface SqliteLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}

@@ -1,7 +1,7 @@
 import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
-import { siblingUrl } from "./sibling-url.ts";
 
 /** What a thread is started with. */
 export interface ThreadStart {
@@ -29,4 +29,12 @@ export function startThread(entry: string, importMetaUrl: string, { name, worker
  */
 function keepWebAssemblyCode(): void {
   setFlagsFromString("--no-wasm-code-gc");
+}
+
+/**
+ * The URL of a module beside `importMetaUrl`, with its extension: sources run as `.ts`, the package
+ * as `.js`. `name` is without extension, such as `writer-worker`.
+ */
+export function siblingUrl(name: string, importMetaUrl: string): URL {
+  return new URL(`./${name}${extname(fileURLToPath(importMetaUrl))}`, importMetaUrl);
 }

@@ -1,8 +1,9 @@
 import type { Worker } from "node:worker_threads";
+import type { FinishCheckpoint } from "./checkpoints.ts";
 import { SqliteError } from "./errors.ts";
-import type { SqliteLogger } from "./sqlite-logger.ts";
+import type { WriteBatch, WriteFailure } from "./group-commit.ts";
+import type { SqliteLogger } from "./module.ts";
 import { startThread } from "./start-thread.ts";
-import type { CommittedReply, WriterReply, WriterRequest, WriterStart } from "./writer-protocol.ts";
 
 const FIRST_RESTART_DELAY_MS = 100;
 const MAX_RESTART_DELAY_MS = 10_000;
@@ -112,4 +113,31 @@ export class WriterThread {
 function asSqliteError(cause: unknown): SqliteError {
   if (cause instanceof SqliteError) return cause;
   return new SqliteError("FAILED", "The writer thread of the database ended before it was ready.", { cause });
+}
+
+/** What the main thread and the writer thread say to each other. */
+
+/** Data with which the writer thread is started. */
+export interface WriterStart {
+  readonly file: string;
+  /** File URLs of modules that export `sqliteModule`. */
+  readonly modules: readonly string[];
+}
+
+export type WriterRequest = WriteBatch | FinishCheckpoint | "close";
+
+export type WriterReply =
+  | { readonly kind: "ready" }
+  | { readonly kind: "refused"; readonly message: string; readonly environmental: boolean }
+  /** Answers `finish-checkpoint` and `restart-log`. */
+  | { readonly kind: "checkpointed" }
+  | CommittedReply;
+
+/** The answer to the `count` oldest writes that are not answered yet. */
+export interface CommittedReply {
+  readonly kind: "committed";
+  readonly count: number;
+  readonly results: readonly unknown[] | null;
+  readonly failures: readonly WriteFailure[];
+  readonly logBytes: number;
 }

@@ -1,14 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
-import { type AcceptRow, AT, type CallGroup, type AcceptExtras } from "./accept-row.ts";
-import type { ClaimOperations, Holder } from "./claims.ts";
-import type { CoalesceOperations, JoinedRun } from "./coalesce-and-overlap.ts";
-import { NO_OWNED_KEYS, type OwnedKeys, insertOperations } from "./insert.ts";
-import type { ReplayKeyMemory } from "./replay-key-memory.ts";
-import { overlapOperations } from "./overlap-operations.ts";
-import { OVERLAP_LATEST_REASON, OVERLAP_SKIP_REASON } from "../../new-delivery.ts";
+import { MAX_LISTED_REPEATS } from "../../delivery-store.ts";
+import { type AcceptOutcome, OVERLAP_LATEST_REASON, OVERLAP_SKIP_REASON } from "../../new-delivery.ts";
+import { ENDED_COALESCED, ENDED_FAILED, ENDED_SKIPPED, RUNS_PER_DELIVERY } from "../codes.ts";
+import { deliveryId, type DeliveryKey, runId, runIds } from "../public-id.ts";
 import { storedReplayKeys, unpackKey, unpackReplayKeys } from "../replay-keys.ts";
-import { repeatOperation } from "./repeat-operation.ts";
-import { ENDED_FAILED, ENDED_SKIPPED, RUNS_PER_DELIVERY } from "../codes.ts";
+import { type AcceptExtras, type AcceptRow, AT, type CallGroup } from "./accept-row.ts";
+import type { ClaimOperations, Holder } from "./claims.ts";
+import { type CoalesceOperations, type JoinedRun, overlapOperations } from "./coalesce-and-overlap.ts";
+import { insertOperations, type InsertOperations, NO_OWNED_KEYS, type OwnedKeys } from "./insert.ts";
+import type { ReplayKeyMemory } from "./replay-key-memory.ts";
 
 /** What became of a delivery; `undefined`: it was stored, and there is nothing more to say. */
 export type AcceptResult =
@@ -130,4 +130,51 @@ const NO_RUNS: readonly never[] = [];
 
 function isSame(left: Uint8Array | null, right: Uint8Array): boolean {
   return left !== null && Buffer.compare(left, right) === 0;
+}
+
+/**
+ * Prepares what is recorded of a repeat: a row that says which delivery was sent again. Past
+ * {@link MAX_LISTED_REPEATS} of one delivery it is nothing, so that a sender cannot fill the disk that way.
+ */
+function repeatOperation(database: DatabaseSync, insert: InsertOperations): (repeat: AcceptRow, first: Holder) => void {
+  const count = database.prepare(`
+    UPDATE deliveries SET repeats = coalesce(repeats, 0) + 1
+    WHERE seq = ? AND coalesce(repeats, 0) < ${MAX_LISTED_REPEATS}`);
+  return (repeat, first) => {
+    if (count.run(first.seq).changes !== 0) insert.duplicate(repeat, first);
+  };
+}
+
+/** What the writer thread answered, as the caller of `accept` is told; `runs` is how many the delivery has. */
+export function acceptOutcome(key: DeliveryKey, runs: number, result: NonNullable<AcceptResult>): AcceptOutcome {
+  const id = deliveryId(key.seq, key.tag);
+  const accepted = { kind: "accepted", deliveryId: id, runIds: runIds(key.seq, key.tag, runs) } as const;
+  switch (result.kind) {
+    case "repeat":
+      return { kind: "repeat", deliveryId: deliveryId(result.seq, result.tag), runIds: answeredRunIds(result) };
+    case "conflict":
+      return { kind: "conflict", deliveryId: deliveryId(result.seq, result.tag) };
+    case "coalesced":
+      return { kind: "coalesced", deliveryId: id, runId: runId(result.run, result.tag), dueAt: result.dueAt };
+    case "coalescing":
+      return { ...accepted, dueAt: result.dueAt };
+    case "skipped":
+      return { kind: "skipped", deliveryId: id, reason: result.reason };
+    case "superseding":
+      return { ...accepted, superseded: { runIds: supersededIds(result.runs), reason: result.reason } };
+  }
+}
+
+/** The caller of a coalesced delivery was given the run that it became a part of. */
+function answeredRunIds(first: Extract<AcceptResult, { kind: "repeat" }>): string[] {
+  if (first.ended !== ENDED_COALESCED || first.related === null || first.related_tag === null) {
+    return runIds(first.seq, first.tag, first.runs);
+  }
+  return [runId(first.related * RUNS_PER_DELIVERY, first.related_tag)];
+}
+
+function supersededIds(runs: readonly (number | string)[]): string[] {
+  const ids: string[] = [];
+  for (let at = 0; at < runs.length; at += 2) ids.push(runId(Number(runs[at]), String(runs[at + 1])));
+  return ids;
 }

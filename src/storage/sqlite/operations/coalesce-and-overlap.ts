@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
-import { rowQuery, type RowOf, type RowShape } from "../engine/row-query.ts";
-import { QUEUED } from "../codes.ts";
+import { OVERLAP_LATEST_REASON } from "../../new-delivery.ts";
+import { ENDED_SKIPPED, QUEUED, RUNS_PER_DELIVERY, SKIPPED } from "../codes.ts";
+import { type RowOf, rowQuery, type RowShape } from "../engine/row-query.ts";
 
 /** A call that may become a part of a run; times are in milliseconds, `receivedAt` since the epoch. */
 export interface CoalescableCall {
@@ -83,4 +84,54 @@ function dueTime(row: RowOf<typeof COALESCING_ROW>, { receivedAt, windowMs, maxW
   const own = receivedAt + windowMs;
   const isLate = row.due_at > own && row.due_at - own <= maxWaitMs;
   return Math.min(isLate ? row.due_at : own, Math.min(row.opened_at, receivedAt) + maxWaitMs);
+}
+
+/**
+ * Prepares what is recorded of a delivery when one of its runs was skipped: with the last one it has ended,
+ * and is found among the skipped like one that never had a run.
+ */
+export function skippedDeliveries(database: DatabaseSync): (seq: number, reason: string | null) => void {
+  const end = database.prepare(`
+    UPDATE deliveries SET ended = ${ENDED_SKIPPED}, reason = ?2 WHERE seq = ?1 AND NOT EXISTS (
+      SELECT 1 FROM runs
+      WHERE id >= ?1 * ${RUNS_PER_DELIVERY} AND id < (?1 + 1) * ${RUNS_PER_DELIVERY} AND state <> ${SKIPPED})`);
+  return (seq, reason) => {
+    end.run(seq, reason);
+  };
+}
+
+/** What happens to calls while runs with the same key are open; to be used inside a transaction. */
+interface OverlapOperations {
+  /** Whether a run with the key is queued or running. */
+  isOpen(key: Uint8Array): boolean;
+  /** Skips the runs with the key that are queued and that no host has begun; their ids and tags alternate. */
+  giveWay(key: Uint8Array): readonly (number | string)[];
+}
+
+/** Prepares overlap. A run carries its key until it is settled, so that the index holds open runs only. */
+export function overlapOperations(database: DatabaseSync): OverlapOperations {
+  const open = database.prepare(`SELECT 1 FROM runs WHERE overlap = ? AND state >= ${QUEUED} LIMIT 1`);
+  const waiting = rowQuery(
+    database,
+    { id: "integer", tag: "text" },
+    `SELECT id, tag FROM runs WHERE overlap = ? AND state = ${QUEUED} AND steps = 0
+      AND NOT EXISTS (SELECT 1 FROM attempts WHERE run = runs.id AND status <> 'aborted') ORDER BY id`,
+  );
+  const skip = database.prepare(`UPDATE runs SET state = ${SKIPPED}, reason = ?, overlap = NULL WHERE id = ?`);
+  const endSkipped = skippedDeliveries(database);
+
+  return {
+    isOpen: (key) => open.get(key) !== undefined,
+    giveWay(key) {
+      const runs: (number | string)[] = [];
+      const seqs = new Set<number>();
+      for (const { id, tag } of waiting.all(key)) {
+        skip.run(OVERLAP_LATEST_REASON, id);
+        runs.push(id, tag);
+        seqs.add(Math.floor(id / RUNS_PER_DELIVERY));
+      }
+      for (const seq of seqs) endSkipped(seq, OVERLAP_LATEST_REASON);
+      return runs;
+    },
+  };
 }

@@ -3,7 +3,7 @@ import { rowQuery } from "../engine/row-query.ts";
 import { HOLDER_ROW, holderQuery, PURGE_GRACE_MS } from "./claims.ts";
 import type { ClaimOperations, Holder } from "./claims.ts";
 import type { PackedReplayKey } from "../replay-keys.ts";
-import { readReplayKeys } from "../stored-marks.ts";
+import { readReplayKeys } from "../replay-keys.ts";
 
 /** Marks that are held in memory, and how many of the oldest go to the table at once when there are more. */
 const MAX_REMEMBERED_KEYS = 262_144;

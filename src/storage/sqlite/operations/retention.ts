@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { rowQuery } from "../engine/row-query.ts";
-import { countedBytes } from "./counted-bytes.ts";
+import { countedBytes } from "./delivery-bytes.ts";
 import { emptyBytes } from "./delivery-bytes.ts";
 import type { ReplayKeyMemory } from "./replay-key-memory.ts";
 import { retentionPass, type StepBudget } from "./retention-pass.ts";

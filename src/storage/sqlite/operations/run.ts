@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { rowQuery } from "../engine/row-query.ts";
 import type { AcceptDependencies } from "./accept.ts";
 import { unpackReplayKeys } from "../replay-keys.ts";
-import { skippedDeliveries } from "./skipped-deliveries.ts";
+import { skippedDeliveries } from "./coalesce-and-overlap.ts";
 import { FAILED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY, SKIPPED } from "../codes.ts";
 
 /** Characters of a reply that are kept after the run is settled. */

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { DeliverySummary } from "../../../core/delivery.ts";
 import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
 import type { Replayable, ReplayableRun } from "../../delivery-store.ts";
-import { DELIVERY_ROW, deliveryColumns, deliveryState } from "./delivery-summary.ts";
+import { DELIVERY_ROW, deliveryColumns, deliveryState } from "./stored-rows.ts";
 import { deliveryId, type DeliveryKey, runId } from "../public-id.ts";
 import { ENDED_COALESCED, RUNS_PER_DELIVERY, runStateOf, SKIPPED } from "../codes.ts";
 import { dictionaryOf } from "./stored-rows.ts";

@@ -1,5 +1,3 @@
-import type { SandboxIsolation } from "./walls.ts";
-
 const NETWORK = {
   namespace: "network by a namespace",
   permission: "network by Node's permission model",
@@ -32,4 +30,34 @@ export function describeIsolation({
 function networkAndProcesses(network: SandboxIsolation["network"], processes: SandboxIsolation["processes"]): string {
   if (network !== processes) return `${NETWORK[network]}, ${PROCESSES[processes]}`;
   return `network and processes ${network === "namespace" ? "by namespaces" : "by name only"}`;
+}
+
+/** What keeps a sandbox process in on this machine, besides Node's permission model, which is always on. */
+export interface SandboxIsolation {
+  /** What its command line begins with, in absolute paths: `unshare`, `setpriv`. Empty: there is no such thing. */
+  readonly command: readonly string[];
+  /** Absolute path of `prlimit`, which forbids core dumps and files of any length; `undefined`: there is none. */
+  readonly prlimit: string | undefined;
+  /** Absolute path of `nice`, which lets the gateway go first; `undefined`: there is none. */
+  readonly nice?: string | undefined;
+  /** `by-name`: only the modules of Node that open connections are refused inside of the process. */
+  readonly network: "namespace" | "permission" | "by-name";
+  /** Whether it sees other processes; `by-name`: only the functions that signal them are refused. */
+  readonly processes: "namespace" | "by-name";
+  /** True when the kernel ends it with the gateway, whatever it is doing. */
+  readonly endsWithGateway: boolean;
+  /** True when the gateway can see how much memory it has. */
+  readonly memoryWatch: boolean;
+}
+
+/** One thing that a sandbox process must not do, and what came of trying it. */
+export interface IsolationReport {
+  /** Continues "It cannot ...": `read files outside of its folder`. */
+  readonly action: string;
+  readonly holds: boolean;
+  /** `Node's permission model`, `network namespace`, `by name only`. */
+  readonly by: string;
+  readonly detail?: string;
+  /** True where a machine without it is no less safe to run modules on, but may be left with work to clean up. */
+  readonly isOptional?: boolean;
 }

@@ -3,9 +3,9 @@ import type { ChildProcess } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { killGroup } from "../kill-group.ts";
+import { killGroup } from "../spawn.ts";
 import { MemoryWatch, onlyChildOf } from "../memory-watch.ts";
-import type { SandboxIsolation } from "./walls.ts";
+import type { SandboxIsolation } from "./describe.ts";
 
 /** A way to begin a command line, and what it is worth. */
 interface Candidate {

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { describeFailure } from "../../loader/describe-error.ts";
 import { ModuleLoader } from "../../loader/module-loader.ts";
 import { pickExport } from "../../loader/pick-export.ts";
-import { nameInRoot } from "../../loader/transforms-root.ts";
+import { nameInRoot } from "../../loader/containment.ts";
 import { authoring } from "../../authoring.ts";
-import type { TransformFunction } from "../../transform.ts";
+import type { TransformFunction } from "../../context.ts";
 import type { SandboxLoadFailure, SandboxModule, SandboxRequest } from "../messages.ts";
 import type { CurrentWork } from "./current-work.ts";
 

@@ -7,7 +7,7 @@
  */
 import { writeSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { describeThrown, thrownText } from "../../loader/describe-thrown.ts";
+import { describeThrown, thrownText } from "../../loader/describe-error.ts";
 import { captureConsole } from "./capture-console.ts";
 import { confineProcess } from "./confine-process.ts";
 import { GatewayChannel } from "./gateway-channel.ts";

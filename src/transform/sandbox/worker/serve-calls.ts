@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { transformContext } from "../../context.ts";
-import type { TransformFunction } from "../../transform.ts";
+import type { TransformFunction } from "../../context.ts";
 import { encodeResult } from "./encode-result.ts";
 import type { GatewayChannel } from "./gateway-channel.ts";
 import type { SandboxRequest } from "../messages.ts";

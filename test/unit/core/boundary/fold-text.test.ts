@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { foldText } from "../../../../src/core/boundary/fold-text.ts";
-import { isSuspect } from "../../../../src/core/boundary/is-suspect.ts";
+import { isSuspect } from "../../../../src/core/boundary/sanitize-untrusted.ts";
 import { LOOK_ALIKES } from "../../../../src/core/boundary/look-alikes.ts";
 
 /** The planes that hold any character but private ones: scripts, symbols, ideographs, and the invisible plane 14. */

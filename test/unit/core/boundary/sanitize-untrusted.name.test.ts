@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { sanitizeName } from "../../../../src/core/boundary/sanitize-name.ts";
+import { sanitizeName } from "../../../../src/core/boundary/sanitize-untrusted.ts";
 import { forgedMarker } from "./forged-marker.ts";
 import { markersRead } from "./plain-reading.ts";
 

@@ -1,7 +1,7 @@
 /** What becomes of runs that the host does not end, or does not tell of, when it is asked to. */
 import { expect, it, vi } from "vitest";
 import { OpenClawAgents } from "../../../../src/hosts/openclaw/agents.ts";
-import { OPENCLAW_LIMITS } from "../../../../src/hosts/openclaw/state/limits.ts";
+import { OPENCLAW_LIMITS } from "../../../../src/hosts/openclaw/state/sqlite-openclaw-module.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 import { OpenGateway } from "./open-gateway.ts";
 import { runRequest } from "./run-request.ts";

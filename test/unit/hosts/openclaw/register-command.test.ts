@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import { afterEach, expect, it } from "vitest";
 import type { OpenClawConfig } from "../../../../src/hosts/openclaw/sdk.ts";
-import { registerCommand } from "../../../../src/hosts/openclaw/register-command.ts";
-import type { OpenClawCommandContext } from "../../../../src/hosts/openclaw/register-command.ts";
+import { registerCommand } from "../../../../src/hosts/openclaw/define-openclaw-plugin.ts";
+import type { OpenClawCommandContext } from "../../../../src/hosts/openclaw/define-openclaw-plugin.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 
 const { exitCode } = process;

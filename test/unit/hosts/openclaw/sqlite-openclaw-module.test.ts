@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { OPENCLAW_LIMITS } from "../../../../src/hosts/openclaw/state/limits.ts";
+import { OPENCLAW_LIMITS } from "../../../../src/hosts/openclaw/state/sqlite-openclaw-module.ts";
 import { OPENCLAW_MODULE_URL, sqliteModule } from "../../../../src/hosts/openclaw/state/sqlite-openclaw-module.ts";
 import { openReadConnection } from "../../../../src/storage/sqlite/engine/open-connection.ts";
 import { Writer } from "../../../../src/storage/sqlite/engine/writer.ts";

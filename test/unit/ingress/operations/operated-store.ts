@@ -6,7 +6,7 @@ import { DeliveryOperations } from "../../../../src/ingress/operations/delivery-
 import type { IngressContext } from "../../../../src/ingress/context.ts";
 import type { DeliveryStore } from "../../../../src/storage/delivery-store.ts";
 import type { NewDelivery } from "../../../../src/storage/new-delivery.ts";
-import { openSqliteStore } from "../../../../src/storage/sqlite/open-sqlite-store.ts";
+import { openSqliteStore } from "../../../../src/storage/sqlite/delivery-store.ts";
 import { newDelivery } from "../../../conformance/store/new-delivery.ts";
 import { recordingLogger } from "../../hosts/embedded/server/recording-logger.ts";
 import { temporaryFolder } from "../../storage/sqlite/engine/temporary-folder.ts";

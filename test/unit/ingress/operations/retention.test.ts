@@ -3,7 +3,7 @@ import type { RetentionConfig } from "../../../../src/config/hooks-config.ts";
 import { Retention } from "../../../../src/ingress/operations/retention.ts";
 import type { PruneLimits } from "../../../../src/storage/delivery-store.ts";
 import { StoreError } from "../../../../src/storage/delivery-store.ts";
-import { openSqliteStore } from "../../../../src/storage/sqlite/open-sqlite-store.ts";
+import { openSqliteStore } from "../../../../src/storage/sqlite/delivery-store.ts";
 import type { DeliveryStore } from "../../../../src/storage/delivery-store.ts";
 import { newDelivery } from "../../../conformance/store/new-delivery.ts";
 import { recordingLogger } from "../../hosts/embedded/server/recording-logger.ts";

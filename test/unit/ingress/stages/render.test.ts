@@ -6,7 +6,7 @@ import { createIngressHooks } from "../../../../src/ingress/hooks.ts";
 import { render } from "../../../../src/ingress/stages/render.ts";
 import type { Route } from "../../../../src/ingress/stages/resolve.ts";
 import { TransformError } from "../../../../src/transform/call.ts";
-import type { TransformContext } from "../../../../src/transform/transform.ts";
+import type { TransformContext } from "../../../../src/transform/context.ts";
 import { mappingOf, requestWith } from "../../mapping/mappings.ts";
 import type { AnyTransform } from "../../mapping/mappings.ts";
 import { StageBench } from "./stage-bench.ts";

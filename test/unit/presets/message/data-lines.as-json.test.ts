@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asJson } from "../../../../src/presets/message/as-json.ts";
+import { asJson } from "../../../../src/presets/message/data-lines.ts";
 
 describe("data as JSON", () => {
   it("leaves out what holds nothing, and the keys that are noise", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { happened, words } from "../../../../src/presets/message/happened.ts";
+import { happened, words } from "../../../../src/presets/message/headline.ts";
 
 describe("happened", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { personText } from "../../../../src/presets/message/person-text.ts";
+import { personText } from "../../../../src/presets/message/value-text.ts";
 
 it.each<[string, string, string]>([
   ["Ada", "ada@example.com", "Ada <ada@example.com>"],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { timeText } from "../../../../src/presets/message/time-text.ts";
+import { timeText } from "../../../../src/presets/message/value-text.ts";
 
 describe("timeText", () => {
   it.each([

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { PresetSample } from "../../../../src/presets/preset.ts";
-import { sampleBody } from "../../../../src/presets/sample-body.ts";
+import { sampleBody } from "../../../../src/presets/preset.ts";
 import { gitea } from "../../../../src/presets/senders/gitea/gitea.ts";
 import { readSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 import { itReadsSamples } from "../it-reads-samples.ts";

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { openSqliteStore } from "../../../../src/storage/sqlite/open-sqlite-store.ts";
+import { openSqliteStore } from "../../../../src/storage/sqlite/delivery-store.ts";
 import { accept } from "../../../conformance/store/store-actions.ts";
 import { temporaryFolder } from "./engine/temporary-folder.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { packReplayKeys, storedReplayKeys } from "../../../../src/storage/sqlite/replay-keys.ts";
-import { readReplayKeys } from "../../../../src/storage/sqlite/stored-marks.ts";
+import { readReplayKeys } from "../../../../src/storage/sqlite/replay-keys.ts";
 import { openStoreTables } from "./store-in-thread.ts";
 
 /** Deliveries with so many marks each, by their seqs; the n-th mark of a delivery says so. */

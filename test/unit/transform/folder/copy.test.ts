@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { copyFolder } from "../../../../src/transform/folder/copy.ts";
-import { FolderChangedError } from "../../../../src/transform/folder-changed-error.ts";
+import { FolderChangedError } from "../../../../src/transform/errors.ts";
 import { scanFolder } from "../../../../src/transform/folder/scan.ts";
 import { TransformsFolder } from "./transforms-folder.ts";
 

@@ -19,7 +19,7 @@ import {
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FolderError } from "../../../../src/transform/folder-error.ts";
+import { FolderError } from "../../../../src/transform/errors.ts";
 import { fingerprintFolder, sweepSnapshots } from "../../../../src/transform/folder/snapshot.ts";
 import { withoutDescriptors } from "../sandbox/without-descriptors.ts";
 import { TransformsFolder } from "./transforms-folder.ts";

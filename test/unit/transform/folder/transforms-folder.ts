@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { FolderSnapshot } from "../../../../src/transform/folder/snapshot.ts";
 import type { TakeSnapshotOptions } from "../../../../src/transform/folder/snapshot.ts";
-import type { TransformsRoot } from "../../../../src/transform/loader/transforms-root.ts";
+import type { TransformsRoot } from "../../../../src/transform/loader/containment.ts";
 
 /** A temporary folder with a transforms folder, what lies beside it, and a place for copies. */
 export class TransformsFolder implements Disposable {

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeFailure } from "../../../../src/transform/loader/describe-error.ts";
-import { describeThrown } from "../../../../src/transform/loader/describe-thrown.ts";
+import { describeThrown } from "../../../../src/transform/loader/describe-error.ts";
 import { ModuleLoader } from "../../../../src/transform/loader/module-loader.ts";
 import { SourcePositions } from "../../../../src/transform/loader/source-positions.ts";
-import { stackPlaces } from "../../../../src/transform/loader/stack-places.ts";
+import { stackPlaces } from "../../../../src/transform/loader/source-positions.ts";
 
 class Folder implements Disposable {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), "reveille-positions-")));

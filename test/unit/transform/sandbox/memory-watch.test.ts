@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { SandboxPool } from "../../../../src/transform/sandbox/pool.ts";
-import type { SandboxIsolation } from "../../../../src/transform/sandbox/isolation/walls.ts";
+import type { SandboxIsolation } from "../../../../src/transform/sandbox/isolation/describe.ts";
 import { PoolSnapshot, call } from "./pool-snapshot.ts";
 import { nodesWith, until } from "./process-list.ts";
 import { MemoryWatch, onlyChildOf, ownBytes } from "../../../../src/transform/sandbox/memory-watch.ts";

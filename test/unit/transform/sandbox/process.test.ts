@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { SandboxLoadError } from "../../../../src/transform/errors.ts";
-import { SandboxStartError } from "../../../../src/transform/sandbox-start-error.ts";
-import type { SandboxIsolation } from "../../../../src/transform/sandbox/isolation/walls.ts";
+import { SandboxStartError } from "../../../../src/transform/errors.ts";
+import type { SandboxIsolation } from "../../../../src/transform/sandbox/isolation/describe.ts";
 import { scriptedChild } from "./pool-scripted-child.ts";
 import { PoolSnapshot, call } from "./pool-snapshot.ts";
 import { processesWith, until } from "./process-list.ts";

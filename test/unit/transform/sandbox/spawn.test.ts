@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { heapMegabytes, sandboxCommand } from "../../../../src/transform/sandbox/spawn.ts";
-import type { SandboxIsolation } from "../../../../src/transform/sandbox/isolation/walls.ts";
+import type { SandboxIsolation } from "../../../../src/transform/sandbox/isolation/describe.ts";
 import { nodesWith } from "./process-list.ts";
 import { LIMITS, PoolSnapshot, call } from "./pool-snapshot.ts";
 import { withoutDescriptors } from "./without-descriptors.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { redactedBlocks } from "../../../../../src/hosts/openclaw/migrate/shown-blocks.ts";
+import { redactedBlocks } from "../../../../../src/hosts/openclaw/migrate/migrate-config.ts";
 import { adopted, blockOf, told } from "./recorded-shapes.ts";
 
 const token = "a-hook-token-of-these-tests-24";

@@ -1,7 +1,7 @@
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FileLock } from "../../../../../src/storage/sqlite/engine/file-lock.ts";
+import { FileLock } from "../../../../../src/storage/sqlite/engine/database.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 describe("FileLock", () => {

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { type Generated, Kysely } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { NodeSqliteDialect } from "../../../../../src/storage/sqlite/engine/kysely-dialect.ts";
+import { NodeSqliteDialect } from "../../../../../src/storage/sqlite/engine/migrate.ts";
 
 interface Tables {
   notes: { id: Generated<number>; text: string };

@@ -1,7 +1,7 @@
 import { serialize } from "node:v8";
 import { MessageChannel, receiveMessageOnPort } from "node:worker_threads";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { packBytes } from "../../../../../src/storage/sqlite/engine/pack-bytes.ts";
+import { packBytes } from "../../../../../src/storage/sqlite/engine/write-queue.ts";
 
 describe("packBytes", () => {
   it("leaves arguments without bytes as they are and hands nothing over", () => {

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { serveWriter } from "../../../../../src/storage/sqlite/engine/serve-writer.ts";
-import type { WriterReply, WriterRequest } from "../../../../../src/storage/sqlite/engine/writer-protocol.ts";
+import { serveWriter } from "../../../../../src/storage/sqlite/engine/writer.ts";
+import type { WriterReply, WriterRequest } from "../../../../../src/storage/sqlite/engine/writer-thread.ts";
 import { notesModule } from "./notes-module.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { WriteBatch } from "../../../../../src/storage/sqlite/engine/group-commit.ts";
 import { SqliteError } from "../../../../../src/storage/sqlite/engine/errors.ts";
 import { WriteQueue } from "../../../../../src/storage/sqlite/engine/write-queue.ts";
-import type { CommittedReply } from "../../../../../src/storage/sqlite/engine/writer-protocol.ts";
+import type { CommittedReply } from "../../../../../src/storage/sqlite/engine/writer-thread.ts";
 
 function queueWithLog() {
   const sent: WriteBatch[] = [];

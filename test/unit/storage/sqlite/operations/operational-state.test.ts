@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { OperationalStateReader } from "../../../../../src/storage/sqlite/operational-reader.ts";
+import { OperationalStateReader } from "../../../../../src/storage/sqlite/operational-state.ts";
 import { openStoreTables } from "../store-in-thread.ts";
 
 const DAY = 1440;

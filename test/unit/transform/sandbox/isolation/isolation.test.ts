@@ -10,7 +10,7 @@ import {
   isolationDetector,
 } from "../../../../../src/transform/sandbox/isolation/detect.ts";
 import { probeIsolation } from "../../../../../src/transform/sandbox/isolation/probe.ts";
-import type { SandboxIsolation } from "../../../../../src/transform/sandbox/isolation/walls.ts";
+import type { SandboxIsolation } from "../../../../../src/transform/sandbox/isolation/describe.ts";
 import { nodesWith, processesWith, until } from "../process-list.ts";
 import { PoolSnapshot, call } from "../pool-snapshot.ts";
 import { withoutDescriptors } from "../without-descriptors.ts";

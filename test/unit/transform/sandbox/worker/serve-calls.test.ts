@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Frame } from "../../../../../src/transform/sandbox/frames.ts";
 import { serveCalls } from "../../../../../src/transform/sandbox/worker/serve-calls.ts";
 import { CurrentWork } from "../../../../../src/transform/sandbox/worker/current-work.ts";
-import type { TransformFunction } from "../../../../../src/transform/transform.ts";
+import type { TransformFunction } from "../../../../../src/transform/context.ts";
 
 interface Served {
   readonly answers: readonly unknown[];
