@@ -1,5 +1,5 @@
 /** What OpenClaw loads of this package: `openclaw.runtimeExtensions` of `package.json` names it. */
-import { defineOpenClawPlugin } from "./hosts/openclaw/define-openclaw-plugin.ts";
+import { defineOpenClawPlugin } from "./hosts/openclaw/define-plugin.ts";
 import { withDefaultPath } from "./hosts/openclaw/plugin-block.ts";
 
 const plugin = defineOpenClawPlugin(
@@ -11,7 +11,7 @@ const plugin = defineOpenClawPlugin(
   {
     block: withDefaultPath,
     async runCommand(args, context) {
-      const { runOpenClawCli } = await import("./cli/openclaw/cli-gateway.ts");
+      const { runOpenClawCli } = await import("./cli/openclaw/gateway.ts");
       return runOpenClawCli(args, { ...context, block: withDefaultPath });
     },
   },

@@ -2,11 +2,11 @@
 import { configLines } from "../config/config-error.ts";
 import { nameBlock } from "../config/name-block.ts";
 import { type AuditFinding, auditHooks } from "../config/security-audit.ts";
-import type { CliIo } from "./cli-io.ts";
+import type { CliIo } from "./io.ts";
 import { untilSignal } from "./end-signals.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { loadConfiguration, type LoadedConfiguration, type LoadOptions } from "./load-generation.ts";
-import { printable } from "./printable.ts";
+import { loadConfiguration, type LoadedConfiguration, type LoadOptions } from "./load-configuration.ts";
+import { printable } from "./terminal-text.ts";
 
 /**
  * Says whether the configuration would be taken into use, and what could be safer. Rejects when not;

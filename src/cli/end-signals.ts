@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CliIo } from "./cli-io.ts";
+import type { CliIo } from "./io.ts";
 
 export type EndSignal = "SIGINT" | "SIGTERM";
 

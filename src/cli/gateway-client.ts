@@ -1,6 +1,6 @@
 /** How commands reach the API of the running gateway. */
-import { CliError } from "./cli-error.ts";
-import type { GatewayAccess } from "./cli-gateway.ts";
+import { CliError } from "./errors.ts";
+import type { GatewayAccess } from "./gateway.ts";
 
 export interface GatewayRequest {
   readonly method?: "GET" | "POST";

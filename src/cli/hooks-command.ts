@@ -1,10 +1,10 @@
 /** `reveille hooks`. */
 import type { BudgetUse, HookStates, MappingState, ScopeState } from "../index.ts";
-import type { CliIo } from "./cli-io.ts";
+import type { CliIo } from "./io.ts";
 import { askGateway } from "./gateway-client.ts";
-import type { GatewayCommandOptions } from "./cli-gateway.ts";
-import { printable } from "./printable.ts";
-import { textTable } from "./printable.ts";
+import type { GatewayCommandOptions } from "./gateway.ts";
+import { printable } from "./terminal-text.ts";
+import { textTable } from "./terminal-text.ts";
 
 export interface HooksOptions extends GatewayCommandOptions {
   readonly json?: boolean;

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import type { CliIo } from "./cli-io.ts";
+import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
 
 /** The configuration of a first start. */

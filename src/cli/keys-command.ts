@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { openDeliveredKeys, readDeliveredKeys } from "../auth/keys/delivered-keys.ts";
 import { SENDER_KEYS_FILE } from "../auth/keys/sender-keys-file.ts";
-import { CliError } from "./cli-error.ts";
-import type { CliIo } from "./cli-io.ts";
+import { CliError } from "./errors.ts";
+import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
 
 export interface KeysOptions extends LocationOptions {

@@ -4,10 +4,10 @@ import { nameBlock } from "../config/name-block.ts";
 import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
 import type { Preset } from "../presets/preset.ts";
 import { schemeName } from "../presets/preset.ts";
-import { CliError } from "./cli-error.ts";
-import type { CliIo } from "./cli-io.ts";
+import { CliError } from "./errors.ts";
+import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { loadConfiguration, type LoadedConfiguration } from "./load-generation.ts";
+import { loadConfiguration, type LoadedConfiguration } from "./load-configuration.ts";
 
 export interface PresetsOptions extends LocationOptions {
   readonly json?: boolean;

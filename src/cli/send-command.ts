@@ -8,13 +8,13 @@ import type { DeliveryDetail, DeliverySummary, State } from "../core/delivery.ts
 import type { Preset, PresetSample } from "../presets/preset.ts";
 import { sampleBody } from "../presets/preset.ts";
 import { schemeName } from "../presets/preset.ts";
-import { CliError } from "./cli-error.ts";
-import type { GatewayAccess, GatewayCommandOptions } from "./cli-gateway.ts";
-import type { CliIo } from "./cli-io.ts";
+import { CliError } from "./errors.ts";
+import type { GatewayAccess, GatewayCommandOptions } from "./gateway.ts";
+import type { CliIo } from "./io.ts";
 import { askGateway } from "./gateway-client.ts";
-import type { LoadedConfiguration } from "./load-generation.ts";
+import type { LoadedConfiguration } from "./load-configuration.ts";
 import { knownPresets, presetNamed } from "./presets-command.ts";
-import { printable } from "./printable.ts";
+import { printable } from "./terminal-text.ts";
 
 /** Follows a delivery until it has ended. */
 

@@ -1,7 +1,7 @@
 /** `reveille serve`. */
 import { existsSync } from "node:fs";
 import { EmbeddedGateway } from "../hosts/embedded/gateway.ts";
-import type { CliIo } from "./cli-io.ts";
+import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { curlLine, writeFirstConfig } from "./init-command.ts";
 import type { FirstTokens } from "./init-command.ts";

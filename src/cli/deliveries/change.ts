@@ -1,10 +1,10 @@
 /** `reveille deliveries replay`, `cancel` and `purge`. */
 import type { State } from "../../core/delivery.ts";
-import { CliError } from "../cli-error.ts";
-import type { GatewayAccess, GatewayCommandOptions } from "../cli-gateway.ts";
-import type { CliIo } from "../cli-io.ts";
+import { CliError } from "../errors.ts";
+import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";
+import type { CliIo } from "../io.ts";
 import { askGateway } from "../gateway-client.ts";
-import { printable, textTable } from "../printable.ts";
+import { printable, textTable } from "../terminal-text.ts";
 import { type FilterOptions, filtersOf, secondOf } from "./list.ts";
 
 /** What became of a delivery that was to be changed: as the API answers it, and in words. */

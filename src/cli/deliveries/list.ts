@@ -1,10 +1,10 @@
 /** `reveille deliveries list`. */
 import type { Command } from "commander";
 import type { DeliverySummary } from "../../core/delivery.ts";
-import type { GatewayCommandOptions } from "../cli-gateway.ts";
-import type { CliIo } from "../cli-io.ts";
+import type { GatewayCommandOptions } from "../gateway.ts";
+import type { CliIo } from "../io.ts";
 import { askGateway } from "../gateway-client.ts";
-import { printable, textTable } from "../printable.ts";
+import { printable, textTable } from "../terminal-text.ts";
 
 /** The options that say which deliveries are meant. */
 

@@ -1,10 +1,10 @@
 /** `reveille deliveries show`. */
 import type { DeliveryDetail, RelatedDelivery, RunDetail } from "../../core/delivery.ts";
-import { CliError } from "../cli-error.ts";
-import type { CliIo } from "../cli-io.ts";
+import { CliError } from "../errors.ts";
+import type { CliIo } from "../io.ts";
 import { askGateway, askGatewayForBytes } from "../gateway-client.ts";
-import type { GatewayCommandOptions } from "../cli-gateway.ts";
-import { printable, printableLines } from "../printable.ts";
+import type { GatewayCommandOptions } from "../gateway.ts";
+import { printable, printableLines } from "../terminal-text.ts";
 
 export interface ShowOptions extends GatewayCommandOptions {
   readonly body?: boolean;

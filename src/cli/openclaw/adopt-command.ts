@@ -8,13 +8,13 @@ import { configLines } from "../../config/config-error.ts";
 import { findConfigError } from "../../config/find-config-error.ts";
 import type { HooksConfig } from "../../config/hooks-config.ts";
 import type { Logger } from "../../core/host.ts";
-import { type Fields, isFields } from "../../hosts/openclaw/migrate/fields.ts";
-import { migrateConfig, type MigratedConfig, redactedBlocks } from "../../hosts/openclaw/migrate/migrate-config.ts";
+import { type Fields, isFields } from "../../hosts/openclaw/fields.ts";
+import { migrateConfig, type MigratedConfig, redactedBlocks } from "../../hosts/openclaw/migrate/config.ts";
 import type { MigrationNote } from "../../hosts/openclaw/migrate/notes.ts";
 import { loadTransforms } from "../../transform/load.ts";
-import { CliError } from "../cli-error.ts";
-import type { CliGateway } from "../cli-gateway.ts";
-import type { CliIo } from "../cli-io.ts";
+import { CliError } from "../errors.ts";
+import type { CliGateway } from "../gateway.ts";
+import type { CliIo } from "../io.ts";
 import { findConfigFile, readConfigText, replaceConfigFile } from "./adopt-file.ts";
 import { type AdoptReport, adoptText } from "./adopt-report.ts";
 
@@ -22,7 +22,7 @@ import { type AdoptReport, adoptText } from "./adopt-report.ts";
 const TOKEN = /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|(\/\/|\/\*)/g;
 
 /** True when a JSON5 text holds a comment. */
-export function hasComments(text: string): boolean {
+function hasComments(text: string): boolean {
   return [...text.matchAll(TOKEN)].some(([, comment]) => comment !== undefined);
 }
 
@@ -166,7 +166,7 @@ const RUNNING =
  * Loads the transforms of a block as a gateway would at its start, and lets go of them again. Resolves
  * with the reasons why some cannot be loaded: the gateway would refuse the whole block for them.
  */
-export async function tryTransforms(
+async function tryTransforms(
   config: HooksConfig,
   { configDir, logger }: { readonly configDir: string; readonly logger: Logger },
 ): Promise<readonly string[]> {

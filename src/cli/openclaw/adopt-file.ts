@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { CliError } from "../cli-error.ts";
+import { CliError } from "../errors.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

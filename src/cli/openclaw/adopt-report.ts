@@ -1,6 +1,6 @@
 import type { MigrationNote, NoteKind } from "../../hosts/openclaw/migrate/notes.ts";
-import type { Fields } from "../../hosts/openclaw/migrate/fields.ts";
-import { printable } from "../printable.ts";
+import type { Fields } from "../../hosts/openclaw/fields.ts";
+import { printable } from "../terminal-text.ts";
 
 /** What came of the command; holds no secret. */
 export interface AdoptReport {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { CliIo } from "../cli-io.ts";
+import type { CliIo } from "../io.ts";
 import type { AdoptOptions } from "./adopt-command.ts";
 
 type Finish = (code: number) => void;

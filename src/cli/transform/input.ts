@@ -3,9 +3,9 @@ import { readFile } from "node:fs/promises";
 import type { DeliveryDetail, Headers, Query } from "../../core/delivery.ts";
 import type { Preset } from "../../presets/preset.ts";
 import { sampleBody } from "../../presets/preset.ts";
-import { CliError } from "../cli-error.ts";
-import type { CliIo } from "../cli-io.ts";
-import type { GatewayCommandOptions } from "../cli-gateway.ts";
+import { CliError } from "../errors.ts";
+import type { CliIo } from "../io.ts";
+import type { GatewayCommandOptions } from "../gateway.ts";
 import { askGateway, askGatewayForBytes } from "../gateway-client.ts";
 import { presetNamed } from "../presets-command.ts";
 

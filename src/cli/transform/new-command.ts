@@ -5,11 +5,11 @@ import { nameBlock } from "../../config/name-block.ts";
 import { BUILT_IN_PRESETS } from "../../presets/built-in.ts";
 import type { Preset } from "../../presets/preset.ts";
 import { containedPath } from "../../transform/loader/containment.ts";
-import { CliError } from "../cli-error.ts";
-import type { CliIo } from "../cli-io.ts";
+import { CliError } from "../errors.ts";
+import type { CliIo } from "../io.ts";
 import type { LocationOptions } from "../file-locations.ts";
 import { presetNamed } from "../presets-command.ts";
-import { readTransformConfiguration } from "./mapping.ts";
+import { readTransformConfiguration } from "./configuration.ts";
 import { DECLARATIONS, DECLARATIONS_MARK, TSCONFIG } from "./declarations.ts";
 import { transformStarter } from "./starter.ts";
 

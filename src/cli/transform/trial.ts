@@ -14,9 +14,9 @@ import type { Rendered } from "../../ingress/stages/render.ts";
 import type { Resolved } from "../../ingress/stages/resolve.ts";
 import { markVerified } from "../../ingress/stages/verify.ts";
 import type { CallTransform, TransformCall } from "../../transform/call.ts";
-import type { TransformConfiguration } from "./mapping.ts";
+import type { TransformConfiguration } from "./configuration.ts";
 import type { TransformInput } from "./input.ts";
-import type { ChosenMapping } from "./mapping.ts";
+import type { ChosenMapping } from "./configuration.ts";
 
 /** What came of one call of the transform. */
 export type TrialCall = { readonly ms: number } & (

@@ -3,12 +3,12 @@ import { HostError } from "../../core/host.ts";
 import type { AgentCatalog, AgentInfo, AgentRunRequest, AgentRunResult, HostAgents, Logger } from "../../core/host.ts";
 import { isTransient, isRefusedUpFront, mayHaveBegun, neverBegan, wasNotAccepted } from "./error-classifier.ts";
 import type { LatestTurn } from "./event-queue.ts";
-import { memoizeByConfig } from "./cache-per-tick.ts";
+import { memoizeByConfig } from "./memoize.ts";
 import type { OpenClawConfig, OpenClawSubagent, SubagentOutcome } from "./sdk.ts";
-import { agentCatalog } from "./read-openclaw-config.ts";
-import { RunWait } from "./run-wait.ts";
-import { lastReply, sawAnswer } from "./run-wait.ts";
-import type { OpenClawState, UnendedRun } from "./state/state.ts";
+import { agentCatalog } from "./read-config.ts";
+import { RunWait } from "./run-end.ts";
+import { lastReply, sawAnswer } from "./run-end.ts";
+import type { OpenClawState, UnendedRun } from "./state.ts";
 
 /** The host's lane for background turns: hook runs do not take the places of its owner's. */
 const LANE = "subagent";

@@ -1,10 +1,10 @@
 import { HostError } from "../../core/host.ts";
 import type { ChannelInfo, ChannelMessage, ChannelTarget, HostChannels } from "../../core/host.ts";
 import { notSent } from "./error-classifier.ts";
-import { memoizeByConfig } from "./cache-per-tick.ts";
+import { memoizeByConfig } from "./memoize.ts";
 import type { OpenClawConfig, OpenClawRuntime, OutboundAdapter } from "./sdk.ts";
-import { channelList } from "./read-openclaw-config.ts";
-import type { OpenClawState } from "./state/state.ts";
+import { channelList } from "./read-config.ts";
+import type { OpenClawState } from "./state.ts";
 
 /** The host reads a session from its database; owners write less often than senders call. */
 const ROUTE_MS = 1_000;

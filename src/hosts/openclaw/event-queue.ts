@@ -1,6 +1,6 @@
 import type { Clock, HeartbeatRequest, Logger } from "../../core/host.ts";
 import type { OpenClawSdk, OpenClawSystem } from "./sdk.ts";
-import type { OpenClawState, PendingEvent } from "./state/state.ts";
+import type { OpenClawState, PendingEvent } from "./state.ts";
 
 /** The host keeps this many events of a session, and drops the oldest without a word. */
 const HOST_QUEUE = 20;

@@ -17,11 +17,11 @@ import { operatorRoute } from "./operator-route.ts";
 import { blockKey } from "./plugin-block.ts";
 import { requireCalls } from "./require-calls.ts";
 import { RunCleanup } from "./run-cleanup.ts";
-import { scopedRuntime } from "./load-context.ts";
-import type { ScopedRuntime } from "./load-context.ts";
+import { scopedRuntime } from "./async-context.ts";
+import type { ScopedRuntime } from "./async-context.ts";
 import { probeHealth } from "./health-probe.ts";
 import type { PlaceholderRoute } from "./placeholder-route.ts";
-import { OPENCLAW_MODULE_URL } from "./state/sqlite-openclaw-module.ts";
+import { OPENCLAW_MODULE_URL } from "./sqlite-state-module.ts";
 
 /** How often is looked whether the host has another configuration. */
 const POLL_MS = 250;

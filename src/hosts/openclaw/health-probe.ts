@@ -1,7 +1,7 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Logger } from "../../core/host.ts";
-import { localUrl } from "./read-openclaw-config.ts";
+import { localUrl } from "./read-config.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 
 /** The gateway's HTTP server may be a moment behind the service. */

@@ -3,13 +3,13 @@ import type { Clock, GatewayHost, HostLifecycle, Logger } from "../../core/host.
 import { createLifecycle } from "../shared/create-lifecycle.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import type { LatestTurn } from "./event-queue.ts";
-import { memoizePerTick } from "./cache-per-tick.ts";
+import { memoizePerTick } from "./memoize.ts";
 import { OpenClawAgents } from "./agents.ts";
 import { OpenClawChannels } from "./channels.ts";
 import type { OpenClawSdk } from "./sdk.ts";
 import { OpenClawSessions } from "./sessions.ts";
-import type { ScopedRuntime } from "./load-context.ts";
-import { OpenClawState } from "./state/state.ts";
+import type { ScopedRuntime } from "./async-context.ts";
+import { OpenClawState } from "./state.ts";
 
 export interface OpenClawHostOptions {
   readonly pluginId: string;

@@ -5,7 +5,7 @@ import type { OpenClawConfig } from "./sdk.ts";
 import { RouteTable } from "./routes.ts";
 import { pathConflict } from "./plugin-block.ts";
 import { hooksPath } from "./plugin-block.ts";
-import { agentCatalog, builtInPrefix, channelList, gatewayFacts, pluginBlock } from "./read-openclaw-config.ts";
+import { agentCatalog, builtInPrefix, channelList, gatewayFacts, pluginBlock } from "./read-config.ts";
 
 export interface LoadConfigOptions {
   readonly pluginId: string;

@@ -8,7 +8,7 @@ import { operatorEndpoints } from "../../api/operator-endpoints.ts";
 import { sendAnswer } from "../../http/send-answer.ts";
 import type { HttpRoute } from "../../core/host.ts";
 import type { OpenClawConfig } from "./sdk.ts";
-import { operatorAccess } from "./read-openclaw-config.ts";
+import { operatorAccess } from "./read-config.ts";
 
 const CROSS_SITE = errorEntry(403, "Pages of other sites may not use this API.");
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { OpenClawApi, PluginHttpRoute } from "./sdk.ts";
 import { pathConflict } from "./plugin-block.ts";
 import { hooksPath } from "./plugin-block.ts";
-import { isPluginEnabled, pluginBlock } from "./read-openclaw-config.ts";
+import { isPluginEnabled, pluginBlock } from "./read-config.ts";
 
 export interface PlaceholderRouteOptions {
   readonly pluginId: string;

@@ -1,6 +1,6 @@
 /** The block of settings of the plugin, in the host's configuration. */
 import { asPrefix, prefixProblem } from "../../config/hook-prefix.ts";
-import { builtInPrefix } from "./read-openclaw-config.ts";
+import { builtInPrefix } from "./read-config.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 
 /** Where the hooks are unless the configuration says so: `/hooks` is the prefix of the host's own. */

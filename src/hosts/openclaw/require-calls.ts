@@ -1,6 +1,6 @@
 /** Whether this version of the host has every call that the adapter needs. */
 import semver from "semver";
-import { inLoadContext } from "./load-context.ts";
+import { inLoadContext } from "./async-context.ts";
 import type { OpenClawApi, OpenClawSdk } from "./sdk.ts";
 
 /** The oldest version of the host in which the adapter works: `npm run test:openclaw` runs it there. */

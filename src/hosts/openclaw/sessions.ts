@@ -3,9 +3,9 @@ import type { Clock, HeartbeatRequest, HostSessions, Logger, SystemEvent } from 
 import { EventQueue } from "./event-queue.ts";
 import type { LatestTurn } from "./event-queue.ts";
 import type { OpenClawConfig, OpenClawSdk, OpenClawSystem } from "./sdk.ts";
-import { agentCatalog, mainKey } from "./read-openclaw-config.ts";
-import { OPENCLAW_LIMITS } from "./state/sqlite-openclaw-module.ts";
-import type { OpenClawState } from "./state/state.ts";
+import { agentCatalog, mainKey } from "./read-config.ts";
+import { OPENCLAW_LIMITS } from "./sqlite-state-module.ts";
+import type { OpenClawState } from "./state.ts";
 
 export interface OpenClawSessionsOptions {
   readonly pluginId: string;

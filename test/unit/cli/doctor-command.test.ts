@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { configurationFindings } from "../../../src/cli/doctor/command.ts";
-import { nodeFinding } from "../../../src/cli/doctor/command.ts";
-import { stateFinding } from "../../../src/cli/doctor/command.ts";
-import { isolationFindings } from "../../../src/cli/doctor/command.ts";
-import { TransformTerminal } from "./transform-terminal.ts";
+import { configurationFindings } from "../../../src/cli/doctor-command.ts";
+import { nodeFinding } from "../../../src/cli/doctor-command.ts";
+import { stateFinding } from "../../../src/cli/doctor-command.ts";
+import { isolationFindings } from "../../../src/cli/doctor-command.ts";
+import { TransformTerminal } from "./transform/terminal.ts";
 
 interface Report {
   readonly ok: boolean;

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadConfiguration } from "../../../src/cli/load-generation.ts";
-import { TransformTerminal } from "./transform-terminal.ts";
+import { loadConfiguration } from "../../../src/cli/load-configuration.ts";
+import { TransformTerminal } from "./transform/terminal.ts";
 
 let terminal: TransformTerminal;
 beforeEach(() => {

@@ -2,12 +2,12 @@ import { EventEmitter, once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CliGateway } from "../../../src/cli/cli-gateway.ts";
-import type { CliIo } from "../../../src/cli/cli-io.ts";
-import { addEmbeddedCommands } from "../../../src/cli/embedded/cli-gateway.ts";
-import { EmbeddedCliGateway } from "../../../src/cli/embedded/cli-gateway.ts";
-import { runCli } from "../../../src/cli/run-cli.ts";
-import type { AddCommands } from "../../../src/cli/run-cli.ts";
+import type { CliGateway } from "../../../src/cli/gateway.ts";
+import type { CliIo } from "../../../src/cli/io.ts";
+import { addEmbeddedCommands } from "../../../src/cli/embedded-gateway.ts";
+import { EmbeddedCliGateway } from "../../../src/cli/embedded-gateway.ts";
+import { runCli } from "../../../src/cli/run.ts";
+import type { AddCommands } from "../../../src/cli/run.ts";
 import { recordingLogger } from "../hosts/embedded/server/recording-logger.ts";
 
 /** A process for the command line: what it writes is kept, and a test sends its signals. */

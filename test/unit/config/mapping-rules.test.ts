@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { agentCatalog } from "../../../src/hosts/openclaw/read-openclaw-config.ts";
+import { agentCatalog } from "../../../src/hosts/openclaw/read-config.ts";
 import { catalog, context, read, refusalsOf } from "./hooks-context.ts";
 
 const agent = { messageTemplate: "m" };

@@ -1,7 +1,7 @@
 /** `${NAME}` in OpenClaw's configuration: replaced in every string, when the host reads the file. */
 import { randomBytes } from "node:crypto";
-import { isFields } from "./fields.ts";
-import type { Fields } from "./fields.ts";
+import { isFields } from "../fields.ts";
+import type { Fields } from "../fields.ts";
 
 const REFERENCE = /(\$?)\$\{([A-Z_][A-Z0-9_]*)\}/g;
 const BARE = /^(?:\$\{[A-Z_][A-Z0-9_]*\})+$/;

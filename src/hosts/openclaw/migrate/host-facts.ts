@@ -1,7 +1,7 @@
 import type { AgentCatalog } from "../../../core/host.ts";
-import { agentCatalog, channelList, foldAgentId } from "../read-openclaw-config.ts";
-import { fieldsAt, isFields } from "./fields.ts";
-import type { Fields } from "./fields.ts";
+import { agentCatalog, channelList, foldAgentId } from "../read-config.ts";
+import { fieldsAt, isFields } from "../fields.ts";
+import type { Fields } from "../fields.ts";
 
 /** What of the rest of the configuration decides how a block is translated. */
 export interface HostFacts {

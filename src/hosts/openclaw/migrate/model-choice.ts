@@ -1,7 +1,7 @@
 import { isTemplated } from "../../../config/session-rules.ts";
 import type { MigrationNotes } from "./notes.ts";
-import { fieldsAt } from "./fields.ts";
-import type { Fields } from "./fields.ts";
+import { fieldsAt } from "../fields.ts";
+import type { Fields } from "../fields.ts";
 import type { HostFacts } from "./host-facts.ts";
 
 /** What a block chooses models by; gathered while it is translated. */

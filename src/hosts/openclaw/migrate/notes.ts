@@ -1,8 +1,8 @@
 import type { HooksConfig } from "../../../config/hooks-config.ts";
 import type { HooksInput } from "../../../config/schema.ts";
-import type { Fields } from "./fields.ts";
+import type { Fields } from "../fields.ts";
 import type { HostFacts } from "./host-facts.ts";
-import type { HostHooks } from "./host-hooks-schema.ts";
+import type { HostHooks } from "./hooks-schema.ts";
 
 /**
  * What a note is about: `written` tells what the new configuration holds, `behavior` what callers and

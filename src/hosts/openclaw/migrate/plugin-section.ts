@@ -1,7 +1,7 @@
 /** What adopting writes below `plugins`. */
 import type { MigrationNotes } from "./notes.ts";
-import { fieldsAt } from "./fields.ts";
-import type { Fields } from "./fields.ts";
+import { fieldsAt } from "../fields.ts";
+import type { Fields } from "../fields.ts";
 
 /** The id under which OpenClaw knows us. */
 export const PLUGIN_ID = "reveille";

@@ -1,7 +1,7 @@
 import type { MappingConfig } from "../../../config/hooks-config.ts";
 import type { MigrationNotes } from "./notes.ts";
 import type { MigratedBlock } from "./notes.ts";
-import type { HostMapping } from "./host-hooks-schema.ts";
+import type { HostMapping } from "./hooks-schema.ts";
 import { hasTemplatedKey } from "./translate-mapping.ts";
 
 /** The URL path of a mapping, for people. */

@@ -3,7 +3,7 @@ import { BODY_BYTES } from "../../../config/schema-parts.ts";
 import type { HooksInput, MappingInput } from "../../../config/schema.ts";
 import { hasPrefix, readPrefixes } from "../../../config/session-rules.ts";
 import { hasReference } from "./environment-references.ts";
-import { countOf, type HostHooks, type HostMapping } from "./host-hooks-schema.ts";
+import { countOf, type HostHooks, type HostMapping } from "./hooks-schema.ts";
 import { translateModel } from "./model-choice.ts";
 import {
   hasTemplatedKey,

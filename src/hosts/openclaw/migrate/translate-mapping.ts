@@ -1,10 +1,10 @@
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { MappingInput } from "../../../config/schema.ts";
 import { isTemplated } from "../../../config/session-rules.ts";
-import { foldAgentId } from "../read-openclaw-config.ts";
+import { foldAgentId } from "../read-config.ts";
 import { hasReference } from "./environment-references.ts";
 import { channelIdOf, type HostFacts } from "./host-facts.ts";
-import { countOf, type HostMapping } from "./host-hooks-schema.ts";
+import { countOf, type HostMapping } from "./hooks-schema.ts";
 import { type ModelContext, translateModel } from "./model-choice.ts";
 import type { MigrationNotes } from "./notes.ts";
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { OPENCLAW_LIMITS } from "../../../../src/hosts/openclaw/state/sqlite-openclaw-module.ts";
+import { OPENCLAW_LIMITS } from "../../../../src/hosts/openclaw/sqlite-state-module.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 import { OpenGateway } from "./open-gateway.ts";
 import { runRequest } from "./run-request.ts";

@@ -123,18 +123,18 @@ describe("the command line of a sandbox process", () => {
     { timeout: 60_000 },
     async () => {
       await using snapshot = new PoolSnapshot(MODULE);
-      const [pool, walls] = ["pool.ts", "isolation/detect.ts"].map(
+      const [pool, detector] = ["pool.ts", "isolation/detect.ts"].map(
         (name) => new URL(`../../../../src/transform/sandbox/${name}`, import.meta.url).href,
       );
       const { poor, rich } = await withoutDescriptors(
         `const { SandboxPool } = await import(${JSON.stringify(pool)});
-       const { detectWalls } = await import(${JSON.stringify(walls)});
+       const { detectIsolation } = await import(${JSON.stringify(detector)});
        const logger = { debug() {}, info() {}, warn() {}, error() {} };
        const folder = { path: ${JSON.stringify(snapshot.path)}, name: "x" };
        const modules = [{ file: "a.mjs", export: null }];
-       const walls = await detectWalls();
+       const isolation = await detectIsolation();
        const use = async () => {
-         const pool = await SandboxPool.start({ folder, modules, logger, walls, limits: ${JSON.stringify(LIMITS)} });
+         const pool = await SandboxPool.start({ folder, modules, logger, isolation, limits: ${JSON.stringify(LIMITS)} });
          const context = { payload: 1, headers: {}, query: {}, path: "x", now: new Date() };
          const result = await pool.call(0, { context, method: "POST", rawBody: new Uint8Array() });
          await pool.close();

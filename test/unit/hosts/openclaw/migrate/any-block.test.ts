@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkHostHooks } from "../../../../../src/hosts/openclaw/migrate/host-hooks-schema.ts";
-import { redactedBlocks } from "../../../../../src/hosts/openclaw/migrate/migrate-config.ts";
+import { checkHostHooks } from "../../../../../src/hosts/openclaw/migrate/hooks-schema.ts";
+import { redactedBlocks } from "../../../../../src/hosts/openclaw/migrate/config.ts";
 import { adopted } from "./recorded-shapes.ts";
 
 /** Found in every secret that is made up here. */

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import JSON5 from "json5";
-import { migrateConfig } from "../../../../../src/hosts/openclaw/migrate/migrate-config.ts";
-import type { MigrationResult } from "../../../../../src/hosts/openclaw/migrate/migrate-config.ts";
+import { migrateConfig } from "../../../../../src/hosts/openclaw/migrate/config.ts";
+import type { MigrationResult } from "../../../../../src/hosts/openclaw/migrate/config.ts";
 import type { NoteKind } from "../../../../../src/hosts/openclaw/migrate/notes.ts";
-import type { Fields } from "../../../../../src/hosts/openclaw/migrate/fields.ts";
+import type { Fields } from "../../../../../src/hosts/openclaw/fields.ts";
 
 const FOLDER = resolve(import.meta.dirname, "../../../../fixtures/openclaw-hooks");
 const CONFIG_DIR = "/home/ada/.openclaw";

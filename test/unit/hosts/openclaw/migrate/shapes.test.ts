@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { redactedBlocks } from "../../../../../src/hosts/openclaw/migrate/migrate-config.ts";
+import { redactedBlocks } from "../../../../../src/hosts/openclaw/migrate/config.ts";
 import { adopted, blockOf, readShape, SHAPES, told } from "./recorded-shapes.ts";
 import { SHAPES_BY_THEME } from "./shapes-by-theme.ts";
 import { SHAPES_BY_VERSION } from "./shapes-by-version.ts";

@@ -146,8 +146,8 @@ describe("looking for walls", () => {
     const detector = new URL("../../../../../src/transform/sandbox/isolation/detect.ts", import.meta.url).href;
 
     const { poor, rich } = await withoutDescriptors(
-      `const { detectWalls } = await import(${JSON.stringify(detector)});`,
-      "await detectWalls()",
+      `const { detectIsolation } = await import(${JSON.stringify(detector)});`,
+      "await detectIsolation()",
     );
 
     expect(poor).toMatchObject({ command: [], prlimit: null, memoryWatch: false });

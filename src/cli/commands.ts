@@ -1,0 +1,166 @@
+/** The commands with which an operator looks at the running gateway and acts on it. */
+import type { Command } from "commander";
+import { check } from "./check-command.ts";
+import type { CliIo } from "./io.ts";
+import { changeDeliveries, type ChangeOptions, type DeliveryChange } from "./deliveries/change.ts";
+import { listDeliveries, type ListOptions, withFilters } from "./deliveries/list.ts";
+import { showDelivery, type ShowOptions } from "./deliveries/show.ts";
+import type { DoctorOptions } from "./doctor-command.ts";
+import type { LocationOptions } from "./file-locations.ts";
+import { changeHook, type HooksOptions, listHooks } from "./hooks-command.ts";
+import { keys, type KeysOptions } from "./keys-command.ts";
+import { listPresets, type PresetsOptions, showPreset } from "./presets-command.ts";
+import { send, type SendOptions } from "./send-command.ts";
+import type { TransformNewOptions } from "./transform/new-command.ts";
+import type { TransformTestOptions } from "./transform/test-command.ts";
+import { readWhole, withConfig, withGateway } from "./options.ts";
+
+const MAX_LISTED = 10_000;
+const MAX_CHANGED = 10_000;
+const DEFAULT_LISTED = 20;
+
+/** Adds `deliveries` and `hooks`; `finish` is given the exit code of a command that has one of its own. */
+export function addOperatorCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
+  addDeliveries(program.command("deliveries"), io, finish);
+  addHooks(program.command("hooks"), io);
+}
+
+function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) => void): void {
+  deliveries.description("what came in, what became of it, and what to do about it");
+  withFilters(withGateway(deliveries.command("list", { isDefault: true }), io))
+    .description("list the newest (the default)")
+    .option("--limit <number>", "how many at most", readWhole(1, MAX_LISTED), DEFAULT_LISTED)
+    .action(async (options: ListOptions) => {
+      await listDeliveries(options, io);
+    });
+  withGateway(deliveries.command("show"), io)
+    .description("show one with its runs, their attempts and the reasons")
+    .argument("<id>", "as it is listed")
+    .option("--body", "print the body as it came in, and nothing else")
+    .action(async (id: string, options: ShowOptions) => {
+      await showDelivery(id, options, io);
+    });
+  const addChange = (change: DeliveryChange, description: string): Command =>
+    withFilters(withGateway(deliveries.command(change), io))
+      .description(`${description}; filters in the place of ids mean all that fit`)
+      .argument("[ids...]", "as they are listed")
+      .option(
+        "--limit <number>",
+        "of those that fit and can be changed, so many at most, the newest",
+        readWhole(1, MAX_CHANGED),
+      )
+      .option("--dry-run", "print what would happen and change nothing")
+      .option("--yes", "do not ask whether all that fit are meant")
+      .action(async (ids: readonly string[], options: ChangeOptions) => {
+        finish(await changeDeliveries(change, ids, options, io));
+      });
+  addChange("replay", "run them again, the oldest first").option(
+    "--as-accepted",
+    "as they were accepted, and not by today's configuration",
+  );
+  addChange("cancel", "end what is queued, running or held");
+  addChange("purge", "remove what has ended");
+}
+
+function addHooks(hooks: Command, io: CliIo): void {
+  hooks.description("the mappings, and which of them are paused");
+  withGateway(hooks.command("list", { isDefault: true }), io)
+    .description("list them with what of their budgets is used (the default)")
+    .action(async (options: HooksOptions) => {
+      await listHooks(options, io);
+    });
+  for (const [change, description] of [
+    ["pause", "let the calls of a mapping wait; * means all"],
+    ["resume", "let them go on, and forget what was counted for the budget"],
+  ] as const) {
+    withGateway(hooks.command(change), io)
+      .description(description)
+      .argument("<mapping>", "its id as it is listed, or *")
+      .action(async (scope: string, options: HooksOptions) => {
+        await changeHook(change, scope, options, io);
+      });
+  }
+}
+
+/** Adds the commands about a configuration and its senders; `finish` is given exit codes. */
+export function addConfigurationCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
+  withConfig(program.command("check"), io)
+    .description("say whether the configuration is valid, and what could be safer")
+    .action(async (options: LocationOptions) => {
+      finish(await check(options, io));
+    });
+  withConfig(program.command("doctor"), io, "where the database is")
+    .description("say what this machine is fit for, and what keeps transforms in on it")
+    .option("--json", "as one JSON document")
+    .action(async (options: DoctorOptions) => {
+      const { doctor } = await import("./doctor-command.ts");
+      finish(await doctor(options, io));
+    });
+  addPresets(withConfig(program.command("presets"), io), io);
+  withConfig(program.command("send"), io)
+    .description("sign a sample as its sender would, post it to the running gateway and tell what became of it")
+    .argument("<preset>", "its name")
+    .argument("[sample]", "one of its samples (default: the first)")
+    .option("--file <file>", "send this body in the place of the sample's")
+    .option("--url <url>", "where the gateway is (default: as configured)")
+    .option("--key <file>", "the sender's private key as PEM, for schemes that sign with one")
+    .option("--wait <seconds>", "how long to wait for the delivery's final state", readWhole(0, 86_400), 60)
+    .action(async (name: string, sample: string | undefined, options: SendOptions) => {
+      finish(await send(name, sample, options, io));
+    });
+  withConfig(program.command("keys"), io, "where they are kept")
+    .description("the keys that senders delivered themselves in a handshake (Asana, Notion)")
+    .option("--show <route>", "print the key of a route, to be pasted into the sender's settings")
+    .option("--forget <route>", "forget the key of a route, so that the sender can deliver another")
+    .action(async (options: KeysOptions) => {
+      await keys(options, io);
+    });
+}
+
+function addPresets(presets: Command, io: CliIo): void {
+  presets
+    .description("list the senders that are known, and how each proves who it is")
+    .option("--json", "as JSON")
+    .action(async (options: PresetsOptions) => {
+      await listPresets(options, io);
+    });
+  withConfig(presets.command("show"), io)
+    .description("tell what to paste where, in the configuration and in the sender's settings")
+    .argument("<preset>", "its name")
+    .action(async (name: string, options: LocationOptions) => {
+      await showPreset(name, options, io);
+    });
+}
+
+/** The commands for whoever writes a transform. */
+
+/** Adds `transform`; `finish` is given the exit code of a command that has one of its own. */
+export function addTransformCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
+  const transform = program.command("transform").description("begin a transform, and try one without a gateway");
+  withConfig(transform.command("new"), io)
+    .description("write a typed transform to begin with, and tell what to add to the configuration")
+    .argument("<name>", "of the file without its extension: deploy, or team/deploy")
+    .option("--js", "JavaScript in the place of TypeScript")
+    .option("--preset <name>", "for what that sender sends, its payload typed as its samples are")
+    .action(async (name: string, options: TransformNewOptions) => {
+      const { newTransform } = await import("./transform/new-command.ts");
+      await newTransform(name, options, io);
+    });
+  withConfig(transform.command("test"), io)
+    .description("call a transform and print what an agent would get; nothing is stored or sent")
+    .argument("<module>", "its file, relative to the transforms folder")
+    .option("--payload <file>", "call it with this body; - reads standard input")
+    .option("--content-type <type>", "of that body (default: application/json)")
+    .option("--preset <name>", "call it with a sample of that sender")
+    .option("--sample <name>", "which of its samples (default: the first)")
+    .option("--delivery <id>", "call it with what a delivery of the running gateway holds")
+    .option("--url <url>", "where the gateway is (default: as configured)")
+    .option("--mapping <id>", "the mapping to try it with (default: the one that names the module)")
+    .option("--export <name>", "the function that is called (default: as the mapping says)")
+    .option("--watch", "call it again after each change of its folder, until Ctrl-C")
+    .option("--json", "as one JSON document")
+    .action(async (module: string, options: TransformTestOptions) => {
+      const { testTransform } = await import("./transform/test-command.ts");
+      finish(await testTransform(module, options, io));
+    });
+}

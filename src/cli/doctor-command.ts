@@ -1,0 +1,240 @@
+/** `reveille doctor`. */
+import { mkdtempSync, readFileSync, rmdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { satisfies } from "semver";
+import { ConfigError, configLines } from "../config/config-error.ts";
+import { nameBlock } from "../config/name-block.ts";
+import { describeIsolation } from "../transform/sandbox/isolation/describe.ts";
+import { detectIsolation } from "../transform/sandbox/isolation/detect.ts";
+import { probeIsolation } from "../transform/sandbox/isolation/probe.ts";
+import type { IsolationReport } from "../transform/sandbox/isolation/describe.ts";
+import { reviewConfig } from "./check-command.ts";
+import type { CliIo } from "./io.ts";
+import { untilSignal } from "./end-signals.ts";
+import type { LocationOptions } from "./file-locations.ts";
+import { loadConfiguration, type LoadOptions } from "./load-configuration.ts";
+import { printable } from "./terminal-text.ts";
+
+/** What of the configuration decides how much the walls around transforms matter. */
+export interface TransformUse {
+  /** Mappings with a transform; `undefined`: there is no configuration, or none that can be used. */
+  readonly count: number | undefined;
+  readonly isolation: "process" | "none";
+}
+
+export interface ConfigurationFindings {
+  readonly findings: readonly DoctorFinding[];
+  readonly use: TransformUse;
+}
+
+const UNKNOWN_USE: TransformUse = { count: undefined, isolation: "process" };
+
+/** Whether there is a configuration, and whether it could be taken into use. */
+export async function configurationFindings(
+  options: LocationOptions,
+  load: LoadOptions,
+): Promise<ConfigurationFindings> {
+  const { gateway } = load;
+  const { configFile: file } = gateway.locate(options);
+  if (!gateway.isConfigured(options)) {
+    const message = `there is none at ${file}; write one with: ${gateway.setupCommand}`;
+    return { findings: [configurationFinding("warning", message)], use: UNKNOWN_USE };
+  }
+  try {
+    const loaded = await loadConfiguration(options, load);
+    const { warnings, audit } = reviewConfig(loaded);
+    const { mappings, transforms } = loaded.active.config;
+    const found = warnings.length + audit.length;
+    return {
+      findings: [
+        configurationFinding("ok", `${file} is valid`),
+        ...(found === 0
+          ? []
+          : [configurationFinding("warning", `${found} could be better; see: ${gateway.program} check`)]),
+      ],
+      use: {
+        count: mappings.filter(({ transform }) => transform !== undefined).length,
+        isolation: transforms.isolation,
+      },
+    };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return {
+      findings: configLines(error.issues).map((message) => configurationFinding("problem", message)),
+      use: UNKNOWN_USE,
+    };
+  }
+}
+
+function configurationFinding(level: DoctorFinding["level"], message: string): DoctorFinding {
+  return { level, about: "configuration", message };
+}
+
+/** Read, write or search for anyone but the owner. */
+const OTHERS_MODE = 0o077;
+
+/** Whether a gateway can write its state to a folder, and nobody else can look at it. */
+export function stateFinding(folder: string): DoctorFinding {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (!stats) {
+    const parent = nearestFolder(folder);
+    return isWritable(parent)
+      ? stateFolderFinding("ok", `${folder} is made at the first start`)
+      : stateFolderFinding("problem", `${folder} cannot be made: ${parent} cannot be written to`);
+  }
+  if (!stats.isDirectory()) return stateFolderFinding("problem", `${folder} is not a folder`);
+  if (!isWritable(folder)) return stateFolderFinding("problem", `${folder} cannot be written to`);
+  if (process.platform !== "win32" && (stats.mode & OTHERS_MODE) !== 0) {
+    return stateFolderFinding(
+      "warning",
+      `others than its owner may use ${folder}, which holds what was sent; chmod it to 700`,
+    );
+  }
+  return stateFolderFinding("ok", `${folder} can be written to, by its owner alone`);
+}
+
+function stateFolderFinding(level: DoctorFinding["level"], message: string): DoctorFinding {
+  return { level, about: "state folder", message };
+}
+
+function nearestFolder(missing: string): string {
+  const parent = dirname(missing);
+  return statSync(parent, { throwIfNoEntry: false }) || parent === missing ? parent : nearestFolder(parent);
+}
+
+/** Tried, since what a mode allows is not all that it takes: read-only file systems, quotas, foreign owners. */
+function isWritable(folder: string): boolean {
+  try {
+    rmdirSync(mkdtempSync(join(folder, ".reveille-doctor-")));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What is said of a wall that is only inside of the process, where a module is as well. */
+const BY_NAME = "by name only";
+
+export interface ProbedIsolation {
+  /** As the gateway logs them. */
+  readonly words: string;
+  readonly reports: readonly IsolationReport[];
+}
+
+export type ProbeIsolation = () => Promise<ProbedIsolation>;
+
+/**
+ * Tries the walls around transforms on this machine, each for real, and says what each is worth. Never
+ * rejects: walls that cannot be tried are a finding too.
+ */
+export async function isolationFindings(
+  use: TransformUse,
+  tryWalls: ProbeIsolation = probeHere,
+): Promise<readonly DoctorFinding[]> {
+  try {
+    const { words, reports } = await tryWalls();
+    return [
+      ...unconfinedFindings(use),
+      probedFinding(words),
+      ...reports.map((report) => isolationFinding(report, use)),
+    ];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `what keeps them in could not be tried: ${reason}`;
+    return [...unconfinedFindings(use), { level: missingLevel(use), about: "transforms", message }];
+  }
+}
+
+async function probeHere(): Promise<ProbedIsolation> {
+  const walls = await detectIsolation();
+  return { words: describeIsolation(walls), reports: await probeIsolation(walls) };
+}
+
+function probedFinding(words: string): DoctorFinding {
+  const message = `the walls were tried anew (${words}); the log of a running gateway tells those in force there`;
+  return { level: "ok", about: "transforms", message };
+}
+
+function isolationFinding(
+  { action: wall, holds, by, detail, isOptional = false }: IsolationReport,
+  use: TransformUse,
+): DoctorFinding {
+  const of = { about: "transforms", wall: { cannot: wall, holds, by } } as const;
+  const seen = detail === undefined ? "" : ` (${detail})`;
+  if (!holds) {
+    const message = `can ${wall}: nothing on this machine keeps them from it${seen}`;
+    return { ...of, level: isOptional ? "warning" : missingLevel(use), message };
+  }
+  if (by !== BY_NAME) return { ...of, level: "ok", message: `cannot ${wall}: ${by}` };
+  const message = `cannot ${wall}, but ${BY_NAME}: one that finds a way around Node's functions can${seen}`;
+  return { ...of, level: "warning", message };
+}
+
+/** A wall that is missing is a problem where there is something to keep in. */
+function missingLevel({ count = 0, isolation }: TransformUse): "problem" | "warning" {
+  return count > 0 && isolation === "process" ? "problem" : "warning";
+}
+
+function unconfinedFindings({ count, isolation }: TransformUse): readonly DoctorFinding[] {
+  if (isolation === "process") return [];
+  const message =
+    "hooks.transforms.isolation is none: they run inside the gateway with all its rights, behind none of these walls";
+  return [{ level: count === 0 ? "ok" : "warning", about: "transforms", message }];
+}
+
+export interface DoctorOptions extends LocationOptions {
+  readonly json?: boolean;
+}
+
+/**
+ * Says what this machine and installation are fit for, and what keeps transforms in. Resolves with the
+ * exit code: 1 when there is a problem, 0 also with warnings.
+ */
+export function doctor(options: DoctorOptions, io: CliIo): Promise<number> {
+  return untilSignal(io, (interrupted) => examine(options, io, interrupted));
+}
+
+async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): Promise<number> {
+  const { gateway } = io;
+  const load = { gateway, logger: io.createLogger(), signal };
+  const { findings: ofConfiguration, use } = await configurationFindings(options, load);
+  signal.throwIfAborted();
+  const findings: readonly DoctorFinding[] = [
+    nodeFinding(process.versions.node),
+    ...ofConfiguration,
+    stateFinding(gateway.locate(options).stateDir),
+    ...(await isolationFindings(use)),
+  ];
+  const isWell = !findings.some(({ level }) => level === "problem");
+  if (options.json === true) io.out(`${JSON.stringify({ ok: isWell, findings }, undefined, 2)}\n`);
+  else for (const finding of findings) io.out(nameBlock(lineOf(finding), gateway.block));
+  return isWell ? 0 : 1;
+}
+
+function lineOf({ level, about, message }: DoctorFinding): string {
+  return `${level.padEnd(9)}${about.padEnd(15)}${printable(message)}\n`;
+}
+
+/** One thing that `reveille doctor` has looked at. */
+export interface DoctorFinding {
+  /** `problem`: something that has to hold does not. */
+  readonly level: "ok" | "warning" | "problem";
+  readonly about: "node" | "configuration" | "state folder" | "transforms";
+  readonly message: string;
+  /** Of a wall around transforms: what a transform cannot do, and what sees to that. */
+  readonly wall?: { readonly cannot: string; readonly holds: boolean; readonly by: string };
+}
+
+/** Holds a version of Node to what the package asks for. */
+export function nodeFinding(version: string): DoctorFinding {
+  const range = neededRange();
+  const isFit = satisfies(version, range);
+  const message = isFit ? version : `${version} is not one of ${range}, which this version of Reveille needs`;
+  return { level: isFit ? "ok" : "problem", about: "node", message };
+}
+
+/** `engines.node` of the package, which lies beside its `src` or `dist`. */
+function neededRange(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { readonly engines: { readonly node: string } }).engines.node;
+}

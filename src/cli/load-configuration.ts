@@ -1,0 +1,64 @@
+/** Makes a configuration ready without starting a gateway. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { NO_KEYS } from "../auth/keys/no-keys.ts";
+import type { ConfigIssue } from "../config/config-error.ts";
+import { findConfigError } from "../config/find-config-error.ts";
+import { prepareActiveConfig } from "../ingress/active-config.ts";
+import type { ActiveConfig } from "../ingress/active-config.ts";
+import type { ConfigSnapshot } from "../core/host.ts";
+import type { CliGateway, OpenedConfiguration, OpenOptions } from "./gateway.ts";
+import type { LocationOptions } from "./file-locations.ts";
+
+export interface LoadOptions extends OpenOptions {
+  readonly gateway: CliGateway;
+  /** Aborted when the command is interrupted. */
+  readonly signal?: AbortSignal;
+}
+
+/** A configuration that is valid, and what was made of it. */
+export interface LoadedConfiguration {
+  /** The `hooks` block as it is written, before variables are replaced; holds secrets. */
+  readonly hooksWritten: unknown;
+  /** What works and should still be looked at, besides the `hooks` block. */
+  readonly warnings: readonly ConfigIssue[];
+  readonly snapshot: Omit<ConfigSnapshot, "onCommit">;
+  /** Its transforms have been loaded and are closed again: nothing of it runs any more. */
+  readonly active: ActiveConfig;
+}
+
+/**
+ * Goes the way of a start up to the point where anything would be opened: the configuration, the plugins,
+ * and the `hooks` block with its presets and transforms. Rejects with a `ConfigError`.
+ */
+export async function loadConfiguration(options: LocationOptions, load: LoadOptions): Promise<LoadedConfiguration> {
+  const opened = await load.gateway.open(options, load);
+  try {
+    // As in a gateway: what another plugin refuses starts no process.
+    await opened.prepare();
+    const { hooksWritten, warnings, snapshot } = opened;
+    return { hooksWritten, warnings, snapshot, active: await loadOnce(opened, load.signal) };
+  } catch (error) {
+    throw findConfigError(error) ?? error;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** The generation, whose transforms have been loaded and are closed again. */
+async function loadOnce(
+  { snapshot, host, hooks }: OpenedConfiguration,
+  signal: AbortSignal | undefined,
+): Promise<ActiveConfig> {
+  signal?.throwIfAborted();
+  const workDir = mkdtempSync(join(tmpdir(), "reveille-check-"));
+  try {
+    const options = { host, hooks, signal, keys: NO_KEYS, workDir, previous: undefined };
+    const generation = await prepareActiveConfig(snapshot, options);
+    await generation.transforms.close();
+    return generation;
+  } finally {
+    rmSync(workDir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,27 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { CliIo } from "./io.ts";
+
+/** The options that say where the files are, of commands of a gateway that lets one choose. */
+export function withConfig(command: Command, io: CliIo, stateDir?: string): Command {
+  if (!io.gateway.takesLocations) return command;
+  command.option("--config <file>", "the configuration file (default: ~/.reveille/reveille.json5)");
+  return stateDir === undefined ? command : command.option("--state-dir <dir>", stateDir);
+}
+
+/** The options of a command that asks the running gateway. */
+export function withGateway(command: Command, io: CliIo): Command {
+  return withConfig(command, io)
+    .option("--url <url>", "where the gateway is (default: as configured)")
+    .option("--json", "as one JSON document");
+}
+
+/** Reads an option that is a whole number within bounds, both allowed. */
+export function readWhole(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,9}$/u.test(text) ? Number(text) : NaN;
+    if (!(value >= minimum && value <= maximum)) {
+      throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`);
+    }
+    return value;
+  };
+}

@@ -1,0 +1,63 @@
+/** The command line of Reveille. */
+import { Command, CommanderError } from "commander";
+import { ConfigError } from "../config/config-error.ts";
+import { nameBlock } from "../config/name-block.ts";
+import { StartError } from "../hosts/embedded/start-error.ts";
+import { CliError } from "./errors.ts";
+import type { CliIo } from "./io.ts";
+import { addConfigurationCommands } from "./commands.ts";
+import { ConfigExistsError } from "./init-command.ts";
+import { addOperatorCommands } from "./commands.ts";
+import { printableLines } from "./terminal-text.ts";
+import { addTransformCommands } from "./commands.ts";
+
+/** Adds commands that not every gateway has; `finish` is given exit codes. */
+export type AddCommands = (program: Command, io: CliIo, finish: (code: number) => void) => void;
+
+/** Runs a command line (without the program's name) and resolves with the exit code; never rejects. */
+export async function runCli(args: readonly string[], io: CliIo, addCommands: AddCommands): Promise<number> {
+  let code = 0;
+  const finish = (given: number): void => {
+    code = given;
+  };
+  const program = emptyProgram(io);
+  // Commands inherit the program's settings only when they are made after them.
+  for (const add of [addCommands, ...COMMON]) add(program, io, finish);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    // Much of it may be somebody else's words: a plugin's, a sender's, a file's.
+    io.err(`${printableLines(nameBlock(explain(error), io.gateway.block))}\n`);
+    return 1;
+  }
+}
+
+/** What there is for every gateway. */
+const COMMON: readonly AddCommands[] = [addConfigurationCommands, addTransformCommands, addOperatorCommands];
+
+function emptyProgram(io: CliIo): Command {
+  return new Command(io.gateway.program)
+    .description(io.gateway.description)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => {
+        io.out(text);
+      },
+      writeErr: (text) => {
+        io.err(text);
+      },
+    });
+}
+
+/** Errors whose message was written for the gateway's owner are told as they are, the others with their stack. */
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return `The configuration is not valid.\n${error.message}`;
+  if (error instanceof StartError || error instanceof ConfigExistsError || error instanceof CliError) {
+    return error.message;
+  }
+  if (!(error instanceof Error)) return String(error);
+  const isSystemError = "code" in error && "syscall" in error;
+  return isSystemError ? error.message : (error.stack ?? error.message);
+}

@@ -1,0 +1,125 @@
+/** What becomes of runs that the host does not end, or does not tell of, when it is asked to. */
+import { expect, it, vi } from "vitest";
+import { OpenClawAgents } from "../../../../src/hosts/openclaw/agents.ts";
+import { OPENCLAW_LIMITS } from "../../../../src/hosts/openclaw/sqlite-state-module.ts";
+import { FakeOpenClaw } from "./fake-openclaw.ts";
+import { OpenGateway } from "./open-gateway.ts";
+import { runRequest } from "./run-request.ts";
+
+const GONE = new Error("the plugin runtime has retired");
+
+it("does not repeat by itself a failed run whose messages cannot be read", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  const read = vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages").mockRejectedValue(GONE);
+  openClaw.outcome = { status: "error", error: "429 too many requests" };
+  expect((await opened.host.agents.run(runRequest())).retryable).toBe(false);
+  expect(read.mock.calls.length).toBeGreaterThan(1);
+});
+
+it("reads the messages of a failed run again when the first attempt fails", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages").mockRejectedValueOnce(GONE);
+  openClaw.outcome = { status: "error", error: "429 too many requests" };
+  expect((await opened.host.agents.run(runRequest())).retryable).toBe(true);
+});
+
+it("repeats a run that the host's lanes refused at once, also when its messages cannot be read", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages").mockRejectedValue(GONE);
+  const error = "Gateway is draining; new tasks are not accepted";
+  openClaw.outcome = { status: "error", error, startedAt: 5_000, endedAt: 5_010 };
+  expect((await opened.host.agents.run(runRequest())).retryable).toBe(true);
+  // A further model of the same turn is refused in the same words.
+  openClaw.outcome = { status: "error", error, startedAt: 5_000, endedAt: 9_000 };
+  expect((await opened.host.agents.run(runRequest({ runId: "b" }))).retryable).toBe(false);
+  openClaw.outcome = { status: "error", error };
+  expect((await opened.host.agents.run(runRequest({ runId: "c" }))).retryable).toBe(false);
+});
+
+it("takes a model that was retired for a failure for good, and a plugin that was for one that passes", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  openClaw.outcome = { status: "error", error: "The model x-1 has been retired" };
+  expect((await opened.host.agents.run(runRequest())).retryable).toBe(false);
+  openClaw.outcome = { status: "error", error: "Prepared plugin generation has retired" };
+  expect((await opened.host.agents.run(runRequest({ runId: "b" }))).retryable).toBe(true);
+});
+
+it("tells the host again to end a run that it did not end at first", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  openClaw.outcome = undefined;
+  vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValueOnce(GONE);
+  expect((await opened.host.agents.run(runRequest({ timeoutMs: 50 }))).status).toBe("timeout");
+  expect(openClaw.deleted).toEqual([openClaw.runs[0]?.sessionKey]);
+});
+
+it("keeps a run open that the host does not end, so that the next process ends it", async () => {
+  const openClaw = new FakeOpenClaw();
+  const first = await OpenGateway.start({ openClaw });
+  openClaw.outcome = undefined;
+  const ends = vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(GONE);
+  expect((await first.host.agents.run(runRequest({ timeoutMs: 50 }))).status).toBe("timeout");
+  await first.gateway.stop();
+  ends.mockRestore();
+  await using _second = await OpenGateway.start({ openClaw });
+  expect(openClaw.deleted).toEqual([openClaw.runs[0]?.sessionKey]);
+});
+
+it("keeps what an earlier process has left open until the host has ended it", async () => {
+  const openClaw = new FakeOpenClaw();
+  const first = await OpenGateway.start({ openClaw });
+  openClaw.outcome = undefined;
+  const ends = vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(GONE);
+  await first.host.agents.run(runRequest({ timeoutMs: 50 }));
+  await first.gateway.stop();
+  const second = await OpenGateway.start({ openClaw });
+  await second.gateway.stop();
+  // The second one's last attempts, three at a time, are over when all have told of their failure.
+  const told = (): readonly string[] =>
+    openClaw.log.filter((line) => line.includes("session of a run could not be removed"));
+  await vi.waitFor(() => expect(ends.mock.calls.length).toBe(3 * told().length), { timeout: 10_000, interval: 20 });
+  ends.mockRestore();
+  await using _third = await OpenGateway.start({ openClaw });
+  expect(openClaw.deleted).toEqual([openClaw.runs[0]?.sessionKey]);
+});
+
+it("ends in its sweeps what the host did not end before, and then forgets it in time", async () => {
+  const openClaw = new FakeOpenClaw();
+  await using opened = await OpenGateway.start({ openClaw });
+  openClaw.outcome = undefined;
+  const ends = vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(GONE);
+  await opened.host.agents.run(runRequest({ timeoutMs: 50 }));
+  ends.mockRestore();
+  const { agents } = opened.host;
+  if (!(agents instanceof OpenClawAgents)) throw new Error("The host has other agents.");
+  await agents.removeOldSessions();
+  await agents.removeOldSessions();
+  expect(openClaw.deleted).toEqual([openClaw.runs[0]?.sessionKey]);
+  const now = vi.spyOn(Date, "now").mockReturnValue(Date.now() + OPENCLAW_LIMITS.sessionTtlMs + 1_000);
+  await agents.removeOldSessions();
+  now.mockRestore();
+  expect(openClaw.deleted).toHaveLength(2);
+});
+
+it("does not give an id free again of which the host may have begun a run that it does not end", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(GONE);
+  openClaw.refusals = [new Error("gateway request timed out")];
+  await expect(opened.host.agents.run(runRequest())).rejects.toMatchObject({ retryable: false });
+  await expect(opened.host.agents.run(runRequest())).rejects.toThrow("has begun before");
+  expect(openClaw.runs).toEqual([]);
+});
+
+it("gives the id free again of a run that the host refused unseen, also when it ends nothing", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(GONE);
+  openClaw.refusals = [new Error("agent unavailable during gateway restart")];
+  await expect(opened.host.agents.run(runRequest())).rejects.toMatchObject({ retryable: true });
+  expect((await opened.host.agents.run(runRequest())).status).toBe("ok");
+});
