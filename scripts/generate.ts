@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { HooksSchema } from "../src/config/schema.ts";
-import { GatewaySchema } from "../src/hosts/embedded/config/gateway-schema.ts";
+import { GatewaySchema } from "../src/hosts/embedded/config/schema.ts";
 import { manifestSchema } from "./manifest-schema.ts";
 import { openClawManifest } from "./openclaw-manifest.ts";
 import { plain } from "./plain-schema.ts";
@@ -73,7 +73,7 @@ A block that is wrong is refused as a whole, with one line for each thing that i
 
 const GATEWAY_INTRODUCTION = `# Configuration: the embedded gateway
 
-<!-- Made from the schema by scripts/generate.ts: change src/hosts/embedded/config/gateway-schema.ts and run it again. -->
+<!-- Made from the schema by scripts/generate.ts: change src/hosts/embedded/config/schema.ts and run it again. -->
 
 Every key of the file beside \`hooks\`, which has [a page of its own](configuration.md). Sizes, durations and secrets are written as there. Unknown keys are refused. No key is required except \`gateway.auth.token\`, and the keys marked "required" where their object is there at all. What the keys do is told in [The embedded gateway](gateway.md).
 `;

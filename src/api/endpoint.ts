@@ -1,7 +1,9 @@
 /** What the API has under a path, and how it is found. */
 import type { IncomingMessage } from "node:http";
+import type { Clock } from "../core/host.ts";
 import type { Answer } from "../http/answer.ts";
-import type { ApiPath } from "./paths.ts";
+import type { Operations } from "../index.ts";
+import { ApiQueryError } from "./request.ts";
 
 /** One request to an endpoint. */
 export interface ApiCall {
@@ -45,4 +47,37 @@ export function allowedMethods(endpoint: ApiEndpoint | undefined): string {
   return Object.keys(endpoint)
     .map((method) => (method === "GET" ? "GET, HEAD" : method))
     .join(", ");
+}
+
+/** A request target below the API's prefix, cut at its slashes; segments are still percent-encoded. */
+interface ApiPath {
+  readonly collection: string | undefined;
+  readonly key: string | undefined;
+  readonly part: string | undefined;
+  readonly rest: readonly string[];
+  /** Without the question mark. */
+  readonly search: string;
+}
+
+export function readApiPath(target: string, prefix: string): ApiPath {
+  const end = target.indexOf("?");
+  const pathname = end === -1 ? target : target.slice(0, end);
+  const [collection, key, part, ...rest] = pathname.slice(prefix.length + 1).split("/");
+  return { collection, key, part, rest, search: end === -1 ? "" : target.slice(end + 1) };
+}
+
+/** Session keys hold colons, which some clients escape and others do not. */
+export function decodeSegment(segment: string | undefined): string {
+  try {
+    return decodeURIComponent(segment ?? "");
+  } catch {
+    throw new ApiQueryError("The path holds a percent sign that is not followed by two hexadecimal digits of UTF-8.");
+  }
+}
+
+/** What the operator's part of the API reads from and acts on. */
+export interface ApiSources {
+  /** Throws a `StoreError` while the ingress does not run. */
+  readonly operations: () => Operations;
+  readonly clock: Clock;
 }

@@ -4,7 +4,7 @@ import { answerJson } from "../http/answer.ts";
 import type { Answer, AnswerHeaders } from "../http/answer.ts";
 import { sendAnswer } from "../http/send-answer.ts";
 
-export interface ErrorEntry {
+export interface ApiErrorEntry {
   readonly status: number;
   /** Written for the caller. */
   readonly message: string;
@@ -28,12 +28,12 @@ export interface ErrorAnswerOptions {
   readonly headers?: AnswerHeaders;
 }
 
-export function errorEntry(status: number, message: string): ErrorEntry {
+export function errorEntry(status: number, message: string): ApiErrorEntry {
   return Object.freeze({ status, message });
 }
 
 /** The answer for an entry of this table or of another. */
-export function answerEntry(code: string, entry: ErrorEntry, { message, headers }: ErrorAnswerOptions = {}): Answer {
+export function answerEntry(code: string, entry: ApiErrorEntry, { message, headers }: ErrorAnswerOptions = {}): Answer {
   return answerJson(entry.status, errorBody(code, message ?? entry.message), headers);
 }
 

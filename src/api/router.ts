@@ -5,8 +5,8 @@ import { StoreError } from "../storage/delivery-store.ts";
 import { allowedMethods, findEndpoint } from "./endpoint.ts";
 import type { ApiEndpoint, ApiEndpoints, ApiMethod, ApiReply, BytesAnswer } from "./endpoint.ts";
 import { sendApiError } from "./errors.ts";
-import { readApiPath } from "./paths.ts";
-import { ApiQueryError, UNKNOWN_CURSOR } from "./query.ts";
+import { readApiPath } from "./endpoint.ts";
+import { ApiQueryError, UNKNOWN_CURSOR } from "./request.ts";
 
 export interface ApiRouterOptions {
   /** What every path of the API begins with; no slash at its end. */

@@ -2,14 +2,14 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import type { GatewayHost, Logger } from "../core/host.ts";
-import { agentCatalog } from "../hosts/embedded/agents/agents.ts";
-import { listChannels } from "../hosts/embedded/channels/channels.ts";
-import { readGatewayConfig } from "../hosts/embedded/config/read-gateway-config.ts";
-import type { GatewayConfig } from "../hosts/embedded/gateway-config.ts";
-import { offerConfig, snapshotOf } from "../hosts/embedded/load-config.ts";
-import { loadPluginsInTime } from "../hosts/embedded/plugins-in-time.ts";
-import { applyPlugin } from "../hosts/embedded/plugins/load-plugins.ts";
-import { passOverStuckTaps } from "../hosts/embedded/shutdown.ts";
+import { agentCatalog } from "../hosts/embedded/agents.ts";
+import { listChannels } from "../hosts/embedded/channels.ts";
+import { readGatewayConfig } from "../hosts/embedded/config/read.ts";
+import type { GatewayConfig } from "../hosts/embedded/config/file.ts";
+import { prepareConfig, snapshotOf } from "../hosts/embedded/config/snapshot.ts";
+import { loadPluginsWithTimeout } from "../hosts/embedded/plugins/load.ts";
+import { applyPlugin } from "../hosts/embedded/plugins/load.ts";
+import { limitShutdownTaps } from "../hosts/embedded/plugins/shutdown.ts";
 import { createLifecycle } from "../hosts/shared/create-lifecycle.ts";
 import * as publicApi from "../index.ts";
 import {
@@ -58,7 +58,7 @@ export class EmbeddedCliGateway implements CliGateway {
     const { config, written, warnings } = readGatewayConfig({ file: configFile, env: this.#environment.env });
     const host = hostOf(config, { stateDir, logger });
     const close = (): Promise<void> => host.lifecycle.onShutdown.promise({ deadlineMs: Date.now() + SHUTDOWN_MS });
-    const plugins = await loadPluginsInTime(config.plugins, { logger, publicApi, loadTimeoutMs });
+    const plugins = await loadPluginsWithTimeout(config.plugins, { logger, publicApi, loadTimeoutMs });
     try {
       for (const plugin of plugins) applyPlugin(plugin, host);
     } catch (error) {
@@ -72,7 +72,7 @@ export class EmbeddedCliGateway implements CliGateway {
       hooks: publicApi.WebhookIngress.hooks(host),
       snapshot: snapshotOf(config, "start"),
       async prepare() {
-        await offerConfig(host.lifecycle, config, "start");
+        await prepareConfig(host.lifecycle, config, "start");
       },
       close,
     };
@@ -87,7 +87,7 @@ export class EmbeddedCliGateway implements CliGateway {
 
 function hostOf(config: GatewayConfig, { stateDir, logger }: { stateDir: string; logger: Logger }): GatewayHost {
   const lifecycle = createLifecycle();
-  passOverStuckTaps(lifecycle.onShutdown, { clock: { now: () => Date.now() }, logger });
+  limitShutdownTaps(lifecycle.onShutdown, { clock: { now: () => Date.now() }, logger });
   return idleHost({
     name: "embedded",
     lifecycle,

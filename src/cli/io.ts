@@ -1,7 +1,7 @@
 /** What the command line touches of its process. */
 import type { EventEmitter } from "node:events";
 import { createInterface } from "node:readline/promises";
-import { createGatewayLogger, type GatewayLogger } from "../hosts/embedded/gateway-logger.ts";
+import { createGatewayLogger, type GatewayLogger } from "../hosts/embedded/logger.ts";
 import type { CliGateway } from "./gateway.ts";
 
 export interface CliIo {

@@ -2,7 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { nameBlock } from "../config/name-block.ts";
-import { StartError } from "../hosts/embedded/start-error.ts";
+import { StartError } from "../hosts/embedded/errors.ts";
 import { CliError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import { addConfigurationCommands } from "./commands.ts";

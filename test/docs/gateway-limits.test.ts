@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { STATE_LIMITS } from "../../src/hosts/embedded/state/state-limits.ts";
+import { STATE_LIMITS } from "../../src/hosts/embedded/state/operations.ts";
 import { readDocPage } from "./doc-blocks.ts";
 import { tableRows } from "./table-rows.ts";
 

@@ -16,8 +16,8 @@ if (isMainThread) {
   replaceStages();
   const { SqliteDeliveryStore } = await import("../../src/storage/sqlite/delivery-store.ts");
   const { EmbeddedSessions } = await import("../../src/hosts/embedded/sessions.ts");
-  const { EmbeddedAgents } = await import("../../src/hosts/embedded/agents/agents.ts");
-  const { EmbeddedChannels } = await import("../../src/hosts/embedded/channels/channels.ts");
+  const { EmbeddedAgents } = await import("../../src/hosts/embedded/agents.ts");
+  const { EmbeddedChannels } = await import("../../src/hosts/embedded/channels.ts");
   const { EmbeddedHeartbeat } = await import("../../src/hosts/embedded/heartbeat.ts");
   wrap("gathered", SqliteDeliveryStore, "stopCoalescing");
   wrap("begin", SqliteDeliveryStore, "beginAttempt");

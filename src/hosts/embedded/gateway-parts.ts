@@ -6,16 +6,16 @@ import type { Clock, GatewayHost, Logger, SystemEvent } from "../../core/host.ts
 import { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import { SqliteError } from "../../storage/sqlite/engine/errors.ts";
 import { sqliteStoreModule } from "../../storage/sqlite/delivery-store.ts";
-import { EmbeddedAgents } from "./agents/agents.ts";
-import { EmbeddedChannels } from "./channels/channels.ts";
-import type { GatewayConfig } from "./gateway-config.ts";
+import { EmbeddedAgents } from "./agents.ts";
+import { EmbeddedChannels } from "./channels.ts";
+import type { GatewayConfig } from "./config/file.ts";
 import { createLifecycle } from "../shared/create-lifecycle.ts";
 import { EmbeddedHeartbeat } from "./heartbeat.ts";
-import { passOverStuckTaps } from "./shutdown.ts";
+import { limitShutdownTaps } from "./plugins/shutdown.ts";
 import { EmbeddedSessions } from "./sessions.ts";
-import { StartError } from "./start-error.ts";
-import { STATE_MODULE_URL } from "./state/sqlite-state-module.ts";
-import { TranscriptRetention } from "./transcript-retention.ts";
+import { StartError } from "./errors.ts";
+import { STATE_MODULE_URL } from "./state/sqlite-module.ts";
+import { TranscriptRetention } from "./state/transcript-retention.ts";
 
 export interface GatewayParts {
   readonly database: SqliteDatabase;
@@ -68,7 +68,7 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
   };
   const createHost = (): GatewayHost => {
     const lifecycle = createLifecycle();
-    passOverStuckTaps(lifecycle.onShutdown, { clock, logger });
+    limitShutdownTaps(lifecycle.onShutdown, { clock, logger });
     return { ...shared, lifecycle };
   };
   return { database, sessions, channels, heartbeat, retention, createHost };

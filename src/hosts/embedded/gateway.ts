@@ -3,23 +3,23 @@ import { resolve } from "node:path";
 import type { Clock, GatewayPlugin, Logger } from "../../core/host.ts";
 import * as publicApi from "../../index.ts";
 import { SqliteDeliveryStore } from "../../storage/sqlite/delivery-store.ts";
-import { ApiGuard } from "./api/api-guard.ts";
-import { GatewayApi } from "./api/gateway-api.ts";
-import { ConfigRollout } from "./reload-config.ts";
-import type { ReloadOutcome } from "./reload-config.ts";
-import type { GatewayOverrides } from "./config/normalize-gateway.ts";
+import { ApiGuard } from "./server/api.ts";
+import { GatewayApi } from "./server/api.ts";
+import { GatewayConfigReload } from "./config/reload.ts";
+import type { ReloadOutcome } from "./config/reload.ts";
+import type { GatewayOverrides } from "./config/gateway.ts";
 import type { Environment } from "./config/substitute-env.ts";
-import { watchConfigFile } from "./config/watch-config-file.ts";
-import type { ConfigWatch } from "./config/watch-config-file.ts";
+import { watchConfigFile } from "./config/watch.ts";
+import type { ConfigWatch } from "./config/watch.ts";
 import { findConfigError } from "../../config/find-config-error.ts";
-import { createGatewayLogger } from "./gateway-logger.ts";
+import { createGatewayLogger } from "./logger.ts";
 import { openGatewayParts } from "./gateway-parts.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
-import { PLUGIN_GRACE_MS } from "./shutdown.ts";
-import { PluginRollout } from "./reload-plugins.ts";
-import type { PluginSet } from "./plugin-set.ts";
-import { loadPluginsInTime } from "./plugins-in-time.ts";
-import { GatewayServer } from "./server/server.ts";
+import { PLUGIN_GRACE_MS } from "./plugins/shutdown.ts";
+import { PluginReload } from "./plugins/reload.ts";
+import type { PluginSet } from "./plugins/reload.ts";
+import { loadPluginsWithTimeout } from "./plugins/load.ts";
+import { GatewayServer } from "./server.ts";
 import { RoutingTable } from "./server/routing-table.ts";
 
 export interface GatewayOptions extends GatewayOverrides {
@@ -42,7 +42,7 @@ export interface GatewayOptions extends GatewayOverrides {
 /** What is open of a gateway; less than all of it while it starts. */
 interface OpenGateway {
   parts?: GatewayParts;
-  plugins?: PluginRollout;
+  plugins?: PluginReload;
   server?: GatewayServer;
   watch?: ConfigWatch;
 }
@@ -58,7 +58,7 @@ export class EmbeddedGateway {
   readonly #options: GatewayOptions;
   readonly #logger: Logger;
   readonly #clock: Clock;
-  readonly #rollout: ConfigRollout;
+  readonly #config: GatewayConfigReload;
   readonly #guard: ApiGuard;
   readonly #open: OpenGateway = {};
   #api: GatewayApi | undefined;
@@ -86,14 +86,14 @@ export class EmbeddedGateway {
     this.#options = { ...options, configFile: resolve(options.configFile), stateDir: resolve(options.stateDir) };
     this.#logger = logger;
     this.#clock = clock;
-    this.#rollout = new ConfigRollout({ file: this.#options.configFile, env, overrides: { host, port }, logger });
-    this.#guard = new ApiGuard(this.#rollout.current.gateway, { clock });
+    this.#config = new GatewayConfigReload({ file: this.#options.configFile, env, overrides: { host, port }, logger });
+    this.#guard = new ApiGuard(this.#config.current.gateway, { clock });
   }
 
   /** Where it is reached from this machine: `http://127.0.0.1:18789`. */
   get url(): string {
     if (this.#open.server === undefined) throw new Error("The gateway is not listening.");
-    const { host } = this.#rollout.current.gateway;
+    const { host } = this.#config.current.gateway;
     const reachable = reachableFrom.get(host) ?? host;
     return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${this.#open.server.port}`;
   }
@@ -120,35 +120,35 @@ export class EmbeddedGateway {
 
   async #start(): Promise<void> {
     const { configFile, stateDir } = this.#options;
-    const { plugins: pluginsConfig } = this.#rollout.current;
-    const loaded = await loadPluginsInTime(pluginsConfig, { logger: this.#logger, publicApi });
+    const { plugins: pluginsConfig } = this.#config.current;
+    const loaded = await loadPluginsWithTimeout(pluginsConfig, { logger: this.#logger, publicApi });
     const parts = await openGatewayParts({
-      config: () => this.#rollout.current,
+      config: () => this.#config.current,
       stateDir,
       clock: this.#clock,
       logger: this.#logger,
     });
     this.#open.parts = parts;
     const ingress = new publicApi.WebhookIngress({ openStore: async () => SqliteDeliveryStore.open(parts.database) });
-    const plugins = new PluginRollout(pluginsConfig, {
+    const plugins = new PluginReload(pluginsConfig, {
       createHost: parts.createHost,
       builtIn: ingress,
       given: this.#options.plugins ?? [],
       publicApi,
       clock: this.#clock,
       logger: this.#logger,
-      patienceMs: () => this.#rollout.current.gateway.shutdownMs,
+      drainTimeoutMs: () => this.#config.current.gateway.shutdownMs,
     });
     this.#open.plugins = plugins;
     plugins.start(loaded);
-    await this.#rollout.start(plugins.current.host.lifecycle);
+    await this.#config.start(plugins.current.host.lifecycle);
     this.#api = new GatewayApi({
       sources: { ...parts, operations: () => ingress.operations(), clock: this.#clock },
       guard: this.#guard,
     });
     parts.heartbeat.start();
     parts.retention.start();
-    const { host, port } = this.#rollout.current.gateway;
+    const { host, port } = this.#config.current.gateway;
     const routes = new RoutingTable();
     this.#fill(routes, plugins.current);
     this.#open.server = await GatewayServer.listen({ host, port, routes, logger: this.#logger });
@@ -163,7 +163,7 @@ export class EmbeddedGateway {
   }
 
   async #reloadIfChanged(): Promise<void> {
-    if (this.#rollout.hasChanged()) await this.reload();
+    if (this.#config.hasChanged()) await this.reload();
   }
 
   async #reload(): Promise<ReloadOutcome> {
@@ -173,11 +173,11 @@ export class EmbeddedGateway {
       return { applied: false, restartNeeded: [] };
     }
     const before = plugins.current;
-    return await this.#rollout.reload({
+    return await this.#config.reload({
       plugins,
       isAbandoned,
-      inForce: (inForce) => {
-        this.#guard.configure(this.#rollout.current.gateway);
+      activate: (inForce) => {
+        this.#guard.configure(this.#config.current.gateway);
         parts.heartbeat.reschedule();
         const routes = new RoutingTable();
         // Of plugins that are gone nothing may be left; else the table before is the better one, when this cannot be filled.
@@ -189,14 +189,14 @@ export class EmbeddedGateway {
   }
 
   #fill(routes: RoutingTable, plugins: PluginSet): void {
-    const router = plugins.counting(routes);
+    const router = plugins.countRequests(routes);
     this.#api?.route(router);
     plugins.host.lifecycle.onHttpRoute.call(router);
   }
 
   async #stop(): Promise<void> {
     const { parts, plugins, server, watch } = this.#open;
-    const deadlineMs = this.#clock.now() + this.#rollout.current.gateway.shutdownMs;
+    const deadlineMs = this.#clock.now() + this.#config.current.gateway.shutdownMs;
     const leftMs = (): number => Math.max(0, deadlineMs - this.#clock.now());
     server?.stopAccepting();
     await watch?.close();

@@ -1,10 +1,10 @@
 /** The heartbeat: when sessions get their turns. */
 import type { Clock, HeartbeatRequest, Logger } from "../../core/host.ts";
-import type { EmbeddedAgents } from "./agents/agents.ts";
-import { type HeartbeatOutcome, runHeartbeatTurn } from "./agents/heartbeat-turn.ts";
-import type { EmbeddedChannels } from "./channels/channels.ts";
-import { ReplySender } from "./channels/reply-sender.ts";
-import type { GatewayConfig } from "./gateway-config.ts";
+import type { EmbeddedAgents } from "./agents.ts";
+import { type HeartbeatOutcome, runHeartbeatTurn } from "./heartbeat-turn.ts";
+import type { EmbeddedChannels } from "./channels.ts";
+import { OutboxSender } from "./channels/outbox-sender.ts";
+import type { GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
 
 /** When turns happen; the defaults are what the gateway runs with. */
@@ -27,7 +27,7 @@ const MAX_REASONS = 8;
 const PERIODIC = "periodic";
 const MAX_DELAY_MS = 2_147_483_647;
 
-interface Lane {
+interface SessionLane {
   readonly agentId: string;
   readonly sessionKey: string;
   readonly reasons: Set<string>;
@@ -57,8 +57,8 @@ export class EmbeddedHeartbeat {
     logger: Logger;
   };
   readonly #timing: HeartbeatTiming;
-  readonly #sender: ReplySender;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #sender: OutboxSender;
+  readonly #lanes = new Map<string, SessionLane>();
   readonly #aborting = new AbortController();
   #running = false;
   #periodic: NodeJS.Timeout | undefined;
@@ -71,11 +71,11 @@ export class EmbeddedHeartbeat {
     clock: Clock;
     logger: Logger;
     timing?: HeartbeatTiming;
-    sender?: ReplySender;
+    sender?: OutboxSender;
   }) {
     this.#gateway = options;
     this.#timing = options.timing ?? DEFAULT_HEARTBEAT_TIMING;
-    this.#sender = options.sender ?? new ReplySender(options);
+    this.#sender = options.sender ?? new OutboxSender(options);
   }
 
   /** Takes up what the last process left, and begins the periodic heartbeat. */
@@ -86,7 +86,7 @@ export class EmbeddedHeartbeat {
       this.#schedule(lane, this.#timing.coalesceMs);
     }
     for (const request of this.#gateway.sessions.requestedTurns()) {
-      this.#ask(request, { remembered: true });
+      this.#requestTurn(request, { remembered: true });
     }
     this.reschedule();
   }
@@ -96,13 +96,13 @@ export class EmbeddedHeartbeat {
     clearTimeout(this.#periodic);
     const everyMs = this.#gateway.config().agents.heartbeatEveryMs;
     if (this.#running && everyMs > 0) {
-      this.#periodic = setTimeout(() => this.#beat(), Math.min(everyMs, MAX_DELAY_MS));
+      this.#periodic = setTimeout(() => this.#requestPeriodicTurns(), Math.min(everyMs, MAX_DELAY_MS));
     }
   }
 
   /** Asks for a turn of the session soon. Returns at once; the request outlives the process. */
   request(request: HeartbeatRequest): void {
-    this.#ask(request, { remembered: false });
+    this.#requestTurn(request, { remembered: false });
   }
 
   /**
@@ -125,16 +125,19 @@ export class EmbeddedHeartbeat {
     this.#lanes.clear();
   }
 
-  #beat(): void {
+  #requestPeriodicTurns(): void {
     const { agents, sessions } = this.#gateway;
     for (const { id } of agents.list()) {
       // A beat needs no memory: the next process has its own.
-      this.#ask({ agentId: id, sessionKey: sessions.mainSessionKey(id), reason: PERIODIC }, { remembered: true });
+      this.#requestTurn(
+        { agentId: id, sessionKey: sessions.mainSessionKey(id), reason: PERIODIC },
+        { remembered: true },
+      );
     }
     this.reschedule();
   }
 
-  #ask(request: HeartbeatRequest, options: { remembered: boolean }): void {
+  #requestTurn(request: HeartbeatRequest, options: { remembered: boolean }): void {
     const { agentId, sessionKey, reason } = request;
     const lane = this.#lanes.get(sessionKey) ?? this.#openLane(agentId, sessionKey);
     if (lane === undefined) {
@@ -142,7 +145,7 @@ export class EmbeddedHeartbeat {
     }
     if (!lane.remembered && !options.remembered) {
       lane.remembered = true;
-      this.#remember(lane, request);
+      this.#storeRequest(lane, request);
     }
     if (lane.reasons.size < MAX_REASONS) {
       lane.reasons.add(reason);
@@ -154,12 +157,12 @@ export class EmbeddedHeartbeat {
     }
   }
 
-  #openLane(agentId: string, sessionKey: string): Lane | undefined {
+  #openLane(agentId: string, sessionKey: string): SessionLane | undefined {
     if (this.#lanes.size >= MAX_LANES) {
       this.#gateway.logger.warn({ sessionKey }, "too many sessions wait for a turn; this one waits for its next");
       return undefined;
     }
-    const lane: Lane = {
+    const lane: SessionLane = {
       agentId,
       sessionKey,
       reasons: new Set(),
@@ -174,14 +177,14 @@ export class EmbeddedHeartbeat {
     return lane;
   }
 
-  #remember(lane: Lane, request: HeartbeatRequest): void {
-    this.#gateway.sessions.rememberTurnRequest(request).catch((error: unknown) => {
+  #storeRequest(lane: SessionLane, request: HeartbeatRequest): void {
+    this.#gateway.sessions.storeTurnRequest(request).catch((error: unknown) => {
       lane.remembered = false;
       this.#gateway.logger.warn({ err: error, sessionKey: lane.sessionKey }, "a heartbeat request could not be stored");
     });
   }
 
-  #schedule(lane: Lane, delayMs: number): void {
+  #schedule(lane: SessionLane, delayMs: number): void {
     if (this.#running) {
       lane.timer = setTimeout(() => {
         lane.timer = undefined;
@@ -190,7 +193,7 @@ export class EmbeddedHeartbeat {
     }
   }
 
-  async #turn(lane: Lane): Promise<void> {
+  async #turn(lane: SessionLane): Promise<void> {
     const reasons = [...lane.reasons];
     lane.reasons.clear();
     lane.again = false;
@@ -210,7 +213,7 @@ export class EmbeddedHeartbeat {
     this.#schedule(lane, delayMs);
   }
 
-  async #runTurn(lane: Lane, reasons: readonly string[]): Promise<HeartbeatOutcome> {
+  async #runTurn(lane: SessionLane, reasons: readonly string[]): Promise<HeartbeatOutcome> {
     const { agentId, sessionKey } = lane;
     const eventsOnly = lane.turns > lane.failures && !reasons.includes(PERIODIC);
     const onStore = (): void => {
@@ -226,7 +229,7 @@ export class EmbeddedHeartbeat {
   }
 
   /** How long the lane waits for its next turn; `undefined` when none is due. */
-  #nextDelay(lane: Lane, outcome: HeartbeatOutcome): number | undefined {
+  #nextDelay(lane: SessionLane, outcome: HeartbeatOutcome): number | undefined {
     if (outcome === "failed") {
       const delayMs = this.#timing.retryDelaysMs[lane.failures];
       lane.failures += 1;

@@ -8,12 +8,12 @@ import {
   type SystemEvent,
 } from "../../core/host.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
-import type { GatewayConfig } from "./gateway-config.ts";
+import type { GatewayConfig } from "./config/file.ts";
 import type { PageQuery } from "./state/page-cursor.ts";
-import { shortKey } from "./state/short-key.ts";
+import { shortKey } from "../shared/write-state.ts";
 import { prepareSessionReads, type SessionReads } from "./state/session-reads.ts";
-import { stateError } from "./state/state-error.ts";
-import { STATE_LIMITS } from "./state/state-limits.ts";
+import { stateError } from "../shared/write-state.ts";
+import { STATE_LIMITS } from "./state/operations.ts";
 import type {
   AppendTurn,
   BeginRunOutcome,
@@ -21,7 +21,7 @@ import type {
   EnqueueOutcome,
   ForgetRuns,
   ForgetRunsOutcome,
-} from "./state/state-operations.ts";
+} from "./state/operations.ts";
 
 /** A run takes at most a day: what began before and has no end was cut off with its process. */
 const MAX_RUN_MS = 24 * 3_600_000;
@@ -85,7 +85,7 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
   }
 
   /** Remembers that a turn was asked for, until the session's pending events are consumed. */
-  async rememberTurnRequest(request: HeartbeatRequest): Promise<void> {
+  async storeTurnRequest(request: HeartbeatRequest): Promise<void> {
     const { sessionKey, agentId, reason } = request;
     await this.#write("requestTurn", { sessionKey, agentId, reason, at: this.#clock.now() }, "The heartbeat request");
   }

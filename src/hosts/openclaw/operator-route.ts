@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { answerEntry, errorEntry } from "../../api/errors.ts";
 import { ApiRouter } from "../../api/router.ts";
-import type { ApiSources } from "../../api/sources.ts";
+import type { ApiSources } from "../../api/endpoint.ts";
 import { operatorEndpoints } from "../../api/operator-endpoints.ts";
 import { sendAnswer } from "../../http/send-answer.ts";
 import type { HttpRoute } from "../../core/host.ts";

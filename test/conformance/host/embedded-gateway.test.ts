@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EmbeddedGateway } from "../../../src/hosts/embedded/gateway.ts";
-import { createGatewayLogger } from "../../../src/hosts/embedded/gateway-logger.ts";
+import { createGatewayLogger } from "../../../src/hosts/embedded/logger.ts";
 import { describeGatewayHost } from "./describe-gateway-host.ts";
 import type { GatewayHostHarness } from "./gateway-host-harness.ts";
 

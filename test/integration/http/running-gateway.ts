@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliveryDetail, DeliverySummary } from "../../../src/core/delivery.ts";
-import type { ReloadOutcome } from "../../../src/hosts/embedded/reload-config.ts";
+import type { ReloadOutcome } from "../../../src/hosts/embedded/config/reload.ts";
 import { EmbeddedGateway } from "../../../src/hosts/embedded/gateway.ts";
 import type { GatewayPlugin } from "../../../src/core/host.ts";
 import type { DeliveryPage } from "../../../src/storage/delivery-store.ts";

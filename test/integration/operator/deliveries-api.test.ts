@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DeliverySummary } from "../../../src/core/delivery.ts";
-import { gatewayToken } from "../../unit/hosts/embedded/gateway/gateway-fixture.ts";
+import { gatewayToken } from "../../unit/hosts/embedded/gateway/fixture.ts";
 import { RawConnection } from "../../unit/hosts/embedded/server/raw-connection.ts";
 import { OperatedGateway } from "./operated-gateway.ts";
 

@@ -2,12 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliveryDetail } from "../../../src/core/delivery.ts";
 import type { EmbeddedGateway, GatewayOptions } from "../../../src/hosts/embedded/gateway.ts";
-import {
-  baseConfig,
-  callHook,
-  gatewayToken,
-  GatewayFixture,
-} from "../../unit/hosts/embedded/gateway/gateway-fixture.ts";
+import { baseConfig, callHook, gatewayToken, GatewayFixture } from "../../unit/hosts/embedded/gateway/fixture.ts";
 import { ModelEndpoint } from "../model-endpoint.ts";
 
 export interface ApiAnswer {

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readGatewayConfig } from "../../../src/hosts/embedded/config/read-gateway-config.ts";
+import { readGatewayConfig } from "../../../src/hosts/embedded/config/read.ts";
 import { RecordedProcess } from "./recorded-process.ts";
 
 let terminal: RecordedProcess;

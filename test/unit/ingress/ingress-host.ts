@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLifecycle } from "../../../src/hosts/shared/create-lifecycle.ts";
-import { GatewayServer } from "../../../src/hosts/embedded/server/server.ts";
+import { GatewayServer } from "../../../src/hosts/embedded/server.ts";
 import { RoutingTable } from "../../../src/hosts/embedded/server/routing-table.ts";
 import type { ConfigSnapshot, GatewayHost } from "../../../src/core/host.ts";
 import { ScriptedHost } from "../dispatch/scripted-host.ts";

@@ -1,7 +1,7 @@
 /** What went wrong with a model endpoint, in words for the gateway's owner. */
 import { APICallError } from "ai";
-import type { ResolvedModel } from "./model-reference.ts";
-import { ResponseTooLargeError } from "./capped-fetch.ts";
+import type { ResolvedModel } from "./model-endpoint.ts";
+import { ResponseTooLargeError } from "./model-endpoint.ts";
 
 /** A failed turn. */
 export interface ModelFailure {

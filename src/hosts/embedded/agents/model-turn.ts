@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { streamText } from "ai";
 import type { Logger } from "../../../core/host.ts";
-import { cappedFetch } from "./capped-fetch.ts";
+import { cappedFetch } from "./model-endpoint.ts";
 import { describeModelFailure } from "./model-failure.ts";
-import type { ResolvedModel } from "./model-reference.ts";
+import type { ResolvedModel } from "./model-endpoint.ts";
 
 /** One message of a conversation, as a model is given it. */
 export interface TurnMessage {
@@ -58,7 +58,7 @@ export async function runModelTurn(
 ): Promise<ModelOutcome> {
   const limits = options.limits ?? DEFAULT_MODEL_TURN_LIMITS;
   for (let attempt = 0; ; attempt += 1) {
-    const outcome = await tryOnce(turn, limits);
+    const outcome = await attemptTurn(turn, limits);
     const delayMs = limits.retryDelaysMs[attempt];
     if (outcome.kind === "reply") {
       return { reply: outcome.reply };
@@ -79,11 +79,11 @@ export async function runModelTurn(
   }
 }
 
-type Try =
+type ModelAttempt =
   | { readonly kind: "reply"; readonly reply: string }
   | { readonly kind: "failure"; readonly error: string; readonly retryable: boolean };
 
-async function tryOnce(turn: ModelTurn, limits: ModelTurnLimits): Promise<Try> {
+async function attemptTurn(turn: ModelTurn, limits: ModelTurnLimits): Promise<ModelAttempt> {
   // Ends the request when reading stops early; the caller's signal alone would leave it running.
   const reading = new AbortController();
   let reply = "";
@@ -98,20 +98,20 @@ async function tryOnce(turn: ModelTurn, limits: ModelTurnLimits): Promise<Try> {
           return { kind: "failure", error, retryable: false };
         }
       } else if (part.type === "error") {
-        return failure(part.error, turn, begun);
+        return failedAttempt(part.error, turn, begun);
       } else if (part.type === "abort") {
         return { kind: "failure", error: "The turn was aborted.", retryable: false };
       }
     }
     return { kind: "reply", reply };
   } catch (error) {
-    return failure(error, turn, begun);
+    return failedAttempt(error, turn, begun);
   } finally {
     reading.abort();
   }
 }
 
-function failure(error: unknown, turn: ModelTurn, begun: boolean): Try {
+function failedAttempt(error: unknown, turn: ModelTurn, begun: boolean): ModelAttempt {
   if (turn.signal.aborted) {
     return { kind: "failure", error: "The turn was aborted.", retryable: false };
   }

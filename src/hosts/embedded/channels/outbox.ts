@@ -2,9 +2,9 @@
 import type { ChannelMessage, Clock } from "../../../core/host.ts";
 import type { SqliteDatabase } from "../../../storage/sqlite/engine/database.ts";
 import { cutPage, pageSize, readCursor, type PageQuery } from "../state/page-cursor.ts";
-import { shortKey } from "../state/short-key.ts";
-import { stateError } from "../state/state-error.ts";
-import type { OutboxState } from "../state/state-operations.ts";
+import { shortKey } from "../../shared/write-state.ts";
+import { stateError } from "../../shared/write-state.ts";
+import type { OutboxState } from "../state/operations.ts";
 
 /** One message in the outbox, as a person sees it. */
 export interface OutboxMessage {

@@ -1,16 +1,24 @@
 /** A plugin's `plugin.json`. */
-import { realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import Type from "typebox";
-import type { Static } from "typebox";
+import JSON5 from "json5";
+import semver from "semver";
+import Type, { type Static } from "typebox";
 import { compileSchemaCheck } from "../../../config/schema-check.ts";
 import type { HostLifecycle } from "../../../core/host.ts";
 import { containedPath } from "../../../transform/loader/containment.ts";
-import { PLUGIN_API } from "./api.ts";
-import { PluginError } from "./error.ts";
-import { readJsonFile } from "./read-json-file.ts";
-import { refusePluginApi } from "./refuse-plugin-api.ts";
+import { PluginError } from "../errors.ts";
 import { schemaProblems } from "./schema-problems.ts";
+
+/**
+ * The version of what plugins of this gateway are written against: the manifest, the class and the
+ * options it is given, the host contract and the ingress's hooks. Semantic versioning; what 1.x keeps is
+ * told in docs/writing-a-plugin.md.
+ *
+ * - 1.0: a manifest with a class.
+ * - 1.1: `presets` in the manifest, and ranges as `pluginApi`.
+ */
+export const PLUGIN_API = "1.1.0";
 
 const LIFECYCLE_HOOKS: (keyof HostLifecycle)[] = ["onConfigLoad", "onHttpRoute", "onShutdown"];
 
@@ -75,7 +83,7 @@ export function readPluginManifest(given: string): PluginManifest {
   const { id, lifecycle, configSchema } = manifest;
   const entry = manifest.entry === undefined ? undefined : resolveFile("entry", manifest.entry);
   const presets = (manifest.presets ?? []).map((written, at) => resolveFile(`presets[${at}]`, written));
-  const api = refusePluginApi(manifest.pluginApi, PLUGIN_API);
+  const api = pluginApiProblem(manifest.pluginApi, PLUGIN_API);
   if (api !== undefined) problems.push(`pluginApi: ${api}`);
   if (entry === undefined && presets.length === 0) {
     problems.push(`neither "entry" nor "presets" is there; name the module with the class, or those with the presets`);
@@ -120,4 +128,58 @@ function resolveModule(folder: string, written: string): { readonly path: string
   const stats = statSync(found.path, { throwIfNoEntry: false });
   if (stats === undefined) return { problem: "does not exist in the plugin's folder" };
   return stats.isFile() ? { path: found.path } : { problem: "is not a file" };
+}
+
+/** Reads a JSON file; throws a {@link PluginError} that tells where it stops being JSON. */
+function readJsonFile(file: string): unknown {
+  let text: string;
+  try {
+    // Editors of some systems begin every file with a byte order mark.
+    text = readFileSync(file, "utf8").replace(/^\uFEFF/u, "");
+  } catch (error) {
+    throw new PluginError(`${file} cannot be read: ${String(error)}`);
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new PluginError(jsonProblem(file, text, error));
+  }
+}
+
+/** JSON.parse tells the place of some errors only, and the reader of JSON5 that of all. */
+function jsonProblem(file: string, text: string, error: unknown): string {
+  try {
+    JSON5.parse(text);
+  } catch (place) {
+    const { lineNumber, columnNumber, message } = place as {
+      lineNumber: number;
+      columnNumber: number;
+      message: string;
+    };
+    const reason = message.replace(/^JSON5: /, "").replace(/ at \d+:\d+$/, "");
+    return `${file}:${lineNumber}:${columnNumber}: not JSON: ${reason}`;
+  }
+  const [, line, column] = /\(line (\d+) column (\d+)\)/.exec(String(error)) ?? [];
+  const where = line === undefined ? file : `${file}:${line}:${column}`;
+  return `${where}: not JSON: comments, single quotes, unquoted keys and commas at an end are not allowed`;
+}
+
+/**
+ * What the range that a plugin asks for has against a version of the plugin API; `undefined` when the
+ * version meets it. Says which of the two is the older, where one is.
+ */
+export function pluginApiProblem(range: string, has: string): string | undefined {
+  // To the library a part that is blank is any version at all.
+  if (range.split("||").some((part) => part.trim() === "") || semver.validRange(range) === null) {
+    return `${JSON.stringify(range)} is not a version range; write one such as "^${has.replace(/\.\d+$/, "")}"`;
+  }
+  if (semver.satisfies(has, range)) return undefined;
+  return `the plugin asks for plugin API ${range}, and this gateway has ${has}: ${pluginApiAdvice(range, has)}`;
+}
+
+function pluginApiAdvice(range: string, has: string): string {
+  if (semver.gtr(has, range)) return "the plugin is the older one; install a newer version of it";
+  if (semver.ltr(has, range))
+    return "the gateway is the older one; update it, or install an older version of the plugin";
+  return "install another version of the plugin";
 }

@@ -1,6 +1,5 @@
 /** The response class of the server: common headers, and who is answering on a connection. */
-import { ServerResponse } from "node:http";
-import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders } from "node:http";
+import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
@@ -63,3 +62,20 @@ function withCommon(list: OutgoingHttpHeader[]): OutgoingHttpHeader[] {
 }
 
 function ignore(): void {}
+
+/** Sends `100 Continue` when the body is wanted, and not before. */
+
+/**
+ * Makes the first read of the body send `100 Continue` (RFC 9110, 10.1.1).
+ *
+ * A handler that refuses a request before it reads the body thereby spares the client sending it;
+ * Node closes the connection after such an answer, since the body may or may not follow.
+ */
+export function continueOnRead(req: IncomingMessage, res: ServerResponse): void {
+  const read = req._read.bind(req);
+  req._read = (size) => {
+    req._read = read;
+    if (!res.headersSent) res.writeContinue();
+    read(size);
+  };
+}

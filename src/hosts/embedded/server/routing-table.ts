@@ -1,5 +1,36 @@
 /** Finds the route of a request by its pathname as sent. */
+import type { IncomingMessage } from "node:http";
 import type { HttpRoute, HttpRouter } from "../../../core/host.ts";
+
+/** Cuts the pathname out of a request target. */
+
+/**
+ * The pathname of a request, as sent. A target in absolute form (RFC 9112, 3.2.2) is rewritten to
+ * origin form in `req.url` first, so that every handler sees one form.
+ */
+export function requestPath(req: IncomingMessage): string {
+  let target = req.url ?? "/";
+  if (target.charCodeAt(0) !== SLASH) {
+    target = originForm(target);
+    req.url = target;
+  }
+  const end = target.indexOf("?");
+  return end === -1 ? target : target.slice(0, end);
+}
+
+const SLASH = 47;
+const ABSOLUTE = /^https?:\/\/[^/?]*/iu;
+
+function originForm(target: string): string {
+  const rest = target.replace(ABSOLUTE, "");
+  if (rest === target || rest.startsWith("/")) return rest;
+  return `/${rest}`;
+}
+
+/** The paths under which the gateway itself answers; plugins have to choose others. */
+export const API_PATH = "/api/v1";
+/** Says that the process lives; takes no token. */
+export const HEALTH_PATH = "/health";
 
 /**
  * One routing table: filled once, then only read.
@@ -16,11 +47,11 @@ export class RoutingTable implements HttpRouter {
   register(route: HttpRoute): void {
     requirePath(route.path);
     if (route.match === "exact") {
-      if (this.#exact.has(route.path)) throw taken(route);
+      if (this.#exact.has(route.path)) throw alreadyRegistered(route);
       this.#exact.set(route.path, route);
       return;
     }
-    if (this.#prefixes.some((other) => other.path === route.path)) throw taken(route);
+    if (this.#prefixes.some((other) => other.path === route.path)) throw alreadyRegistered(route);
     this.#prefixes.push(route);
     this.#prefixes.sort((a, b) => b.path.length - a.path.length);
   }
@@ -51,6 +82,6 @@ function requirePath(path: string): void {
   }
 }
 
-function taken(route: HttpRoute): Error {
+function alreadyRegistered(route: HttpRoute): Error {
   return new Error(`The ${route.match} route ${route.path} is registered already; choose another path.`);
 }

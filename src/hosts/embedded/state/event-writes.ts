@@ -2,8 +2,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { rowQuery } from "../../../storage/sqlite/engine/row-query.ts";
 import type { SessionWrites } from "./session-writes.ts";
-import { STATE_LIMITS } from "./state-limits.ts";
-import type { EnqueueEvent, EnqueueOutcome } from "./state-operations.ts";
+import { STATE_LIMITS } from "./operations.ts";
+import type { EnqueueEvent, EnqueueOutcome } from "./operations.ts";
 
 /** How many old rows one turn looks at: more than it consumes, so that forgetting keeps up. */
 const FORGET_STEP = 256;

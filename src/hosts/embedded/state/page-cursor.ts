@@ -1,5 +1,5 @@
 /** Pages of the embedded gateway's lists. */
-import { ApiQueryError, UNKNOWN_CURSOR } from "../../../api/query.ts";
+import { ApiQueryError, UNKNOWN_CURSOR } from "../../../api/request.ts";
 
 /** Which page of a list is asked for. */
 export interface PageQuery {

@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { ChannelTarget, HeartbeatRequest } from "../../../core/host.ts";
 import { rowQuery, type RowOf, type RowShape } from "../../../storage/sqlite/engine/row-query.ts";
 import { cutPage, pageSize, readCursor, type PageQuery } from "./page-cursor.ts";
-import type { MessageRole } from "./state-operations.ts";
+import type { MessageRole } from "./operations.ts";
 
 /** One session in a list. Times are ISO 8601 UTC. */
 export interface SessionSummary {

@@ -1,9 +1,9 @@
 /** Statements on sessions and their transcripts that several operations share. */
 import type { DatabaseSync } from "node:sqlite";
 import { rowQuery } from "../../../storage/sqlite/engine/row-query.ts";
-import { STATE_LIMITS } from "./state-limits.ts";
-import type { MessageRole } from "./state-operations.ts";
-import type { TranscriptBytes } from "./transcript-bytes.ts";
+import { STATE_LIMITS } from "./operations.ts";
+import type { MessageRole } from "./operations.ts";
+import type { TranscriptBytes } from "./retention-writes.ts";
 
 /** A session as an operation needs to know it. */
 export interface SessionCounts {

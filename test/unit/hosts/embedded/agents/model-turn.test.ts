@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ProviderConfig } from "../../../../../src/hosts/embedded/gateway-config.ts";
+import type { ProviderConfig } from "../../../../../src/hosts/embedded/config/file.ts";
 import {
   DEFAULT_MODEL_TURN_LIMITS,
   type ModelTurn,

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readGatewayConfig } from "../../../../../src/hosts/embedded/config/read-gateway-config.ts";
+import { readGatewayConfig } from "../../../../../src/hosts/embedded/config/read.ts";
 import { openGatewayParts } from "../../../../../src/hosts/embedded/gateway-parts.ts";
 import type { GatewayParts } from "../../../../../src/hosts/embedded/gateway-parts.ts";
-import { STATE_LIMITS } from "../../../../../src/hosts/embedded/state/state-limits.ts";
+import { STATE_LIMITS } from "../../../../../src/hosts/embedded/state/operations.ts";
 import { HostError } from "../../../../../src/core/host.ts";
 import { recordingLogger } from "../server/recording-logger.ts";
-import { baseConfig, GatewayFixture } from "./gateway-fixture.ts";
+import { baseConfig, GatewayFixture } from "./fixture.ts";
 
 describe("a main session that can take no more events", () => {
   let folder: string;

@@ -4,7 +4,7 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { GatewayHost, GatewayPlugin } from "../../../../../src/core/host.ts";
 import { WebhookIngress } from "../../../../../src/index.ts";
-import { callHook, GatewayFixture } from "./gateway-fixture.ts";
+import { callHook, GatewayFixture } from "./fixture.ts";
 import { configWith, writePlugin } from "./rules-plugin.ts";
 
 const ROUNDS = 20;

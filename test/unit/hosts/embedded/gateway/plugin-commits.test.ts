@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EmbeddedGateway } from "../../../../../src/hosts/embedded/gateway.ts";
-import { baseConfig, callHook, GatewayFixture, hookToken } from "./gateway-fixture.ts";
+import { baseConfig, callHook, GatewayFixture, hookToken } from "./fixture.ts";
 import { configWith, readDiary, writePlugin } from "./rules-plugin.ts";
 
 /** Its commit, which comes before that of the ingress, throws at a reload. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EmbeddedGateway } from "../../../../../src/hosts/embedded/gateway.ts";
-import { baseConfig, callHook, hookToken, readApi } from "./gateway-fixture.ts";
+import { baseConfig, callHook, hookToken, readApi } from "./fixture.ts";
 import { RulesFixture } from "./rules-fixture.ts";
 import { configWith, readDiary, writePlugin } from "./rules-plugin.ts";
 import type { RulesOptions } from "./rules-plugin.ts";

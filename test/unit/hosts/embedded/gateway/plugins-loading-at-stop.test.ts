@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EmbeddedGateway } from "../../../../../src/hosts/embedded/gateway.ts";
-import { baseConfig } from "./gateway-fixture.ts";
+import { baseConfig } from "./fixture.ts";
 import { RulesFixture } from "./rules-fixture.ts";
 import { configWith, readDiary, writePlugin } from "./rules-plugin.ts";
 

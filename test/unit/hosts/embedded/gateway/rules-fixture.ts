@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { GatewayFixture } from "./gateway-fixture.ts";
+import { GatewayFixture } from "./fixture.ts";
 
 /** A gateway's folder with the diary and the gate of its plugins; the gate is open once the folder is removed. */
 export class RulesFixture extends GatewayFixture {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { baseConfig } from "./gateway-fixture.ts";
-import type { GatewayFixture } from "./gateway-fixture.ts";
+import { baseConfig } from "./fixture.ts";
+import type { GatewayFixture } from "./fixture.ts";
 
 /** Options of {@link RULES}. */
 export interface RulesOptions {

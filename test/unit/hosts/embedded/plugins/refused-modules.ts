@@ -1,7 +1,7 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { GOOD_CLASS, presetText } from "./folder.ts";
-import type { Entries } from "./folder.ts";
+import { GOOD_CLASS, presetText } from "./plugin-folder.ts";
+import type { Entries } from "./plugin-folder.ts";
 
 /** A plugin that is wrong in one way, and what is said about it. */
 export interface Refusal {

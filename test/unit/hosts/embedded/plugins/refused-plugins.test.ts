@@ -1,10 +1,10 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { PLUGIN_API } from "../../../../../src/hosts/embedded/plugins/api.ts";
+import { PLUGIN_API } from "../../../../../src/hosts/embedded/plugins/manifest.ts";
 import { readDocPage } from "../../../../docs/doc-blocks.ts";
 import { tableRows } from "../../../../docs/table-rows.ts";
-import { GOOD_CLASS, PluginFolder, presetText } from "./folder.ts";
+import { GOOD_CLASS, PluginFolder, presetText } from "./plugin-folder.ts";
 import { AT, MODULES, PRESET_MODULES, PRESETS } from "./refused-modules.ts";
 import type { Refusal } from "./refused-modules.ts";
 

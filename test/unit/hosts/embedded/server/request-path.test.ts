@@ -1,7 +1,7 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { requestPath } from "../../../../../src/hosts/embedded/server/request-path.ts";
+import { requestPath } from "../../../../../src/hosts/embedded/server/routing-table.ts";
 
 function path(target: string | undefined): readonly (string | undefined)[] {
   const req = new IncomingMessage(new Socket());

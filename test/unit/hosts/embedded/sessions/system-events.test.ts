@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { STATE_LIMITS } from "../../../../../src/hosts/embedded/state/state-limits.ts";
+import { STATE_LIMITS } from "../../../../../src/hosts/embedded/state/operations.ts";
 import { gatewayConfig, TemporaryGateway } from "../state/temporary-gateway.ts";
 
 const MAIN = "agent:main:main";
@@ -208,7 +208,7 @@ describe("a requested turn", () => {
   it("is remembered across a restart for as long as events wait", async () => {
     await gateway.wake("a");
     await gateway.wake("b");
-    await gateway.sessions.rememberTurnRequest(request);
+    await gateway.sessions.storeTurnRequest(request);
     await gateway.restart();
     expect(gateway.sessions.requestedTurns()).toEqual([request]);
     await turn(1);
@@ -219,7 +219,7 @@ describe("a requested turn", () => {
   });
 
   it("is not remembered for a session without events, nor for events that nobody asked a turn for", async () => {
-    await gateway.sessions.rememberTurnRequest({ ...request, sessionKey: "agent:idle:main" });
+    await gateway.sessions.storeTurnRequest({ ...request, sessionKey: "agent:idle:main" });
     await gateway.wake("for the next heartbeat");
     expect(gateway.sessions.requestedTurns()).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { InvalidCursorError } from "../../../../../src/hosts/embedded/state/page-cursor.ts";
-import { STATE_LIMITS } from "../../../../../src/hosts/embedded/state/state-limits.ts";
+import { STATE_LIMITS } from "../../../../../src/hosts/embedded/state/operations.ts";
 import { START, TemporaryGateway } from "../state/temporary-gateway.ts";
 
 const MAIN = "agent:main:main";

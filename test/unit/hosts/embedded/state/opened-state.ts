@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { prepareSessionReads } from "../../../../../src/hosts/embedded/state/session-reads.ts";
-import { sqliteModule } from "../../../../../src/hosts/embedded/state/sqlite-state-module.ts";
-import type { ForgetRuns, ForgetRunsOutcome } from "../../../../../src/hosts/embedded/state/state-operations.ts";
+import { sqliteModule } from "../../../../../src/hosts/embedded/state/sqlite-module.ts";
+import type { ForgetRuns, ForgetRunsOutcome } from "../../../../../src/hosts/embedded/state/operations.ts";
 import { openReadConnection } from "../../../../../src/storage/sqlite/engine/open-connection.ts";
 import { Writer } from "../../../../../src/storage/sqlite/engine/writer.ts";
 import { temporaryFolder } from "../../../storage/sqlite/engine/temporary-folder.ts";

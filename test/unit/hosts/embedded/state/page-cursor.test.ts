@@ -5,7 +5,7 @@ import {
   pageSize,
   readCursor,
 } from "../../../../../src/hosts/embedded/state/page-cursor.ts";
-import { stateError } from "../../../../../src/hosts/embedded/state/state-error.ts";
+import { stateError } from "../../../../../src/hosts/shared/write-state.ts";
 import { SqliteError } from "../../../../../src/storage/sqlite/engine/errors.ts";
 
 describe("pages", () => {

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { AgentConfig, GatewayConfig } from "../../../../../src/hosts/embedded/gateway-config.ts";
+import type { AgentConfig, GatewayConfig } from "../../../../../src/hosts/embedded/config/file.ts";
 import { EmbeddedSessions } from "../../../../../src/hosts/embedded/sessions.ts";
-import { STATE_MODULE_URL } from "../../../../../src/hosts/embedded/state/sqlite-state-module.ts";
+import { STATE_MODULE_URL } from "../../../../../src/hosts/embedded/state/sqlite-module.ts";
 import { SqliteDatabase } from "../../../../../src/storage/sqlite/engine/database.ts";
 import { recordingLogger } from "../server/recording-logger.ts";
 

@@ -1,0 +1,169 @@
+import Type from "typebox";
+import { ERRORS, isRefusal, type Refusal } from "../core/errors.ts";
+import { type Answer, answerJson, answerRefusal } from "../http/answer.ts";
+import type { BulkOutcome, DeliveryOperations, Operation, OperationOutcome } from "../index.ts";
+import { FILTER_NAMES, readBulkRequest, readFilter } from "./selection.ts";
+import { type ApiCall, type ApiEndpoints, type ApiReply, type ApiSources, decodeSegment } from "./endpoint.ts";
+import { answerError } from "./errors.ts";
+import { compileBodyReader, readApiQuery, readPage } from "./request.ts";
+
+const readEmptyBody = compileBodyReader<object>(Type.Object({}, { additionalProperties: false }));
+const readReplayBody = compileBodyReader<{ readonly asAccepted?: boolean }>(
+  Type.Object({ asAccepted: Type.Optional(Type.Boolean()) }, { additionalProperties: false }),
+);
+
+/** `/api/v1/deliveries`: what came in, what became of it, and what an operator does about it. */
+export class DeliveriesApi {
+  readonly #sources: Pick<ApiSources, "operations" | "clock">;
+
+  constructor(sources: Pick<ApiSources, "operations" | "clock">) {
+    this.#sources = sources;
+  }
+
+  endpoints(): ApiEndpoints {
+    return {
+      deliveries: { GET: (call) => this.#list(call) },
+      "deliveries/*": { GET: (call) => this.#get(call), DELETE: (call) => this.#purge(call) },
+      "deliveries/*/body": { GET: (call) => this.#body(call) },
+      "deliveries/*/replay": { POST: (call) => this.#replay(call) },
+      "deliveries/*/cancel": { POST: (call) => this.#cancel(call) },
+      "deliveries/replay": { POST: (call) => this.#bulk("replay", call) },
+      "deliveries/cancel": { POST: (call) => this.#bulk("cancel", call) },
+      "deliveries/purge": { POST: (call) => this.#bulk("purge", call) },
+    };
+  }
+
+  get #deliveries(): DeliveryOperations {
+    return this.#sources.operations().deliveries;
+  }
+
+  async #list({ search }: ApiCall): Promise<Answer> {
+    const query = readApiQuery(search, [...FILTER_NAMES, "limit", "cursor"]);
+    const filter = readFilter(Object.fromEntries(query), this.#sources.clock.now());
+    return answerJson(200, await this.#deliveries.list({ ...readPage(query), ...filter }));
+  }
+
+  async #get(call: ApiCall): Promise<ApiReply> {
+    const delivery = await this.#deliveries.get(readId(call));
+    return delivery && answerJson(200, delivery);
+  }
+
+  async #body(call: ApiCall): Promise<ApiReply> {
+    const id = readId(call);
+    const bytes = await this.#deliveries.body(id);
+    return bytes && { bytes, fileName: `${id}.bin` };
+  }
+
+  async #replay(call: ApiCall): Promise<ApiReply> {
+    const id = readId(call);
+    const { asAccepted = false } = await readReplayBody(call.req);
+    return answerOutcome(id, await this.#deliveries.replay(id, { asAccepted }));
+  }
+
+  async #cancel(call: ApiCall): Promise<ApiReply> {
+    const id = readId(call);
+    await readEmptyBody(call.req);
+    return answerOutcome(id, await this.#deliveries.cancel(id));
+  }
+
+  async #purge(call: ApiCall): Promise<ApiReply> {
+    const id = readId(call);
+    return answerOutcome(id, await this.#deliveries.purge(id));
+  }
+
+  async #bulk(operation: Operation, { req, search }: ApiCall): Promise<Answer> {
+    readApiQuery(search, []);
+    const now = this.#sources.clock.now();
+    const { target, options } = await readBulkRequest(req, { isReplay: operation === "replay", now });
+    return answerJson(200, bulkJson(await this.#deliveries.bulk(operation, target, options), options));
+  }
+}
+
+function readId({ key, search }: ApiCall): string {
+  readApiQuery(search, []);
+  return decodeSegment(key);
+}
+
+function answerOutcome(id: string, outcome: OperationOutcome): ApiReply {
+  switch (outcome.kind) {
+    case "unknown":
+      return undefined;
+    case "left":
+      return answerError("WRONG_STATE", { message: `Nothing was done: ${outcome.reason}.` });
+    case "refused":
+      return answerRefusal(outcome.refusal);
+    case "replayed":
+    case "canceled":
+    case "removed":
+    case "emptied":
+    case "planned":
+      return answerJson(200, { ok: true, id, ...outcomeJson(outcome) });
+  }
+}
+
+/** What became of an operation on one delivery, as the API tells it. */
+function outcomeJson(outcome: OperationOutcome): object {
+  switch (outcome.kind) {
+    case "replayed": {
+      const { deliveryId, runIds, state, gathered } = outcome;
+      const replay = { deliveryId, runIds, state };
+      return {
+        outcome: outcome.kind,
+        replay: gathered === undefined ? replay : { ...replay, ...coalescedJson(gathered) },
+      };
+    }
+    case "canceled":
+      return { outcome: outcome.kind, runs: outcome.runs };
+    case "left":
+      return { outcome: outcome.kind, reason: outcome.reason };
+    case "refused":
+      return { outcome: outcome.kind, ...refusalJson(outcome.refusal) };
+    case "planned":
+      return { outcome: outcome.kind, ...(outcome.replay && { replay: outcome.replay }) };
+    case "removed":
+    case "emptied":
+    case "unknown":
+      return { outcome: outcome.kind };
+  }
+}
+
+type CoalescedReplays = NonNullable<Extract<OperationOutcome, { kind: "replayed" }>["gathered"]>;
+
+function coalescedJson({ deliveries, left, stopped }: CoalescedReplays): object {
+  return {
+    gathered: deliveries.map(({ of: id, result }) =>
+      isRefusal(result)
+        ? { id, outcome: "refused", ...refusalJson(result) }
+        : { id, outcome: "replayed", replay: { deliveryId: result.deliveryId, state: result.state } },
+    ),
+    left,
+    stopped: stopped === undefined ? null : refusalJson(stopped),
+  };
+}
+
+function refusalJson({ refused: code, message }: Refusal): { readonly code: string; readonly error: string } {
+  return { code, error: message ?? ERRORS[code].message };
+}
+
+/** The answer to an operation on many deliveries; states are those from before. */
+function bulkJson(bulk: BulkOutcome, { dryRun }: { dryRun: boolean }): object {
+  const { matched, more, deliveries, unknown, stopped } = bulk;
+  return {
+    ok: stopped === undefined,
+    dryRun,
+    matched,
+    more,
+    stopped: stopped === undefined ? null : refusalJson(stopped),
+    deliveries: [
+      ...unknown.map((id) => ({ id, outcome: "unknown" })),
+      ...deliveries.map(({ delivery: { id, state, route, name, receivedAt }, outcome }) => ({
+        id,
+        state,
+        route,
+        name,
+        receivedAt,
+        ...outcomeJson(outcome),
+      })),
+    ],
+  };
+}

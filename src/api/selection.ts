@@ -1,0 +1,132 @@
+/** What deliveries a caller asks for, in a query or in a body. */
+import type { IncomingMessage } from "node:http";
+import ms, { type StringValue } from "ms";
+import Type from "typebox";
+import { type State, STATES } from "../core/delivery.ts";
+import type { BulkOptions, DeliveryFilter, Target } from "../index.ts";
+import { ApiQueryError, compileBodyReader } from "./request.ts";
+
+const AGO = /^\d{1,6}(?:\.\d{1,3})? ?(?:ms|s|m|h|d|w)$/u;
+const EPOCH_MS = /^\d{10,15}$/u;
+/** A time of day needs an offset: nobody knows what time zone the gateway is in. */
+const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/u;
+
+/**
+ * A point in time as people write it, in milliseconds since the epoch: ISO 8601 (`2026-02-27` begins in
+ * UTC, a time of day needs `Z` or an offset), milliseconds since the epoch, or how long ago (`2h`).
+ */
+function readPointInTime(name: string, text: string, now: number): number {
+  if (AGO.test(text)) return Math.round(now - ms(text as StringValue));
+  const time = EPOCH_MS.test(text) ? Number(text) : ISO.test(text) ? Date.parse(text.replace(" ", "T")) : NaN;
+  if (Number.isNaN(time)) {
+    throw new ApiQueryError(
+      `${name} must be a time such as 2026-02-27, 2026-02-27T10:00:00Z or milliseconds since 1970, or how long ago such as 30m, 2h, 7d.`,
+    );
+  }
+  return time;
+}
+
+/** The names under which a filter is given. */
+export const FILTER_NAMES = ["state", "route", "sender", "since", "until", "text"] as const;
+
+export type WrittenFilter = Readonly<Partial<Record<(typeof FILTER_NAMES)[number], string>>>;
+
+const MAX_CHARS = 1_024;
+
+/** Reads a filter; `now` is what durations count back from. Throws an {@link ApiQueryError}. */
+export function readFilter(written: WrittenFilter, now: number): DeliveryFilter {
+  for (const name of FILTER_NAMES) refuseLength(name, written[name]);
+  const { state, route, sender, since, until, text } = written;
+  return {
+    ...(state === undefined ? {} : { state: readState(state) }),
+    ...(route === undefined ? {} : { route }),
+    ...(sender === undefined ? {} : { sender }),
+    ...(since === undefined ? {} : { receivedFrom: readPointInTime("since", since, now) }),
+    ...(until === undefined ? {} : { receivedBefore: readPointInTime("until", until, now) }),
+    ...(text === undefined ? {} : { text }),
+  };
+}
+
+/** An empty value is likelier a variable that was not set than a wish for everything. */
+function refuseLength(name: string, value: string | undefined): void {
+  if (value === undefined || (value !== "" && value.length <= MAX_CHARS)) return;
+  throw new ApiQueryError(`${name} must have 1 to ${MAX_CHARS} characters.`);
+}
+
+function readState(text: string): State {
+  const state = STATES.find((known) => known === text);
+  if (state === undefined) throw new ApiQueryError(`state must be one of ${STATES.join(", ")}.`);
+  return state;
+}
+
+/** The body of an operation on many deliveries. */
+
+const MAX_IDS = 1_000;
+/** The operations take no more at once; a request for more is not cut in silence. */
+const MAX_LIMIT = 10_000;
+
+const strict = { additionalProperties: false } as const;
+
+const filterSchema = Type.Object(
+  {
+    state: Type.Optional(Type.String()),
+    route: Type.Optional(Type.String()),
+    sender: Type.Optional(Type.String()),
+    since: Type.Optional(Type.String()),
+    until: Type.Optional(Type.String()),
+    text: Type.Optional(Type.String()),
+  },
+  { ...strict, minProperties: 1, title: "an object with at least one of state, route, sender, since, until, text" },
+);
+
+const bulkProperties = {
+  filter: Type.Optional(filterSchema),
+  ids: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, maxItems: MAX_IDS })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT })),
+  dryRun: Type.Optional(Type.Boolean()),
+};
+
+interface WrittenBulk {
+  readonly filter?: WrittenFilter;
+  readonly ids?: readonly string[];
+  readonly limit?: number;
+  readonly dryRun?: boolean;
+  readonly asAccepted?: boolean;
+}
+
+const readBulkReplayBody = compileBodyReader<WrittenBulk>(
+  Type.Object({ ...bulkProperties, asAccepted: Type.Optional(Type.Boolean()) }, strict),
+);
+const readBulkBody = compileBodyReader<WrittenBulk>(Type.Object(bulkProperties, strict));
+
+interface BulkRequest {
+  readonly target: Target;
+  readonly options: BulkOptions;
+}
+
+/** Reads `{ filter | ids, limit, dryRun }`, for a replay also `asAccepted`. Rejects with an {@link ApiQueryError}. */
+export async function readBulkRequest(
+  req: IncomingMessage,
+  { isReplay, now }: { isReplay: boolean; now: number },
+): Promise<BulkRequest> {
+  const {
+    filter,
+    ids,
+    limit,
+    dryRun = false,
+    asAccepted = false,
+  } = await (isReplay ? readBulkReplayBody : readBulkBody)(req);
+  return { target: readTarget({ filter, ids, limit }, now), options: { dryRun, asAccepted } };
+}
+
+function readTarget(
+  { filter, ids, limit }: { [Key in "filter" | "ids" | "limit"]: WrittenBulk[Key] | undefined },
+  now: number,
+): Target {
+  if ((filter === undefined) === (ids === undefined)) {
+    throw new ApiQueryError("The body must have either filter, with at least one key, or ids.");
+  }
+  if (ids === undefined) return { filter: readFilter(filter ?? {}, now), limit };
+  if (limit !== undefined) throw new ApiQueryError("limit goes with filter, and not with ids.");
+  return { ids };
+}

@@ -1,0 +1,213 @@
+/** The embedded gateway's agents: turns of OpenAI-compatible models, or of the offline agent. */
+import {
+  type AgentCatalog,
+  type AgentInfo,
+  type AgentRunRequest,
+  type AgentRunResult,
+  type HostAgents,
+  HostError,
+  type Logger,
+} from "../../core/host.ts";
+import type { AgentConfig, GatewayConfig } from "./config/file.ts";
+import type { EmbeddedSessions } from "./sessions.ts";
+import { quoteReference, resolveModel } from "./agents/model-endpoint.ts";
+import { type ModelOutcome, type ModelTurnLimits, runModelTurn, type TurnMessage } from "./agents/model-turn.ts";
+import { acknowledgeOffline, answerOffline } from "./agents/offline.ts";
+
+/** The end of a run: by its own time limit or by whoever asked for it. */
+
+/** The longest delay that a timer takes. */
+const MAX_DELAY_MS = 2_147_483_647;
+
+/** A signal that aborts after `timeoutMs` or with `signal`, and knows which of the two it was. */
+class Deadline {
+  readonly signal: AbortSignal;
+  #expired = false;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(timeoutMs: number, signal: AbortSignal) {
+    const expiry = new AbortController();
+    this.signal = AbortSignal.any([signal, expiry.signal]);
+    this.#timer = setTimeout(
+      () => {
+        // An abort that came first stays the reason.
+        this.#expired = !signal.aborted;
+        expiry.abort();
+      },
+      Math.min(Math.max(0, timeoutMs), MAX_DELAY_MS),
+    );
+  }
+
+  /** True when time ran out before anybody aborted. */
+  get expired(): boolean {
+    return this.#expired;
+  }
+
+  /** Ends the wait; to be called when the run has ended. */
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** A turn of a session itself, with the conversation so far. */
+export interface ConversationTurn {
+  readonly agentId: string;
+  /** In order; the last one is the user's. */
+  readonly messages: readonly TurnMessage[];
+  /** True when the turn was given nothing to look at, as a periodic heartbeat. */
+  readonly idle: boolean;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Runs turns by the configuration of the moment at which each begins. */
+export class EmbeddedAgents implements HostAgents {
+  readonly #config: () => GatewayConfig;
+  readonly #sessions: EmbeddedSessions;
+  readonly #logger: Logger;
+  readonly #limits: ModelTurnLimits | undefined;
+  #conversing = 0;
+
+  constructor(options: {
+    config: () => GatewayConfig;
+    sessions: EmbeddedSessions;
+    logger: Logger;
+    limits?: ModelTurnLimits;
+  }) {
+    this.#config = options.config;
+    this.#sessions = options.sessions;
+    this.#logger = options.logger;
+    this.#limits = options.limits;
+  }
+
+  list(): readonly AgentInfo[] {
+    return agentCatalog(this.#config()).list();
+  }
+
+  resolve(agentId: string | undefined): AgentInfo {
+    return agentCatalog(this.#config()).resolve(agentId);
+  }
+
+  allowedModels(agentId: string): readonly string[] | undefined {
+    return agentCatalog(this.#config()).allowedModels(agentId);
+  }
+
+  /**
+   * Runs one isolated turn: the model sees the prompt and nothing of the session before it. The
+   * prompt is on disk before the model is asked. Rejects with a `HostError` when the prompt could
+   * not be stored, and for good when a run with this id has begun before.
+   */
+  async run(request: AgentRunRequest): Promise<AgentRunResult> {
+    const { runId, sessionKey, prompt, timeoutMs } = request;
+    if (request.signal.aborted) {
+      return { status: "aborted", reply: "", error: "The run was aborted before it began." };
+    }
+    if (!(await this.#sessions.beginRun({ sessionKey, runId, prompt }))) {
+      throw new HostError(`A run with the id ${JSON.stringify(runId)} has begun before.`, { retryable: false });
+    }
+    const agent = findAgent(this.#config(), request.agentId);
+    const messages: TurnMessage[] = [{ role: "user", text: prompt }];
+    const override = { model: request.model, thinking: request.thinking };
+    const result = await withDeadline(timeoutMs, request.signal, (signal) =>
+      this.#answer(agent, { messages, override, idle: false, signal }),
+    );
+    await this.#endTranscript(request, result);
+    return result;
+  }
+
+  /** Runs one turn of a conversation and stores nothing; never rejects. */
+  async converse(turn: ConversationTurn): Promise<AgentRunResult> {
+    const { messages, idle, timeoutMs } = turn;
+    const agent = findAgent(this.#config(), turn.agentId);
+    this.#conversing += 1;
+    try {
+      return await withDeadline(timeoutMs, turn.signal, (signal) =>
+        this.#answer(agent, { messages, override: {}, idle, signal }),
+      );
+    } finally {
+      this.#conversing -= 1;
+    }
+  }
+
+  /** Turns of conversations under way; a session's turn waits for nothing but its own last one. */
+  ownerTurns(): number {
+    return this.#conversing;
+  }
+
+  async #answer(
+    agent: AgentConfig,
+    turn: {
+      messages: readonly TurnMessage[];
+      override: { model?: string | undefined; thinking?: string | undefined };
+      idle: boolean;
+      signal: AbortSignal;
+    },
+  ): Promise<ModelOutcome> {
+    const { messages, override, signal } = turn;
+    const config = this.#config();
+    const allowed = agentCatalog(config).allowedModels(agent.id);
+    if (override.model !== undefined && allowed?.includes(override.model) === false) {
+      return { error: `The model ${quoteReference(override.model)} is not in agents.defaults.models.` };
+    }
+    const reference = override.model ?? agent.model;
+    if (reference === undefined) {
+      return { reply: turn.idle ? acknowledgeOffline() : answerOffline(messages.at(-1)?.text ?? "") };
+    }
+    const model = resolveModel(config, reference);
+    if ("problem" in model) {
+      return { error: model.problem };
+    }
+    const thinking = override.thinking ?? agent.thinking;
+    return runModelTurn(
+      { model, systemPrompt: agent.systemPrompt, messages, thinking, signal },
+      { logger: this.#logger, ...(this.#limits === undefined ? {} : { limits: this.#limits }) },
+    );
+  }
+
+  /** The result stands even when its transcript could not be stored: the turn has taken effect. */
+  async #endTranscript({ sessionKey, runId }: AgentRunRequest, result: AgentRunResult): Promise<void> {
+    const ok = result.status === "ok";
+    const text = ok ? result.reply : (result.error ?? result.status);
+    try {
+      await this.#sessions.endRun({ sessionKey, runId, role: ok ? "assistant" : "error", text });
+    } catch (error) {
+      this.#logger.warn({ err: error, runId, sessionKey }, "a run ended but its transcript could not be stored");
+    }
+  }
+}
+
+/** The agents and models of a configuration, which need not be in force. */
+export function agentCatalog(config: GatewayConfig): AgentCatalog {
+  const { list, allowedModels } = config.agents;
+  return {
+    list: () => list.map(({ id, isDefault }) => ({ id, isDefault })),
+    resolve: (agentId) => {
+      const { id, isDefault } = findAgent(config, agentId);
+      return { id, isDefault };
+    },
+    allowedModels: () => allowedModels?.flatMap(({ ref, alias }) => (alias === undefined ? [ref] : [ref, alias])),
+  };
+}
+
+function findAgent({ agents }: GatewayConfig, agentId: string | undefined): AgentConfig {
+  return agents.list.find(({ id }) => id === agentId) ?? agents.list.find(({ isDefault }) => isDefault)!;
+}
+
+async function withDeadline(
+  timeoutMs: number,
+  signal: AbortSignal,
+  answer: (signal: AbortSignal) => Promise<ModelOutcome>,
+): Promise<AgentRunResult> {
+  const deadline = new Deadline(timeoutMs, signal);
+  const outcome = await answer(deadline.signal).finally(() => deadline.clear());
+  if ("reply" in outcome) {
+    return { status: "ok", reply: outcome.reply };
+  }
+  if (deadline.expired) {
+    return { status: "timeout", reply: "", error: `The run was aborted after its ${timeoutMs} ms.` };
+  }
+  if (signal.aborted) {
+    return { status: "aborted", reply: "", error: "The run was aborted." };
+  }
+  return { status: "error", reply: "", ...outcome };
+}

@@ -1,0 +1,62 @@
+/** The channel that posts each message to one configured address. */
+import { type ChannelMessage, type Clock, HostError } from "../../../core/host.ts";
+import type { WebhookChannelConfig } from "../config/file.ts";
+import { messageId, signMessage } from "../../../http/sign-message.ts";
+
+/** Statuses below 500 that say that the same request may be taken later. */
+const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/**
+ * Posts `{ channel, to, text, id, time }` as JSON, signed by Standard Webhooks, and resolves when
+ * the receiver answered 2xx. Tries with the same idempotency key carry the same `webhook-id`.
+ * Redirects are not followed and the answer's body is not read. Rejects with a `HostError`:
+ * retryable when nobody answered in time or the answer was 408, 425, 429 or 5xx.
+ */
+export async function postMessage(
+  message: ChannelMessage,
+  options: { config: WebhookChannelConfig; clock: Clock; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const { config, clock, signal } = options;
+  const atMs = clock.now();
+  const id = messageId(message.idempotencyKey);
+  const { channel, to, text } = message;
+  const body = JSON.stringify({ channel, to, text, id, time: new Date(atMs).toISOString() });
+  const headers = { ...signMessage(body, { id, atMs, secret: config.secret }) };
+  const status = await post(config, body, { headers, signal });
+  if (status < 200 || status > 299) {
+    const hint = status >= 300 && status < 400 ? "; redirects are not followed, correct channels.webhook.url" : "";
+    throw new HostError(`The webhook channel's receiver answered ${status}${hint}.`, {
+      retryable: status >= 500 || RETRYABLE_STATUSES.has(status),
+    });
+  }
+}
+
+async function post(
+  config: WebhookChannelConfig,
+  body: string,
+  options: { headers: Record<string, string>; signal: AbortSignal | undefined },
+): Promise<number> {
+  const timeout = AbortSignal.timeout(config.timeoutMs);
+  try {
+    const response = await fetch(config.url, {
+      method: "POST",
+      headers: { ...options.headers, "content-type": "application/json", "user-agent": "reveille" },
+      body,
+      redirect: "manual",
+      signal: options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]),
+    });
+    await response.body?.cancel();
+    return response.status;
+  } catch (error) {
+    const why = timeout.aborted
+      ? `did not answer within ${config.timeoutMs} ms`
+      : `could not be reached${codeOf(error)}`;
+    throw new HostError(`The webhook channel's receiver ${why}.`, { retryable: true, cause: error });
+  }
+}
+
+/** Fetch hides the reason in its error's cause. */
+function codeOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? ` (${cause.code})` : "";
+}

@@ -1,0 +1,149 @@
+/** The configuration after the schema: defaults, secrets and the rules between keys. */
+import { isIP } from "node:net";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, resolve } from "node:path";
+import ipaddr from "ipaddr.js";
+import { compileClientAddress } from "../../../auth/client-address.ts";
+import type { Findings } from "../../../config/findings.ts";
+import { readSecrets } from "../../../config/secrets.ts";
+import { showValue } from "../../../config/show-value.ts";
+import { MIN_TOKEN_CHARACTERS } from "../../../config/token-rules.ts";
+import type { GatewayConfig, PluginsConfig } from "./file.ts";
+import { API_PATH, HEALTH_PATH } from "../server/routing-table.ts";
+import type { GatewayFile } from "./schema.ts";
+import { readAgents } from "./agents.ts";
+import { readChannels, readModels } from "./models.ts";
+import { readSession } from "./session.ts";
+import type { Environment } from "./substitute-env.ts";
+
+/** Which address the server listens on. */
+
+interface BindAddress {
+  readonly host: string;
+  /** True when the address can be reached from this machine alone. */
+  readonly loopbackOnly: boolean;
+}
+
+const BIND_NAMES: ReadonlyMap<string, BindAddress> = new Map([
+  ["loopback", { host: "127.0.0.1", loopbackOnly: true }],
+  ["localhost", { host: "127.0.0.1", loopbackOnly: true }],
+  ["lan", { host: "0.0.0.0", loopbackOnly: false }],
+]);
+
+/** Reads `loopback`, `lan` or an IP address; `undefined` for anything else. */
+export function readBindAddress(bind: string): BindAddress | undefined {
+  const named = BIND_NAMES.get(bind);
+  if (named !== undefined) return named;
+  if (isIP(bind) === 0) return undefined;
+  // `process` folds an IPv4-mapped address, which is as local as what it maps.
+  return { host: bind, loopbackOnly: ipaddr.process(bind).range() === "loopback" };
+}
+
+/** What was given on the command line instead of in the file. */
+export interface GatewayOverrides {
+  /** `loopback`, `lan` or an address. */
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+}
+
+export interface SectionsOptions {
+  /** Absolute path of the file. */
+  readonly file: string;
+  readonly env: Environment;
+  readonly overrides: GatewayOverrides;
+  readonly findings: Findings;
+}
+
+const defaultPort = 18_789;
+const defaultShutdownSeconds = 25;
+
+/** Fills in defaults and resolves secrets; what is wrong goes to `findings`. */
+export function readSections(written: GatewayFile, options: SectionsOptions): GatewayConfig {
+  const { file, env, findings } = options;
+  const context = { sources: { configDir: dirname(file), env }, findings };
+  const bind = readBind(written.gateway?.bind, options);
+  const models = readModels(written.models, context);
+  refuseGatewayPath(written.hooks, findings);
+  return {
+    file,
+    gateway: {
+      port: options.overrides.port ?? written.gateway?.port ?? defaultPort,
+      ...bind,
+      authTokens: readTokens(written.gateway?.auth?.token, bind, options),
+      trustedProxies: readProxies(written.gateway?.trustedProxies ?? [], findings),
+      shutdownMs: Math.round((written.gateway?.shutdownSeconds ?? defaultShutdownSeconds) * 1_000),
+    },
+    agents: readAgents(written.agents, { providers: new Set(models.providers.keys()), findings }),
+    models,
+    session: readSession(written.session, findings),
+    channels: readChannels(written.channels, context),
+    plugins: readPlugins(written.plugins, file),
+    hooks: written.hooks,
+  };
+}
+
+function readBind(written: string | undefined, { overrides, findings }: SectionsOptions): BindAddress {
+  const bind = overrides.host ?? written ?? "loopback";
+  const address = readBindAddress(bind);
+  if (address !== undefined) return address;
+  const where = overrides.host === undefined ? "gateway.bind" : "--host";
+  findings.refuse(where, `${showValue(bind)} is not loopback, lan or an IP address`);
+  return { host: "127.0.0.1", loopbackOnly: true };
+}
+
+type TokenFile = NonNullable<NonNullable<GatewayFile["gateway"]>["auth"]>["token"];
+
+function readTokens(written: TokenFile, bind: BindAddress, { file, env, findings }: SectionsOptions): string[] {
+  const where = "gateway.auth.token";
+  if (written === undefined) {
+    findings.refuse(where, "is required; make one with: openssl rand -hex 24");
+    return [];
+  }
+  const tokens = readSecrets(written, where, { configDir: dirname(file), env }, findings);
+  for (const { path, value } of tokens) {
+    if (value.length < MIN_TOKEN_CHARACTERS && !bind.loopbackOnly) {
+      findings.refuse(
+        path,
+        `has fewer than ${MIN_TOKEN_CHARACTERS} characters and the gateway listens beyond loopback; make a longer one with: openssl rand -hex 24`,
+      );
+    }
+  }
+  return tokens.map(({ value }) => value);
+}
+
+function readProxies(written: readonly string[], findings: Findings): readonly string[] {
+  for (const [at, proxy] of written.entries()) {
+    try {
+      compileClientAddress([proxy]);
+    } catch {
+      findings.refuse(
+        `gateway.trustedProxies[${at}]`,
+        `${showValue(proxy)} is not an IP address or a CIDR block such as 10.0.0.0/8`,
+      );
+    }
+  }
+  return written;
+}
+
+function readPlugins(written: GatewayFile["plugins"], file: string): PluginsConfig {
+  const entries = Object.entries(written?.entries ?? {});
+  return {
+    load: (written?.load?.paths ?? []).map((path) => resolvePath(path, dirname(file))),
+    entries: new Map(entries.map(([id, { enabled = true, config }]) => [id, { enabled, config }])),
+  };
+}
+
+function resolvePath(path: string, folder: string): string {
+  if (path === "~" || path.startsWith("~/")) return resolve(homedir(), path.slice(2));
+  return isAbsolute(path) ? path : resolve(folder, path);
+}
+
+/** The block is the ingress's, but these paths are the gateway's, and both cannot have them. */
+function refuseGatewayPath(hooks: unknown, findings: Findings): void {
+  const path = typeof hooks === "object" && hooks !== null && "path" in hooks ? hooks.path : undefined;
+  if (typeof path !== "string") return;
+  const bare = `/${path.trim().replaceAll(/^\/+|\/+$/gu, "")}`;
+  if (bare === HEALTH_PATH || bare === API_PATH || bare.startsWith(`${API_PATH}/`)) {
+    findings.refuse("hooks.path", `${showValue(path)} is a path of the gateway itself; write for example "/hooks"`);
+  }
+}

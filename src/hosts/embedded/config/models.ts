@@ -1,0 +1,113 @@
+/** The sections `models` and `channels`: what the gateway calls, with which secrets. */
+import { validateHeaderName, validateHeaderValue } from "node:http";
+import type { Findings } from "../../../config/findings.ts";
+import { readSecrets } from "../../../config/secrets.ts";
+import type { SecretSources } from "../../../config/secrets.ts";
+import type { ChannelsConfig, ModelsConfig, ProviderConfig, WebhookChannelConfig } from "./file.ts";
+import type { GatewayFile } from "./schema.ts";
+import { showKeyPath } from "../../../config/key-path.ts";
+
+type WebhookFile = NonNullable<NonNullable<GatewayFile["channels"]>["webhook"]>;
+type SecretFile = WebhookFile["secret"];
+
+interface Context {
+  readonly sources: SecretSources;
+  readonly findings: Findings;
+}
+
+const defaultTimeoutSeconds = 30;
+
+/** Reads the section `models`. */
+export function readModels(written: GatewayFile["models"], context: Context): ModelsConfig {
+  const providers = new Map<string, ProviderConfig>();
+  for (const [id, provider] of Object.entries(written?.providers ?? {})) {
+    const where = ["models", "providers", id];
+    if (!/^[^/\s]+$/u.test(id)) {
+      context.findings.refuse(showKeyPath(where), "the name of a provider has no slashes and no spaces");
+    }
+    requireUrl(provider.baseUrl, showKeyPath([...where, "baseUrl"]), context);
+    providers.set(id, {
+      baseUrl: provider.baseUrl,
+      apiKey:
+        provider.apiKey === undefined
+          ? undefined
+          : readSecret(provider.apiKey, showKeyPath([...where, "apiKey"]), context),
+      headers: readHeaders(provider.headers ?? {}, [...where, "headers"], context),
+    });
+  }
+  return { providers };
+}
+
+/** Reads the section `channels`. */
+export function readChannels(written: GatewayFile["channels"], context: Context): ChannelsConfig {
+  return {
+    console: { enabled: written?.console?.enabled ?? true },
+    webhook: written?.webhook === undefined ? undefined : readWebhook(written.webhook, context),
+  };
+}
+
+function readWebhook(written: WebhookFile, context: Context): WebhookChannelConfig {
+  requireUrl(written.url, "channels.webhook.url", context);
+  const secret = readSecret(written.secret, "channels.webhook.secret", context);
+  if (secret !== undefined && !isSigningSecret(secret)) {
+    context.findings.refuse(
+      "channels.webhook.secret",
+      'is not "whsec_" and the base64 of 24 to 64 bytes; make one with: echo whsec_$(openssl rand -base64 32)',
+    );
+  }
+  return {
+    url: written.url,
+    secret: secret ?? "",
+    defaultTo: written.to,
+    timeoutMs: Math.round((written.timeoutSeconds ?? defaultTimeoutSeconds) * 1_000),
+  };
+}
+
+function readHeaders(
+  written: Readonly<Record<string, SecretFile>>,
+  where: readonly string[],
+  context: Context,
+): Readonly<Record<string, string>> {
+  const headers: [string, string][] = [];
+  for (const [name, input] of Object.entries(written)) {
+    const path = showKeyPath([...where, name]);
+    const value = readSecret(input, path, context);
+    if (value === undefined) continue;
+    if (isHeader(name, value)) headers.push([name, value]);
+    else context.findings.refuse(path, "is not a header: its name or its value holds characters that none can have");
+  }
+  return Object.fromEntries(headers);
+}
+
+function isHeader(name: string, value: string): boolean {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** One secret, where a list would say nothing. */
+function readSecret(input: SecretFile, path: string, { sources, findings }: Context): string | undefined {
+  const [secret, ...others] = readSecrets(input, path, sources, findings);
+  if (others.length > 0) findings.refuse(path, "holds several secrets; one is used here, so write one");
+  return secret?.value;
+}
+
+function requireUrl(text: string, path: string, { findings }: Context): void {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
+    findings.refuse(path, 'is not an http or https URL; write for example "https://example.com/v1"');
+  } else if (url.username !== "" || url.password !== "") {
+    findings.refuse(path, "holds a user name or password, which requests do not send; use headers or a secret");
+  }
+}
+
+function isSigningSecret(secret: string): boolean {
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/u.exec(secret)?.[1];
+  if (encoded === undefined) return false;
+  const { length } = Buffer.from(encoded, "base64");
+  return length >= 24 && length <= 64;
+}

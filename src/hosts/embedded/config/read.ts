@@ -1,0 +1,79 @@
+/** Reads the embedded gateway's configuration file. */
+import { readFileSync, statSync } from "node:fs";
+import JSON5 from "json5";
+import { ConfigError } from "../../../config/config-error.ts";
+import type { ConfigIssue } from "../../../config/config-error.ts";
+import { Findings } from "../../../config/findings.ts";
+import type { GatewayConfig } from "./file.ts";
+import { GatewaySchema } from "./schema.ts";
+import type { GatewayFile } from "./schema.ts";
+import { readSections } from "./gateway.ts";
+import type { GatewayOverrides } from "./gateway.ts";
+import { compileSchemaCheck } from "../../../config/schema-check.ts";
+import { substituteEnv } from "./substitute-env.ts";
+import type { Environment } from "./substitute-env.ts";
+
+export interface ReadConfigOptions {
+  /** Absolute path of the file. */
+  readonly file: string;
+  readonly env: Environment;
+  readonly overrides?: GatewayOverrides;
+}
+
+export interface ReadConfig {
+  readonly config: GatewayConfig;
+  /** What works and should still be looked at. */
+  readonly warnings: readonly ConfigIssue[];
+  /** The file's text. */
+  readonly text: string;
+  /** The file as it is written, before `${VAR}` is replaced; holds secrets. */
+  readonly written: object;
+}
+
+/** Read, write or search for anyone but the owner. */
+const othersMode = 0o077;
+
+const check = compileSchemaCheck(GatewaySchema);
+
+/**
+ * Reads, validates and completes the configuration. Throws a {@link ConfigError} that names every
+ * key that is wrong, with what to write instead; no secret is part of any message.
+ */
+export function readGatewayConfig({ file, env, overrides = {} }: ReadConfigOptions): ReadConfig {
+  const text = readText(file);
+  const written = parse(text, file);
+  const { value, issues } = substituteEnv(written, env);
+  const refused = [...issues, ...check(value)];
+  if (refused.length > 0) throw new ConfigError(refused);
+  const findings = new Findings();
+  const config = readSections(value as GatewayFile, { file, env, overrides, findings });
+  if (findings.issues.length > 0) throw new ConfigError(findings.issues);
+  return { config, warnings: [...modeWarnings(file), ...findings.warnings], text, written };
+}
+
+/** The text of the file. Throws a {@link ConfigError} when it cannot be read. */
+export function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    throw new ConfigError([{ path: file, message: `the configuration cannot be read (${code})` }]);
+  }
+}
+
+function parse(text: string, file: string): object {
+  let value: unknown;
+  try {
+    value = JSON5.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^JSON5: /u, "") : String(error);
+    throw new ConfigError([{ path: file, message: `the configuration is not JSON5: ${reason}` }]);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw new ConfigError([{ path: file, message: "the configuration is not an object; write { gateway: { ... } }" }]);
+}
+
+function modeWarnings(file: string): readonly ConfigIssue[] {
+  if (process.platform === "win32" || (statSync(file).mode & othersMode) === 0) return [];
+  return [{ path: file, message: "others than its owner may use this file, which holds secrets; chmod it to 600" }];
+}

@@ -1,0 +1,186 @@
+/** The configuration in force, and how the next one takes its place. */
+import { statSync } from "node:fs";
+import { ConfigError, configLines } from "../../../config/config-error.ts";
+import { findConfigError } from "../../../config/find-config-error.ts";
+import { failureReason } from "../../../core/failure-reason.ts";
+import type { HostLifecycle, Logger } from "../../../core/host.ts";
+import { type ReadConfig, type ReadConfigOptions, readGatewayConfig, readText } from "./read.ts";
+import type { GatewayConfig } from "./file.ts";
+import { prepareConfig, type PreparedConfig } from "./snapshot.ts";
+import type { PluginReload, PluginSet } from "../plugins/reload.ts";
+
+/** What became of a reload. */
+export interface ReloadOutcome {
+  /** False when the new configuration was refused and the one before stays. */
+  readonly applied: boolean;
+  /** Keys that have changed and take effect at the next start. */
+  readonly restartNeeded: readonly string[];
+  /** What could not be taken into use although nobody had refused it, a reason each; absent when all of it is. */
+  readonly failures?: readonly string[];
+}
+
+const ABANDONED = "The gateway stops, and takes no further configuration into use.";
+const NOT_APPLIED: ReloadOutcome = Object.freeze({ applied: false, restartNeeded: [] });
+
+export interface GatewayConfigReloadOptions extends ReadConfigOptions {
+  readonly logger: Logger;
+}
+
+export interface ReloadOptions {
+  /** Their next set is made when the block of the configuration is another one. */
+  readonly plugins: PluginReload;
+  /** Called after the commit, in the same turn of the event loop: no request sees one part new and another old. */
+  readonly activate: (plugins: PluginSet) => void;
+  /** True once the new configuration is not wanted any more: the gateway stops. */
+  readonly isAbandoned: () => boolean;
+}
+
+/** Holds one configuration at a time; a new one is in force everywhere or nowhere. */
+export class GatewayConfigReload {
+  readonly #options: GatewayConfigReloadOptions;
+  #current: GatewayConfig;
+  /** What was read last, accepted or not. */
+  #text: string;
+  /** When the file was written that was refused last; `undefined` when the last one was accepted. */
+  #refusedAt: number | undefined;
+
+  /** Reads the configuration. Throws a {@link ConfigError}. */
+  constructor(options: GatewayConfigReloadOptions) {
+    this.#options = options;
+    const read = readGatewayConfig(options);
+    this.#current = read.config;
+    this.#text = read.text;
+    this.#logWarnings(read);
+  }
+
+  get current(): GatewayConfig {
+    return this.#current;
+  }
+
+  /**
+   * True when the file holds something else than what was read last, or cannot be read. One that was
+   * refused is worth another try when it is saved again: the plugin or the module that it names may
+   * have been mended.
+   */
+  hasChanged(): boolean {
+    const { file } = this.#options;
+    try {
+      return readText(file) !== this.#text || (this.#refusedAt !== undefined && this.#refusedAt !== writtenAt(file));
+    } catch {
+      return true;
+    }
+  }
+
+  /** Offers the first configuration to the plugins and commits it; rejects with their refusal. */
+  async start(lifecycle: HostLifecycle): Promise<void> {
+    const accepted = await prepareConfig(lifecycle, this.#current, "start");
+    const [failure] = accepted.commit();
+    // Nothing is served yet, so that this can still be refused as a whole.
+    if (failure !== undefined) throw failure;
+  }
+
+  /**
+   * Reads the file again, offers it to the plugins and commits it. Plugins whose block has changed are
+   * loaded anew, and the configuration is offered to those. A refusal is logged and changes nothing.
+   */
+  async reload({ plugins, activate: inForce, isAbandoned }: ReloadOptions): Promise<ReloadOutcome> {
+    try {
+      // Noted first: a text that is refused for its form is not to be reported again and again.
+      this.#refusedAt = writtenAt(this.#options.file);
+      this.#text = readText(this.#options.file);
+      const read = readGatewayConfig(this.#options);
+      this.#text = read.text;
+      const plan = planReload(this.#current, read.config);
+      const next = await plugins.prepare(plan.config.plugins);
+      const accepted = await this.#prepare(plan.config, next, { plugins, isAbandoned });
+      this.#refusedAt = undefined;
+      this.#current = plan.config;
+      const failures = this.#commit(accepted, () => {
+        plugins.activate(next);
+        inForce(next);
+      });
+      this.#logWarnings(read);
+      this.#logOutcome(plan.restartNeeded, failures);
+      return { applied: true, restartNeeded: plan.restartNeeded, ...(failures.length > 0 && { failures }) };
+    } catch (error) {
+      if (!isAbandoned()) this.#logRefusal(error);
+      return NOT_APPLIED;
+    }
+  }
+
+  /** Rejects also when the new configuration is not wanted any more, and then the set is discarded as well. */
+  async #prepare(
+    config: GatewayConfig,
+    next: PluginSet,
+    { plugins, isAbandoned }: Pick<ReloadOptions, "plugins" | "isAbandoned">,
+  ): Promise<PreparedConfig> {
+    try {
+      if (isAbandoned()) throw new Error(ABANDONED);
+      const accepted = await prepareConfig(next.host.lifecycle, config, "reload");
+      if (isAbandoned()) throw new Error(ABANDONED);
+      return accepted;
+    } catch (error) {
+      plugins.discard(next);
+      throw error;
+    }
+  }
+
+  /** By contract nothing of it throws; when something does, the rest is in force all the same. */
+  #commit(accepted: PreparedConfig, useRest: () => void): readonly string[] {
+    const errors: unknown[] = [...accepted.commit()];
+    try {
+      useRest();
+    } catch (error) {
+      errors.push(error);
+    }
+    for (const error of errors) {
+      this.#options.logger.error({ err: error }, "A part of the new configuration could not be taken into use.");
+    }
+    return errors.map(failureReason);
+  }
+
+  #logWarnings({ warnings }: ReadConfig): void {
+    for (const warning of configLines(warnings)) this.#options.logger.warn({}, warning);
+  }
+
+  #logOutcome(restartNeeded: readonly string[], failures: readonly string[]): void {
+    const { logger } = this.#options;
+    if (failures.length === 0) logger.info({}, "The new configuration is in force.");
+    else logger.warn({ failures }, "The new configuration is in force, but for what failed.");
+    if (restartNeeded.length === 0) return;
+    logger.warn({ keys: restartNeeded }, "Some changed keys take effect when the gateway is restarted.");
+  }
+
+  #logRefusal(error: unknown): void {
+    const message = "The new configuration is refused; the one before stays in force.";
+    const cause = findConfigError(error);
+    if (cause instanceof ConfigError) this.#options.logger.error({ issues: configLines(cause.issues) }, message);
+    else this.#options.logger.error({ err: error }, message);
+  }
+}
+
+/** `undefined` when it cannot be known; reading the file says why. */
+function writtenAt(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+}
+
+/** Which parts of a new configuration a running gateway cannot take into use. */
+
+interface ReloadPlan {
+  /** The new configuration with everything that needs a restart as it is now. */
+  readonly config: GatewayConfig;
+  /** Keys that have changed and take effect at the next start. */
+  readonly restartNeeded: readonly string[];
+}
+
+/** Compares the configuration in force with the next one. */
+function planReload(current: GatewayConfig, next: GatewayConfig): ReloadPlan {
+  const restartNeeded: string[] = [];
+  if (next.gateway.port !== current.gateway.port) restartNeeded.push("gateway.port");
+  if (next.gateway.host !== current.gateway.host) restartNeeded.push("gateway.bind");
+  const { port, host, loopbackOnly } = current.gateway;
+  return {
+    config: { ...next, gateway: { ...next.gateway, port, host, loopbackOnly } },
+    restartNeeded,
+  };
+}

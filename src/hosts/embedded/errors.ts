@@ -1,0 +1,40 @@
+/** Thrown for a plugin that cannot be used; each message names the file and says what to change. */
+export class PluginError extends Error {
+  override readonly name = "PluginError";
+  readonly messages: readonly string[];
+
+  constructor(messages: string | readonly string[], options?: ErrorOptions) {
+    const list = typeof messages === "string" ? [messages] : messages;
+    super(list.join("\n"), options);
+    this.messages = list;
+  }
+}
+
+/** Why a gateway cannot start, in a sentence for its owner. */
+export class StartError extends Error {
+  override readonly name: string = "StartError";
+}
+
+/** Thrown when the server's address cannot be had. */
+export class ListenError extends StartError {
+  override readonly name = "ListenError";
+
+  constructor(wanted: { readonly host: string; readonly port: number }, cause: Error) {
+    super(listenProblem(wanted, cause), { cause });
+  }
+}
+
+function listenProblem({ host, port }: { readonly host: string; readonly port: number }, cause: Error): string {
+  const code = "code" in cause ? cause.code : undefined;
+  switch (code) {
+    case "EADDRINUSE":
+      return `Port ${port} on ${host} is in use by another process; stop that one, or choose another port with gateway.port or --port (0: any free one).`;
+    case "EACCES":
+      return `Port ${port} on ${host} may not be used by this user; choose one above 1023 with gateway.port or --port.`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return `${host} is not an address of this machine; write loopback, lan or one of its addresses in gateway.bind or --host.`;
+    default:
+      return `Listening on ${host}, port ${port}, failed: ${cause.message}.`;
+  }
+}

@@ -1,0 +1,120 @@
+/** One turn of a session: its pending events go in, its reply comes out, both in one commit. */
+import { randomUUID } from "node:crypto";
+import type { ChannelMessage, Clock, Logger } from "../../core/host.ts";
+import { suppression } from "../../core/suppression.ts";
+import type { GatewayConfig } from "./config/file.ts";
+import type { EmbeddedSessions } from "./sessions.ts";
+import type { PendingEvent } from "./state/session-reads.ts";
+import type { EmbeddedAgents } from "./agents.ts";
+
+/** What a turn of the heartbeat is asked. */
+
+/** Everything that a reader may take for the start of a line. */
+const LINE_BREAKS = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
+const MAX_REASONS_CHARS = 500;
+
+/**
+ * The prompt of a turn: the events, every line of them after `System:`, so that no event can write
+ * a line that looks like anything else; then, in the gateway's own words, what is to be done.
+ */
+export function heartbeatPrompt(turn: {
+  readonly events: readonly PendingEvent[];
+  /** Why the turn was asked for: `hook:wake`, `periodic`. */
+  readonly reasons: readonly string[];
+  readonly now: Date;
+}): string {
+  const lines = turn.events.flatMap(({ text, time }) =>
+    `[${time}] ${text}`.split(LINE_BREAKS).map((line) => `System: ${line}`),
+  );
+  const reasons = turn.reasons
+    .join(", ")
+    .replaceAll(/[\p{C}\p{Z}\s]+/gu, " ")
+    .slice(0, MAX_REASONS_CHARS);
+  const task =
+    lines.length > 0
+      ? "Look at the system events above and do what they call for, as far as your owner would want it."
+      : "No new system events have come in.";
+  return [
+    ...(lines.length > 0 ? [lines.join("\n")] : []),
+    `Heartbeat (${reasons}), ${turn.now.toISOString()}. ${task} ` +
+      "If nothing needs your owner's attention, reply with exactly HEARTBEAT_OK.",
+  ].join("\n\n");
+}
+
+/** What one turn is given at most; what is left makes another turn at once. */
+const TURN_EVENTS = { limit: 100, maxChars: 65_536 };
+/** How much of the conversation before it a turn sees. */
+const CONVERSATION = { limit: 40, maxChars: 65_536 };
+
+export interface HeartbeatTurn {
+  readonly agentId: string;
+  readonly sessionKey: string;
+  readonly reasons: readonly string[];
+  /** True when there is to be no turn without events. */
+  readonly eventsOnly: boolean;
+  readonly signal: AbortSignal;
+  /** Called right before the turn is stored: a request that comes later is not answered by it. */
+  onStore(): void;
+}
+
+/** `more`: events are left. `failed`: nothing was stored, the events are still pending. */
+export type HeartbeatOutcome = "done" | "more" | "failed";
+
+/**
+ * Gives the agent its session's pending events, and stores prompt, reply and the consumption of the
+ * events together: a crash before that repeats the turn and loses nothing. A reply that says
+ * something is put into the outbox for the session's last route.
+ */
+export async function runHeartbeatTurn(
+  turn: HeartbeatTurn,
+  gateway: {
+    sessions: EmbeddedSessions;
+    agents: EmbeddedAgents;
+    config: () => GatewayConfig;
+    clock: Clock;
+    logger: Logger;
+  },
+): Promise<HeartbeatOutcome> {
+  const { sessions, agents, config, clock, logger } = gateway;
+  const { agentId, sessionKey, reasons, signal } = turn;
+  const events = sessions.turnEvents(sessionKey, TURN_EVENTS);
+  if (events.length === 0 && turn.eventsOnly) {
+    return "done";
+  }
+  const prompt = heartbeatPrompt({ events, reasons, now: new Date(clock.now()) });
+  const result = await agents.converse({
+    agentId,
+    messages: [...sessions.conversation(sessionKey, CONVERSATION), { role: "user", text: prompt }],
+    idle: events.length === 0,
+    timeoutMs: config().agents.timeoutMs,
+    signal,
+  });
+  if (result.status !== "ok") {
+    const { status, error } = result;
+    logger.warn({ agentId, sessionKey, status, error, events: events.length }, "heartbeat turn failed");
+    return "failed";
+  }
+  const turnId = `heartbeat:${randomUUID()}`;
+  const outgoing = outgoingReply(result.reply, { turnId, route: sessions.lastRoute(agentId) });
+  const eventIds = events.map(({ id }) => id);
+  turn.onStore();
+  await sessions.appendTurn({
+    sessionKey,
+    turnId,
+    user: prompt,
+    assistant: result.reply,
+    eventIds,
+    ...(outgoing === undefined ? {} : { outgoing }),
+  });
+  return sessions.turnEvents(sessionKey, { limit: 1, maxChars: 1 }).length > 0 ? "more" : "done";
+}
+
+function outgoingReply(
+  reply: string,
+  options: { turnId: string; route: { channel: string; to: string } | undefined },
+): ChannelMessage | undefined {
+  const { turnId, route } = options;
+  return route === undefined || suppression(reply) !== undefined
+    ? undefined
+    : { ...route, text: reply, idempotencyKey: turnId };
+}

@@ -1,0 +1,194 @@
+/** The HTTP server of the embedded gateway. */
+import { createServer } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
+import type { Socket } from "node:net";
+import type { Logger } from "../../core/host.ts";
+import { refuseBrokenRequest, refuseConnection } from "./server/errors.ts";
+import { continueOnRead } from "./server/response.ts";
+import { sendError } from "./server/errors.ts";
+import { GatewayResponse, responseOn } from "./server/response.ts";
+import { ListenError } from "./errors.ts";
+import { requestPath } from "./server/routing-table.ts";
+import type { RoutingTable } from "./server/routing-table.ts";
+
+export interface GatewayServerOptions {
+  /** The address to bind. */
+  readonly host: string;
+  /** 0: a free port. */
+  readonly port: number;
+  readonly routes: RoutingTable;
+  readonly logger: Logger;
+  readonly limits?: Partial<ServerLimits>;
+}
+
+export interface ServerLimits {
+  /** Over it the answer is 431. */
+  readonly maxHeaderBytes: number;
+  /** For the headers of a request; over it the answer is 408. */
+  readonly headersTimeoutMs: number;
+  /** For a whole request, body included; routes that read bodies have a shorter one of their own. */
+  readonly requestTimeoutMs: number;
+  /** For the next request on a connection that is kept alive. */
+  readonly keepAliveTimeoutMs: number;
+  /** How often the timeouts of requests are checked. */
+  readonly checkIntervalMs: number;
+}
+
+const defaultLimits: ServerLimits = {
+  maxHeaderBytes: 16 * 1024,
+  headersTimeoutMs: 20_000,
+  requestTimeoutMs: 300_000,
+  keepAliveTimeoutMs: 65_000,
+  checkIntervalMs: 5_000,
+};
+
+/**
+ * Listens, finds the route of each request and calls its handler with the body unread.
+ *
+ * What cannot be routed or parsed is answered here: 400, 404, 408, 417, 431; 500 for a handler
+ * that throws; 503 while shutting down. No request and no handler can end the process.
+ */
+export class GatewayServer {
+  readonly #server: Server<typeof IncomingMessage, typeof GatewayResponse>;
+  readonly #logger: Logger;
+  readonly #sockets = new Set<Socket>();
+  #routes: RoutingTable;
+  /** Handlers under way; one may outlive its connection. */
+  #handling = 0;
+  /** There once nothing more is accepted; resolves when the last connection is closed. */
+  #closed: Promise<void> | undefined;
+
+  /** Binds and listens. Rejects with a {@link ListenError} when the address cannot be had. */
+  static async listen(options: GatewayServerOptions): Promise<GatewayServer> {
+    const server = new GatewayServer(options);
+    await new Promise<void>((resolve, reject) => {
+      server.#server.once("error", (error) => {
+        reject(new ListenError(options, error));
+      });
+      server.#server.listen({ host: options.host, port: options.port }, resolve);
+    });
+    server.#server.removeAllListeners("error");
+    server.#server.on("error", (error) => {
+      options.logger.error({ err: error }, "The HTTP server reported an error.");
+    });
+    return server;
+  }
+
+  private constructor({ routes, logger, limits }: GatewayServerOptions) {
+    const limit = { ...defaultLimits, ...limits };
+    this.#routes = routes;
+    this.#logger = logger;
+    this.#server = createServer({
+      ServerResponse: GatewayResponse,
+      maxHeaderSize: limit.maxHeaderBytes,
+      headersTimeout: limit.headersTimeoutMs,
+      requestTimeout: limit.requestTimeoutMs,
+      keepAliveTimeout: limit.keepAliveTimeoutMs,
+      connectionsCheckingInterval: limit.checkIntervalMs,
+      noDelay: true,
+    });
+    this.#server.on("request", this.#handle);
+    this.#server.on("checkContinue", (req, res) => {
+      continueOnRead(req, res);
+      this.#handle(req, res);
+    });
+    this.#server.on("checkExpectation", (_req, res) => {
+      sendError(res, "EXPECTATION_FAILED", { headers: { connection: "close" } });
+    });
+    this.#server.on("clientError", refuseBrokenRequest);
+    // Without a listener for upgrades Node answers such requests as plain ones, which refuses the upgrade.
+    this.#server.on("connect", (_req, socket) => {
+      refuseConnection(socket, "METHOD_NOT_ALLOWED");
+    });
+    this.#server.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  /** The port that was bound. */
+  get port(): number {
+    const address = this.#server.address();
+    if (address === null || typeof address === "string") throw new Error("The server is not listening.");
+    return address.port;
+  }
+
+  /** Takes a new routing table into use; requests under way keep the handler they have. */
+  use(routes: RoutingTable): void {
+    this.#routes = routes;
+  }
+
+  /** Accepts no further connection, and answers 503 to new requests on those that are open. */
+  stopAccepting(): void {
+    this.#closed ??= new Promise((resolve) => {
+      this.#server.close(() => {
+        resolve();
+      });
+      this.#server.closeIdleConnections();
+    });
+  }
+
+  /**
+   * Stops for good: handlers and answers under way may finish within `graceMs`, then every connection is cut.
+   * Resolves when the last one is closed.
+   */
+  async close(graceMs: number): Promise<void> {
+    this.stopAccepting();
+    const deadline = performance.now() + graceMs;
+    while (performance.now() < deadline && (this.#handling > 0 || this.#isAnswering())) {
+      this.#server.closeIdleConnections();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    this.#server.closeIdleConnections();
+    this.#server.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
+    await this.#closed;
+  }
+
+  #isAnswering(): boolean {
+    for (const socket of this.#sockets) {
+      // What is written but not yet taken by the network counts as well.
+      if (responseOn(socket) !== undefined || socket.writableLength > 0) return true;
+    }
+    return false;
+  }
+
+  readonly #handle = (req: IncomingMessage, res: GatewayResponse): void => {
+    if (this.#closed !== undefined) {
+      sendError(res, "SHUTTING_DOWN", { headers: { "retry-after": 1, connection: "close" } });
+      return;
+    }
+    const route = this.#routes.find(requestPath(req));
+    if (route === undefined) {
+      sendError(res, "NOT_FOUND");
+      return;
+    }
+    try {
+      const handled = route.handler(req, res);
+      if (handled !== undefined) void this.#follow(handled, route.path, res);
+    } catch (error) {
+      this.#failed(route.path, res, error);
+    }
+  };
+
+  async #follow(handled: PromiseLike<void>, path: string, res: GatewayResponse): Promise<void> {
+    this.#handling++;
+    try {
+      await handled;
+    } catch (error) {
+      this.#failed(path, res, error);
+    } finally {
+      this.#handling--;
+    }
+  }
+
+  #failed(path: string, res: GatewayResponse, error: unknown): void {
+    this.#logger.error({ err: error, route: path }, "The handler of a route threw.");
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    for (const name of res.getHeaderNames()) res.removeHeader(name);
+    sendError(res, "INTERNAL");
+  }
+}

@@ -1,0 +1,104 @@
+/** The gateway's own HTTP API: what is in its sessions, deliveries and outbox, and what an operator does about it. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { operatorEndpoints } from "../../../api/operator-endpoints.ts";
+import { ApiRouter, methodOf } from "../../../api/router.ts";
+import { type Authenticate, compileAuthenticate } from "../../../auth/check-token.ts";
+import { type ClientAddressResolver, compileClientAddress } from "../../../auth/client-address.ts";
+import { Lockout } from "../../../auth/lockout.ts";
+import { compileTokens } from "../../../auth/token.ts";
+import { isRefusal } from "../../../core/errors.ts";
+import type { Clock, HttpRouter } from "../../../core/host.ts";
+import { answerJson } from "../../../http/answer.ts";
+import { sendAnswer } from "../../../http/send-answer.ts";
+import { sendError } from "./errors.ts";
+import { API_PATH, HEALTH_PATH } from "./routing-table.ts";
+import { type GatewaySources, SessionsApi } from "./sessions-api.ts";
+
+/** Who may use the gateway's API. */
+
+/** `ok`, or why not. */
+type GuardVerdict = "ok" | "unauthorized" | { readonly lockedForSeconds: number };
+
+interface GuardConfig {
+  readonly authTokens: readonly string[];
+  readonly trustedProxies: readonly string[];
+}
+
+/** 20 failures from one address within a minute lock it for a minute, as on the hook endpoints. */
+const LOCKOUT = { failures: 20, windowMs: 60_000, lockMs: 60_000, maxClients: 10_000 };
+
+/** No second carrier: the gateway token travels in `Authorization` alone. */
+const noTokenHeader = "";
+
+/** Compares the gateway token in constant time and slows down addresses that guess. */
+export class ApiGuard {
+  readonly #lockout: Lockout;
+  #authenticate: Authenticate;
+  #clientAddress: ClientAddressResolver;
+
+  constructor(config: GuardConfig, options: { clock: Clock }) {
+    this.#lockout = new Lockout(LOCKOUT, options);
+    this.#authenticate = this.#compile(config);
+    this.#clientAddress = compileClientAddress(config.trustedProxies);
+  }
+
+  /** Takes new tokens and proxies into use; failures stay counted. */
+  configure(config: GuardConfig): void {
+    this.#authenticate = this.#compile(config);
+    this.#clientAddress = compileClientAddress(config.trustedProxies);
+  }
+
+  check(req: IncomingMessage): GuardVerdict {
+    const forwarded = req.headers["x-forwarded-for"];
+    const address = this.#clientAddress(
+      req.socket.remoteAddress,
+      Array.isArray(forwarded) ? forwarded.join(",") : forwarded,
+    );
+    const outcome = this.#authenticate(req, address);
+    if (!isRefusal(outcome)) return "ok";
+    return outcome.retryAfterSeconds === undefined ? "unauthorized" : { lockedForSeconds: outcome.retryAfterSeconds };
+  }
+
+  #compile({ authTokens }: GuardConfig): Authenticate {
+    const tokens = compileTokens(authTokens, { tokenHeader: noTokenHeader });
+    return compileAuthenticate({ tokens, lockout: this.#lockout });
+  }
+}
+
+/** `GET /health` and everything under `/api/v1`, which takes the gateway token as bearer. */
+export class GatewayApi {
+  readonly #guard: ApiGuard;
+  readonly #api: ApiRouter;
+
+  constructor({ sources, guard }: { sources: GatewaySources; guard: ApiGuard }) {
+    this.#guard = guard;
+    this.#api = new ApiRouter({
+      prefix: API_PATH,
+      endpoints: { ...new SessionsApi(sources).endpoints(), ...operatorEndpoints(sources) },
+      admit: (req, res) => this.#admit(req, res),
+    });
+  }
+
+  /** Registers the routes of the gateway itself. */
+  route(router: HttpRouter): void {
+    router.register({ path: HEALTH_PATH, match: "exact", handler: answerHealth });
+    router.register({ path: API_PATH, match: "prefix", handler: (req, res) => this.#api.handle(req, res) });
+  }
+
+  /** False when the caller has been turned away. */
+  #admit(req: IncomingMessage, res: ServerResponse): boolean {
+    const verdict = this.#guard.check(req);
+    if (verdict === "ok") return true;
+    if (verdict === "unauthorized") {
+      sendError(res, "UNAUTHORIZED", { headers: { "www-authenticate": "Bearer" } });
+    } else {
+      sendError(res, "TOO_MANY_FAILURES", { headers: { "retry-after": verdict.lockedForSeconds } });
+    }
+    return false;
+  }
+}
+
+function answerHealth(req: IncomingMessage, res: ServerResponse): void {
+  if (methodOf(req) === "GET") sendAnswer(req, res, answerJson(200, { ok: true, status: "live" }));
+  else sendError(res, "METHOD_NOT_ALLOWED", { headers: { allow: "GET, HEAD" } });
+}

@@ -1,4 +1,0 @@
-/** Why a gateway cannot start, in a sentence for its owner. */
-export class StartError extends Error {
-  override readonly name: string = "StartError";
-}

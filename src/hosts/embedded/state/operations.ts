@@ -1,0 +1,111 @@
+/** The writes of the embedded gateway: what each is given and what it answers. */
+import type { ChannelMessage } from "../../../core/host.ts";
+
+/** How much of everything the embedded gateway keeps; documented in `docs/gateway.md`. */
+export const STATE_LIMITS = Object.freeze({
+  /** Events of one session that wait for a turn; one more is refused for now. */
+  maxPendingEvents: 10_000,
+  /** Their bytes together. */
+  maxPendingBytes: 67_108_864,
+  /** The longest text of one event, in UTF-16 units; a longer one is refused for good. */
+  maxEventChars: 1_048_576,
+  /** How long the idempotency key of a consumed event is remembered at least. */
+  eventKeyTtlMs: 7 * 24 * 60 * 60 * 1_000,
+  /** The longest text kept of one message of a transcript, in UTF-16 units; the rest is cut. */
+  maxMessageChars: 262_144,
+  /** Messages kept of a session that has events, turns or a route of its own; the oldest go first. */
+  maxSessionMessages: 1_000,
+  /** Messages kept of a session that holds nothing but isolated runs. */
+  maxRunSessionMessages: 200,
+  /** Such sessions kept, give or take a few; the one that was idle longest goes first. */
+  maxRunSessions: 10_000,
+  /** Messages kept of what channels were given or are to be given. */
+  maxOutboxMessages: 10_000,
+});
+
+/** Times are milliseconds since the epoch, on the host's clock. */
+export interface EnqueueEvent {
+  readonly sessionKey: string;
+  readonly key: string;
+  readonly text: string;
+  readonly at: number;
+}
+
+/** `duplicate`: an event with this key was stored before. `full`: nothing was stored. */
+export type EnqueueOutcome = "stored" | "duplicate" | "full";
+
+export interface RequestTurn {
+  readonly sessionKey: string;
+  readonly agentId: string;
+  readonly reason: string;
+  readonly at: number;
+}
+
+export interface BeginRun {
+  readonly sessionKey: string;
+  readonly runId: string;
+  readonly prompt: string;
+  readonly at: number;
+}
+
+/** `repeated`: a run with this id has begun before; nothing was stored. */
+export type BeginRunOutcome = "begun" | "repeated";
+
+/** `error`: a note for the owner on why there is no reply. */
+export type MessageRole = "user" | "assistant" | "error";
+
+export interface EndRun {
+  readonly sessionKey: string;
+  readonly runId: string;
+  readonly role: Exclude<MessageRole, "user">;
+  readonly text: string;
+  readonly at: number;
+}
+
+/** A turn of the session itself, stored together with the events that it consumed. */
+export interface AppendTurn {
+  readonly sessionKey: string;
+  readonly turnId: string;
+  readonly user: string;
+  readonly assistant: string;
+  readonly eventIds: readonly number[];
+  /** Put into the outbox as not yet sent. */
+  readonly outgoing?: ChannelMessage;
+  readonly at: number;
+}
+
+export interface SetRoute {
+  readonly sessionKey: string;
+  readonly channel: string;
+  readonly to: string;
+  readonly at: number;
+}
+
+/** What became of a message for a channel. */
+export type OutboxState = "pending" | "sent" | "failed";
+
+export interface RecordMessage {
+  readonly message: ChannelMessage;
+  readonly state: OutboxState;
+  readonly at: number;
+}
+
+/** One step of forgetting the transcripts of isolated runs. */
+export interface ForgetRuns {
+  /** Where the step before ended; 0: from the beginning. */
+  readonly after: number;
+  /** Messages from before this time go. */
+  readonly before: number;
+  /** While messages of isolated runs count for more, the oldest go whatever their age; `null`: no bound. */
+  readonly maxBytes: number | null;
+  /** A run that began before this time is not under way, even without an end. */
+  readonly endedBefore: number;
+  readonly now: number;
+}
+
+export interface ForgetRunsOutcome {
+  /** Messages that are gone. */
+  readonly removed: number;
+  /** Where the next step goes on; `null`: there is nothing left to do. */
+  readonly next: number | null;
+}

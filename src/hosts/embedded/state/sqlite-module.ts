@@ -1,0 +1,190 @@
+/** What the embedded gateway brings into the shared database file. */
+import type { DatabaseSync } from "node:sqlite";
+import { type Kysely, sql } from "kysely";
+import type { Migration } from "kysely/migration";
+import type { SqliteModule } from "../../../storage/sqlite/engine/module.ts";
+import { prepareEventWrites } from "./event-writes.ts";
+import { prepareRetentionWrites, prepareTranscriptBytes } from "./retention-writes.ts";
+import { prepareSessionWrites } from "./session-writes.ts";
+import {
+  type AppendTurn,
+  type BeginRun,
+  type BeginRunOutcome,
+  type EndRun,
+  type EnqueueEvent,
+  type EnqueueOutcome,
+  type ForgetRuns,
+  type ForgetRunsOutcome,
+  type RecordMessage,
+  type RequestTurn,
+  type SetRoute,
+  STATE_LIMITS,
+} from "./operations.ts";
+
+/** The tables of sessions, their transcripts and events, and of what channels were given. */
+
+/**
+ * The first version. Ids are integers in order of arrival, so that rows and index entries are
+ * appended and never inserted in between.
+ *
+ * - A session that is `kept` (it has events, turns or a route of its own) is never pruned.
+ * - An event whose text is NULL was consumed; its row stays for a while, for its key.
+ * - `isolated` marks the messages of runs, which no later turn of the session is shown.
+ */
+const createTables: Migration = {
+  async up(database: Kysely<unknown>) {
+    for (const statement of [
+      sql`CREATE TABLE embedded_session (
+        id INTEGER PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        kept INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        active_at INTEGER NOT NULL,
+        messages INTEGER NOT NULL DEFAULT 0,
+        pending INTEGER NOT NULL DEFAULT 0,
+        pending_bytes INTEGER NOT NULL DEFAULT 0,
+        wake_agent TEXT,
+        wake_reason TEXT,
+        route_channel TEXT,
+        route_to TEXT
+      ) STRICT`,
+      sql`CREATE INDEX embedded_session_active ON embedded_session (active_at)`,
+      sql`CREATE TABLE embedded_event (
+        id INTEGER PRIMARY KEY,
+        session INTEGER NOT NULL,
+        key TEXT NOT NULL UNIQUE,
+        at INTEGER NOT NULL,
+        text TEXT
+      ) STRICT`,
+      sql`CREATE INDEX embedded_event_pending ON embedded_event (session) WHERE text IS NOT NULL`,
+      sql`CREATE TABLE embedded_message (
+        id INTEGER PRIMARY KEY,
+        session INTEGER NOT NULL,
+        run_id TEXT,
+        isolated INTEGER NOT NULL,
+        role TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        text TEXT NOT NULL
+      ) STRICT`,
+      sql`CREATE INDEX embedded_message_session ON embedded_message (session)`,
+      sql`CREATE UNIQUE INDEX embedded_message_run ON embedded_message (run_id)
+        WHERE isolated = 1 AND role = 'user'`,
+      sql`CREATE TABLE embedded_outbox (
+        id INTEGER PRIMARY KEY,
+        channel TEXT NOT NULL,
+        key TEXT NOT NULL,
+        recipient TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        text TEXT NOT NULL,
+        UNIQUE (channel, key)
+      ) STRICT`,
+      sql`CREATE INDEX embedded_outbox_unsent ON embedded_outbox (id) WHERE state = 'pending'`,
+    ]) {
+      await statement.execute(database);
+    }
+  },
+};
+
+/** One row: what the messages of isolated runs up to an id count for together. */
+const countTranscriptBytes: Migration = {
+  async up(database: Kysely<unknown>) {
+    await sql`CREATE TABLE embedded_transcript_bytes (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      through_id INTEGER NOT NULL,
+      bytes INTEGER NOT NULL
+    ) STRICT`.execute(database);
+    await sql`INSERT INTO embedded_transcript_bytes VALUES (1, 0, 0)`.execute(database);
+  },
+};
+
+/** The migrations of the module, in order of their names. */
+const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {
+  "0001-tables": createTables,
+  "0002-transcript-bytes": countTranscriptBytes,
+};
+
+/** Where this module is, for the database that is to load it. */
+export const STATE_MODULE_URL: URL = new URL(import.meta.url);
+
+/** Sessions, transcripts, system events and the outbox; each operation is one write in one commit. */
+export const sqliteModule: SqliteModule = {
+  name: "embedded",
+  migrations: STATE_MIGRATIONS,
+  operations(database) {
+    const transcripts = prepareTranscriptBytes(database);
+    const sessions = prepareSessionWrites(database, transcripts);
+    const events = prepareEventWrites(database, sessions);
+    const outbox = prepareOutboxWrites(database);
+    const retention = prepareRetentionWrites(database, transcripts);
+    const setWake = database.prepare("UPDATE embedded_session SET wake_agent = ?, wake_reason = ? WHERE id = ?");
+    const clearWake = database.prepare(
+      "UPDATE embedded_session SET wake_agent = NULL, wake_reason = NULL WHERE id = ? AND pending = 0",
+    );
+    const setRoute = database.prepare("UPDATE embedded_session SET route_channel = ?, route_to = ? WHERE id = ?");
+
+    return {
+      enqueue: (event: EnqueueEvent): EnqueueOutcome => events.enqueue(event),
+
+      requestTurn({ sessionKey, agentId, reason, at }: RequestTurn): void {
+        setWake.run(agentId, reason, sessions.session(sessionKey, { kept: true, at }).id);
+      },
+
+      beginRun({ sessionKey, runId, prompt, at }: BeginRun): BeginRunOutcome {
+        const { id } = sessions.session(sessionKey, { kept: false, at });
+        const added = sessions.addMessage(id, { runId, isolated: true, role: "user", at, text: prompt });
+        return added ? "begun" : "repeated";
+      },
+
+      endRun({ sessionKey, runId, role, text, at }: EndRun): void {
+        const { id } = sessions.session(sessionKey, { kept: false, at });
+        sessions.addMessage(id, { runId, isolated: true, role, at, text });
+      },
+
+      appendTurn(turn: AppendTurn): void {
+        const { at, turnId: runId } = turn;
+        const { id } = sessions.session(turn.sessionKey, { kept: true, at });
+        events.consume(id, turn.eventIds);
+        clearWake.run(id);
+        sessions.addMessage(id, { runId, isolated: false, role: "user", at, text: turn.user });
+        sessions.addMessage(id, { runId, isolated: false, role: "assistant", at, text: turn.assistant });
+        if (turn.outgoing !== undefined) {
+          outbox.record({ message: turn.outgoing, state: "pending", at });
+        }
+        events.forgetOldKeys(at);
+      },
+
+      setRoute({ sessionKey, channel, to, at }: SetRoute): void {
+        setRoute.run(channel, to, sessions.session(sessionKey, { kept: true, at }).id);
+      },
+
+      forgetRuns: (step: ForgetRuns): ForgetRunsOutcome => retention.forgetRuns(step),
+
+      recordMessage: (record: RecordMessage): void => outbox.record(record),
+    };
+  },
+};
+
+/** The writes on the outbox: one row for each message a channel was or is to be given. */
+
+/** Prepares the statements on one database and returns what uses them. */
+function prepareOutboxWrites(database: DatabaseSync) {
+  const record = database.prepare(
+    `INSERT INTO embedded_outbox (channel, key, recipient, at, state, text) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET state = excluded.state, at = excluded.at WHERE state = 'pending'`,
+  );
+  const trim = database.prepare(
+    `DELETE FROM embedded_outbox WHERE id IN (
+       SELECT id FROM embedded_outbox WHERE id <= (SELECT max(id) FROM embedded_outbox) - ?
+       ORDER BY id LIMIT 4)`,
+  );
+
+  return {
+    /** Stores the message or moves one that was pending to its new state; a settled one stays. */
+    record({ message, state, at }: RecordMessage): void {
+      const { channel, idempotencyKey, to, text } = message;
+      record.run(channel, idempotencyKey, to, at, state, text);
+      trim.run(STATE_LIMITS.maxOutboxMessages);
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { watchConfigFile } from "../../../../../src/hosts/embedded/config/watch.ts";
+import type { ConfigWatch } from "../../../../../src/hosts/embedded/config/watch.ts";
+
+let folder: string;
+let file: string;
+let changes: number;
+let watching: ConfigWatch | undefined;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "reveille-watch-"));
+  file = join(folder, "reveille.json5");
+  changes = 0;
+});
+
+afterEach(async () => {
+  // The spy hangs on the timers that a test has replaced, so it goes before them.
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  await watching?.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function watch(debounceMs = 60): Promise<void> {
+  watching = await watchConfigFile(file, () => changes++, { debounceMs });
+}
+
+/** On a slow machine one change may be told twice, as if it were two bursts. */
+async function expectChange(change: () => void): Promise<void> {
+  const before = changes;
+  change();
+  await vi.waitFor(() => {
+    expect(changes).toBeGreaterThan(before);
+  }, 10_000);
+}
+
+describe("watchConfigFile", () => {
+  it("tells of a write, of a replacement by rename, and of a write after that", async () => {
+    writeFileSync(file, "one");
+    await watch();
+    await expectChange(() => writeFileSync(file, "two"));
+    await expectChange(() => {
+      writeFileSync(join(folder, "new"), "three");
+      renameSync(join(folder, "new"), file);
+    });
+    await expectChange(() => writeFileSync(file, "four"));
+    await expectChange(() => {
+      unlinkSync(file);
+      writeFileSync(file, "five");
+    });
+  });
+
+  it("tells once of many changes that follow one another closely", async () => {
+    writeFileSync(file, "0");
+    const debounceMs = 1_000;
+    await watch(debounceMs);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    const seen = () => timers.mock.calls.filter(([, delayMs]) => delayMs === debounceMs).length;
+    for (let round = 1; round <= 15; round++) {
+      const before = seen();
+      writeFileSync(file, String(round));
+      while (seen() === before) await setImmediate();
+      // The watcher tells of one file at most every 50 ms, and again of what it has held back meanwhile.
+      vi.advanceTimersByTime(100);
+    }
+    expect(changes).toBe(0);
+    vi.advanceTimersByTime(debounceMs);
+    expect(changes).toBe(1);
+  });
+
+  it("does not care about other files of the folder, and says nothing once closed", async () => {
+    writeFileSync(file, "one");
+    await watch();
+    writeFileSync(join(folder, "other"), "x");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    writeFileSync(file, "two");
+    await watching?.close();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(changes).toBe(0);
+  });
+
+  it("sees a mounted volume switch to its next version", async () => {
+    mkdirSync(join(folder, "..1"));
+    writeFileSync(join(folder, "..1", "reveille.json5"), "one");
+    symlinkSync("..1", join(folder, "..data"));
+    symlinkSync("..data/reveille.json5", file);
+    await watch();
+    await expectChange(() => {
+      mkdirSync(join(folder, "..2"));
+      writeFileSync(join(folder, "..2", "reveille.json5"), "two");
+      symlinkSync("..2", join(folder, "..next"));
+      renameSync(join(folder, "..next"), join(folder, "..data"));
+    });
+  });
+});

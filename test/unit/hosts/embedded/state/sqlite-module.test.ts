@@ -1,0 +1,193 @@
+/** The module in this process, without the thread that runs it in the gateway. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { prepareSessionReads, type SessionReads } from "../../../../../src/hosts/embedded/state/session-reads.ts";
+import { sqliteModule, STATE_MODULE_URL } from "../../../../../src/hosts/embedded/state/sqlite-module.ts";
+import { STATE_LIMITS } from "../../../../../src/hosts/embedded/state/operations.ts";
+import { openReadConnection } from "../../../../../src/storage/sqlite/engine/open-connection.ts";
+import { Writer } from "../../../../../src/storage/sqlite/engine/writer.ts";
+
+const MAIN = "agent:main:main";
+
+let folder: string;
+let writer: Writer;
+let reader: ReturnType<typeof openReadConnection>;
+let reads: SessionReads;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "state-module-"));
+  const file = join(folder, "state.sqlite");
+  writer = await Writer.open(file, [sqliteModule]);
+  reader = openReadConnection(file);
+  reads = prepareSessionReads(reader);
+});
+
+afterEach(() => {
+  reader.close();
+  writer.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Carries out operations in one commit and gives their outcomes. */
+function commit(...writes: readonly (readonly [operation: string, args: object])[]) {
+  return writer.commit({
+    operations: writes.map(([operation]) => `embedded.${operation}`),
+    args: writes.map(([, args]) => args),
+  });
+}
+
+function enqueue(key: string, at = 1, sessionKey = MAIN) {
+  return ["enqueue", { sessionKey, key, text: `text of ${key}`, at }] as const;
+}
+
+function turn(eventIds: readonly number[], at: number, extra: object = {}) {
+  return [
+    "appendTurn",
+    { sessionKey: MAIN, turnId: `t${at}`, user: "u", assistant: "a", eventIds, at, ...extra },
+  ] as const;
+}
+
+function pendingTexts(): string[] {
+  return reads.pendingEvents(MAIN, { limit: 200 }).events.map(({ text }) => text);
+}
+
+function rows(table: string): number {
+  return (reader.prepare(`SELECT count(*) AS n FROM embedded_${table}`).get() as { n: number }).n;
+}
+
+describe("the state module", () => {
+  it("knows where it is", async () => {
+    expect(((await import(STATE_MODULE_URL.href)) as { sqliteModule: unknown }).sqliteModule).toBe(sqliteModule);
+  });
+
+  it("opens a file again that it made before", async () => {
+    commit(enqueue("a"));
+    writer.close();
+    writer = await Writer.open(join(folder, "state.sqlite"), [sqliteModule]);
+    expect(pendingTexts()).toEqual(["text of a"]);
+  });
+
+  it("opens a file from before transcripts were counted, and counts what is in it", async () => {
+    const file = join(folder, "old.sqlite");
+    const { "0001-tables": first } = sqliteModule.migrations;
+    const old = await Writer.open(file, [
+      { ...sqliteModule, migrations: { "0001-tables": first! }, operations: () => ({}) },
+    ]);
+    old.close();
+    const direct = new DatabaseSync(file);
+    direct.exec(`INSERT INTO embedded_session (id, key, kept, created_at, active_at, messages) VALUES (1, 'hook:x', 0, 1, 1, 2);
+      INSERT INTO embedded_message VALUES (1, 1, 'r', 1, 'user', 1, 'prompt'), (2, 1, 'r', 1, 'assistant', 1, 'reply')`);
+    const reopened = await Writer.open(file, [sqliteModule]);
+    const step = { after: 0, before: 0, maxBytes: 250, endedBefore: 0, now: 9 };
+    reopened.commit({ operations: ["embedded.forgetRuns"], args: [step] });
+    expect(direct.prepare("SELECT text FROM embedded_message").all()).toEqual([{ text: "reply" }]);
+    expect(direct.prepare("SELECT bytes FROM embedded_transcript_bytes").all()).toEqual([{ bytes: 205 }]);
+    direct.close();
+    reopened.close();
+  });
+
+  it("stores events once, in one commit with others, and consumes them with their turn", () => {
+    commit(enqueue("a"), enqueue("a"), enqueue("b"));
+    expect(pendingTexts()).toEqual(["text of a", "text of b"]);
+    const [a] = reads.turnEvents(MAIN, { limit: 1, maxChars: 1 });
+    const outgoing = { channel: "console", to: "owner", text: "x", idempotencyKey: "k" };
+    commit(turn([a!.id, 99], 2, { outgoing }));
+    expect(pendingTexts()).toEqual(["text of b"]);
+    expect(rows("outbox")).toBe(1);
+    expect(reads.conversation(MAIN, { limit: 9, maxChars: 99 })).toHaveLength(2);
+  });
+
+  it("undoes an operation that throws, and not its neighbors", () => {
+    const broken = turn([1], 2, { outgoing: { channel: "console", idempotencyKey: "k", text: "x" } });
+    commit(enqueue("a"), broken, enqueue("b"));
+    expect(pendingTexts()).toEqual(["text of a", "text of b"]);
+    expect(rows("message")).toBe(0);
+  });
+
+  it("refuses the event that is one too many, and knows its copies all the same", () => {
+    const events = Array.from({ length: STATE_LIMITS.maxPendingEvents }, (_, n) => enqueue(`k${n}`));
+    commit(...events);
+    commit(enqueue("more"), enqueue("k0"));
+    expect(rows("event")).toBe(STATE_LIMITS.maxPendingEvents);
+  });
+
+  it("forgets the keys of consumed events by and by", () => {
+    commit(...Array.from({ length: 300 }, (_, n) => enqueue(`k${n}`)));
+    const ids = reads.pendingEvents(MAIN, { limit: 200 }).events.map(({ id }) => id);
+    commit(turn(ids, 2));
+    expect(rows("event")).toBe(300);
+    const later = STATE_LIMITS.eventKeyTtlMs + 2;
+    commit(turn([], later));
+    expect(rows("event")).toBe(100);
+    commit(turn([], later + 1), turn([], later + 2));
+    expect(rows("event")).toBe(100);
+  });
+
+  it("remembers who asked for a turn until no event waits", () => {
+    commit(enqueue("a"), ["requestTurn", { sessionKey: MAIN, agentId: "main", reason: "hook:wake", at: 1 }]);
+    expect(reads.requestedTurns()).toEqual([{ sessionKey: MAIN, agentId: "main", reason: "hook:wake" }]);
+    commit(turn([1], 2));
+    expect(reads.requestedTurns()).toEqual([]);
+  });
+
+  it("begins a run once and ends it", () => {
+    const run = { sessionKey: "hook:x", runId: "r1", prompt: "p", at: 1 };
+    commit(["beginRun", run], ["beginRun", run]);
+    commit(["endRun", { sessionKey: "hook:x", runId: "r1", role: "assistant", text: "done", at: 2 }]);
+    expect(reads.messages("hook:x", { limit: 9 }).messages.map(({ text }) => text)).toEqual(["p", "done"]);
+  });
+
+  it("keeps the latest messages of a session, fewer where there are only runs", () => {
+    const begin = (n: number) =>
+      ["beginRun", { sessionKey: "hook:x", runId: `r${n}`, prompt: `p${n}`, at: n }] as const;
+    commit(...Array.from({ length: 210 }, (_, n) => begin(n)));
+    expect(rows("message")).toBe(200);
+    commit(enqueue("makes it a session of its own", 1, "hook:x"));
+    commit(...Array.from({ length: 5 }, (_, n) => begin(1_000 + n)));
+    expect(rows("message")).toBe(205);
+  });
+
+  it("prunes the sessions of runs that were idle longest, with their messages", () => {
+    const begin = (n: number) => ["beginRun", { sessionKey: `hook:${n}`, runId: `r${n}`, prompt: "p", at: n }] as const;
+    commit(enqueue("kept", 0));
+    commit(...Array.from({ length: STATE_LIMITS.maxRunSessions + 40 }, (_, n) => begin(n)));
+    expect(rows("session")).toBeLessThanOrEqual(STATE_LIMITS.maxRunSessions + 17);
+    expect(rows("message")).toBe(rows("session") - 1);
+    expect(reads.messages("hook:0", { limit: 1 }).messages).toEqual([]);
+    expect(pendingTexts()).toEqual(["text of kept"]);
+  });
+
+  it("keeps the count of bytes right where sessions are pruned, also those with the last messages", () => {
+    const begin = (n: number, at: number) =>
+      ["beginRun", { sessionKey: `hook:${n}`, runId: `r${n}`, prompt: "p", at }] as const;
+    const read = (query: string) => Number(Object.values(reader.prepare(query).get()!)[0]);
+    const counted = () => read("SELECT bytes FROM embedded_transcript_bytes");
+    const countAll = (): void => {
+      const step = { after: 0, before: -1e9, maxBytes: 1e9, endedBefore: -1e9, now: 1e9 };
+      for (let n = 0; n < 50; n++) commit(["forgetRuns", step]);
+    };
+    commit(...Array.from({ length: STATE_LIMITS.maxRunSessions + 10 }, (_, n) => begin(n, n)));
+    expect(counted()).toBe(0);
+    countAll();
+    expect(counted()).toBe(201 * rows("message"));
+    for (let n = 0; n < 40; n++) {
+      commit(begin(20_000 + n, -n));
+      if (n % 5 === 0) countAll();
+    }
+    countAll();
+    expect(counted()).toBe(201 * rows("message"));
+  });
+
+  it("sets a route and moves a pending message to its end state, never back", () => {
+    const message = { channel: "console", to: "owner", text: "x", idempotencyKey: "k" };
+    commit(["setRoute", { sessionKey: MAIN, channel: "console", to: "owner", at: 1 }]);
+    expect(reads.route(MAIN)).toEqual({ channel: "console", to: "owner" });
+    for (const state of ["pending", "sent", "failed", "pending"]) {
+      commit(["recordMessage", { message, state, at: 1 }]);
+    }
+    expect(reader.prepare("SELECT state FROM embedded_outbox").all()).toEqual([{ state: "sent" }]);
+  });
+});
