@@ -4,9 +4,9 @@
  * microseconds, replay mark included. Each sender has a process of its own, as a warm route has.
  */
 import { randomUUID } from "node:crypto";
-import { NO_KEYS } from "../src/auth/keys/no-keys.ts";
+import { NO_KEYS } from "../src/auth/keys/remote-keys.ts";
 import { compileScheme } from "../src/auth/signatures/compile-scheme.ts";
-import type { IncomingCall, SchemeVerifier, Verification } from "../src/auth/verifier.ts";
+import type { IncomingRequest, SchemeVerifier, Verification } from "../src/auth/verifier.ts";
 import { normalizeAuth } from "../src/config/normalize-auth.ts";
 import { callBody } from "./call-body.ts";
 import { median } from "./median.ts";
@@ -15,7 +15,7 @@ import type { BenchSender, SenderName } from "./senders.ts";
 
 const PASSES = 7;
 
-function callOf(sender: BenchSender): IncomingCall {
+function callOf(sender: BenchSender): IncomingRequest {
   const id = randomUUID();
   const body = callBody(id);
   const headers = {
@@ -31,7 +31,7 @@ function callOf(sender: BenchSender): IncomingCall {
 /** A figure of refusals, or of calls that would count as copies, would be none; this warms up too. */
 async function refuseFailures(
   verifier: SchemeVerifier,
-  calls: readonly IncomingCall[],
+  calls: readonly IncomingRequest[],
   isMarked: boolean,
 ): Promise<void> {
   const marks = new Set<string>();
@@ -43,7 +43,7 @@ async function refuseFailures(
   if (marks.size !== (isMarked ? calls.length : 0)) throw new Error(`${calls.length} calls have ${marks.size} marks.`);
 }
 
-async function microsPerCall(verifier: SchemeVerifier, calls: readonly IncomingCall[]): Promise<number> {
+async function microsPerCall(verifier: SchemeVerifier, calls: readonly IncomingRequest[]): Promise<number> {
   // Kept, so that nothing is thrown away unmade.
   const kept: (Verification | Promise<Verification>)[] = [];
   const before = process.cpuUsage();

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { hasUnreadBody } from "../http/discard-body.ts";
+import { hasUnreadBody } from "../http/read-body.ts";
 import { sendAnswer } from "../http/send-answer.ts";
 import { StoreError } from "../storage/delivery-store.ts";
 import { allowedMethods, findEndpoint } from "./endpoint.ts";

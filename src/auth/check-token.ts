@@ -3,10 +3,10 @@ import { refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
 import { lockoutKey } from "./client-address.ts";
 import type { Lockout } from "./lockout.ts";
-import type { TokenCarrier, TokenCheck } from "./token.ts";
+import type { TokenCarrier, TokenSet } from "./token.ts";
 
 /** Who vouches for the request; `clientAddress` is what failures are counted against. */
-export type Authenticate = (request: TokenCarrier, clientAddress: string) => Credential | Refusal;
+export type CheckToken = (request: TokenCarrier, clientAddress: string) => Credential | Refusal;
 
 /**
  * Puts together the check of the hook token and the lockout of guessing addresses (specification
@@ -14,7 +14,7 @@ export type Authenticate = (request: TokenCarrier, clientAddress: string) => Cre
  * the failures of someone else behind the same address. One and the same refusal answers a missing,
  * a malformed and a wrong token (401); a locked address is refused with 429 and `Retry-After`.
  */
-export function compileAuthenticate(options: { tokens: TokenCheck; lockout: Lockout }): Authenticate {
+export function compileCheckToken(options: { tokens: TokenSet; lockout: Lockout }): CheckToken {
   const { tokens, lockout } = options;
   return (request, clientAddress) => {
     const credential = tokens.check(request);

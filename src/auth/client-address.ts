@@ -27,7 +27,7 @@ const MAX_REMEMBERED_HOPS = 1024;
  */
 export function compileClientAddress(trustedProxies: readonly string[]): ClientAddressResolver {
   if (trustedProxies.length === 0) return (socketAddress) => peerAddress(socketAddress);
-  const judge = compileJudge(trustedProxies);
+  const judge = compileHopReader(trustedProxies);
 
   return (socketAddress, xForwardedFor) => {
     const peer = peerAddress(socketAddress);
@@ -57,7 +57,7 @@ interface Hop {
 }
 
 /** Judges hops. The same few ask all the time and parsing takes microseconds, so the last ones are kept. */
-function compileJudge(trustedProxies: readonly string[]): (text: string) => Hop {
+function compileHopReader(trustedProxies: readonly string[]): (text: string) => Hop {
   const isTrusted = proxyAddr.compile([...trustedProxies]);
   const remembered = new Map<string, Hop>();
   return (text) => {

@@ -3,10 +3,10 @@ import type { AuthConfig } from "../config/auth-config.ts";
 import { ConfigError } from "../config/config-error.ts";
 import type { Handshake } from "../config/handshake-schema.ts";
 import type { MappingConfig } from "../config/hooks-config.ts";
-import { compileHandshakes } from "./handshake/compile-handshakes.ts";
-import type { CompiledHandshakes } from "./handshake/compile-handshakes.ts";
+import { compileHandshakes } from "./handshake/handshake.ts";
+import type { CompiledHandshakes } from "./handshake/handshake.ts";
 import { compileScheme } from "./signatures/compile-scheme.ts";
-import type { SchemeContext } from "./signatures/scheme-context.ts";
+import type { SchemeContext } from "./verifier.ts";
 import { compileMaskSecrets } from "./mask-secrets.ts";
 import type { MaskSecrets } from "./mask-secrets.ts";
 import type { SchemeVerifier } from "./verifier.ts";
@@ -82,8 +82,8 @@ function compileRoute(
   const [{ where, settings }] = mappings as readonly [MappingConfig, ...MappingConfig[]];
   const differing = mappings.find((other) => !isDeepStrictEqual(other.auth, auth));
   if (differing) throw new ConfigError([{ path: `${differing.where}.auth`, message: `differs from that of ${where}` }]);
-  const verifier = orRefuse(`${where}.auth`, () => compileScheme(auth, { route: path, ...context }));
-  const handshakes = orRefuse(`${where}.handshakes`, () =>
+  const verifier = asConfigError(`${where}.auth`, () => compileScheme(auth, { route: path, ...context }));
+  const handshakes = asConfigError(`${where}.handshakes`, () =>
     compileHandshakes(handshakesOf(mappings), {
       route: path,
       secrets: "secrets" in auth ? auth.secrets : [],
@@ -111,7 +111,7 @@ function handshakesOf(mappings: readonly MappingConfig[]): readonly Handshake[] 
 }
 
 /** Data that no schema could judge is refused with its place. */
-function orRefuse<Result>(path: string, compile: () => Result): Result {
+function asConfigError<Result>(path: string, compile: () => Result): Result {
   try {
     return compile();
   } catch (error) {

@@ -10,7 +10,7 @@ export interface TokenCarrier {
   readonly rawHeaders: readonly string[];
 }
 
-export interface TokenCheck {
+export interface TokenSet {
   /** The credential of the token that the request presents, or `undefined` when it presents none that is right. */
   check(request: TokenCarrier): Credential | undefined;
 }
@@ -30,7 +30,7 @@ interface CompiledToken {
  * header is ambiguous and never accepted. Every token is compared on every check, in a time that
  * depends on the lengths of the candidate and the tokens only. Throws a TypeError for a blank token.
  */
-export function compileTokens(tokens: readonly string[], options: { tokenHeader: string }): TokenCheck {
+export function compileTokens(tokens: readonly string[], options: { tokenHeader: string }): TokenSet {
   const { tokenHeader } = options;
   const wires = tokens.map((token) => Buffer.from(token.trim(), "utf8").toString("latin1"));
   const size = Math.max(1, ...wires.map((wire) => wire.length));

@@ -14,7 +14,7 @@ export interface RequestView {
 }
 
 /** A request as it came, with its credentials, for verification only: nothing else ever sees it. */
-export interface IncomingCall {
+export interface IncomingRequest {
   readonly method: string;
   /** The request's target as sent: `/hooks/twilio?bodySHA256=...`. */
   readonly target: string;
@@ -47,7 +47,7 @@ export interface Unverified {
 
 /** Verifies the requests of one route; compiled at config load. */
 export interface SchemeVerifier {
-  verify(call: IncomingCall): Verification | Promise<Verification>;
+  verify(call: IncomingRequest): Verification | Promise<Verification>;
 }
 
 /** Keys that are fetched: cached, and refreshed off the request path. */
@@ -83,4 +83,14 @@ export interface DeliveredKeys {
   get(route: string): string | undefined;
   /** Keeps the first key of a route, durably; false when it has one already or the window is over. */
   accept(route: string, key: string): Promise<boolean>;
+}
+
+/** What a scheme is compiled with besides its data. */
+export interface SchemeContext {
+  /** The mapping's path: scopes credential ids and replay marks. */
+  readonly route: string;
+  /** Where the outside reaches the gateway, without a trailing slash; the target as sent follows it in `{url}`. */
+  readonly publicUrl: string | undefined;
+  readonly remoteKeys: RemoteKeys;
+  readonly deliveredKeys: DeliveredKeys;
 }

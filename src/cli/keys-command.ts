@@ -1,7 +1,7 @@
 /** `reveille keys`. */
 import { join } from "node:path";
 import { openDeliveredKeys, readDeliveredKeys } from "../auth/keys/delivered-keys.ts";
-import { SENDER_KEYS_FILE } from "../auth/keys/sender-keys-file.ts";
+import { SENDER_KEYS_FILE } from "../auth/keys/delivered-keys.ts";
 import { CliError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";

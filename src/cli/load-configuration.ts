@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { NO_KEYS } from "../auth/keys/no-keys.ts";
+import { NO_KEYS } from "../auth/keys/remote-keys.ts";
 import type { ConfigIssue } from "../config/config-error.ts";
 import { findConfigError } from "../config/find-config-error.ts";
 import { prepareActiveConfig } from "../ingress/active-config.ts";

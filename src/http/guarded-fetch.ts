@@ -81,7 +81,7 @@ const HEADERS = { accept: "*/*", "accept-encoding": "identity", "user-agent": "r
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, allowLoopback = false, ca } = options;
   const { resolve = resolveName, maxConcurrent = MAX_CONCURRENT, maxWaiting = MAX_WAITING } = options;
-  const slots = createSlots(maxConcurrent, maxWaiting);
+  const slots = createLimiter(maxConcurrent, maxWaiting);
 
   async function exchange(url: URL, signal: AbortSignal, post: OutgoingPost | undefined): Promise<FetchedAnswer> {
     const addresses = await addressesOf(url, resolve);
@@ -219,7 +219,7 @@ function fetchErrorOf(error: unknown): FetchError {
 }
 
 /** Lets so many pass at a time, the others in the order in which they came. */
-function createSlots(limit: number, maxWaiting: number) {
+function createLimiter(limit: number, maxWaiting: number) {
   const waiting: (() => void)[] = [];
   let free = limit;
   return {

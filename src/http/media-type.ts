@@ -39,7 +39,7 @@ export function readMediaType(header: string | undefined): MediaType {
 }
 
 /** Says to the caller that a body is not JSON and that its type is not taken, which it names. */
-export function untakenType({ name }: MediaType): string {
+export function unsupportedTypeMessage({ name }: MediaType): string {
   const type = name === undefined ? "this Content-Type" : `"${name}"`;
   return `The body is not JSON in UTF-8 and this hook does not take ${type}; send application/json.`;
 }

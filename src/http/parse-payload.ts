@@ -1,9 +1,41 @@
 import type { PayloadFormat } from "../core/delivery.ts";
-import { dropPollutingKeys } from "./drop-polluting-keys.ts";
 import { exceedsDepth } from "./json-depth.ts";
+import { type MediaType, readMediaType, unsupportedTypeMessage } from "./media-type.ts";
 import { parseForm } from "./parse-form.ts";
-import { readMediaType, untakenType } from "./media-type.ts";
-import type { MediaType } from "./media-type.ts";
+
+/** Any escape of `_` or a lower-case letter: the only other way to write one of the keys. */
+const ESCAPED_LETTER = /\\u00[5-7]/;
+
+/**
+ * Removes from freshly parsed JSON, in place, the keys with which a careless copy or merge would
+ * change the prototype of other objects: every own `__proto__`, and every `constructor` whose value
+ * is an object with an own `prototype`.
+ *
+ * JSON.parse makes them harmless own properties, but a transform that assigns key by key would not.
+ * `text` is the JSON the value was parsed from; the value is walked only when it can hold such a key.
+ */
+export function dropPollutingKeys(value: object, text: string): void {
+  if (!mayPollute(text)) return;
+  const pending: object[] = [value];
+  for (let holder = pending.pop(); holder !== undefined; holder = pending.pop()) {
+    if (Object.hasOwn(holder, "__proto__")) Reflect.deleteProperty(holder, "__proto__");
+    if (Object.hasOwn(holder, "constructor") && hasPrototypeKey(holder.constructor)) {
+      Reflect.deleteProperty(holder, "constructor");
+    }
+    for (const child of Object.values(holder) as unknown[]) {
+      if (typeof child === "object" && child !== null) pending.push(child);
+    }
+  }
+}
+
+function mayPollute(text: string): boolean {
+  if (text.includes("__proto__") || text.includes("constructor")) return true;
+  return text.includes("\\u00") && ESCAPED_LETTER.test(text);
+}
+
+function hasPrototypeKey(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, "prototype");
+}
 
 /** An object or an array, with own properties only. */
 export type Payload = Record<string, unknown> | unknown[];
@@ -56,7 +88,7 @@ export function parsePayload(
   const trimmed = text?.trim();
   if (trimmed === "") return accepted({}, "json");
 
-  const format = takenFormat(media.kind, options.accept);
+  const format = acceptedFormat(media.kind, options.accept);
   const maxDepth = options.maxDepth ?? DEFAULT_MAX_DEPTH;
   const json = trimmed === undefined ? "invalid utf-8" : parseJson(trimmed, raw, maxDepth);
   if (typeof json === "object") return accepted(json, "json");
@@ -67,7 +99,7 @@ export function parsePayload(
   if (trimmed !== undefined && format === "form") return accepted(parseForm(trimmed), format);
   if (json === "scalar") return accepted({}, "json");
   if (format === undefined && media.kind !== "json" && media.kind !== "none") {
-    return refused("UNSUPPORTED_MEDIA_TYPE", untakenType(media));
+    return refused("UNSUPPORTED_MEDIA_TYPE", unsupportedTypeMessage(media));
   }
   return json === "invalid utf-8"
     ? refused("INVALID_UTF8", "The body is not valid UTF-8; send it encoded in UTF-8.")
@@ -106,6 +138,6 @@ function parseJson(text: string, raw: Uint8Array, maxDepth: number): Payload | "
   return payload;
 }
 
-function takenFormat(kind: MediaType["kind"], accept: ParsePayloadOptions["accept"]): "form" | "text" | undefined {
+function acceptedFormat(kind: MediaType["kind"], accept: ParsePayloadOptions["accept"]): "form" | "text" | undefined {
   return (kind === "form" || kind === "text") && accept?.includes(kind) ? kind : undefined;
 }

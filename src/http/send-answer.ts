@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Answer } from "./answer.ts";
-import { declaredLength, discardBody, hasUnreadBody } from "./discard-body.ts";
-import type { DiscardLimits } from "./discard-body.ts";
+import { declaredLength, discardBody, hasUnreadBody } from "./read-body.ts";
+import type { DiscardLimits } from "./read-body.ts";
 
 /** How much of a body that nobody wants is read so that its sender gets to see the answer. */
 const DISCARD_LIMITS: DiscardLimits = { maxBytes: 32 * 1024 * 1024, timeoutMs: 5000 };

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { compileAuthenticate } from "../auth/check-token.ts";
-import type { Authenticate } from "../auth/check-token.ts";
+import { compileCheckToken } from "../auth/check-token.ts";
+import type { CheckToken } from "../auth/check-token.ts";
 import { compileClientAddress } from "../auth/client-address.ts";
 import type { ClientAddressResolver } from "../auth/client-address.ts";
 import { Lockout } from "../auth/lockout.ts";
 import { compileTokens } from "../auth/token.ts";
-import type { TokenCheck } from "../auth/token.ts";
+import type { TokenSet } from "../auth/token.ts";
 import { SenderRoutes } from "../auth/sender-routes.ts";
 import type { SenderRouteContext } from "../auth/sender-routes.ts";
 import type { HooksConfig } from "../config/hooks-config.ts";
@@ -15,7 +15,7 @@ import type { DispatchRules } from "../dispatch/dispatch-rules.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost } from "../core/host.ts";
 import { compileRequestHead } from "./request-head.ts";
-import { compileRequestTarget } from "./request-target.ts";
+import { compileRequestTarget } from "./request-head.ts";
 import { compileMapping } from "../mapping/compile-mapping.ts";
 import { MappingIndex } from "../mapping/index-mappings.ts";
 import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
@@ -36,8 +36,8 @@ export interface ActiveConfig {
   readonly readTarget: ReturnType<typeof compileRequestTarget>;
   readonly clientAddress: ClientAddressResolver;
   /** Compares tokens and counts nothing; {@link authenticate} does both. */
-  readonly tokens: TokenCheck;
-  readonly authenticate: Authenticate;
+  readonly tokens: TokenSet;
+  readonly authenticate: CheckToken;
   /** The paths where the sender proves who it is in a way of its own. */
   readonly senders: SenderRoutes;
   readonly lockout: Lockout;
@@ -115,7 +115,7 @@ export async function prepareActiveConfig(
     readTarget: compileRequestTarget(config.path, { credentialParameters: senders.credentialNames("query") }),
     clientAddress: compileClientAddress(gateway.trustedProxies),
     tokens,
-    authenticate: compileAuthenticate({ tokens, lockout }),
+    authenticate: compileCheckToken({ tokens, lockout }),
     senders,
     lockout,
     readHead: compileRequestHead({ credentialHeaders: [config.tokenHeader, ...senders.credentialNames("header")] }),

@@ -1,8 +1,8 @@
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { RunWatch } from "../dispatch/run-watch.ts";
 import type { GatewayHost } from "../core/host.ts";
-import type { ByteBudget } from "./byte-budget.ts";
-import type { InFlight } from "./in-flight.ts";
+import type { ByteBudget } from "./request-limits.ts";
+import type { InFlight } from "./request-limits.ts";
 import type { LogThrottle } from "./log-throttle.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 

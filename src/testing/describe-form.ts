@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { NO_KEYS } from "../auth/keys/no-keys.ts";
-import { compileHandshakes } from "../auth/handshake/compile-handshakes.ts";
+import { NO_KEYS } from "../auth/keys/remote-keys.ts";
+import { compileHandshakes } from "../auth/handshake/handshake.ts";
 import { AuthSchema } from "../config/auth-schema.ts";
 import { HandshakeSchema } from "../config/handshake-schema.ts";
 import type { PresetSettings } from "../config/preset-part.ts";

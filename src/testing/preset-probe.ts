@@ -1,10 +1,10 @@
 /** A preset put to work without a gateway: signs, verifies and reads requests as the ingress would. */
 import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
-import { queryOf } from "../auth/call-view.ts";
-import { NO_KEYS } from "../auth/keys/no-keys.ts";
+import { queryOf } from "../auth/request-view.ts";
+import { NO_KEYS } from "../auth/keys/remote-keys.ts";
 import { compileScheme } from "../auth/signatures/compile-scheme.ts";
 import { type SignedRequest, signRequest } from "../auth/signatures/sign-request.ts";
-import type { DeliveredKeys, IncomingCall, RemoteKeys, Verification } from "../auth/verifier.ts";
+import type { DeliveredKeys, IncomingRequest, RemoteKeys, Verification } from "../auth/verifier.ts";
 import type { AuthConfig } from "../config/auth-config.ts";
 import type { AuthInput } from "../config/auth-schema.ts";
 import { normalizeAuth } from "../config/normalize-auth.ts";
@@ -38,7 +38,7 @@ export function authOf(preset: Preset, { secrets = [], settings = {} }: ProbeOpt
 /** Verifies a call as the preset's route would; throws for a preset that takes the hook token. */
 export async function verifyCall(
   preset: Preset,
-  call: IncomingCall,
+  call: IncomingRequest,
   options: ProbeOptions = {},
 ): Promise<Verification> {
   const verifier = compileScheme(ownAuth(preset, options), {
@@ -70,7 +70,10 @@ export function signSample(
 }
 
 /** A signed request as the gateway receives it. */
-export function receivedCall({ url, headers, body }: SignedRequest, changes: Partial<IncomingCall> = {}): IncomingCall {
+export function receivedCall(
+  { url, headers, body }: SignedRequest,
+  changes: Partial<IncomingRequest> = {},
+): IncomingRequest {
   const { pathname, search } = new URL(url);
   return {
     method: "POST",

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { isCredentialName } from "../../src/http/credential-name.ts";
+import { isCredentialName } from "../../src/http/credentials.ts";
 import { readDocPage } from "./doc-blocks.ts";
 
 const { text } = readDocPage("docs/security.md");
-const source = readFileSync(join(import.meta.dirname, "../../src/http/credential-name.ts"), "utf8");
+const source = readFileSync(join(import.meta.dirname, "../../src/http/credentials.ts"), "utf8");
 
 function shown(row: string): string[] {
   const line = text.split("\n").find((candidate) => candidate.startsWith(`| ${row} |`)) ?? "";

@@ -29,7 +29,7 @@ export interface CertificateCacheOptions extends CertificateBounds {
   readonly signal: AbortSignal;
 }
 
-interface Known {
+interface CachedCertificate {
   readonly pem: string;
   /** When it was fetched, or last tried again. */
   checkedAt: number;
@@ -57,7 +57,7 @@ const DEFAULTS: Required<CertificateBounds> = {
 export class CertificateCache {
   readonly #options: Required<CertificateCacheOptions>;
   /** In the order in which they were last asked for. */
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, CachedCertificate>();
   /** Until when a URL is not asked again. */
   readonly #refused = new Map<string, number>();
   readonly #fetches = new Map<string, Promise<void>>();
@@ -78,7 +78,7 @@ export class CertificateCache {
     return under && this.#await(url, under);
   }
 
-  #touch(url: string, known: Known): string {
+  #touch(url: string, known: CachedCertificate): string {
     this.#known.delete(url);
     this.#known.set(url, known);
     const isOld = this.#options.clock.now() - known.checkedAt > this.#options.refreshMs;
@@ -119,7 +119,7 @@ export class CertificateCache {
   }
 
   /** Never rejects. */
-  async #refresh(url: string, known: Known): Promise<void> {
+  async #refresh(url: string, known: CachedCertificate): Promise<void> {
     try {
       this.#keep(url, await this.#fetch(url));
     } catch (error) {

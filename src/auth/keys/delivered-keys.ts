@@ -1,7 +1,10 @@
-import { open } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Clock, Logger } from "../../core/host.ts";
 import type { DeliveredKeys } from "../verifier.ts";
-import { writePrivateFile } from "./write-private-file.ts";
+
+/** Name of the file in the state directory that holds the keys which senders deliver. */
+export const SENDER_KEYS_FILE = "sender-keys.json";
 
 export interface DeliveredKeysOptions {
   /** In the state directory; need not exist yet. */
@@ -164,4 +167,33 @@ async function closeToOthers(file: string, logger: Logger): Promise<void> {
 
 function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
+}
+
+/**
+ * Replaces a file that only its owner may read (mode 0600) at once and durably: after a crash it holds
+ * either the old text or the new one, and the new one once this has resolved. One writer at a time.
+ */
+async function writePrivateFile(file: string, text: string): Promise<void> {
+  const temporary = `${file}.tmp`;
+  // What a crash left behind may have another mode.
+  await rm(temporary, { force: true });
+  const handle = await open(temporary, "wx", 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, file);
+  await syncFolder(dirname(file));
+}
+
+/** The new name is durable only once the folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

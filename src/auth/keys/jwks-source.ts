@@ -98,7 +98,7 @@ export class JwksSource implements JwksKeys {
       });
       return { ok: true, claims: withoutPrototype(payload) };
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) return { ok: false, reason: reasonOf(error) };
+      if (!(error instanceof errors.JWKSNoMatchingKey)) return { ok: false, reason: jwtRefusalReason(error) };
       this.#refreshSooner();
       const reason = "The token is signed with a key that the identity provider does not name.";
       return this.#isFetching ? { ok: false, reason, retryAfterSeconds: RETRY_AFTER_SECONDS } : { ok: false, reason };
@@ -161,7 +161,7 @@ function withoutPrototype(payload: JWTPayload): Readonly<Record<string, unknown>
 }
 
 /** Names claims, never their values. */
-function reasonOf(error: unknown): string {
+function jwtRefusalReason(error: unknown): string {
   if (error instanceof errors.JWTExpired) return "The token has expired.";
   if (error instanceof errors.JWTClaimValidationFailed)
     return `The token's claim "${error.claim}" is missing or wrong.`;

@@ -1,11 +1,25 @@
 import type { Clock, Logger } from "../../core/host.ts";
-import type { JwksKeys, RemoteKeys } from "../verifier.ts";
-import { CertificateCache } from "./certificate-cache.ts";
-import type { CertificateBounds } from "./certificate-cache.ts";
-import { createGuardedFetch, fetchableUrl, FetchError, isSuccess } from "../../http/guarded-fetch.ts";
-import type { GuardedFetch } from "../../http/guarded-fetch.ts";
-import { JwksSource } from "./jwks-source.ts";
-import type { JwksBounds } from "./jwks-source.ts";
+import {
+  createGuardedFetch,
+  fetchableUrl,
+  FetchError,
+  type GuardedFetch,
+  isSuccess,
+} from "../../http/guarded-fetch.ts";
+import type { JwksKeys, RemoteKeys, SchemeContext } from "../verifier.ts";
+import { type CertificateBounds, CertificateCache } from "./certificate-cache.ts";
+import { type JwksBounds, JwksSource } from "./jwks-source.ts";
+
+/** Keys of a configuration that is only looked at: nothing is fetched, read or written. */
+export const NO_KEYS: Pick<SchemeContext, "remoteKeys" | "deliveredKeys"> = Object.freeze({
+  remoteKeys: {
+    jwks: () => ({ verify: () => Promise.resolve({ ok: false, reason: "no keys are fetched here" } as const) }),
+    certificate: () => undefined,
+    confirm: () => Promise.resolve(false),
+    close: () => {},
+  },
+  deliveredKeys: { get: () => undefined, accept: () => Promise.resolve(false) },
+});
 
 export interface RemoteKeysOptions {
   readonly clock: Clock;

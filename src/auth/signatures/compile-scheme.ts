@@ -1,10 +1,9 @@
 import type { AuthConfig } from "../../config/auth-config.ts";
-import type { SchemeVerifier } from "../verifier.ts";
-import { compileBasic } from "./basic-scheme.ts";
+import { requestViewOf } from "../request-view.ts";
+import { compileSource } from "../value-source.ts";
+import type { SchemeContext, SchemeVerifier, Verification } from "../verifier.ts";
 import { compileJwt } from "./jwt-scheme.ts";
-import type { SchemeContext } from "./scheme-context.ts";
-import { withRequiredValues } from "./required-values.ts";
-import { compileSecret } from "./secret-scheme.ts";
+import { compileBasic, compileSecret } from "./secret-scheme.ts";
 import { compileSignature } from "./signature-scheme.ts";
 
 /** Compiles the verifier of a route. Throws a TypeError for data that can never verify anything. */
@@ -23,4 +22,31 @@ function compileOwn(auth: AuthConfig, context: SchemeContext): SchemeVerifier {
     case "jwt":
       return compileJwt(auth, context);
   }
+}
+
+/**
+ * Adds what a request must hold besides what its scheme verifies: certificates and tokens of a big
+ * provider vouch for every customer of it, and only some of them are meant. A verifier without
+ * requirements is given back as it is.
+ */
+export function withRequiredValues(verifier: SchemeVerifier, { require = {} }: AuthConfig): SchemeVerifier {
+  const required = Object.entries(require).map(([source, values]) => ({
+    source,
+    read: compileSource(source),
+    values: new Set(values),
+  }));
+  if (required.length === 0) return verifier;
+
+  return {
+    verify(call) {
+      const judge = (verification: Verification): Verification => {
+        if (!verification.ok) return verification;
+        const view = requestViewOf(call);
+        const missed = required.find(({ read, values }) => !values.has(read(view) ?? ""));
+        return missed === undefined ? verification : { ok: false, reason: `${missed.source} is none that is required` };
+      };
+      const verification = verifier.verify(call);
+      return verification instanceof Promise ? verification.then(judge) : judge(verification);
+    },
+  };
 }

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { JwtAuth } from "../../config/auth-config.ts";
-import { viewOf } from "../call-view.ts";
+import { requestViewOf } from "../request-view.ts";
 import { CLOCK_TOLERANCE_SECONDS } from "../keys/jwks-source.ts";
 import { compileSource } from "../value-source.ts";
-import type { IncomingCall, RemoteKeys, SchemeVerifier, Verification } from "../verifier.ts";
+import type { IncomingRequest, RemoteKeys, SchemeVerifier, Verification } from "../verifier.ts";
 
 /** The part of a scheme's context that tokens need. */
 interface TokenContext {
@@ -30,7 +30,7 @@ export function compileJwt(auth: JwtAuth, { route, remoteKeys }: TokenContext): 
 
   return {
     async verify(call): Promise<Verification> {
-      const view = viewOf(call);
+      const view = requestViewOf(call);
       const token = sources.map((read) => withoutPrefix(read(view), prefix)).find((found) => found !== undefined);
       if (token === undefined) return { ok: false, reason: "The request carries no token." };
       const verified = await keys.verify(token, { issuer, audience, now: call.receivedAt });
@@ -61,7 +61,7 @@ function credentialIdOf(route: string, { iss, sub, email }: Readonly<Record<stri
 }
 
 /** Of what the token signs, not of its signature, which can be written in several ways. */
-function digestOf(route: string, token: string, { body }: IncomingCall): Uint8Array {
+function digestOf(route: string, token: string, { body }: IncomingRequest): Uint8Array {
   const signed = token.slice(0, token.lastIndexOf("."));
   return createHash("sha256")
     .update(JSON.stringify(["reveille-replay", "jwt", route, signed]))

@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
 import type { SignatureAuth } from "../../config/auth-config.ts";
 import type { ReplayKey } from "../../core/delivery.ts";
-import type { IncomingCall } from "../verifier.ts";
+import type { IncomingRequest } from "../verifier.ts";
 
 const DAY_SECONDS = 86_400;
 
 /** What a mark is made of. */
-export interface SignedDelivery {
-  readonly call: IncomingCall;
+export interface ReplayKeyInput {
+  readonly call: IncomingRequest;
   /** The signed bytes, without a secret in them. */
   readonly content: Uint8Array;
   /** Whether another body could come with the same content. */
@@ -23,7 +23,7 @@ export interface SignedDelivery {
 export function compileReplayKey(
   auth: Pick<SignatureAuth, "replaySeconds" | "timestamp">,
   route: string,
-): ((delivery: SignedDelivery) => ReplayKey) | undefined {
+): ((delivery: ReplayKeyInput) => ReplayKey) | undefined {
   const { replaySeconds, timestamp } = auth;
   if (replaySeconds === 0) return undefined;
   const label = hash("sha256", `reveille-replay\0${route}`, "buffer");

@@ -1,10 +1,100 @@
-import type { SignatureAuth } from "../../config/auth-config.ts";
-import type { Unverified } from "../verifier.ts";
-import type { SignedInput } from "./call-source.ts";
-import { compileCertificateKey } from "./certificate-key.ts";
-import type { SchemeContext } from "./scheme-context.ts";
-import { compileKey } from "./signature-key.ts";
-import type { AlgorithmSpec, SignatureKey } from "./signature-key.ts";
+import { X509Certificate } from "node:crypto";
+import type { CertificateRule, SignatureAuth } from "../../config/auth-config.ts";
+import type { RemoteKeys, SchemeContext, Unverified } from "../verifier.ts";
+import { compileRequestSource, nameSource, type SignedInput } from "./request-source.ts";
+import { type AlgorithmSpec, compileKey, type SignatureKey, wrapPublicKey } from "./algorithm.ts";
+
+const MAX_URL_CHARS = 2_048;
+const RETRY_AFTER_SECONDS = 30;
+const MAX_REMEMBERED = 16;
+
+/**
+ * Compiles how a route takes its key from the certificate that a request names: over https, from a host
+ * that the configuration names, without user, port, query and fragment; valid at the time of the request.
+ */
+function compileCertificateKey(
+  rule: CertificateRule,
+  { route, remoteKeys }: { readonly route: string; readonly remoteKeys: RemoteKeys },
+): (input: SignedInput, spec: AlgorithmSpec) => Promise<SignatureKey | Unverified> | SignatureKey | Unverified {
+  const read = compileRequestSource(rule.from);
+  const hosts = rule.hosts.map((host) => host.toLowerCase().split("."));
+  const remembered = new Map<string, Certificate | undefined>();
+
+  const keyOf = (pem: string | undefined, receivedAt: number, spec: AlgorithmSpec): SignatureKey | Unverified => {
+    if (pem === undefined)
+      return { ...refused("the certificate is not to be had now"), retryAfterSeconds: RETRY_AFTER_SECONDS };
+    if (!remembered.has(pem)) {
+      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+      remembered.set(pem, readCertificate(pem, route, spec));
+    }
+    const certificate = remembered.get(pem);
+    if (certificate === undefined) return refused("the certificate has no key of the algorithm");
+    if (rule.subject !== undefined && certificate.subject !== rule.subject)
+      return refused("the certificate is of another subject");
+    const isValid = receivedAt >= certificate.validFrom && receivedAt <= certificate.validTo;
+    return isValid ? certificate.key : refused("the certificate is not valid at this time");
+  };
+
+  return (input, spec) => {
+    const text = read(input);
+    if (text === undefined) return refused(`${nameSource(rule.from)} is missing`);
+    const url = allowedUrl(text, hosts);
+    if (url === undefined) return refused("the certificate's URL is not allowed");
+    const { receivedAt } = input.call;
+    const fetched = remoteKeys.certificate(url);
+    if (typeof fetched !== "object") return keyOf(fetched, receivedAt, spec);
+    return fetched.then(
+      (pem) => keyOf(pem, receivedAt, spec),
+      () => keyOf(undefined, receivedAt, spec),
+    );
+  };
+}
+
+interface Certificate {
+  readonly key: SignatureKey;
+  /** Its common name. */
+  readonly subject: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly validFrom: number;
+  readonly validTo: number;
+}
+
+function readCertificate(pem: string, route: string, spec: AlgorithmSpec): Certificate | undefined {
+  try {
+    const { publicKey, subject, validFromDate, validToDate } = new X509Certificate(pem);
+    return {
+      key: wrapPublicKey(publicKey, route, spec),
+      subject: subject
+        .split("\n")
+        .find((line) => line.startsWith("CN="))
+        ?.slice(3),
+      validFrom: validFromDate.getTime(),
+      validTo: validToDate.getTime(),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function allowedUrl(text: string, hosts: readonly (readonly string[])[]): string | undefined {
+  const url = text.length <= MAX_URL_CHARS ? URL.parse(text) : null;
+  if (url === null || url.protocol !== "https:" || url.port !== "" || url.username !== "" || url.password !== "") {
+    return undefined;
+  }
+  // A query could make the host answer with what somebody else wrote.
+  if (text.includes("?") || text.includes("#")) return undefined;
+  const labels = url.hostname.split(".");
+  const isAllowed = hosts.some(
+    (host) =>
+      host.length === labels.length &&
+      host.every((label, at) => label === labels[at] || (label === "*" && labels[at] !== "")),
+  );
+  return isAllowed ? url.href : undefined;
+}
+
+function refused(reason: string): Unverified {
+  return { ok: false, reason };
+}
 
 type Keys = readonly SignatureKey[] | Unverified;
 

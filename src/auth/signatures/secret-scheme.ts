@@ -1,11 +1,42 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import type { SecretAuth } from "../../config/auth-config.ts";
-import { viewOf } from "../call-view.ts";
-import { compileSources, splitSource } from "../value-source.ts";
-import type { ReadValues } from "../value-source.ts";
-import type { IncomingCall, RequestView, SchemeVerifier, Verification } from "../verifier.ts";
-import { nameSource } from "./call-source.ts";
-import { credentialId } from "./credential-id.ts";
+import type { BasicAuth, SecretAuth } from "../../config/auth-config.ts";
+import { requestViewOf } from "../request-view.ts";
+import { compileSources, type ReadValues, splitSource } from "../value-source.ts";
+import type { IncomingRequest, RequestView, SchemeVerifier, Verification } from "../verifier.ts";
+import { nameSource } from "./request-source.ts";
+import { decodeBytes } from "./decode-bytes.ts";
+import { credentialId } from "./algorithm.ts";
+
+const CREDENTIALS = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
+const MAX_CHARS = 8_192;
+
+/**
+ * Compiles the verifier of a sender that logs in with user name and password (RFC 7617, UTF-8); they are
+ * compared by their digests, in constant time. Throws a TypeError for a secret that is not `user:password`.
+ */
+export function compileBasic(auth: BasicAuth, context: { readonly route: string }): SchemeVerifier {
+  if (auth.secrets.length === 0) throw new TypeError("auth.secret is missing.");
+  const compiled = auth.secrets.map((secret) => {
+    if (!secret.includes(":")) throw new TypeError("auth.secret of basic must be <user>:<password>.");
+    return { digest: hash("sha256", secret, "buffer"), id: credentialId(context.route, secret) };
+  });
+  return {
+    verify({ headers: { authorization } }) {
+      if (authorization === undefined) return { ok: false, reason: "header authorization is missing" };
+      const encoded = authorization.length > MAX_CHARS ? undefined : CREDENTIALS.exec(authorization)?.[1];
+      const presented = encoded === undefined ? undefined : decodeBytes(encoded, "base64");
+      if (presented === undefined) return { ok: false, reason: "malformed user name and password" };
+      const digest = hash("sha256", presented, "buffer");
+      let id: string | undefined;
+      for (const secret of compiled) {
+        if (timingSafeEqual(digest, secret.digest)) id = secret.id;
+      }
+      return id === undefined
+        ? { ok: false, reason: "no user name and password matches" }
+        : { ok: true, credentialId: id };
+    },
+  };
+}
 
 /** Names of authentication schemes of HTTP, whose case does not matter (RFC 9110, 11.1). */
 const HTTP_SCHEME = /^[A-Za-z][A-Za-z0-9-]* $/;
@@ -23,7 +54,7 @@ export function compileSecret(auth: SecretAuth, context: { readonly route: strin
   const missing = `${from.map(nameSource).join(", ")} ${from.length === 1 ? "is" : "are"} missing`;
   return {
     verify(call) {
-      const view = viewOf(call);
+      const view = requestViewOf(call);
       let reason = missing;
       for (const read of places) {
         const values = read(call, view);
@@ -37,7 +68,7 @@ export function compileSecret(auth: SecretAuth, context: { readonly route: strin
   };
 }
 
-type ReadPlace = (call: IncomingCall, view: RequestView) => readonly Uint8Array[] | undefined;
+type ReadPlace = (call: IncomingRequest, view: RequestView) => readonly Uint8Array[] | undefined;
 
 function compilePlace(source: string, prefix: string): ReadPlace {
   const { kind } = splitSource(source);

@@ -1,15 +1,15 @@
 import { createPrivateKey, hash, randomBytes, sign } from "node:crypto";
 import type { AuthConfig, SignatureAuth } from "../../config/auth-config.ts";
-import { splitPlaceholders } from "../placeholders.ts";
-import { compileCallSource } from "./call-source.ts";
-import { isForm } from "./form-text.ts";
-import { RequestDraft } from "./request-draft.ts";
-import type { SignedRequest } from "./signed-request.ts";
-import { ALGORITHM_SPECS, digestOf, secretKey } from "./signature-key.ts";
+import { splitPlaceholders } from "../value-source.ts";
+import { compileRequestSource } from "./request-source.ts";
+import { isForm } from "./content-texts.ts";
+import { RequestBuilder } from "./request-builder.ts";
+import type { SignedRequest } from "./request-builder.ts";
+import { ALGORITHM_SPECS, digestOf, secretKey } from "./algorithm.ts";
 import { compileContent, joinContent } from "./signed-content.ts";
-import { writeTime } from "./signed-time.ts";
+import { writeTimestamp } from "./signed-time.ts";
 
-export type { SignedRequest } from "./signed-request.ts";
+export type { SignedRequest } from "./request-builder.ts";
 
 /** A request on its way to be signed as its sender would. */
 export interface UnsignedRequest {
@@ -32,7 +32,7 @@ export interface UnsignedRequest {
  * already are kept, but for the time. Throws a TypeError when the key or the body does not fit the scheme.
  */
 export function signRequest(auth: AuthConfig, request: UnsignedRequest): SignedRequest {
-  const draft = new RequestDraft(request);
+  const draft = new RequestBuilder(request);
   switch (auth.scheme) {
     case "secret":
     case "jwt":
@@ -52,8 +52,8 @@ export function signRequest(auth: AuthConfig, request: UnsignedRequest): SignedR
   return draft.signed;
 }
 
-function addSignature(auth: SignatureAuth, draft: RequestDraft, { key, now, id }: UnsignedRequest): void {
-  if (auth.timestamp !== undefined) draft.put(auth.timestamp.from, writeTime(now, auth.timestamp.unit));
+function addSignature(auth: SignatureAuth, draft: RequestBuilder, { key, now, id }: UnsignedRequest): void {
+  if (auth.timestamp !== undefined) draft.put(auth.timestamp.from, writeTimestamp(now, auth.timestamp.unit));
   if (auth.id !== undefined) fill(draft, auth.id, id, () => `msg_${randomBytes(12).toString("hex")}`);
   if (auth.certificate !== undefined) {
     const [host] = auth.certificate.hosts;
@@ -81,18 +81,18 @@ function addSignature(auth: SignatureAuth, draft: RequestDraft, { key, now, id }
 }
 
 /** Puts a value where it belongs; without one, what stands there is kept or a new one is made. */
-function fill(draft: RequestDraft, source: string, value: string | undefined, make: () => string): void {
+function fill(draft: RequestBuilder, source: string, value: string | undefined, make: () => string): void {
   const { call, view, pairs } = draft;
-  const present = compileCallSource(source)({ call, view, pairs });
+  const present = compileRequestSource(source)({ call, view, pairs });
   if (value !== undefined || present === undefined) draft.put(source, value ?? make());
 }
 
 type AlgorithmName = keyof typeof ALGORITHM_SPECS;
 
-function chooseAlgorithm({ algorithm }: SignatureAuth, draft: RequestDraft): AlgorithmName {
+function chooseAlgorithm({ algorithm }: SignatureAuth, draft: RequestBuilder): AlgorithmName {
   if (typeof algorithm === "string") return algorithm;
   const { call, view, pairs } = draft;
-  const named = compileCallSource(algorithm.from)({ call, view, pairs });
+  const named = compileRequestSource(algorithm.from)({ call, view, pairs });
   const [name, chosen] =
     Object.entries(algorithm.values).find(([name]) => name === named) ?? Object.entries(algorithm.values)[0]!;
   if (name !== named) draft.put(algorithm.from, name);

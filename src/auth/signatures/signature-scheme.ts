@@ -1,21 +1,21 @@
 import type { SignatureAuth } from "../../config/auth-config.ts";
-import { viewOf } from "../call-view.ts";
+import { requestViewOf } from "../request-view.ts";
 import { splitSource } from "../value-source.ts";
 import type { SchemeVerifier, Unverified, Verification } from "../verifier.ts";
-import { compileAlgorithm } from "./algorithm-choice.ts";
-import { compileBodyCover } from "./body-cover.ts";
-import type { SignedInput } from "./call-source.ts";
-import type { SchemeContext } from "./scheme-context.ts";
+import { compileAlgorithm } from "./algorithm.ts";
+import { compileBodyCoverage } from "./body-coverage.ts";
+import type { SignedInput } from "./request-source.ts";
+import type { SchemeContext } from "../verifier.ts";
 import { decodeBytes } from "./decode-bytes.ts";
-import { compileFoundSignatures } from "./found-signatures.ts";
+import { compileCandidates } from "./candidates.ts";
 import { compileReplayKey } from "./replay-key.ts";
 import { compileKeys } from "./route-keys.ts";
-import { matchesAny } from "./signature-key.ts";
-import type { AlgorithmSpec, SignatureKey } from "./signature-key.ts";
+import { matchesAny } from "./algorithm.ts";
+import type { AlgorithmSpec, SignatureKey } from "./algorithm.ts";
 import { compileContent, joinContent } from "./signed-content.ts";
 import type { ContentParts, SignedContent } from "./signed-content.ts";
-import { compileTime } from "./signed-time.ts";
-import { urlBases } from "./url-bases.ts";
+import { compileTimestamp } from "./signed-time.ts";
+import { urlVariants } from "./content-texts.ts";
 
 /** What a request claims, once everything but its key was looked at. */
 interface Claim {
@@ -35,13 +35,13 @@ interface Claim {
  */
 export function compileSignature(auth: SignatureAuth, context: SchemeContext): SchemeVerifier {
   refuseSources(auth);
-  const findSignatures = compileFoundSignatures(auth);
+  const findSignatures = compileCandidates(auth);
   const readClaim = compileClaim(auth, context);
   const keysOf = compileKeys(auth, context, compileAlgorithm(auth.algorithm).specs);
   const conclude = compileConclusion(auth, context);
   return {
     verify(call) {
-      const view = viewOf(call);
+      const view = requestViewOf(call);
       const found = findSignatures(call, view);
       if (typeof found === "string") return refused(found);
       const claim = readClaim({ call, view, pairs: found.pairs }, found.texts);
@@ -72,8 +72,8 @@ function compileClaim(auth: SignatureAuth, { publicUrl }: SchemeContext): ReadCl
   if (contents[0]!.hasSecret !== algorithm.takesSecretInContent) {
     throw new TypeError("auth.content must hold {secret} with the algorithms sha1 and sha256, and with no other.");
   }
-  const checkTime = auth.timestamp && !isInBody(auth) ? compileTime(auth.timestamp) : undefined;
-  const cover = compileBodyCover(auth, contents[0]!);
+  const checkTime = auth.timestamp && !isInBody(auth) ? compileTimestamp(auth.timestamp) : undefined;
+  const cover = compileBodyCoverage(auth, contents[0]!);
   return (input, texts) => {
     const spec = algorithm.choose(input);
     if (spec === undefined) return "the algorithm is missing or not allowed";
@@ -99,9 +99,9 @@ function compileConclusion(
   { route, publicUrl }: SchemeContext,
 ): (claim: Claim, keys: readonly SignatureKey[] | Unverified) => Verification {
   const content = compileContent(auth, publicUrl);
-  const cover = compileBodyCover(auth, content);
+  const cover = compileBodyCoverage(auth, content);
   const mark = compileReplayKey(auth, route);
-  const checkTime = auth.timestamp && isInBody(auth) ? compileTime(auth.timestamp) : undefined;
+  const checkTime = auth.timestamp && isInBody(auth) ? compileTimestamp(auth.timestamp) : undefined;
   const isTimeSigned = auth.timestamp !== undefined && content.covers(auth.timestamp.from);
   return (claim, keys) => {
     if ("ok" in keys) return keys;
@@ -144,7 +144,7 @@ function findMatch({ spec, signatures, contents }: Claim, keys: readonly Signatu
 function compileContents(auth: SignatureAuth, publicUrl: string | undefined): readonly SignedContent[] {
   const content = compileContent(auth, publicUrl);
   if (publicUrl === undefined || !content.hasUrl || !auth.anyPort) return [content];
-  return urlBases(publicUrl).map((base) => compileContent(auth, base));
+  return urlVariants(publicUrl).map((base) => compileContent(auth, base));
 }
 
 /** A signature that is too long or too short for the algorithm is none. */

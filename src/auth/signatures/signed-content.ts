@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { SignatureAuth } from "../../config/auth-config.ts";
-import { splitPlaceholders } from "../placeholders.ts";
-import type { TextPart } from "../placeholders.ts";
-import { compileCallSource, nameSource, sentBytes, wireBytes } from "./call-source.ts";
-import type { SignedInput } from "./call-source.ts";
-import { decodedUrl } from "./decoded-url.ts";
-import { formText } from "./form-text.ts";
-import { snsText } from "./sns-text.ts";
+import { splitPlaceholders } from "../value-source.ts";
+import type { TextPart } from "../value-source.ts";
+import { compileRequestSource, nameSource, sentBytes, wireBytes } from "./request-source.ts";
+import type { SignedInput } from "./request-source.ts";
+import { decodedUrl } from "./content-texts.ts";
+import { formText } from "./content-texts.ts";
+import { snsText } from "./content-texts.ts";
 
 /** Stands for the secret, which is another in each attempt. */
 const SECRET = Symbol("secret");
@@ -149,7 +149,7 @@ const MAX_ID_CHARS = 512;
 /** What follows the id in the content must not stand in it, or two requests could sign the same. */
 function compileId(source: string | undefined, next: TextPart | undefined): ReadPiece {
   if (source === undefined) throw new TypeError("auth.content has {id}; auth.id says where it is.");
-  const read = compileCallSource(source);
+  const read = compileRequestSource(source);
   const separator = typeof next === "string" ? next : undefined;
   return (input) => {
     const id = read(input);
@@ -159,7 +159,7 @@ function compileId(source: string | undefined, next: TextPart | undefined): Read
 }
 
 function compileSent(source: string): ReadPiece {
-  const read = compileCallSource(source);
+  const read = compileRequestSource(source);
   return (input) => {
     const value = read(input);
     return value === undefined ? undefined : sentBytes(value, source);

@@ -1,13 +1,13 @@
 import type { TimestampRule } from "../../config/auth-config.ts";
-import { compileCallSource } from "./call-source.ts";
-import type { SignedInput } from "./call-source.ts";
+import { compileRequestSource } from "./request-source.ts";
+import type { SignedInput } from "./request-source.ts";
 
 const DIGITS = /^[0-9]{1,16}$/;
 const ISO_8601 =
   /^([0-9]{4}-[0-9]{2}-[0-9]{2})T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$/;
 
 /** Milliseconds since the epoch that a text in exactly this unit says, or `undefined`. */
-export function readTime(text: string, unit: TimestampRule["unit"]): number | undefined {
+export function readTimestamp(text: string, unit: TimestampRule["unit"]): number | undefined {
   if (unit !== "iso8601") {
     if (!DIGITS.test(text)) return undefined;
     return unit === "seconds" ? Number(text) * 1_000 : Number(text);
@@ -21,7 +21,7 @@ export function readTime(text: string, unit: TimestampRule["unit"]): number | un
 }
 
 /** Writes a time in a unit, as senders do. */
-export function writeTime(milliseconds: number, unit: TimestampRule["unit"]): string {
+export function writeTimestamp(milliseconds: number, unit: TimestampRule["unit"]): string {
   if (unit === "iso8601") return new Date(milliseconds).toISOString();
   return String(unit === "seconds" ? Math.floor(milliseconds / 1_000) : milliseconds);
 }
@@ -30,7 +30,7 @@ export function writeTime(milliseconds: number, unit: TimestampRule["unit"]): st
  * Why a time is not near enough to that of the request, or `undefined`; both bounds are inclusive.
  * Whole seconds are compared with whole seconds, as senders' own libraries do.
  */
-export function refuseTime(time: number, receivedAt: number, rule: TimestampRule): string | undefined {
+export function refuseTimestamp(time: number, receivedAt: number, rule: TimestampRule): string | undefined {
   const now = rule.unit === "seconds" ? Math.floor(receivedAt / 1_000) * 1_000 : receivedAt;
   const age = now - time;
   if (age > rule.toleranceSeconds * 1_000) return `timestamp is ${Math.ceil(age / 1_000)} seconds old`;
@@ -39,13 +39,13 @@ export function refuseTime(time: number, receivedAt: number, rule: TimestampRule
 }
 
 /** Compiles how the time of a request is read and checked: milliseconds since the epoch, or the reason of a refusal. */
-export function compileTime(rule: TimestampRule): (input: SignedInput) => number | string {
-  const read = compileCallSource(rule.from);
+export function compileTimestamp(rule: TimestampRule): (input: SignedInput) => number | string {
+  const read = compileRequestSource(rule.from);
   return (input) => {
     const text = read(input);
     if (text === undefined) return "timestamp is missing";
-    const time = readTime(text, rule.unit);
+    const time = readTimestamp(text, rule.unit);
     if (time === undefined) return "malformed timestamp";
-    return refuseTime(time, input.call.receivedAt, rule) ?? time;
+    return refuseTimestamp(time, input.call.receivedAt, rule) ?? time;
   };
 }

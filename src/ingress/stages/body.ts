@@ -2,7 +2,7 @@ import type { SenderMatch } from "../../auth/sender-routes.ts";
 import { refuse, isRefusal } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import { declaredLength } from "../../http/discard-body.ts";
+import { declaredLength } from "../../http/read-body.ts";
 import { readBody } from "../../http/read-body.ts";
 import type { BodyRules } from "../../mapping/index-mappings.ts";
 import type { RawRequest } from "../../core/delivery.ts";

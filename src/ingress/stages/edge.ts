@@ -3,7 +3,7 @@ import type { SenderMatch } from "../../auth/sender-routes.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import type { RequestTarget } from "../request-target.ts";
+import type { RequestTarget } from "../request-head.ts";
 import type { TransformSet } from "../../transform/set.ts";
 import type { IngressContext } from "../context.ts";
 

@@ -1,5 +1,5 @@
-import type { IncomingCall } from "../../auth/verifier.ts";
-import type { HandshakeAnswer } from "../../auth/handshake/compile-handshakes.ts";
+import type { IncomingRequest } from "../../auth/verifier.ts";
+import type { HandshakeAnswer } from "../../auth/handshake/handshake.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { Answer } from "../../http/answer.ts";
@@ -13,7 +13,7 @@ import type { IngressContext } from "../context.ts";
 export function answerUnsignedChallenge(
   ingress: IngressContext,
   { sender }: RequestContext,
-  call: IncomingCall | undefined,
+  call: IncomingRequest | undefined,
 ): Answer | undefined | Promise<Answer | undefined> {
   if (!sender || !call) return undefined;
   return toldAs(ingress, sender.route.path, sender.route.handshakes.unverified(call));
@@ -26,7 +26,7 @@ export function answerUnsignedChallenge(
 export async function handshake(
   ingress: IngressContext,
   { sender }: RequestContext,
-  call: IncomingCall | undefined,
+  call: IncomingRequest | undefined,
 ): Promise<Answer | Refusal | undefined> {
   if (!sender || !call) return undefined;
   const answer = await toldAs(ingress, sender.route.path, sender.route.handshakes.verified(call));

@@ -2,7 +2,7 @@ import type { PayloadContext, VerifiedRequest } from "../../core/delivery.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import { readMediaType, untakenType } from "../../http/media-type.ts";
+import { readMediaType, unsupportedTypeMessage } from "../../http/media-type.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
 import { sourceOf } from "../../mapping/index-mappings.ts";
 import { readEvent } from "../../presets/read-event.ts";
@@ -50,7 +50,7 @@ export async function resolve(
   const { maxBodyBytes, accept } = generation.mappings.rulesOf(mapping);
   if (request.body.length > maxBodyBytes) return refuse("BODY_TOO_LARGE");
   if (format !== "json" && !accept.includes(format)) {
-    return refuse("UNSUPPORTED_MEDIA_TYPE", untakenType(readMediaType(request.headers["content-type"])));
+    return refuse("UNSUPPORTED_MEDIA_TYPE", unsupportedTypeMessage(readMediaType(request.headers["content-type"])));
   }
   return { ...recognize(mapping, context), ofSender: sender !== undefined };
 }

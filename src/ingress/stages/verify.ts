@@ -1,6 +1,6 @@
 import { lockoutKey } from "../../auth/client-address.ts";
 import type { SenderMatch } from "../../auth/sender-routes.ts";
-import type { IncomingCall, Verified } from "../../auth/verifier.ts";
+import type { IncomingRequest, Verified } from "../../auth/verifier.ts";
 import type { Credential, RawRequest, ReplayKey, VerifiedRequest } from "../../core/delivery.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
@@ -12,13 +12,13 @@ import type { IngressContext } from "../context.ts";
 export interface Verifying {
   readonly request: RawRequest;
   /** The request as its sender made it; for routes of a sender only. */
-  readonly call: IncomingCall | undefined;
+  readonly call: IncomingRequest | undefined;
   /** Of the hook token; for all other routes. */
   readonly credential: Credential | undefined;
 }
 
 /** The call of a sender's route: with its credentials, and in nobody's hands but the scheme's and the handshakes'. */
-export function callOf({ req, sender, receivedAt }: RequestContext, body: Uint8Array): IncomingCall | undefined {
+export function callOf({ req, sender, receivedAt }: RequestContext, body: Uint8Array): IncomingRequest | undefined {
   if (!sender) return undefined;
   return {
     method: req.method ?? "",
@@ -43,7 +43,7 @@ export async function verify(
 ): Promise<VerifiedRequest | Refusal> {
   const { sender } = arrival;
   if (!sender || !call) return credential ? markVerified(request, credential) : refuse("UNAUTHORIZED");
-  const verification = sender.route.handshakes.signsFreely(call.body)
+  const verification = sender.route.handshakes.isForgeable(call.body)
     ? { ok: false as const, reason: "a handshake of the route signs such a body for anyone" }
     : await sender.route.verifier.verify(call);
   if (verification.ok) return acceptSender(generation, arrival, sender, { request, verification });

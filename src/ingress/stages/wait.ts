@@ -1,16 +1,41 @@
+import type { Socket } from "node:net";
 import type { RunDetail } from "../../core/delivery.ts";
-import type { ActiveConfig } from "../active-config.ts";
 import type { Watching } from "../../dispatch/run-watch.ts";
-import { onClientGone } from "./client-gone.ts";
-import { answerJson } from "../../http/answer.ts";
-import type { Answer } from "../../http/answer.ts";
+import { type Answer, answerJson } from "../../http/answer.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
-import type { Accepted } from "./commit.ts";
-import { release } from "./edge.ts";
-import type { RequestContext } from "./edge.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
+import type { Accepted } from "./commit.ts";
+import { release, type RequestContext } from "./edge.ts";
 import type { WantedWait } from "./render.ts";
 import type { Resolved } from "./resolve.ts";
+
+type Listener = () => void;
+
+const listenersOf = new WeakMap<Socket, Set<Listener>>();
+
+/**
+ * Calls `listener` when the client's connection closes, at once when it has closed already; the returned
+ * function takes that back. A connection with many requests under way has one listener for all of them.
+ */
+export function onClientGone(socket: Socket, listener: Listener): () => void {
+  if (socket.destroyed) {
+    listener();
+    return () => {};
+  }
+  const listeners = listenersOf.get(socket) ?? listen(socket);
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function listen(socket: Socket): Set<Listener> {
+  const listeners = new Set<Listener>();
+  listenersOf.set(socket, listeners);
+  socket.once("close", () => {
+    for (const listener of listeners) listener();
+  });
+  return listeners;
+}
 
 /** A call that was accepted, whose caller may want to wait. */
 export interface Waiting {

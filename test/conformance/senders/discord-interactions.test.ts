@@ -1,7 +1,7 @@
 import { createPrivateKey, sign } from "node:crypto";
 import { InteractionResponseType, InteractionType, verifyKey } from "discord-interactions";
 import { describe, expect, it } from "vitest";
-import type { IncomingCall } from "../../../src/auth/verifier.ts";
+import type { IncomingRequest } from "../../../src/auth/verifier.ts";
 import { sampleBody } from "../../../src/presets/preset.ts";
 import { discordEvents } from "../../../src/presets/senders/discord/discord-events.ts";
 import { discordInteractions } from "../../../src/presets/senders/discord/discord-interactions.ts";
@@ -12,7 +12,7 @@ const { publicHex, privatePem } = ed25519Pair();
 const SIGNATURE = "x-signature-ed25519";
 const TIME = "x-signature-timestamp";
 
-const sdkAccepts = ({ body, headers }: IncomingCall, key = publicHex) =>
+const sdkAccepts = ({ body, headers }: IncomingRequest, key = publicHex) =>
   verifyKey(body, String(headers[SIGNATURE]), String(headers[TIME]), key);
 
 describe.each([
@@ -20,9 +20,9 @@ describe.each([
   ["discord-events", discordEvents],
 ])("%s against discord-interactions", (_, preset) => {
   const [sample] = Object.values(preset.samples);
-  const signed = (): IncomingCall =>
+  const signed = (): IncomingRequest =>
     receivedCall(signSample(preset, sample!, { key: privatePem, secrets: [publicHex] }));
-  const weAccept = async (call: IncomingCall, key = publicHex) =>
+  const weAccept = async (call: IncomingRequest, key = publicHex) =>
     (await verifyCall(preset, call, { secrets: [key] })).ok;
 
   it.each(Object.keys(preset.samples))("both take the sample %s as we sign it", async (name) => {
@@ -37,7 +37,7 @@ describe.each([
       "hex",
     );
     const headers = { "content-type": "application/json", [SIGNATURE]: signature, [TIME]: time };
-    const call: IncomingCall = { ...signed(), body, headers };
+    const call: IncomingRequest = { ...signed(), body, headers };
     expect([await weAccept(call), await sdkAccepts(call)]).toEqual([true, true]);
   });
 

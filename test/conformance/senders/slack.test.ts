@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { isValidSlackRequest } from "@slack/bolt";
 import { describe, expect, it } from "vitest";
-import type { IncomingCall } from "../../../src/auth/verifier.ts";
+import type { IncomingRequest } from "../../../src/auth/verifier.ts";
 import { slack } from "../../../src/presets/senders/slack/slack.ts";
 import { receivedCall, NOW, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
@@ -9,12 +9,12 @@ const SECRET = "0123456789abcdef0123456789abcdef";
 const SIGNATURE = "x-slack-signature";
 const TIME = "x-slack-request-timestamp";
 
-const signed = (name: string, now = NOW): IncomingCall =>
+const signed = (name: string, now = NOW): IncomingRequest =>
   receivedCall(signSample(slack, slack.samples[name]!, { key: SECRET, secrets: [SECRET], now }));
 
-const weAccept = async (call: IncomingCall, secrets = [SECRET]) => (await verifyCall(slack, call, { secrets })).ok;
+const weAccept = async (call: IncomingRequest, secrets = [SECRET]) => (await verifyCall(slack, call, { secrets })).ok;
 
-function boltAccepts({ body, headers, receivedAt }: IncomingCall, signingSecret = SECRET): boolean {
+function boltAccepts({ body, headers, receivedAt }: IncomingRequest, signingSecret = SECRET): boolean {
   return isValidSlackRequest({
     signingSecret,
     body: Buffer.from(body).toString(),
@@ -26,7 +26,7 @@ function boltAccepts({ body, headers, receivedAt }: IncomingCall, signingSecret 
   });
 }
 
-function withHeader(call: IncomingCall, name: string, value: string): IncomingCall {
+function withHeader(call: IncomingRequest, name: string, value: string): IncomingRequest {
   return { ...call, headers: { ...call.headers, [name]: value } };
 }
 
@@ -40,7 +40,7 @@ describe("slack against @slack/bolt", () => {
     const secret = "8f742231b10e8888abcd99yyyzzz85a5";
     const body =
       "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
-    const call: IncomingCall = {
+    const call: IncomingRequest = {
       ...signed("slash_command"),
       body: Buffer.from(body),
       headers: {

@@ -1,18 +1,18 @@
 import { Bot, webhookCallback } from "grammy";
 import { describe, expect, it } from "vitest";
-import type { IncomingCall } from "../../../src/auth/verifier.ts";
+import type { IncomingRequest } from "../../../src/auth/verifier.ts";
 import { telegram } from "../../../src/presets/senders/telegram.ts";
 import { receivedCall, PUBLIC_URL, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
 const SECRET = "invented_secret-token_0123456789";
 const HEADER = "x-telegram-bot-api-secret-token";
 
-const signed = (name = "message"): IncomingCall =>
+const signed = (name = "message"): IncomingRequest =>
   receivedCall(signSample(telegram, telegram.samples[name]!, { key: SECRET, secrets: [SECRET] }));
-const weAccept = async (call: IncomingCall) => (await verifyCall(telegram, call, { secrets: [SECRET] })).ok;
+const weAccept = async (call: IncomingRequest) => (await verifyCall(telegram, call, { secrets: [SECRET] })).ok;
 
 /** The status with which a grammY bot answers. */
-async function grammyStatus(call: IncomingCall): Promise<number> {
+async function grammyStatus(call: IncomingRequest): Promise<number> {
   const bot = new Bot("1:invented", {
     botInfo: {
       id: 1,
@@ -35,7 +35,7 @@ async function grammyStatus(call: IncomingCall): Promise<number> {
   return (await handle(new Request(PUBLIC_URL + call.target, { method: "POST", headers, body }))).status;
 }
 
-const withHeaders = (headers: IncomingCall["headers"]): IncomingCall => ({ ...signed(), headers });
+const withHeaders = (headers: IncomingRequest["headers"]): IncomingRequest => ({ ...signed(), headers });
 
 describe("telegram against grammy", () => {
   it.each(Object.keys(telegram.samples))("both take the sample %s with the token", async (name) => {

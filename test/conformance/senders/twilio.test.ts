@@ -5,7 +5,7 @@ import {
   validateRequestWithBody,
 } from "twilio/lib/webhooks/webhooks.js";
 import { describe, expect, it } from "vitest";
-import type { IncomingCall } from "../../../src/auth/verifier.ts";
+import type { IncomingRequest } from "../../../src/auth/verifier.ts";
 import { twilio } from "../../../src/presets/senders/twilio.ts";
 import { receivedCall, NOW, PUBLIC_URL, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 
@@ -14,12 +14,12 @@ const SIGNATURE = "x-twilio-signature";
 const URL_OF_HOOK = `${PUBLIC_URL}/hooks/twilio`;
 const JSON_BODY = JSON.stringify({ specversion: "1.0", type: "com.example", data: { a: "ü" } });
 
-const paramsOf = (call: IncomingCall) => Object.fromEntries(new URLSearchParams(Buffer.from(call.body).toString()));
-const weAccept = async (call: IncomingCall, secrets = [TOKEN], publicUrl = PUBLIC_URL) =>
+const paramsOf = (call: IncomingRequest) => Object.fromEntries(new URLSearchParams(Buffer.from(call.body).toString()));
+const weAccept = async (call: IncomingRequest, secrets = [TOKEN], publicUrl = PUBLIC_URL) =>
   (await verifyCall(twilio, call, { secrets, publicUrl })).ok;
-const sdkAccepts = (call: IncomingCall, token = TOKEN, origin = PUBLIC_URL) =>
+const sdkAccepts = (call: IncomingRequest, token = TOKEN, origin = PUBLIC_URL) =>
   validateRequest(token, String(call.headers[SIGNATURE]), origin + call.target, paramsOf(call));
-const sdkAcceptsBody = (call: IncomingCall) =>
+const sdkAcceptsBody = (call: IncomingRequest) =>
   validateRequestWithBody(
     TOKEN,
     String(call.headers[SIGNATURE]),
@@ -27,10 +27,10 @@ const sdkAcceptsBody = (call: IncomingCall) =>
     Buffer.from(call.body).toString(),
   );
 
-const signed = (name = "message.received"): IncomingCall =>
+const signed = (name = "message.received"): IncomingRequest =>
   receivedCall(signSample(twilio, twilio.samples[name]!, { key: TOKEN, secrets: [TOKEN] }));
 
-function call(target: string, body: string, contentType: string, signature: string): IncomingCall {
+function call(target: string, body: string, contentType: string, signature: string): IncomingRequest {
   return {
     method: "POST",
     target,
@@ -42,14 +42,14 @@ function call(target: string, body: string, contentType: string, signature: stri
 }
 
 /** A form as Twilio posts it, signed by the SDK. */
-function sdkSigned(params: Record<string, string>, url = URL_OF_HOOK): IncomingCall {
+function sdkSigned(params: Record<string, string>, url = URL_OF_HOOK): IncomingRequest {
   const signature = getExpectedTwilioSignature(TOKEN, url, params);
   const target = url.replace(/^https:\/\/[^/]+/, "");
   return call(target, new URLSearchParams(params).toString(), "application/x-www-form-urlencoded", signature);
 }
 
 /** JSON as Twilio posts it, signed by the SDK. */
-function sdkSignedJson(body = JSON_BODY): IncomingCall {
+function sdkSignedJson(body = JSON_BODY): IncomingRequest {
   const url = `${URL_OF_HOOK}?a=b&bodySHA256=${getExpectedBodyHash(body)}`;
   const signature = getExpectedTwilioSignature(TOKEN, url, {});
   return call(url.slice(PUBLIC_URL.length), body, "application/json", signature);

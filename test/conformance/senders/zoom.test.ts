@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { AwsLambdaReceiver } from "@zoom/rivet/accounts";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { IncomingCall } from "../../../src/auth/verifier.ts";
+import type { IncomingRequest } from "../../../src/auth/verifier.ts";
 import { zoom } from "../../../src/presets/senders/zoom.ts";
 import { receivedCall, NOW, signSample, verifyCall } from "../../../src/testing/preset-probe.ts";
 import { answerHandshake } from "../../unit/presets/answer-handshake.ts";
@@ -10,14 +10,14 @@ const SECRET = "invented-secret-token-1";
 const SIGNATURE = "x-zm-signature";
 const TIME = "x-zm-request-timestamp";
 
-const signed = (name = "meeting.started"): IncomingCall =>
+const signed = (name = "meeting.started"): IncomingRequest =>
   receivedCall(signSample(zoom, zoom.samples[name]!, { key: SECRET, secrets: [SECRET] }));
-const weAccept = async (call: IncomingCall, secret = SECRET) =>
+const weAccept = async (call: IncomingRequest, secret = SECRET) =>
   (await verifyCall(zoom, call, { secrets: [secret] })).ok;
 
 /** What a receiver of Zoom's SDK answers: 200, or 400 when it does not know the signature. */
 async function rivetAnswer(
-  { headers, body }: IncomingCall,
+  { headers, body }: IncomingRequest,
   webhooksSecretToken = SECRET,
 ): Promise<{ status: number; body: string }> {
   const event = { body: Buffer.from(body).toString(), headers, isBase64Encoded: false };
@@ -26,9 +26,9 @@ async function rivetAnswer(
   return { status: response.statusCode, body: response.body ?? "" };
 }
 
-const rivetStatus = async (call: IncomingCall, secret = SECRET) => (await rivetAnswer(call, secret)).status;
+const rivetStatus = async (call: IncomingRequest, secret = SECRET) => (await rivetAnswer(call, secret)).status;
 
-function withHeader(call: IncomingCall, name: string, value: string): IncomingCall {
+function withHeader(call: IncomingRequest, name: string, value: string): IncomingRequest {
   return { ...call, headers: { ...call.headers, [name]: value } };
 }
 

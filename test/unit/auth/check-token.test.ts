@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { compileAuthenticate } from "../../../src/auth/check-token.ts";
+import { compileCheckToken } from "../../../src/auth/check-token.ts";
 import { compileClientAddress } from "../../../src/auth/client-address.ts";
 import { Lockout } from "../../../src/auth/lockout.ts";
 import { compileTokens } from "../../../src/auth/token.ts";
@@ -17,7 +17,7 @@ let server: Listening;
 beforeEach(async () => {
   clock.nowMs = 1_000_000;
   const clientAddress = compileClientAddress(["127.0.0.1"]);
-  const authenticate = compileAuthenticate({
+  const authenticate = compileCheckToken({
     tokens: compileTokens([TOKEN], { tokenHeader: "x-service-token" }),
     lockout: new Lockout(LOCKOUT, { clock }),
   });

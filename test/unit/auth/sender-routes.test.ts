@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { NO_KEYS } from "../../../src/auth/keys/no-keys.ts";
+import { NO_KEYS } from "../../../src/auth/keys/remote-keys.ts";
 import { SenderRoutes } from "../../../src/auth/sender-routes.ts";
-import type { IncomingCall } from "../../../src/auth/verifier.ts";
+import type { IncomingRequest } from "../../../src/auth/verifier.ts";
 import { ConfigError } from "../../../src/config/config-error.ts";
 import type { MappingConfig } from "../../../src/config/hooks-config.ts";
 import type { Handshake } from "../../../src/config/handshake-schema.ts";
@@ -26,7 +26,7 @@ function mappingOf(path: string | undefined, auth?: AuthInput, changes: Partial<
 const routesOf = (...mappings: readonly MappingConfig[]) =>
   new SenderRoutes(mappings, { publicUrl: "https://gateway.example.com", ...NO_KEYS });
 
-const callOf = (body: string, changes: Partial<IncomingCall> = {}): IncomingCall => ({
+const callOf = (body: string, changes: Partial<IncomingRequest> = {}): IncomingRequest => ({
   method: "POST",
   target: "/hooks/in",
   headers: { "x-signature": createHmac("sha256", SECRET).update(body).digest("hex") },

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { isRefusal, refuse } from "../../../src/core/errors.ts";
 import type { ErrorCode } from "../../../src/core/errors.ts";
-import type { DiscardLimits } from "../../../src/http/discard-body.ts";
+import type { DiscardLimits } from "../../../src/http/read-body.ts";
 import { readBody } from "../../../src/http/read-body.ts";
 import { answerEmpty, answerJson, answerRefusal } from "../../../src/http/answer.ts";
 import { sendAnswer } from "../../../src/http/send-answer.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { compileRequestHead } from "../../../src/ingress/request-head.ts";
-import { compileRequestTarget } from "../../../src/ingress/request-target.ts";
+import { compileRequestTarget } from "../../../src/ingress/request-head.ts";
 
 const requestHead = compileRequestHead({ credentialHeaders: ["x-our-carrier"] });
 const target = compileRequestTarget("/hooks")("/hooks/github/push?ref=main&access_token=t");

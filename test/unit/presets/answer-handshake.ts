@@ -1,7 +1,7 @@
-import { compileHandshakes } from "../../../src/auth/handshake/compile-handshakes.ts";
-import type { HandshakeAnswer } from "../../../src/auth/handshake/compile-handshakes.ts";
-import { NO_KEYS } from "../../../src/auth/keys/no-keys.ts";
-import type { IncomingCall } from "../../../src/auth/verifier.ts";
+import { compileHandshakes } from "../../../src/auth/handshake/handshake.ts";
+import type { HandshakeAnswer } from "../../../src/auth/handshake/handshake.ts";
+import { NO_KEYS } from "../../../src/auth/keys/remote-keys.ts";
+import type { IncomingRequest } from "../../../src/auth/verifier.ts";
 import type { Preset } from "../../../src/presets/preset.ts";
 import { NOW, PUBLIC_URL, verifyCall } from "../../../src/testing/preset-probe.ts";
 import type { ProbeOptions } from "../../../src/testing/preset-probe.ts";
@@ -9,7 +9,7 @@ import type { ProbeOptions } from "../../../src/testing/preset-probe.ts";
 /** What a call is answered with if it is a handshake of the preset: unsigned ones first, then verified ones. */
 export async function answerHandshake(
   preset: Preset,
-  call: IncomingCall,
+  call: IncomingRequest,
   options: ProbeOptions = {},
 ): Promise<HandshakeAnswer | undefined> {
   const handshakes = compileHandshakes(preset.handshakes, {
@@ -26,7 +26,7 @@ export async function answerHandshake(
 }
 
 /** A request without a signature. */
-export function plainCall(method: string, target: string, body = "", contentType?: string): IncomingCall {
+export function plainCall(method: string, target: string, body = "", contentType?: string): IncomingRequest {
   return {
     method,
     target,

@@ -1,4 +1,4 @@
-import type { IncomingCall } from "../../../src/auth/verifier.ts";
+import type { IncomingRequest } from "../../../src/auth/verifier.ts";
 import type { Preset } from "../../../src/presets/preset.ts";
 import { sampleBody } from "../../../src/presets/preset.ts";
 import { receivedCall, PUBLIC_URL } from "../../../src/testing/preset-probe.ts";
@@ -8,7 +8,7 @@ export function sampleCall(
   preset: Preset,
   name: string,
   headersFor: (body: Uint8Array) => Readonly<Record<string, string>>,
-): IncomingCall {
+): IncomingRequest {
   const sample = preset.samples[name]!;
   const { body, contentType } = sampleBody(sample);
   const headers = { "content-type": contentType, ...sample.headers, ...headersFor(body) };

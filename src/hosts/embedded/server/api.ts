@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { operatorEndpoints } from "../../../api/operator-endpoints.ts";
 import { ApiRouter, methodOf } from "../../../api/router.ts";
-import { type Authenticate, compileAuthenticate } from "../../../auth/check-token.ts";
+import { type CheckToken, compileCheckToken } from "../../../auth/check-token.ts";
 import { type ClientAddressResolver, compileClientAddress } from "../../../auth/client-address.ts";
 import { Lockout } from "../../../auth/lockout.ts";
 import { compileTokens } from "../../../auth/token.ts";
@@ -33,7 +33,7 @@ const noTokenHeader = "";
 /** Compares the gateway token in constant time and slows down addresses that guess. */
 export class ApiGuard {
   readonly #lockout: Lockout;
-  #authenticate: Authenticate;
+  #authenticate: CheckToken;
   #clientAddress: ClientAddressResolver;
 
   constructor(config: GuardConfig, options: { clock: Clock }) {
@@ -59,9 +59,9 @@ export class ApiGuard {
     return outcome.retryAfterSeconds === undefined ? "unauthorized" : { lockedForSeconds: outcome.retryAfterSeconds };
   }
 
-  #compile({ authTokens }: GuardConfig): Authenticate {
+  #compile({ authTokens }: GuardConfig): CheckToken {
     const tokens = compileTokens(authTokens, { tokenHeader: noTokenHeader });
-    return compileAuthenticate({ tokens, lockout: this.#lockout });
+    return compileCheckToken({ tokens, lockout: this.#lockout });
   }
 }
 

@@ -1,11 +1,11 @@
 /** Handshakes put to work without a gateway. */
-import { compileHandshakes } from "../../../../src/auth/handshake/compile-handshakes.ts";
+import { compileHandshakes } from "../../../../src/auth/handshake/handshake.ts";
 import type {
   CompiledHandshakes,
   HandshakeAnswer,
   HandshakeContext,
-} from "../../../../src/auth/handshake/compile-handshakes.ts";
-import type { DeliveredKeys, IncomingCall } from "../../../../src/auth/verifier.ts";
+} from "../../../../src/auth/handshake/handshake.ts";
+import type { DeliveredKeys, IncomingRequest } from "../../../../src/auth/verifier.ts";
 import type { Handshake } from "../../../../src/config/handshake-schema.ts";
 import type { Answer } from "../../../../src/http/answer.ts";
 
@@ -23,7 +23,7 @@ export interface Sent {
 }
 
 /** A request as the gateway receives it. */
-export function callOf({ method = "POST", query = "", headers = {}, json, form, body }: Sent): IncomingCall {
+export function callOf({ method = "POST", query = "", headers = {}, json, form, body }: Sent): IncomingRequest {
   const type = form === undefined ? "application/json" : "application/x-www-form-urlencoded";
   const text = body ?? form ?? (json === undefined ? "" : JSON.stringify(json));
   return {

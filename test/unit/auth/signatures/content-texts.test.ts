@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodedUrl } from "../../../../src/auth/signatures/decoded-url.ts";
-import { formText } from "../../../../src/auth/signatures/form-text.ts";
-import { snsText } from "../../../../src/auth/signatures/sns-text.ts";
-import { urlBases } from "../../../../src/auth/signatures/url-bases.ts";
+import { decodedUrl } from "../../../../src/auth/signatures/content-texts.ts";
+import { formText } from "../../../../src/auth/signatures/content-texts.ts";
+import { snsText } from "../../../../src/auth/signatures/content-texts.ts";
+import { urlVariants } from "../../../../src/auth/signatures/content-texts.ts";
 import { callOf } from "./scheme-bench.ts";
 
 const form = (body: string, type = "application/x-www-form-urlencoded") =>
@@ -119,10 +119,10 @@ describe("urlBases", () => {
     ["http://[::1]", "http://[::1]:80"],
     ["http://[::1]:80", "http://[::1]"],
   ])("writes %s also as %s", (url, other) => {
-    expect(urlBases(url)).toEqual([url, other]);
+    expect(urlVariants(url)).toEqual([url, other]);
   });
 
   it("leaves what is no URL of HTTP alone", () => {
-    expect(urlBases("x.example")).toEqual(["x.example"]);
+    expect(urlVariants("x.example")).toEqual(["x.example"]);
   });
 });

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createRemoteKeys } from "../../../../src/auth/keys/remote-keys.ts";
 import { compileJwt } from "../../../../src/auth/signatures/jwt-scheme.ts";
-import type { IncomingCall, Verification, Verified } from "../../../../src/auth/verifier.ts";
+import type { IncomingRequest, Verification, Verified } from "../../../../src/auth/verifier.ts";
 import type { JwtAuth } from "../../../../src/config/auth-config.ts";
 import { json, keepingLogger, startKeyServer, testClock, text } from "../keys/key-server.ts";
 import { AUDIENCE, ISSUER, keySet, makeKey, signToken } from "../keys/make-token.ts";
@@ -46,7 +46,7 @@ async function tokenRoute(auth: Partial<JwtAuth> = {}, { route = "mail", answer 
   return { server, clock, compile, verifier: compile(), now: clock.now() };
 }
 
-function callWith(changes: Partial<IncomingCall>): IncomingCall {
+function callWith(changes: Partial<IncomingRequest>): IncomingRequest {
   return {
     method: "POST",
     target: "/hooks/mail",
@@ -58,7 +58,7 @@ function callWith(changes: Partial<IncomingCall>): IncomingCall {
   };
 }
 
-const bearing = (token: string, changes: Partial<IncomingCall> = {}) =>
+const bearing = (token: string, changes: Partial<IncomingRequest> = {}) =>
   callWith({ headers: { authorization: `Bearer ${token}` }, ...changes });
 
 async function verified(verification: Verification | Promise<Verification>): Promise<Verified> {

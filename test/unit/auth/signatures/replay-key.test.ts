@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { signRequest } from "../../../../src/auth/signatures/sign-request.ts";
 import type { AuthInput } from "../../../../src/config/auth-schema.ts";
-import type { IncomingCall } from "../../../../src/auth/verifier.ts";
+import type { IncomingRequest } from "../../../../src/auth/verifier.ts";
 import {
   authOf,
   callOf,
@@ -32,7 +32,7 @@ function markOf(input: AuthInput, changes: Parameters<typeof callOf>[0], route =
 }
 
 const digestOf = (...options: Parameters<typeof markOf>) => markOf(...options)?.digest;
-const sent = (sig: string, headers: IncomingCall["headers"] = {}) => ({ headers: { sig, ...headers } });
+const sent = (sig: string, headers: IncomingRequest["headers"] = {}) => ({ headers: { sig, ...headers } });
 
 describe("the digest of a mark", () => {
   const digest = digestOf(PLAIN, sent(hmac("{}")));

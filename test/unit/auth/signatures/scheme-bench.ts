@@ -3,9 +3,9 @@ import { normalizeAuth } from "../../../../src/config/normalize-auth.ts";
 import type { AuthConfig } from "../../../../src/config/auth-config.ts";
 import type { AuthInput } from "../../../../src/config/auth-schema.ts";
 import { compileScheme } from "../../../../src/auth/signatures/compile-scheme.ts";
-import type { SchemeContext } from "../../../../src/auth/signatures/scheme-context.ts";
+import type { SchemeContext } from "../../../../src/auth/verifier.ts";
 import type { SignedRequest } from "../../../../src/auth/signatures/sign-request.ts";
-import type { IncomingCall, SchemeVerifier, Verification } from "../../../../src/auth/verifier.ts";
+import type { IncomingRequest, SchemeVerifier, Verification } from "../../../../src/auth/verifier.ts";
 
 /** 2026-11-20T12:00:00Z, in milliseconds. */
 export const NOW = Date.UTC(2026, 10, 20, 12);
@@ -44,7 +44,7 @@ export function verifierOf(input: AuthInput, context: Partial<SchemeContext> = {
 export function callOf({
   body,
   ...changes
-}: Partial<Omit<IncomingCall, "body">> & { body?: string | Uint8Array } = {}): IncomingCall {
+}: Partial<Omit<IncomingRequest, "body">> & { body?: string | Uint8Array } = {}): IncomingRequest {
   return {
     method: "POST",
     target: "/hooks/sender",
@@ -57,13 +57,13 @@ export function callOf({
 }
 
 /** A signed request as the gateway receives it. */
-export function received(signed: SignedRequest, changes: Partial<IncomingCall> = {}): IncomingCall {
+export function received(signed: SignedRequest, changes: Partial<IncomingRequest> = {}): IncomingRequest {
   const target = signed.url.replace(/^https?:\/\/[^/]*/, "");
   return { ...callOf({ target, headers: signed.headers, body: signed.body }), ...changes };
 }
 
 /** Verifies at once; for schemes that fetch nothing. */
-export function verify(verifier: SchemeVerifier, call: IncomingCall): Verification {
+export function verify(verifier: SchemeVerifier, call: IncomingRequest): Verification {
   const verification = verifier.verify(call);
   if (verification instanceof Promise) throw new Error("the scheme does not answer at once");
   return verification;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileSecret } from "../../../../src/auth/signatures/secret-scheme.ts";
 import type { AuthInput } from "../../../../src/config/auth-schema.ts";
-import type { IncomingCall } from "../../../../src/auth/verifier.ts";
+import type { IncomingRequest } from "../../../../src/auth/verifier.ts";
 import { callOf, outcome, verifierOf, verify } from "./scheme-bench.ts";
 
 type Changes = Parameters<typeof callOf>[0];
@@ -120,7 +120,7 @@ describe("several secrets", () => {
   });
 
   it("leave no mark to tell a copy by", () => {
-    const call: IncomingCall = callOf({ headers: { a: "old secret" } });
+    const call: IncomingRequest = callOf({ headers: { a: "old secret" } });
     expect(verifierOf({ scheme: "secret", ...rotated }).verify(call)).not.toHaveProperty("replay");
   });
 });

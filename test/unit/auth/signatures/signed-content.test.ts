@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { viewOf } from "../../../../src/auth/call-view.ts";
-import { compileBodyCover } from "../../../../src/auth/signatures/body-cover.ts";
-import { NO_PAIRS } from "../../../../src/auth/signatures/call-source.ts";
+import { requestViewOf } from "../../../../src/auth/request-view.ts";
+import { compileBodyCoverage } from "../../../../src/auth/signatures/body-coverage.ts";
+import { NO_PAIRS } from "../../../../src/auth/signatures/request-source.ts";
 import { compileContent, joinContent } from "../../../../src/auth/signatures/signed-content.ts";
 import type { SignatureAuth } from "../../../../src/config/auth-config.ts";
 import { callOf, PUBLIC_URL } from "./scheme-bench.ts";
@@ -21,7 +21,7 @@ function bytesOf(
   publicUrl: string | undefined = PUBLIC_URL,
 ) {
   const call = callOf(changes);
-  const input = { call, view: viewOf(call), pairs: pairs === undefined ? NO_PAIRS : new Map(pairs) };
+  const input = { call, view: requestViewOf(call), pairs: pairs === undefined ? NO_PAIRS : new Map(pairs) };
   const parts = compileContent(authFor(content, auth), publicUrl).read(input);
   return typeof parts === "string" ? parts : Buffer.from(joinContent(parts, "the secret"));
 }
@@ -33,7 +33,11 @@ describe("content", () => {
   it("is the body itself, not a copy of it, when it is nothing else", () => {
     const body = Uint8Array.of(0, 255, 254);
     const call = callOf({ body });
-    const parts = compileContent(authFor("{body}"), undefined).read({ call, view: viewOf(call), pairs: NO_PAIRS });
+    const parts = compileContent(authFor("{body}"), undefined).read({
+      call,
+      view: requestViewOf(call),
+      pairs: NO_PAIRS,
+    });
     expect(typeof parts === "string" ? parts : joinContent(parts, "")).toBe(body);
   });
 
@@ -87,7 +91,11 @@ describe("content", () => {
     expect(textOf("{path}", {}, {}, "https://x.example/base/")).toBe("/base/hooks/sender");
     expect(compileContent(authFor("{path}"), undefined).hasUrl).toBe(false);
     const call = callOf();
-    const parts = compileContent(authFor("{path}"), undefined).read({ call, view: viewOf(call), pairs: NO_PAIRS });
+    const parts = compileContent(authFor("{path}"), undefined).read({
+      call,
+      view: requestViewOf(call),
+      pairs: NO_PAIRS,
+    });
     expect(parts).toEqual(["/hooks/sender"]);
   });
 
@@ -200,11 +208,11 @@ describe("the cover of a body", () => {
 
   function cover(content: string, changes: Changes, bodyDigest?: SignatureAuth["bodyDigest"]) {
     const call = callOf(changes);
-    const compiled = compileBodyCover(
+    const compiled = compileBodyCoverage(
       { bodyDigest },
       compileContent(authFor(content, { id: "header:id" }), PUBLIC_URL),
     );
-    const reason = compiled.refuse({ call, view: viewOf(call), pairs: NO_PAIRS });
+    const reason = compiled.refuse({ call, view: requestViewOf(call), pairs: NO_PAIRS });
     return reason ?? (compiled.isOpen(call) ? "open" : "closed");
   }
 

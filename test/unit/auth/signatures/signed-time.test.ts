@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readTime, refuseTime, writeTime } from "../../../../src/auth/signatures/signed-time.ts";
+import { readTimestamp, refuseTimestamp, writeTimestamp } from "../../../../src/auth/signatures/signed-time.ts";
 import type { TimestampRule } from "../../../../src/config/auth-config.ts";
 
 const UNITS = ["seconds", "milliseconds", "iso8601"] as const;
@@ -20,7 +20,7 @@ describe("readTime", () => {
     ["2024-02-29T00:00:00Z", "iso8601", Date.UTC(2024, 1, 29)],
     ["2024-02-29T23:59:59Z", "iso8601", Date.UTC(2024, 1, 29, 23, 59, 59)],
   ] as const)("reads %j in %s", (text, unit, time) => {
-    expect(readTime(text, unit)).toBe(time);
+    expect(readTimestamp(text, unit)).toBe(time);
   });
 
   const malformed = [
@@ -43,8 +43,8 @@ describe("readTime", () => {
   ];
 
   it.each(malformed)("reads no seconds and no milliseconds from %j", (text) => {
-    expect(readTime(text, "seconds")).toBeUndefined();
-    expect(readTime(text, "milliseconds")).toBeUndefined();
+    expect(readTimestamp(text, "seconds")).toBeUndefined();
+    expect(readTimestamp(text, "milliseconds")).toBeUndefined();
   });
 
   it.each([
@@ -74,14 +74,14 @@ describe("readTime", () => {
     "+002023-11-14T22:13:20Z",
     "Tue, 14 Nov 2023 22:13:20 GMT",
   ])("reads no ISO 8601 from %j", (text) => {
-    expect(readTime(text, "iso8601")).toBeUndefined();
+    expect(readTimestamp(text, "iso8601")).toBeUndefined();
   });
 
   it("reads what writeTime wrote", () => {
     fc.assert(
       fc.property(fc.nat({ max: 253_402_300_799_999 }), fc.constantFrom(...UNITS), (time, unit) => {
         const expected = unit === "seconds" ? Math.floor(time / 1_000) * 1_000 : time;
-        expect(readTime(writeTime(time, unit), unit)).toBe(expected);
+        expect(readTimestamp(writeTimestamp(time, unit), unit)).toBe(expected);
       }),
     );
   });
@@ -106,7 +106,7 @@ describe("refuseTime", () => {
     [-60_001, "timestamp is 61 seconds in the future"],
     [-61_000, "timestamp is 61 seconds in the future"],
   ])("of whole seconds %i ms ago is %s", (age, reason) => {
-    expect(refuseTime(time, time + age, rule("seconds"))).toBe(reason);
+    expect(refuseTimestamp(time, time + age, rule("seconds"))).toBe(reason);
   });
 
   it.each([
@@ -115,7 +115,7 @@ describe("refuseTime", () => {
     [-60_000, undefined],
     [-60_001, "timestamp is 61 seconds in the future"],
   ])("of milliseconds and ISO 8601 %i ms ago is %s", (age, reason) => {
-    expect(refuseTime(time, time + age, rule("milliseconds"))).toBe(reason);
-    expect(refuseTime(time, time + age, rule("iso8601"))).toBe(reason);
+    expect(refuseTimestamp(time, time + age, rule("milliseconds"))).toBe(reason);
+    expect(refuseTimestamp(time, time + age, rule("iso8601"))).toBe(reason);
   });
 });

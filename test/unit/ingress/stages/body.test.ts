@@ -106,7 +106,7 @@ describe("the body of a sender who is not verified yet", () => {
     expect(await heldBy(bench, 1_000)).toBe(0);
     expect(await heldBy(bench, 1_001)).toBe(1_001);
     expect(await heldBy(bench, "chunked")).toBe(5_000);
-    expect(bench.ingress.unverifiedBytes.held).toBe(6_001);
+    expect(bench.ingress.unverifiedBytes.reserved).toBe(6_001);
   });
 
   it("is refused when the budget is used up, and an ordinary one is not", async () => {

@@ -98,7 +98,7 @@ describe("the edge", () => {
     arrival.heldBytes = 5;
     release(bench.ingress, arrival);
     release(bench.ingress, arrival);
-    expect([bench.ingress.inFlight.count, bench.ingress.unverifiedBytes.held]).toEqual([0, 0]);
+    expect([bench.ingress.inFlight.count, bench.ingress.unverifiedBytes.reserved]).toEqual([0, 0]);
   });
 
   it("refuses requests over the number that may be under way at once", async () => {

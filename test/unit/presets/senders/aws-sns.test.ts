@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { compileHandshakes } from "../../../../src/auth/handshake/compile-handshakes.ts";
-import { NO_KEYS } from "../../../../src/auth/keys/no-keys.ts";
+import { compileHandshakes } from "../../../../src/auth/handshake/handshake.ts";
+import { NO_KEYS } from "../../../../src/auth/keys/remote-keys.ts";
 import { awsSns } from "../../../../src/presets/senders/aws-sns/aws-sns.ts";
 import { NOW, readSample } from "../../../../src/testing/preset-probe.ts";
 import { itReadsSamples } from "../it-reads-samples.ts";

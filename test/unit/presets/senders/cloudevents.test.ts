@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { compileHandshakes } from "../../../../src/auth/handshake/compile-handshakes.ts";
-import { NO_KEYS } from "../../../../src/auth/keys/no-keys.ts";
+import { compileHandshakes } from "../../../../src/auth/handshake/handshake.ts";
+import { NO_KEYS } from "../../../../src/auth/keys/remote-keys.ts";
 import type { PresetSample } from "../../../../src/presets/preset.ts";
 import { cloudevents } from "../../../../src/presets/senders/cloudevents.ts";
 import { NOW, receivedCall, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { IncomingCall } from "../../../../src/auth/verifier.ts";
+import type { IncomingRequest } from "../../../../src/auth/verifier.ts";
 import { intercom } from "../../../../src/presets/senders/intercom.ts";
 import { meta } from "../../../../src/presets/senders/meta/meta.ts";
 import { x } from "../../../../src/presets/senders/x.ts";
@@ -31,7 +31,7 @@ const SENDERS = [
 
 describe.each(SENDERS)("the signature of %s", (name, preset, signature) => {
   const options = { secrets: [SECRET] };
-  const call: IncomingCall = {
+  const call: IncomingRequest = {
     method: "POST",
     target: `/hooks/${name}`,
     headers: { "content-type": "application/json", ...signature },
@@ -39,7 +39,7 @@ describe.each(SENDERS)("the signature of %s", (name, preset, signature) => {
     receivedAt: NOW,
     pathSecret: undefined,
   };
-  const isTaken = async (changes: Partial<IncomingCall>) =>
+  const isTaken = async (changes: Partial<IncomingRequest>) =>
     (await verifyCall(preset, { ...call, ...changes }, options)).ok;
   const [[header, value]] = Object.entries(signature) as [[string, string]];
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { HandshakeAnswer } from "../../../../src/auth/handshake/compile-handshakes.ts";
-import { compileHandshakes } from "../../../../src/auth/handshake/compile-handshakes.ts";
-import { NO_KEYS } from "../../../../src/auth/keys/no-keys.ts";
-import type { IncomingCall } from "../../../../src/auth/verifier.ts";
+import type { HandshakeAnswer } from "../../../../src/auth/handshake/handshake.ts";
+import { compileHandshakes } from "../../../../src/auth/handshake/handshake.ts";
+import { NO_KEYS } from "../../../../src/auth/keys/remote-keys.ts";
+import type { IncomingRequest } from "../../../../src/auth/verifier.ts";
 import { microsoftGraph } from "../../../../src/presets/senders/microsoft-graph.ts";
 import { NOW, receivedCall, readSample, signSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 import { itReadsSamples } from "../it-reads-samples.ts";
@@ -135,7 +135,7 @@ describe("the validation of a new subscription", () => {
     ...NO_KEYS,
   });
 
-  const answerTo = async (changes: Partial<IncomingCall>): Promise<HandshakeAnswer | undefined> =>
+  const answerTo = async (changes: Partial<IncomingRequest>): Promise<HandshakeAnswer | undefined> =>
     handshakes.unverified({
       method: "POST",
       target: "/hooks/microsoft-graph?validationToken=Validation%3A+Testing%20client",
@@ -152,7 +152,7 @@ describe("the validation of a new subscription", () => {
     expect(answer.headers["content-type"]).toMatch(/^text\/plain/);
   });
 
-  it.each<[string, Partial<IncomingCall>]>([
+  it.each<[string, Partial<IncomingRequest>]>([
     ["a body comes with it", { body: Buffer.from('{"value":[]}') }],
     ["the token is missing", { target: "/hooks/microsoft-graph" }],
     ["the token is empty", { target: "/hooks/microsoft-graph?validationToken=" }],

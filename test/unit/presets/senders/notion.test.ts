@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { compileHandshakes } from "../../../../src/auth/handshake/compile-handshakes.ts";
+import { compileHandshakes } from "../../../../src/auth/handshake/handshake.ts";
 import { notion } from "../../../../src/presets/senders/notion.ts";
 import { readSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 import { callOf, compile, keyBox } from "../../auth/handshake/handshake-bench.ts";
