@@ -2,18 +2,12 @@
 export { WebhookIngress } from "./ingress/plugin.ts";
 export type { DeliveryReader, WebhookIngressOptions } from "./ingress/plugin.ts";
 export type { Operations } from "./ingress/ingress.ts";
-export type { BulkOptions, BulkOutcome, DeliveryOperations, Target } from "./ingress/operations/delivery-operations.ts";
-export { UnknownScopeError } from "./ingress/operations/hook-operations.ts";
-export type {
-  BudgetUse,
-  HookOperations,
-  HookStates,
-  MappingState,
-  ScopeState,
-} from "./ingress/operations/hook-operations.ts";
-export type { Operation, OperationOutcome } from "./ingress/operations/operation-outcome.ts";
-export type { ReplayOptions } from "./ingress/operations/plan-operation.ts";
-export type { DeliveryFilter } from "./ingress/operations/select-deliveries.ts";
+export type { BulkOptions, BulkOutcome, DeliveryOperations, Target } from "./ingress/operations/deliveries.ts";
+export { UnknownScopeError } from "./ingress/operations/hooks.ts";
+export type { BudgetUse, HookOperations, HookStates, MappingState, ScopeState } from "./ingress/operations/hooks.ts";
+export type { Operation, OperationOutcome } from "./ingress/operations/outcome.ts";
+export type { ReplayOptions } from "./ingress/operations/plan.ts";
+export type { DeliveryFilter } from "./ingress/operations/select.ts";
 export { HostError } from "./core/host.ts";
 export type {
   AgentCatalog,

@@ -1,4 +1,5 @@
 /** `reveille doctor`. */
+import { reasonOf } from "../core/reason-of.ts";
 import { mkdtempSync, readFileSync, rmdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { satisfies } from "semver";
@@ -139,7 +140,7 @@ export async function isolationFindings(
       ...reports.map((report) => isolationFinding(report, use)),
     ];
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     const message = `what keeps them in could not be tried: ${reason}`;
     return [...unconfinedFindings(use), { level: missingLevel(use), about: "transforms", message }];
   }

@@ -10,7 +10,7 @@ import { prepareConfig, snapshotOf } from "../hosts/embedded/config/snapshot.ts"
 import { loadPluginsWithTimeout } from "../hosts/embedded/plugins/load.ts";
 import { applyPlugin } from "../hosts/embedded/plugins/load.ts";
 import { limitShutdownTaps } from "../hosts/embedded/plugins/shutdown.ts";
-import { createLifecycle } from "../hosts/shared/create-lifecycle.ts";
+import { createLifecycle } from "../hosts/shared/lifecycle.ts";
 import * as publicApi from "../index.ts";
 import {
   type CliGateway,

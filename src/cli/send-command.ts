@@ -1,4 +1,5 @@
 /** `reveille send`. */
+import { reasonOf } from "../core/reason-of.ts";
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -140,7 +141,7 @@ function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CliError(`${file} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CliError(`${file} is not JSON: ${reasonOf(error)}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from "./reason-of.ts";
 /**
  * The interceptor on every hook of the product.
  *
@@ -101,7 +102,7 @@ function guardCallback(who: string, fn: TapFunction): TapFunction {
 }
 
 function named(who: string, error: unknown): Error {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = reasonOf(error);
   return new Error(`${who}: ${reason}`, { cause: error });
 }
 

@@ -4,11 +4,11 @@ import { SCOPE_ALL } from "../storage/operational-state.ts";
 import type { Pause, Scope } from "../storage/operational-state.ts";
 import { AgentQueue } from "./queue/agent-queue.ts";
 import { AgentRunner } from "./run/agent-runner.ts";
-import type { DispatchContext, Runner, Withdrawal } from "./dispatch-context.ts";
-import { DueRuns } from "./queue/due-runs.ts";
-import { Expiries } from "./queue/expiries.ts";
-import { RunGate } from "./queue/run-gate.ts";
-import { TrackedRun } from "./queue/tracked-run.ts";
+import type { DispatchContext, Runner, Withdrawal } from "./context.ts";
+import { DueRuns } from "./queue/timers.ts";
+import { Expiries } from "./queue/timers.ts";
+import { RunGate } from "./queue/admission.ts";
+import { TrackedRun } from "./queue/timers.ts";
 import { WakeRunner } from "./run/wake-runner.ts";
 
 /** How long runs may take to come back after they were abandoned at the deadline. */

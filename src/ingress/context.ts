@@ -1,10 +1,10 @@
+import { type Refusal, refuse } from "../core/errors.ts";
+import type { GatewayHost } from "../core/host.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { RunWatch } from "../dispatch/run-watch.ts";
-import type { GatewayHost } from "../core/host.ts";
-import type { ByteBudget } from "./request-limits.ts";
-import type { InFlight } from "./request-limits.ts";
+import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
 import type { LogThrottle } from "./log-throttle.ts";
-import type { DeliveryStore } from "../storage/delivery-store.ts";
+import type { ByteBudget, InFlight } from "./request-limits.ts";
 
 /** What the stages work with and a reload does not change. */
 export interface IngressContext {
@@ -28,4 +28,12 @@ export function observe<Event>(
   return hook.promise(event).catch((error: unknown) => {
     logger.error({ err: error }, "an observer of the ingress failed");
   });
+}
+
+/** What the caller is told when the store takes or gives nothing; anything else is a defect and is thrown. */
+export function storeRefusal(error: unknown, { host }: Pick<IngressContext, "host">, message: string): Refusal {
+  if (!(error instanceof StoreError)) throw error;
+  if (error.code === "CLOSED") return refuse("SHUTTING_DOWN");
+  host.logger.error({ err: error }, message);
+  return refuse("STORE_UNAVAILABLE");
 }

@@ -4,7 +4,7 @@ import type { Refusal } from "../core/errors.ts";
 import { answerJson } from "../http/answer.ts";
 import type { Answer } from "../http/answer.ts";
 import type { IngressContext } from "./context.ts";
-import { storeRefusal } from "./store-refusal.ts";
+import { storeRefusal } from "./context.ts";
 
 /**
  * Tells a caller the state of its own delivery, and nothing else of it: 200

@@ -14,7 +14,7 @@ import type { Answer } from "../http/answer.ts";
 import { accept } from "./stages/accept.ts";
 import { authenticate } from "./stages/authenticate.ts";
 import { body } from "./stages/body.ts";
-import type { Accepted } from "./stages/commit.ts";
+import type { Accepted } from "./commit.ts";
 import { status } from "./delivery-state.ts";
 import { edge, release } from "./stages/edge.ts";
 import type { RequestContext } from "./stages/edge.ts";

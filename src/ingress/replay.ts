@@ -7,10 +7,10 @@ import type { ActiveConfig } from "./active-config.ts";
 import type { Replayable, ReplayableRun } from "../storage/delivery-store.ts";
 import type { NewRun } from "../storage/new-delivery.ts";
 import { bodyRules } from "./stages/body.ts";
-import { commit } from "./stages/commit.ts";
-import type { Accepted } from "./stages/commit.ts";
+import { commit } from "./commit.ts";
+import type { Accepted } from "./commit.ts";
 import type { IngressContext } from "./context.ts";
-import { storeRefusal } from "./store-refusal.ts";
+import { storeRefusal } from "./context.ts";
 import { markVerified } from "./stages/verify.ts";
 
 /** A verified request on its way to being accepted. */

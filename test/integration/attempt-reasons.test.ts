@@ -2,12 +2,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { HostError } from "../../src/core/host.ts";
 import type { AgentRunResult, GatewayPlugin } from "../../src/core/host.ts";
 import { StatesGateway } from "./states-gateway.ts";
-import type * as Retrying from "../../src/dispatch/run/retrying.ts";
+import type * as Retrying from "../../src/dispatch/run/retry.ts";
 
 vi.mock("../../src/dispatch/run/full-jitter.ts", () => import("./longest-delay.ts"));
 
 // As it is, only that nobody waits a quarter of a minute for a host that cannot begin.
-vi.mock("../../src/dispatch/run/retrying.ts", async (original) => ({
+vi.mock("../../src/dispatch/run/retry.ts", async (original) => ({
   ...(await original<typeof Retrying>()),
   BRIEF_RETRY: { tries: 2, firstDelayMs: 1, maxDelayMs: 1 },
 }));

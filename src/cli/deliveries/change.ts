@@ -41,7 +41,7 @@ type CoalescedCall = { readonly id: string } & (
   | { readonly outcome: "refused"; readonly error: string }
 );
 
-/** What a replay would run; see `src/ingress/operations/operation-outcome.ts`. */
+/** What a replay would run; see `src/ingress/operations/outcome.ts`. */
 interface ReplayFacts {
   readonly runs: number;
   readonly repeated: number;

@@ -1,3 +1,4 @@
+import { reasonOf } from "../../core/reason-of.ts";
 import { join } from "node:path";
 import { ConfigError } from "../../config/config-error.ts";
 import { configFolder, stateFolder } from "../../hosts/openclaw/host.ts";
@@ -13,7 +14,7 @@ import {
   pluginBlock,
 } from "../../hosts/openclaw/read-config.ts";
 import type { OpenClawConfig } from "../../hosts/openclaw/sdk.ts";
-import { createLifecycle } from "../../hosts/shared/create-lifecycle.ts";
+import { createLifecycle } from "../../hosts/shared/lifecycle.ts";
 import * as publicApi from "../../index.ts";
 import { CliError } from "../errors.ts";
 import {
@@ -106,7 +107,7 @@ export class OpenClawCliGateway implements CliGateway {
     try {
       return snapshotOf(this.#options.config, "start", this.#options);
     } catch (error) {
-      const words = error instanceof Error ? error.message : String(error);
+      const words = reasonOf(error);
       const path = `${this.block}.path`;
       // In a log the sentence stands alone and begins with the key itself.
       const message = words.startsWith(`${path}: `) ? words.slice(path.length + 2) : words;

@@ -1,5 +1,6 @@
 /** Takes one request through the stages that a transform has a part in, and keeps what it sees. */
-import { agentPrompt, passedOnText, wakeText } from "../../dispatch/run/prompt.ts";
+import { reasonOf } from "../../core/reason-of.ts";
+import { agentPrompt, passedOnText, wakeText } from "../../dispatch/run/agent-prompt.ts";
 import type { Action, RunSpec, VerifiedRequest } from "../../core/delivery.ts";
 import { ERRORS, isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
@@ -180,7 +181,7 @@ class RecordedCalls {
       this.all.push({ ...told(), ok: true, value });
       return value;
     } catch (error) {
-      this.all.push({ ...told(), ok: false, reason: error instanceof Error ? error.message : String(error) });
+      this.all.push({ ...told(), ok: false, reason: reasonOf(error) });
       throw error;
     }
   };

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from "../../core/host.ts";
 import type { OperationalState } from "../../storage/operational-state.ts";
-import type { Notices, Outages } from "../dispatch-context.ts";
-import { BRIEF_RETRY, retrying } from "../run/retrying.ts";
+import type { Notices, Outages } from "../context.ts";
+import { BRIEF_RETRY, retrying } from "../run/retry.ts";
 
 /** As many as the store remembers. */
 const MAX_OUTAGES = 1_000;

@@ -5,10 +5,10 @@ import type { HooksConfig } from "../../config/hooks-config.ts";
 import { isRefusal } from "../../core/errors.ts";
 import type { GatewayHost, Logger } from "../../core/host.ts";
 import { resolveTarget } from "../../policy/target.ts";
-import type { Notice, Notices } from "../dispatch-context.ts";
+import type { Notice, Notices } from "../context.ts";
 import { cut } from "../run/summary.ts";
-import { BRIEF_RETRY, retrying } from "../run/retrying.ts";
-import type { RetrySchedule } from "../run/retrying.ts";
+import { BRIEF_RETRY, retrying } from "../run/retry.ts";
+import type { RetrySchedule } from "../run/retry.ts";
 
 /** Keys of notices that are remembered in memory; the host remembers them besides. */
 const MAX_TOLD = 1_000;

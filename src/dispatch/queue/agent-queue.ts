@@ -1,12 +1,12 @@
 import type { OpenRun } from "../../storage/delivery-store.ts";
 import { SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { Scope } from "../../storage/operational-state.ts";
-import type { CarriedOut, DispatchContext, Runner } from "../dispatch-context.ts";
-import type { DueRuns } from "./due-runs.ts";
-import type { Expiries } from "./expiries.ts";
+import type { CarriedOut, DispatchContext, Runner } from "../context.ts";
+import type { DueRuns } from "./timers.ts";
+import type { Expiries } from "./timers.ts";
 import { Lanes } from "./lanes.ts";
-import type { RunGate, RunGroup } from "./run-gate.ts";
-import type { TrackedRun } from "./tracked-run.ts";
+import type { RunGate, RunGroup } from "./admission.ts";
+import type { TrackedRun } from "./timers.ts";
 
 /** While calls are coming in, one agent run begins in this many milliseconds. */
 const PACE_MS = 5;

@@ -1,7 +1,7 @@
 import type { OperationalState, Scope, Usage } from "../../storage/operational-state.ts";
-import type { DispatchContext } from "../dispatch-context.ts";
-import type { ScopedBudget } from "../dispatch-rules.ts";
-import { retrying, STORE_RETRY } from "../run/retrying.ts";
+import type { DispatchContext } from "../context.ts";
+import type { ScopedBudget } from "../rules.ts";
+import { retrying, STORE_RETRY } from "../run/retry.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR = 60;

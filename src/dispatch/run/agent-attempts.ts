@@ -2,13 +2,13 @@ import type { Attempt } from "../../core/delivery.ts";
 import type { AgentRunResult } from "../../core/host.ts";
 import type { AttemptEnd } from "../../storage/delivery-store.ts";
 import { runTurn } from "./agent-turn.ts";
-import type { CarriedOut, DispatchContext, Postponed } from "../dispatch-context.ts";
+import type { CarriedOut, DispatchContext, Postponed } from "../context.ts";
 import { fullJitter } from "./full-jitter.ts";
-import { persist } from "./persist.ts";
-import { agentPrompt, passedOnText } from "./prompt.ts";
-import type { RetrySchedule } from "./retrying.ts";
+import { persist } from "./retry.ts";
+import { agentPrompt, passedOnText } from "./agent-prompt.ts";
+import type { RetrySchedule } from "./retry.ts";
 import type { RetryCounters } from "./retry-counters.ts";
-import type { Postponement, RunUnderWay } from "./run-under-way.ts";
+import type { Postponement, RunUnderWay } from "../context.ts";
 
 /** What came of a run for good: nothing more is asked of the agent. */
 export interface FinalResult extends AgentRunResult {

@@ -4,18 +4,18 @@ import type { OpenRun, StoredRun } from "../../storage/delivery-store.ts";
 import { AgentAttempts } from "./agent-attempts.ts";
 import type { FinalResult } from "./agent-attempts.ts";
 import { withTimeout } from "./with-timeout.ts";
-import type { CarriedOut, DispatchContext, Runner } from "../dispatch-context.ts";
-import { persist } from "./persist.ts";
-import { failureText, reportHealth } from "./report-health.ts";
+import type { CarriedOut, DispatchContext, Runner } from "../context.ts";
+import { persist } from "./retry.ts";
+import { failureText, reportHealth } from "../notify/report-health.ts";
 import { summaryLine } from "./summary.ts";
 import { ReplySender } from "./send-reply.ts";
 import type { Delivered } from "./send-reply.ts";
-import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retrying.ts";
-import type { RetrySchedule } from "./retrying.ts";
+import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retry.ts";
+import type { RetrySchedule } from "./retry.ts";
 import { RunCallback } from "./callback.ts";
 import { RetryCounters } from "./retry-counters.ts";
-import { isPostponement } from "./run-under-way.ts";
-import type { Postponement, RunUnderWay } from "./run-under-way.ts";
+import { isPostponement } from "../context.ts";
+import type { Postponement, RunUnderWay } from "../context.ts";
 
 export interface AgentRunnerOptions {
   /** How long a host that cannot begin a run is asked on the spot; absent: about a quarter of a minute. */

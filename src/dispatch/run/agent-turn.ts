@@ -1,7 +1,7 @@
 import type { AgentRunRequest, AgentRunResult, HostAgents } from "../../core/host.ts";
-import { errorText } from "./error-text.ts";
-import { BRIEF_RETRY, isRetryable, retrying } from "./retrying.ts";
-import type { RetrySchedule } from "./retrying.ts";
+import { reasonOf } from "../../core/reason-of.ts";
+import { BRIEF_RETRY, isRetryable, retrying } from "./retry.ts";
+import type { RetrySchedule } from "./retry.ts";
 
 /** How long a host may take to come back after its run was told to stop. */
 const ABORT_GRACE_MS = 10_000;
@@ -30,8 +30,8 @@ export async function runTurn(
   try {
     return await retrying(() => tryOnce(agents, request, ending), begin, ending);
   } catch (error) {
-    if (isRetryable(error)) return { notBegun: errorText(error) };
-    return { status: "error", reply: "", error: errorText(error) };
+    if (isRetryable(error)) return { notBegun: reasonOf(error) };
+    return { status: "error", reply: "", error: reasonOf(error) };
   }
 }
 

@@ -4,10 +4,10 @@ import { createGuardedFetch, FetchError, isSuccess } from "../../http/guarded-fe
 import type { GuardedFetch } from "../../http/guarded-fetch.ts";
 import { messageId, signMessage } from "../../http/sign-message.ts";
 import { isCallbackHost } from "../../policy/callback-url.ts";
-import type { DispatchContext } from "../dispatch-context.ts";
+import type { DispatchContext } from "../context.ts";
 import { fullJitter } from "./full-jitter.ts";
 import type { RetryCounters } from "./retry-counters.ts";
-import type { Postponement, RunUnderWay } from "./run-under-way.ts";
+import type { Postponement, RunUnderWay } from "../context.ts";
 
 /** What the caller is told of its run. */
 export interface RunResult {

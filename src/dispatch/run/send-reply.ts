@@ -1,14 +1,14 @@
 import type { ReplyOutcome } from "../../core/delivery.ts";
 import type { ChannelTarget } from "../../core/host.ts";
 import { suppression } from "../../core/suppression.ts";
-import type { DispatchContext } from "../dispatch-context.ts";
+import type { DispatchContext } from "../context.ts";
 import { withTimeout } from "./with-timeout.ts";
-import { errorText } from "./error-text.ts";
+import { reasonOf } from "../../core/reason-of.ts";
 import { fullJitter } from "./full-jitter.ts";
-import { isRetryable } from "./retrying.ts";
+import { isRetryable } from "./retry.ts";
 import type { RetryCounter, RetryCounters } from "./retry-counters.ts";
-import { isPostponement } from "./run-under-way.ts";
-import type { Postponement, RunUnderWay } from "./run-under-way.ts";
+import { isPostponement } from "../context.ts";
+import type { Postponement, RunUnderWay } from "../context.ts";
 
 /** What became of a reply. */
 export interface Delivered {
@@ -83,7 +83,7 @@ export class ReplySender {
       const message = { ...target, text, idempotencyKey: `${run.stored.runId}:${key}` };
       await withTimeout(host.channels.send(message), run.ending);
     } catch (error) {
-      return run.ending.aborted ? { refused: errorText(error) } : this.#refused(run, target, { error, place });
+      return run.ending.aborted ? { refused: reasonOf(error) } : this.#refused(run, target, { error, place });
     }
     await outages.works(`channel:${target.channel}`);
     return undefined;
@@ -97,7 +97,7 @@ export class ReplySender {
     const { clock, outages, rulesFor } = this.#context;
     const policy = rulesFor(run.mappingId).retry.deliveries;
     const tries = isRetryable(error) ? countTry(this.#notes.of(run.stored.runId), place) : policy.attempts;
-    const words = errorText(error);
+    const words = reasonOf(error);
     if (tries < policy.attempts) {
       return {
         dueAt: clock.now() + fullJitter(policy, tries),

@@ -1,13 +1,11 @@
-import type { WakeSpec } from "../../core/delivery.ts";
-import { StoreError } from "../../storage/delivery-store.ts";
-import type { CoalescedCalls } from "../../storage/delivery-store.ts";
+import type { SettledState, WakeSpec } from "../../core/delivery.ts";
+import { reasonOf } from "../../core/reason-of.ts";
+import { type CoalescedCalls, StoreError } from "../../storage/delivery-store.ts";
+import type { DispatchContext } from "../context.ts";
+import type { TrackedRun } from "../queue/timers.ts";
+import { wakeText } from "./agent-prompt.ts";
+import { isRetryable, retrying, STORE_RETRY } from "./retry.ts";
 import { withTimeout } from "./with-timeout.ts";
-import type { DispatchContext } from "../dispatch-context.ts";
-import { errorText } from "./error-text.ts";
-import { wakeText } from "./prompt.ts";
-import { isRetryable, retrying, STORE_RETRY } from "./retrying.ts";
-import { settleKnown } from "./settle-known.ts";
-import type { TrackedRun } from "../queue/tracked-run.ts";
 
 /** A wake as it was read for being carried out. */
 export interface Wake {
@@ -82,7 +80,7 @@ export class WakeBatch {
       await withTimeout(host.sessions.enqueueSystemEvent(event), signal);
       return "done";
     } catch (error) {
-      if (!isRetryable(error)) return { failed: errorText(error) };
+      if (!isRetryable(error)) return { failed: reasonOf(error) };
       if (signal.aborted) return "left";
       this.#dispatched.add(tracked);
       return "refused";
@@ -115,4 +113,28 @@ export class WakeBatch {
       if (!tracked.withdrawn) await this.#context.events.settled({ runId, kind: "wake", state, reason: failed });
     }
   }
+}
+
+/**
+ * Ends many runs, in one commit as long as the store knows them all. When one was removed in between, each
+ * has a commit of its own, so that the others are settled; the one that is gone is no error.
+ */
+export async function settleKnown(
+  context: Pick<DispatchContext, "store" | "abandon">,
+  runIds: readonly string[],
+  settled: { readonly state: SettledState; readonly reason: string | null },
+): Promise<void> {
+  const { store, abandon } = context;
+  const settle = (some: readonly string[]): Promise<void> =>
+    retrying(() => store.settleAll(some, settled), STORE_RETRY, abandon);
+  try {
+    await settle(runIds);
+  } catch (error) {
+    if (!isGone(error)) throw error;
+    if (runIds.length > 1) await Promise.all(runIds.map((runId) => settleKnown(context, [runId], settled)));
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "NOT_FOUND";
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SCOPE_ALL } from "../../storage/operational-state.ts";
-import type { DispatchContext } from "../dispatch-context.ts";
-import type { Expiries } from "../queue/expiries.ts";
-import { LinkedList } from "../queue/linked-list.ts";
-import type { RunGate } from "../queue/run-gate.ts";
-import type { TrackedRun } from "../queue/tracked-run.ts";
+import type { DispatchContext } from "../context.ts";
+import type { Expiries } from "../queue/timers.ts";
+import { LinkedList } from "../queue/lanes.ts";
+import type { RunGate } from "../queue/admission.ts";
+import type { TrackedRun } from "../queue/timers.ts";
 import { BATCH, WakeSessions } from "./wake-sessions.ts";
 
 /** Wakes that are looked at for one batch; those of paused mappings are put aside. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DispatchContext } from "../dispatch-context.ts";
-import type { Expiries } from "../queue/expiries.ts";
-import { LinkedList } from "../queue/linked-list.ts";
-import { HOST_RETRY, retryDelayMs } from "./retrying.ts";
-import type { TrackedRun } from "../queue/tracked-run.ts";
+import type { DispatchContext } from "../context.ts";
+import type { Expiries } from "../queue/timers.ts";
+import { LinkedList } from "../queue/lanes.ts";
+import { HOST_RETRY, retryDelayMs } from "./retry.ts";
+import type { TrackedRun } from "../queue/timers.ts";
 import { WakeBatch } from "./wake-batch.ts";
 import type { Wake } from "./wake-batch.ts";
 

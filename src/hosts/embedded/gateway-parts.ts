@@ -9,7 +9,7 @@ import { sqliteStoreModule } from "../../storage/sqlite/delivery-store.ts";
 import { EmbeddedAgents } from "./agents.ts";
 import { EmbeddedChannels } from "./channels.ts";
 import type { GatewayConfig } from "./config/file.ts";
-import { createLifecycle } from "../shared/create-lifecycle.ts";
+import { createLifecycle } from "../shared/lifecycle.ts";
 import { EmbeddedHeartbeat } from "./heartbeat.ts";
 import { limitShutdownTaps } from "./plugins/shutdown.ts";
 import { EmbeddedSessions } from "./sessions.ts";

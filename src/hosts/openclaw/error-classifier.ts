@@ -2,6 +2,7 @@
  * What the host's error messages mean. It gives plugins sentences and no codes, so that they are
  * recognized by their words; an unknown one is taken to be for good.
  */
+import { reasonOf } from "../../core/reason-of.ts";
 import { HostError } from "../../core/host.ts";
 
 /** A model that is overloaded, out of reach or over its rate, a host that stops: the same call may succeed later. */
@@ -59,6 +60,6 @@ export function notSent(channel: string, error: unknown): HostError {
 
 /** The first line, bounded. Telegram's token is part of its addresses, and those are part of some errors. */
 function redactedReason(error: unknown): string {
-  const [line = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+  const [line = ""] = reasonOf(error).split("\n");
   return line.replaceAll(/\/bot[^/\s]+\//g, "/bot<token>/").slice(0, 500);
 }

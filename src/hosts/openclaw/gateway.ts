@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { nameBlock } from "../../config/name-block.ts";
 import type { ConfigSnapshot, GatewayPlugin, HttpRoute, Logger } from "../../core/host.ts";
 import { WebhookIngress } from "../../index.ts";
-import { failureReason } from "../../core/failure-reason.ts";
+import { reasonLine, reasonOf } from "../../core/reason-of.ts";
 import { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../../storage/sqlite/delivery-store.ts";
 import { configFingerprint, loadConfig } from "./load-config.ts";
@@ -184,7 +184,7 @@ export class OpenClawGateway {
       this.#options.onLoaded?.({ reason });
     } catch (error) {
       this.#logRefusal(reason === "start" ? "Reveille could not start" : "The new configuration is refused", error);
-      const words = nameBlock(failureReason(error), blockKey(this.#options.pluginId));
+      const words = nameBlock(reasonLine(error), blockKey(this.#options.pluginId));
       this.#context.serviceHealth?.reportFailure(new Error(words, { cause: error }));
       this.#options.onLoaded?.({ reason, error });
     }
@@ -192,7 +192,7 @@ export class OpenClawGateway {
 
   /** A start is tried again and again: the same reason is told once. */
   #logRefusal(what: string, error: unknown): void {
-    const told = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+    const told = `${what}: ${reasonOf(error)}`;
     if (told === this.#lastRefusal) return;
     this.#lastRefusal = told;
     this.#logger.error({ err: error }, what);

@@ -1,3 +1,4 @@
+import { reasonOf } from "../../core/reason-of.ts";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Logger } from "../../core/host.ts";
@@ -44,7 +45,7 @@ async function statusOf(url: string, signal: AbortSignal): Promise<number | stri
     const status = await get(url, AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]));
     return status === 405 ? 405 : `is answered ${status} by somebody else`;
   } catch (error) {
-    return `is not answered (${error instanceof Error ? error.message : String(error)})`;
+    return `is not answered (${reasonOf(error)})`;
   }
 }
 

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import type { Clock, GatewayHost, HostLifecycle, Logger } from "../../core/host.ts";
-import { createLifecycle } from "../shared/create-lifecycle.ts";
+import { createLifecycle } from "../shared/lifecycle.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import type { LatestTurn } from "./event-queue.ts";
 import { memoizePerTick } from "./memoize.ts";

@@ -4,7 +4,7 @@ import { answerConfigured, answerContent, answerEmpty, answerJson } from "../../
 import type { Answer } from "../../http/answer.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
 import { readAnswer } from "../../presets/read-event.ts";
-import type { Accepted } from "./commit.ts";
+import type { Accepted } from "../commit.ts";
 import type { Resolved } from "./resolve.ts";
 
 const SKIPPED = answerEmpty(204);

@@ -5,7 +5,7 @@ import { type Answer, answerJson } from "../../http/answer.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
-import type { Accepted } from "./commit.ts";
+import type { Accepted } from "../commit.ts";
 import { release, type RequestContext } from "./edge.ts";
 import type { WantedWait } from "./render.ts";
 import type { Resolved } from "./resolve.ts";

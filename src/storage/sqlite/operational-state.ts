@@ -1,3 +1,4 @@
+import { reasonOf } from "../../core/reason-of.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../delivery-store.ts";
 import type { OperationalState, Pause, Scope, Usage } from "../operational-state.ts";
@@ -124,7 +125,7 @@ export function reading<Result>(query: () => Result): Result {
 
 function asStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = reasonOf(error);
   const code = error instanceof SqliteError && error.code === "CLOSED" ? "CLOSED" : "UNAVAILABLE";
   return new StoreError(code, message, { cause: error });
 }

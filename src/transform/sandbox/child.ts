@@ -1,3 +1,4 @@
+import { reasonOf } from "../../core/reason-of.ts";
 import type { ChildProcess } from "node:child_process";
 import type { Duplex, Readable } from "node:stream";
 import { exitReason } from "./exit-reason.ts";
@@ -153,7 +154,7 @@ export class SandboxChild {
     try {
       this.#reader.push(chunk, ({ json }) => this.#read(json));
     } catch (error) {
-      this.kill(`broke the protocol: ${error instanceof Error ? error.message : String(error)}`);
+      this.kill(`broke the protocol: ${reasonOf(error)}`);
     }
   }
 

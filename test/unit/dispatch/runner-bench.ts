@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { CallbacksConfig, RetryConfig } from "../../../src/config/hooks-config.ts";
 import type { AgentSpec, RunDetail } from "../../../src/core/delivery.ts";
 import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
-import type { CarriedOut, Notice } from "../../../src/dispatch/dispatch-context.ts";
+import type { CarriedOut, Notice } from "../../../src/dispatch/context.ts";
 import { OutageRegistry } from "../../../src/dispatch/notify/outage-registry.ts";
 import type { DispatchedEvent, SettledEvent } from "../../../src/core/events.ts";
 import type { AgentRunResult } from "../../../src/core/host.ts";

@@ -1,4 +1,4 @@
-import type { CarriedOut, Runner } from "../../../src/dispatch/dispatch-context.ts";
+import type { CarriedOut, Runner } from "../../../src/dispatch/context.ts";
 import type { OpenRun } from "../../../src/storage/delivery-store.ts";
 
 /** Leaves the run where it is: the runner is done with it. */

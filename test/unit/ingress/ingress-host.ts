@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLifecycle } from "../../../src/hosts/shared/create-lifecycle.ts";
+import { createLifecycle } from "../../../src/hosts/shared/lifecycle.ts";
 import { GatewayServer } from "../../../src/hosts/embedded/server.ts";
 import { RoutingTable } from "../../../src/hosts/embedded/server/routing-table.ts";
 import type { ConfigSnapshot, GatewayHost } from "../../../src/core/host.ts";

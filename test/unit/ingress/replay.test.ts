@@ -1,11 +1,11 @@
 import { createHmac } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AgentSpec, DeliveryDetail } from "../../../src/core/delivery.ts";
-import { agentPrompt, wakeText } from "../../../src/dispatch/run/prompt.ts";
+import { agentPrompt, wakeText } from "../../../src/dispatch/run/agent-prompt.ts";
 import { isRefusal } from "../../../src/core/errors.ts";
 import type { ActiveConfig } from "../../../src/ingress/active-config.ts";
 import { replayDelivery } from "../../../src/ingress/pipeline.ts";
-import type { Accepted } from "../../../src/ingress/stages/commit.ts";
+import type { Accepted } from "../../../src/ingress/commit.ts";
 import { StoreError } from "../../../src/storage/delivery-store.ts";
 import { callPipeline, WITH_TOKEN } from "./stages/pipeline-calls.ts";
 import { RECEIVED_AT, StageBench } from "./stages/stage-bench.ts";

@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { ConfigError, configLines } from "../../../config/config-error.ts";
 import { findConfigError } from "../../../config/find-config-error.ts";
-import { failureReason } from "../../../core/failure-reason.ts";
+import { reasonLine } from "../../../core/reason-of.ts";
 import type { HostLifecycle, Logger } from "../../../core/host.ts";
 import { type ReadConfig, type ReadConfigOptions, readGatewayConfig, readText } from "./read.ts";
 import type { GatewayConfig } from "./file.ts";
@@ -136,7 +136,7 @@ export class GatewayConfigReload {
     for (const error of errors) {
       this.#options.logger.error({ err: error }, "A part of the new configuration could not be taken into use.");
     }
-    return errors.map(failureReason);
+    return errors.map(reasonLine);
   }
 
   #logWarnings({ warnings }: ReadConfig): void {

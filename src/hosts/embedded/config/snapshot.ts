@@ -3,7 +3,7 @@ import type { ConfigSnapshot, GatewayFacts, HostLifecycle } from "../../../core/
 import { agentCatalog } from "../agents.ts";
 import { listChannels } from "../channels.ts";
 import type { GatewayConfig } from "./file.ts";
-import { failureReason } from "../../../core/failure-reason.ts";
+import { reasonLine } from "../../../core/reason-of.ts";
 
 /** A configuration that every plugin has accepted. */
 export interface PreparedConfig {
@@ -44,7 +44,7 @@ function commitFailures(commit: () => void): readonly Error[] {
     commit();
     return [];
   } catch (error) {
-    return [error instanceof Error ? error : new Error(failureReason(error), { cause: error })];
+    return [error instanceof Error ? error : new Error(reasonLine(error), { cause: error })];
   }
 }
 

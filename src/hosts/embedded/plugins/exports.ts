@@ -1,7 +1,7 @@
 /** The presets that a plugin brings in its manifest. */
 import { ConfigError } from "../../../config/config-error.ts";
 import { showKeyPath } from "../../../config/key-path.ts";
-import { failureReason } from "../../../core/failure-reason.ts";
+import { reasonLine } from "../../../core/reason-of.ts";
 import type { GatewayHost, GatewayPlugin } from "../../../core/host.ts";
 import { definePreset, type Preset, type PresetDefinition, WebhookIngress } from "../../../index.ts";
 import { PluginError } from "../errors.ts";
@@ -49,7 +49,7 @@ function namedPreset(exported: unknown, file: string): Preset {
     return readPreset(exported, file);
   } catch (error) {
     if (error instanceof PluginError) throw error;
-    throw new PluginError(`${file}: ${failureReason(error)}`, { cause: error });
+    throw new PluginError(`${file}: ${reasonLine(error)}`, { cause: error });
   }
 }
 
@@ -108,7 +108,7 @@ export function findPluginClass(exported: unknown, file: string): PluginClass {
   } catch (error) {
     if (error instanceof PluginError) throw error;
     // A getter or a proxy among the exports.
-    throw new PluginError(`${file}: what it exports cannot be read: ${failureReason(error)}`, { cause: error });
+    throw new PluginError(`${file}: what it exports cannot be read: ${reasonLine(error)}`, { cause: error });
   }
 }
 

@@ -3,7 +3,7 @@ import { closestKey } from "../../../config/closest-key.ts";
 import { ConfigError, type ConfigIssue } from "../../../config/config-error.ts";
 import { showKeyPath } from "../../../config/key-path.ts";
 import { compileSchemaCheck } from "../../../config/schema-check.ts";
-import { failureReason } from "../../../core/failure-reason.ts";
+import { reasonLine } from "../../../core/reason-of.ts";
 import type { GatewayHost, GatewayPlugin, Logger } from "../../../core/host.ts";
 import type { PluginEntryConfig, PluginsConfig } from "../config/file.ts";
 import { PluginError } from "../errors.ts";
@@ -139,7 +139,7 @@ export function applyPlugin({ id, manifest, plugin, presets }: LoadedPlugin, hos
   try {
     refusePromise(plugin.apply(host));
   } catch (error) {
-    const message = `${manifest.entry ?? manifest.file}: the plugin could not be applied: ${failureReason(error)}`;
+    const message = `${manifest.entry ?? manifest.file}: the plugin could not be applied: ${reasonLine(error)}`;
     throw new ConfigError([{ path: showKeyPath(["plugins", "entries", id]), message }]);
   }
   for (const warning of tapped?.differencesFrom(manifest.lifecycle ?? []) ?? []) {
@@ -170,7 +170,7 @@ function checkedOptions(
   try {
     issues = compileSchemaCheck(configSchema, { root, showValues: false })(given);
   } catch (error) {
-    throw new PluginError(`${file}: configSchema is not a JSON Schema: ${failureReason(error)}`);
+    throw new PluginError(`${file}: configSchema is not a JSON Schema: ${reasonLine(error)}`);
   }
   if (issues.length > 0) throw new ConfigError(issues);
   return given;
@@ -194,7 +194,7 @@ async function construct(
   try {
     return new Plugin(options);
   } catch (error) {
-    throw new PluginError(`${entry}: the plugin "${id}" refused its options: ${failureReason(error)}`, {
+    throw new PluginError(`${entry}: the plugin "${id}" refused its options: ${reasonLine(error)}`, {
       cause: error,
     });
   }

@@ -1,3 +1,4 @@
+import { reasonOf } from "../../../core/reason-of.ts";
 import type { Worker } from "node:worker_threads";
 import type { CheckpointReply, CheckpointRequest } from "./serve-checkpoints.ts";
 import type { SqliteLogger } from "./module.ts";
@@ -76,7 +77,7 @@ export class Checkpoints {
       }
       this.#failed(reply.message);
     });
-    worker.on("error", (error) => this.#failed(error instanceof Error ? error.message : String(error)));
+    worker.on("error", (error) => this.#failed(reasonOf(error)));
     worker.on("exit", () => {
       if (this.#worker !== worker) return;
       this.#worker = undefined;

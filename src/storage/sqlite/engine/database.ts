@@ -1,3 +1,4 @@
+import { reasonOf } from "../../../core/reason-of.ts";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Checkpoints, type FinishCheckpoint } from "./checkpoints.ts";
@@ -147,7 +148,7 @@ class Connections {
       return openReadConnection(this.#file);
     } catch (error) {
       await this.writer.close();
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       throw new SqliteError("UNAVAILABLE", reason, { cause: error });
     }
   }

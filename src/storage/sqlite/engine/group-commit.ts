@@ -1,3 +1,4 @@
+import { reasonOf } from "../../../core/reason-of.ts";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isEnvironmental } from "./errors.ts";
 
@@ -95,7 +96,7 @@ export class GroupCommit {
       } catch (error) {
         if (isEnvironmental(error)) throw error;
         this.#undo.run();
-        failures.push({ index, code: "FAILED", message: messageOf(error) });
+        failures.push({ index, code: "FAILED", message: reasonOf(error) });
         results.push(undefined);
       }
       this.#release.run();
@@ -117,10 +118,6 @@ export class GroupCommit {
 }
 
 function refuseAll(batch: WriteBatch, code: WriteFailure["code"], error: unknown): CommitOutcome {
-  const message = messageOf(error);
+  const message = reasonOf(error);
   return { results: null, failures: batch.operations.map((_, index) => ({ index, code, message })) };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from "../../../core/reason-of.ts";
 import type { MessagePort } from "node:worker_threads";
 import { openWriteConnection } from "./open-connection.ts";
 
@@ -18,7 +19,7 @@ export function serveCheckpoints(port: MessagePort, start: { readonly file: stri
       copyLog.get();
       return { ok: true };
     } catch (error) {
-      return { ok: false, message: error instanceof Error ? error.message : String(error) };
+      return { ok: false, message: reasonOf(error) };
     }
   };
   port.on("message", (request: CheckpointRequest) => {

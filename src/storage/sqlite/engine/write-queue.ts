@@ -1,3 +1,4 @@
+import { reasonOf } from "../../../core/reason-of.ts";
 import { SqliteError } from "./errors.ts";
 import type { WriteBatch } from "./group-commit.ts";
 import type { CommittedReply } from "./writer-thread.ts";
@@ -190,6 +191,6 @@ export class WriteQueue {
 
 function asSqliteError(error: unknown): SqliteError {
   if (error instanceof SqliteError) return error;
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = reasonOf(error);
   return new SqliteError("FAILED", `The arguments cannot be handed to the writer thread: ${reason}`, { cause: error });
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from "../../../core/reason-of.ts";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { isEnvironmental } from "./errors.ts";
@@ -92,7 +93,7 @@ export async function serveWriter(port: MessagePort, start: WriterStart): Promis
   try {
     writer = await Writer.open(start.file, await Promise.all(start.modules.map(importSqliteModule)));
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = reasonOf(error);
     reply({ kind: "refused", message, environmental: isEnvironmental(error) });
     port.close();
     return;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Notice } from "../../../../src/dispatch/dispatch-context.ts";
+import type { Notice } from "../../../../src/dispatch/context.ts";
 import { OutageRegistry } from "../../../../src/dispatch/notify/outage-registry.ts";
 import { StoreError } from "../../../../src/storage/delivery-store.ts";
 import { RunnerBench } from "../runner-bench.ts";

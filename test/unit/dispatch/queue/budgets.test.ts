@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Budgets } from "../../../../src/dispatch/queue/budgets.ts";
-import type { ScopedBudget } from "../../../../src/dispatch/dispatch-rules.ts";
+import type { ScopedBudget } from "../../../../src/dispatch/rules.ts";
 import { StoreError } from "../../../../src/storage/delivery-store.ts";
 import type { Usage } from "../../../../src/storage/operational-state.ts";
 

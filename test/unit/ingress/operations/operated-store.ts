@@ -1,8 +1,8 @@
 /** A real store with the rest of an ingress as far as operations touch it. */
 import { onTestFinished } from "vitest";
-import type { Withdrawal } from "../../../../src/dispatch/dispatch-context.ts";
+import type { Withdrawal } from "../../../../src/dispatch/context.ts";
 import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
-import { DeliveryOperations } from "../../../../src/ingress/operations/delivery-operations.ts";
+import { DeliveryOperations } from "../../../../src/ingress/operations/deliveries.ts";
 import type { IngressContext } from "../../../../src/ingress/context.ts";
 import type { DeliveryStore } from "../../../../src/storage/delivery-store.ts";
 import type { NewDelivery } from "../../../../src/storage/new-delivery.ts";

@@ -3,7 +3,7 @@ import type { Action } from "../../../../src/core/delivery.ts";
 import { isRefusal, refuse } from "../../../../src/core/errors.ts";
 import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import { accept } from "../../../../src/ingress/stages/accept.ts";
-import type { Accepted } from "../../../../src/ingress/stages/commit.ts";
+import type { Accepted } from "../../../../src/ingress/commit.ts";
 import { filter } from "../../../../src/ingress/stages/filter.ts";
 import { parse } from "../../../../src/ingress/stages/parse.ts";
 import { policy } from "../../../../src/ingress/stages/policy.ts";

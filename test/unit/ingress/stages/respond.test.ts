@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunSpec } from "../../../../src/core/delivery.ts";
-import type { Accepted } from "../../../../src/ingress/stages/commit.ts";
+import type { Accepted } from "../../../../src/ingress/commit.ts";
 import type { Resolved, Route } from "../../../../src/ingress/stages/resolve.ts";
 import { respond } from "../../../../src/ingress/stages/respond.ts";
 import { compileMapping } from "../../../../src/mapping/compile-mapping.ts";

@@ -1,4 +1,4 @@
-import { createLifecycle } from "../../../../../src/hosts/shared/create-lifecycle.ts";
+import { createLifecycle } from "../../../../../src/hosts/shared/lifecycle.ts";
 import type { GatewayHost } from "../../../../../src/core/host.ts";
 import { recordingLogger } from "../server/recording-logger.ts";
 import type { LogLine } from "../server/recording-logger.ts";

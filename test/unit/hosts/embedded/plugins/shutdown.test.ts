@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLifecycle } from "../../../../../src/hosts/shared/create-lifecycle.ts";
+import { createLifecycle } from "../../../../../src/hosts/shared/lifecycle.ts";
 import { limitShutdownTaps } from "../../../../../src/hosts/embedded/plugins/shutdown.ts";
 import { recordingLogger } from "../server/recording-logger.ts";
 

@@ -1,14 +1,14 @@
-import type { EndedState, RunSpec } from "../../core/delivery.ts";
-import { refuse } from "../../core/errors.ts";
-import type { Refusal } from "../../core/errors.ts";
-import type { ActiveConfig } from "../active-config.ts";
-import { StoreError } from "../../storage/delivery-store.ts";
-import type { OpenRun } from "../../storage/delivery-store.ts";
-import type { AcceptOutcome, NewDelivery } from "../../storage/new-delivery.ts";
-import { OVERLAP_SKIP_REASON } from "../../storage/new-delivery.ts";
-import { observe } from "../context.ts";
-import type { IngressContext } from "../context.ts";
-import { storeRefusal } from "../store-refusal.ts";
+import type { EndedState, RunSpec } from "../core/delivery.ts";
+import { refuse } from "../core/errors.ts";
+import type { Refusal } from "../core/errors.ts";
+import type { ActiveConfig } from "./active-config.ts";
+import { StoreError } from "../storage/delivery-store.ts";
+import type { OpenRun } from "../storage/delivery-store.ts";
+import type { AcceptOutcome, NewDelivery } from "../storage/new-delivery.ts";
+import { OVERLAP_SKIP_REASON } from "../storage/new-delivery.ts";
+import { observe } from "./context.ts";
+import type { IngressContext } from "./context.ts";
+import { storeRefusal } from "./context.ts";
 
 /** A delivery that is on disk, and the runs that stand for the answer. */
 export interface Accepted {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HostError } from "../../core/host.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
+import type { DispatchContext } from "../context.ts";
 
 /** How often and how long a step after the durable line is tried again. */
 export interface RetrySchedule {
@@ -49,4 +50,9 @@ export function retryDelayMs({ firstDelayMs, maxDelayMs }: RetrySchedule, failur
 export function isRetryable(error: unknown): boolean {
   if (error instanceof HostError) return error.retryable;
   return error instanceof StoreError && error.code === "UNAVAILABLE";
+}
+
+/** Writes state of a run, as soon as the disk takes it; rejects when it never will, or at a shutdown's deadline. */
+export function persist(context: Pick<DispatchContext, "abandon">, write: () => Promise<void>): Promise<void> {
+  return retrying(write, STORE_RETRY, context.abandon);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AgentSpec, WakeSpec } from "../../../../src/core/delivery.ts";
-import { agentPrompt, passedOnText, wakeText } from "../../../../src/dispatch/run/prompt.ts";
+import { agentPrompt, passedOnText, wakeText } from "../../../../src/dispatch/run/agent-prompt.ts";
 import type { CoalescedCalls } from "../../../../src/storage/delivery-store.ts";
 
 const NOW = new Date("2026-02-03T04:05:06.007Z");

@@ -1,7 +1,7 @@
 import type { AgentSpec, ReplyOutcome, ReplyTarget, SettledState } from "../../core/delivery.ts";
-import type { Outages } from "../dispatch-context.ts";
-import type { FinalResult } from "./agent-attempts.ts";
-import type { RunUnderWay } from "./run-under-way.ts";
+import type { Outages } from "../context.ts";
+import type { FinalResult } from "../run/agent-attempts.ts";
+import type { RunUnderWay } from "../context.ts";
 
 /** How a run ended, for good. */
 export interface RunEnd {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SettledState } from "../../../../src/core/delivery.ts";
 import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
-import { DeliveryOperations } from "../../../../src/ingress/operations/delivery-operations.ts";
-import type { BulkOutcome, Target } from "../../../../src/ingress/operations/delivery-operations.ts";
-import type { OperationOutcome } from "../../../../src/ingress/operations/operation-outcome.ts";
+import { DeliveryOperations } from "../../../../src/ingress/operations/deliveries.ts";
+import type { BulkOutcome, Target } from "../../../../src/ingress/operations/deliveries.ts";
+import type { OperationOutcome } from "../../../../src/ingress/operations/outcome.ts";
 import { callPipeline } from "../stages/pipeline-calls.ts";
 import { RECEIVED_AT, StageBench } from "../stages/stage-bench.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ScopedBudget } from "../../../src/dispatch/dispatch-rules.ts";
+import type { ScopedBudget } from "../../../src/dispatch/rules.ts";
 import { StoreError } from "../../../src/storage/delivery-store.ts";
 import { agentSpec, DispatchBench, failing, openRun, wakeSpec, PATIENT } from "./dispatch-bench.ts";
 import { again, ENDED, refused, ScriptedRunner } from "./scripted-runner.ts";

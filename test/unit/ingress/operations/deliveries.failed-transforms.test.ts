@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
-import { DeliveryOperations } from "../../../../src/ingress/operations/delivery-operations.ts";
-import type { BulkOutcome, Target } from "../../../../src/ingress/operations/delivery-operations.ts";
-import type { OperationOutcome } from "../../../../src/ingress/operations/operation-outcome.ts";
+import { DeliveryOperations } from "../../../../src/ingress/operations/deliveries.ts";
+import type { BulkOutcome, Target } from "../../../../src/ingress/operations/deliveries.ts";
+import type { OperationOutcome } from "../../../../src/ingress/operations/outcome.ts";
 import { callPipeline } from "../stages/pipeline-calls.ts";
 import { StageBench } from "../stages/stage-bench.ts";
 

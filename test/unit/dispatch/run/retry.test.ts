@@ -1,6 +1,6 @@
 import type * as Timers from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { BRIEF_RETRY, HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "../../../../src/dispatch/run/retrying.ts";
+import { BRIEF_RETRY, HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "../../../../src/dispatch/run/retry.ts";
 import { HostError } from "../../../../src/core/host.ts";
 import { StoreError } from "../../../../src/storage/delivery-store.ts";
 

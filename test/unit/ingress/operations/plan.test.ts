@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { STATES } from "../../../../src/core/delivery.ts";
 import type { DeliverySummary, State } from "../../../../src/core/delivery.ts";
-import type { Operation } from "../../../../src/ingress/operations/operation-outcome.ts";
-import { planOperation } from "../../../../src/ingress/operations/plan-operation.ts";
+import type { Operation } from "../../../../src/ingress/operations/outcome.ts";
+import { planOperation } from "../../../../src/ingress/operations/plan.ts";
 
 function delivery(state: State, changes: Partial<DeliverySummary> = {}): DeliverySummary {
   return {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { settleKnown } from "../../../../src/dispatch/run/settle-known.ts";
+import { settleKnown } from "../../../../src/dispatch/run/wake-batch.ts";
 import { StoreError } from "../../../../src/storage/delivery-store.ts";
 import { DispatchBench, failing, wakeSpec } from "../dispatch-bench.ts";
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DeliverySummary } from "../../core/delivery.ts";
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from "../../storage/delivery-store.ts";
-import type { OperationOutcome } from "./operation-outcome.ts";
+import type { OperationOutcome } from "./outcome.ts";
 
 /** Which deliveries are meant: those that fit everything that is named. */
 export type DeliveryFilter = Omit<DeliveryQuery, "limit" | "cursor">;

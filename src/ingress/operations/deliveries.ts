@@ -3,18 +3,18 @@ import { isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import { replayDelivery } from "../pipeline.ts";
-import type { Accepted } from "../stages/commit.ts";
+import type { Accepted } from "../commit.ts";
 import type { IngressContext } from "../context.ts";
 import { stopsReplays } from "../replay.ts";
 import type { Replayed } from "../replay.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { DeliveryPage, DeliveryQuery } from "../../storage/delivery-store.ts";
-import type { Operation, OperationOutcome } from "./operation-outcome.ts";
-import { planInBulk } from "./plan-in-bulk.ts";
-import { planOperation } from "./plan-operation.ts";
-import type { ReplayOptions } from "./plan-operation.ts";
-import { findDeliveries, selectDeliveries } from "./select-deliveries.ts";
-import type { DeliveryFilter, Planner, Selection } from "./select-deliveries.ts";
+import type { Operation, OperationOutcome } from "./outcome.ts";
+import { planInBulk } from "./plan.ts";
+import { planOperation } from "./plan.ts";
+import type { ReplayOptions } from "./plan.ts";
+import { findDeliveries, selectDeliveries } from "./select.ts";
+import type { DeliveryFilter, Planner, Selection } from "./select.ts";
 
 /** Which deliveries an operation in bulk is about. */
 export type Target =

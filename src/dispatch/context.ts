@@ -1,10 +1,10 @@
 import type { CallbacksConfig } from "../config/hooks-config.ts";
-import type { SettledState } from "../core/delivery.ts";
+import type { AgentSpec, SettledState } from "../core/delivery.ts";
 import type { DispatchedEvent, SettledEvent } from "../core/events.ts";
 import type { Clock, GatewayHost, Logger } from "../core/host.ts";
 import type { GuardedFetch } from "../http/guarded-fetch.ts";
-import type { DeliveryStore, OpenRun } from "../storage/delivery-store.ts";
-import type { DispatchRules } from "./dispatch-rules.ts";
+import type { DeliveryStore, OpenRun, StoredRun } from "../storage/delivery-store.ts";
+import type { DispatchRules } from "./rules.ts";
 
 /** What the dispatcher and its runners work with. */
 export interface DispatchContext {
@@ -83,4 +83,25 @@ export interface Withdrawal {
   readonly runIds: readonly string[];
   readonly state: SettledState;
   readonly reason: string;
+}
+
+/** One agent run as the parts of its runner work on it. */
+export interface RunUnderWay {
+  readonly stored: StoredRun;
+  readonly spec: AgentSpec;
+  readonly mappingId: string | null;
+  /** Aborted when a person cancels the run, and when a shutdown leaves it on disk. */
+  readonly ending: AbortSignal;
+}
+
+/** A step that is tried again later. */
+export interface Postponement {
+  /** Milliseconds since the epoch. */
+  readonly dueAt: number;
+  readonly reason: string;
+}
+
+/** Tells a postponement from what a step results in otherwise. */
+export function isPostponement(value: object): value is Postponement {
+  return "dueAt" in value;
 }

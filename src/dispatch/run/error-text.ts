@@ -1,4 +1,0 @@
-/** What went wrong, as it stands in the reason of a run. */
-export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
