@@ -1,5 +1,5 @@
 /** Certificates for tests (RFC 5280), made here so that tests need no openssl. */
-import { generateKeyPairSync, sign } from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 
 export interface MadeCertificate {
@@ -59,9 +59,13 @@ export function makeRsaCertificate(options: {
   readonly bits?: number;
   readonly validFrom?: string;
   readonly validTo?: string;
+  /** The private key as PEM; absent: a new one. */
+  readonly key?: string;
 }): RsaCertificate {
-  const { commonName, bits = 2_048, validFrom, validTo } = options;
-  const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: bits });
+  const { commonName, bits = 2_048, validFrom, validTo, key } = options;
+  const privateKey =
+    key === undefined ? generateKeyPairSync("rsa", { modulusLength: bits }).privateKey : createPrivateKey(key);
+  const publicKey = createPublicKey(privateKey);
   const country = der(0x31, sequence(objectId(COUNTRY), der(0x13, Buffer.from("US"))));
   const name = nameOf(commonName, country);
   const pem = signed({
