@@ -1,15 +1,48 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
-/** What the examples import as strangers do. */
-const own = {
+/** The examples import the package by name, as strangers do. */
+const packageNames = {
   "reveille/testing": join(import.meta.dirname, "src/testing/describe-preset.ts"),
   reveille: join(import.meta.dirname, "src/index.ts"),
 };
 
+/** Tests that replace a module with `vi.mock`: each file needs a process of its own. */
+const MOCKS = ["test/unit/dispatch/run/retry.test.ts"];
+
+/** Tests of the database: SQLite files that are synced to disk, and threads that write to them. */
+const SQLITE = [
+  "test/unit/storage/**/*.test.ts",
+  "test/unit/hosts/**/sqlite-*.test.ts",
+  "test/conformance/store/sqlite-*.test.ts",
+];
+
+/** Tests that start sandbox processes, command lines, watchers or whole gateways. */
+const PROCESSES = [
+  "test/unit/transform/{folder,sandbox}/**/*.test.ts",
+  "test/unit/transform/load-in-sandbox.test.ts",
+  "test/unit/cli/**/*.test.ts",
+  "test/unit/tooling/**/*.test.ts",
+  "test/unit/config/generated-files.test.ts",
+  "test/unit/ingress/{ingress,plugin,reload}*.test.ts",
+  "test/unit/hosts/embedded/{gateway,plugins}/**/*.test.ts",
+  "test/unit/hosts/embedded/{heartbeat,server}*.test.ts",
+  "test/unit/hosts/embedded/sessions/**/*.test.ts",
+  "test/unit/hosts/openclaw/{agents,channels,gateway,load-config,operator-route,sessions}*.test.ts",
+];
+
+/** Pages whose blocks are run: each starts gateways. */
+const PAGES = ["test/docs/{blocks,first-start,type-check}.test.ts"];
+
+/** One gateway from end to end, for the run before a commit. */
+const SMOKE = "test/integration/http/hooks.test.ts";
+
+/** Waiting for a file, a process or a timer takes no core: more files at a time than there are cores. */
+const WAITING_WORKERS = 4;
+
 /**
- * `vitest run <path>` runs a part and measures nothing; only the full run (`npm run test:run`) is given
- * `--coverage`, and with it the thresholds.
+ * `npm test` runs the projects `unit`, `mocks`, `docs`, `examples` and `smoke`; `npm run test:all` runs every
+ * project and measures coverage. `vitest run <path>` runs a part of any project.
  */
 export default defineConfig({
   test: {
@@ -23,24 +56,62 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     restoreMocks: true,
     unstubEnvs: true,
+    unstubGlobals: true,
     reporters: ["default", "./scripts/tally-reporter.ts"],
     projects: [
       {
         extends: true,
-        test: { name: "unit", include: ["test/unit/**/*.test.ts"], testTimeout: 20_000 },
+        test: {
+          name: "unit",
+          include: ["test/unit/**/*.test.ts", "test/conformance/store/memory-*.test.ts"],
+          exclude: [...MOCKS, ...SQLITE, ...PROCESSES],
+          // A process for each file costs 0.4 s of a core, and these files leave nothing behind.
+          isolate: false,
+          testTimeout: 20_000,
+        },
+      },
+      { extends: true, test: { name: "mocks", include: MOCKS, testTimeout: 20_000 } },
+      {
+        extends: true,
+        test: { name: "docs", include: ["test/docs/**/*.test.ts"], exclude: PAGES, testTimeout: 20_000 },
       },
       {
         extends: true,
+        resolve: { alias: packageNames },
+        test: { name: "examples", include: ["examples/**/*.test.ts"], testTimeout: 20_000 },
+      },
+      { extends: true, test: { name: "smoke", include: [SMOKE], testTimeout: 60_000 } },
+      {
+        extends: true,
         test: {
-          name: "integration",
-          include: ["test/{conformance,integration,docs}/**/*.test.ts"],
+          name: "sqlite",
+          include: SQLITE,
+          isolate: false,
+          maxWorkers: WAITING_WORKERS,
+          sequence: { groupOrder: 1 },
           testTimeout: 60_000,
         },
       },
       {
         extends: true,
-        resolve: { alias: own },
-        test: { name: "examples", include: ["examples/**/*.test.ts"], testTimeout: 20_000 },
+        test: {
+          name: "processes",
+          include: PROCESSES,
+          maxWorkers: WAITING_WORKERS,
+          sequence: { groupOrder: 1 },
+          testTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "gateways",
+          include: ["test/integration/**/*.test.ts", "test/conformance/host/**/*.test.ts", ...PAGES],
+          exclude: [SMOKE],
+          maxWorkers: WAITING_WORKERS,
+          sequence: { groupOrder: 1 },
+          testTimeout: 60_000,
+        },
       },
     ],
     coverage: {

@@ -72,7 +72,7 @@ export function describeCoalescing(underTest: () => StoreUnderTest): void {
   it("says nothing of calls when a run stands for its own only", async () => {
     const { store } = underTest();
     const { deliveryId, runId } = await accept(store, { coalesce: newCoalesce() });
-    expect(await store.loadRun(runId)).not.toHaveProperty("gathered");
+    expect(await store.loadRun(runId)).not.toHaveProperty("coalesced");
     expect((await store.get(deliveryId))?.runs[0]?.calls).toBe(1);
   });
 
