@@ -8,6 +8,7 @@ import type { DispatchContext, Runner, Withdrawal } from "./context.ts";
 import { DueRuns } from "./queue/timers.ts";
 import { Expiries } from "./queue/timers.ts";
 import { RunGate } from "./queue/admission.ts";
+import { reportSettled } from "./run-log.ts";
 import { TrackedRun } from "./queue/timers.ts";
 import { WakeRunner } from "./run/wake-runner.ts";
 
@@ -87,13 +88,23 @@ export class Dispatcher {
    */
   async recover(): Promise<void> {
     await this.#gate.load();
-    for await (const run of this.#options.store.openRuns()) {
+    const { store, logger } = this.#options;
+    const interrupted = { rerun: 0, held: 0 };
+    for await (const run of store.openRuns()) {
       if (run.state === "held") continue;
+      if (run.state === "running" && !run.replied) interrupted[await this.#afterInterruption(run)]++;
       const tracked = this.#track(run);
       // What is tried again before anything else of its lane waits in the lane, for the others to be behind it.
       if (run.dueAt === null || isNextOfItsLane(run)) this.#queue(tracked);
       else this.#recovered.push(tracked);
     }
+    if (interrupted.rerun + interrupted.held > 0) logger.info(interrupted, "interrupted runs recovered");
+  }
+
+  /** An interrupted run runs again, or is held for a person. */
+  async #afterInterruption({ runId }: OpenRun): Promise<"rerun" | "held"> {
+    const { spec } = await this.#options.store.loadRun(runId);
+    return spec.kind === "agent" && spec.interrupted === "hold" ? "held" : "rerun";
   }
 
   /** Begins to carry out what is queued. From now on there is a configuration in force. */
@@ -138,7 +149,8 @@ export class Dispatcher {
       if (tracked?.withdrawn) continue;
       if (tracked) this.#withdraw(tracked);
       // One that is not in hand is on hold, and only agent runs are ever held.
-      void this.#options.events.settled({ runId, kind: tracked?.run.kind ?? "agent", state, reason });
+      const event = { runId, kind: tracked?.run.kind ?? "agent", state, reason } as const;
+      void reportSettled(this.#options, event, { mappingId: tracked?.run.mappingId ?? null });
     }
     this.#agents.fill();
   }

@@ -3,7 +3,6 @@ import type { GatewayHost } from "../core/host.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { RunWatch } from "../dispatch/run-watch.ts";
 import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
-import type { LogThrottle } from "./log-throttle.ts";
 import type { ByteBudget, InFlight } from "./request-limits.ts";
 
 /** What the stages work with and a reload does not change. */
@@ -15,7 +14,6 @@ export interface IngressContext {
   readonly watch: RunWatch;
   readonly inFlight: InFlight;
   readonly unverifiedBytes: ByteBudget;
-  readonly logThrottle: LogThrottle;
 }
 
 /** Tells observers, if there are any; what they throw is logged and never fatal. */

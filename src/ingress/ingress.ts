@@ -24,7 +24,8 @@ import { Retention } from "./operations/retention.ts";
 import { answerRequest } from "./pipeline.ts";
 import { observe } from "./context.ts";
 import type { IngressContext } from "./context.ts";
-import { LogThrottle } from "./log-throttle.ts";
+import { RequestFacts, RequestLog } from "./request-log.ts";
+import { clientAddressOf } from "./stages/edge.ts";
 import { StoreError } from "../storage/delivery-store.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 
@@ -58,6 +59,7 @@ export class Ingress {
   readonly #unverifiedBytes = new ByteBudget({
     limit: () => this.#active?.config.maxUnverifiedBytes ?? 0,
   });
+  readonly #requestLog: RequestLog;
   #keys: ActiveConfigOptions["keys"] | undefined;
   #running: Running | undefined;
   /** While the store of the first configuration is being opened. */
@@ -70,6 +72,7 @@ export class Ingress {
   constructor(host: GatewayHost, { openStore }: { readonly openStore: () => Promise<DeliveryStore> }) {
     this.#host = host;
     this.#openStore = openStore;
+    this.#requestLog = new RequestLog(host);
     this.#reload = new ConfigReload({
       host,
       keys: async () => (this.#keys ??= await this.#openKeys()),
@@ -128,6 +131,7 @@ export class Ingress {
     } finally {
       await this.#reload.close();
       this.#keys?.remoteKeys.close();
+      this.#requestLog.flush();
     }
   }
 
@@ -205,7 +209,6 @@ export class Ingress {
       host,
       inFlight: this.#inFlight,
       unverifiedBytes: this.#unverifiedBytes,
-      logThrottle: new LogThrottle({ clock }),
     };
     const retention = new Retention({ store, clock, logger, limits: () => inForce().config.retention });
     const operated = { ingress: context, generation: inForce };
@@ -234,20 +237,25 @@ export class Ingress {
   }
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const generation = this.#active;
-    if (this.#closing || !generation || !this.#running) {
-      sendAnswer(req, res, answerRefusal(refuse("SHUTTING_DOWN")));
-      return;
-    }
-    sendAnswer(req, res, await this.#answer(this.#running.context, generation, req));
+    const facts = new RequestFacts();
+    const answer = await this.#answer(req, facts);
+    sendAnswer(req, res, answer);
+    this.#requestLog.end(facts, req, answer.status);
   }
 
   /** A defect of ours or of a plugin refuses the request; the log says what it was. */
-  async #answer(running: IngressContext, generation: ActiveConfig, req: IncomingMessage): Promise<Answer> {
+  async #answer(req: IncomingMessage, facts: RequestFacts): Promise<Answer> {
+    const generation = this.#active;
+    if (this.#closing || !generation || !this.#running) {
+      if (generation) facts.client = clientAddressOf(generation, req);
+      facts.code = "SHUTTING_DOWN";
+      return answerRefusal(refuse("SHUTTING_DOWN"));
+    }
     try {
-      return await answerRequest(running, generation, req);
+      return await answerRequest(this.#running.context, generation, req, facts);
     } catch (error) {
       this.#host.logger.error({ err: error }, "a request failed");
+      facts.code = "INTERNAL";
       return answerRefusal(refuse("INTERNAL"));
     }
   }

@@ -29,6 +29,7 @@ import type { Rendered } from "./stages/render.ts";
 import { readStored, repeatRuns, replayMembers, storedCall } from "./replay.ts";
 import type { Replayed, VerifiedCall } from "./replay.ts";
 import type { Replayable } from "../storage/delivery-store.ts";
+import type { RequestFacts } from "./request-log.ts";
 import { resolve } from "./stages/resolve.ts";
 import { respond } from "./stages/respond.ts";
 import { callOf, verify } from "./stages/verify.ts";
@@ -40,15 +41,21 @@ export async function answerRequest(
   ingress: IngressContext,
   generation: ActiveConfig,
   req: IncomingMessage,
+  facts: RequestFacts,
 ): Promise<Answer> {
-  const arrival = edge(ingress, generation, req);
-  if (isRefusal(arrival)) return answerRefusal(arrival);
+  const arrival = edge(ingress, generation, req, facts);
+  if (isRefusal(arrival)) return refused(facts, arrival);
   try {
     const answer = await carryThrough(ingress, generation, arrival);
-    return isRefusal(answer) ? answerRefusal(answer) : answer;
+    return isRefusal(answer) ? refused(facts, answer) : answer;
   } finally {
     release(ingress, arrival);
   }
+}
+
+function refused(facts: RequestFacts, refusal: Refusal): Answer {
+  facts.code = refusal.refused;
+  return answerRefusal(refusal);
 }
 
 async function carryThrough(
@@ -59,25 +66,26 @@ async function carryThrough(
   const credential = await authenticate(generation, arrival);
   if (isRefusal(credential)) return credential;
 
-  if (arrival.statusOf !== undefined) return status(ingress, arrival.statusOf, credential);
+  const { sender, facts, statusOf } = arrival;
+  facts.route = statusOf === undefined ? arrival.target.path : "deliveries";
+  if (statusOf !== undefined) return status(ingress, statusOf, credential);
 
   const received = await body(ingress, generation, arrival);
   if (isRefusal(received)) return received;
   await observe<RequestHead>(ingress.host, generation.hooks.received, received.request);
 
   const call = callOf(arrival, received.request.body);
-  const greeting = await answerUnsignedChallenge(ingress, arrival, call);
+  const greeting = await answerUnsignedChallenge(arrival, call);
   if (greeting) return greeting;
 
-  const request = await verify(ingress, generation, arrival, { request: received.request, call, credential });
+  const request = await verify(generation, arrival, { request: received.request, call, credential });
   if (isRefusal(request)) return request;
 
-  const challenge = await handshake(ingress, arrival, call);
+  const challenge = await handshake(arrival, call);
   if (challenge) return challenge;
 
-  const { sender } = arrival;
   const { accept: formats } = received.rules;
-  const taken = await takeIn(ingress, generation, { request, sender, accept: formats, replayOf: undefined });
+  const taken = await takeIn(ingress, generation, { request, sender, accept: formats, replayOf: undefined, facts });
   if (isRefusal(taken)) return taken;
   return conclude(ingress, generation, arrival, taken);
 }
@@ -86,13 +94,15 @@ async function carryThrough(
 async function takeIn(
   ingress: IngressContext,
   generation: ActiveConfig,
-  { request, sender, accept: formats, replayOf }: VerifiedCall,
+  { request, sender, accept: formats, replayOf, facts }: VerifiedCall,
 ): Promise<Waiting | Refusal> {
   const parsed = parse(request, { accept: formats, maxDepth: generation.config.maxDepth });
   if (isRefusal(parsed)) return parsed;
 
   const resolved = await resolve(generation, { sender }, request, parsed);
   if (isRefusal(resolved)) return resolved;
+
+  if (facts) facts.actor = resolved.context.sender?.name;
 
   const missed = filter(resolved);
   const rendered = missed ?? (await render(ingress, generation, request, resolved));
@@ -103,6 +113,11 @@ async function takeIn(
 
   const accepted = await accept(ingress, generation, { request, parsed, resolved, rendered, specs, replayOf });
   if (isRefusal(accepted)) return accepted;
+
+  if (facts) {
+    facts.deliveryId = accepted.deliveryId;
+    facts.state = accepted.isRepeat ? "duplicate" : (accepted.ended ?? "queued");
+  }
 
   if (rendered.failure && !accepted.isRepeat)
     return replayOf === undefined ? rendered.failure : toldToOperator(rendered, accepted);

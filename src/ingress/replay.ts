@@ -11,6 +11,7 @@ import { commit } from "./commit.ts";
 import type { Accepted } from "./commit.ts";
 import type { IngressContext } from "./context.ts";
 import { storeRefusal } from "./context.ts";
+import type { RequestFacts } from "./request-log.ts";
 import { markVerified } from "./stages/verify.ts";
 
 /** A verified request on its way to being accepted. */
@@ -22,6 +23,8 @@ export interface VerifiedCall {
   readonly accept: readonly PayloadFormat[];
   /** The delivery that it is a replay of. */
   readonly replayOf: string | undefined;
+  /** For the log line of the request; a replay has none. */
+  readonly facts?: RequestFacts;
 }
 
 /** The new deliveries that a replay has made. */

@@ -1,5 +1,6 @@
 import { type OpenRun, StoreError } from "../../storage/delivery-store.ts";
 import type { DispatchContext } from "../context.ts";
+import { reportSettled } from "../run-log.ts";
 import { retrying, STORE_RETRY } from "../run/retry.ts";
 import { Linked, LinkedList, type Place } from "./lanes.ts";
 import { type Alarm, TimedQueue } from "./timed-queue.ts";
@@ -98,7 +99,7 @@ export class Expiries {
 
   /** Never rejects. */
   async #settle(): Promise<void> {
-    const { abandon, logger, events } = this.#context;
+    const { abandon, logger } = this.#context;
     // What is dropped in the same turn of the event loop is settled together.
     await Promise.resolve();
     while (this.#dropped.length > 0) {
@@ -106,7 +107,7 @@ export class Expiries {
       while (batch.length < BATCH && this.#dropped.first) batch.push(this.#dropped.shift()!);
       try {
         for (const { run, withdrawn } of await this.#skip(batch)) {
-          if (!withdrawn) await events.settled({ runId: run.runId, kind: run.kind, ...SKIPPED });
+          if (!withdrawn) await reportSettled(this.#context, { runId: run.runId, kind: run.kind, ...SKIPPED }, run);
         }
       } catch (error) {
         if (!abandon.aborted) logger.error({ err: error }, "runs that waited too long could not be settled");

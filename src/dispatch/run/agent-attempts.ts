@@ -1,6 +1,7 @@
 import type { Attempt } from "../../core/delivery.ts";
 import type { AgentRunResult } from "../../core/host.ts";
 import type { AttemptEnd } from "../../storage/delivery-store.ts";
+import type { StartedAttempt } from "../run-log.ts";
 import { runTurn } from "./agent-turn.ts";
 import type { CarriedOut, DispatchContext, Postponed } from "../context.ts";
 import { fullJitter } from "./full-jitter.ts";
@@ -14,6 +15,8 @@ import type { Postponement, RunUnderWay } from "../context.ts";
 export interface FinalResult extends AgentRunResult {
   /** Attempts that ended in an error, this one among them. */
   readonly failures: number;
+  /** The attempt it came from. */
+  readonly attempt: StartedAttempt;
 }
 
 const ENDED: CarriedOut = { kind: "ended" };
@@ -87,7 +90,7 @@ export class AgentAttempts {
       ]);
     });
     await events.dispatched({ runId, kind: "agent", attempt: number });
-    return { status: "ok", reply, failures: 0 };
+    return { status: "ok", reply, failures: 0, attempt: { number, startedAt: now } };
   }
 
   async #attempt(run: RunUnderWay, { number, interrupted }: OpenAttempt): Promise<FinalResult | CarriedOut> {
@@ -106,11 +109,15 @@ export class AgentAttempts {
       await this.#end(run, this.#context.abandon.aborted ? INTERRUPTED : CANCELED);
       return ENDED;
     }
-    return "notBegun" in result ? this.#wait(run, result.notBegun) : this.#conclude(run, result);
+    return "notBegun" in result ? this.#wait(run, result.notBegun) : this.#conclude(run, result, { number, startedAt });
   }
 
   /** Ends the attempt: for good, or until the next one. */
-  async #conclude(run: RunUnderWay, result: AgentRunResult): Promise<FinalResult | CarriedOut> {
+  async #conclude(
+    run: RunUnderWay,
+    result: AgentRunResult,
+    attempt: StartedAttempt,
+  ): Promise<FinalResult | CarriedOut> {
     const { status, reply } = result;
     const error = result.error ?? null;
     const failures = failuresOf(run) + (status === "error" ? 1 : 0);
@@ -118,7 +125,7 @@ export class AgentAttempts {
     const policy = this.#context.rulesFor(run.mappingId).retry.runs;
     if (status !== "error" || result.retryable !== true || failures >= policy.attempts) {
       await this.#end(run, end);
-      return { ...result, failures };
+      return { ...result, failures, attempt };
     }
     return this.#postpone(run, end, {
       dueAt: this.#context.clock.now() + fullJitter(policy, failures),
@@ -193,11 +200,12 @@ function failuresOf({ stored }: RunUnderWay): number {
   return stored.attempts.filter(({ status }) => status === "error").length;
 }
 
-function remembered(run: RunUnderWay, { status, error }: Attempt): FinalResult {
+function remembered(run: RunUnderWay, { number, startedAt, status, error }: Attempt): FinalResult {
   return {
     status: status as AgentRunResult["status"],
     reply: run.stored.reply ?? "",
     ...(error === null ? {} : { error }),
     failures: failuresOf(run),
+    attempt: { number, startedAt: Date.parse(startedAt) },
   };
 }

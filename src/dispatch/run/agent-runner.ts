@@ -1,6 +1,7 @@
 import type { SettledState } from "../../core/delivery.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { OpenRun, StoredRun } from "../../storage/delivery-store.ts";
+import { reportSettled } from "../run-log.ts";
 import { AgentAttempts } from "./agent-attempts.ts";
 import type { FinalResult } from "./agent-attempts.ts";
 import { withTimeout } from "./with-timeout.ts";
@@ -197,12 +198,13 @@ export class AgentRunner implements Runner {
     return { kind: "postponed", dueAt, holdsLane: false, replied: true };
   }
 
-  async #settle({ stored }: RunUnderWay, settlement: Settlement, result: FinalResult): Promise<void> {
-    const { store, events } = this.#context;
-    const { runId } = stored;
+  async #settle({ stored, mappingId }: RunUnderWay, settlement: Settlement, result: FinalResult): Promise<void> {
+    const { store } = this.#context;
+    const { runId, deliveryId } = stored;
     await persist(this.#context, () => store.settle(runId, settlement));
     const reply = result.status === "ok" ? result.reply : undefined;
-    await events.settled({ runId, kind: "agent", ...settlement, ...(reply === undefined ? {} : { reply }) });
+    const event = { runId, kind: "agent", ...settlement, ...(reply === undefined ? {} : { reply }) } as const;
+    await reportSettled(this.#context, event, { mappingId, deliveryId, attempt: result.attempt });
   }
 }
 

@@ -3,6 +3,8 @@ import { reasonOf } from "../../core/reason-of.ts";
 import { type CoalescedCalls, StoreError } from "../../storage/delivery-store.ts";
 import type { DispatchContext } from "../context.ts";
 import type { TrackedRun } from "../queue/timers.ts";
+import { reportSettled } from "../run-log.ts";
+import type { StartedAttempt } from "../run-log.ts";
 import { wakeText } from "./agent-prompt.ts";
 import { isRetryable, retrying, STORE_RETRY } from "./retry.ts";
 import { withTimeout } from "./with-timeout.ts";
@@ -13,6 +15,8 @@ export interface Wake {
   readonly runId: string;
   readonly spec: WakeSpec;
   readonly gathered: CoalescedCalls | undefined;
+  readonly deliveryId: string;
+  readonly attempt: StartedAttempt;
 }
 
 /** `refused`: it may be taken later; `left`: it was canceled, or stays on disk for the next process. */
@@ -30,12 +34,18 @@ export class WakeBatch {
 
   /** Gives `undefined` for a run that somebody else has settled. */
   async load(tracked: TrackedRun): Promise<Wake | undefined> {
-    const { store, abandon } = this.#context;
+    const { store, clock, abandon } = this.#context;
     const { runId } = tracked.run;
     try {
-      const { spec, state, coalesced: gathered } = await retrying(() => store.loadRun(runId), STORE_RETRY, abandon);
+      const {
+        spec,
+        state,
+        deliveryId,
+        coalesced: gathered,
+      } = await retrying(() => store.loadRun(runId), STORE_RETRY, abandon);
       const isOpen = state === "queued" || state === "running";
-      return spec.kind === "wake" && isOpen && !tracked.withdrawn ? { tracked, runId, spec, gathered } : undefined;
+      if (spec.kind !== "wake" || !isOpen || tracked.withdrawn) return undefined;
+      return { tracked, runId, deliveryId, spec, gathered, attempt: { number: 1, startedAt: clock.now() } };
     } catch (error) {
       if (error instanceof StoreError && error.code === "NOT_FOUND") return undefined;
       throw error;
@@ -109,8 +119,10 @@ export class WakeBatch {
     const state = failed === null ? "done" : "failed";
     const runIds = wakes.map(({ runId }) => runId);
     await settleKnown(this.#context, runIds, { state, reason: failed });
-    for (const { runId, tracked } of wakes) {
-      if (!tracked.withdrawn) await this.#context.events.settled({ runId, kind: "wake", state, reason: failed });
+    for (const { runId, deliveryId, tracked, attempt } of wakes) {
+      if (tracked.withdrawn) continue;
+      const facts = { mappingId: tracked.run.mappingId, deliveryId, attempt };
+      await reportSettled(this.#context, { runId, kind: "wake", state, reason: failed }, facts);
     }
   }
 }

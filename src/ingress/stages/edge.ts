@@ -4,8 +4,11 @@ import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { RequestTarget } from "../request-head.ts";
+import { trimSlashes } from "../../mapping/index-mappings.ts";
+import type { RequestFacts } from "../request-log.ts";
 import type { TransformSet } from "../../transform/set.ts";
 import type { IngressContext } from "../context.ts";
+import { isDirect } from "./resolve.ts";
 
 /** A request that was let in; it has to {@link release} when it has been answered. */
 export interface RequestContext {
@@ -21,6 +24,8 @@ export interface RequestContext {
   readonly statusOf: string | undefined;
   /** Those of the generation it began with, which do not end before it has left. */
   readonly transforms: TransformSet;
+  /** For the request's log line. */
+  readonly facts: RequestFacts;
   /** Bytes of the budget for unverified bodies that it has to give back when it leaves. */
   heldBytes: number;
   /** True once it has left. */
@@ -36,31 +41,49 @@ export function edge(
   ingress: IngressContext,
   generation: ActiveConfig,
   req: IncomingMessage,
+  facts: RequestFacts,
 ): RequestContext | Refusal {
   const target = generation.readTarget(req.url ?? "");
-  if (target.hasQueryToken) return refuse("TOKEN_IN_QUERY");
   const sender = generation.senders.find(target.path);
+  facts.client = clientAddressOf(generation, req);
+  facts.route = loggedRoute(generation, target.path, sender);
+  if (sender) facts.sender = sender.route.preset ?? sender.route.path;
+  if (target.hasQueryToken) return refuse("TOKEN_IN_QUERY");
   const asksFor = sender ? undefined : deliveryAskedFor(req.method, target.path);
   if (asksFor === undefined && !takesMethod(req.method, sender)) return refuseMethod(sender);
   const busy = ingress.inFlight.enter();
   if (busy) return busy;
   const { transforms } = generation;
   transforms.enter();
-  const forwarded = req.headers["x-forwarded-for"];
   return {
     req,
     target: sender ? { ...target, path: sender.route.path } : target,
     sender,
-    clientAddress: generation.clientAddress(
-      req.socket.remoteAddress,
-      typeof forwarded === "string" ? forwarded : forwarded?.join(", "),
-    ),
+    clientAddress: facts.client,
     receivedAt: ingress.host.clock.now(),
     statusOf: asksFor,
     transforms,
+    facts,
     heldBytes: 0,
     hasLeft: false,
   };
+}
+
+/** The address of the client, past trusted proxies. */
+export function clientAddressOf({ clientAddress }: ActiveConfig, { socket, headers }: IncomingMessage): string {
+  const forwarded = headers["x-forwarded-for"];
+  return clientAddress(socket.remoteAddress, typeof forwarded === "string" ? forwarded : forwarded?.join(", "));
+}
+
+const MAX_LOGGED_SEGMENT = 64;
+
+/** The last segment of a path that no mapping names may be a secret, and strangers choose such paths. */
+function loggedRoute({ mappings }: ActiveConfig, path: string, sender: SenderMatch | undefined): string {
+  if (sender) return sender.route.path;
+  if (isDirect(path) || mappings.bodyRulesOn(trimSlashes(path))) return path;
+  const slash = path.indexOf("/");
+  if (slash === -1) return path.slice(0, MAX_LOGGED_SEGMENT);
+  return `${path.slice(0, Math.min(slash, MAX_LOGGED_SEGMENT))}/...`;
 }
 
 /** Gives back what a request holds while it is under way. A second time does nothing. */

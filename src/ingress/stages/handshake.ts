@@ -4,19 +4,18 @@ import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { Answer } from "../../http/answer.ts";
 import type { RequestContext } from "./edge.ts";
-import type { IngressContext } from "../context.ts";
+import type { RequestFacts } from "../request-log.ts";
 
 /**
  * Answers the challenges that no signature covers, before anything is verified: they are taken in
  * their exact shape only, and everything else goes on to be verified.
  */
 export function answerUnsignedChallenge(
-  ingress: IngressContext,
-  { sender }: RequestContext,
+  { sender, facts }: RequestContext,
   call: IncomingRequest | undefined,
 ): Answer | undefined | Promise<Answer | undefined> {
   if (!sender || !call) return undefined;
-  return toldAs(ingress, sender.route.path, sender.route.handshakes.unverified(call));
+  return answerTo(facts, sender.route.handshakes.unverified(call));
 }
 
 /**
@@ -24,29 +23,23 @@ export function answerUnsignedChallenge(
  * store. Nothing else is taken with a method that carries no events.
  */
 export async function handshake(
-  ingress: IngressContext,
-  { sender }: RequestContext,
+  { sender, facts }: RequestContext,
   call: IncomingRequest | undefined,
 ): Promise<Answer | Refusal | undefined> {
   if (!sender || !call) return undefined;
-  const answer = await toldAs(ingress, sender.route.path, sender.route.handshakes.verified(call));
+  const answer = await answerTo(facts, sender.route.handshakes.verified(call));
   if (answer || sender.route.eventMethods.has(call.method)) return answer;
   return { ...refuse("METHOD_NOT_ALLOWED"), allow: [...sender.route.eventMethods].join(", ") };
 }
 
 type Recognized = HandshakeAnswer | undefined;
 
-function toldAs(
-  ingress: IngressContext,
-  route: string,
+function answerTo(
+  facts: RequestFacts,
   recognized: Recognized | Promise<Recognized>,
 ): Answer | undefined | Promise<Answer | undefined> {
   if (recognized === undefined) return undefined;
-  if (recognized instanceof Promise) return recognized.then((later) => toldAs(ingress, route, later));
-  const { name, answer } = recognized;
-  ingress.logThrottle.log(`handshake ${route}`, (suppressed) => {
-    const { status } = answer;
-    ingress.host.logger.info({ route, handshake: name, status, suppressed }, "a handshake was answered");
-  });
-  return answer;
+  if (recognized instanceof Promise) return recognized.then((later) => answerTo(facts, later));
+  facts.handshake = recognized.name;
+  return recognized.answer;
 }

@@ -6,7 +6,6 @@ import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { RequestContext } from "./edge.ts";
-import type { IngressContext } from "../context.ts";
 
 /** A request that was read, and what it is verified by: the sender's route with the call, or the token's credential. */
 export interface Verifying {
@@ -36,7 +35,6 @@ export function callOf({ req, sender, receivedAt }: RequestContext, body: Uint8A
  * whatever is wrong. A valid request is never locked out by the failures of others.
  */
 export async function verify(
-  ingress: IngressContext,
   generation: ActiveConfig,
   arrival: RequestContext,
   { request, call, credential }: Verifying,
@@ -47,17 +45,9 @@ export async function verify(
     ? { ok: false as const, reason: "a handshake of the route signs such a body for anyone" }
     : await sender.route.verifier.verify(call);
   if (verification.ok) return acceptSender(generation, arrival, sender, { request, verification });
-  const { reason, retryAfterSeconds } = verification;
-  const where = { route: sender.route.path, client: arrival.clientAddress, reason };
-  if (retryAfterSeconds !== undefined) {
-    ingress.logThrottle.log(sender.route.path, () => {
-      ingress.host.logger.warn(where, "a sender could not be verified yet");
-    });
-    return refuse("KEYS_UNAVAILABLE", undefined, { retryAfterSeconds });
-  }
-  ingress.logThrottle.log(sender.route.path, (suppressed) => {
-    ingress.host.logger.warn({ ...where, suppressed }, "a request was refused: it is not what its sender would send");
-  });
+  arrival.facts.reason = verification.reason;
+  const { retryAfterSeconds } = verification;
+  if (retryAfterSeconds !== undefined) return refuse("KEYS_UNAVAILABLE", undefined, { retryAfterSeconds });
   const lockedFor = generation.lockout.fail(lockoutKey(arrival.clientAddress));
   if (lockedFor === undefined) return refuse("UNAUTHORIZED");
   return refuse("TOO_MANY_FAILURES", undefined, { retryAfterSeconds: lockedFor });

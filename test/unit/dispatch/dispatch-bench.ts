@@ -118,6 +118,8 @@ export class DispatchBench {
   readonly host = new ScriptedHost();
   readonly settled: SettledEvent[] = [];
   readonly logged: string[] = [];
+  /** What is logged for information and as a warning. */
+  readonly lines: { level: "info" | "warn"; fields: object; message: string }[] = [];
   /** Notices to the gateway's owner, failures that outages were made of, and what was said to work. */
   readonly notices: Notice[] = [];
   readonly outages: string[] = [];
@@ -218,7 +220,12 @@ export class DispatchBench {
       store: this.store,
       host: this.host,
       clock: { now: () => this.now() },
-      logger: { debug() {}, info() {}, warn() {}, error: (_fields, message) => void this.logged.push(message) },
+      logger: {
+        debug() {},
+        info: (fields, message) => void this.lines.push({ level: "info", fields, message }),
+        warn: (fields, message) => void this.lines.push({ level: "warn", fields, message }),
+        error: (_fields, message) => void this.logged.push(message),
+      },
       events: { dispatched: () => undefined, settled: async (event) => void this.settled.push(event) },
       concurrency: () => this.concurrency,
       isBusy: () => this.busy,

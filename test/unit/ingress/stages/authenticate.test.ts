@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isRefusal } from "../../../../src/core/errors.ts";
 import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import { authenticate } from "../../../../src/ingress/stages/authenticate.ts";
+import { RequestFacts } from "../../../../src/ingress/request-log.ts";
 import { edge } from "../../../../src/ingress/stages/edge.ts";
 import { GOOD_TOKEN } from "../../config/hooks-context.ts";
 import { withRequest } from "../../http/wire.ts";
@@ -23,7 +24,7 @@ describe("authenticate", () => {
     const headers = authorization === undefined ? "" : `Authorization: ${authorization}\r\n`;
     const credential = await withRequest(
       (req) => {
-        const arrival = edge(bench.ingress, generation, req);
+        const arrival = edge(bench.ingress, generation, req, new RequestFacts());
         if (isRefusal(arrival)) throw new Error(arrival.refused);
         return authenticate(generation, arrival);
       },
@@ -41,7 +42,7 @@ describe("authenticate", () => {
   it("asks no plugin when none tapped, and answers at once", async () => {
     const answer = await withRequest(
       (req) => {
-        const arrival = edge(bench.ingress, generation, req);
+        const arrival = edge(bench.ingress, generation, req, new RequestFacts());
         return isRefusal(arrival) || authenticate(generation, arrival);
       },
       (socket) => socket.write("POST /hooks/wake HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isRefusal } from "../../../../src/core/errors.ts";
 import { body } from "../../../../src/ingress/stages/body.ts";
 import type { ReceivedBody } from "../../../../src/ingress/stages/body.ts";
+import { RequestFacts } from "../../../../src/ingress/request-log.ts";
 import { edge } from "../../../../src/ingress/stages/edge.ts";
 import { mappingOf } from "../../mapping/mappings.ts";
 import { withRequest } from "../../http/wire.ts";
@@ -19,7 +20,7 @@ describe("body", () => {
     const generation = await bench.generation(block);
     return withRequest(
       async (req) => {
-        const arrival = edge(bench.ingress, generation, req);
+        const arrival = edge(bench.ingress, generation, req, new RequestFacts());
         if (isRefusal(arrival)) return { outcome: arrival, started: false };
         const outcome = await body(bench.ingress, generation, arrival);
         return { outcome, started: req.readableDidRead };
@@ -92,7 +93,7 @@ describe("the body of a sender who is not verified yet", () => {
     const content = contentLength === "chunked" ? "1\r\nx\r\n0\r\n\r\n" : "x".repeat(contentLength);
     return withRequest(
       async (req) => {
-        const arrival = edge(bench.ingress, generation, req);
+        const arrival = edge(bench.ingress, generation, req, new RequestFacts());
         if (isRefusal(arrival)) return arrival.refused;
         const outcome = await body(bench.ingress, generation, arrival);
         return isRefusal(outcome) ? outcome.refused : arrival.heldBytes;

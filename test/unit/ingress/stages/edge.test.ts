@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
+import { RequestFacts } from "../../../../src/ingress/request-log.ts";
 import { edge, release } from "../../../../src/ingress/stages/edge.ts";
 import type { RequestContext } from "../../../../src/ingress/stages/edge.ts";
 import { GOOD_TOKEN } from "../../config/hooks-context.ts";
@@ -25,7 +26,7 @@ describe("the edge", () => {
 
   function arrive(line: string, headers?: readonly string[], by: ActiveConfig = generation) {
     return withRequest(
-      (req) => edge(bench.ingress, by, req),
+      (req) => edge(bench.ingress, by, req, new RequestFacts()),
       (socket) => socket.write(head(line, headers)),
     );
   }

@@ -1,6 +1,7 @@
 import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import type { Answer } from "../../../../src/http/answer.ts";
 import { answerRequest } from "../../../../src/ingress/pipeline.ts";
+import { RequestFacts } from "../../../../src/ingress/request-log.ts";
 import type { NewDelivery } from "../../../../src/storage/new-delivery.ts";
 import { GOOD_TOKEN } from "../../config/hooks-context.ts";
 import { withRequest } from "../../http/wire.ts";
@@ -16,7 +17,7 @@ export function callPipeline(
 ): Promise<Answer> {
   const lines = [`POST /hooks/${path} HTTP/1.1`, "Host: x", ...headers, `Content-Length: ${Buffer.byteLength(body)}`];
   return withRequest(
-    (req) => answerRequest(ingress, generation, req),
+    (req) => answerRequest(ingress, generation, req, new RequestFacts()),
     (socket) => socket.write([...lines, "", body].join("\r\n")),
   );
 }

@@ -13,7 +13,6 @@ import { NO_KEYS } from "../../../../src/auth/keys/remote-keys.ts";
 import { ByteBudget } from "../../../../src/ingress/request-limits.ts";
 import { InFlight } from "../../../../src/ingress/request-limits.ts";
 import type { IngressContext } from "../../../../src/ingress/context.ts";
-import { LogThrottle } from "../../../../src/ingress/log-throttle.ts";
 import { parse } from "../../../../src/ingress/stages/parse.ts";
 import type { Parsed } from "../../../../src/ingress/stages/parse.ts";
 import { markVerified } from "../../../../src/ingress/stages/verify.ts";
@@ -48,7 +47,6 @@ export class StageBench implements AsyncDisposable {
       watch: new RunWatch(),
       inFlight: new InFlight({ limit: () => this.limit }),
       unverifiedBytes: new ByteBudget({ limit: () => this.byteLimit }),
-      logThrottle: new LogThrottle({ clock: SURROUNDINGS.clock }),
     };
   }
 

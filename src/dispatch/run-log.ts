@@ -1,0 +1,32 @@
+import type { SettledEvent } from "../core/events.ts";
+import type { DispatchContext } from "./context.ts";
+
+/** What the log line of a run holds besides its end. */
+export interface RunFacts {
+  readonly mappingId: string | null;
+  readonly deliveryId?: string;
+  /** Its last attempt, when it has begun. */
+  readonly attempt?: StartedAttempt;
+}
+
+export interface StartedAttempt {
+  readonly number: number;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+}
+
+/** Ends a run for those who watch it: logs one line, then notifies observers. */
+export function reportSettled(
+  { logger, clock, events }: Pick<DispatchContext, "logger" | "clock" | "events">,
+  event: SettledEvent,
+  { mappingId, deliveryId, attempt }: RunFacts,
+): Promise<void> | undefined {
+  const { runId, state } = event;
+  const mapping = mappingId ?? undefined;
+  const ms = attempt && Math.max(0, clock.now() - attempt.startedAt);
+  const reason = event.reason ?? undefined;
+  const line = { runId, deliveryId, mapping, attempt: attempt?.number, state, ms, reason };
+  if (state === "failed") logger.warn(line, "run");
+  else logger.info(line, "run");
+  return events.settled(event);
+}
