@@ -6,7 +6,7 @@ import { readMediaType, unsupportedTypeMessage } from "../../http/media-type.ts"
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
 import { sourceOf } from "../../mapping/index-mappings.ts";
 import { readEvent } from "../../presets/read-event.ts";
-import type { RequestContext } from "./edge.ts";
+import type { SenderMatch } from "../../auth/sender-routes.ts";
 import type { Parsed } from "./parse.ts";
 
 /** What a request is turned into actions by: one of the two fixed routes, or a mapping. */
@@ -36,7 +36,7 @@ export function isDirect(path: string): path is "wake" | "agent" {
  */
 export async function resolve(
   generation: ActiveConfig,
-  { sender }: Pick<RequestContext, "sender">,
+  { sender }: { readonly sender: SenderMatch | undefined },
   request: VerifiedRequest,
   { context, format }: Parsed,
 ): Promise<Resolved | Refusal> {
