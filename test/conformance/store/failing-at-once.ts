@@ -34,9 +34,10 @@ export function describeFailingAtOnce(underTest: () => StoreUnderTest): void {
     const { store } = underTest();
     const headers = dictionary({ "x-event": "push", ["__proto__"]: "header" });
     const body = Buffer.from([0, 0xff, 0x0a]);
-    const known = { route: "github", mappingId: "github", event: "push", sender: "octocat" };
-    const id = await failed(store, { ...known, name: "github", headers, body, credentialId: "token:1" });
-    const shown = { ...known, id, state: "failed", reason: REASON, name: "github", runIds: [], relatedTo: null };
+    const known = { route: "github", mappingId: "github", event: "push" };
+    const own = { ...known, actor: "octocat", name: "github", headers, body, credentialId: "token:1" };
+    const id = await failed(store, own);
+    const shown = { ...known, sender: "octocat", id, state: "failed", reason: REASON, name: "github", runIds: [], relatedTo: null };
     for (const open of both()) {
       const opened = await open();
       expect(await opened.get(id)).toMatchObject({ ...shown, bodyBytes: 3, runs: [] });
@@ -46,6 +47,7 @@ export function describeFailingAtOnce(underTest: () => StoreUnderTest): void {
       expect((await opened.list({ limit: 5, state: "failed" })).deliveries).toMatchObject([shown]);
       expect(await opened.replayable(id)).toMatchObject({
         ...known,
+        actor: "octocat",
         body: new Uint8Array(body),
         runs: [],
         members: [],

@@ -118,7 +118,8 @@ export function describeListing(underTest: () => StoreUnderTest): void {
   it("names event, sender and the delivery that another belongs to", async () => {
     const { store } = underTest();
     const [idempotency, coalesce] = [newClaim(), newCoalesce()];
-    const known = { event: "pull_request.opened", sender: "octocat" };
+    const known = { event: "pull_request.opened", actor: "octocat" };
+    const shown = { event: "pull_request.opened", sender: "octocat" };
     const first = await accept(store, { idempotency, coalesce, ...known });
     await store.accept(newDelivery({ idempotency, ...known }));
     await store.accept(newDelivery({ coalesce }));
@@ -126,10 +127,10 @@ export function describeListing(underTest: () => StoreUnderTest): void {
     const { deliveries } = await store.list({ limit: 5 });
     const { deliveryId } = first;
     expect(deliveries.map(({ state, event, sender, relatedTo }) => ({ state, event, sender, relatedTo }))).toEqual([
-      { state: "queued", ...known, relatedTo: { how: "replay", deliveryId } },
+      { state: "queued", ...shown, relatedTo: { how: "replay", deliveryId } },
       { state: "coalesced", event: null, sender: null, relatedTo: { how: "coalesced", deliveryId } },
-      { state: "duplicate", ...known, relatedTo: { how: "duplicate", deliveryId } },
-      { state: "queued", ...known, relatedTo: null },
+      { state: "duplicate", ...shown, relatedTo: { how: "duplicate", deliveryId } },
+      { state: "queued", ...shown, relatedTo: null },
     ]);
   });
 
@@ -190,11 +191,11 @@ export function describeListing(underTest: () => StoreUnderTest): void {
 
   it("combines all filters", async () => {
     const { store } = underTest();
-    const wanted = { route: "github", sender: "octocat", receivedAt: 1000, name: "Push" };
+    const wanted = { route: "github", actor: "octocat", receivedAt: 1000, name: "Push" };
     const { deliveryId } = await accept(store, wanted);
     const different = [
       { route: "other" },
-      { sender: "other" },
+      { actor: "other" },
       { receivedAt: 999 },
       { receivedAt: 2000 },
       { name: "x" },

@@ -21,7 +21,7 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
       attempts: [],
       reply: null,
       steps: [],
-      delivery: "none",
+      replyOutcome: "none",
     });
   });
 
@@ -44,7 +44,7 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
       state: "running",
       reply: "The reply.",
       steps: ["summarized", "delivered"],
-      delivery: "sent",
+      replyOutcome: "sent",
       attempts: [
         {
           number: 1,

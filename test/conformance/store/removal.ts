@@ -87,7 +87,7 @@ export function describeRemoval(underTest: () => StoreUnderTest): void {
       expect((await store.replayable(id))?.body).toBeNull();
     }
     const reopened = await underTest().reopen();
-    for (const copy of [{ idempotency }, { marks }]) {
+    for (const copy of [{ idempotency }, { replayKeys: marks }]) {
       expect(await reopened.accept(newDelivery(copy))).toMatchObject({ kind: "repeat" });
     }
     expect(await reopened.remove(ids, RECEIVED_AT + 2000)).toMatchObject({ removed: 0, emptied: 2 });

@@ -17,7 +17,7 @@ export function describeRepeats(underTest: () => StoreUnderTest): void {
       mappingId: "github",
       name: "Again",
       event: "push",
-      sender: "octocat",
+      actor: "octocat",
     };
     await store.accept(newDelivery({ ...changes, idempotency }));
 

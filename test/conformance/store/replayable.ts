@@ -27,7 +27,7 @@ export function describeReplayable(underTest: () => StoreUnderTest): void {
       name: "GitHub",
       receivedAt: RECEIVED_AT,
       event: "push",
-      sender: "octocat",
+      actor: "octocat",
       headers: dictionary({ ["__proto__"]: "header" }),
       query: dictionary({ q: "ä" }),
       body: Buffer.from([0, 0xff]),

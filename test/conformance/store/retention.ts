@@ -107,7 +107,7 @@ export function describeRetention(underTest: () => StoreUnderTest): void {
     await young();
     const limits = { ...NOTHING, now: RECEIVED_AT + 39 * DAY, removeBefore: RECEIVED_AT + DAY };
     expect(await pruneAll(store, limits)).toEqual({ removed: 0, emptied: 2 });
-    for (const [index, copy] of [{ marks }, { idempotency }].entries()) {
+    for (const [index, copy] of [{ replayKeys: marks }, { idempotency }].entries()) {
       const repeat = newDelivery({ ...copy, receivedAt: RECEIVED_AT + 39 * DAY });
       expect(await store.accept(repeat)).toMatchObject({ kind: "repeat", deliveryId: ids[index] });
     }
