@@ -37,7 +37,16 @@ export function describeFailingAtOnce(underTest: () => StoreUnderTest): void {
     const known = { route: "github", mappingId: "github", event: "push" };
     const own = { ...known, actor: "octocat", name: "github", headers, body, credentialId: "token:1" };
     const id = await failed(store, own);
-    const shown = { ...known, sender: "octocat", id, state: "failed", reason: REASON, name: "github", runIds: [], relatedTo: null };
+    const shown = {
+      ...known,
+      sender: "octocat",
+      id,
+      state: "failed",
+      reason: REASON,
+      name: "github",
+      runIds: [],
+      relatedTo: null,
+    };
     for (const open of both()) {
       const opened = await open();
       expect(await opened.get(id)).toMatchObject({ ...shown, bodyBytes: 3, runs: [] });
