@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
 import type { AgentSpec, RunDetail, RunSpec, WakeSpec } from "../../../src/core/delivery.ts";
 import type { Notice } from "../../../src/dispatch/context.ts";
@@ -10,8 +7,8 @@ import type { DispatchRules } from "../../../src/dispatch/rules.ts";
 import type { SettledEvent } from "../../../src/core/events.ts";
 import type { OpenRun } from "../../../src/storage/delivery-store.ts";
 import type { NewDelivery, NewRun } from "../../../src/storage/new-delivery.ts";
-import { SqliteDatabase } from "../../../src/storage/sqlite/engine/database.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/storage/sqlite/delivery-store.ts";
+import { MemoryDeliveryStore } from "../../fixtures/memory-store/delivery-store.ts";
+import { MemoryDisk } from "../../fixtures/memory-store/disk.ts";
 import { ScriptedHost } from "./scripted-host.ts";
 
 export function agentSpec(overrides: Partial<AgentSpec> = {}): AgentSpec {
@@ -113,7 +110,7 @@ export function failing<Store extends object>(
 /** What of a delivery a test sets; its runs' lanes and expiry besides. */
 export type Overrides = Partial<Omit<NewDelivery, "runs"> & Pick<NewRun, "lane" | "expiresAt">>;
 
-/** A dispatcher on a real store in a folder of its own, and a scripted host. */
+/** A dispatcher on a store in memory, and a scripted host. */
 export class DispatchBench {
   readonly host = new ScriptedHost();
   readonly settled: SettledEvent[] = [];
@@ -124,9 +121,8 @@ export class DispatchBench {
   readonly notices: Notice[] = [];
   readonly outages: string[] = [];
   readonly works: string[] = [];
-  readonly #folder = mkdtempSync(join(tmpdir(), "dispatch-"));
-  #database!: SqliteDatabase;
-  store!: SqliteDeliveryStore;
+  readonly #disk = new MemoryDisk();
+  store!: MemoryDeliveryStore;
   dispatcher!: Dispatcher;
   concurrency = 4;
   busy = false;
@@ -143,10 +139,8 @@ export class DispatchBench {
   /** Opens store and dispatcher as a new process would; nothing is started. */
   async restart(overrides: Partial<DispatcherOptions> = {}): Promise<void> {
     await this.dispatcher?.stop(this.now());
-    await this.#database?.close();
-    const file = join(this.#folder, "deliveries.sqlite");
-    this.#database = await SqliteDatabase.open({ file, modules: [sqliteStoreModule] });
-    this.store = SqliteDeliveryStore.open(this.#database);
+    await this.store?.close();
+    this.store = new MemoryDeliveryStore(this.#disk);
     this.#make(overrides);
   }
 
@@ -243,7 +237,6 @@ export class DispatchBench {
 
   async close(): Promise<void> {
     await this.dispatcher.stop(this.now());
-    await this.#database.close();
-    rmSync(this.#folder, { recursive: true, force: true });
+    await this.store.close();
   }
 }

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { CallbacksConfig, RetryConfig } from "../../../src/config/hooks-config.ts";
 import type { AgentSpec, RunDetail } from "../../../src/core/delivery.ts";
 import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
@@ -9,8 +6,8 @@ import { OutageRegistry } from "../../../src/dispatch/notify/outage-registry.ts"
 import type { DispatchedEvent, SettledEvent } from "../../../src/core/events.ts";
 import type { AgentRunResult } from "../../../src/core/host.ts";
 import type { GuardedFetch } from "../../../src/http/guarded-fetch.ts";
-import { SqliteDatabase } from "../../../src/storage/sqlite/engine/database.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../../../src/storage/sqlite/delivery-store.ts";
+import { MemoryDeliveryStore } from "../../fixtures/memory-store/delivery-store.ts";
+import { MemoryDisk } from "../../fixtures/memory-store/disk.ts";
 import type { CoalesceClaim } from "../../../src/storage/new-delivery.ts";
 import { agentSpec } from "./dispatch-bench.ts";
 import { ScriptedHost } from "./scripted-host.ts";
@@ -28,7 +25,7 @@ export const OVERLOADED: AgentRunResult = {
   retryable: true,
 };
 
-/** A runner on a real store in a folder of its own, and a scripted host; the test is its dispatcher. */
+/** A runner on a store in memory, and a scripted host; the test is its dispatcher. */
 export class RunnerBench {
   readonly host = new ScriptedHost();
   readonly settled: SettledEvent[] = [];
@@ -44,10 +41,9 @@ export class RunnerBench {
   retry: RetryConfig = RETRY;
   callbacks: CallbacksConfig | undefined;
   fetch: GuardedFetch = refuses;
-  readonly #folder = mkdtempSync(join(tmpdir(), "runner-"));
-  #database!: SqliteDatabase;
+  readonly #disk = new MemoryDisk();
   #abandon = new AbortController();
-  store!: SqliteDeliveryStore;
+  store!: MemoryDeliveryStore;
   #runner!: AgentRunner;
   #outages!: OutageRegistry;
 
@@ -59,11 +55,7 @@ export class RunnerBench {
 
   /** Opens store and runner as a new process would. */
   async restart(): Promise<void> {
-    await this.#database?.close();
-    this.#database = await SqliteDatabase.open({
-      file: join(this.#folder, "deliveries.sqlite"),
-      modules: [sqliteStoreModule],
-    });
+    await this.store?.close();
     await this.#renew();
   }
 
@@ -81,7 +73,7 @@ export class RunnerBench {
   }
 
   async #renew(): Promise<void> {
-    this.store = SqliteDeliveryStore.open(this.#database);
+    this.store = new MemoryDeliveryStore(this.#disk);
     this.#abandon = new AbortController();
     const { store, host } = this;
     const clock = { now: () => Date.now() };
@@ -188,7 +180,6 @@ export class RunnerBench {
 
   async close(): Promise<void> {
     this.#abandon.abort();
-    await this.#database.close();
-    rmSync(this.#folder, { recursive: true, force: true });
+    await this.store.close();
   }
 }

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { AgentRunResult } from "../../../../src/core/host.ts";
 import { StoreError } from "../../../../src/storage/delivery-store.ts";
-import type { SqliteDeliveryStore } from "../../../../src/storage/sqlite/delivery-store.ts";
+import type { DeliveryStore } from "../../../../src/storage/delivery-store.ts";
 import { RunnerBench } from "../runner-bench.ts";
 
-type Write = keyof Pick<SqliteDeliveryStore, "beginAttempt" | "endAttempt" | "postpone">;
+type Write = keyof Pick<DeliveryStore, "beginAttempt" | "endAttempt" | "postpone">;
 
 const OVERLOADED: AgentRunResult = { status: "error", reply: "", error: "the model is overloaded", retryable: true };
 

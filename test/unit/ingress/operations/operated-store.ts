@@ -1,4 +1,4 @@
-/** A real store with the rest of an ingress as far as operations touch it. */
+/** A store in memory with the rest of an ingress as far as operations touch it. */
 import { onTestFinished } from "vitest";
 import type { Withdrawal } from "../../../../src/dispatch/context.ts";
 import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
@@ -6,14 +6,13 @@ import { DeliveryOperations } from "../../../../src/ingress/operations/deliverie
 import type { IngressContext } from "../../../../src/ingress/context.ts";
 import type { DeliveryStore } from "../../../../src/storage/delivery-store.ts";
 import type { NewDelivery } from "../../../../src/storage/new-delivery.ts";
-import { openSqliteStore } from "../../../../src/storage/sqlite/delivery-store.ts";
 import { newDelivery } from "../../../conformance/store/new-delivery.ts";
+import { MemoryDeliveryStore } from "../../../fixtures/memory-store/delivery-store.ts";
 import { recordingLogger } from "../../hosts/embedded/server/recording-logger.ts";
-import { temporaryFolder } from "../../storage/sqlite/engine/temporary-folder.ts";
 
 export async function operatedStore(changes: (store: DeliveryStore) => Partial<DeliveryStore> = () => ({})) {
   const logger = recordingLogger();
-  const store = await openSqliteStore({ paths: { configDir: "/nonexistent", stateDir: temporaryFolder() }, logger });
+  const store = new MemoryDeliveryStore();
   onTestFinished(() => store.close());
   const changed = changes(store);
   const seen = new Proxy(store, {

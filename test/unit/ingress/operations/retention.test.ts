@@ -3,11 +3,10 @@ import type { RetentionConfig } from "../../../../src/config/hooks-config.ts";
 import { Retention } from "../../../../src/ingress/operations/retention.ts";
 import type { PruneLimits } from "../../../../src/storage/delivery-store.ts";
 import { StoreError } from "../../../../src/storage/delivery-store.ts";
-import { openSqliteStore } from "../../../../src/storage/sqlite/delivery-store.ts";
 import type { DeliveryStore } from "../../../../src/storage/delivery-store.ts";
 import { newDelivery } from "../../../conformance/store/new-delivery.ts";
+import { MemoryDeliveryStore } from "../../../fixtures/memory-store/delivery-store.ts";
 import { recordingLogger } from "../../hosts/embedded/server/recording-logger.ts";
-import { temporaryFolder } from "../../storage/sqlite/engine/temporary-folder.ts";
 
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 5, 1);
@@ -23,9 +22,7 @@ function retained(store: Pick<DeliveryStore, "prune">, limits: () => RetentionCo
 
 describe("retention", () => {
   it("removes settled deliveries after their time, their requests before that, and never an open one", async () => {
-    const logger = recordingLogger();
-    const paths = { configDir: "/nonexistent", stateDir: temporaryFolder() };
-    const store = await openSqliteStore({ paths, logger });
+    const store = new MemoryDeliveryStore();
     onTestFinished(() => store.close());
     const ids: string[] = [];
     for (const age of [40, 40, 10, 1]) {
