@@ -5,6 +5,8 @@ import { createLifecycle } from "../../../src/hosts/shared/lifecycle.ts";
 import { GatewayServer } from "../../../src/hosts/embedded/server.ts";
 import { RoutingTable } from "../../../src/hosts/embedded/server/routing-table.ts";
 import type { ConfigSnapshot, GatewayHost } from "../../../src/core/host.ts";
+import { MemoryDeliveryStore } from "../../fixtures/memory-store/delivery-store.ts";
+import { MemoryDisk } from "../../fixtures/memory-store/disk.ts";
 import { ScriptedHost } from "../dispatch/scripted-host.ts";
 import { recordingLogger } from "../hosts/embedded/server/recording-logger.ts";
 
@@ -18,10 +20,11 @@ export interface HostAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A host with a real server and folders, whose lifecycle a test fires by hand and whose agents it scripts. */
+/** A host with a real server, a folder and a disk in memory, whose lifecycle a test fires by hand and whose agents it scripts. */
 export class IngressHost implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), "ingress-"));
   readonly scripted = new ScriptedHost();
+  #disk = new MemoryDisk();
   readonly logger = recordingLogger();
   /** The object that plugins are applied to; see {@link nextObject}. */
   host: GatewayHost = {
@@ -48,12 +51,16 @@ export class IngressHost implements AsyncDisposable {
     return this.#server.port;
   }
 
+  /** For {@link WebhookIngressOptions.openStore}: hosts on the same folder share what they store. */
+  readonly openStore = async (): Promise<MemoryDeliveryStore> => new MemoryDeliveryStore(this.#disk);
+
   /** Another host, closed with this one, on the same or on a folder of its own. */
   async other({ sameFolder }: { sameFolder: boolean }): Promise<IngressHost> {
     const other = await IngressHost.listen();
     if (sameFolder) {
       rmSync(other.folder, { recursive: true });
       Object.assign(other.host, { paths: this.host.paths });
+      other.#disk = this.#disk;
     }
     this.#others.push(other);
     return other;

@@ -13,7 +13,7 @@ let fixture: IngressHost;
 let ingress: WebhookIngress;
 beforeEach(async () => {
   fixture = await IngressHost.listen();
-  ingress = new WebhookIngress();
+  ingress = new WebhookIngress({ openStore: fixture.openStore });
   ingress.apply(fixture.host);
   await fixture.load({}, "start");
 });
@@ -59,7 +59,7 @@ describe("a shutdown", () => {
     expect(fixture.scripted.runs).toHaveLength(1);
 
     const next = await fixture.other({ sameFolder: true });
-    const later = new WebhookIngress();
+    const later = new WebhookIngress({ openStore: next.openStore });
     later.apply(next.host);
     await next.load({}, "start");
     expect(await stateOf(later, first)).toBe("done");
@@ -74,7 +74,7 @@ describe("a shutdown", () => {
     expect(fixture.scripted.runs[0]!.signal.aborted).toBe(true);
 
     const next = await fixture.other({ sameFolder: true });
-    const later = new WebhookIngress();
+    const later = new WebhookIngress({ openStore: next.openStore });
     later.apply(next.host);
     const commit = await next.offer({}, "start");
     // Nothing begins before the configuration is in force.

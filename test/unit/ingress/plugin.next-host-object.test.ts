@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AgentRunResult, GatewayHost } from "../../../src/core/host.ts";
 import { WebhookIngress } from "../../../src/ingress/plugin.ts";
 import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
-import { openSqliteStore } from "../../../src/storage/sqlite/delivery-store.ts";
 import { AGENT_CALL, IngressHost } from "./ingress-host.ts";
 import type { HostAnswer } from "./ingress-host.ts";
 
@@ -16,8 +15,8 @@ beforeEach(async () => {
   fixture = await IngressHost.listen();
   stores = [];
   ingress = new WebhookIngress({
-    openStore: async (host) => {
-      const store = await openSqliteStore(host);
+    openStore: async () => {
+      const store = await fixture.openStore();
       stores.push(store);
       return store;
     },

@@ -1,11 +1,10 @@
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AgentRunResult } from "../../../src/core/host.ts";
 import { WebhookIngress } from "../../../src/ingress/plugin.ts";
 import { StoreError } from "../../../src/storage/delivery-store.ts";
 import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
-import { openSqliteStore } from "../../../src/storage/sqlite/delivery-store.ts";
 import { AGENT_CALL, IngressHost, TOKEN } from "./ingress-host.ts";
 import type { HostAnswer } from "./ingress-host.ts";
 
@@ -17,7 +16,7 @@ let fixture: IngressHost;
 let ingress: WebhookIngress;
 beforeEach(async () => {
   fixture = await IngressHost.listen();
-  ingress = new WebhookIngress();
+  ingress = new WebhookIngress({ openStore: fixture.openStore });
 });
 afterEach(() => fixture[Symbol.asyncDispose]());
 
@@ -124,29 +123,19 @@ describe("WebhookIngress.operations", () => {
 });
 
 describe("the store of an ingress", () => {
-  it("is a file of its own in the host's state directory where the host gives none", async () => {
-    ingress.apply(fixture.host);
-    await fixture.load({}, "start");
-    await call();
-    expect(readdirSync(fixture.folder)).toContain("reveille-deliveries.sqlite");
-    await fixture.shutdown(5_000);
-    // Closed in order, it leaves no journal behind.
-    expect(readdirSync(fixture.folder).filter((name) => name.endsWith("-wal"))).toEqual([]);
-  });
-
   it("is the one that the host gives", async () => {
-    const other = await fixture.other({ sameFolder: false });
-    ingress = new WebhookIngress({ openStore: () => openSqliteStore(other.host) });
+    const store = await fixture.openStore();
+    ingress = new WebhookIngress({ openStore: async () => store });
     ingress.apply(fixture.host);
     await fixture.load({}, "start");
     expect((await call()).status).toBe(202);
-    expect(existsSync(`${other.folder}/reveille-deliveries.sqlite`)).toBe(true);
+    expect((await store.list({ limit: 5 })).deliveries).toHaveLength(1);
     expect(readdirSync(fixture.folder)).toEqual([]);
   });
 
   it("is opened once, with the first configuration that is valid", async () => {
     let opened = 0;
-    ingress = new WebhookIngress({ openStore: (host) => (opened++, openSqliteStore(host)) });
+    ingress = new WebhookIngress({ openStore: () => (opened++, fixture.openStore()) });
     ingress.apply(fixture.host);
     await expect(fixture.offer({ token: "" }, "start")).rejects.toThrow("hooks.token");
     expect(opened).toBe(0);
@@ -158,8 +147,8 @@ describe("the store of an ingress", () => {
   it("is cleaned up from the first commit until the shutdown, and not before", async () => {
     const pruned: number[] = [];
     ingress = new WebhookIngress({
-      openStore: async (host) => {
-        const store = await openSqliteStore(host);
+      openStore: async () => {
+        const store = await fixture.openStore();
         const prune = store.prune.bind(store);
         store.prune = (limits) => {
           pruned.push(limits.now - limits.removeBefore);
@@ -180,9 +169,9 @@ describe("the store of an ingress", () => {
   it("that cannot be opened refuses the configuration, and is tried again with the next", async () => {
     let isBroken = true;
     ingress = new WebhookIngress({
-      openStore: async (host) => {
+      openStore: async () => {
         if (isBroken) throw new Error("no such disk");
-        return openSqliteStore(host);
+        return fixture.openStore();
       },
     });
     ingress.apply(fixture.host);
@@ -202,10 +191,10 @@ describe("a store that is opened while the ingress is shut down", () => {
     const held = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     ingress = new WebhookIngress({
-      openStore: async (host) => {
+      openStore: async () => {
         asked.resolve();
         await held.promise;
-        return (opened = await openSqliteStore(host));
+        return (opened = await fixture.openStore());
       },
     });
     ingress.apply(fixture.host);
@@ -239,8 +228,8 @@ describe("a store that cannot be read", () => {
   it("refuses the configuration, is closed, and is opened anew with the next", async () => {
     let isBroken = true;
     ingress = new WebhookIngress({
-      openStore: async (host) => {
-        const store = await openSqliteStore(host);
+      openStore: async () => {
+        const store = await fixture.openStore();
         if (isBroken) store.outages = () => Promise.reject(new StoreError("UNAVAILABLE", "a page is gone"));
         return store;
       },
@@ -257,8 +246,8 @@ describe("a store that cannot be read", () => {
 describe("a store that takes nothing", () => {
   async function startWith(failure: Error): Promise<void> {
     ingress = new WebhookIngress({
-      openStore: async (host) => {
-        const store = await openSqliteStore(host);
+      openStore: async () => {
+        const store = await fixture.openStore();
         store.accept = () => Promise.reject(failure);
         return store;
       },

@@ -78,7 +78,7 @@ describe("the line of a request", () => {
   let fixture: IngressHost;
   beforeEach(async () => {
     fixture = await IngressHost.listen();
-    new WebhookIngress().apply(fixture.host);
+    new WebhookIngress({ openStore: fixture.openStore }).apply(fixture.host);
     await fixture.load({
       presets: ["github"],
       github: { secret: SECRET },

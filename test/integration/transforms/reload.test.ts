@@ -10,8 +10,8 @@ import { ConfigReload } from "../../../src/ingress/reload.ts";
 import { createIngressHooks } from "../../../src/ingress/hooks.ts";
 import type { IngressHooks } from "../../../src/ingress/hooks.ts";
 import type { ConfigSnapshot, GatewayHost } from "../../../src/core/host.ts";
-import { call } from "../transform/config-folder.ts";
-import { IngressHost, TOKEN } from "./ingress-host.ts";
+import { call } from "../../unit/transform/config-folder.ts";
+import { IngressHost, TOKEN } from "../../unit/ingress/ingress-host.ts";
 
 const SOON = { timeout: 20_000, interval: 5 };
 /** Each test starts several processes, one after the other. */
