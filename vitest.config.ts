@@ -24,7 +24,6 @@ const PROCESSES = [
   "test/unit/cli/**/*.test.ts",
   "test/unit/tooling/**/*.test.ts",
   "test/unit/config/generated-files.test.ts",
-  "test/unit/ingress/{ingress,plugin,reload}*.test.ts",
   "test/unit/hosts/embedded/{gateway,plugins}/**/*.test.ts",
   "test/unit/hosts/embedded/{heartbeat,server}*.test.ts",
   "test/unit/hosts/embedded/sessions/**/*.test.ts",
