@@ -30,7 +30,7 @@ export interface PackedReplayKey {
  */
 export function packReplayKeys(marks: readonly ReplayKeyClaim[] = []): string | null {
   if (marks.length === 0) return null;
-  if (marks.length > MAX_REPLAY_KEYS) throw new RangeError(`A delivery has at most ${MAX_REPLAY_KEYS} marks.`);
+  if (marks.length > MAX_REPLAY_KEYS) throw new RangeError(`A delivery has at most ${MAX_REPLAY_KEYS} replay keys.`);
   const packed = Buffer.allocUnsafe(marks.length * REPLAY_KEY_BYTES);
   let at = 0;
   for (const { key, expiresAt } of marks) {

@@ -107,7 +107,7 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
     expect(Buffer.from((await store.body(deliveryId))!).toString()).toBe("b");
   });
 
-  it("refuses a delivery that nobody could ever see or carry out", async () => {
+  it("refuses a delivery that has neither runs nor an end, or both", async () => {
     const { store } = underTest();
     await expect(store.accept(newDelivery({ runs: [] }))).rejects.toThrow(/runs or an end/u);
     const ended = { state: "skipped", reason: "r" } as const;

@@ -12,7 +12,7 @@ const saying = (message: string) => [{ lane: LANE, spec: agentSpec({ message, co
 
 /** Coalescing: calls of one key become one run, and none of them is lost. */
 export function describeCoalescing(underTest: () => StoreUnderTest): void {
-  it("makes one run of the calls that come while it gathers", async () => {
+  it("makes one run of the calls that arrive while it is coalescing", async () => {
     const { store } = underTest();
     const coalesce = newCoalesce({ windowMs: 1000, maxWaitMs: 60_000 });
     const first = await store.accept(newDelivery({ coalesce, runs: saying("one") }));
@@ -56,7 +56,7 @@ export function describeCoalescing(underTest: () => StoreUnderTest): void {
     expect(await (await underTest().reopen()).loadRun(runId)).toEqual(run);
   });
 
-  it("gathers wakes as well", async () => {
+  it("coalesces wakes as well", async () => {
     const { store } = underTest();
     const coalesce = newCoalesce();
     const wake = (text: string) => [{ lane: "agent:main:main", spec: wakeSpec({ text, coalesce: "latest" }) }];
@@ -95,9 +95,9 @@ export function describeCoalescing(underTest: () => StoreUnderTest): void {
     expect(outcomes.filter(({ kind }) => kind === "accepted")).toHaveLength(1);
     expect(outcomes.filter(({ kind }) => kind === "coalesced")).toHaveLength(299);
     const { runId } = accepted(outcomes[0]!);
-    const { coalesced: gathered } = await store.loadRun(runId);
-    expect(gathered?.count).toBe(300);
-    expect(gathered?.texts).toEqual(Array.from({ length: 300 }, (_, at) => `call ${at}`));
+    const { coalesced } = await store.loadRun(runId);
+    expect(coalesced?.count).toBe(300);
+    expect(coalesced?.texts).toEqual(Array.from({ length: 300 }, (_, at) => `call ${at}`));
   });
 
   it("gives a run at most 500 texts, the latest, and still the number of all", async () => {
@@ -106,9 +106,9 @@ export function describeCoalescing(underTest: () => StoreUnderTest): void {
     const outcomes = await Promise.all(
       Array.from({ length: 510 }, (_, at) => store.accept(newDelivery({ coalesce, runs: saying(`${at}`) }))),
     );
-    const { coalesced: gathered } = await store.loadRun(accepted(outcomes[0]!).runId);
-    expect(gathered).toMatchObject({ count: 510, latest: saying("509")[0]!.spec });
-    expect(gathered?.texts).toEqual(Array.from({ length: 500 }, (_, at) => `${at + 10}`));
+    const { coalesced } = await store.loadRun(accepted(outcomes[0]!).runId);
+    expect(coalesced).toMatchObject({ count: 510, latest: saying("509")[0]!.spec });
+    expect(coalesced?.texts).toEqual(Array.from({ length: 500 }, (_, at) => `${at + 10}`));
   });
 
   it("gives a run no more characters than it can hold, the latest call's always", async () => {
@@ -150,7 +150,7 @@ export function describeCoalescing(underTest: () => StoreUnderTest): void {
   });
 
   it.each<[string, (store: DeliveryStore, runId: string) => Promise<void>]>([
-    ["it is to gather no more", (store, runId) => store.stopCoalescing(runId)],
+    ["it stopped coalescing", (store, runId) => store.stopCoalescing(runId)],
     ["it has begun", (store, runId) => store.beginAttempt(runId, { number: 1, startedAt: RECEIVED_AT })],
     [
       "it has begun and is to be tried again",
@@ -174,12 +174,12 @@ export function describeCoalescing(underTest: () => StoreUnderTest): void {
     expect(next.runId).not.toBe(first.runId);
     expect(await store.accept(newDelivery({ coalesce }))).toMatchObject({ kind: "coalesced", runId: next.runId });
     expect((await store.loadRun(first.runId)).coalesced?.count).toBe(2);
-    // What happens to the first once more does not end the gathering of its successor.
+    // A further change of the first run does not end the coalescing of its successor.
     await store.stopCoalescing(first.runId);
     expect(await store.accept(newDelivery({ coalesce }))).toMatchObject({ kind: "coalesced", runId: next.runId });
   });
 
-  it("goes on gathering after it was closed and opened again, and ends it then as well", async () => {
+  it("continues to coalesce after it was closed and opened again, and stops then as well", async () => {
     const coalesce = newCoalesce();
     const { runId } = await accept(underTest().store, { coalesce });
     const reopened = await underTest().reopen();
@@ -190,7 +190,7 @@ export function describeCoalescing(underTest: () => StoreUnderTest): void {
     expect((await again.loadRun(runId)).coalesced?.count).toBe(2);
   });
 
-  it("does nothing for a run that gathers none", async () => {
+  it("does nothing for a run that coalesces no calls", async () => {
     const { store } = underTest();
     const { runId } = await accept(store);
     await store.stopCoalescing(runId);

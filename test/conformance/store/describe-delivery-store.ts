@@ -32,7 +32,7 @@ export function describeDeliveryStore(name: string, harness: StoreHarness): void
     describe("idempotency", () => {
       describeIdempotency(underTest);
     });
-    describe("marks", () => {
+    describe("replay keys", () => {
       describeReplayKeys(underTest);
     });
     describe("repeats", () => {

@@ -14,10 +14,13 @@ type Claims = Pick<NewDelivery, "idempotency" | "replayKeys">;
 /** By each of them a copy of a request is recognized; new ones each time. */
 const CLAIMS: readonly (readonly [name: string, make: (expiresAt?: number) => Claims])[] = [
   ["its key", (expiresAt) => ({ idempotency: newClaim(expiresAt === undefined ? {} : { expiresAt }) })],
-  ["a mark", (expiresAt = RECEIVED_AT + DAY) => ({ replayKeys: [newMark(expiresAt), newMark(expiresAt)] })],
+  [
+    "a replay key",
+    (expiresAt = RECEIVED_AT + DAY) => ({ replayKeys: [newReplayKey(expiresAt), newReplayKey(expiresAt)] }),
+  ],
 ];
 
-function newMark(expiresAt = RECEIVED_AT + DAY): ReplayKeyClaim {
+function newReplayKey(expiresAt = RECEIVED_AT + DAY): ReplayKeyClaim {
   return { key: randomBytes(32), expiresAt };
 }
 
@@ -169,14 +172,14 @@ export function describeFailingAtOnce(underTest: () => StoreUnderTest): void {
     const idempotency = newClaim();
     const { deliveryId } = await accept(store, { idempotency });
     const other = { ...idempotency, fingerprint: newClaim().fingerprint };
-    const mark = newMark();
+    const replayKey = newReplayKey();
     for (const open of both()) {
       const opened = await open();
-      const conflict = endedDelivery("failed", REASON, { idempotency: other, replayKeys: [mark] });
+      const conflict = endedDelivery("failed", REASON, { idempotency: other, replayKeys: [replayKey] });
       expect(await opened.accept(conflict)).toEqual({ kind: "conflict", deliveryId });
       expect(await listAll(opened, { limit: 5 })).toEqual([deliveryId]);
     }
-    await accept(await underTest().reopen(), { replayKeys: [mark] });
+    await accept(await underTest().reopen(), { replayKeys: [replayKey] });
   });
 
   it.each([

@@ -226,7 +226,7 @@ export function describeListing(underTest: () => StoreUnderTest): void {
     expect(await found()).toEqual(["failed"]);
   });
 
-  it("refuses a cursor that nobody gave out", async () => {
+  it("refuses a cursor that no page returned", async () => {
     const { store } = underTest();
     await accept(store);
     const made = ["", "x", "c", "c0000000", "c00000000", "c0000000!", "czzzzzzzzz", "czzzzzzzz", "1", "dlv_00000001"];

@@ -115,7 +115,7 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
     expect(await store.get(deliveryId)).toMatchObject({ state: "running", reason: null });
   });
 
-  it("settles a run for good", async () => {
+  it("settles a run permanently", async () => {
     const { store } = underTest();
     const { deliveryId, runId } = await accept(store);
     await store.settle(runId, { state: "failed", reason: "gave up" });

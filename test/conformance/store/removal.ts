@@ -69,13 +69,13 @@ export function describeRemoval(underTest: () => StoreUnderTest): void {
 
   it("empties and goes on listing what a copy could still arrive of, which is then a repeat as before", async () => {
     const { store } = underTest();
-    const mark = { key: randomBytes(32), expiresAt: RECEIVED_AT + 86_400_000 };
-    const [idempotency, marks] = [newClaim(), [mark]];
+    const replayKey = { key: randomBytes(32), expiresAt: RECEIVED_AT + 86_400_000 };
+    const [idempotency, replayKeys] = [newClaim(), [replayKey]];
     const claimed = await accept(store, { idempotency });
-    const marked = await accept(store, { replayKeys: marks });
-    for (const { runId } of [claimed, marked]) await store.settle(runId, { state: "done", reason: "so" });
+    const signed = await accept(store, { replayKeys });
+    for (const { runId } of [claimed, signed]) await store.settle(runId, { state: "done", reason: "so" });
     await andOneMore();
-    const ids = [claimed.deliveryId, marked.deliveryId];
+    const ids = [claimed.deliveryId, signed.deliveryId];
     const before = await Promise.all(ids.map((id) => store.get(id)));
     expect(await store.remove(ids, RECEIVED_AT + 1000)).toEqual({ removed: 0, emptied: 2, kept: 0 });
     for (const [index, id] of ids.entries()) {
@@ -87,7 +87,7 @@ export function describeRemoval(underTest: () => StoreUnderTest): void {
       expect((await store.replayable(id))?.body).toBeNull();
     }
     const reopened = await underTest().reopen();
-    for (const copy of [{ idempotency }, { replayKeys: marks }]) {
+    for (const copy of [{ idempotency }, { replayKeys }]) {
       expect(await reopened.accept(newDelivery(copy))).toMatchObject({ kind: "repeat" });
     }
     expect(await reopened.remove(ids, RECEIVED_AT + 2000)).toMatchObject({ removed: 0, emptied: 2 });
@@ -97,12 +97,12 @@ export function describeRemoval(underTest: () => StoreUnderTest): void {
   it("lets a request be made again whose delivery was removed", async () => {
     const { store } = underTest();
     const idempotency = newClaim();
-    const marks = [{ key: randomBytes(32), expiresAt: RECEIVED_AT + 1000 }];
-    const { deliveryId, runId } = await accept(store, { idempotency, replayKeys: marks });
+    const replayKeys = [{ key: randomBytes(32), expiresAt: RECEIVED_AT + 1000 }];
+    const { deliveryId, runId } = await accept(store, { idempotency, replayKeys });
     await store.settle(runId, { state: "done", reason: null });
     await andOneMore();
     expect(await store.remove([deliveryId], LATER)).toMatchObject({ removed: 1 });
-    expect(await store.accept(newDelivery({ idempotency, replayKeys: marks, receivedAt: LATER }))).toMatchObject({
+    expect(await store.accept(newDelivery({ idempotency, replayKeys, receivedAt: LATER }))).toMatchObject({
       kind: "accepted",
     });
   });
@@ -122,7 +122,7 @@ export function describeRemoval(underTest: () => StoreUnderTest): void {
     expect(await store.remove([deliveries[0]!.id], LATER)).toMatchObject({ removed: 1 });
   });
 
-  it("does nothing for ids that nobody has", async () => {
+  it("does nothing for unknown ids", async () => {
     const { store } = underTest();
     const id = await settled();
     await andOneMore();

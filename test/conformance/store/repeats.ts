@@ -44,12 +44,15 @@ export function describeRepeats(underTest: () => StoreUnderTest): void {
     expect(await listAll(await underTest().reopen(), { limit: 10, state: "duplicate" })).toEqual([id]);
   });
 
-  it("stores a copy that a mark gives away in the same manner, and its copies as those of the first", async () => {
+  it("stores a copy that a replay key gives away in the same manner, and its copies as those of the first", async () => {
     const { store } = underTest();
-    const mark = { key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 };
-    const { deliveryId } = await accept(store, { replayKeys: [mark] });
+    const replayKey = { key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 };
+    const { deliveryId } = await accept(store, { replayKeys: [replayKey] });
     for (let count = 0; count < 3; count++) {
-      expect(await store.accept(newDelivery({ replayKeys: [mark] }))).toMatchObject({ kind: "repeat", deliveryId });
+      expect(await store.accept(newDelivery({ replayKeys: [replayKey] }))).toMatchObject({
+        kind: "repeat",
+        deliveryId,
+      });
     }
     const repeats = (await store.list({ limit: 10, state: "duplicate" })).deliveries;
     expect(repeats.map((repeat) => repeat.relatedTo)).toEqual(
@@ -83,10 +86,10 @@ export function describeRepeats(underTest: () => StoreUnderTest): void {
   it("answers a repeat of a coalesced call with the run that it was answered with, until that has failed", async () => {
     const { store } = underTest();
     const coalesce = newCoalesce();
-    const mark = { key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 };
+    const replayKey = { key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 };
     const calls: Pick<NewDelivery, "idempotency" | "replayKeys">[] = [
       { idempotency: newClaim() },
-      { replayKeys: [mark] },
+      { replayKeys: [replayKey] },
     ];
     const { runId } = await accept(store, { coalesce });
     const outcomes = [];

@@ -9,15 +9,15 @@ function newReplayKey(expiresAt = RECEIVED_AT + 60_000): ReplayKeyClaim {
   return { key: randomBytes(32), expiresAt };
 }
 
-/** Marks: a copy of a request is recognized whatever key or content it comes with. */
+/** Replay keys: a copy of a request is recognized whatever key or content it comes with. */
 export function describeReplayKeys(underTest: () => StoreUnderTest): void {
   it("answers a copy with the first answer's ids and runs nothing again, whatever else it says", async () => {
     const { store } = underTest();
-    const mark = newReplayKey();
+    const replayKey = newReplayKey();
     const runs = [1, 2].map(() => ({ lane: "a", spec: agentSpec() }));
-    const first = accepted(await store.accept(newDelivery({ replayKeys: [mark], runs })));
+    const first = accepted(await store.accept(newDelivery({ replayKeys: [replayKey], runs })));
     const copy = newDelivery({
-      replayKeys: [newReplayKey(), mark],
+      replayKeys: [newReplayKey(), replayKey],
       idempotency: newClaim(),
       body: Buffer.from("other"),
     });
@@ -29,57 +29,57 @@ export function describeReplayKeys(underTest: () => StoreUnderTest): void {
     expect((await openRuns(store)).map((run) => run.runId)).toEqual(first.runIds);
   });
 
-  it("takes neither key nor other marks for a copy that it did not accept", async () => {
+  it("takes neither key nor other replay keys for a copy that it did not accept", async () => {
     const { store } = underTest();
-    const [mark, other, idempotency] = [newReplayKey(), newReplayKey(), newClaim()];
-    const first = await accept(store, { replayKeys: [mark] });
-    await store.accept(newDelivery({ replayKeys: [other, mark], idempotency }));
+    const [replayKey, other, idempotency] = [newReplayKey(), newReplayKey(), newClaim()];
+    const first = await accept(store, { replayKeys: [replayKey] });
+    await store.accept(newDelivery({ replayKeys: [other, replayKey], idempotency }));
     const second = await accept(store, { replayKeys: [other], idempotency });
     expect(second.deliveryId).not.toBe(first.deliveryId);
   });
 
-  it("takes no mark for a request whose idempotency key is taken", async () => {
+  it("takes no replay key for a request whose idempotency key is taken", async () => {
     const { store } = underTest();
-    const [mark, idempotency] = [newReplayKey(), newClaim()];
+    const [replayKey, idempotency] = [newReplayKey(), newClaim()];
     await accept(store, { idempotency });
     const conflict = { ...idempotency, fingerprint: randomBytes(32) };
-    expect(await store.accept(newDelivery({ replayKeys: [mark], idempotency: conflict }))).toMatchObject({
+    expect(await store.accept(newDelivery({ replayKeys: [replayKey], idempotency: conflict }))).toMatchObject({
       kind: "conflict",
     });
-    expect(await store.accept(newDelivery({ replayKeys: [mark] }))).toMatchObject({ kind: "accepted" });
+    expect(await store.accept(newDelivery({ replayKeys: [replayKey] }))).toMatchObject({ kind: "accepted" });
   });
 
   it("accepts exactly one of fifty simultaneous copies", async () => {
     const { store } = underTest();
-    const mark = newReplayKey();
+    const replayKey = newReplayKey();
     const outcomes = await Promise.all(
-      Array.from({ length: 50 }, () => store.accept(newDelivery({ replayKeys: [newReplayKey(), { ...mark }] }))),
+      Array.from({ length: 50 }, () => store.accept(newDelivery({ replayKeys: [newReplayKey(), { ...replayKey }] }))),
     );
     expect(outcomes.filter(({ kind }) => kind === "accepted")).toHaveLength(1);
     expect(new Set(outcomes.map(({ deliveryId }) => deliveryId)).size).toBe(1);
     expect(await openRuns(store)).toHaveLength(1);
   });
 
-  it("lets a mark lapse at its time and not before", async () => {
+  it("lets a replay key lapse at its time and not before", async () => {
     const { store } = underTest();
-    const mark = newReplayKey(RECEIVED_AT + 1000);
-    await accept(store, { replayKeys: [mark] });
-    const before = await store.accept(newDelivery({ replayKeys: [mark], receivedAt: RECEIVED_AT + 999 }));
-    const after = await store.accept(newDelivery({ replayKeys: [mark], receivedAt: RECEIVED_AT + 1000 }));
+    const replayKey = newReplayKey(RECEIVED_AT + 1000);
+    await accept(store, { replayKeys: [replayKey] });
+    const before = await store.accept(newDelivery({ replayKeys: [replayKey], receivedAt: RECEIVED_AT + 999 }));
+    const after = await store.accept(newDelivery({ replayKeys: [replayKey], receivedAt: RECEIVED_AT + 1000 }));
     expect([before.kind, after.kind]).toEqual(["repeat", "accepted"]);
   });
 
-  it("remembers marks after it was closed and opened again", async () => {
-    const mark = newReplayKey();
-    const first = await accept(underTest().store, { replayKeys: [mark] });
+  it("remembers replay keys after it was closed and opened again", async () => {
+    const replayKey = newReplayKey();
+    const first = await accept(underTest().store, { replayKeys: [replayKey] });
     const reopened = await underTest().reopen();
-    expect(await reopened.accept(newDelivery({ replayKeys: [mark] }))).toMatchObject({
+    expect(await reopened.accept(newDelivery({ replayKeys: [replayKey] }))).toMatchObject({
       kind: "repeat",
       deliveryId: first.deliveryId,
     });
   });
 
-  it("releases the marks of a delivery whose runs all failed, and keeps those of any other", async () => {
+  it("releases the replay keys of a delivery whose runs all failed, and keeps those of any other", async () => {
     const { store } = underTest();
     const [failed, done, filtered] = [newReplayKey(), newReplayKey(), newReplayKey()];
     await store.settle((await accept(store, { replayKeys: [newReplayKey(), failed] })).runId, {
@@ -94,10 +94,10 @@ export function describeReplayKeys(underTest: () => StoreUnderTest): void {
     expect(await store.accept(newDelivery({ replayKeys: [filtered] }))).toMatchObject({ kind: "repeat", runIds: [] });
   });
 
-  it("refuses more marks than a delivery can have", async () => {
+  it("refuses more replay keys than a delivery can have", async () => {
     const { store } = underTest();
-    const marks = Array.from({ length: 9 }, () => newReplayKey());
-    await expect(store.accept(newDelivery({ replayKeys: marks }))).rejects.toThrow("at most 8 marks");
+    const replayKeys = Array.from({ length: 9 }, () => newReplayKey());
+    await expect(store.accept(newDelivery({ replayKeys }))).rejects.toThrow("at most 8 replay keys");
     expect(await listAll(store, { limit: 10 })).toEqual([]);
   });
 }

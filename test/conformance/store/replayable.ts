@@ -100,7 +100,7 @@ export function describeReplayable(underTest: () => StoreUnderTest): void {
     await expect(store.accept(newDelivery({ replayOf: "dlv_1" }))).rejects.toThrow("by its id");
   });
 
-  it("names the replays of a delivery with their states, newest first, whatever became of them", async () => {
+  it("names the replays of a delivery with their states, newest first, in whatever state they are", async () => {
     const { store } = underTest();
     const first = await accept(store);
     const { deliveryId } = first;
@@ -111,14 +111,14 @@ export function describeReplayable(underTest: () => StoreUnderTest): void {
     const overlap = { key: randomBytes(32), mode: "skip" as const };
     const done = await accept(store, { replayOf, overlap });
     const dropped = await store.accept(newDelivery({ replayOf, overlap }));
-    const gathers = await accept(store, { replayOf, coalesce });
+    const joined = await accept(store, { replayOf, coalesce });
     const part = await store.accept(newDelivery({ replayOf, coalesce }));
     const filtered = await store.accept(endedDelivery("filtered", "a bot", { replayOf }));
     await store.settle(done.runId, { state: "done", reason: null });
     const expected = [
       { id: filtered.deliveryId, state: "filtered" },
       { id: part.deliveryId, state: "coalesced" },
-      { id: gathers.deliveryId, state: "queued" },
+      { id: joined.deliveryId, state: "queued" },
       { id: dropped.deliveryId, state: "skipped" },
       { id: done.deliveryId, state: "done" },
     ];
@@ -133,7 +133,7 @@ export function describeReplayable(underTest: () => StoreUnderTest): void {
     expect(await reopened.remove([replayOf], RECEIVED_AT)).toMatchObject({ removed: 1 });
     expect(await reopened.replaysOf(replayOf)).toEqual(expected);
     expect(await reopened.get(part.deliveryId)).toMatchObject({
-      relatedTo: { how: "coalesced", deliveryId: gathers.deliveryId },
+      relatedTo: { how: "coalesced", deliveryId: joined.deliveryId },
     });
   });
 
@@ -157,7 +157,7 @@ export function describeReplayable(underTest: () => StoreUnderTest): void {
     expect((await store.stateFor(deliveryId, "token:1"))?.state).toBe("failed");
   });
 
-  it("tells a caller of a coalesced delivery its state and nobody else's run", async () => {
+  it("tells a caller of a coalesced delivery its state and not the run of another delivery", async () => {
     const { store } = underTest();
     const coalesce = newCoalesce();
     await accept(store, { coalesce, credentialId: "token:1" });

@@ -85,7 +85,7 @@ export function describeRetention(underTest: () => StoreUnderTest): void {
     expect((await pruneAll(store, everything)).removed).toBe(3);
   });
 
-  it("keeps the calls of a run that gathers, and takes them once it is settled", async () => {
+  it("keeps the calls of a run that is coalescing, and removes them once it is settled", async () => {
     const { store } = underTest();
     const coalesce = newCoalesce();
     const first = await accept(store, { coalesce });
@@ -101,13 +101,13 @@ export function describeRetention(underTest: () => StoreUnderTest): void {
 
   it("keeps what copies could still arrive of, without its request", async () => {
     const { store } = underTest();
-    const marks = [{ key: randomBytes(32), expiresAt: RECEIVED_AT + 40 * DAY }];
+    const replayKeys = [{ key: randomBytes(32), expiresAt: RECEIVED_AT + 40 * DAY }];
     const idempotency = newClaim({ expiresAt: RECEIVED_AT + 40 * DAY });
-    const ids = [await settled({ replayKeys: marks }), await settled({ idempotency })];
+    const ids = [await settled({ replayKeys }), await settled({ idempotency })];
     await young();
     const limits = { ...NOTHING, now: RECEIVED_AT + 39 * DAY, removeBefore: RECEIVED_AT + DAY };
     expect(await pruneAll(store, limits)).toEqual({ removed: 0, emptied: 2 });
-    for (const [index, copy] of [{ replayKeys: marks }, { idempotency }].entries()) {
+    for (const [index, copy] of [{ replayKeys }, { idempotency }].entries()) {
       const repeat = newDelivery({ ...copy, receivedAt: RECEIVED_AT + 39 * DAY });
       expect(await store.accept(repeat)).toMatchObject({ kind: "repeat", deliveryId: ids[index] });
     }
