@@ -1,4 +1,5 @@
 import Type from "typebox";
+import type { DeliverySummary } from "../core/delivery.ts";
 import { ERRORS, isRefusal, type Refusal } from "../core/errors.ts";
 import { type Answer, answerJson, answerRefusal } from "../http/answer.ts";
 import type { BulkOutcome, DeliveryOperations, Operation, OperationOutcome } from "../index.ts";
@@ -40,12 +41,13 @@ export class DeliveriesApi {
   async #list({ search }: ApiCall): Promise<Answer> {
     const query = readApiQuery(search, [...FILTER_NAMES, "limit", "cursor"]);
     const filter = readFilter(Object.fromEntries(query), this.#sources.clock.now());
-    return answerJson(200, await this.#deliveries.list({ ...readPage(query), ...filter }));
+    const { deliveries, ...page } = await this.#deliveries.list({ ...readPage(query), ...filter });
+    return answerJson(200, { deliveries: deliveries.map(withSender), ...page });
   }
 
   async #get(call: ApiCall): Promise<ApiReply> {
     const delivery = await this.#deliveries.get(readId(call));
-    return delivery && answerJson(200, delivery);
+    return delivery && answerJson(200, withSender(delivery));
   }
 
   async #body(call: ApiCall): Promise<ApiReply> {
@@ -77,6 +79,13 @@ export class DeliveriesApi {
     const { target, options } = await readBulkRequest(req, { isReplay: operation === "replay", now });
     return answerJson(200, bulkJson(await this.#deliveries.bulk(operation, target, options), options));
   }
+}
+
+/** Adds `sender`, the earlier name of `actor`, for clients that still read it. */
+function withSender<Delivery extends DeliverySummary>(
+  delivery: Delivery,
+): Delivery & { readonly sender: string | null } {
+  return { ...delivery, sender: delivery.actor };
 }
 
 function readId({ key, search }: ApiCall): string {

@@ -26,8 +26,8 @@ function readPointInTime(name: string, text: string, now: number): number {
   return time;
 }
 
-/** The names under which a filter is given. */
-export const FILTER_NAMES = ["state", "route", "sender", "since", "until", "text"] as const;
+/** The names of a filter; `sender` is the earlier name of `actor`. */
+export const FILTER_NAMES = ["state", "route", "actor", "sender", "since", "until", "text"] as const;
 
 export type WrittenFilter = Readonly<Partial<Record<(typeof FILTER_NAMES)[number], string>>>;
 
@@ -36,11 +36,13 @@ const MAX_CHARS = 1_024;
 /** Reads a filter; `now` is what durations count back from. Throws an {@link ApiQueryError}. */
 export function readFilter(written: WrittenFilter, now: number): DeliveryFilter {
   for (const name of FILTER_NAMES) refuseLength(name, written[name]);
-  const { state, route, sender, since, until, text } = written;
+  const { state, route, sender, actor = sender, since, until, text } = written;
+  if (sender !== undefined && sender !== actor)
+    throw new ApiQueryError("sender is the earlier name of actor; leave it out.");
   return {
     ...(state === undefined ? {} : { state: readState(state) }),
     ...(route === undefined ? {} : { route }),
-    ...(sender === undefined ? {} : { sender }),
+    ...(actor === undefined ? {} : { actor }),
     ...(since === undefined ? {} : { receivedFrom: readPointInTime("since", since, now) }),
     ...(until === undefined ? {} : { receivedBefore: readPointInTime("until", until, now) }),
     ...(text === undefined ? {} : { text }),
@@ -71,12 +73,13 @@ const filterSchema = Type.Object(
   {
     state: Type.Optional(Type.String()),
     route: Type.Optional(Type.String()),
+    actor: Type.Optional(Type.String()),
     sender: Type.Optional(Type.String()),
     since: Type.Optional(Type.String()),
     until: Type.Optional(Type.String()),
     text: Type.Optional(Type.String()),
   },
-  { ...strict, minProperties: 1, title: "an object with at least one of state, route, sender, since, until, text" },
+  { ...strict, minProperties: 1, title: "an object with at least one of state, route, actor, since, until, text" },
 );
 
 const bulkProperties = {

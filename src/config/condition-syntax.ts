@@ -24,9 +24,10 @@ type Call = Extract<Expression["exprKind"], { case: "callExpr" }>["value"];
 type Comprehension = Extract<Expression["exprKind"], { case: "comprehensionExpr" }>["value"];
 
 /** What a condition is over. */
-const CONDITION_VARIABLES = ["payload", "headers", "query", "event", "sender"] as const;
+const CONDITION_VARIABLES = ["payload", "headers", "query", "event", "actor"] as const;
 
-const VARIABLES: ReadonlySet<string> = new Set(CONDITION_VARIABLES);
+/** `sender` is the earlier name of `actor`. */
+const VARIABLES: ReadonlySet<string> = new Set([...CONDITION_VARIABLES, "sender"]);
 /** What `type(x)` may be compared with. */
 const TYPES: ReadonlySet<string> = new Set([
   "bool",

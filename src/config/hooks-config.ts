@@ -200,7 +200,7 @@ export interface MappingConfig {
   /** Methods besides `POST` that carry events: `PUT`. */
   readonly methods: readonly string[];
   /** Senders whose events are filtered, without regard to case; `*` stands for any characters. */
-  readonly ignoreSenders: readonly string[];
+  readonly ignoreActors: readonly string[];
   /** Whether events of senders that the preset knows to be bots are filtered. */
   readonly ignoreBots: boolean;
   /** Events that are taken, by the preset's name for them; `*` stands for any characters. Empty: all. */

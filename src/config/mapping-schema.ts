@@ -186,17 +186,17 @@ export const MappingSchema = Type.Object(
         description: "Methods besides `POST` that carry events. Absent: those of the preset.",
       }),
     ),
-    ignoreSenders: Type.Optional(
+    ignoreActors: Type.Optional(
       texts(1_000, {
-        title: "a list of senders",
+        title: "a list of actors",
         description:
-          "Senders whose events are filtered, so that the agent is not woken by what it did itself; without regard to case, `*` stands for any characters. Needs `preset`.",
+          "Actors whose events are filtered, so that the agent does not wake itself by what it does. Case does not count, `*` matches any characters. Needs `preset`.",
       }),
     ),
-    ignoreBots: withDefault(
-      flag("Whether events of senders that the preset knows to be bots are filtered. Needs `preset`."),
-      true,
+    ignoreSenders: Type.Optional(
+      texts(1_000, { title: "a list of actors", description: "The earlier name of `ignoreActors`." }),
     ),
+    ignoreBots: withDefault(flag("Filters events whose actor the sender marks as a bot. Needs `preset`."), true),
     ...RUN_KEYS,
   },
   { additionalProperties: false },

@@ -85,13 +85,25 @@ export function fillIn(
     auth: undefined,
     handshakes: input.handshakes ?? given.handshakes ?? part?.handshakes ?? [],
     methods: [...new Set(input.methods ?? given.methods ?? part?.methods)],
-    ignoreSenders: input.ignoreSenders?.map((name) => name.trim()).filter(Boolean) ?? given.ignoreSenders ?? [],
+    ignoreActors: readActors(input, where, findings) ?? given.ignoreActors ?? [],
     ignoreBots: input.ignoreBots ?? given.ignoreBots ?? defaults.ignoreBots.default,
     ...normalizeRun(input, given, { where, retry, findings }),
     contentSource: given.contentSource ?? part?.title ?? "Webhook",
     // Only the preset's own key is known to stay under its prefix.
     ownSessionPrefix: sessionKey === undefined ? given.ownSessionPrefix : undefined,
   };
+}
+
+/** Reads `ignoreActors`, or the same list under its earlier name. */
+function readActors(
+  { ignoreActors, ignoreSenders }: MappingInput,
+  where: string,
+  findings: Findings,
+): string[] | undefined {
+  if (ignoreActors !== undefined && ignoreSenders !== undefined) {
+    findings.refuse(`${where}.ignoreSenders`, "is the earlier name of ignoreActors; leave it out");
+  }
+  return (ignoreActors ?? ignoreSenders)?.map((name) => name.trim()).filter(Boolean);
 }
 
 function trimmed(text: string | undefined): string | undefined {

@@ -7,7 +7,7 @@ import { secret, secrets, text } from "./schema-parts.ts";
 const { auth, name, agentId, sessionKey, messageTemplate, textTemplate, action, wakeMode, deliver, channel, to } =
   MappingSchema.properties;
 const { model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } = MappingSchema.properties;
-const { ignoreSenders, ignoreBots, handshakes, events, when, coalesce, order, overlap, maxAgeSeconds } =
+const { ignoreActors, ignoreSenders, ignoreBots, handshakes, events, when, coalesce, order, overlap, maxAgeSeconds } =
   MappingSchema.properties;
 const { priority, concurrency, retry, fallback, budget, respond, waitSeconds, mode } = MappingSchema.properties;
 
@@ -40,6 +40,7 @@ export const PresetBlockSchema = Type.Object(
     maxBodyBytes,
     accept,
     interrupted,
+    ignoreActors,
     ignoreSenders,
     ignoreBots,
     handshakes,

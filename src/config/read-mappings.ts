@@ -104,7 +104,7 @@ function readSettings(
 }
 
 /** Keys that only a preset gives a meaning. */
-const PRESET_KEYS = ["settings", "events", "ignoreSenders", "ignoreBots"] as const;
+const PRESET_KEYS = ["settings", "events", "ignoreActors", "ignoreSenders", "ignoreBots"] as const;
 
 function refusePresetKeys(input: MappingInput, where: string, findings: Findings): void {
   for (const key of PRESET_KEYS) {

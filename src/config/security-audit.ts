@@ -89,14 +89,14 @@ const TOKEN_IN_CONFIG = 'stands in the configuration file; write { "env": "NAME"
 
 /** Looks over how the sender of one mapping proves who it is, and whether the agent could wake itself. */
 function auditSender(mapping: MappingConfig, { loopbackOnly }: GatewayFacts, add: Add): void {
-  const { where, auth, preset, ignoreBots, ignoreSenders } = mapping;
+  const { where, auth, preset, ignoreBots, ignoreActors } = mapping;
   const weakness = weaknessOf(auth);
   if (weakness !== undefined && !loopbackOnly) {
     add("hooks.auth_weaker_than_signature", "info", `${where}.auth`, weakness);
   }
   if (auth?.scheme === "signature" && auth.replaySeconds === 0)
     add("hooks.replay_unguarded", "warn", `${where}.auth.replaySeconds`, REPLAY);
-  if (preset !== undefined && !ignoreBots && ignoreSenders.length === 0) {
+  if (preset !== undefined && !ignoreBots && ignoreActors.length === 0) {
     add("hooks.bots_not_ignored", "warn", `${where}.ignoreBots`, BOTS);
   }
 }
@@ -114,7 +114,7 @@ const UNSIGNED_BODY = "signs something else than the body: whoever sees one requ
 const REPLAY =
   "is 0: whoever sees one request can send it again; leave it out unless the sender repeats itself on purpose";
 const BOTS =
-  "is false and ignoreSenders is empty: what the agent does at the sender can wake it again; name the agent's own account in ignoreSenders";
+  "is false and ignoreActors is empty: what the agent does at the sender can wake it again; name the agent's own account in ignoreActors";
 const UNSAFE_SENDER =
   "is true: whoever can make the sender send an event speaks to the agent without the boundary; set it only if all of them are you";
 

@@ -61,12 +61,12 @@ export interface PayloadContext {
   /** The event's name, when a preset knows it: `pull_request.opened`. */
   readonly event?: string | undefined;
   /** Who caused the event, when a preset knows it. */
-  readonly sender?: EventActor | undefined;
+  readonly actor?: EventActor | undefined;
 }
 
 /** Who caused an event. */
 export interface EventActor {
-  /** The name by which `ignoreSenders` knows it. */
+  /** The name by which `ignoreActors` knows it. */
   readonly name: string;
   /** Another name it goes by, such as an id. */
   readonly id?: string;
@@ -205,7 +205,7 @@ export interface DeliverySummary {
   readonly runIds: readonly string[];
   /** The event's name and who caused it, where the preset knows. */
   readonly event: string | null;
-  readonly sender: string | null;
+  readonly actor: string | null;
   /** The delivery that it repeats, that its call is a part of, or that it is a replay of. */
   readonly relatedTo: RelatedDelivery | null;
 }

@@ -102,7 +102,7 @@ async function takeIn(
   const resolved = await resolve(generation, { sender }, request, parsed);
   if (isRefusal(resolved)) return resolved;
 
-  if (facts) facts.actor = resolved.context.sender?.name;
+  if (facts) facts.actor = resolved.context.actor?.name;
 
   const missed = filter(resolved);
   const rendered = missed ?? (await render(ingress, generation, request, resolved));

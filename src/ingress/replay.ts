@@ -121,7 +121,7 @@ export async function repeatRuns(
   if (gone) return gone;
   const runs = await runsToRepeat(ingress, stored);
   if (isRefusal(runs)) return runs;
-  const { route, mappingId, name, headers, query, body, event, actor: sender } = stored;
+  const { route, mappingId, name, headers, query, body, event, actor } = stored;
   return commit(
     ingress,
     generation,
@@ -134,7 +134,7 @@ export async function repeatRuns(
       query,
       body: body ?? new Uint8Array(),
       event,
-      actor: sender,
+      actor,
       credentialId: null,
       runs,
       replayOf,

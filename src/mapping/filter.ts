@@ -41,21 +41,21 @@ function eventsClause({ events }: MappingConfig): Clause | undefined {
   };
 }
 
-function ignoreSendersClause({ ignoreSenders }: MappingConfig): Clause | undefined {
+function ignoreSendersClause({ ignoreActors: ignoreSenders }: MappingConfig): Clause | undefined {
   if (ignoreSenders.length === 0) return undefined;
   const ignores = ignoreSenders.map(compileIgnorePattern);
-  return ({ sender }) => {
-    if (sender === undefined) return undefined;
-    const { name, id } = sender;
+  return ({ actor }) => {
+    if (actor === undefined) return undefined;
+    const { name, id } = actor;
     const ignore = ignores.find((pattern) => pattern.matches(name) || (id !== undefined && pattern.matches(id)));
-    return ignore && `ignoreSenders: ${showSeen(ignore.pattern)} is the sender ${showSeen(name)}`;
+    return ignore && `ignoreActors: ${showSeen(ignore.pattern)} is the actor ${showSeen(name)}`;
   };
 }
 
 /** Only a preset can tell a bot. */
 function ignoreBotsClause({ ignoreBots, preset }: MappingConfig): Clause | undefined {
   if (!ignoreBots || preset === undefined) return undefined;
-  return ({ sender }) => (sender?.bot ? `ignoreBots: the sender ${showSeen(sender.name)} is a bot` : undefined);
+  return ({ actor }) => (actor?.bot ? `ignoreBots: the actor ${showSeen(actor.name)} is a bot` : undefined);
 }
 
 function whenClause({ when }: MappingConfig): Clause | undefined {

@@ -1,11 +1,11 @@
-/** An entry of `ignoreSenders`, made ready. */
+/** An entry of `ignoreActors`, made ready. */
 export interface IgnorePattern {
   readonly pattern: string;
   matches(name: string): boolean;
 }
 
 /**
- * Compiles an entry of `ignoreSenders`: a name without regard to case, in which `*` stands for any
+ * Compiles an entry of `ignoreActors`: a name without regard to case, in which `*` stands for any
  * characters. Matching takes time in proportion to both lengths at most; there is no backtracking.
  */
 export function compileIgnorePattern(pattern: string): IgnorePattern {

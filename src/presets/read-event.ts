@@ -6,7 +6,7 @@ import { asJson } from "./message/data-lines.ts";
 
 /** What a preset knows of a request. */
 export interface RecognizedEvent {
-  /** With the payload as the preset unwraps it, the event's name and its sender. */
+  /** With the payload as the preset unwraps it, the event's name and its actor. */
   readonly context: PayloadContext;
   readonly deliveryId: string | undefined;
   /** Why there is nothing for an agent in it. */
@@ -28,10 +28,10 @@ export function readEvent(preset: Preset, given: PayloadContext, settings: Prese
     attempt(() => preset.eventOf(context)),
     MAX_EVENT,
   );
-  const sender = actorOf(preset, context);
-  const named: PresetEvent = { ...context, event, sender };
+  const actor = actorOf(preset, context);
+  const named: PresetEvent = { ...context, event, actor };
   return {
-    context: { ...given, payload, event, sender },
+    context: { ...given, payload, event, actor },
     deliveryId: idOf(preset, context),
     skip: bounded(
       attempt(() => preset.skip(named)),
@@ -64,11 +64,11 @@ function idOf(preset: Preset, context: PresetContext): string | undefined {
 }
 
 function actorOf(preset: Preset, context: PresetContext): EventActor | undefined {
-  const sender = attempt(() => preset.senderOf(context));
-  const name = bounded(sender?.name, MAX_NAME);
-  if (sender === undefined || name === undefined) return undefined;
-  const id = bounded(sender.id, MAX_NAME);
-  return { name, ...(id === undefined ? {} : { id }), bot: sender.bot };
+  const actor = attempt(() => preset.senderOf(context));
+  const name = bounded(actor?.name, MAX_NAME);
+  if (actor === undefined || name === undefined) return undefined;
+  const id = bounded(actor.id, MAX_NAME);
+  return { name, ...(id === undefined ? {} : { id }), bot: actor.bot };
 }
 
 function attempt<Result>(read: () => Result): Result | undefined {

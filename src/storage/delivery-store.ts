@@ -217,7 +217,7 @@ export interface DeliveryQuery {
   readonly state?: State;
   readonly route?: string;
   /** Who caused the event, without regard to case. */
-  readonly sender?: string;
+  readonly actor?: string;
   /** Milliseconds since the epoch: from this time on, and before that one. */
   readonly receivedFrom?: number;
   readonly receivedBefore?: number;

@@ -111,7 +111,7 @@ export function readPayload(preset: Preset, payload: unknown, { sample, settings
   return {
     event: context.event,
     deliveryId,
-    sender: context.sender,
+    sender: context.actor,
     skip,
     message: readMessage(preset, { ...context, settings }),
     answer: readAnswer(preset, context, settings),
@@ -121,12 +121,12 @@ export function readPayload(preset: Preset, payload: unknown, { sample, settings
 /** The same without the ingress, which bounds what a preset says and catches what it throws. */
 export function readDirectly(preset: Preset, payload: unknown, { sample, settings = {} }: Around): Reading {
   const context = { ...requestOf(preset, preset.unwrap(payload), sample), settings };
-  const sender = preset.senderOf(context);
-  const event: PresetEvent = { ...context, event: preset.eventOf(context), sender };
+  const actor = preset.senderOf(context);
+  const event: PresetEvent = { ...context, event: preset.eventOf(context), actor };
   return {
     event: event.event,
     deliveryId: preset.deliveryIdOf(context),
-    sender,
+    sender: actor,
     skip: preset.skip(event),
     message: preset.message(event),
     answer: preset.answer(event),

@@ -12,7 +12,7 @@ export interface ContextFields {
   readonly pathname?: string;
   readonly method: string;
   readonly event?: string | undefined;
-  readonly sender?: EventActor | undefined;
+  readonly actor?: EventActor | undefined;
   readonly deliveryId?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly time: number;
@@ -20,18 +20,31 @@ export interface ContextFields {
 
 /** What of a call is told to the transform, besides the bytes. */
 export function contextFields({ context, method, basePath = "", deliveryId }: TransformCall): ContextFields {
-  const { payload, headers, query, path, event, sender, now } = context;
+  const { payload, headers, query, path, event, actor, now } = context;
   const pathname = `${basePath}/${path}`;
-  return { payload, headers, query, path, pathname, method, event, sender, deliveryId, time: now.getTime() };
+  return { payload, headers, query, path, pathname, method, event, actor, deliveryId, time: now.getTime() };
 }
 
 /** Builds what the transform is given. */
 export function transformContext(fields: ContextFields, rawBody: Uint8Array): TransformContext {
-  const { payload, headers, query, path, pathname = `/${path}`, method, event, sender, deliveryId, time } = fields;
+  const { payload, headers, query, path, pathname = `/${path}`, method, event, actor, deliveryId, time } = fields;
   const url = new URL("http://localhost/");
   url.pathname = pathname;
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  return { payload, headers, query, url, path, method, rawBody, event, sender, deliveryId, time: new Date(time) };
+  return {
+    payload,
+    headers,
+    query,
+    url,
+    path,
+    method,
+    rawBody,
+    event,
+    actor,
+    sender: actor,
+    deliveryId,
+    time: new Date(time),
+  };
 }
 
 /** What a transform module exports, what it is given and what it may return: the types that its author imports. */
@@ -54,6 +67,8 @@ export interface TransformContext<Payload = unknown> {
   /** The event's name, when the mapping's preset knows it: `pull_request.opened`. */
   readonly event: string | undefined;
   /** Who caused the event, when the mapping's preset knows it. */
+  readonly actor: EventActor | undefined;
+  /** The earlier name of `actor`. */
   readonly sender: EventActor | undefined;
   /** The sender's id for this delivery, when the mapping's preset knows it; the same when the sender tries again. */
   readonly deliveryId: string | undefined;

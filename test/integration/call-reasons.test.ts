@@ -58,9 +58,9 @@ describe("each reason of a call that makes no run can be produced and seen throu
 
     it("by the number of who sent it, which stays when the name changes", async () => {
       const body = JSON.stringify({ ref: "refs/heads/main", sender: { login: "renamed", type: "User", id: 4_242 } });
-      const reason = 'ignoreSenders: "4242" is the sender "renamed"';
+      const reason = 'ignoreActors: "4242" is the actor "renamed"';
       expect(await ofSigned("repository", { body })).toEqual({ state: "filtered", reason });
-      expect((await states.newest()).sender).toBe("renamed");
+      expect((await states.newest()).actor).toBe("renamed");
     });
 
     it.each([

@@ -45,7 +45,7 @@ const MAPPINGS = [
   mapping("costly", { when: "payload.items.all(a, payload.items.all(b, b >= 0.0))" }),
   mapping("rerun", { interrupted: "rerun" }),
   { id: "woken", match: { path: "woken" }, action: "wake", wakeMode: "next-heartbeat", textTemplate: "{{text}}" },
-  ofGithub("repository", { events: ["push"], ignoreSenders: ["octo*", "4242"] }),
+  ofGithub("repository", { events: ["push"], ignoreActors: ["octo*", "4242"] }),
   ofGithub("blank", { messageTemplate: "{{nothing}}" }),
   ofGithub("commits", { forEach: "commits" }),
   ofGithub("sourced", { match: { path: "sourced", source: "ci" } }),

@@ -34,7 +34,7 @@ describe("each state of a delivery without a run of its own can be produced and 
     it("by who sent it", async () => {
       const { body } = await github(states.gateway, pushOf("site", "octocat"), { path });
       const { reason } = await states.seen(body["deliveryId"], "filtered");
-      expect(reason).toMatch(/ignoreSenders.*octocat/);
+      expect(reason).toMatch(/ignoreActors.*octocat/);
     });
 
     it("because a bot sent it", async () => {

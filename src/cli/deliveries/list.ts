@@ -1,5 +1,5 @@
 /** `reveille deliveries list`. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { DeliverySummary } from "../../core/delivery.ts";
 import type { GatewayCommandOptions } from "../gateway.ts";
 import type { CliIo } from "../io.ts";
@@ -11,19 +11,21 @@ import { printable, textTable } from "../terminal-text.ts";
 export interface FilterOptions {
   readonly state?: string;
   readonly route?: string;
+  readonly actor?: string;
   readonly sender?: string;
   readonly since?: string;
   readonly until?: string;
   readonly text?: string;
 }
 
-const NAMES = ["state", "route", "sender", "since", "until", "text"] as const;
+const NAMES = ["state", "route", "actor", "sender", "since", "until", "text"] as const;
 
 export function withFilters(command: Command): Command {
   return command
     .option("--state <state>", "those in that state: queued, failed, filtered ...")
     .option("--route <route>", "those that came in under that path below the prefix")
-    .option("--sender <name>", "those that that sender caused")
+    .option("--actor <name>", "deliveries whose event this person or bot caused")
+    .addOption(new Option("--sender <name>", "the earlier name of --actor").hideHelp())
     .option("--since <time>", "those received from then on: 2h, 7d, 2026-02-27, 2026-02-27T10:00:00Z")
     .option("--until <time>", "those received before then")
     .option("--text <text>", "those with that text in name, event, reason or message");
@@ -87,8 +89,8 @@ async function read(options: ListOptions, io: CliIo): Promise<Page> {
   return { deliveries, nextCursor };
 }
 
-function rowOf({ id, receivedAt, route, state, name, event, sender, reason }: DeliverySummary): string[] {
-  const what = `${event ?? name}${sender === null ? "" : ` by ${sender}`}`;
+function rowOf({ id, receivedAt, route, state, name, event, actor, reason }: DeliverySummary): string[] {
+  const what = `${event ?? name}${actor === null ? "" : ` by ${actor}`}`;
   return [
     id,
     secondOf(receivedAt),

@@ -28,7 +28,7 @@ export async function showDelivery(id: string, options: ShowOptions, io: CliIo):
 }
 
 function linesOf(delivery: DeliveryDetail): string[] {
-  const { id, state, reason, receivedAt, route, mappingId, name, event, sender, relatedTo } = delivery;
+  const { id, state, reason, receivedAt, route, mappingId, name, event, actor, relatedTo } = delivery;
   return [
     `${id}  ${state}`,
     ...line("reason", reason),
@@ -37,7 +37,7 @@ function linesOf(delivery: DeliveryDetail): string[] {
     ...line("mapping", mappingId),
     ...line("name", name),
     ...line("event", event),
-    ...line("sender", sender),
+    ...line("actor", actor),
     ...(relatedTo === null ? [] : line(RELATIONS[relatedTo.how], relatedTo.deliveryId)),
     ...line("body", `${delivery.bodyBytes} bytes`),
     ...Object.entries(delivery.headers).map(([header, value]) => `    ${printable(`${header}: ${value}`, TEXT_CHARS)}`),

@@ -29,6 +29,8 @@ declare module "reveille" {
     /** The event's name, when the mapping's preset knows it: \`pull_request.opened\`. */
     readonly event: string | undefined;
     /** Who caused the event, when the mapping's preset knows it. */
+    readonly actor: EventActor | undefined;
+    /** The earlier name of \`actor\`. */
     readonly sender: EventActor | undefined;
     /** The sender's id for this delivery, when the mapping's preset knows it. */
     readonly deliveryId: string | undefined;

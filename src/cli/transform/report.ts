@@ -43,7 +43,7 @@ function resultOf({ outcome }: TransformAttempt): string[] {
   const { trial } = outcome;
   return [
     ...line("event", trial.event),
-    ...line("sender", trial.sender),
+    ...line("actor", trial.actor),
     ...line("delivery id", trial.deliveryId),
     ...(trial.filtered === undefined
       ? []
@@ -201,10 +201,12 @@ export function failureJson(error: string): string {
 
 function jsonResult(outcome: TransformAttempt["outcome"]): object {
   if (!outcome.ok) return { error: outcome.loadFailure };
-  const { event, sender, deliveryId, filtered, calls, warmMs, actions, runs, ended, refused } = outcome.trial;
+  const { event, actor, deliveryId, filtered, calls, warmMs, actions, runs, ended, refused } = outcome.trial;
   return {
     event: event ?? null,
-    sender: sender ?? null,
+    actor: actor ?? null,
+    // The earlier name.
+    sender: actor ?? null,
     deliveryId: deliveryId ?? null,
     filtered: filtered ?? null,
     calls: calls.map((call) =>

@@ -22,7 +22,7 @@ export function transformStarter({ name, isJavaScript, preset }: StarterOptions)
       ? "What you expect. Nobody checks it: whoever may call the hook can send anything."
       : `What the samples of ${plainTitle(preset)} hold. Real events hold more, and what only some samples have may be missing.`;
   const body = preset === undefined ? plainBody(name) : presetBody(preset);
-  const parts = preset === undefined ? "{ payload }" : "{ payload, event, sender }";
+  const parts = preset === undefined ? "{ payload }" : "{ payload, event, actor }";
   return isJavaScript ? javaScript({ type, about, parts, body }) : typeScript({ type, about, parts, body });
 }
 
@@ -78,7 +78,7 @@ ${CHANGE}  return {
 
 function presetBody(preset: Preset): string {
   const title = plainTitle(preset);
-  return `${SKIP}  if (sender?.bot) return null;
+  return `${SKIP}  if (actor?.bot) return null;
 
 ${CHANGE}  // Without a message the agent reads what the preset makes of the event.
   return {

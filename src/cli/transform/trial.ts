@@ -36,7 +36,7 @@ export interface TrialRun {
 export interface Trial {
   /** What the mapping's preset knows of the request. */
   readonly event: string | undefined;
-  readonly sender: string | undefined;
+  readonly actor: string | undefined;
   readonly deliveryId: string | undefined;
   /** Why the gateway would not have asked the transform at all. */
   readonly filtered: string | undefined;
@@ -87,11 +87,11 @@ export async function tryTransform({ chosen, input, call, onTried, ...configurat
   const rendered = await render(ingress, generation, request, resolved);
   onTried();
   const warmMs = await calls.again();
-  const { event, sender } = resolved.context;
+  const { event, actor } = resolved.context;
   const known = {
     ...NOTHING,
     event,
-    sender: sender?.name,
+    actor: actor?.name,
     deliveryId: resolved.deliveryId,
     filtered: missed?.ended?.reason,
     calls: calls.all,
@@ -106,7 +106,7 @@ export async function tryTransform({ chosen, input, call, onTried, ...configurat
 
 const NOTHING: Trial = {
   event: undefined,
-  sender: undefined,
+  actor: undefined,
   deliveryId: undefined,
   filtered: undefined,
   calls: [],

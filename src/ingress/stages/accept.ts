@@ -47,7 +47,7 @@ export async function accept(
     query: request.query,
     body: request.body,
     event: context.event,
-    actor: context.sender?.name,
+    actor: context.actor?.name,
     credentialId: replayOf === undefined ? request.credential.id : null,
     runs: runsOf(accepting),
     ended: rendered.ended,

@@ -24,7 +24,7 @@ const environment = conditionEnvironment(budget);
 
 /**
  * Compiles a condition in CEL over `payload` (as parsed), `headers`, `query`, `event` (empty when it is not
- * known) and `sender` (a map of `name`, `id` and `bot`). Throws when
+ * known) and `actor` (a map of `name`, `id` and `bot`; `sender` is its earlier name). Throws when
  * {@link "../config/condition-syntax".readCondition} refuses it.
  *
  * Only `true` meets it. What cannot be told, such as a comparison with a field that is not there, is a miss.
@@ -70,9 +70,10 @@ function withoutStacks<Result>(evaluate: () => Result): Result {
 
 type Variables = Readonly<Record<string, unknown>>;
 
-function variablesOf({ payload, headers, query, event = "", sender }: PayloadContext): Variables {
-  const { name = "", id = "", bot = false } = sender ?? {};
-  return { payload, headers, query, event, sender: { name, id, bot } };
+function variablesOf({ payload, headers, query, event = "", actor }: PayloadContext): Variables {
+  const { name = "", id = "", bot = false } = actor ?? {};
+  const known = { name, id, bot };
+  return { payload, headers, query, event, actor: known, sender: known };
 }
 
 function bindingsOf(variables: Variables): Record<string, CelInput> {

@@ -126,7 +126,7 @@ export const intercom = definePreset({
     "At developers.intercom.com under Your apps choose the app; under Basic information copy the {secret} into hooks.intercom.secret.",
     "Start the gateway, then under Configure, Webhooks paste {url} as Endpoint URL (Intercom checks it with a HEAD request).",
     "Choose the topics, such as conversation.user.created and conversation.user.replied, and save.",
-    "If the agent answers through the API, put the id of the teammate it answers as into ignoreSenders.",
+    "If the agent answers through the API, put the id of the teammate it answers as into ignoreActors.",
   ],
 });
 

@@ -38,7 +38,7 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
       receivedAt: "2026-01-02T03:04:05.678Z",
       runIds,
       event: "push",
-      sender: "octocat",
+      actor: "octocat",
       relatedTo: null,
       headers,
       query,

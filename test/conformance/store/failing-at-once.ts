@@ -42,7 +42,7 @@ export function describeFailingAtOnce(underTest: () => StoreUnderTest): void {
     const id = await failed(store, own);
     const shown = {
       ...known,
-      sender: "octocat",
+      actor: "octocat",
       id,
       state: "failed",
       reason: REASON,
@@ -103,11 +103,11 @@ export function describeFailingAtOnce(underTest: () => StoreUnderTest): void {
     }
   });
 
-  it("is filtered like any other, by sender, time and text", async () => {
+  it("is filtered like any other, by actor, time and text", async () => {
     const { store } = underTest();
     const id = await failed(store, { actor: "Octocat", receivedAt: RECEIVED_AT + 5 });
     await failed(store);
-    const query = { limit: 1, state: "failed", sender: "octocat", receivedFrom: RECEIVED_AT + 5 } as const;
+    const query = { limit: 1, state: "failed", actor: "octocat", receivedFrom: RECEIVED_AT + 5 } as const;
     expect(await listAll(store, query)).toEqual([id]);
     expect(await listAll(store, { ...query, receivedBefore: RECEIVED_AT + 5 })).toEqual([]);
     expect(await listAll(store, { ...query, text: "NO BRANCH" })).toEqual([id]);

@@ -30,7 +30,7 @@ export function describeListing(underTest: () => StoreUnderTest): void {
         receivedAt: new Date(RECEIVED_AT).toISOString(),
         runIds: [],
         event: null,
-        sender: null,
+        actor: null,
         relatedTo: null,
       },
       expect.objectContaining({ id: first.deliveryId, state: "queued", name: "First", runIds: first.runIds }),
@@ -115,36 +115,36 @@ export function describeListing(underTest: () => StoreUnderTest): void {
     expect(await listAll(store, { limit: 5, state: "done" })).toEqual([half.deliveryId]);
   });
 
-  it("names event, sender and the delivery that another belongs to", async () => {
+  it("names event, actor and the delivery that another belongs to", async () => {
     const { store } = underTest();
     const [idempotency, coalesce] = [newClaim(), newCoalesce()];
     const known = { event: "pull_request.opened", actor: "octocat" };
-    const shown = { event: "pull_request.opened", sender: "octocat" };
+    const shown = { event: "pull_request.opened", actor: "octocat" };
     const first = await accept(store, { idempotency, coalesce, ...known });
     await store.accept(newDelivery({ idempotency, ...known }));
     await store.accept(newDelivery({ coalesce }));
     await accept(store, { replayOf: first.deliveryId, ...known });
     const { deliveries } = await store.list({ limit: 5 });
     const { deliveryId } = first;
-    expect(deliveries.map(({ state, event, sender, relatedTo }) => ({ state, event, sender, relatedTo }))).toEqual([
+    expect(deliveries.map(({ state, event, actor, relatedTo }) => ({ state, event, actor, relatedTo }))).toEqual([
       { state: "queued", ...shown, relatedTo: { how: "replay", deliveryId } },
-      { state: "coalesced", event: null, sender: null, relatedTo: { how: "coalesced", deliveryId } },
+      { state: "coalesced", event: null, actor: null, relatedTo: { how: "coalesced", deliveryId } },
       { state: "duplicate", ...shown, relatedTo: { how: "duplicate", deliveryId } },
       { state: "queued", ...shown, relatedTo: null },
     ]);
   });
 
-  it("filters by sender without regard to case", async () => {
+  it("filters by actor without regard to case", async () => {
     const { store } = underTest();
-    const of = async (sender: string | null) => (await accept(store, { actor: sender })).deliveryId;
+    const of = async (actor: string | null) => (await accept(store, { actor })).deliveryId;
     const bots = [await of("Renovate[bot]"), await of("renovate[BOT]")];
     const others = [await of("renovate"), await of(null), await of("élodie"), await of("%")];
-    for (const sender of ["renovate[bot]", "RENOVATE[BOT]"]) {
-      expect(await listAll(store, { limit: 1, sender })).toEqual(bots.toReversed());
+    for (const actor of ["renovate[bot]", "RENOVATE[BOT]"]) {
+      expect(await listAll(store, { limit: 1, actor })).toEqual(bots.toReversed());
     }
-    expect(await listAll(store, { limit: 10, sender: "ÉLODIE" })).toEqual([others[2]]);
-    expect(await listAll(store, { limit: 10, sender: "%" })).toEqual([others[3]]);
-    expect(await listAll(store, { limit: 10, sender: "_" })).toEqual([]);
+    expect(await listAll(store, { limit: 10, actor: "ÉLODIE" })).toEqual([others[2]]);
+    expect(await listAll(store, { limit: 10, actor: "%" })).toEqual([others[3]]);
+    expect(await listAll(store, { limit: 10, actor: "_" })).toEqual([]);
   });
 
   it("filters by time of receipt, from one time on and before another, in whatever order they came", async () => {
@@ -201,7 +201,7 @@ export function describeListing(underTest: () => StoreUnderTest): void {
       { name: "x" },
     ];
     for (const change of different) await accept(store, { ...wanted, ...change });
-    const query = { route: "github", sender: "Octocat", receivedFrom: 1000, receivedBefore: 2000, text: "push" };
+    const query = { route: "github", actor: "Octocat", receivedFrom: 1000, receivedBefore: 2000, text: "push" };
     for (const limit of [1, 10]) {
       expect(await listAll(store, { limit, ...query })).toEqual([deliveryId]);
       expect(await listAll(store, { limit, ...query, state: "queued" })).toEqual([deliveryId]);

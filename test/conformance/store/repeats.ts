@@ -33,7 +33,7 @@ export function describeRepeats(underTest: () => StoreUnderTest): void {
       receivedAt: "2026-01-02T03:04:05.679Z",
       runIds: [],
       event: "push",
-      sender: "octocat",
+      actor: "octocat",
       relatedTo: { how: "duplicate", deliveryId: first.deliveryId },
     };
     expect((await store.list({ limit: 1 })).deliveries).toEqual([expected]);

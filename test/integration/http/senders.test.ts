@@ -203,18 +203,18 @@ describe("an event that is not for an agent", () => {
     const answer = await github(gateway, pushOf("site", "helper[bot]", "Bot"));
     expect(answer.body["skipped"]).toBe("filter");
     expect((await gateway.delivery(answer.body["deliveryId"])).reason).toBe(
-      'ignoreBots: the sender "helper[bot]" is a bot',
+      'ignoreBots: the actor "helper[bot]" is a bot',
     );
   });
 
   it("is one by a sender to be ignored; bots are heard where the owner wants them", async () => {
     await using gateway = await start({
       presets: ["github"],
-      github: { secret: GITHUB_SECRET, ignoreSenders: ["Reveille-*"], ignoreBots: false, deliver: false },
+      github: { secret: GITHUB_SECRET, ignoreActors: ["Reveille-*"], ignoreBots: false, deliver: false },
     });
     const own = await github(gateway, pushOf("site", "reveille-agent"));
     expect((await gateway.delivery(own.body["deliveryId"])).reason).toBe(
-      'ignoreSenders: "Reveille-*" is the sender "reveille-agent"',
+      'ignoreActors: "Reveille-*" is the actor "reveille-agent"',
     );
     expect((await github(gateway, pushOf("site", "dependabot[bot]", "Bot"))).status).toBe(202);
   });

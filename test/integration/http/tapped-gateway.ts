@@ -46,7 +46,7 @@ export function mappingConfig(overrides: Partial<MappingConfig>): MappingConfig 
     auth: undefined,
     handshakes: [],
     methods: [],
-    ignoreSenders: [],
+    ignoreActors: [],
     ignoreBots: true,
     events: [],
     when: undefined,

@@ -59,7 +59,10 @@ describe("the list of deliveries", () => {
     expect(await listed("route=build")).toEqual(["CI"]);
     expect(await listed("text=the+BUILD+of+main")).toEqual(["CI"]);
     expect(await listed("text=100%25")).toEqual([]);
+    expect(await listed("actor=ada")).toEqual([]);
     expect(await listed("sender=ada")).toEqual([]);
+    const { body } = await operated.api("GET", "deliveries");
+    expect(body["deliveries"]).toEqual(Array(2).fill(expect.objectContaining({ actor: null, sender: null })));
     const now = Date.now();
     for (const [since, until] of [
       ["1h", String(now + 60_000)],
@@ -80,6 +83,7 @@ describe("the list of deliveries", () => {
     ["since=", "since must have 1 to 1024 characters."],
     ["text=", "text must have 1 to 1024 characters."],
     [`sender=${"x".repeat(1_025)}`, "sender must have 1 to 1024 characters."],
+    ["actor=ada&sender=bob", "sender is the earlier name of actor; leave it out."],
     ["state=lost", "state must be one of filtered"],
   ])("is not given for %s", async (query, error) => {
     const { status, body } = await operated.api("GET", `deliveries?${query}`);

@@ -51,7 +51,7 @@ function summary(changes: Partial<DeliverySummary> = {}): DeliverySummary {
     receivedAt: "2026-02-27T10:00:00.123Z",
     runIds: [],
     event: null,
-    sender: null,
+    actor: null,
     relatedTo: null,
     ...changes,
   };
@@ -80,7 +80,7 @@ describe("reveille deliveries show", () => {
     ];
     const dueAt = "2026-02-27T11:00:00.000Z";
     const detail: DeliveryDetail = {
-      ...summary({ state: "queued", reason: "tried again", event: "push", sender: "ada" }),
+      ...summary({ state: "queued", reason: "tried again", event: "push", actor: "ada" }),
       relatedTo: { how: "replay", deliveryId: "dlv_0" },
       headers: { "x-event": "push\r\nx" },
       query: {},
@@ -99,7 +99,7 @@ describe("reveille deliveries show", () => {
       "  mapping    github",
       "  name       GitHub",
       "  event      push",
-      "  sender     ada",
+      "  actor      ada",
       "  replay of  dlv_0",
       "  body       12 bytes",
       "    x-event: push  x",
@@ -161,7 +161,7 @@ describe("of a call whose transform failed", () => {
 
 describe("reveille deliveries list", () => {
   it("asks for further pages while one is short, and shows why a delivery is as it is", async () => {
-    const filtered = summary({ state: "filtered", reason: `ignoreSenders: ${"x".repeat(100)}`, event: "push" });
+    const filtered = summary({ state: "filtered", reason: `ignoreActors: ${"x".repeat(100)}`, event: "push" });
     const pages = [
       { deliveries: [], nextCursor: "c1" },
       { deliveries: [filtered], nextCursor: null },
@@ -171,7 +171,7 @@ describe("reveille deliveries list", () => {
       "GET /api/v1/deliveries?text=a+b&limit=20",
       "GET /api/v1/deliveries?text=a+b&limit=20&cursor=c1",
     ]);
-    expect(out).toMatch(/^dlv_1 +2026-02-27T10:00:00Z +github +filtered +push +ignoreSenders: x{65}…$/mu);
+    expect(out).toMatch(/^dlv_1 +2026-02-27T10:00:00Z +github +filtered +push +ignoreActors: x{66}…$/mu);
   });
 });
 

@@ -69,7 +69,7 @@ describe("an enabled preset", () => {
         }),
         handshakes: [],
         methods: [],
-        ignoreSenders: [],
+        ignoreActors: [],
         ignoreBots: true,
         ...RUN_DEFAULTS,
         contentSource: "GitHub",
@@ -114,7 +114,7 @@ describe("an enabled preset", () => {
         maxBodyBytes: "1kb",
         accept: ["json"],
         interrupted: "hold",
-        ignoreSenders: [" octo-bot ", ""],
+        ignoreActors: [" octo-bot ", ""],
         ignoreBots: false,
         handshakes: [{ name: "ping", verified: true, emptyBody: true, reply: { status: 204 } }],
         auth: { prefix: "" },
@@ -138,11 +138,20 @@ describe("an enabled preset", () => {
       maxBodyBytes: 1_024,
       accept: ["json"],
       interrupted: "hold",
-      ignoreSenders: ["octo-bot"],
+      ignoreActors: ["octo-bot"],
       ignoreBots: false,
       handshakes: [{ name: "ping" }],
       auth: { prefix: "", from: ["header:x-hub-signature-256"], secrets: [GOOD_SECRET] },
     });
+  });
+
+  it("still reads ignoreActors under its earlier name, and refuses both names together", () => {
+    const block = (keys: object) => ({ presets: ["github"], github: { ...github, ...keys } });
+    const [mapping] = read(block({ ignoreSenders: [" octo-bot "] })).config.mappings;
+    expect(mapping?.ignoreActors).toEqual(["octo-bot"]);
+    expect(() => read(block({ ignoreSenders: ["a"], ignoreActors: ["a"] }))).toThrow(
+      "hooks.github.ignoreSenders: is the earlier name of ignoreActors; leave it out",
+    );
   });
 
   it("needs no template for either action", () => {
@@ -303,12 +312,12 @@ describe("a mapping with a preset", () => {
   });
 
   it("lays its own keys over that", () => {
-    const mapping = own({ match: { path: "ci", source: "x" }, name: "CI", accept: ["text"], ignoreSenders: ["me"] });
+    const mapping = own({ match: { path: "ci", source: "x" }, name: "CI", accept: ["text"], ignoreActors: ["me"] });
     expect(mapping).toMatchObject({
       match: { path: "ci", source: "x" },
       name: "CI",
       accept: ["text"],
-      ignoreSenders: ["me"],
+      ignoreActors: ["me"],
     });
   });
 
@@ -399,7 +408,7 @@ describe("a mapping with a preset", () => {
 
   it.each([
     ["settings", {}],
-    ["ignoreSenders", ["me"]],
+    ["ignoreActors", ["me"]],
     ["ignoreBots", false],
   ])("alone has %s", (key, value) => {
     expect(refusalsOf({ mappings: [{ messageTemplate: "m", [key]: value }] })).toEqual([

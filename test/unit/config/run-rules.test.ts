@@ -15,7 +15,7 @@ describe("what a mapping says of its runs", () => {
     ],
     [
       { ...agent, when: "nobody.a" },
-      'hooks.mappings[0].when: "nobody" is not known; known are payload, headers, query, event, sender',
+      'hooks.mappings[0].when: "nobody" is not known; known are payload, headers, query, event, actor',
     ],
     [
       { ...agent, events: ["push"] },
@@ -98,7 +98,7 @@ describe("what a mapping says of its runs", () => {
 
   it("is judged in the block of a preset as well, and where a preset brings it", () => {
     const github = { secret: GOOD_SECRET, when: "nobody", events: ["push"] };
-    const line = 'hooks.github.when: "nobody" is not known; known are payload, headers, query, event, sender';
+    const line = 'hooks.github.when: "nobody" is not known; known are payload, headers, query, event, actor';
     expect(refusalsOf({ presets: ["github"], github })).toEqual([line]);
     const acme = presetOf({
       name: "acme",

@@ -231,7 +231,7 @@ describe("HooksSchema", () => {
     ["secret", 12_345, 'the value is not a string, { "env": "NAME" } or { "file": "path" }, or a list of those'],
     ["handshakes", {}, "an object is not a list"],
     ["methods", "PUT", '"PUT" is not a list'],
-    ["ignoreSenders", "me", '"me" is not a list of senders'],
+    ["ignoreActors", "me", '"me" is not a list of actors'],
     ["ignoreBots", "no", '"no" is not true or false'],
     ["accountId", "x", expect.stringContaining("unknown key") as unknown as string],
   ])("refuses a mapping's %s: %j", (key, value, message) => {

@@ -180,10 +180,10 @@ describe("auditHooks", () => {
           severity: "warn",
           path: "hooks.github.ignoreBots",
           message:
-            "is false and ignoreSenders is empty: what the agent does at the sender can wake it again; name the agent's own account in ignoreSenders",
+            "is false and ignoreActors is empty: what the agent does at the sender can wake it again; name the agent's own account in ignoreActors",
         },
       ]);
-      expect(audit(block({ ignoreBots: false, ignoreSenders: ["me"] }))).toEqual([]);
+      expect(audit(block({ ignoreBots: false, ignoreActors: ["me"] }))).toEqual([]);
     });
 
     it("warns once of a sender whose events reach the agent without the boundary", () => {

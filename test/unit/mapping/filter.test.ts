@@ -27,32 +27,34 @@ describe("a mapping's filter", () => {
   });
 
   it("ignores senders by name and by id", () => {
-    const ignoreSenders = ["acme-*", "583231"];
-    expect(missOf({ ignoreSenders }, { sender: octocat })).toBe('ignoreSenders: "583231" is the sender "octocat"');
-    expect(missOf({ ignoreSenders }, { sender: { name: "ACME-agent", bot: false } })).toBe(
-      'ignoreSenders: "acme-*" is the sender "ACME-agent"',
+    const ignoreActors = ["acme-*", "583231"];
+    expect(missOf({ ignoreActors: ignoreActors }, { actor: octocat })).toBe(
+      'ignoreActors: "583231" is the actor "octocat"',
     );
-    expect(missOf({ ignoreSenders }, { sender: { name: "someone", id: "5", bot: false } })).toBeUndefined();
-    expect(missOf({ ignoreSenders })).toBeUndefined();
+    expect(missOf({ ignoreActors: ignoreActors }, { actor: { name: "ACME-agent", bot: false } })).toBe(
+      'ignoreActors: "acme-*" is the actor "ACME-agent"',
+    );
+    expect(missOf({ ignoreActors: ignoreActors }, { actor: { name: "someone", id: "5", bot: false } })).toBeUndefined();
+    expect(missOf({ ignoreActors: ignoreActors })).toBeUndefined();
   });
 
   it("ignores bots where a preset can tell them", () => {
-    expect(missOf(OF_PRESET, { sender: bot })).toBe('ignoreBots: the sender "renovate[bot]" is a bot');
-    expect(missOf(OF_PRESET, { sender: octocat })).toBeUndefined();
+    expect(missOf(OF_PRESET, { actor: bot })).toBe('ignoreBots: the actor "renovate[bot]" is a bot');
+    expect(missOf(OF_PRESET, { actor: octocat })).toBeUndefined();
     expect(missOf(OF_PRESET)).toBeUndefined();
-    expect(missOf({ ...OF_PRESET, ignoreBots: false }, { sender: bot })).toBeUndefined();
+    expect(missOf({ ...OF_PRESET, ignoreBots: false }, { actor: bot })).toBeUndefined();
   });
 
   it("asks for events, then for senders, then for bots, then for the condition", () => {
-    const all = { ...OF_PRESET, events: ["push"], ignoreSenders: ["renovate*"], when: "payload.a == 1" };
+    const all = { ...OF_PRESET, events: ["push"], ignoreActors: ["renovate*"], when: "payload.a == 1" };
     const clauseOf = (keys: Partial<MappingConfig>, event: string): unknown =>
-      String(missOf(keys, { event, sender: bot }, { a: 2 })).split(":")[0];
+      String(missOf(keys, { event, actor: bot }, { a: 2 })).split(":")[0];
     expect(clauseOf(all, "star")).toBe("events");
-    expect(clauseOf(all, "push")).toBe("ignoreSenders");
-    expect(clauseOf({ ...all, ignoreSenders: [] }, "push")).toBe("ignoreBots");
-    expect(clauseOf({ ...all, ignoreSenders: [], ignoreBots: false }, "push")).toBe("when");
+    expect(clauseOf(all, "push")).toBe("ignoreActors");
+    expect(clauseOf({ ...all, ignoreActors: [] }, "push")).toBe("ignoreBots");
+    expect(clauseOf({ ...all, ignoreActors: [], ignoreBots: false }, "push")).toBe("when");
     expect(
-      missOf({ ...all, ignoreSenders: [], ignoreBots: false }, { event: "push", sender: bot }, { a: 1 }),
+      missOf({ ...all, ignoreActors: [], ignoreBots: false }, { event: "push", actor: bot }, { a: 1 }),
     ).toBeUndefined();
   });
 
@@ -60,6 +62,6 @@ describe("a mapping's filter", () => {
     const long = `a\n${"x".repeat(150)}`;
     expect(missOf({ events: ["push"] }, { event: long })).toBe(`events: "a ${"x".repeat(98)}..." is none of them`);
     const sender = { name: long, bot: true };
-    expect(missOf(OF_PRESET, { sender })).toBe(`ignoreBots: the sender "a ${"x".repeat(98)}..." is a bot`);
+    expect(missOf(OF_PRESET, { actor: sender })).toBe(`ignoreBots: the actor "a ${"x".repeat(98)}..." is a bot`);
   });
 });

@@ -4,7 +4,7 @@ import { compileIgnorePattern } from "../../../src/mapping/ignore-pattern.ts";
 
 const matches = (pattern: string, name: string): boolean => compileIgnorePattern(pattern).matches(name);
 
-describe("an entry of ignoreSenders", () => {
+describe("an entry of ignoreActors", () => {
   it.each([
     ["octo", "octo", true],
     ["Octo", "oCTO", true],

@@ -30,18 +30,18 @@ const fail = (): never => {
 };
 
 describe("what a preset knows of a request", () => {
-  it("is the event's name, its sender, the delivery's id and what the payload means", () => {
+  it("is the event's name, its actor, the delivery's id and what the payload means", () => {
     const preset = presetWith({
       unwrap: (payload) => ({ ...(payload as object), unwrapped: true }),
       sender: () => ({ name: "ada", id: "u1", bot: false }),
-      skip: ({ event, sender }) => `${event} by ${sender?.name}`,
+      skip: ({ event, actor }) => `${event} by ${actor?.name}`,
     });
     expect(readEvent(preset, given, { plan: "x" })).toEqual({
       context: {
         ...given,
         payload: { type: "created", id: 7, unwrapped: true },
         event: "created",
-        sender: { name: "ada", id: "u1", bot: false },
+        actor: { name: "ada", id: "u1", bot: false },
       },
       deliveryId: "7",
       skip: "created by ada",
@@ -79,9 +79,9 @@ describe("what a preset knows of a request", () => {
     expect([context.event?.length, skip?.length]).toEqual([2_000, 200]);
     // Cut, two ids could be taken for one.
     expect(deliveryId).toBe(long);
-    expect([context.sender?.name.length, context.sender?.id?.length]).toEqual([200, 200]);
+    expect([context.actor?.name.length, context.actor?.id?.length]).toEqual([200, 200]);
     const nameless = presetWith({ sender: () => ({ name: "", bot: true }) });
-    expect(readEvent(nameless, given, {}).context.sender).toBeUndefined();
+    expect(readEvent(nameless, given, {}).context.actor).toBeUndefined();
   });
 });
 

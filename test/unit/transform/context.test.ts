@@ -17,7 +17,7 @@ describe("the context of a transform", () => {
     const headers = { "x-event": "push" };
     const query = { a: "1 & 2", b: "" };
     const sender = { name: "ada", id: "7", bot: true };
-    const context = given({ headers, query, path: "github/push", event: "push", sender });
+    const context = given({ headers, query, path: "github/push", event: "push", actor: sender });
     expect(context).toMatchObject({ payload: { action: "opened" }, headers, query, path: "github/push", sender });
     expect(context).toMatchObject({ method: "POST", event: "push", deliveryId: "evt_1", rawBody: RAW });
     expect(context.time.toISOString()).toBe("2026-02-03T04:05:06.007Z");

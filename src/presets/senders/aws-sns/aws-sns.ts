@@ -191,6 +191,6 @@ function messageLines(payload: unknown): readonly string[] {
   const message = valueAt(payload, "Message");
   const known = awsNotification(message);
   if (known) return known.lines;
-  const subject = textAt(payload, "Subject");
+  const subject = textAt(payload, "Subject").replaceAll(/\s+/gu, " ");
   return [subject === "" ? "SNS: new message" : `SNS: ${subject}`, ...dataLines(message)];
 }

@@ -185,7 +185,7 @@ export class DeliveryList {
   #find(
     choices: readonly Choice[],
     { before, lowest }: Window,
-    { limit, route, sender, receivedFrom, receivedBefore, text }: DeliveryQuery,
+    { limit, route, actor, receivedFrom, receivedBefore, text }: DeliveryQuery,
   ): { readonly rows: DeliveryRow[]; readonly next: number | undefined } {
     const most = text === undefined ? limit : SEARCHED_DELIVERIES;
     const rows = newestFirst(
@@ -196,9 +196,9 @@ export class DeliveryList {
           route ?? null,
           most + 1,
           code,
-          sender ?? null,
-          sender?.toLowerCase() ?? null,
-          sender?.toUpperCase() ?? null,
+          actor ?? null,
+          actor?.toLowerCase() ?? null,
+          actor?.toUpperCase() ?? null,
           receivedFrom ?? null,
           receivedBefore ?? null,
         ),

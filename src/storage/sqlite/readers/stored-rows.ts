@@ -147,7 +147,7 @@ export function deliverySummary(
     receivedAt: isoTime(row.received_at),
     runIds: runIds(row.seq, row.tag, row.runs),
     event: row.event,
-    sender: row.sender,
+    actor: row.sender,
     relatedTo: relatedDelivery(row),
   };
 }

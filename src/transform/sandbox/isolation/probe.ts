@@ -234,7 +234,7 @@ async function tryInside(pool: SandboxPool, name: string, given: object, tries =
   const context = { payload: { name, given }, headers: {}, query: {}, path: "probe", now: new Date() };
   try {
     const value = await pool.call(0, {
-      context: { ...context, event: undefined, sender: undefined },
+      context: { ...context, event: undefined, actor: undefined },
       method: "POST",
       rawBody: new Uint8Array(),
       deliveryId: undefined,

@@ -15,7 +15,7 @@ function delivery(state: State, changes: Partial<DeliverySummary> = {}): Deliver
     receivedAt: "2026-02-27T10:00:00.000Z",
     runIds: ["run_1"],
     event: null,
-    sender: null,
+    actor: null,
     relatedTo: null,
     ...changes,
   };

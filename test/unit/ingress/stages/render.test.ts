@@ -187,7 +187,7 @@ describe("render", () => {
 
     it("gives the transform the exact bytes, the method, the sender's id for the delivery and the time", async () => {
       const given: TransformContext[] = [];
-      const event = { event: "push", sender: { name: "ada", bot: false } };
+      const event = { event: "push", actor: { name: "ada", bot: false } };
       await of(
         transforming((context) => void given.push(context)),
         TWO,

@@ -107,9 +107,9 @@ describe("a condition", () => {
 
   it("knows the event and who caused it, where a preset does", () => {
     const sender = { name: "octocat", bot: true };
-    expect(missOf("event.startsWith('push') && sender.bot", {}, { event: "push.tag", sender })).toBeUndefined();
-    expect(missOf("sender.id == '7'", {}, { sender: { ...sender, id: "7" } })).toBeUndefined();
-    expect(missOf("sender.id == '7'", {}, { sender })).toBe("when: sender.id == '7' is false; sender.id = \"\"");
+    expect(missOf("event.startsWith('push') && sender.bot", {}, { event: "push.tag", actor: sender })).toBeUndefined();
+    expect(missOf("sender.id == '7'", {}, { actor: { ...sender, id: "7" } })).toBeUndefined();
+    expect(missOf("sender.id == '7'", {}, { actor: sender })).toBe("when: sender.id == '7' is false; sender.id = \"\"");
   });
 
   it("sees only what the payload itself holds, whatever its names", () => {

@@ -70,7 +70,7 @@ export function call(payload: unknown, rawBody: Uint8Array = new Uint8Array()): 
       query: {},
       path: "test",
       event: undefined,
-      sender: undefined,
+      actor: undefined,
       now: new Date("2026-11-22T00:00:00Z"),
     },
     method: "POST",

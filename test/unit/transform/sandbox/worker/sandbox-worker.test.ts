@@ -82,19 +82,19 @@ describe("a sandbox process that loads", () => {
 describe("a sandbox process that is called", () => {
   it("gives the function all of the context, and the exact bytes as memory of their own", async () => {
     await using worker = await workerWith(`
-      export default ({ payload, headers, query, url, path, method, rawBody, event, sender, deliveryId, time }) => ({
+      export default ({ payload, headers, query, url, path, method, rawBody, event, actor, deliveryId, time }) => ({
         message: JSON.stringify([payload, headers, query, url.href, path, method, rawBody.toString(), rawBody.buffer.byteLength,
-          event, sender, deliveryId, time.toISOString()]) });`);
+          event, actor, deliveryId, time.toISOString()]) });`);
     const fields = {
       headers: { a: "b" },
       query: { q: "1" },
       path: "github/push",
       event: "push",
-      sender: { name: "octocat", isBot: false },
+      actor: { name: "octocat", bot: false },
       deliveryId: "d-1",
       time: 1_000,
     };
-    const answer = await worker.call({ n: 1 }, { fields: fields as never, body: Buffer.from("bödy") });
+    const answer = await worker.call({ n: 1 }, { fields, body: Buffer.from("bödy") });
     expect(JSON.parse((answer as { message: string }).message)).toEqual([
       { n: 1 },
       { a: "b" },
@@ -105,7 +105,7 @@ describe("a sandbox process that is called", () => {
       "bödy",
       5,
       "push",
-      { name: "octocat", isBot: false },
+      { name: "octocat", bot: false },
       "d-1",
       "1970-01-01T00:00:01.000Z",
     ]);
