@@ -1,11 +1,17 @@
-import type { Action, RunSpec, VerifiedRequest } from "../../core/delivery.ts";
-import { isRefusal } from "../../core/errors.ts";
+import { createHash } from "node:crypto";
+import type { CoalesceConfig } from "../../config/hooks-config.ts";
+import type { Action, Headers, RunSpec, VerifiedRequest } from "../../core/delivery.ts";
+import { isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import { readClaim } from "../idempotency.ts";
-import { coalesceClaim, overlapClaim } from "../run-claims.ts";
-import { senderReplayKeys } from "../replay-keys.ts";
-import type { NewDelivery, NewRun } from "../../storage/new-delivery.ts";
+import type {
+  CoalesceClaim,
+  IdempotencyClaim,
+  NewDelivery,
+  NewRun,
+  OverlapClaim,
+  ReplayKeyClaim,
+} from "../../storage/new-delivery.ts";
 import { commit } from "../commit.ts";
 import type { Accepted } from "../commit.ts";
 import type { IngressContext } from "../context.ts";
@@ -120,4 +126,99 @@ function namesSession({ rendered: { actions }, specs }: Accepting): boolean {
 
 function nameOf({ specs, resolved: { route } }: Accepting): string {
   return specs[0]?.name ?? (typeof route === "string" ? route : route.config.id);
+}
+
+const HEADERS = ["idempotency-key", "x-service-idempotency-key", "x-openclaw-idempotency-key"] as const;
+const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+
+/** What a claim is made of. */
+export interface ClaimedRequest {
+  readonly headers: Headers;
+  /** `idempotencyKey` of the payload of `/agent`; `undefined` on every other route. */
+  readonly payloadKey: unknown;
+  /** The path below the prefix. */
+  readonly route: string;
+  readonly credentialId: string;
+  readonly body: Uint8Array;
+  readonly receivedAt: number;
+}
+
+/**
+ * The caller's claim that this request is made once, or `undefined` when it makes none.
+ *
+ * The key is the header `Idempotency-Key`, else `x-service-idempotency-key`, else the one of OpenClaw's
+ * callers, else the payload's; an empty one counts as absent. It is scoped to route and credential, so neither two hooks nor two
+ * senders can collide (specification of the Idempotency-Key header: IETF httpapi draft).
+ */
+export function readClaim(request: ClaimedRequest, ttlMs: number): IdempotencyClaim | undefined | Refusal {
+  const key = callersKey(request);
+  if (key === undefined) return undefined;
+  if (typeof key !== "string" || !KEY.test(key)) return refuse("INVALID_IDEMPOTENCY_KEY");
+  return {
+    key: digest([request.route, request.credentialId, key]),
+    fingerprint: createHash("sha256").update(request.body).digest(),
+    expiresAt: request.receivedAt + ttlMs,
+  };
+}
+
+function callersKey({ headers, payloadKey }: ClaimedRequest): unknown {
+  for (const name of HEADERS) {
+    const key = unquoted(headers[name]?.trim() ?? "");
+    if (key !== "") return key;
+  }
+  if (payloadKey === undefined || payloadKey === null) return undefined;
+  return typeof payloadKey === "string" ? payloadKey.trim() || undefined : payloadKey;
+}
+
+/** The draft writes the key as a structured-field string, in quotes; most callers leave them out. */
+function unquoted(key: string): string {
+  return key.length >= 2 && key.startsWith('"') && key.endsWith('"') ? key.slice(1, -1).trim() : key;
+}
+
+function digest(parts: readonly string[]): Uint8Array {
+  return createHash("sha256").update(JSON.stringify(parts)).digest();
+}
+
+/**
+ * What a copy of a sender's request is recognized by: the digest of what was signed, and the sender's
+ * id for the delivery. The id alone would not do: many senders do not sign it.
+ *
+ * `ttlMs` is how long an id is remembered. Ids are scoped to the route.
+ */
+export function senderReplayKeys(
+  { path, replay, receivedAt }: Pick<VerifiedRequest, "path" | "replay" | "receivedAt">,
+  deliveryId: string | undefined,
+  ttlMs: number,
+): readonly ReplayKeyClaim[] {
+  const keys: ReplayKeyClaim[] = [];
+  if (replay) keys.push({ key: replay.digest, expiresAt: replay.expiresAt });
+  if (deliveryId !== undefined)
+    keys.push({ key: digest(["delivery id", path, deliveryId]), expiresAt: receivedAt + ttlMs });
+  return keys;
+}
+
+/** What calls of one mapping have in common when they belong together. */
+export interface CallIdentity {
+  readonly mappingId: string;
+  readonly spec: RunSpec;
+  /** False when the session key was made up for this run alone, or is the same for all. */
+  readonly namesSession: boolean;
+}
+
+/** The claim of a call that may be one of many; `key` is the mapping's own, rendered. */
+export function coalesceClaim(
+  { windowMs, maxWaitMs }: CoalesceConfig,
+  { mappingId, spec, namesSession }: CallIdentity,
+  key: string,
+): CoalesceClaim {
+  const session = namesSession ? spec.sessionKey : "";
+  return { key: digest(["coalesce", mappingId, spec.agentId, session, key]), windowMs, maxWaitMs };
+}
+
+/** The claim of a call that gives way to open runs of its mapping and session, or takes their place. */
+export function overlapClaim(
+  mode: OverlapClaim["mode"],
+  { mappingId, spec, namesSession }: CallIdentity,
+): OverlapClaim {
+  return { key: digest(["overlap", mappingId, namesSession ? spec.sessionKey : ""]), mode };
 }

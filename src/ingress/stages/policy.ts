@@ -1,9 +1,23 @@
-import type { Action, RunSpec } from "../../core/delivery.ts";
+import type { HooksConfig } from "../../config/hooks-config.ts";
+import type {
+  Action,
+  AgentAction,
+  AgentSpec,
+  CoalesceMode,
+  ReplyTarget,
+  RunSpec,
+  WakeAction,
+  WakeSpec,
+} from "../../core/delivery.ts";
 import { isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
+import type { GatewayHost } from "../../core/host.ts";
+import { sanitizeName } from "../../core/boundary/sanitize-untrusted.ts";
+import { chooseAgent } from "../../policy/agent.ts";
+import { checkCallbackUrl } from "../../policy/callback-url.ts";
+import { resolveTarget } from "../../policy/target.ts";
+import { resolveSessionKey } from "../../policy/session-key.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import { applyPolicy } from "../apply-policy.ts";
-import type { ActionOrigin } from "../apply-policy.ts";
 import type { IngressContext } from "../context.ts";
 import type { Resolved, Route } from "./resolve.ts";
 
@@ -39,4 +53,119 @@ function originOf(route: Route, { config }: Pick<ActiveConfig, "config">, count:
     // What became several runs gathers nothing: each of them speaks for itself.
     coalesce: count === 1 ? route.config.coalesce?.mode : undefined,
   };
+}
+
+/** Where an action came from, as far as policy cares. */
+export interface ActionOrigin {
+  /** What the boundary names as the source: `Webhook`, `Email`. */
+  readonly contentSource: string;
+  readonly interrupted: "rerun" | "hold";
+  /** See {@link MappingConfig.ownSessionPrefix}. */
+  readonly ownSessionPrefix: string | undefined;
+  /** How calls are rendered that are coalesced; absent: they are not. */
+  readonly coalesce?: CoalesceMode | undefined;
+}
+
+const MAX_TIMEOUT_SECONDS = 86_400;
+const DEFAULT_NAME = "Hook";
+
+/**
+ * Turns an action into a run whose agent, session, model and target are fixed, or refuses it.
+ *
+ * Everything a caller or a payload may not choose is refused here, before anything is stored.
+ */
+export async function applyPolicy(
+  host: Pick<GatewayHost, "agents" | "channels" | "sessions">,
+  config: HooksConfig,
+  action: Action,
+  origin: ActionOrigin,
+): Promise<RunSpec | Refusal> {
+  const agentId = chooseAgent(host.agents, config.allowedAgentIds, action.agentId);
+  if (typeof agentId !== "string") return agentId;
+  const name = (action.name && sanitizeName(action.name)) || DEFAULT_NAME;
+  if (action.kind === "wake") return wakeSpec(host, action, origin, { agentId, name });
+  const allowed = host.agents.allowedModels(agentId);
+  if (action.model !== undefined && allowed && !allowed.includes(action.model)) {
+    return refuse("MODEL_NOT_ALLOWED", `model must be one of ${allowed.join(", ")}.`);
+  }
+  const sessionKey = resolveSessionKey(
+    config,
+    {
+      key: action.sessionKey,
+      source: action.sessionKeySource ?? "static",
+      ownPrefix: origin.ownSessionPrefix,
+    },
+    agentId,
+  );
+  if (typeof sessionKey !== "string") return sessionKey;
+  const { mode, callbackUrl } = action;
+  const uncalled = callbackUrl === undefined ? undefined : checkCallbackUrl(callbackUrl, config.callbacks);
+  if (uncalled) return uncalled;
+  if (mode === "deliver" && !action.deliver) {
+    return refuse("INVALID_PAYLOAD", 'mode "deliver" needs deliver to be true: there is nothing else to do.');
+  }
+  const delivery = await targetOf(host, action, agentId);
+  if (isRefusal(delivery)) return delivery;
+  const fallback = action.fallback === undefined ? undefined : await fallbackOf(host, action, action.fallback, agentId);
+  if (isRefusal(fallback)) return fallback;
+  return {
+    kind: "agent",
+    message: action.message,
+    name,
+    agentId,
+    sessionKey,
+    wakeMode: action.wakeMode,
+    model: action.model,
+    thinking: action.thinking,
+    timeoutMs: timeoutMs(config, action),
+    interrupted: origin.interrupted,
+    source: origin.contentSource,
+    unsafe: action.allowUnsafeExternalContent === true,
+    delivery,
+    fallback,
+    mode,
+    callbackUrl,
+    coalesce: origin.coalesce,
+  } satisfies AgentSpec;
+}
+
+function wakeSpec(
+  host: Pick<GatewayHost, "sessions">,
+  action: WakeAction,
+  origin: ActionOrigin,
+  fixed: { agentId: string; name: string },
+): WakeSpec {
+  return {
+    kind: "wake",
+    text: action.text.trim(),
+    ...fixed,
+    sessionKey: host.sessions.mainSessionKey(fixed.agentId),
+    mode: action.mode,
+    source: origin.contentSource,
+    unsafe: action.allowUnsafeExternalContent === true,
+    coalesce: origin.coalesce,
+  };
+}
+
+async function targetOf(
+  host: Pick<GatewayHost, "channels">,
+  action: AgentAction,
+  agentId: string,
+): Promise<ReplyTarget | undefined | Refusal> {
+  if (!action.deliver) return undefined;
+  return resolveTarget(host.channels, { channel: action.channel, to: action.to, agentId });
+}
+
+async function fallbackOf(
+  host: Pick<GatewayHost, "channels">,
+  { deliver }: AgentAction,
+  { channel, to }: NonNullable<AgentAction["fallback"]>,
+  agentId: string,
+): Promise<ReplyTarget | undefined | Refusal> {
+  return deliver ? resolveTarget(host.channels, { channel, to, agentId }) : undefined;
+}
+
+function timeoutMs(config: HooksConfig, action: AgentAction): number {
+  const seconds = Math.min(action.timeoutSeconds ?? Infinity, MAX_TIMEOUT_SECONDS);
+  return action.timeoutSeconds === undefined ? config.defaultTimeoutMs : Math.max(1, Math.floor(seconds * 1_000));
 }

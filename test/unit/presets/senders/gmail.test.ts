@@ -5,7 +5,7 @@ import { isRefusal } from "../../../../src/core/errors.ts";
 import { compileMapping } from "../../../../src/mapping/compile-mapping.ts";
 import { fanOut } from "../../../../src/mapping/fan-out.ts";
 import { renderAction } from "../../../../src/mapping/render-action.ts";
-import { applyPolicy } from "../../../../src/ingress/apply-policy.ts";
+import { applyPolicy } from "../../../../src/ingress/stages/policy.ts";
 import { gmail } from "../../../../src/presets/senders/google/gmail.ts";
 import { read } from "../../config/hooks-context.ts";
 import { requestWith } from "../../mapping/mappings.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { senderReplayKeys } from "../../../src/ingress/replay-keys.ts";
+import { senderReplayKeys } from "../../../../src/ingress/stages/accept.ts";
 
 const NOW = 1_000_000;
 const replay = { digest: new Uint8Array(32).fill(7), expiresAt: NOW + 300_000 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { CallIdentity } from "../../../src/ingress/run-claims.ts";
-import { coalesceClaim, overlapClaim } from "../../../src/ingress/run-claims.ts";
-import { agentSpec, wakeSpec } from "../dispatch/dispatch-bench.ts";
+import type { CallIdentity } from "../../../../src/ingress/stages/accept.ts";
+import { coalesceClaim, overlapClaim } from "../../../../src/ingress/stages/accept.ts";
+import { agentSpec, wakeSpec } from "../../dispatch/dispatch-bench.ts";
 
 const COALESCE = { key: "{{repo}}", windowMs: 1_000, maxWaitMs: 10_000, mode: "latest" } as const;
 const CALL = { mappingId: "ci", spec: agentSpec({ sessionKey: "agent:main:hook:ci" }), namesSession: true };

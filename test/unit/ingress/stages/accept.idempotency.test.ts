@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isRefusal } from "../../../src/core/errors.ts";
-import { readClaim } from "../../../src/ingress/idempotency.ts";
-import type { ClaimedRequest } from "../../../src/ingress/idempotency.ts";
-import type { IdempotencyClaim } from "../../../src/storage/new-delivery.ts";
+import { isRefusal } from "../../../../src/core/errors.ts";
+import { readClaim } from "../../../../src/ingress/stages/accept.ts";
+import type { ClaimedRequest } from "../../../../src/ingress/stages/accept.ts";
+import type { IdempotencyClaim } from "../../../../src/storage/new-delivery.ts";
 
 const TTL_MS = 86_400_000;
 const HEADER = "idempotency-key";
