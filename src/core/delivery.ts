@@ -40,16 +40,6 @@ export interface ReplayKey {
   readonly expiresAt: number;
 }
 
-declare const verified: unique symbol;
-
-/** A request whose sender is known; the only kind that can be parsed. Made by the verify stage. */
-export interface VerifiedRequest extends RawRequest {
-  readonly credential: Credential;
-  /** What a copy of a signed request is recognized by. */
-  readonly replay: ReplayKey | undefined;
-  readonly [verified]: true;
-}
-
 /** A parsed request as mappings, transforms and taps see it: without any credential. */
 export interface PayloadContext {
   readonly path: string;

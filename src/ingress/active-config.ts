@@ -27,7 +27,7 @@ import type { TransformSet } from "../transform/set.ts";
 
 /**
  * One configuration, made ready: everything a request needs is compiled, loaded and indexed here.
- * A request finishes on the generation it began with; a reload makes a new one.
+ * A request finishes on the active it began with; a reload makes a new one.
  */
 export interface ActiveConfig {
   readonly config: HooksConfig;
@@ -43,7 +43,7 @@ export interface ActiveConfig {
   readonly lockout: Lockout;
   readonly readHead: ReturnType<typeof compileRequestHead>;
   readonly mappings: MappingIndex;
-  /** Closed when the last request has ended that began under the generation. */
+  /** Closed when the last request has ended that began under the active. */
   readonly transforms: TransformSet;
   /** Every preset there is, built-in ones and those of plugins. */
   readonly presets: ReadonlyMap<string, Preset>;
@@ -53,7 +53,7 @@ export interface ActiveConfig {
   readonly warnings: readonly string[];
 }
 
-/** What a generation is prepared from, besides the snapshot. */
+/** What a active is prepared from, besides the snapshot. */
 export interface ActiveConfigOptions {
   readonly host: Pick<GatewayHost, "paths" | "clock" | "logger">;
   readonly hooks: IngressHooks;
@@ -61,11 +61,11 @@ export interface ActiveConfigOptions {
   readonly workDir: string;
   /** The keys that senders are verified by and that are not in the configuration. */
   readonly keys: Omit<SenderRouteContext, "publicUrl">;
-  /** The generation in force, whose locked addresses stay locked, and whose transforms go on when nothing of them has changed. */
+  /** The active in force, whose locked addresses stay locked, and whose transforms go on when nothing of them has changed. */
   readonly previous: ActiveConfig | undefined;
   /** What has been read of the snapshot before; absent: it is read. */
   readonly read?: ReadSnapshot;
-  /** Aborted when the generation is of no use any more. */
+  /** Aborted when the active is of no use any more. */
   readonly signal?: AbortSignal;
 }
 

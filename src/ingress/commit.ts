@@ -30,20 +30,20 @@ export interface Accepted {
  */
 export async function commit(
   ingress: IngressContext,
-  generation: ActiveConfig,
+  active: ActiveConfig,
   delivery: NewDelivery,
   specs: readonly RunSpec[],
 ): Promise<Accepted | Refusal> {
   const count = specs.length;
   // Without runs it takes no room, also when the queue is over a bound that was lowered.
-  if (count > 0 && !ingress.dispatcher.reserve(count, generation.config.maxQueuedRuns)) return refuse("QUEUE_FULL");
+  if (count > 0 && !ingress.dispatcher.reserve(count, active.config.maxQueuedRuns)) return refuse("QUEUE_FULL");
   try {
     const outcome = await ingress.store.accept(delivery);
     if (outcome.kind === "conflict") return refuse("IDEMPOTENCY_CONFLICT");
     if (outcome.kind === "repeat") return await firstAnswer(ingress, outcome.deliveryId, outcome.runIds);
     const accepted = take(ingress, delivery, specs, outcome);
     const { deliveryId, runIds } = accepted;
-    await observe(ingress.host, generation.hooks.accepted, {
+    await observe(ingress.host, active.hooks.accepted, {
       deliveryId,
       runIds,
       route: delivery.route,

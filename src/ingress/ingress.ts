@@ -46,7 +46,7 @@ interface Running {
 }
 
 /**
- * The ingress of one host: owns the store, the dispatcher and the generation in force, and hands
+ * The ingress of one host: owns the store, the dispatcher and the active in force, and hands
  * each request to the pipeline with them.
  */
 export class Ingress {
@@ -101,20 +101,20 @@ export class Ingress {
     return this.#running;
   }
 
-  /** `onConfigLoad`: prepares the snapshot's generation, with the hooks that plugins have tapped for it; commits swap it in. */
+  /** `onConfigLoad`: prepares the snapshot's active, with the hooks that plugins have tapped for it; commits swap it in. */
   async load(snapshot: ConfigSnapshot, hooks: IngressHooks): Promise<void> {
-    const { generation, commit } = await this.#reload.prepare(snapshot, hooks);
-    if (!this.#running) await this.#openOnce(generation);
+    const { active, commit } = await this.#reload.prepare(snapshot, hooks);
+    if (!this.#running) await this.#openOnce(active);
     if (this.#closing) throw new Error(SHUT_DOWN);
     snapshot.onCommit(commit);
   }
 
-  /** `onHttpRoute`: the hooks' prefix, as the generation in force has it. */
+  /** `onHttpRoute`: the hooks' prefix, as the active in force has it. */
   route(router: HttpRouter): void {
-    const generation = this.#active;
-    if (!generation?.config.enabled) return;
+    const active = this.#active;
+    if (!active?.config.enabled) return;
     router.register({
-      path: generation.config.path,
+      path: active.config.path,
       match: "prefix",
       handler: (req, res) => this.#handle(req, res),
     });
@@ -178,8 +178,8 @@ export class Ingress {
     const { logger, clock } = host;
     const { signal: abandon } = this.#abandon;
     const watch = new RunWatch();
-    const inForce = (): ActiveConfig => this.#active ?? first;
-    const notices = new OwnerNotices({ host, logger, target: () => inForce().config.notices, abandon });
+    const active = (): ActiveConfig => this.#active ?? first;
+    const notices = new OwnerNotices({ host, logger, target: () => active().config.notices, abandon });
     const outages = new OutageRegistry({ store, notices, logger, clock, abandon });
     await outages.load();
     const dispatcher = new Dispatcher({
@@ -188,17 +188,17 @@ export class Ingress {
       logger,
       clock,
       events: {
-        dispatched: (event) => observe(host, inForce().hooks.dispatched, event),
+        dispatched: (event) => observe(host, active().hooks.dispatched, event),
         settled: (event) => {
           watch.notify(event.runId, event.reply);
-          return observe(host, inForce().hooks.settled, event);
+          return observe(host, active().hooks.settled, event);
         },
       },
-      rulesFor: (mappingId) => inForce().dispatchRules(mappingId),
-      callbacks: () => inForce().config.callbacks,
+      rulesFor: (mappingId) => active().dispatchRules(mappingId),
+      callbacks: () => active().config.callbacks,
       notices,
       outages,
-      concurrency: () => inForce().config.concurrency,
+      concurrency: () => active().config.concurrency,
       isBusy: () => this.#inFlight.count >= BUSY_FROM,
     });
     await dispatcher.recover();
@@ -210,8 +210,8 @@ export class Ingress {
       inFlight: this.#inFlight,
       unverifiedBytes: this.#unverifiedBytes,
     };
-    const retention = new Retention({ store, clock, logger, limits: () => inForce().config.retention });
-    const operated = { ingress: context, generation: inForce };
+    const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });
+    const operated = { ingress: context, active };
     const operations = { deliveries: new DeliveryOperations(operated), hooks: new HookOperations(operated) };
     return { context, retention, operations };
   }
@@ -245,14 +245,14 @@ export class Ingress {
 
   /** A defect of ours or of a plugin refuses the request; the log says what it was. */
   async #answer(req: IncomingMessage, facts: RequestFacts): Promise<Answer> {
-    const generation = this.#active;
-    if (this.#closing || !generation || !this.#running) {
-      if (generation) facts.client = clientAddressOf(generation, req);
+    const active = this.#active;
+    if (this.#closing || !active || !this.#running) {
+      if (active) facts.client = clientAddressOf(active, req);
       facts.code = "SHUTTING_DOWN";
       return answerRefusal(refuse("SHUTTING_DOWN"));
     }
     try {
-      return await answerRequest(this.#running.context, generation, req, facts);
+      return await answerRequest(this.#running.context, active, req, facts);
     } catch (error) {
       this.#host.logger.error({ err: error }, "a request failed");
       facts.code = "INTERNAL";

@@ -11,15 +11,15 @@ import type { FolderWatch } from "../transform/folder/watch.ts";
 import type { TransformSet } from "../transform/set.ts";
 import { TransformsUnavailableError } from "../transform/load-in-sandbox.ts";
 
-/** What a generation was prepared from, to prepare it again when a transform has changed. */
+/** What a active was prepared from, to prepare it again when a transform has changed. */
 interface Origin {
   readonly snapshot: Omit<ConfigSnapshot, "onCommit">;
   readonly hooks: IngressHooks;
 }
 
-/** A generation, and how many changes of the transforms folder had been seen when it was begun. */
+/** A active, and how many changes of the transforms folder had been seen when it was begun. */
 interface Prepared {
-  readonly generation: ActiveConfig;
+  readonly active: ActiveConfig;
   readonly origin: Origin;
   readonly changes: number;
 }
@@ -27,21 +27,21 @@ interface Prepared {
 export interface ConfigReloadOptions {
   readonly host: GatewayHost;
   readonly keys: () => Promise<ActiveConfigOptions["keys"]>;
-  /** Called when another generation is the current one. */
+  /** Called when another active is the current one. */
   readonly onCommit: () => void;
 }
 
 /**
- * The generation in force, and how the next one takes its place: with a configuration, or when a file of
+ * The active in force, and how the next one takes its place: with a configuration, or when a file of
  * the transforms folder has changed.
  *
- * A request finishes on the generation it began with: that one's transforms end when its last request
- * has. A generation that is refused, or prepared and never committed, leaves nothing behind.
+ * A request finishes on the active it began with: that one's transforms end when its last request
+ * has. A active that is refused, or prepared and never committed, leaves nothing behind.
  */
 export class ConfigReload {
   readonly #options: ConfigReloadOptions;
   readonly #workDir: string;
-  #inForce: Prepared | undefined;
+  #current: Prepared | undefined;
   /** Prepared, and not committed yet; the host may never do so. */
   #offered: Prepared | undefined;
   /** Neither in force nor offered any more; a request may still be under way on them. */
@@ -65,25 +65,25 @@ export class ConfigReload {
   }
 
   get current(): ActiveConfig | undefined {
-    return this.#inForce?.generation;
+    return this.#current?.active;
   }
 
-  /** Prepares the generation of a configuration, in force once it is committed; throws a `ConfigError`. */
+  /** Prepares the active of a configuration, in force once it is committed; throws a `ConfigError`. */
   async prepare(
     snapshot: ConfigSnapshot,
     hooks: IngressHooks,
-  ): Promise<{ readonly generation: ActiveConfig; readonly commit: () => void }> {
-    if (!this.#inForce) await sweepSnapshots(this.#workDir);
+  ): Promise<{ readonly active: ActiveConfig; readonly commit: () => void }> {
+    if (!this.#current) await sweepSnapshots(this.#workDir);
     const { config, reason, gateway, agents, channels } = snapshot;
     const preparing = this.#prepareOffer({ snapshot: { config, reason, gateway, agents, channels }, hooks });
     this.#preparing.add(preparing);
     const prepared = await preparing.finally(() => this.#preparing.delete(preparing));
     return {
-      generation: prepared.generation,
+      active: prepared.active,
       commit: () => {
         this.#offered = undefined;
         this.#commit(prepared);
-        this.#warn(prepared.generation);
+        this.#warn(prepared.active);
         // A change that was seen after this one had been begun may not be in it.
         if (prepared.changes < this.#changes) this.#renew();
       },
@@ -115,7 +115,7 @@ export class ConfigReload {
   async #prepareOffer(origin: Origin): Promise<Prepared> {
     const prepared = await this.#prepare(origin);
     if (this.#closing.signal.aborted) {
-      await prepared.generation.transforms.close();
+      await prepared.active.transforms.close();
       throw new Error(SHUT_DOWN);
     }
     const before = this.#offered;
@@ -127,7 +127,7 @@ export class ConfigReload {
   /** `read`: what was read of the configuration before; nothing else of it is taken into use then. */
   async #prepare(origin: Origin, read?: ActiveConfig, signal = this.#closing.signal): Promise<Prepared> {
     const changes = this.#changes;
-    const generation = await prepareActiveConfig(origin.snapshot, {
+    const active = await prepareActiveConfig(origin.snapshot, {
       host: this.#options.host,
       hooks: origin.hooks,
       keys: await this.#options.keys(),
@@ -136,14 +136,14 @@ export class ConfigReload {
       read,
       signal,
     });
-    return { generation, origin, changes };
+    return { active, origin, changes };
   }
 
   #commit(prepared: Prepared): void {
-    const before = this.#inForce;
-    this.#inForce = prepared;
+    const before = this.#current;
+    this.#current = prepared;
     this.#release(before);
-    this.#watchTransforms(prepared.generation);
+    this.#watchTransforms(prepared.active);
     this.#options.onCommit();
   }
 
@@ -151,19 +151,19 @@ export class ConfigReload {
     for (const warning of warnings) this.#options.host.logger.warn({ warning }, "hooks configuration");
   }
 
-  /** Retired and not closed: another generation, or a request under way, may have the same transforms. */
+  /** Retired and not closed: another active, or a request under way, may have the same transforms. */
   #release(prepared: Prepared | undefined): void {
     if (!prepared) return;
-    const { generation } = prepared;
-    const { transforms } = generation;
-    if (transforms === this.current?.transforms || transforms === this.#offered?.generation.transforms) return;
-    this.#retired.add(generation);
-    void transforms.retire().then(() => this.#retired.delete(generation));
+    const { active } = prepared;
+    const { transforms } = active;
+    if (transforms === this.current?.transforms || transforms === this.#offered?.active.transforms) return;
+    this.#retired.add(active);
+    void transforms.retire().then(() => this.#retired.delete(active));
   }
 
   /** Those whose transforms may be called or have not been ended. */
   #living(): readonly ActiveConfig[] {
-    return [this.#inForce?.generation, this.#offered?.generation, ...this.#retired].filter((one) => one !== undefined);
+    return [this.#current?.active, this.#offered?.active, ...this.#retired].filter((one) => one !== undefined);
   }
 
   #watchTransforms({ transforms, config }: ActiveConfig): void {
@@ -198,7 +198,7 @@ export class ConfigReload {
   }
 
   async #renewNow(): Promise<void> {
-    const base = this.#inForce;
+    const base = this.#current;
     const { signal: closing } = this.#closing;
     if (!base || closing.aborted || base.changes === this.#changes) return;
     const { logger } = this.#options.host;
@@ -206,13 +206,13 @@ export class ConfigReload {
     const renewal = new AbortController();
     this.#renewal = renewal;
     try {
-      const next = await this.#prepare(base.origin, base.generation, AbortSignal.any([renewal.signal, closing]));
-      if (closing.aborted) return await next.generation.transforms.close();
+      const next = await this.#prepare(base.origin, base.active, AbortSignal.any([renewal.signal, closing]));
+      if (closing.aborted) return await next.active.transforms.close();
       // A configuration that was committed meanwhile looks after itself.
-      if (this.#inForce !== base) return this.#release(next);
+      if (this.#current !== base) return this.#release(next);
       this.#retryMs = FIRST_RETRY_MS;
-      const { transforms } = next.generation;
-      if (transforms === base.generation.transforms) return void (this.#inForce = { ...base, changes });
+      const { transforms } = next.active;
+      if (transforms === base.active.transforms) return void (this.#current = { ...base, changes });
       this.#commit(next);
       logger.info({ transforms: transforms.size }, "Changed transforms are in use.");
     } catch (error) {
@@ -231,7 +231,7 @@ export class ConfigReload {
     else logger.error({ err: error }, message);
     if (error instanceof ConfigError && !(error instanceof TransformsUnavailableError)) {
       // Tried: another change is needed before it can be any better.
-      if (this.#inForce === base) this.#inForce = { ...base, changes };
+      if (this.#current === base) this.#current = { ...base, changes };
       return;
     }
     clearTimeout(this.#retry);

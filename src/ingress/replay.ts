@@ -1,4 +1,4 @@
-import type { Credential, PayloadFormat, RunSpec, VerifiedRequest } from "../core/delivery.ts";
+import type { RunSpec } from "../core/delivery.ts";
 import type { SenderMatch } from "../auth/sender-routes.ts";
 import { coalescedText } from "../dispatch/run/coalesced-text.ts";
 import { isRefusal, refuse } from "../core/errors.ts";
@@ -10,22 +10,9 @@ import { bodyRules } from "./stages/body.ts";
 import { commit } from "./commit.ts";
 import type { Accepted } from "./commit.ts";
 import type { IngressContext } from "./context.ts";
+import { acceptVerified } from "./pipeline.ts";
 import { storeRefusal } from "./context.ts";
-import type { RequestFacts } from "./request-log.ts";
-import { markVerified } from "./stages/verify.ts";
-
-/** A verified request on its way to being accepted. */
-export interface VerifiedCall {
-  readonly request: VerifiedRequest;
-  /** The route of a sender who proves who it is in a way of its own. */
-  readonly sender: SenderMatch | undefined;
-  /** What the route takes besides JSON. */
-  readonly accept: readonly PayloadFormat[];
-  /** The delivery that it is a replay of. */
-  readonly replayOf: string | undefined;
-  /** For the log line of the request; a replay has none. */
-  readonly facts?: RequestFacts;
-}
+import { fromStored } from "./stages/verify.ts";
 
 /** The new deliveries that a replay has made. */
 export interface Replayed {
@@ -53,10 +40,48 @@ export function stopsReplays({ refused }: Refusal): boolean {
   return STOPPING.has(refused);
 }
 
-const OPERATOR: Credential = Object.freeze({ scheme: "replay", id: "replay" });
+/**
+ * Makes a new delivery of a stored one: from its bytes by the active configuration or, `asAccepted`, from
+ * its runs as they were accepted. Its sender is not verified again, and the keys that would make it a
+ * duplicate do not count. By the active configuration, the calls that were coalesced into its run follow
+ * it, each as a call of its own; a refusal of the first is the answer for all.
+ */
+export async function replayDelivery(
+  ingress: IngressContext,
+  active: ActiveConfig,
+  deliveryId: string,
+  { asAccepted }: { readonly asAccepted: boolean },
+): Promise<Replayed | Refusal> {
+  active.transforms.enter();
+  try {
+    return await replayStored(ingress, active, deliveryId, { asAccepted });
+  } finally {
+    active.transforms.leave();
+  }
+}
+
+async function replayStored(
+  ingress: IngressContext,
+  active: ActiveConfig,
+  deliveryId: string,
+  { asAccepted }: { readonly asAccepted: boolean },
+): Promise<Replayed | Refusal> {
+  const stored = await readStored(ingress, deliveryId);
+  if (isRefusal(stored)) return stored;
+  const own = asAccepted
+    ? await repeatRuns(ingress, active, deliveryId, stored)
+    : await replayBytes(ingress, active, deliveryId, stored);
+  if (isRefusal(own)) return own;
+
+  const rest = await replayMembers(asAccepted ? [] : stored.members, async (memberId) => {
+    const member = await readStored(ingress, memberId);
+    return isRefusal(member) ? member : replayBytes(ingress, active, memberId, member);
+  });
+  return { own, ...rest };
+}
 
 /** What was stored of a delivery. */
-export async function readStored(ingress: IngressContext, deliveryId: string): Promise<Replayable | Refusal> {
+async function readStored(ingress: IngressContext, deliveryId: string): Promise<Replayable | Refusal> {
   try {
     return (await ingress.store.replayable(deliveryId)) ?? refuse("DELIVERY_NOT_FOUND");
   } catch (error) {
@@ -64,23 +89,20 @@ export async function readStored(ingress: IngressContext, deliveryId: string): P
   }
 }
 
-/**
- * Makes a call of the stored bytes, as if it came now: its sender was verified when it came, and what a
- * copy of it would be recognized by does not count.
- */
-export function storedCall(
+/** Sends the stored bytes through the stages again, as if they were received now. */
+async function replayBytes(
   ingress: IngressContext,
-  generation: ActiveConfig,
+  active: ActiveConfig,
   replayOf: string,
-  { route: path, headers, query, body }: Replayable,
-): VerifiedCall | Refusal {
-  if (body === null) return refuse("PAYLOAD_GONE");
-  const sender = senderOn(generation, path);
-  const rules = bodyRules(generation, sender, path);
+  stored: Replayable,
+): Promise<Accepted | Refusal> {
+  if (stored.body === null) return refuse("PAYLOAD_GONE");
+  const sender = senderOn(active, stored.route);
+  const rules = bodyRules(active, sender, stored.route);
   if (!rules) return refuse("NOT_FOUND");
-  const receivedAt = ingress.host.clock.now();
-  const raw = { method: "POST", path, query, headers, clientAddress: "unknown", receivedAt, body };
-  return { request: markVerified(raw, OPERATOR), sender, accept: rules.accept, replayOf };
+  const verified = fromStored(stored, stored.body, ingress.host.clock.now());
+  const call = await acceptVerified(ingress, active, { verified, sender, accept: rules.accept, replayOf });
+  return isRefusal(call) ? call : call.delivery;
 }
 
 /** The route of a stored path, whose last segment is gone when it was a secret. */
@@ -92,7 +114,7 @@ function senderOn({ senders }: ActiveConfig, path: string): SenderMatch | undefi
  * Replays calls one after the other, each by `replay`. One that is refused does not keep the next ones,
  * unless they would be refused as well.
  */
-export async function replayMembers(
+async function replayMembers(
   deliveryIds: readonly string[],
   replay: (deliveryId: string) => Promise<Accepted | Refusal>,
 ): Promise<Omit<Replayed, "own">> {
@@ -111,9 +133,9 @@ export async function replayMembers(
  * runs, those that are done are not repeated, unless all are; one that stood for many calls stands for
  * them again.
  */
-export async function repeatRuns(
+async function repeatRuns(
   ingress: IngressContext,
-  generation: ActiveConfig,
+  active: ActiveConfig,
   replayOf: string,
   stored: Replayable,
 ): Promise<Accepted | Refusal> {
@@ -124,7 +146,7 @@ export async function repeatRuns(
   const { route, mappingId, name, headers, query, body, event, actor } = stored;
   return commit(
     ingress,
-    generation,
+    active,
     {
       receivedAt: ingress.host.clock.now(),
       route,

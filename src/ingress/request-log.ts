@@ -4,6 +4,7 @@ import type { EndedState } from "../core/delivery.ts";
 import { ERRORS } from "../core/errors.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { Clock, Logger } from "../core/host.ts";
+import type { Accepted } from "./commit.ts";
 import { LogThrottle } from "./log-throttle.ts";
 
 const MAX_USER_AGENT = 200;
@@ -26,6 +27,12 @@ export class RequestFacts {
   code: ErrorCode | undefined = undefined;
   /** Why a signature failed; for the log alone. */
   reason: string | undefined = undefined;
+
+  /** Adds the delivery that the request became. */
+  accepted({ deliveryId, ended, isRepeat }: Accepted): void {
+    this.deliveryId = deliveryId;
+    this.state = isRepeat ? "duplicate" : (ended ?? "queued");
+  }
 }
 
 /**

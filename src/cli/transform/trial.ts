@@ -1,7 +1,7 @@
 /** Takes one request through the stages that a transform has a part in, and keeps what it sees. */
 import { reasonOf } from "../../core/reason-of.ts";
 import { agentPrompt, passedOnText, wakeText } from "../../dispatch/run/agent-prompt.ts";
-import type { Action, RunSpec, VerifiedRequest } from "../../core/delivery.ts";
+import type { Action, RunSpec } from "../../core/delivery.ts";
 import { ERRORS, isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import { compileMapping } from "../../mapping/compile-mapping.ts";
@@ -13,7 +13,7 @@ import { policy } from "../../ingress/stages/policy.ts";
 import { render } from "../../ingress/stages/render.ts";
 import type { Rendered } from "../../ingress/stages/render.ts";
 import type { Resolved } from "../../ingress/stages/resolve.ts";
-import { markVerified } from "../../ingress/stages/verify.ts";
+import { forDryRun } from "../../ingress/stages/verify.ts";
 import type { CallTransform, TransformCall } from "../../transform/call.ts";
 import type { TransformConfiguration } from "./configuration.ts";
 import type { TransformInput } from "./input.ts";
@@ -65,16 +65,13 @@ export interface TrialSetup extends Pick<TransformConfiguration, "config" | "hoo
 const WARM_CALLS = 20;
 const WARM_MS = 200;
 
-/** Who vouches for the request: whoever is at the command line. */
-const TESTER = { scheme: "test", id: "test" };
-
 /** Runs the request; what the transform does wrong is a part of the result. */
 export async function tryTransform({ chosen, input, call, onTried, ...configuration }: TrialSetup): Promise<Trial> {
   const { config, hooks, host, presets } = configuration;
   const calls = new RecordedCalls(call);
   const { mapping: own } = chosen;
   const mapping = compileMapping(own, calls.call, presets.get(own.preset ?? ""));
-  const request = requestOf(input, mapping);
+  const request = forDryRun(input, mapping);
   if (request.body.length > (own.maxBodyBytes ?? config.maxBodyBytes)) return refusedTrial(refuse("BODY_TOO_LARGE"));
   const parsed = parse(request, { accept: own.accept, maxDepth: config.maxDepth });
   if (isRefusal(parsed)) return refusedTrial(parsed);
@@ -83,8 +80,8 @@ export async function tryTransform({ chosen, input, call, onTried, ...configurat
   const missed = filter(resolved);
   // The stages look at no more of them than this.
   const ingress = { host };
-  const generation = { config, hooks };
-  const rendered = await render(ingress, generation, request, resolved);
+  const active = { config, hooks };
+  const rendered = await render(ingress, active, request, resolved);
   onTried();
   const warmMs = await calls.again();
   const { event, actor } = resolved.context;
@@ -99,7 +96,7 @@ export async function tryTransform({ chosen, input, call, onTried, ...configurat
   };
   if (isRefusal(rendered)) return { ...known, refused: answerOf(rendered) };
   const { actions, ended } = rendered;
-  const specs = await policy(ingress, generation, resolved, actions);
+  const specs = await policy(ingress, active, resolved, actions);
   if (isRefusal(specs)) return { ...known, actions, refused: answerOf(specs) };
   return { ...known, actions, runs: runsOf(actions, specs), ended };
 }
@@ -123,15 +120,6 @@ function refusedTrial(refusal: Refusal): Trial {
 
 function answerOf({ refused: code, message }: Refusal): Trial["refused"] {
   return { code, status: ERRORS[code].status, message: message ?? ERRORS[code].message };
-}
-
-function requestOf(
-  { headers, query, body, path, receivedAt }: TransformInput,
-  mapping: CompiledMapping,
-): VerifiedRequest {
-  const { id, match } = mapping.config;
-  const raw = { method: "POST", path: path ?? match.path ?? id, query, headers, clientAddress: "unknown", receivedAt };
-  return markVerified({ ...raw, body }, TESTER);
 }
 
 /** The mapping takes the request whatever its path and source are: it was named. */

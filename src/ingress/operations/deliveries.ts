@@ -2,7 +2,7 @@ import type { DeliveryDetail, DeliverySummary, State } from "../../core/delivery
 import { isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import { replayDelivery } from "../pipeline.ts";
+import { replayDelivery } from "../replay.ts";
 import type { Accepted } from "../commit.ts";
 import type { IngressContext } from "../context.ts";
 import { stopsReplays } from "../replay.ts";
@@ -46,13 +46,13 @@ const AT_ONCE = 32;
 /** What an operator can read of deliveries and do to them. Reads reject with a `StoreError`. */
 export class DeliveryOperations {
   readonly #ingress: IngressContext;
-  readonly #generation: () => ActiveConfig;
+  readonly #active: () => ActiveConfig;
   /** The latest replay of all that fit: two at once could take the same deliveries. */
   #replaying: Promise<unknown> = Promise.resolve();
 
-  constructor({ ingress, generation }: { ingress: IngressContext; generation: () => ActiveConfig }) {
+  constructor({ ingress, active }: { ingress: IngressContext; active: () => ActiveConfig }) {
     this.#ingress = ingress;
-    this.#generation = generation;
+    this.#active = active;
   }
 
   /** Newest first. A page may hold fewer rows than the limit and still have a `nextCursor`. */
@@ -161,7 +161,7 @@ export class DeliveryOperations {
   }
 
   async #replay(deliveryId: string, options: ReplayOptions): Promise<OperationOutcome> {
-    const replayed = await replayDelivery(this.#ingress, this.#generation(), deliveryId, options);
+    const replayed = await replayDelivery(this.#ingress, this.#active(), deliveryId, options);
     if (!isRefusal(replayed)) return replayedOutcome(replayed);
     return replayed.refused === "DELIVERY_NOT_FOUND" ? { kind: "unknown" } : { kind: "refused", refusal: replayed };
   }

@@ -49,17 +49,17 @@ const DAY_MINUTES = 24 * HOUR_MINUTES;
 /** What an operator can see of the mappings and do to them. */
 export class HookOperations {
   readonly #ingress: IngressContext;
-  readonly #generation: () => ActiveConfig;
+  readonly #active: () => ActiveConfig;
 
-  constructor({ ingress, generation }: { ingress: IngressContext; generation: () => ActiveConfig }) {
+  constructor({ ingress, active }: { ingress: IngressContext; active: () => ActiveConfig }) {
     this.#ingress = ingress;
-    this.#generation = generation;
+    this.#active = active;
   }
 
   /** The mappings of the configuration in force, what is paused, and what of the budgets is used. */
   async list(): Promise<HookStates> {
     const { dispatcher, store, host } = this.#ingress;
-    const { budget, mappings } = this.#generation().config;
+    const { budget, mappings } = this.#active().config;
     const minute = Math.floor(host.clock.now() / 60_000);
     const usage = await store.usageSince(minute - DAY_MINUTES);
     const pauses = new Map(dispatcher.pausedScopes().map((pause) => [pause.scope, pause]));
@@ -101,7 +101,7 @@ export class HookOperations {
   }
 
   #check(scope: Scope, alsoKnown: readonly Scope[]): void {
-    const { mappings } = this.#generation().config;
+    const { mappings } = this.#active().config;
     const named = [...mappings.map(({ id }) => id), ...alsoKnown];
     if (scope === SCOPE_ALL || named.includes(scope)) return;
     const meant = mappings.find(({ match }) => match.path === scope)?.id ?? closestKey(scope, named);

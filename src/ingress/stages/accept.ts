@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { CoalesceConfig } from "../../config/hooks-config.ts";
-import type { Action, Headers, RunSpec, VerifiedRequest } from "../../core/delivery.ts";
+import type { Action, Headers, RunSpec } from "../../core/delivery.ts";
 import { isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
@@ -15,14 +15,15 @@ import type {
 import { commit } from "../commit.ts";
 import type { Accepted } from "../commit.ts";
 import type { IngressContext } from "../context.ts";
+import type { VerifiedRequest } from "./verify.ts";
 import type { Parsed } from "./parse.ts";
 import type { Rendered } from "./render.ts";
 import type { Resolved } from "./resolve.ts";
 
 /** What the stages before have made of the request. */
 export interface Accepting {
-  readonly request: VerifiedRequest;
-  readonly parsed: Parsed;
+  readonly verified: VerifiedRequest;
+  readonly payload: Parsed;
   readonly resolved: Resolved;
   readonly rendered: Rendered;
   /** Of the rendered actions, in their order. */
@@ -37,31 +38,31 @@ export interface Accepting {
  */
 export async function accept(
   ingress: IngressContext,
-  generation: ActiveConfig,
+  active: ActiveConfig,
   accepting: Accepting,
 ): Promise<Accepted | Refusal> {
-  const { request, resolved, rendered, specs, replayOf } = accepting;
-  const claims = claimsOf(generation, accepting);
+  const { verified, resolved, rendered, specs, replayOf } = accepting;
+  const claims = claimsOf(active, accepting);
   if (isRefusal(claims)) return claims;
   const { route, context } = resolved;
   const delivery: NewDelivery = {
-    receivedAt: request.receivedAt,
-    route: request.path,
+    receivedAt: verified.receivedAt,
+    route: verified.path,
     mappingId: typeof route === "string" ? null : route.config.id,
     name: nameOf(accepting),
-    headers: request.headers,
-    query: request.query,
-    body: request.body,
+    headers: verified.headers,
+    query: verified.query,
+    body: verified.body,
     event: context.event,
     actor: context.actor?.name,
-    credentialId: replayOf === undefined ? request.credential.id : null,
+    credentialId: replayOf === undefined ? verified.credential.id : null,
     runs: runsOf(accepting),
     ended: rendered.ended,
     replayOf,
     ...claims,
     ...runClaimsOf(accepting),
   };
-  return commit(ingress, generation, delivery, specs);
+  return commit(ingress, active, delivery, specs);
 }
 
 type Claims = Pick<NewDelivery, "idempotency" | "replayKeys">;
@@ -70,20 +71,20 @@ type Claims = Pick<NewDelivery, "idempotency" | "replayKeys">;
  * A caller's own key may be refused; what a sender's copies are recognized by never is, since senders
  * give up on hooks that refuse them. Of a call whose transform failed the store looks up only who holds them.
  */
-function claimsOf(generation: ActiveConfig, { request, parsed, resolved, replayOf }: Accepting): Claims | Refusal {
+function claimsOf(active: ActiveConfig, { verified, payload, resolved, replayOf }: Accepting): Claims | Refusal {
   const { route, deliveryId, ofSender } = resolved;
-  const ttlMs = generation.config.idempotencyTtlMs;
+  const ttlMs = active.config.idempotencyTtlMs;
   if (replayOf !== undefined) return {};
-  if (ofSender) return { replayKeys: senderReplayKeys(request, deliveryId, ttlMs) };
-  const payload = parsed.context.payload as Readonly<Record<string, unknown>>;
+  if (ofSender) return { replayKeys: senderReplayKeys(verified, deliveryId, ttlMs) };
+  const content = payload.context.payload as Readonly<Record<string, unknown>>;
   const idempotency = readClaim(
     {
-      headers: request.headers,
-      payloadKey: route === "agent" ? payload["idempotencyKey"] : undefined,
-      route: request.path,
-      credentialId: request.credential.id,
-      body: request.body,
-      receivedAt: request.receivedAt,
+      headers: verified.headers,
+      payloadKey: route === "agent" ? content["idempotencyKey"] : undefined,
+      route: verified.path,
+      credentialId: verified.credential.id,
+      body: verified.body,
+      receivedAt: verified.receivedAt,
     },
     ttlMs,
   );
@@ -91,10 +92,10 @@ function claimsOf(generation: ActiveConfig, { request, parsed, resolved, replayO
 }
 
 /** Wakes keep their order whatever the mapping says: they share one session, and none of them takes long. */
-function runsOf({ request, resolved: { route }, specs }: Accepting): readonly NewRun[] {
+function runsOf({ verified, resolved: { route }, specs }: Accepting): readonly NewRun[] {
   if (typeof route === "string") return specs.map((spec): NewRun => ({ lane: spec.sessionKey, spec }));
   const { order, maxAgeMs } = route.config;
-  const expiresAt = maxAgeMs === undefined ? null : request.receivedAt + maxAgeMs;
+  const expiresAt = maxAgeMs === undefined ? null : verified.receivedAt + maxAgeMs;
   return specs.map((spec): NewRun => {
     const lane = order === "none" && spec.kind === "agent" ? "" : spec.sessionKey;
     return { lane, spec, expiresAt };

@@ -8,13 +8,13 @@ import type { RequestContext } from "./edge.ts";
  * sender proves who it is in a way of its own, where the hook token is none.
  */
 export function authenticate(
-  generation: ActiveConfig,
-  arrival: RequestContext,
+  active: ActiveConfig,
+  request: RequestContext,
 ): Credential | Refusal | Promise<Credential | Refusal> | undefined {
-  const { req, clientAddress, sender } = arrival;
+  const { req, clientAddress, sender } = request;
   if (sender) return undefined;
-  if (!generation.hooks.authenticate.isUsed()) return generation.authenticate(req, clientAddress);
-  return askTaps(generation, arrival);
+  if (!active.hooks.authenticate.isUsed()) return active.authenticate(req, clientAddress);
+  return askTaps(active, request);
 }
 
 /**
@@ -22,11 +22,11 @@ export function authenticate(
  * they know costs its address none, and a tap that fails stops nobody who has the token.
  */
 async function askTaps(
-  generation: ActiveConfig,
+  active: ActiveConfig,
   { req, target, clientAddress }: RequestContext,
 ): Promise<Credential | Refusal> {
-  if (!generation.tokens.check(req)) {
-    const credential = await generation.hooks.authenticate.promise({
+  if (!active.tokens.check(req)) {
+    const credential = await active.hooks.authenticate.promise({
       method: req.method ?? "",
       path: target.path,
       query: target.query,
@@ -35,5 +35,5 @@ async function askTaps(
     });
     if (credential) return credential;
   }
-  return generation.authenticate(req, clientAddress);
+  return active.authenticate(req, clientAddress);
 }

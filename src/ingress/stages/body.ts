@@ -12,23 +12,23 @@ import { isDirect } from "./resolve.ts";
 
 /** The raw request, and what its route takes. */
 export interface ReceivedBody {
-  readonly request: RawRequest;
+  readonly raw: RawRequest;
   readonly rules: BodyRules;
 }
 
 /** Reads the exact bytes, bounded in size and time; a path without any hook is not read at all. */
 export async function body(
   ingress: IngressContext,
-  generation: ActiveConfig,
-  arrival: RequestContext,
+  active: ActiveConfig,
+  request: RequestContext,
 ): Promise<ReceivedBody | Refusal> {
-  const rules = bodyRules(generation, arrival.sender, arrival.target.path);
+  const rules = bodyRules(active, request.sender, request.target.path);
   if (!rules) return refuse("NOT_FOUND");
-  if (arrival.sender && !holdBytes(ingress, generation, arrival, rules.maxBodyBytes)) return refuse("BUSY");
-  const { bodyTimeoutMs } = generation.config;
-  const bytes = await readBody(arrival.req, { maxBytes: rules.maxBodyBytes, timeoutMs: bodyTimeoutMs });
+  if (request.sender && !holdBytes(ingress, active, request, rules.maxBodyBytes)) return refuse("BUSY");
+  const { bodyTimeoutMs } = active.config;
+  const bytes = await readBody(request.req, { maxBytes: rules.maxBodyBytes, timeoutMs: bodyTimeoutMs });
   if (isRefusal(bytes)) return bytes;
-  return { request: { ...generation.readHead(arrival.req, arrival), body: bytes }, rules };
+  return { raw: { ...active.readHead(request.req, request), body: bytes }, rules };
 }
 
 /**
@@ -38,29 +38,25 @@ export async function body(
 function holdBytes(
   ingress: IngressContext,
   { config }: ActiveConfig,
-  arrival: RequestContext,
+  request: RequestContext,
   maxBodyBytes: number,
 ): boolean {
-  const declared = declaredLength(arrival.req);
+  const declared = declaredLength(request.req);
   const bytes = Math.min(declared, maxBodyBytes);
   if (bytes <= config.maxBodyBytes) return true;
   if (!ingress.unverifiedBytes.reserve(bytes)) return false;
-  arrival.heldBytes = bytes;
+  request.heldBytes = bytes;
   return true;
 }
 
 /** What is taken on a path; `undefined` when no hook can be meant. */
-export function bodyRules(
-  generation: ActiveConfig,
-  sender: SenderMatch | undefined,
-  path: string,
-): BodyRules | undefined {
-  if (sender) return generation.mappings.bodyRulesOn(sender.route.path);
+export function bodyRules(active: ActiveConfig, sender: SenderMatch | undefined, path: string): BodyRules | undefined {
+  if (sender) return active.mappings.bodyRulesOn(sender.route.path);
   if (path === "") return undefined;
-  const ordinary: BodyRules = { maxBodyBytes: generation.config.maxBodyBytes, accept: [] };
+  const ordinary: BodyRules = { maxBodyBytes: active.config.maxBodyBytes, accept: [] };
   if (isDirect(path)) return ordinary;
-  const configured = generation.mappings.bodyRules(path);
-  if (configured || !generation.hooks.resolve.isUsed()) return configured;
+  const configured = active.mappings.bodyRules(path);
+  if (configured || !active.hooks.resolve.isUsed()) return configured;
   // What a plugin's mapping takes is known once it owns the request.
   return { ...ordinary, accept: EVERY_FORMAT };
 }

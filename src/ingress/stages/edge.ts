@@ -22,7 +22,7 @@ export interface RequestContext {
   readonly sender: SenderMatch | undefined;
   /** The delivery whose state is asked for; `undefined`: the request is a call. */
   readonly statusOf: string | undefined;
-  /** Those of the generation it began with, which do not end before it has left. */
+  /** Those of the active it began with, which do not end before it has left. */
   readonly transforms: TransformSet;
   /** For the request's log line. */
   readonly facts: RequestFacts;
@@ -39,21 +39,21 @@ export interface RequestContext {
  */
 export function edge(
   ingress: IngressContext,
-  generation: ActiveConfig,
+  active: ActiveConfig,
   req: IncomingMessage,
   facts: RequestFacts,
 ): RequestContext | Refusal {
-  const target = generation.readTarget(req.url ?? "");
-  const sender = generation.senders.find(target.path);
-  facts.client = clientAddressOf(generation, req);
-  facts.route = loggedRoute(generation, target.path, sender);
+  const target = active.readTarget(req.url ?? "");
+  const sender = active.senders.find(target.path);
+  facts.client = clientAddressOf(active, req);
+  facts.route = loggedRoute(active, target.path, sender);
   if (sender) facts.sender = sender.route.preset ?? sender.route.path;
   if (target.hasQueryToken) return refuse("TOKEN_IN_QUERY");
   const asksFor = sender ? undefined : deliveryAskedFor(req.method, target.path);
   if (asksFor === undefined && !takesMethod(req.method, sender)) return refuseMethod(sender);
   const busy = ingress.inFlight.enter();
   if (busy) return busy;
-  const { transforms } = generation;
+  const { transforms } = active;
   transforms.enter();
   return {
     req,
@@ -87,12 +87,12 @@ function loggedRoute({ mappings }: ActiveConfig, path: string, sender: SenderMat
 }
 
 /** Gives back what a request holds while it is under way. A second time does nothing. */
-export function release(ingress: IngressContext, arrival: RequestContext): void {
-  if (arrival.hasLeft) return;
-  arrival.hasLeft = true;
-  ingress.unverifiedBytes.release(arrival.heldBytes);
+export function release(ingress: IngressContext, request: RequestContext): void {
+  if (request.hasLeft) return;
+  request.hasLeft = true;
+  ingress.unverifiedBytes.release(request.heldBytes);
   ingress.inFlight.leave();
-  arrival.transforms.leave();
+  request.transforms.leave();
 }
 
 const DELIVERIES = "deliveries/";

@@ -1,7 +1,8 @@
-import type { PayloadContext, PayloadFormat, VerifiedRequest } from "../../core/delivery.ts";
+import type { PayloadContext, PayloadFormat } from "../../core/delivery.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import { parsePayload } from "../../http/parse-payload.ts";
+import type { VerifiedRequest } from "./verify.ts";
 
 /** A verified request whose body has been read as data. */
 export interface Parsed {

@@ -24,17 +24,17 @@ import type { Resolved, Route } from "./resolve.ts";
 /** Fixes agent, session, model and target of every action, or refuses the whole request. */
 export async function policy(
   ingress: Pick<IngressContext, "host">,
-  generation: Pick<ActiveConfig, "config" | "hooks">,
+  active: Pick<ActiveConfig, "config" | "hooks">,
   { route, context }: Pick<Resolved, "route" | "context">,
   actions: readonly Action[],
 ): Promise<readonly RunSpec[] | Refusal> {
-  const origin = originOf(route, generation, actions.length);
+  const origin = originOf(route, active, actions.length);
   const runs: RunSpec[] = [];
   for (const action of actions) {
-    const run = await applyPolicy(ingress.host, generation.config, action, origin);
+    const run = await applyPolicy(ingress.host, active.config, action, origin);
     if (isRefusal(run)) return run;
-    if (generation.hooks.policy.isUsed()) {
-      const denial = await generation.hooks.policy.promise(run, context);
+    if (active.hooks.policy.isUsed()) {
+      const denial = await active.hooks.policy.promise(run, context);
       if (denial) return refuse("DENIED", denial.deny);
     }
     runs.push(run);

@@ -1,5 +1,5 @@
 import type { HooksConfig } from "../../config/hooks-config.ts";
-import type { Action, PayloadContext, VerifiedRequest } from "../../core/delivery.ts";
+import type { Action, PayloadContext } from "../../core/delivery.ts";
 import { ERRORS, isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
@@ -14,6 +14,7 @@ import type { TransformCall } from "../../transform/call.ts";
 import type { IngressContext } from "../context.ts";
 import type { NewDelivery } from "../../storage/new-delivery.ts";
 import type { Resolved } from "./resolve.ts";
+import type { VerifiedRequest } from "./verify.ts";
 
 /** How a delivery ends that has no run. */
 export type Ended = NonNullable<NewDelivery["ended"]>;
@@ -36,13 +37,13 @@ export interface WantedWait {
 /** Transforms and renders the payload into actions. */
 export async function render(
   ingress: Pick<IngressContext, "host">,
-  generation: Pick<ActiveConfig, "config" | "hooks">,
+  active: Pick<ActiveConfig, "config" | "hooks">,
   request: Pick<VerifiedRequest, "method" | "body">,
   resolved: Pick<Resolved, "route" | "context" | "ofSender" | "deliveryId">,
 ): Promise<Rendered | Refusal> {
   const { context, ofSender } = resolved;
-  const { actions: changed } = generation.hooks;
-  const made = await renderRoute(ingress, generation, request, resolved);
+  const { actions: changed } = active.hooks;
+  const made = await renderRoute(ingress, active, request, resolved);
   const rendered = ofSender && isRefusal(made) && UNFIT.has(made.refused) ? { actions: [], ended: unfit(made) } : made;
   if (isRefusal(rendered) || rendered.failure || !changed.isUsed()) return rendered;
   const actions = await changed.promise(rendered.actions, context);

@@ -1,4 +1,4 @@
-import type { PayloadContext, VerifiedRequest } from "../../core/delivery.ts";
+import type { PayloadContext } from "../../core/delivery.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
@@ -8,6 +8,7 @@ import { sourceOf } from "../../mapping/index-mappings.ts";
 import { readEvent } from "../../presets/read-event.ts";
 import type { SenderMatch } from "../../auth/sender-routes.ts";
 import type { Parsed } from "./parse.ts";
+import type { VerifiedRequest } from "./verify.ts";
 
 /** What a request is turned into actions by: one of the two fixed routes, or a mapping. */
 export type Route = "wake" | "agent" | CompiledMapping;
@@ -35,7 +36,7 @@ export function isDirect(path: string): path is "wake" | "agent" {
  * them takes is a miss: senders give up on hooks that answer 404.
  */
 export async function resolve(
-  generation: ActiveConfig,
+  active: ActiveConfig,
   { sender }: { readonly sender: SenderMatch | undefined },
   request: VerifiedRequest,
   { context, format }: Parsed,
@@ -44,10 +45,10 @@ export async function resolve(
     return { route: request.path, context, ofSender: false, deliveryId: undefined, miss: undefined };
   }
   const mapping = sender
-    ? generation.mappings.resolveOn(sender.route.path, context.payload)
-    : await resolveAnywhere(generation, request, context);
+    ? active.mappings.resolveOn(sender.route.path, context.payload)
+    : await resolveAnywhere(active, request, context);
   if (!mapping) return refuse("NOT_FOUND");
-  const { maxBodyBytes, accept } = generation.mappings.rulesOf(mapping);
+  const { maxBodyBytes, accept } = active.mappings.rulesOf(mapping);
   if (request.body.length > maxBodyBytes) return refuse("BODY_TOO_LARGE");
   if (format !== "json" && !accept.includes(format)) {
     return refuse("UNSUPPORTED_MEDIA_TYPE", unsupportedTypeMessage(readMediaType(request.headers["content-type"])));

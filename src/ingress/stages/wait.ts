@@ -38,9 +38,9 @@ function listen(socket: Socket): Set<Listener> {
 }
 
 /** A call that was accepted, whose caller may want to wait. */
-export interface Waiting {
+export interface AcceptedCall {
   readonly resolved: Resolved;
-  readonly accepted: Accepted;
+  readonly delivery: Accepted;
   /** The caller's own wish. */
   readonly wait: WantedWait | undefined;
 }
@@ -54,15 +54,15 @@ export interface Waiting {
  */
 export function wait(
   ingress: IngressContext,
-  generation: ActiveConfig,
-  arrival: RequestContext,
-  { resolved, accepted, wait: wanted }: Waiting,
+  active: ActiveConfig,
+  request: RequestContext,
+  { resolved, delivery, wait: wanted }: AcceptedCall,
 ): Promise<Answer | undefined> | undefined {
-  const timeoutMs = waitMsOf(generation, resolved, wanted);
-  if (timeoutMs === undefined || accepted.runIds.length === 0) return undefined;
-  if (ingress.watch.count >= generation.config.maxWaiting) return undefined;
-  release(ingress, arrival);
-  return untilSettled(ingress, arrival, accepted, timeoutMs);
+  const timeoutMs = waitMsOf(active, resolved, wanted);
+  if (timeoutMs === undefined || delivery.runIds.length === 0) return undefined;
+  if (ingress.watch.count >= active.config.maxWaiting) return undefined;
+  release(ingress, request);
+  return untilSettled(ingress, request, delivery, timeoutMs);
 }
 
 function waitMsOf({ config }: ActiveConfig, { route }: Resolved, wanted: WantedWait | undefined): number | undefined {
@@ -74,16 +74,16 @@ function waitMsOf({ config }: ActiveConfig, { route }: Resolved, wanted: WantedW
 async function untilSettled(
   ingress: IngressContext,
   { req }: RequestContext,
-  accepted: Accepted,
+  delivery: Accepted,
   timeoutMs: number,
 ): Promise<Answer | undefined> {
-  const watching = ingress.watch.watch(accepted.runIds, timeoutMs);
+  const watching = ingress.watch.watch(delivery.runIds, timeoutMs);
   const stay = onClientGone(req.socket, () => watching.end());
   try {
     // It may have been settled before it was watched; of a repeat that is even likely.
-    const result = await resultOf(ingress, accepted, watching);
+    const result = await resultOf(ingress, delivery, watching);
     if (result) return result;
-    return (await watching.settled) ? await resultOf(ingress, accepted, watching) : undefined;
+    return (await watching.settled) ? await resultOf(ingress, delivery, watching) : undefined;
   } catch (error) {
     // The call is on disk: whatever cannot be read now, it was accepted.
     if (error instanceof StoreError) return undefined;
@@ -97,11 +97,11 @@ async function untilSettled(
 /** `undefined` while a run is open. Of a reply that nobody watched, what the store keeps of it. */
 async function resultOf(
   { store }: IngressContext,
-  accepted: Accepted,
+  delivery: Accepted,
   { replies }: Watching,
 ): Promise<Answer | undefined> {
-  const { deliveryId, runIds } = accepted;
-  const coalesced = accepted.ended === "coalesced";
+  const { deliveryId, runIds } = delivery;
+  const coalesced = delivery.ended === "coalesced";
   // A coalesced call has its result from the run that it became a part of, which is another delivery's.
   const owner = coalesced ? (await store.loadRun(runIds[0]!)).deliveryId : deliveryId;
   const runs = (await store.get(owner))?.runs ?? [];

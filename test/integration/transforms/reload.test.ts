@@ -26,7 +26,7 @@ let fixture: IngressHost;
 let state: string;
 let generations: ConfigReload;
 let remoteKeys: ReturnType<typeof createRemoteKeys>;
-/** Called when a generation begins to be prepared. */
+/** Called when a active begins to be prepared. */
 let onPrepare: (() => void) | undefined;
 beforeEach(async () => {
   fixture = await IngressHost.listen();
@@ -55,7 +55,7 @@ function write(name: string, source: string): void {
 }
 
 interface Offer {
-  readonly generation: ActiveConfig;
+  readonly active: ActiveConfig;
   readonly commit: () => void;
 }
 
@@ -76,7 +76,7 @@ async function prepare(
   return await generations.prepare(snapshot, hooks);
 }
 
-/** What the first mapping's transform says in the generation in force, which a request under way keeps from ending. */
+/** What the first mapping's transform says in the active in force, which a request under way keeps from ending. */
 async function said({ transforms } = generations.current!): Promise<unknown> {
   transforms.enter();
   try {
@@ -86,7 +86,7 @@ async function said({ transforms } = generations.current!): Promise<unknown> {
   }
 }
 
-/** Writes a file that is gone again when the next generation begins to be prepared: seen, and not there when it is acted upon. */
+/** Writes a file that is gone again when the next active begins to be prepared: seen, and not there when it is acted upon. */
 function writePassing(andThen = () => {}): void {
   onPrepare = () => {
     rmSync(join(fixture.folder, "hooks", "transforms", "passing.mjs"), { force: true });
@@ -101,14 +101,14 @@ function copies(): number {
   return existsSync(folder) ? readdirSync(folder).length : 0;
 }
 
-describe("a generation that is prepared", STARTS, () => {
+describe("a active that is prepared", STARTS, () => {
   it("is in force once it is committed, and not before, and the one before leaves nothing behind", async () => {
     write("a.mjs", FIRST);
     write("b.mjs", SECOND);
     const first = await prepare(["a.mjs"]);
     expect(generations.current).toBeUndefined();
     first.commit();
-    expect(generations.current).toBe(first.generation);
+    expect(generations.current).toBe(first.active);
     const second = await prepare(["b.mjs"]);
     expect(await said()).toEqual({ message: "first" });
     expect(copies()).toBe(2);
@@ -132,7 +132,7 @@ describe("a generation that is prepared", STARTS, () => {
     const first = await prepare(["a.mjs"]);
     first.commit();
     const same = await prepare(["a.mjs"], { maxDepth: 10 });
-    expect(same.generation.transforms).toBe(first.generation.transforms);
+    expect(same.active.transforms).toBe(first.active.transforms);
     const other = await prepare(["a.mjs"], { maxDepth: 11 });
     other.commit();
     expect(await said()).toEqual({ message: "first" });
@@ -165,7 +165,7 @@ describe("a generation that is prepared", STARTS, () => {
   });
 });
 
-describe("a generation that is being prepared", STARTS, () => {
+describe("a active that is being prepared", STARTS, () => {
   it("has ended, and left nothing behind, when all is closed", async () => {
     write("a.mjs", "await new Promise(() => {}); export default () => 1;");
     const preparing = prepare(["a.mjs"]).catch((error: unknown) => error);
@@ -176,14 +176,14 @@ describe("a generation that is being prepared", STARTS, () => {
   });
 });
 
-describe("a generation that another has replaced", STARTS, () => {
+describe("a active that another has replaced", STARTS, () => {
   /** The first of two, with a request and its call under way on it; the request has not ended when the call has. */
   async function replaced(
     source: string,
   ): Promise<{ readonly first: ActiveConfig; readonly called: Promise<unknown> }> {
     write("a.mjs", source);
     write("b.mjs", SECOND);
-    const { generation: first, commit } = await prepare(["a.mjs"]);
+    const { active: first, commit } = await prepare(["a.mjs"]);
     commit();
     first.transforms.enter();
     const called = said(first);
@@ -212,7 +212,7 @@ describe("a generation that another has replaced", STARTS, () => {
 });
 
 describe("a change of the transforms folder", STARTS, () => {
-  it("makes a generation of the same configuration; one that is refused leaves the one in force", async () => {
+  it("makes a active of the same configuration; one that is refused leaves the one in force", async () => {
     write("a.mjs", FIRST);
     (await prepare(["a.mjs"], { maxDepth: 10 })).commit();
     await sleep(300);
@@ -258,14 +258,14 @@ describe("a change of the transforms folder", STARTS, () => {
 
   it("waits for a call under way when the gateway stops, as long as one may take", async () => {
     write("slow.mjs", SLOW);
-    const { generation, commit } = await prepare(["slow.mjs"]);
+    const { active, commit } = await prepare(["slow.mjs"]);
     commit();
     const slow = said();
     await generations.settle(60_000);
     expect(await slow).toEqual({ message: "slow" });
-    generation.transforms.enter();
+    active.transforms.enter();
     await generations.settle(20);
-    generation.transforms.leave();
+    active.transforms.leave();
   });
 
   it("that leaves it as it was makes none", async () => {
@@ -277,7 +277,7 @@ describe("a change of the transforms folder", STARTS, () => {
     writePassing(() => prepared++);
     await vi.waitFor(() => expect(prepared).toBeGreaterThan(0), SOON);
     await sleep(100);
-    expect(generations.current).toBe(first.generation);
+    expect(generations.current).toBe(first.active);
     expect(await said()).toEqual({ message: "first" });
     // And it is no longer watched once nothing of it is used.
     (await prepare([])).commit();
@@ -292,8 +292,8 @@ describe("a change of the transforms folder", STARTS, () => {
     const first = await prepare(["slow.mjs"]);
     first.commit();
     const second = await prepare(["b.mjs"]);
-    first.generation.transforms.enter();
-    const slow = said(first.generation);
+    first.active.transforms.enter();
+    const slow = said(first.active);
     // While the folder's change is looked at, the configuration is committed; the transforms turn out to be the same.
     await sleep(300);
     await new Promise<void>((resolve) => {
@@ -305,7 +305,7 @@ describe("a change of the transforms folder", STARTS, () => {
     });
     expect(await slow).toEqual({ message: "slow" });
     expect(await said()).toEqual({ message: "second" });
-    first.generation.transforms.leave();
+    first.active.transforms.leave();
     await vi.waitFor(() => expect(copies()).toBe(1), SOON);
   });
 });

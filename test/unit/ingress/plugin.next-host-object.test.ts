@@ -92,7 +92,7 @@ describe("an ingress that is applied to a new host object of its gateway", () =>
     expect((await Promise.all(slow)).map(({ status }) => status)).toEqual([202, 403]);
   });
 
-  it("tells the observers of the generation in force how the runs of earlier ones went", async () => {
+  it("tells the observers of the active in force how the runs of earlier ones went", async () => {
     const told: string[] = [];
     const observe = (host: GatewayHost, name: string): void => {
       const { dispatched, settled } = WebhookIngress.hooks(host);

@@ -297,7 +297,7 @@ describe("a configuration", () => {
     expect((await fixture.post("/hooks/agent", AGENT_CALL, OTHER_TOKEN)).status).toBe(202);
   });
 
-  it("that a later plugin refuses leaves the generation before it in force", async () => {
+  it("that a later plugin refuses leaves the active before it in force", async () => {
     fixture.host.lifecycle.onConfigLoad.tap("later", ({ reason }) => {
       if (reason === "reload") throw new Error("not with me");
     });

@@ -4,7 +4,7 @@ import type { AgentSpec, DeliveryDetail } from "../../../src/core/delivery.ts";
 import { agentPrompt, wakeText } from "../../../src/dispatch/run/agent-prompt.ts";
 import { isRefusal } from "../../../src/core/errors.ts";
 import type { ActiveConfig } from "../../../src/ingress/active-config.ts";
-import { replayDelivery } from "../../../src/ingress/pipeline.ts";
+import { replayDelivery } from "../../../src/ingress/replay.ts";
 import type { Accepted } from "../../../src/ingress/commit.ts";
 import { StoreError } from "../../../src/storage/delivery-store.ts";
 import { callPipeline, WITH_TOKEN } from "./stages/pipeline-calls.ts";
@@ -28,15 +28,15 @@ interface Sent {
 }
 
 /** Sends a call through the pipeline; gives its status and the delivery's id. */
-async function send(generation: ActiveConfig, path: string, body: string, headers = WITH_TOKEN): Promise<Sent> {
-  const { status, payload } = await callPipeline(bench, generation, { path, body, headers });
+async function send(active: ActiveConfig, path: string, body: string, headers = WITH_TOKEN): Promise<Sent> {
+  const { status, payload } = await callPipeline(bench, active, { path, body, headers });
   const id = payload === "" ? "" : String((JSON.parse(payload) as { deliveryId?: string }).deliveryId);
   return { status, id };
 }
 
 /** Replays a delivery and reads the new one; the code when it is refused. */
-async function replayed(generation: ActiveConfig, id: string, how = STORED): Promise<DeliveryDetail | string> {
-  const outcome = await replayDelivery(bench.ingress, generation, id, how);
+async function replayed(active: ActiveConfig, id: string, how = STORED): Promise<DeliveryDetail | string> {
+  const outcome = await replayDelivery(bench.ingress, active, id, how);
   if (isRefusal(outcome)) return outcome.refused;
   return (await bench.ingress.store.get(outcome.own.deliveryId))!;
 }
@@ -57,9 +57,9 @@ function signedBy(body: string): readonly string[] {
 
 describe("a replay of the stored bytes", () => {
   it("is a delivery of its own that goes the way of the configuration in force, and names the first", async () => {
-    const before = await bench.generation({ mappings: [mapping] });
+    const before = await bench.active({ mappings: [mapping] });
     const { id } = await send(before, "in?a=1", '{"text":"x"}');
-    const after = await bench.generation({ mappings: [changed] });
+    const after = await bench.active({ mappings: [changed] });
     const again = await replayed(after, id);
     expect(messageOf(again)).toBe("as it is: x");
     expect(again).toMatchObject({
@@ -77,34 +77,34 @@ describe("a replay of the stored bytes", () => {
   });
 
   it("is handed to the dispatcher like any other call", async () => {
-    const generation = await bench.generation({ mappings: [mapping], maxQueuedRuns: 2 });
-    const { id } = await send(generation, "in", '{"text":"x"}');
+    const active = await bench.active({ mappings: [mapping], maxQueuedRuns: 2 });
+    const { id } = await send(active, "in", '{"text":"x"}');
     expect(bench.ingress.dispatcher.open).toBe(1);
-    await replayed(generation, id);
+    await replayed(active, id);
     expect(bench.ingress.dispatcher.open).toBe(2);
-    expect(await replayed(generation, id)).toBe("QUEUE_FULL");
-    expect(await replayed(generation, id, AS_ACCEPTED)).toBe("QUEUE_FULL");
+    expect(await replayed(active, id)).toBe("QUEUE_FULL");
+    expect(await replayed(active, id, AS_ACCEPTED)).toBe("QUEUE_FULL");
   });
 
   it("is no repeat, though it carries the key or the id that made the first call one that is made once", async () => {
-    const generation = await bench.generation({
+    const active = await bench.active({
       mappings: [mapping],
       presets: ["github"],
       github: { secret: SECRET, deliver: false },
     });
     const keyed = [...WITH_TOKEN, "Idempotency-Key: once"];
-    const first = await send(generation, "in", '{"text":"x"}', keyed);
-    expect((await send(generation, "in", '{"text":"x"}', keyed)).id).toBe(first.id);
+    const first = await send(active, "in", '{"text":"x"}', keyed);
+    expect((await send(active, "in", '{"text":"x"}', keyed)).id).toBe(first.id);
     const seen = new Set([first.id]);
     for (const how of [STORED, STORED, AS_ACCEPTED]) {
-      seen.add(((await replayed(generation, first.id, how)) as DeliveryDetail).id);
+      seen.add(((await replayed(active, first.id, how)) as DeliveryDetail).id);
     }
     expect(seen.size).toBe(4);
-    expect((await send(generation, "in", '{"text":"x"}', keyed)).id).toBe(first.id);
+    expect((await send(active, "in", '{"text":"x"}', keyed)).id).toBe(first.id);
 
     const body = '{"ref":"refs/heads/main","repository":{"full_name":"acme/site"}}';
-    const signed = await send(generation, "github", body, signedBy(body));
-    const again = (await replayed(generation, signed.id)) as DeliveryDetail;
+    const signed = await send(active, "github", body, signedBy(body));
+    const again = (await replayed(active, signed.id)) as DeliveryDetail;
     expect(again).toMatchObject({ state: "queued", mappingId: "github", event: "push" });
     expect(again.id).not.toBe(signed.id);
   });
@@ -115,13 +115,13 @@ describe("a replay of the stored bytes", () => {
       presets: ["github"],
       github: { secret: SECRET, deliver: false },
     };
-    const generation = await bench.generation(block);
+    const active = await bench.active(block);
     const body = '{"ref":"refs/heads/main","repository":{"full_name":"acme/site"}}';
-    const { status, id } = await send(generation, "github", body, signedBy(body));
+    const { status, id } = await send(active, "github", body, signedBy(body));
     expect(status).toBe(202);
     const original = (await bench.ingress.store.get(id))!;
     // What it was signed with is no secret of the sender any more.
-    const rotated = await bench.generation({ ...block, github: { ...block.github, secret: `${SECRET}-rotated` } });
+    const rotated = await bench.active({ ...block, github: { ...block.github, secret: `${SECRET}-rotated` } });
     const again = await replayed(rotated, id);
     expect(again).toMatchObject({ mappingId: "github" });
     expect(messageOf(again)).toBe(messageOf(original));
@@ -130,29 +130,29 @@ describe("a replay of the stored bytes", () => {
   it("finds the route of a path whose last segment was a secret", async () => {
     const auth = { scheme: "secret", from: "path", secret: SECRET };
     const own = { ...mapping, match: { path: "deep/in" }, auth };
-    const generation = await bench.generation({ mappings: [{ ...mapping, id: "any", match: {} }, own] });
-    const { status, id } = await send(generation, `deep/in/${SECRET}`, '{"text":"x"}', []);
+    const active = await bench.active({ mappings: [{ ...mapping, id: "any", match: {} }, own] });
+    const { status, id } = await send(active, `deep/in/${SECRET}`, '{"text":"x"}', []);
     expect(status).toBe(202);
-    expect(await replayed(generation, id)).toMatchObject({ state: "queued", route: "deep/in", mappingId: "in" });
+    expect(await replayed(active, id)).toMatchObject({ state: "queued", route: "deep/in", mappingId: "in" });
   });
 
   it("reads the body as it was sent: forms too", async () => {
-    const generation = await bench.generation({ mappings: [{ ...mapping, accept: ["form"] }] });
+    const active = await bench.active({ mappings: [{ ...mapping, accept: ["form"] }] });
     const headers = [...WITH_TOKEN, "Content-Type: application/x-www-form-urlencoded"];
-    const { id } = await send(generation, "in", "text=of+a+form", headers);
-    expect(messageOf(await replayed(generation, id))).toBe("as it was: of a form");
+    const { id } = await send(active, "in", "text=of+a+form", headers);
+    expect(messageOf(await replayed(active, id))).toBe("as it was: of a form");
   });
 
   it("of a fixed endpoint reads the payload again, and waits for nothing", async () => {
-    const generation = await bench.generation({ waitSeconds: 0.1 });
-    const { id } = await send(generation, "agent", '{"message":"x","deliver":false,"wait":true}');
-    expect(messageOf(await replayed(generation, id))).toBe("x");
+    const active = await bench.active({ waitSeconds: 0.1 });
+    const { id } = await send(active, "agent", '{"message":"x","deliver":false,"wait":true}');
+    expect(messageOf(await replayed(active, id))).toBe("x");
     expect(bench.ingress.watch.count).toBe(0);
   });
 
   it("may be filtered now, or not any more", async () => {
-    const strict = await bench.generation({ mappings: [{ ...mapping, when: "payload.text == 'y'" }] });
-    const open = await bench.generation({ mappings: [mapping] });
+    const strict = await bench.active({ mappings: [{ ...mapping, when: "payload.text == 'y'" }] });
+    const open = await bench.active({ mappings: [mapping] });
     const { id } = await send(strict, "in", '{"text":"x"}');
     expect((await bench.ingress.store.get(id))?.state).toBe("filtered");
     const taken = (await replayed(open, id)) as DeliveryDetail;
@@ -161,36 +161,36 @@ describe("a replay of the stored bytes", () => {
   });
 
   it("is refused as a call would be: its route is gone, or takes such a body no more", async () => {
-    const { id } = await send(await bench.generation({ mappings: [mapping] }), "in", '{"text":"x"}');
-    expect(await replayed(await bench.generation({}), id)).toBe("NOT_FOUND");
-    expect(await replayed(await bench.generation({ mappings: [{ ...mapping, maxBodyBytes: 1 }] }), id)).toBe(
+    const { id } = await send(await bench.active({ mappings: [mapping] }), "in", '{"text":"x"}');
+    expect(await replayed(await bench.active({}), id)).toBe("NOT_FOUND");
+    expect(await replayed(await bench.active({ mappings: [{ ...mapping, maxBodyBytes: 1 }] }), id)).toBe(
       "BODY_TOO_LARGE",
     );
-    expect(
-      await replayed(await bench.generation({ mappings: [{ ...mapping, messageTemplate: "{{gone}}" }] }), id),
-    ).toBe("INVALID_ACTION");
+    expect(await replayed(await bench.active({ mappings: [{ ...mapping, messageTemplate: "{{gone}}" }] }), id)).toBe(
+      "INVALID_ACTION",
+    );
   });
 
   it("is told to plugins from resolve on, and not as a request that was received", async () => {
-    const generation = await bench.generation({ mappings: [mapping] });
-    const { id } = await send(generation, "in", '{"text":"x"}');
+    const active = await bench.active({ mappings: [mapping] });
+    const { id } = await send(active, "in", '{"text":"x"}');
     const asked: string[] = [];
     bench.hooks.received.tap("observer", () => void asked.push("received"));
     bench.hooks.authenticate.tap("observer", () => void asked.push("authenticate"));
     bench.hooks.actions.tap("observer", (actions) => (asked.push("actions"), actions));
     bench.hooks.policy.tap("observer", () => void asked.push("policy"));
     bench.hooks.accepted.tap("observer", () => void asked.push("accepted"));
-    await replayed(generation, id);
+    await replayed(active, id);
     expect(asked).toEqual(["actions", "policy", "accepted"]);
     bench.hooks.policy.tap("strict", () => ({ deny: "Not today." }));
-    expect(await replayed(generation, id)).toBe("DENIED");
+    expect(await replayed(active, id)).toBe("DENIED");
   });
 
   it("joins the calls that are being gathered", async () => {
     const coalesce = { windowSeconds: 3_600 };
-    const generation = await bench.generation({ mappings: [{ ...mapping, coalesce }] });
-    const { id } = await send(generation, "in", '{"text":"x"}');
-    const again = (await replayed(generation, id)) as DeliveryDetail;
+    const active = await bench.active({ mappings: [{ ...mapping, coalesce }] });
+    const { id } = await send(active, "in", '{"text":"x"}');
+    const again = (await replayed(active, id)) as DeliveryDetail;
     expect(again.state).toBe("coalesced");
     expect((await bench.ingress.store.get(id))?.runs[0]?.calls).toBe(2);
   });
@@ -199,8 +199,8 @@ describe("a replay of the stored bytes", () => {
 describe("a replay as it was accepted", () => {
   it("repeats agent, session, text and target, whatever the configuration says today", async () => {
     const named = { ...mapping, sessionKey: "hook:one", deliver: true, channel: "console", to: "owner" };
-    const { id } = await send(await bench.generation({ mappings: [named] }), "in", '{"text":"x"}');
-    const again = (await replayed(await bench.generation({}), id, AS_ACCEPTED)) as DeliveryDetail;
+    const { id } = await send(await bench.active({ mappings: [named] }), "in", '{"text":"x"}');
+    const again = (await replayed(await bench.active({}), id, AS_ACCEPTED)) as DeliveryDetail;
     const { runs } = (await bench.ingress.store.get(id))!;
     expect(again.runs.map(({ spec }) => spec)).toEqual(runs.map(({ spec }) => spec));
     expect(again).toMatchObject({
@@ -214,22 +214,22 @@ describe("a replay as it was accepted", () => {
 
   it("repeats every run of a call, each in its lane", async () => {
     const many = { ...mapping, messageTemplate: "{{items[0]}}", forEach: "items", sessionKey: "hook:one" };
-    const generation = await bench.generation({ mappings: [many] });
-    const { id } = await send(generation, "in", '{"items":["a","b"]}');
-    const again = (await replayed(generation, id, AS_ACCEPTED)) as DeliveryDetail;
+    const active = await bench.active({ mappings: [many] });
+    const { id } = await send(active, "in", '{"items":["a","b"]}');
+    const again = (await replayed(active, id, AS_ACCEPTED)) as DeliveryDetail;
     expect(again.runs.map(({ spec }) => (spec as AgentSpec).message)).toEqual(["a", "b"]);
     const loaded = await Promise.all(again.runIds.map((runId) => bench.ingress.store.loadRun(runId)));
     expect(loaded.map(({ lane }) => lane)).toEqual(["agent:main:hook:one", "agent:main:hook:one"]);
   });
 
   it("joins no gathering and gives way to no run", async () => {
-    const gathering = await bench.generation({ mappings: [{ ...mapping, coalesce: { windowSeconds: 3_600 } }] });
+    const gathering = await bench.active({ mappings: [{ ...mapping, coalesce: { windowSeconds: 3_600 } }] });
     const { id } = await send(gathering, "in", '{"text":"x"}');
     const again = (await replayed(gathering, id, AS_ACCEPTED)) as DeliveryDetail;
     expect(again).toMatchObject({ state: "queued", runs: [{ dueAt: null, calls: 1 }] });
     expect(again.runs[0]?.spec.coalesce).toBeUndefined();
 
-    const skipping = await bench.generation({ mappings: [{ ...mapping, overlap: "skip" }] });
+    const skipping = await bench.active({ mappings: [{ ...mapping, overlap: "skip" }] });
     const open = await send(skipping, "in", '{"text":"x"}');
     expect(await replayed(skipping, open.id, AS_ACCEPTED)).toMatchObject({ state: "queued" });
     expect(await replayed(skipping, open.id)).toMatchObject({ state: "skipped" });
@@ -237,29 +237,29 @@ describe("a replay as it was accepted", () => {
 
   it("repeats of several runs those that are not done or, when all are done, all of them", async () => {
     const many = { ...mapping, messageTemplate: "{{items[0]}}", forEach: "items" };
-    const generation = await bench.generation({ mappings: [many] });
-    const { id } = await send(generation, "in", '{"items":["a","b","c","d"]}');
+    const active = await bench.active({ mappings: [many] });
+    const { id } = await send(active, "in", '{"items":["a","b","c","d"]}');
     const { store } = bench.ingress;
     const { runIds } = (await store.get(id))!;
     for (const [at, state] of (["done", "failed", "canceled", "skipped"] as const).entries()) {
       await store.settle(runIds[at]!, { state, reason: null });
     }
     const messages = async () => {
-      const again = (await replayed(generation, id, AS_ACCEPTED)) as DeliveryDetail;
+      const again = (await replayed(active, id, AS_ACCEPTED)) as DeliveryDetail;
       return again.runs.map(({ spec }) => (spec as AgentSpec).message);
     };
     expect(await messages()).toEqual(["b", "c", "d"]);
-    const whole = (await replayed(generation, id)) as DeliveryDetail;
+    const whole = (await replayed(active, id)) as DeliveryDetail;
     expect(whole.runs).toHaveLength(4);
     for (const runId of whole.runIds) await store.settle(runId, { state: "done", reason: null });
-    const again = (await replayed(generation, whole.id, AS_ACCEPTED)) as DeliveryDetail;
+    const again = (await replayed(active, whole.id, AS_ACCEPTED)) as DeliveryDetail;
     expect(again.runs).toHaveLength(4);
   });
 
   it("is refused where nothing was accepted that could be repeated", async () => {
-    const generation = await bench.generation({ mappings: [{ ...mapping, when: "false" }] });
-    const { id } = await send(generation, "in", '{"text":"x"}');
-    const refusal = await replayDelivery(bench.ingress, generation, id, AS_ACCEPTED);
+    const active = await bench.active({ mappings: [{ ...mapping, when: "false" }] });
+    const { id } = await send(active, "in", '{"text":"x"}');
+    const refusal = await replayDelivery(bench.ingress, active, id, AS_ACCEPTED);
     expect(refusal).toMatchObject({ refused: "PAYLOAD_GONE", message: expect.stringContaining("no runs") as unknown });
   });
 });
@@ -268,9 +268,9 @@ describe("a replay of a run that has gathered calls", () => {
   const gathering = (changes: object = {}) => ({ ...mapping, coalesce: { windowSeconds: 3_600 }, ...changes });
 
   /** Sends calls that become one run, and lets it fail. */
-  async function deadLetter(generation: ActiveConfig, texts: readonly string[]): Promise<readonly string[]> {
+  async function deadLetter(active: ActiveConfig, texts: readonly string[]): Promise<readonly string[]> {
     const ids: string[] = [];
-    for (const text of texts) ids.push((await send(generation, "in", JSON.stringify({ text }))).id);
+    for (const text of texts) ids.push((await send(active, "in", JSON.stringify({ text }))).id);
     const { store, dispatcher } = bench.ingress;
     const { runIds } = (await store.get(ids[0]!))!;
     await store.stopCoalescing(runIds[0]!);
@@ -289,13 +289,13 @@ describe("a replay of a run that has gathered calls", () => {
   }
 
   it.each(["list", "latest"] as const)("as accepted (%s) tells the agent all that the run stood for", async (mode) => {
-    const generation = await bench.generation({
+    const active = await bench.active({
       mappings: [gathering({ coalesce: { windowSeconds: 3_600, mode } })],
     });
-    const [first] = await deadLetter(generation, ["one", "two", "three"]);
+    const [first] = await deadLetter(active, ["one", "two", "three"]);
     const original = (await bench.ingress.store.get(first!))!;
     const [before] = await promptsOf(original.runIds);
-    const again = (await replayed(generation, first!, AS_ACCEPTED)) as DeliveryDetail;
+    const again = (await replayed(active, first!, AS_ACCEPTED)) as DeliveryDetail;
     expect(again).toMatchObject({ state: "queued", relatedTo: { deliveryId: first }, runs: [{ calls: 1 }] });
     const [after] = await promptsOf(again.runIds);
     expect(after).toContain("This run stands for 3 calls");
@@ -307,7 +307,7 @@ describe("a replay of a run that has gathered calls", () => {
     // What the gateway says of foreign calls stands where it cannot be taken for the owner's words.
     expect(after!.indexOf("This run stands for")).toBeLessThan(after!.indexOf("<<<END_EXTERNAL_UNTRUSTED_CONTENT"));
 
-    const third = await replayed(generation, again.id, AS_ACCEPTED);
+    const third = await replayed(active, again.id, AS_ACCEPTED);
     expect(messageOf(third)).toBe(messageOf(again));
   });
 
@@ -315,27 +315,27 @@ describe("a replay of a run that has gathered calls", () => {
     const { id, match } = mapping;
     const coalesce = { windowSeconds: 3_600 };
     const wake = { id, match, coalesce, action: "wake", textTemplate: "as it was: {{text}}" };
-    const generation = await bench.generation({ mappings: [wake] });
-    const [first] = await deadLetter(generation, ["one", "two"]);
-    const again = (await replayed(generation, first!, AS_ACCEPTED)) as DeliveryDetail;
+    const active = await bench.active({ mappings: [wake] });
+    const [first] = await deadLetter(active, ["one", "two"]);
+    const again = (await replayed(active, first!, AS_ACCEPTED)) as DeliveryDetail;
     const [text] = await promptsOf(again.runIds);
     expect(text).toContain("as it was: two");
     expect(text).toContain("This run stands for 2 calls");
   });
 
   it("as accepted of one of the calls is that call alone", async () => {
-    const generation = await bench.generation({
+    const active = await bench.active({
       mappings: [gathering({ coalesce: { windowSeconds: 3_600, mode: "list" } })],
     });
-    const [, second] = await deadLetter(generation, ["one", "two", "three"]);
-    expect(messageOf(await replayed(generation, second!, AS_ACCEPTED))).toBe("as it was: two");
-    expect(messageOf(await replayed(generation, second!))).toBe("as it was: two");
+    const [, second] = await deadLetter(active, ["one", "two", "three"]);
+    expect(messageOf(await replayed(active, second!, AS_ACCEPTED))).toBe("as it was: two");
+    expect(messageOf(await replayed(active, second!))).toBe("as it was: two");
   });
 
   it("by today's configuration replays each of its calls, oldest first, which gather anew", async () => {
-    const generation = await bench.generation({ mappings: [gathering()] });
-    const ids = await deadLetter(generation, ["one", "two", "three"]);
-    const outcome = await replayDelivery(bench.ingress, generation, ids[0]!, STORED);
+    const active = await bench.active({ mappings: [gathering()] });
+    const ids = await deadLetter(active, ["one", "two", "three"]);
+    const outcome = await replayDelivery(bench.ingress, active, ids[0]!, STORED);
     if (isRefusal(outcome)) throw new Error(outcome.refused);
     expect(outcome.members.map(({ deliveryId }) => deliveryId)).toEqual(ids.slice(1));
     expect(outcome).toMatchObject({ own: { ended: undefined }, left: [], stopped: undefined });
@@ -349,8 +349,8 @@ describe("a replay of a run that has gathered calls", () => {
   });
 
   it("by today's configuration makes a run of each call when that gathers no more", async () => {
-    const ids = await deadLetter(await bench.generation({ mappings: [gathering()] }), ["one", "two"]);
-    const today = await bench.generation({ mappings: [changed] });
+    const ids = await deadLetter(await bench.active({ mappings: [gathering()] }), ["one", "two"]);
+    const today = await bench.active({ mappings: [changed] });
     const outcome = await replayDelivery(bench.ingress, today, ids[0]!, STORED);
     if (isRefusal(outcome)) throw new Error(outcome.refused);
     const [member] = outcome.members;
@@ -360,8 +360,8 @@ describe("a replay of a run that has gathered calls", () => {
   });
 
   it("stops where the queue is full and says how far it came, and passes over what is refused", async () => {
-    const ids = await deadLetter(await bench.generation({ mappings: [gathering()] }), ["one", "two", "three", "four"]);
-    const small = await bench.generation({ mappings: [changed], maxQueuedRuns: 2 });
+    const ids = await deadLetter(await bench.active({ mappings: [gathering()] }), ["one", "two", "three", "four"]);
+    const small = await bench.active({ mappings: [changed], maxQueuedRuns: 2 });
     expect(await replayDelivery(bench.ingress, small, ids[0]!, STORED)).toMatchObject({
       members: [{ deliveryId: ids[1] }],
       left: ids.slice(2),
@@ -374,7 +374,7 @@ describe("a replay of a run that has gathered calls", () => {
       const stored = await read(id);
       return id === ids[1] && stored ? { ...stored, body } : id === ids[2] ? undefined : stored;
     };
-    const wide = await bench.generation({ mappings: [changed] });
+    const wide = await bench.active({ mappings: [changed] });
     expect(await replayDelivery(bench.ingress, wide, ids[0]!, STORED)).toMatchObject({
       members: [
         { deliveryId: ids[1], result: { refused: "INVALID_JSON" } },
@@ -384,16 +384,16 @@ describe("a replay of a run that has gathered calls", () => {
       left: [],
       stopped: undefined,
     });
-    expect(await replayDelivery(bench.ingress, await bench.generation({}), ids[0]!, STORED)).toMatchObject({
+    expect(await replayDelivery(bench.ingress, await bench.active({}), ids[0]!, STORED)).toMatchObject({
       refused: "NOT_FOUND",
     });
   });
 
   it("is refused while its run cannot be read", async () => {
-    const generation = await bench.generation({ mappings: [gathering()] });
-    const [first] = await deadLetter(generation, ["one", "two"]);
+    const active = await bench.active({ mappings: [gathering()] });
+    const [first] = await deadLetter(active, ["one", "two"]);
     bench.ingress.store.loadRun = () => Promise.reject(new StoreError("UNAVAILABLE", "the disk is gone"));
-    expect(await replayed(generation, first!, AS_ACCEPTED)).toBe("STORE_UNAVAILABLE");
+    expect(await replayed(active, first!, AS_ACCEPTED)).toBe("STORE_UNAVAILABLE");
   });
 });
 
@@ -405,15 +405,15 @@ function linesOf(prompt: string | undefined): readonly string[] {
 
 describe("a replay", () => {
   it("of what nobody has is refused", async () => {
-    const generation = await bench.generation({});
+    const active = await bench.active({});
     for (const how of [STORED, AS_ACCEPTED]) {
-      expect(await replayed(generation, "dlv_none", how)).toBe("DELIVERY_NOT_FOUND");
+      expect(await replayed(active, "dlv_none", how)).toBe("DELIVERY_NOT_FOUND");
     }
   });
 
   it("of a delivery whose request is not kept any more is refused, also as it was accepted", async () => {
-    const generation = await bench.generation({ mappings: [mapping] });
-    const { id } = await send(generation, "in", '{"text":"x"}', [...WITH_TOKEN, "Idempotency-Key: kept"]);
+    const active = await bench.active({ mappings: [mapping] });
+    const { id } = await send(active, "in", '{"text":"x"}', [...WITH_TOKEN, "Idempotency-Key: kept"]);
     const { runIds } = (await bench.ingress.store.get(id))!;
     await bench.ingress.store.settle(runIds[0]!, { state: "done", reason: null });
     const later = RECEIVED_AT + 1;
@@ -421,18 +421,18 @@ describe("a replay", () => {
       ({ more } = await bench.ingress.store.prune({ now: later, removeBefore: 0, emptyBefore: later, maxBytes: null }));
     }
     expect((await bench.ingress.store.get(id))?.bodyBytes).toBe(0);
-    for (const how of [STORED, AS_ACCEPTED]) expect(await replayed(generation, id, how)).toBe("PAYLOAD_GONE");
+    for (const how of [STORED, AS_ACCEPTED]) expect(await replayed(active, id, how)).toBe("PAYLOAD_GONE");
   });
 
   it("is refused while the store cannot be read, and what is a defect is thrown", async () => {
-    const generation = await bench.generation({});
+    const active = await bench.active({});
     const { store } = bench.ingress;
     store.replayable = () => Promise.reject(new StoreError("UNAVAILABLE", "the disk is gone"));
-    expect(await replayed(generation, "x")).toBe("STORE_UNAVAILABLE");
+    expect(await replayed(active, "x")).toBe("STORE_UNAVAILABLE");
     expect(bench.logged.at(-1)).toMatchObject({ level: "error", fields: { err: { message: "the disk is gone" } } });
     store.replayable = () => Promise.reject(new StoreError("CLOSED", "closed"));
-    expect(await replayed(generation, "x")).toBe("SHUTTING_DOWN");
+    expect(await replayed(active, "x")).toBe("SHUTTING_DOWN");
     store.replayable = () => Promise.reject(new TypeError("a defect"));
-    await expect(replayed(generation, "x")).rejects.toThrow("a defect");
+    await expect(replayed(active, "x")).rejects.toThrow("a defect");
   });
 });

@@ -15,23 +15,23 @@ const items = { ...mapping, id: "many", match: { path: "many" }, messageTemplate
 const gathering = { ...mapping, id: "burst", match: { path: "burst" }, coalesce: { windowSeconds: 3_600 } };
 
 let bench: StageBench;
-let generation: ActiveConfig;
+let active: ActiveConfig;
 let operations: DeliveryOperations;
 
 beforeEach(async () => {
   bench = await StageBench.open();
   await configure({ mappings: [mapping, items, gathering] });
-  operations = new DeliveryOperations({ ingress: bench.ingress, generation: () => generation });
+  operations = new DeliveryOperations({ ingress: bench.ingress, active: () => active });
 });
 afterEach(() => bench[Symbol.asyncDispose]());
 
 async function configure(block: object): Promise<void> {
-  generation = await bench.generation(block);
+  active = await bench.active(block);
 }
 
 async function send(path: string, payload: object): Promise<string> {
   const body = JSON.stringify(payload);
-  const answer = await callPipeline(bench, generation, { path, body });
+  const answer = await callPipeline(bench, active, { path, body });
   return (JSON.parse(answer.payload) as { deliveryId: string }).deliveryId;
 }
 

@@ -22,7 +22,7 @@ const gathering = { ...mapping, id: "burst", match: { path: "burst" }, coalesce:
 
 let folder: string;
 let bench: StageBench;
-let generation: ActiveConfig;
+let active: ActiveConfig;
 let operations: DeliveryOperations;
 
 beforeEach(async () => {
@@ -30,7 +30,7 @@ beforeEach(async () => {
   mkdirSync(join(folder, "hooks", "transforms"), { recursive: true });
   bench = await StageBench.open();
   Object.assign(bench.ingress.host, { paths: { configDir: folder, stateDir: folder } });
-  operations = new DeliveryOperations({ ingress: bench.ingress, generation: () => generation });
+  operations = new DeliveryOperations({ ingress: bench.ingress, active: () => active });
 });
 afterEach(async () => {
   await bench[Symbol.asyncDispose]();
@@ -41,11 +41,11 @@ afterEach(async () => {
 async function use(module: string, changes: object = {}): Promise<void> {
   writeFileSync(join(folder, "hooks", "transforms", "build.js"), module);
   const transforms = { isolation: "none" };
-  generation = await bench.generation({ mappings: [mapping, { ...gathering, ...changes }], transforms });
+  active = await bench.active({ mappings: [mapping, { ...gathering, ...changes }], transforms });
 }
 
 async function send(path: string, text: string): Promise<number> {
-  return (await callPipeline(bench, generation, { path, body: JSON.stringify({ text }) })).status;
+  return (await callPipeline(bench, active, { path, body: JSON.stringify({ text }) })).status;
 }
 
 /** Ends the one run of a delivery as failed. */

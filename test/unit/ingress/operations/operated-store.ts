@@ -29,11 +29,11 @@ export async function operatedStore(changes: (store: DeliveryStore) => Partial<D
   };
   const host = { clock: { now: () => Date.now() }, logger };
   const ingress = { store: seen, dispatcher, host } as unknown as IngressContext;
-  const generation = () => ({}) as ActiveConfig;
+  const active = () => ({}) as ActiveConfig;
   return {
     store,
     withdrawn,
-    operations: new DeliveryOperations({ ingress, generation }),
+    operations: new DeliveryOperations({ ingress, active }),
     /** Accepts one and gives its ids. */
     accept: async (delivery: Partial<NewDelivery> = {}) => {
       const outcome = await store.accept(newDelivery(delivery));

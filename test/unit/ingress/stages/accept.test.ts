@@ -10,10 +10,9 @@ import { policy } from "../../../../src/ingress/stages/policy.ts";
 import { render } from "../../../../src/ingress/stages/render.ts";
 import type { Rendered } from "../../../../src/ingress/stages/render.ts";
 import { resolve } from "../../../../src/ingress/stages/resolve.ts";
-import { markVerified } from "../../../../src/ingress/stages/verify.ts";
 import type { NewDelivery } from "../../../../src/storage/new-delivery.ts";
 import { acceptedBy, callPipeline } from "./pipeline-calls.ts";
-import { CREDENTIAL, rawRequest, RECEIVED_AT, StageBench } from "./stage-bench.ts";
+import { CREDENTIAL, verifiedRequest, RECEIVED_AT, StageBench } from "./stage-bench.ts";
 
 const mapping = { id: "in", match: { path: "in" }, messageTemplate: "{{text}}", deliver: false };
 const NAMED = { allowRequestSessionKey: true, allowedSessionKeyPrefixes: ["hook:"] };
@@ -30,9 +29,9 @@ afterEach(() => bench[Symbol.asyncDispose]());
 
 /** What the store is handed for calls of one mapping. */
 async function storedFor(own: object, payloads: readonly object[], block: object = {}): Promise<NewDelivery[]> {
-  const generation = await bench.generation({ ...block, mappings: [own] });
+  const active = await bench.active({ ...block, mappings: [own] });
   for (const payload of payloads) {
-    const { status } = await callPipeline(bench, generation, { path: "in", body: JSON.stringify(payload) });
+    const { status } = await callPipeline(bench, active, { path: "in", body: JSON.stringify(payload) });
     expect(status).toBeLessThan(300);
   }
   return accepted.splice(0);
@@ -58,8 +57,8 @@ describe("a delivery on its way into the store", () => {
   });
 
   it("of a fixed endpoint waits for ever, in its session's lane", async () => {
-    const generation = await bench.generation();
-    await callPipeline(bench, generation, { path: "agent", body: '{"message":"x","deliver":false}' });
+    const active = await bench.active();
+    await callPipeline(bench, active, { path: "agent", body: '{"message":"x","deliver":false}' });
     expect(accepted[0]?.runs[0]?.expiresAt ?? null).toBeNull();
     expect(accepted[0]?.runs[0]?.lane).toBe(accepted[0]?.runs[0]?.spec.sessionKey);
   });
@@ -167,27 +166,27 @@ interface Call {
 
 /** The stages from `parse` to `accept`; what was stored, or why nothing was. */
 async function acceptCall(
-  generation: ActiveConfig,
+  active: ActiveConfig,
   { body = '{"text":"a"}', named, fails = false, replayOf }: Call,
 ): Promise<Accepted | string> {
   const headers = { "content-type": "application/json", ...(named === "by key" && { "idempotency-key": "once" }) };
-  const request = markVerified(rawRequest("in", body, { headers }), CREDENTIAL);
-  const parsed = parse(request, { accept: [], maxDepth: 64 });
-  if (isRefusal(parsed)) return parsed.refused;
-  const found = await resolve(generation, { sender: undefined }, request, parsed);
+  const verified = verifiedRequest("in", body, { headers });
+  const payload = parse(verified, { accept: [], maxDepth: 64 });
+  if (isRefusal(payload)) return payload.refused;
+  const found = await resolve(active, { sender: undefined }, verified, payload);
   if (isRefusal(found)) return found.refused;
   const resolved = named === "by id" ? { ...found, ofSender: true, deliveryId: "evt_1" } : found;
-  const made = filter(resolved) ?? (await render(bench.ingress, generation, request, resolved));
+  const made = filter(resolved) ?? (await render(bench.ingress, active, verified, resolved));
   const rendered = fails ? FAILED : made;
   if (isRefusal(rendered)) return rendered.refused;
-  const specs = await policy(bench.ingress, generation, resolved, rendered.actions);
+  const specs = await policy(bench.ingress, active, resolved, rendered.actions);
   if (isRefusal(specs)) return specs.refused;
-  const outcome = await accept(bench.ingress, generation, { request, parsed, resolved, rendered, specs, replayOf });
+  const outcome = await accept(bench.ingress, active, { verified, payload, resolved, rendered, specs, replayOf });
   return isRefusal(outcome) ? outcome.refused : outcome;
 }
 
-async function acceptedCall(generation: ActiveConfig, call: Call): Promise<Accepted> {
-  const outcome = await acceptCall(generation, call);
+async function acceptedCall(active: ActiveConfig, call: Call): Promise<Accepted> {
+  const outcome = await acceptCall(active, call);
   if (typeof outcome === "string") throw new Error(`The call was refused: ${outcome}`);
   return outcome;
 }
@@ -198,16 +197,16 @@ async function states(): Promise<string[]> {
 
 describe("a call whose transform failed", () => {
   it.each(["by key", "by id"] as const)("is a repeat of the first one, known %s, and no dead letter", async (named) => {
-    const generation = await bench.generation({ mappings: [mapping] });
-    const first = await acceptedCall(generation, { named });
+    const active = await bench.active({ mappings: [mapping] });
+    const first = await acceptedCall(active, { named });
     expect(first).not.toHaveProperty("isRepeat");
-    expect(await acceptedCall(generation, { named, fails: true })).toEqual({ ...first, isRepeat: true });
+    expect(await acceptedCall(active, { named, fails: true })).toEqual({ ...first, isRepeat: true });
     expect(await states()).toEqual(["duplicate", "queued"]);
   });
 
   it.each(["by key", "by id"] as const)("leaves its next try, known %s, a new call", async (named) => {
-    const generation = await bench.generation({ mappings: [mapping] });
-    const tries = [true, true, false].map((fails) => () => acceptedCall(generation, { named, fails }));
+    const active = await bench.active({ mappings: [mapping] });
+    const tries = [true, true, false].map((fails) => () => acceptedCall(active, { named, fails }));
     const outcomes: Accepted[] = [];
     for (const next of tries) outcomes.push(await next());
     expect(outcomes.map(({ isRepeat, ended }) => [isRepeat, ended])).toEqual([
@@ -219,19 +218,19 @@ describe("a call whose transform failed", () => {
   });
 
   it("is refused when its key is that of another request, and is not stored", async () => {
-    const generation = await bench.generation({ mappings: [mapping] });
-    await acceptedCall(generation, { named: "by key" });
+    const active = await bench.active({ mappings: [mapping] });
+    await acceptedCall(active, { named: "by key" });
     const other = { body: '{"text":"b"}', named: "by key", fails: true } as const;
-    expect(await acceptCall(generation, other)).toBe("IDEMPOTENCY_CONFLICT");
+    expect(await acceptCall(active, other)).toBe("IDEMPOTENCY_CONFLICT");
     expect(await states()).toEqual(["queued"]);
   });
 
   it("repeats nothing when nobody named it, nor as a replay", async () => {
-    const generation = await bench.generation({ mappings: [mapping] });
-    await acceptedCall(generation, { named: undefined });
-    const { deliveryId: replayOf } = await acceptedCall(generation, { named: "by key" });
-    await acceptedCall(generation, { named: undefined, fails: true });
-    await acceptedCall(generation, { named: "by key", fails: true, replayOf });
+    const active = await bench.active({ mappings: [mapping] });
+    await acceptedCall(active, { named: undefined });
+    const { deliveryId: replayOf } = await acceptedCall(active, { named: "by key" });
+    await acceptedCall(active, { named: undefined, fails: true });
+    await acceptedCall(active, { named: "by key", fails: true, replayOf });
     expect(await states()).toEqual(["failed", "failed", "queued", "queued"]);
     expect(accepted.at(-1)).toMatchObject({ replayOf, runs: [] });
     expect(accepted.at(-1)).not.toHaveProperty("idempotency");
@@ -243,12 +242,12 @@ describe("a call whose transform failed", () => {
     ["coalesced", { coalesce: { key: "k", windowSeconds: 10 } }, { text: "a" }],
     ["skipped by an earlier run", { overlap: "skip" }, { text: "a" }],
   ])("is answered as the first one was that had %s", async (_, settings, payload) => {
-    const generation = await bench.generation({ mappings: [{ ...mapping, ...settings }] });
+    const active = await bench.active({ mappings: [{ ...mapping, ...settings }] });
     const body = JSON.stringify(payload);
-    await acceptedCall(generation, { body, named: undefined });
-    const first = await acceptedCall(generation, { body, named: "by key" });
+    await acceptedCall(active, { body, named: undefined });
+    const first = await acceptedCall(active, { body, named: "by key" });
     expect(first.ended).toBeDefined();
-    const repeat = await acceptedCall(generation, { body, named: "by key", fails: true });
+    const repeat = await acceptedCall(active, { body, named: "by key", fails: true });
     // The run that a coalesced call became a part of has a session of its own.
     expect({ ...repeat, specs: [] }).toMatchObject({ ...first, specs: [], isRepeat: true });
     expect(repeat.specs.map(({ kind }) => kind)).toEqual(first.specs.map(({ kind }) => kind));
@@ -257,12 +256,12 @@ describe("a call whose transform failed", () => {
 
 describe("a full queue", () => {
   it("refuses a call that has a run, and none without, also when its bound was lowered below what is open", async () => {
-    const wide = await bench.generation({ mappings: [mapping] });
+    const wide = await bench.active({ mappings: [mapping] });
     for (let count = 0; count < 2; count++) await acceptedCall(wide, { named: undefined });
-    const narrow = await bench.generation({ mappings: [mapping], maxQueuedRuns: 1 });
+    const narrow = await bench.active({ mappings: [mapping], maxQueuedRuns: 1 });
     expect(await acceptCall(narrow, { named: undefined })).toBe("QUEUE_FULL");
     expect(await acceptedCall(narrow, { named: undefined, fails: true })).toMatchObject({ ended: "failed" });
-    const filtering = await bench.generation({ mappings: [{ ...mapping, when: "false" }], maxQueuedRuns: 1 });
+    const filtering = await bench.active({ mappings: [{ ...mapping, when: "false" }], maxQueuedRuns: 1 });
     expect(await acceptedCall(filtering, { named: undefined })).toMatchObject({ ended: "filtered" });
     expect(await states()).toEqual(["filtered", "failed", "queued", "queued"]);
     expect(bench.ingress.dispatcher.open).toBe(2);

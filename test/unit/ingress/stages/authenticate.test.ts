@@ -10,11 +10,11 @@ import { StageBench } from "./stage-bench.ts";
 
 describe("authenticate", () => {
   let bench: StageBench;
-  let generation: ActiveConfig;
+  let active: ActiveConfig;
 
   beforeEach(async () => {
     bench = await StageBench.open();
-    generation = await bench.generation({ lockout: { failures: 2 } });
+    active = await bench.active({ lockout: { failures: 2 } });
     bench.limit = 1_000;
   });
   afterEach(() => bench[Symbol.asyncDispose]());
@@ -24,9 +24,9 @@ describe("authenticate", () => {
     const headers = authorization === undefined ? "" : `Authorization: ${authorization}\r\n`;
     const credential = await withRequest(
       (req) => {
-        const arrival = edge(bench.ingress, generation, req, new RequestFacts());
-        if (isRefusal(arrival)) throw new Error(arrival.refused);
-        return authenticate(generation, arrival);
+        const request = edge(bench.ingress, active, req, new RequestFacts());
+        if (isRefusal(request)) throw new Error(request.refused);
+        return authenticate(active, request);
       },
       (socket) => socket.write(`POST ${target} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Length: 9\r\n\r\n`),
     );
@@ -42,8 +42,8 @@ describe("authenticate", () => {
   it("asks no plugin when none tapped, and answers at once", async () => {
     const answer = await withRequest(
       (req) => {
-        const arrival = edge(bench.ingress, generation, req, new RequestFacts());
-        return isRefusal(arrival) || authenticate(generation, arrival);
+        const request = edge(bench.ingress, active, req, new RequestFacts());
+        return isRefusal(request) || authenticate(active, request);
       },
       (socket) => socket.write("POST /hooks/wake HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),
     );

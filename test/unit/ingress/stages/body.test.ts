@@ -17,12 +17,12 @@ describe("body", () => {
   afterEach(() => bench[Symbol.asyncDispose]());
 
   async function read(path: string, content: string, block: object = {}) {
-    const generation = await bench.generation(block);
+    const active = await bench.active(block);
     return withRequest(
       async (req) => {
-        const arrival = edge(bench.ingress, generation, req, new RequestFacts());
-        if (isRefusal(arrival)) return { outcome: arrival, started: false };
-        const outcome = await body(bench.ingress, generation, arrival);
+        const request = edge(bench.ingress, active, req, new RequestFacts());
+        if (isRefusal(request)) return { outcome: request, started: false };
+        const outcome = await body(bench.ingress, active, request);
         return { outcome, started: req.readableDidRead };
       },
       (socket) =>
@@ -39,7 +39,7 @@ describe("body", () => {
 
   it("gives the exact bytes with the head of the request, without its credential", async () => {
     const { outcome } = await read("wake?a=1", '{"text":1}');
-    const { request, rules } = outcome as ReceivedBody;
+    const { raw: request, rules } = outcome as ReceivedBody;
     expect(Buffer.from(request.body).toString()).toBe('{"text":1}');
     expect(request).toMatchObject({
       method: "POST",
@@ -59,7 +59,7 @@ describe("body", () => {
     ["in", 20],
     ["in/", 20],
   ])("spec 8: takes on /%s a body of %d bytes and not one more", async (path, limit) => {
-    expect((await read(path, "x".repeat(limit), MAPPINGS)).outcome).toHaveProperty("request");
+    expect((await read(path, "x".repeat(limit), MAPPINGS)).outcome).toHaveProperty("raw");
     expect((await read(path, "x".repeat(limit + 1), MAPPINGS)).outcome).toMatchObject({ refused: "BODY_TOO_LARGE" });
   });
 
@@ -88,15 +88,15 @@ describe("the body of a sender who is not verified yet", () => {
   };
 
   async function heldBy(bench: StageBench, contentLength: number | "chunked") {
-    const generation = await bench.generation(GITHUB);
+    const active = await bench.active(GITHUB);
     const length = contentLength === "chunked" ? "Transfer-Encoding: chunked" : `Content-Length: ${contentLength}`;
     const content = contentLength === "chunked" ? "1\r\nx\r\n0\r\n\r\n" : "x".repeat(contentLength);
     return withRequest(
       async (req) => {
-        const arrival = edge(bench.ingress, generation, req, new RequestFacts());
-        if (isRefusal(arrival)) return arrival.refused;
-        const outcome = await body(bench.ingress, generation, arrival);
-        return isRefusal(outcome) ? outcome.refused : arrival.heldBytes;
+        const request = edge(bench.ingress, active, req, new RequestFacts());
+        if (isRefusal(request)) return request.refused;
+        const outcome = await body(bench.ingress, active, request);
+        return isRefusal(outcome) ? outcome.refused : request.heldBytes;
       },
       (socket) => socket.write(`POST /hooks/github HTTP/1.1\r\nHost: localhost\r\n${length}\r\n\r\n${content}`),
     );

@@ -9,11 +9,11 @@ import { RECEIVED_AT, StageBench } from "./stage-bench.ts";
 
 describe("the edge", () => {
   let bench: StageBench;
-  let generation: ActiveConfig;
+  let active: ActiveConfig;
 
   beforeAll(async () => {
     bench = await StageBench.open();
-    generation = await bench.generation();
+    active = await bench.active();
   });
   beforeEach(() => {
     while (bench.ingress.inFlight.count > 0) bench.ingress.inFlight.leave();
@@ -24,7 +24,7 @@ describe("the edge", () => {
   const head = (line: string, headers: readonly string[] = []): string =>
     [`${line} HTTP/1.1`, "Host: localhost", "Content-Length: 0", ...headers, "", ""].join("\r\n");
 
-  function arrive(line: string, headers?: readonly string[], by: ActiveConfig = generation) {
+  function arrive(line: string, headers?: readonly string[], by: ActiveConfig = active) {
     return withRequest(
       (req) => edge(bench.ingress, by, req, new RequestFacts()),
       (socket) => socket.write(head(line, headers)),
@@ -32,13 +32,13 @@ describe("the edge", () => {
   }
 
   it("lets a POST in, with its path, its query, its client and the time", async () => {
-    const arrival = (await arrive("POST /hooks/github/push?a=1")) as RequestContext;
-    expect(arrival).toMatchObject({
+    const request = (await arrive("POST /hooks/github/push?a=1")) as RequestContext;
+    expect(request).toMatchObject({
       target: { path: "github/push", query: { a: "1" }, hasQueryToken: false },
       clientAddress: "127.0.0.1",
       receivedAt: RECEIVED_AT,
     });
-    expect(arrival.req.method).toBe("POST");
+    expect(request.req.method).toBe("POST");
     expect(bench.ingress.inFlight.count).toBe(1);
   });
 
@@ -87,18 +87,18 @@ describe("the edge", () => {
       presets: ["trello"],
       trello: { secret: "secret-of-the-edge-tests", path: "deliveries/x" },
     };
-    const own = await bench.generation({ ...presets, publicUrl: "https://gateway.example.com" });
-    const arrival = await arrive("HEAD /hooks/deliveries/x", [], own);
-    expect(arrival).toMatchObject({ statusOf: undefined, sender: { route: { path: "deliveries/x" } } });
+    const own = await bench.active({ ...presets, publicUrl: "https://gateway.example.com" });
+    const request = await arrive("HEAD /hooks/deliveries/x", [], own);
+    expect(request).toMatchObject({ statusOf: undefined, sender: { route: { path: "deliveries/x" } } });
   });
 
   it("takes a place and bytes back once, however often the request leaves", async () => {
-    const arrival = (await arrive("POST /hooks/wake")) as RequestContext;
+    const request = (await arrive("POST /hooks/wake")) as RequestContext;
     expect(bench.ingress.inFlight.count).toBe(1);
     expect(bench.ingress.unverifiedBytes.reserve(5)).toBe(true);
-    arrival.heldBytes = 5;
-    release(bench.ingress, arrival);
-    release(bench.ingress, arrival);
+    request.heldBytes = 5;
+    release(bench.ingress, request);
+    release(bench.ingress, request);
     expect([bench.ingress.inFlight.count, bench.ingress.unverifiedBytes.reserved]).toEqual([0, 0]);
   });
 
@@ -117,12 +117,12 @@ describe("the edge", () => {
   });
 
   it("believes no forwarded address of a peer that is not trusted", async () => {
-    const arrival = await arrive("POST /hooks/wake", ["X-Forwarded-For: 203.0.113.9"]);
-    expect(arrival).toMatchObject({ clientAddress: "127.0.0.1" });
+    const request = await arrive("POST /hooks/wake", ["X-Forwarded-For: 203.0.113.9"]);
+    expect(request).toMatchObject({ clientAddress: "127.0.0.1" });
   });
 
   it("reads forwarded addresses of trusted proxies from the right, over several headers", async () => {
-    const behind = await bench.generation({}, { trustedProxies: ["127.0.0.1", "10.0.0.0/8"] });
+    const behind = await bench.active({}, { trustedProxies: ["127.0.0.1", "10.0.0.0/8"] });
     const headers = ["X-Forwarded-For: 198.51.100.1, 203.0.113.9", "X-Forwarded-For: 10.0.0.7"];
     expect(await arrive("POST /hooks/wake", headers, behind)).toMatchObject({ clientAddress: "203.0.113.9" });
   });

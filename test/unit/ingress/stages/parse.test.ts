@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { RawRequest } from "../../../../src/core/delivery.ts";
 import { parse } from "../../../../src/ingress/stages/parse.ts";
-import { markVerified } from "../../../../src/ingress/stages/verify.ts";
-import { CREDENTIAL, rawRequest } from "./stage-bench.ts";
+import { verifiedRequest } from "./stage-bench.ts";
 
 const JSON_ONLY = { accept: ["json"], maxDepth: 64 } as const;
 
 const parsed = (body: string, changes: Partial<RawRequest> = {}, options: Parameters<typeof parse>[1] = JSON_ONLY) =>
-  parse(markVerified(rawRequest("ci", body, changes), CREDENTIAL), options);
+  parse(verifiedRequest("ci", body, changes), options);
 
 describe("parse", () => {
   it("makes of the body what mappings, transforms and taps see: the payload, and no credential", () => {

@@ -12,12 +12,12 @@ export const WITH_TOKEN: readonly string[] = [`Authorization: Bearer ${GOOD_TOKE
 /** The answer of the whole pipeline to a POST that comes over a socket; nothing but the answer is sent back. */
 export function callPipeline(
   { ingress }: StageBench,
-  generation: ActiveConfig,
+  active: ActiveConfig,
   { path, body, headers = WITH_TOKEN }: { path: string; body: string; headers?: readonly string[] },
 ): Promise<Answer> {
   const lines = [`POST /hooks/${path} HTTP/1.1`, "Host: x", ...headers, `Content-Length: ${Buffer.byteLength(body)}`];
   return withRequest(
-    (req) => answerRequest(ingress, generation, req, new RequestFacts()),
+    (req) => answerRequest(ingress, active, req, new RequestFacts()),
     (socket) => socket.write([...lines, "", body].join("\r\n")),
   );
 }

@@ -26,7 +26,7 @@ describe("policy", () => {
   afterAll(() => bench[Symbol.asyncDispose]());
 
   const apply = async (route: Route, actions: readonly Action[], block: object = {}) =>
-    policy(bench.ingress, await bench.generation(block, { hooks }), { route, context: requestWith({ a: 1 }) }, actions);
+    policy(bench.ingress, await bench.active(block, { hooks }), { route, context: requestWith({ a: 1 }) }, actions);
 
   it("fixes a run of each action, in order", async () => {
     expect(await apply("agent", [AGENT, WAKE, { ...AGENT, agentId: "ops" }])).toMatchObject([

@@ -16,19 +16,19 @@ const TWO = { repo: "site", items: [{ id: 1 }, { id: 2 }] };
 
 describe("render", () => {
   let bench: StageBench;
-  let generation: ActiveConfig;
+  let active: ActiveConfig;
 
   beforeAll(async () => {
     bench = await StageBench.open();
-    generation = await bench.generation({ maxFanOut: 3 });
+    active = await bench.active({ maxFanOut: 3 });
   });
   beforeEach(() => {
-    generation = { ...generation, hooks: createIngressHooks() };
+    active = { ...active, hooks: createIngressHooks() };
   });
   afterAll(() => bench[Symbol.asyncDispose]());
 
   const of = (route: Route, payload: unknown, changes?: Parameters<typeof requestWith>[1]) =>
-    render(bench.ingress, generation, REQUEST, {
+    render(bench.ingress, active, REQUEST, {
       route,
       context: requestWith(payload, changes),
       ofSender: false,
@@ -303,7 +303,7 @@ describe("render", () => {
     });
 
     it("does not ask plugins about a transform that failed", async () => {
-      generation.hooks.actions.tap("plugin", () => [{ kind: "wake", text: "after all", mode: "now" }]);
+      active.hooks.actions.tap("plugin", () => [{ kind: "wake", text: "after all", mode: "now" }]);
       expect(
         await of(
           transforming(() => 7),
@@ -317,13 +317,13 @@ describe("render", () => {
     const wake = (text: string): Action => ({ kind: "wake", text, mode: "now" });
 
     it("takes the actions as the plugin changed them, for every kind of route", async () => {
-      generation.hooks.actions.tapPromise("plugin", async (actions, { path }) => [...actions, wake(`seen ${path}`)]);
+      active.hooks.actions.tapPromise("plugin", async (actions, { path }) => [...actions, wake(`seen ${path}`)]);
       expect(await contentOf("wake", { text: "a" })).toEqual(["a", "seen hook"]);
       expect(await contentOf(mappingOf({ messageTemplate: "m" }), TWO)).toEqual(["m", "seen hook"]);
     });
 
     it("skips the request when the plugin leaves none, and says so", async () => {
-      generation.hooks.actions.tap("plugin", () => []);
+      active.hooks.actions.tap("plugin", () => []);
       expect(await contentOf("wake", { text: "a" })).toEqual({
         contents: [],
         ended: { state: "skipped", reason: "a plugin left no action" },
@@ -331,7 +331,7 @@ describe("render", () => {
     });
 
     it("keeps the reason of a request that was skipped before", async () => {
-      generation.hooks.actions.tap("plugin", (actions) => actions);
+      active.hooks.actions.tap("plugin", (actions) => actions);
       expect(
         await contentOf(
           transforming(() => null),
@@ -341,7 +341,7 @@ describe("render", () => {
     });
 
     it("no longer skips a request that the plugin gives an action", async () => {
-      generation.hooks.actions.tap("plugin", () => [wake("after all")]);
+      active.hooks.actions.tap("plugin", () => [wake("after all")]);
       expect(
         await of(
           transforming(() => null),
@@ -352,7 +352,7 @@ describe("render", () => {
 
     it("does not ask the plugin about a request that is refused", async () => {
       let asked = 0;
-      generation.hooks.actions.tap("plugin", (actions) => {
+      active.hooks.actions.tap("plugin", (actions) => {
         asked++;
         return actions;
       });
@@ -361,7 +361,7 @@ describe("render", () => {
     });
 
     it("fails the request when the plugin fails, naming it", async () => {
-      generation.hooks.actions.tap("plugin", () => {
+      active.hooks.actions.tap("plugin", () => {
         throw new Error("broken");
       });
       await expect(of("wake", { text: "a" })).rejects.toThrow('Hook "actions", tap "plugin": broken');

@@ -2,9 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isRefusal } from "../../../../src/core/errors.ts";
 import { parse } from "../../../../src/ingress/stages/parse.ts";
 import { isDirect, resolve } from "../../../../src/ingress/stages/resolve.ts";
-import { markVerified } from "../../../../src/ingress/stages/verify.ts";
 import { mappingOf } from "../../mapping/mappings.ts";
-import { CREDENTIAL, parsedRequest, rawRequest, StageBench } from "./stage-bench.ts";
+import { parsedRequest, verifiedRequest, StageBench } from "./stage-bench.ts";
 
 const template = { messageTemplate: "m" };
 
@@ -19,8 +18,8 @@ describe("the route of a request", () => {
   /** The fixed route or the mapping's id; the code of a refusal. */
   async function routeOf(block: object, path: string, payload: unknown = {}): Promise<string> {
     const { request, parsed } = parsedRequest(path, payload);
-    const generation = await bench.generation(block);
-    const resolved = await resolve(generation, { sender: undefined }, request, parsed);
+    const active = await bench.active(block);
+    const resolved = await resolve(active, { sender: undefined }, request, parsed);
     if (isRefusal(resolved)) return resolved.refused;
     return typeof resolved.route === "string" ? resolved.route : resolved.route.config.id;
   }
@@ -97,13 +96,13 @@ describe("the route of a request", () => {
       { ...template, id: "form", match: { path: "in", source: "a" }, accept: ["form"] },
       { ...template, id: "json", match: { path: "in" } },
     ];
-    const generation = await bench.generation({ mappings });
+    const active = await bench.active({ mappings });
     const resolveForm = async (body: string): Promise<unknown> => {
       const headers = { "content-type": "application/x-www-form-urlencoded" };
-      const request = markVerified(rawRequest("in", body, { headers }), CREDENTIAL);
-      const parsed = parse(request, { accept: generation.mappings.bodyRules("in")!.accept, maxDepth: 64 });
+      const request = verifiedRequest("in", body, { headers });
+      const parsed = parse(request, { accept: active.mappings.bodyRules("in")!.accept, maxDepth: 64 });
       if (isRefusal(parsed)) return parsed.refused;
-      const resolved = await resolve(generation, { sender: undefined }, request, parsed);
+      const resolved = await resolve(active, { sender: undefined }, request, parsed);
       if (isRefusal(resolved)) return resolved.refused;
       return typeof resolved.route === "object" && resolved.route.config.id;
     };

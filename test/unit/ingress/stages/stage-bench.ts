@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AsyncSeriesHook, SyncHook } from "tapable";
-import type { Credential, RawRequest, VerifiedRequest } from "../../../../src/core/delivery.ts";
+import type { Credential, RawRequest } from "../../../../src/core/delivery.ts";
 import { RunWatch } from "../../../../src/dispatch/run-watch.ts";
 import { isRefusal } from "../../../../src/core/errors.ts";
 import { prepareActiveConfig } from "../../../../src/ingress/active-config.ts";
@@ -13,9 +13,11 @@ import { NO_KEYS } from "../../../../src/auth/keys/remote-keys.ts";
 import { ByteBudget } from "../../../../src/ingress/request-limits.ts";
 import { InFlight } from "../../../../src/ingress/request-limits.ts";
 import type { IngressContext } from "../../../../src/ingress/context.ts";
+import { Lockout } from "../../../../src/auth/lockout.ts";
+import { RequestFacts } from "../../../../src/ingress/request-log.ts";
 import { parse } from "../../../../src/ingress/stages/parse.ts";
 import type { Parsed } from "../../../../src/ingress/stages/parse.ts";
-import { markVerified } from "../../../../src/ingress/stages/verify.ts";
+import { verify, VerifiedRequest } from "../../../../src/ingress/stages/verify.ts";
 import { GOOD_TOKEN } from "../../config/hooks-context.ts";
 import { DispatchBench } from "../../dispatch/dispatch-bench.ts";
 import { recordingLogger } from "../../hosts/embedded/server/recording-logger.ts";
@@ -55,7 +57,7 @@ export class StageBench implements AsyncDisposable {
   }
 
   /** A `hooks` block, on and with a token, ready for requests. */
-  async generation(
+  async active(
     block: object = {},
     { trustedProxies = [] as string[], hooks = this.hooks } = {},
   ): Promise<ActiveConfig> {
@@ -105,9 +107,24 @@ export function rawRequest(path: string, body: string, changes: Partial<RawReque
   };
 }
 
+/** A request that the hook token has verified. */
+export function verifiedRequest(
+  path: string,
+  body: string,
+  changes: Partial<RawRequest> = {},
+  credential = CREDENTIAL,
+): VerifiedRequest {
+  const request = { sender: undefined, clientAddress: "127.0.0.1", facts: new RequestFacts() };
+  const lockout = new Lockout({ failures: 1, windowMs: 1, lockMs: 1, maxClients: 1 }, SURROUNDINGS);
+  const raw = rawRequest(path, body, changes);
+  const verified = verify({ lockout }, request, { raw, signed: undefined, credential });
+  if (!(verified instanceof VerifiedRequest)) throw new Error("The request was not verified.");
+  return verified;
+}
+
 /** A request that was read, whose sender is known and whose body is JSON. */
 export function parsedRequest(path: string, payload: unknown): { request: VerifiedRequest; parsed: Parsed } {
-  const request = markVerified(rawRequest(path, JSON.stringify(payload)), CREDENTIAL);
+  const request = verifiedRequest(path, JSON.stringify(payload));
   const parsed = parse(request, { accept: [], maxDepth: 64 });
   if (isRefusal(parsed)) throw new Error(parsed.message);
   return { request, parsed };

@@ -17,7 +17,7 @@ describe("waiting for a result", () => {
   afterEach(() => bench[Symbol.asyncDispose]());
 
   async function call(): Promise<Answer> {
-    return callPipeline(bench, await bench.generation({ waitSeconds: 60 }), CALL);
+    return callPipeline(bench, await bench.active({ waitSeconds: 60 }), CALL);
   }
 
   /** The run that is waited for. */
