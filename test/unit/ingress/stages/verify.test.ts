@@ -8,10 +8,14 @@ describe("verify", () => {
     const changes = { headers: { "x-a": "1" }, query: { b: "2" }, body: Buffer.from('{"text": "a"}') };
     const raw = rawRequest("wake", "", changes);
     const verified = verifiedRequest("wake", "", changes);
-    expect({ ...verified }).toEqual({ ...raw, credential: CREDENTIAL, replay: undefined });
+    expect(verified).toEqual({ ...raw, credential: CREDENTIAL, replay: undefined });
     expect(verified.body).toBe(changes.body);
   });
 });
+
+function structuredCopy<Copied extends object>(value: Copied): Pick<Copied, keyof Copied> {
+  return Object.assign({} as Pick<Copied, keyof Copied>, value);
+}
 
 describe("VerifiedRequest", () => {
   const raw = rawRequest("wake", '{"text":"a"}');
@@ -21,7 +25,7 @@ describe("VerifiedRequest", () => {
     // @ts-expect-error: a raw request with a credential is not a verified one.
     expect(parse({ ...raw, credential: CREDENTIAL, replay: undefined }, options)).toHaveProperty("context");
     // @ts-expect-error: a copy has lost the proof.
-    expect(parse({ ...verifiedRequest("wake", "{}") }, options)).toHaveProperty("context");
+    expect(parse(structuredCopy(verifiedRequest("wake", '{"text":"a"}')), options)).toHaveProperty("context");
     // @ts-expect-error: the constructor is private.
     expect(new VerifiedRequest(raw, CREDENTIAL, undefined)).toBeInstanceOf(VerifiedRequest);
   });
