@@ -104,6 +104,11 @@ function decode(text: string): string {
   }
 }
 
+/** True for the two fixed routes, which no mapping can take. */
+export function isDirect(path: string): path is "wake" | "agent" {
+  return path === "wake" || path === "agent";
+}
+
 /** The part of `http.IncomingMessage` that a head is made of. */
 export interface HeadSource {
   readonly method?: string | undefined;

@@ -8,7 +8,7 @@ import type { BodyRules } from "../../mapping/index-mappings.ts";
 import type { RawRequest } from "../../core/delivery.ts";
 import type { RequestContext } from "./edge.ts";
 import type { IngressContext } from "../context.ts";
-import { isDirect } from "./resolve.ts";
+import { isDirect } from "../request-head.ts";
 
 /** The raw request, and what its route takes. */
 export interface ReceivedBody {

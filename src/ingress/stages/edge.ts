@@ -8,7 +8,7 @@ import { trimSlashes } from "../../mapping/index-mappings.ts";
 import type { RequestFacts } from "../request-log.ts";
 import type { TransformSet } from "../../transform/set.ts";
 import type { IngressContext } from "../context.ts";
-import { isDirect } from "./resolve.ts";
+import { isDirect } from "../request-head.ts";
 
 /** A request that was let in; it has to {@link release} when it has been answered. */
 export interface RequestContext {

@@ -2,6 +2,7 @@ import type { PayloadContext } from "../../core/delivery.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
+import { isDirect } from "../request-head.ts";
 import { readMediaType, unsupportedTypeMessage } from "../../http/media-type.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
 import { sourceOf } from "../../mapping/index-mappings.ts";
@@ -23,11 +24,6 @@ export interface Resolved {
   readonly deliveryId: string | undefined;
   /** Why the request is not for the route after all. */
   readonly miss: string | undefined;
-}
-
-/** True for the two fixed routes, which no mapping can take. */
-export function isDirect(path: string): path is "wake" | "agent" {
-  return path === "wake" || path === "agent";
 }
 
 /**

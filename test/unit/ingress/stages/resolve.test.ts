@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isRefusal } from "../../../../src/core/errors.ts";
 import { parse } from "../../../../src/ingress/stages/parse.ts";
-import { isDirect, resolve } from "../../../../src/ingress/stages/resolve.ts";
+import { isDirect } from "../../../../src/ingress/request-head.ts";
+import { resolve } from "../../../../src/ingress/stages/resolve.ts";
 import { mappingOf } from "../../mapping/mappings.ts";
 import { parsedRequest, verifiedRequest, StageBench } from "./stage-bench.ts";
 
