@@ -1,8 +1,6 @@
 /** What the OpenClaw adapter brings into the shared database file. */
 import type { DatabaseSync } from "node:sqlite";
-import { type Kysely, sql } from "kysely";
-import type { Migration } from "kysely/migration";
-import type { SqliteModule } from "../../storage/sqlite/engine/module.ts";
+import type { Migration, SqliteModule } from "../../storage/sqlite/engine/module.ts";
 
 /** How much of everything the adapter keeps. */
 export const OPENCLAW_LIMITS = Object.freeze({
@@ -29,44 +27,38 @@ const FORGET_STEP = 64;
  * - What waits of a session is counted, so that nobody has to count it.
  * - A run without an end was under way when it was last heard of; one without a session left none behind.
  */
-const createTables: Migration = {
-  async up(database: Kysely<unknown>) {
-    for (const statement of [
-      sql`CREATE TABLE openclaw_event (
+const createTables: Migration = [
+  `CREATE TABLE openclaw_event (
         id INTEGER PRIMARY KEY,
         session TEXT NOT NULL,
         key TEXT NOT NULL UNIQUE,
         at INTEGER NOT NULL,
         text TEXT
       ) STRICT`,
-      sql`CREATE INDEX openclaw_event_pending ON openclaw_event (session, id) WHERE text IS NOT NULL`,
-      sql`CREATE INDEX openclaw_event_consumed ON openclaw_event (at) WHERE text IS NULL`,
-      sql`CREATE TABLE openclaw_waiting (
+  `CREATE INDEX openclaw_event_pending ON openclaw_event (session, id) WHERE text IS NOT NULL`,
+  `CREATE INDEX openclaw_event_consumed ON openclaw_event (at) WHERE text IS NULL`,
+  `CREATE TABLE openclaw_waiting (
         session TEXT PRIMARY KEY,
         events INTEGER NOT NULL,
         bytes INTEGER NOT NULL
       ) STRICT`,
-      sql`CREATE TABLE openclaw_turn (session TEXT PRIMARY KEY, agent TEXT NOT NULL, reason TEXT NOT NULL) STRICT`,
-      sql`CREATE TABLE openclaw_run (
+  `CREATE TABLE openclaw_turn (session TEXT PRIMARY KEY, agent TEXT NOT NULL, reason TEXT NOT NULL) STRICT`,
+  `CREATE TABLE openclaw_run (
         id TEXT PRIMARY KEY,
         session TEXT NOT NULL,
         at INTEGER NOT NULL,
         ended_at INTEGER
       ) STRICT`,
-      sql`CREATE INDEX openclaw_run_ended ON openclaw_run (ended_at)`,
-      sql`CREATE TABLE openclaw_sent (
+  `CREATE INDEX openclaw_run_ended ON openclaw_run (ended_at)`,
+  `CREATE TABLE openclaw_sent (
         channel TEXT NOT NULL,
         key TEXT NOT NULL,
         parts INTEGER NOT NULL,
         at INTEGER NOT NULL,
         PRIMARY KEY (channel, key)
       ) STRICT`,
-      sql`CREATE INDEX openclaw_sent_at ON openclaw_sent (at)`,
-    ]) {
-      await statement.execute(database);
-    }
-  },
-};
+  `CREATE INDEX openclaw_sent_at ON openclaw_sent (at)`,
+];
 
 /** System events, turns that were asked for, runs and messages; each operation is one write in one commit. */
 export const sqliteModule: SqliteModule = {

@@ -1,6 +1,5 @@
 /** The tables of the delivery store, from its first version on. */
-import { sql } from "kysely";
-import type { Migration } from "kysely/migration";
+import type { Migration } from "./engine/module.ts";
 
 /**
  * `deliveries` and `runs` are narrow, since lists read many of their rows and every step after
@@ -11,9 +10,8 @@ import type { Migration } from "kysely/migration";
  * All keys grow with time. `claims` alone has random keys; a row exists only when a caller gave an
  * idempotency key.
  */
-const first: Migration = {
-  async up(database) {
-    await sql`
+const first: Migration = [
+  `
       CREATE TABLE deliveries (
         seq INTEGER PRIMARY KEY,
         tag TEXT NOT NULL,
@@ -26,9 +24,9 @@ const first: Migration = {
         reason TEXT,
         claim BLOB,
         fingerprint BLOB
-      ) STRICT`.execute(database);
-    await sql`CREATE INDEX deliveries_ended ON deliveries (ended, seq) WHERE ended IS NOT NULL`.execute(database);
-    await sql`
+      ) STRICT`,
+  `CREATE INDEX deliveries_ended ON deliveries (ended, seq) WHERE ended IS NOT NULL`,
+  `
       CREATE TABLE runs (
         id INTEGER PRIMARY KEY,
         tag TEXT NOT NULL,
@@ -38,10 +36,10 @@ const first: Migration = {
         steps INTEGER NOT NULL,
         outcome INTEGER,
         reason TEXT
-      ) STRICT`.execute(database);
-    await sql`CREATE INDEX runs_not_done ON runs (state, id) WHERE state > 0`.execute(database);
-    // The body comes last: what stands before it is read without following its overflow pages.
-    await sql`
+      ) STRICT`,
+  `CREATE INDEX runs_not_done ON runs (state, id) WHERE state > 0`,
+  // The body comes last: what stands before it is read without following its overflow pages.
+  `
       CREATE TABLE contents (
         id INTEGER PRIMARY KEY,
         spec TEXT,
@@ -49,8 +47,8 @@ const first: Migration = {
         headers TEXT,
         query TEXT,
         body BLOB
-      ) STRICT`.execute(database);
-    await sql`
+      ) STRICT`,
+  `
       CREATE TABLE attempts (
         run INTEGER NOT NULL,
         number INTEGER NOT NULL,
@@ -60,24 +58,21 @@ const first: Migration = {
         error TEXT,
         reply TEXT,
         PRIMARY KEY (run, number)
-      ) STRICT, WITHOUT ROWID`.execute(database);
-    await sql`
+      ) STRICT, WITHOUT ROWID`,
+  `
       CREATE TABLE claims (
         key BLOB PRIMARY KEY,
         expires_at INTEGER NOT NULL,
         seq INTEGER NOT NULL
-      ) STRICT, WITHOUT ROWID`.execute(database);
-    await sql`CREATE INDEX claims_expiry ON claims (expires_at)`.execute(database);
-  },
-};
+      ) STRICT, WITHOUT ROWID`,
+  `CREATE INDEX claims_expiry ON claims (expires_at)`,
+];
 
 /** What a copy of a request is recognized by: the record of what {@link "./mark-memory"} holds. */
-const marks: Migration = {
-  async up(database) {
-    await sql`ALTER TABLE deliveries ADD COLUMN marks BLOB`.execute(database);
-    await sql`CREATE INDEX deliveries_marked ON deliveries (seq) WHERE marks IS NOT NULL`.execute(database);
-  },
-};
+const marks: Migration = [
+  `ALTER TABLE deliveries ADD COLUMN marks BLOB`,
+  `CREATE INDEX deliveries_marked ON deliveries (seq) WHERE marks IS NOT NULL`,
+];
 
 /**
  * The life of a delivery. `related` is the delivery that it repeats or is a part of (then `ended` says so)
@@ -86,64 +81,58 @@ const marks: Migration = {
  * as nothing, where it is older than this version. A run has `overlap` while it is open, and `calls` when it
  * gathers or has gathered: how many it stands for.
  */
-const life: Migration = {
-  async up(database) {
-    for (const column of [
-      "event TEXT",
-      "sender TEXT",
-      "credential TEXT",
-      "related INTEGER",
-      "related_tag TEXT",
-      "repeats INTEGER",
-      "replayed INTEGER",
-      "bytes INTEGER",
-    ]) {
-      await sql`ALTER TABLE deliveries ADD COLUMN ${sql.raw(column)}`.execute(database);
-    }
-    await sql`CREATE INDEX deliveries_coalesced ON deliveries (related, seq) WHERE ended = 3`.execute(database);
-    await sql`CREATE INDEX deliveries_replays ON deliveries (replayed, seq) WHERE replayed IS NOT NULL`.execute(
-      database,
-    );
-    // One row: what all deliveries up to a seq count for together.
-    await sql`
+const life: Migration = [
+  ...[
+    "event TEXT",
+    "sender TEXT",
+    "credential TEXT",
+    "related INTEGER",
+    "related_tag TEXT",
+    "repeats INTEGER",
+    "replayed INTEGER",
+    "bytes INTEGER",
+  ].map((column) => `ALTER TABLE deliveries ADD COLUMN ${column}`),
+  `CREATE INDEX deliveries_coalesced ON deliveries (related, seq) WHERE ended = 3`,
+  `CREATE INDEX deliveries_replays ON deliveries (replayed, seq) WHERE replayed IS NOT NULL`,
+  // One row: what all deliveries up to a seq count for together.
+  `
       CREATE TABLE counted_bytes (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         through_seq INTEGER NOT NULL,
         bytes INTEGER NOT NULL
-      ) STRICT`.execute(database);
-    await sql`INSERT INTO counted_bytes VALUES (1, 0, 0)`.execute(database);
-    for (const column of ["due_at INTEGER", "expires_at INTEGER", "overlap BLOB", "calls INTEGER"]) {
-      await sql`ALTER TABLE runs ADD COLUMN ${sql.raw(column)}`.execute(database);
-    }
-    await sql`CREATE INDEX runs_overlap ON runs (overlap, state) WHERE overlap IS NOT NULL`.execute(database);
-    // One row for each run that gathers calls.
-    await sql`
+      ) STRICT`,
+  `INSERT INTO counted_bytes VALUES (1, 0, 0)`,
+  ...["due_at INTEGER", "expires_at INTEGER", "overlap BLOB", "calls INTEGER"].map(
+    (column) => `ALTER TABLE runs ADD COLUMN ${column}`,
+  ),
+  `CREATE INDEX runs_overlap ON runs (overlap, state) WHERE overlap IS NOT NULL`,
+  // One row for each run that gathers calls.
+  `
       CREATE TABLE gathering (
         key BLOB PRIMARY KEY,
         run INTEGER NOT NULL,
         opened_at INTEGER NOT NULL
-      ) STRICT, WITHOUT ROWID`.execute(database);
-    await sql`CREATE UNIQUE INDEX gathering_run ON gathering (run)`.execute(database);
-    await sql`
+      ) STRICT, WITHOUT ROWID`,
+  `CREATE UNIQUE INDEX gathering_run ON gathering (run)`,
+  `
       CREATE TABLE pauses (
         scope TEXT PRIMARY KEY,
         reason TEXT NOT NULL,
         since INTEGER NOT NULL
-      ) STRICT, WITHOUT ROWID`.execute(database);
-    await sql`
+      ) STRICT, WITHOUT ROWID`,
+  `
       CREATE TABLE usage (
         minute INTEGER NOT NULL,
         scope TEXT NOT NULL,
         runs INTEGER NOT NULL,
         PRIMARY KEY (minute, scope)
-      ) STRICT, WITHOUT ROWID`.execute(database);
-    await sql`
+      ) STRICT, WITHOUT ROWID`,
+  `
       CREATE TABLE outages (
         subject TEXT PRIMARY KEY,
         since INTEGER NOT NULL
-      ) STRICT, WITHOUT ROWID`.execute(database);
-  },
-};
+      ) STRICT, WITHOUT ROWID`,
+];
 
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,

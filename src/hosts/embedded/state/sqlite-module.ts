@@ -1,8 +1,6 @@
 /** What the embedded gateway brings into the shared database file. */
 import type { DatabaseSync } from "node:sqlite";
-import { type Kysely, sql } from "kysely";
-import type { Migration } from "kysely/migration";
-import type { SqliteModule } from "../../../storage/sqlite/engine/module.ts";
+import type { Migration, SqliteModule } from "../../../storage/sqlite/engine/module.ts";
 import { prepareEventWrites } from "./event-writes.ts";
 import { prepareRetentionWrites, prepareTranscriptBytes } from "./retention-writes.ts";
 import { prepareSessionWrites } from "./session-writes.ts";
@@ -31,10 +29,8 @@ import {
  * - An event whose text is NULL was consumed; its row stays for a while, for its key.
  * - `isolated` marks the messages of runs, which no later turn of the session is shown.
  */
-const createTables: Migration = {
-  async up(database: Kysely<unknown>) {
-    for (const statement of [
-      sql`CREATE TABLE embedded_session (
+const createTables: Migration = [
+  `CREATE TABLE embedded_session (
         id INTEGER PRIMARY KEY,
         key TEXT NOT NULL UNIQUE,
         kept INTEGER NOT NULL,
@@ -48,16 +44,16 @@ const createTables: Migration = {
         route_channel TEXT,
         route_to TEXT
       ) STRICT`,
-      sql`CREATE INDEX embedded_session_active ON embedded_session (active_at)`,
-      sql`CREATE TABLE embedded_event (
+  `CREATE INDEX embedded_session_active ON embedded_session (active_at)`,
+  `CREATE TABLE embedded_event (
         id INTEGER PRIMARY KEY,
         session INTEGER NOT NULL,
         key TEXT NOT NULL UNIQUE,
         at INTEGER NOT NULL,
         text TEXT
       ) STRICT`,
-      sql`CREATE INDEX embedded_event_pending ON embedded_event (session) WHERE text IS NOT NULL`,
-      sql`CREATE TABLE embedded_message (
+  `CREATE INDEX embedded_event_pending ON embedded_event (session) WHERE text IS NOT NULL`,
+  `CREATE TABLE embedded_message (
         id INTEGER PRIMARY KEY,
         session INTEGER NOT NULL,
         run_id TEXT,
@@ -66,10 +62,10 @@ const createTables: Migration = {
         at INTEGER NOT NULL,
         text TEXT NOT NULL
       ) STRICT`,
-      sql`CREATE INDEX embedded_message_session ON embedded_message (session)`,
-      sql`CREATE UNIQUE INDEX embedded_message_run ON embedded_message (run_id)
+  `CREATE INDEX embedded_message_session ON embedded_message (session)`,
+  `CREATE UNIQUE INDEX embedded_message_run ON embedded_message (run_id)
         WHERE isolated = 1 AND role = 'user'`,
-      sql`CREATE TABLE embedded_outbox (
+  `CREATE TABLE embedded_outbox (
         id INTEGER PRIMARY KEY,
         channel TEXT NOT NULL,
         key TEXT NOT NULL,
@@ -79,24 +75,18 @@ const createTables: Migration = {
         text TEXT NOT NULL,
         UNIQUE (channel, key)
       ) STRICT`,
-      sql`CREATE INDEX embedded_outbox_unsent ON embedded_outbox (id) WHERE state = 'pending'`,
-    ]) {
-      await statement.execute(database);
-    }
-  },
-};
+  `CREATE INDEX embedded_outbox_unsent ON embedded_outbox (id) WHERE state = 'pending'`,
+];
 
 /** One row: what the messages of isolated runs up to an id count for together. */
-const countTranscriptBytes: Migration = {
-  async up(database: Kysely<unknown>) {
-    await sql`CREATE TABLE embedded_transcript_bytes (
+const countTranscriptBytes: Migration = [
+  `CREATE TABLE embedded_transcript_bytes (
       id INTEGER PRIMARY KEY CHECK (id = 1),
       through_id INTEGER NOT NULL,
       bytes INTEGER NOT NULL
-    ) STRICT`.execute(database);
-    await sql`INSERT INTO embedded_transcript_bytes VALUES (1, 0, 0)`.execute(database);
-  },
-};
+    ) STRICT`,
+  `INSERT INTO embedded_transcript_bytes VALUES (1, 0, 0)`,
+];
 
 /** The migrations of the module, in order of their names. */
 const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {

@@ -1,66 +1,44 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { Kysely, SqliteAdapter, SqliteDialect } from "kysely";
-import { Migrator } from "kysely/migration";
+import type { DatabaseSync } from "node:sqlite";
+import { reasonOf } from "../../../core/reason-of.ts";
 import type { SqliteModule } from "./module.ts";
 
 /**
- * Lets kysely speak to an open `node:sqlite` connection.
+ * Brings the tables of a module up to date. All pending migrations are one transaction.
  *
- * The connection stays its owner's: do not call `destroy()` on the Kysely instance.
- */
-export class NodeSqliteDialect extends SqliteDialect {
-  constructor(database: DatabaseSync) {
-    super({
-      database: {
-        close: () => database.close(),
-        prepare: (sql) => adapt(database.prepare(sql)),
-      },
-    });
-  }
-
-  override createAdapter(): SqliteAdapter {
-    return new TransactionalSqliteAdapter();
-  }
-}
-
-/** A migration that is interrupted leaves nothing behind: SQLite's DDL is transactional. */
-class TransactionalSqliteAdapter extends SqliteAdapter {
-  override get supportsTransactionalDdl(): boolean {
-    return true;
-  }
-}
-
-type Parameters = readonly unknown[];
-
-function adapt(statement: StatementSync) {
-  return {
-    reader: statement.columns().length > 0,
-    all: (parameters: Parameters) => statement.all(...bindable(parameters)),
-    run: (parameters: Parameters) => statement.run(...bindable(parameters)),
-    iterate: (parameters: Parameters) => statement.iterate(...bindable(parameters)),
-  };
-}
-
-/** Kysely types parameters as unknown; SQLite itself refuses what it cannot bind. */
-function bindable(parameters: Parameters): SQLInputValue[] {
-  return parameters as SQLInputValue[];
-}
-
-/**
- * Brings the tables of a module up to date; each run of pending migrations is one transaction.
+ * The table `<module>_migration` records the name and the time (ISO 8601 UTC) of each applied migration.
  *
- * Rejects when a migration fails (nothing of it stays) or when the file was written by a newer
- * version, whose migrations this one does not know.
+ * Throws when a migration fails (nothing of it stays), or when a newer version wrote the file: its
+ * migrations are not known here.
  */
-export async function migrate(database: DatabaseSync, module: SqliteModule): Promise<void> {
-  const migrator = new Migrator({
-    db: new Kysely<unknown>({ dialect: new NodeSqliteDialect(database) }),
-    provider: { getMigrations: () => Promise.resolve({ ...module.migrations }) },
-    migrationTableName: `${module.name}_migration`,
-    migrationLockTableName: `${module.name}_migration_lock`,
-  });
-  const { error } = await migrator.migrateToLatest();
-  if (error === undefined) return;
-  const reason = error instanceof Error ? error.message : "unknown";
-  throw new Error(`The tables of ${module.name} could not be brought up to date: ${reason}`, { cause: error });
+export function migrate(database: DatabaseSync, { name, migrations }: Pick<SqliteModule, "name" | "migrations">): void {
+  const table = `"${name}_migration"`;
+  const known = Object.keys(migrations).toSorted();
+  try {
+    // Deferred: a file that is up to date is only read.
+    database.exec("BEGIN");
+    database.exec(
+      `CREATE TABLE IF NOT EXISTS ${table} ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null)`,
+    );
+    const applied = database.prepare(`SELECT name FROM ${table} ORDER BY name`).all();
+    refuseUnknown(
+      applied.map((row) => String(row["name"])),
+      known,
+    );
+    const record = database.prepare(`INSERT INTO ${table} VALUES (?, ?)`);
+    for (const pending of known.slice(applied.length)) {
+      for (const statement of migrations[pending] ?? []) database.exec(statement);
+      record.run(pending, new Date().toISOString());
+    }
+    database.exec("COMMIT");
+  } catch (error) {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw new Error(`The tables of ${name} could not be brought up to date: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Applied migrations are always the first ones of those that this version knows. */
+function refuseUnknown(applied: readonly string[], known: readonly string[]): void {
+  const unknown = applied.find((name, index) => name !== known[index]);
+  if (unknown === undefined) return;
+  throw new Error(`a newer version of Reveille wrote the file (migration ${unknown}); run that version again`);
 }

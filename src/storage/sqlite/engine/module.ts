@@ -1,6 +1,8 @@
 /** What a part of the product brings into the shared database file. */
 import type { DatabaseSync } from "node:sqlite";
-import type { Migration } from "kysely/migration";
+
+/** One version of a module's tables: SQL statements in the order in which they run. */
+export type Migration = readonly string[];
 
 /**
  * A module of the database: its tables and the operations that write them.

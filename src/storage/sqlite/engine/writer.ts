@@ -32,7 +32,7 @@ export class Writer {
   static async open(file: string, modules: readonly SqliteModule[]): Promise<Writer> {
     const database = openWriteConnection(file);
     try {
-      for (const module of modules) await migrate(database, module);
+      for (const module of modules) migrate(database, module);
       return new Writer(database, modules);
     } catch (error) {
       database.close();

@@ -3,18 +3,7 @@ import type { SqliteModule } from "../../../../../src/storage/sqlite/engine/modu
 
 export const sqliteModule: SqliteModule = {
   name: "notes",
-  migrations: {
-    "0001-notes": {
-      async up(database) {
-        await database.schema
-          .createTable("notes")
-          .addColumn("id", "integer", (column) => column.primaryKey())
-          .addColumn("text", "text")
-          .addColumn("bytes", "blob")
-          .execute();
-      },
-    },
-  },
+  migrations: { "0001-notes": ["CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, bytes BLOB)"] },
   operations(database) {
     const insert = database.prepare("INSERT INTO notes (id, text) VALUES (?, ?)");
     const insertBytes = database.prepare("INSERT INTO notes (id, bytes) VALUES (?, ?)");

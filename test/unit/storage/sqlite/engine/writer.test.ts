@@ -51,8 +51,8 @@ describe("Writer", () => {
 
   it("leaves nothing open when a migration fails", async () => {
     const file = join(temporaryFolder(), "a.sqlite");
-    const failing = { ...sqliteModule, migrations: { "0001-no": { up: () => Promise.reject(new Error("no")) } } };
-    await expect(Writer.open(file, [failing])).rejects.toThrow(/notes could not be brought up to date: no/u);
+    const failing = { ...sqliteModule, migrations: { "0001-no": ["NO"] } };
+    await expect(Writer.open(file, [failing])).rejects.toThrow(/notes could not be brought up to date: near "NO"/u);
     expect(existsSync(`${file}-shm`)).toBe(false);
   });
 

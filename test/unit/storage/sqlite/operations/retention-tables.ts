@@ -43,7 +43,7 @@ export interface Limits {
 export async function openRetentionTables() {
   const database = openWriteConnection(join(temporaryFolder(), "store.sqlite"));
   onTestFinished(() => database.close());
-  await migrate(database, { name: "store", migrations: storeMigrations, operations: () => ({}) });
+  migrate(database, { name: "store", migrations: storeMigrations });
   const claims = claimOperations(database);
   const memory = replayKeyMemory(database, claims);
   let operations = retentionOperations(database, memory);
