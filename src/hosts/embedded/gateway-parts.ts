@@ -1,15 +1,14 @@
 /** What the embedded gateway is made of below its plugins. */
-import { mkdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { HostError } from "../../core/host.ts";
 import type { Clock, GatewayHost, Logger, SystemEvent } from "../../core/host.ts";
-import { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
+import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import { SqliteError } from "../../storage/sqlite/engine/errors.ts";
-import { sqliteStoreModule } from "../../storage/sqlite/delivery-store.ts";
 import { EmbeddedAgents } from "./agents.ts";
 import { EmbeddedChannels } from "./channels.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import { createLifecycle } from "../shared/lifecycle.ts";
+import { type HostStore, type HostStoreOptions, openHostStore } from "../shared/open-store.ts";
 import { EmbeddedHeartbeat } from "./heartbeat.ts";
 import { limitShutdownTaps } from "./plugins/shutdown.ts";
 import { EmbeddedSessions } from "./sessions.ts";
@@ -19,6 +18,7 @@ import { TranscriptRetention } from "./state/transcript-retention.ts";
 
 export interface GatewayParts {
   readonly database: SqliteDatabase;
+  readonly openDeliveryStore: HostStore["openDeliveryStore"];
   readonly sessions: EmbeddedSessions;
   readonly channels: EmbeddedChannels;
   readonly heartbeat: EmbeddedHeartbeat;
@@ -39,13 +39,10 @@ export interface GatewayPartsOptions {
   readonly logger: Logger;
 }
 
-const databaseName = "reveille.sqlite";
-
 /** Opens the database, in which all state is, and puts the parts together. */
 export async function openGatewayParts(options: GatewayPartsOptions): Promise<GatewayParts> {
   const { config, stateDir, clock, logger } = options;
-  await mkdir(stateDir, { recursive: true, mode: 0o700 });
-  const database = await openDatabase(join(stateDir, databaseName), logger);
+  const { database, openDeliveryStore } = await openStore({ stateDir, stateModule: STATE_MODULE_URL, logger });
   const sessions = new EmbeddedSessions({ database, clock, config });
   const agents = new EmbeddedAgents({ config, sessions, logger });
   const channels = new EmbeddedChannels({ config, database, sessions, clock, logger });
@@ -71,12 +68,12 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     limitShutdownTaps(lifecycle.onShutdown, { clock, logger });
     return { ...shared, lifecycle };
   };
-  return { database, sessions, channels, heartbeat, retention, createHost };
+  return { database, openDeliveryStore, sessions, channels, heartbeat, retention, createHost };
 }
 
-async function openDatabase(file: string, logger: Logger): Promise<SqliteDatabase> {
+async function openStore(options: HostStoreOptions): Promise<HostStore> {
   try {
-    return await SqliteDatabase.open({ file, modules: [STATE_MODULE_URL, sqliteStoreModule], logger });
+    return await openHostStore(options);
   } catch (error) {
     if (error instanceof SqliteError) throw new StartError(error.message, { cause: error });
     throw error;

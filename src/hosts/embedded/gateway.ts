@@ -2,7 +2,6 @@
 import { resolve } from "node:path";
 import type { Clock, GatewayPlugin, Logger } from "../../core/host.ts";
 import * as publicApi from "../../index.ts";
-import { SqliteDeliveryStore } from "../../storage/sqlite/delivery-store.ts";
 import { ApiGuard } from "./server/api.ts";
 import { GatewayApi } from "./server/api.ts";
 import { GatewayConfigReload } from "./config/reload.ts";
@@ -129,7 +128,7 @@ export class EmbeddedGateway {
       logger: this.#logger,
     });
     this.#open.parts = parts;
-    const ingress = new publicApi.WebhookIngress({ openStore: async () => SqliteDeliveryStore.open(parts.database) });
+    const ingress = new publicApi.WebhookIngress({ openStore: parts.openDeliveryStore });
     const plugins = new PluginReload(pluginsConfig, {
       createHost: parts.createHost,
       builtIn: ingress,

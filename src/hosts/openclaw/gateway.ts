@@ -1,12 +1,11 @@
 /** The plugin inside one running OpenClaw gateway. */
 import { chmod, mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { nameBlock } from "../../config/name-block.ts";
 import type { ConfigSnapshot, GatewayPlugin, HttpRoute, Logger } from "../../core/host.ts";
 import { WebhookIngress } from "../../index.ts";
 import { reasonLine, reasonOf } from "../../core/reason-of.ts";
-import { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
-import { SqliteDeliveryStore, sqliteStoreModule } from "../../storage/sqlite/delivery-store.ts";
+import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
+import { type HostStore, openHostStore } from "../shared/open-store.ts";
 import { configFingerprint, loadConfig } from "./load-config.ts";
 import type { LoadConfigOptions } from "./load-config.ts";
 import { configFolder, OpenClawHost, stateFolder } from "./host.ts";
@@ -34,7 +33,6 @@ const STOP_MS = 3_000;
  * The host gives a service that it loads anew five seconds to start.
  */
 const END_LOST_RUNS_MS = 1_000;
-const DATABASE = "reveille.sqlite";
 
 /** What became of a configuration. */
 export interface LoadOutcome {
@@ -204,27 +202,24 @@ export class OpenClawGateway {
     const stateDir = stateFolder(this.#context.stateDir, pluginId);
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
     await chmod(stateDir, 0o700);
-    const database = await SqliteDatabase.open({
-      file: join(stateDir, DATABASE),
-      modules: [OPENCLAW_MODULE_URL, sqliteStoreModule],
-      logger: this.#logger,
-    });
+    const store = await openHostStore({ stateDir, stateModule: OPENCLAW_MODULE_URL, logger: this.#logger });
     try {
-      return this.#assemble({ sdk, database, stateDir });
+      return this.#assemble({ sdk, store, stateDir });
     } catch (error) {
-      await database.close();
+      await store.database.close();
       throw error;
     }
   }
 
-  #assemble({ sdk, database, stateDir }: { sdk: OpenClawSdk; database: SqliteDatabase; stateDir: string }): OpenParts {
+  #assemble({ sdk, store, stateDir }: { sdk: OpenClawSdk; store: HostStore; stateDir: string }): OpenParts {
+    const { database, openDeliveryStore: openStore } = store;
     const { pluginId, plugins, bare, placeholder: standing, endAgainMs: forgetAgainMs } = this.#options;
     const runtime = this.#runtime;
     const logger = this.#logger;
     const configDir = configFolder(this.#context.stateDir);
     const host = new OpenClawHost({ pluginId, runtime, sdk, database, logger, stateDir, configDir });
     const config = (): OpenClawConfig => runtime.config.current();
-    const guarded = bare === true ? [] : [applyIngress(host, { database, pluginId, config })];
+    const guarded = bare === true ? [] : [applyIngress(host, { openStore, pluginId, config })];
     for (const plugin of plugins?.() ?? []) plugin.apply(host);
     const register = sdk.registerPluginHttpRoute.bind(sdk);
     const { source = pluginId } = this.#api;
@@ -256,10 +251,10 @@ export class OpenClawGateway {
 /** Applies the ingress; the route of its operator's API. */
 function applyIngress(
   host: OpenClawHost,
-  options: { database: SqliteDatabase; pluginId: string; config: () => OpenClawConfig },
+  options: { openStore: HostStore["openDeliveryStore"]; pluginId: string; config: () => OpenClawConfig },
 ): HttpRoute {
-  const { database, pluginId, config } = options;
-  const ingress = new WebhookIngress({ openStore: async () => SqliteDeliveryStore.open(database) });
+  const { openStore, pluginId, config } = options;
+  const ingress = new WebhookIngress({ openStore });
   ingress.apply(host);
   return operatorRoute(pluginId, { operations: () => ingress.operations(), clock: host.clock }, config);
 }
