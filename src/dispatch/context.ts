@@ -6,22 +6,22 @@ import type { GuardedFetch } from "../http/guarded-fetch.ts";
 import type { DeliveryStore, OpenRun, StoredRun } from "../storage/delivery-store.ts";
 import type { DispatchRules } from "./rules.ts";
 
-/** What the dispatcher and its runners work with. */
+/** The parts that the dispatcher and its runners share. */
 export interface DispatchContext {
   readonly store: DeliveryStore;
   readonly host: Pick<GatewayHost, "agents" | "channels" | "sessions">;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly events: RunEvents;
-  /** By the configuration in force. */
+  /** By the active configuration. */
   readonly rulesFor: (mappingId: string | null) => DispatchRules;
-  /** Where results may be sent, by the configuration in force. */
+  /** Where results may be sent, by the active configuration. */
   readonly callbacks: () => CallbacksConfig | undefined;
   /** What callbacks are sent with; absent: a guarded fetch with bounds of its own. */
   readonly fetch?: GuardedFetch | undefined;
   readonly notices: Notices;
   readonly outages: Outages;
-  /** Aborted when the shutdown's deadline has come: what is under way stays on disk. */
+  /** Aborted at the shutdown's deadline: active runs stay on disk. */
   readonly abandon: AbortSignal;
 }
 
@@ -31,10 +31,10 @@ export interface RunEvents {
   settled(event: SettledEvent): Promise<void> | undefined;
 }
 
-/** Tells the gateway's owner something that needs a person: in the main session and on a chosen channel. */
+/** Notifies the gateway's owner, in the main session and on a chosen channel. */
 export interface Notices {
-  /** Never rejects; a notice with a key that was told before is told once. */
-  tell(notice: Notice): Promise<void>;
+  /** Never rejects; a notice is sent once for each key. */
+  notify(notice: Notice): Promise<void>;
 }
 
 export interface Notice {
@@ -45,23 +45,23 @@ export interface Notice {
   readonly detail?: string | undefined;
 }
 
-/** What is out of order, so that a person hears of it once and not with every delivery. */
+/** Tracks outages, so that the owner gets one notice per outage and not one per delivery. */
 export interface Outages {
-  /** Something failed for good; the first failure of a subject is told, see {@link Notice}. Never rejects. */
+  /** Records a permanent failure; the first one of a subject sends a {@link Notice}. Never rejects. */
   failed(subject: string, text: string, detail?: string): Promise<void>;
   /** The subject works: its next failure is a new outage. Costs nothing while there is none. Never rejects. */
   works(subject: string): Promise<void> | undefined;
-  /** Resolves when what was told or recorded so far is given, or given up. Never rejects. */
-  told(): Promise<void>;
+  /** Resolves when pending notices are sent or given up. Never rejects. */
+  written(): Promise<void>;
 }
 
 /** How a runner leaves a run. */
 export type CarriedOut =
   /** Settled, held, gone, or left on disk by a shutdown. */
-  { readonly kind: "ended" } | Postponed;
+  { readonly kind: "ended" } | PostponedRun;
 
 /** It is tried again. */
-export interface Postponed {
+export interface PostponedRun {
   readonly kind: "postponed";
   /** Milliseconds since the epoch. */
   readonly dueAt: number;
@@ -78,7 +78,7 @@ export interface Runner {
   carryOut(run: OpenRun, stop: AbortSignal): Promise<CarriedOut>;
 }
 
-/** Runs that somebody else has settled. */
+/** Runs that were settled outside the dispatcher. */
 export interface Withdrawal {
   readonly runIds: readonly string[];
   readonly state: SettledState;
@@ -86,7 +86,7 @@ export interface Withdrawal {
 }
 
 /** One agent run as the parts of its runner work on it. */
-export interface RunUnderWay {
+export interface ActiveRun {
   readonly stored: StoredRun;
   readonly spec: AgentSpec;
   readonly mappingId: string | null;
@@ -95,13 +95,13 @@ export interface RunUnderWay {
 }
 
 /** A step that is tried again later. */
-export interface Postponement {
+export interface RetryLater {
   /** Milliseconds since the epoch. */
   readonly dueAt: number;
   readonly reason: string;
 }
 
-/** Tells a postponement from what a step results in otherwise. */
-export function isPostponement(value: object): value is Postponement {
+/** True for a step that is tried again later. */
+export function isRetryLater(value: object): value is RetryLater {
   return "dueAt" in value;
 }

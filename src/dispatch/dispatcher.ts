@@ -31,14 +31,14 @@ export interface DispatcherOptions extends Omit<DispatchContext, "abandon"> {
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #abandon = new AbortController();
-  /** Every run in hand, until it is settled or left on disk; `hooks.maxQueuedRuns` is its bound. */
+  /** Every open run, until it is settled or left on disk; `hooks.maxQueuedRuns` is its bound. */
   readonly #runs = new Map<string, TrackedRun>();
   readonly #gate: RunGate;
   readonly #agents: AgentQueue;
   readonly #wakes: WakeRunner;
   readonly #due: DueRuns;
   readonly #expiries: Expiries;
-  /** Recovered runs that wait for a time; how long at most depends on the configuration in force at the start. */
+  /** Recovered runs that wait for a time; the active configuration at the start bounds it. */
   readonly #recovered: TrackedRun[] = [];
   #reserved = 0;
 
@@ -65,7 +65,7 @@ export class Dispatcher {
     this.#wakes = new WakeRunner(context, { isBusy, gate, expiries, ended });
   }
 
-  /** Runs that wait or are under way, and those that are being accepted. */
+  /** Runs that wait or are active, and those that are being accepted. */
   get open(): number {
     return this.#reserved + this.#runs.size;
   }
@@ -83,8 +83,8 @@ export class Dispatcher {
   }
 
   /**
-   * Takes up what an earlier process left: pauses, used budgets, and runs in the order in which they were
-   * accepted. It is called once, before {@link start} and before the first accept.
+   * Recovers what an earlier process left: pauses, used budgets, and runs in the order in which they were
+   * accepted. Called once, before {@link start} and before the first accept.
    */
   async recover(): Promise<void> {
     await this.#gate.load();
@@ -107,7 +107,7 @@ export class Dispatcher {
     return spec.kind === "agent" && spec.interrupted === "hold" ? "held" : "rerun";
   }
 
-  /** Begins to carry out what is queued. From now on there is a configuration in force. */
+  /** Begins to carry out what is queued. A configuration is active from now on. */
   start(): void {
     this.#gate.start();
     for (const tracked of this.#recovered.splice(0)) this.#due.add(tracked);
@@ -117,7 +117,7 @@ export class Dispatcher {
     this.#agents.start();
   }
 
-  /** To be called when another configuration is in force: priorities and bounds may have changed. */
+  /** To be called when another configuration is active: priorities and bounds may have changed. */
   configure(): void {
     this.#review(SCOPE_ALL);
     this.#agents.fill();
@@ -133,22 +133,22 @@ export class Dispatcher {
     this.#agents.fill();
   }
 
-  /** A run gathers calls until another time (milliseconds since the epoch); nothing happens when it no longer does. */
+  /** A run coalesces calls until another time (milliseconds since the epoch); does nothing when it no longer does. */
   postpone(runId: string, dueAt: number): void {
     const tracked = this.#runs.get(runId);
     if (tracked && !tracked.run.begun) this.#due.move(tracked, dueAt);
   }
 
   /**
-   * Takes back runs that somebody else has settled: those that wait are forgotten, those under way are told
-   * to stop, and observers are told of each.
+   * Withdraws runs that were settled elsewhere: forgets those that wait, aborts active ones, and notifies
+   * observers of each.
    */
   withdraw({ runIds, state, reason }: Withdrawal): void {
     for (const runId of runIds) {
       const tracked = this.#runs.get(runId);
       if (tracked?.withdrawn) continue;
       if (tracked) this.#withdraw(tracked);
-      // One that is not in hand is on hold, and only agent runs are ever held.
+      // A run that is not tracked is held, and only agent runs are ever held.
       const event = { runId, kind: tracked?.run.kind ?? "agent", state, reason } as const;
       void reportSettled(this.#options, event, { mappingId: tracked?.run.mappingId ?? null });
     }
@@ -161,7 +161,7 @@ export class Dispatcher {
   }
 
   /**
-   * Lets no further run of the scope begin; what is under way goes on. False when it is paused already.
+   * Lets no further run of the scope begin; active runs continue. False when it is paused already.
    * Rejects with a `StoreError` when that could not be written.
    */
   pause(scope: Scope, reason: string): Promise<boolean> {
@@ -179,15 +179,15 @@ export class Dispatcher {
   }
 
   /**
-   * Begins nothing more, waits for what is under way until the deadline, and then leaves it on disk
-   * as interrupted.
+   * Begins nothing more, waits for active runs until the deadline, and then leaves them on disk as
+   * interrupted.
    */
   async stop(deadlineMs: number): Promise<void> {
     this.#due.stop();
     this.#expiries.stop();
     const remainingMs = Math.max(0, deadlineMs - this.#options.clock.now());
     const ended = Promise.all([this.#wakes.stop(), this.#agents.stop()]).then(() =>
-      Promise.all([this.#expiries.written(), this.#gate.written(), this.#options.outages.told()]),
+      Promise.all([this.#expiries.written(), this.#gate.written(), this.#options.outages.written()]),
     );
     const patience = new AbortController();
     await Promise.race([ended, this.#overdue(remainingMs, patience.signal).catch(() => {})]);
@@ -245,7 +245,7 @@ export class Dispatcher {
     tracked.withdrawn = true;
     tracked.stop?.abort();
     this.#expiries.remove(tracked);
-    // Under way, or a step before that is: it is forgotten when that has ended.
+    // An active run is forgotten when it has ended.
     if (this.#takeOut(tracked)) this.#forget(tracked);
   }
 

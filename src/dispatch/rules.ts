@@ -2,16 +2,16 @@ import type { BudgetConfig, HooksConfig, MappingConfig, Priority, RetryConfig } 
 import { SCOPE_ALL } from "../storage/operational-state.ts";
 import type { Scope } from "../storage/operational-state.ts";
 
-/** How the runs of one mapping are carried out, by the configuration in force. */
+/** How the runs of one mapping are carried out, by the active configuration. */
 export interface DispatchRules {
   readonly retry: RetryConfig;
   readonly priority: Priority;
   /** Runs of the mapping at once. */
   readonly concurrency: number | undefined;
-  /** How long a run gathers calls after the latest one; `undefined`: its mapping coalesces none. */
-  readonly gatherMs?: number | undefined;
-  /** How long it gathers calls after the first one. */
-  readonly gatherMaxMs?: number | undefined;
+  /** How long a run coalesces calls after the latest one; `undefined`: its mapping coalesces none. */
+  readonly coalesceMs?: number | undefined;
+  /** How long it coalesces calls after the first one. */
+  readonly coalesceMaxMs?: number | undefined;
   /** Budgets that its runs draw on, the mapping's own first. */
   readonly budgets: readonly ScopedBudget[];
 }
@@ -35,8 +35,8 @@ export function compileDispatchRules(config: HooksConfig): (mappingId: string | 
 function rulesOf(mapping: MappingConfig, general: DispatchRules): DispatchRules {
   const { retry, priority, concurrency, coalesce } = mapping;
   const budgets = [...scoped(mapping.id, mapping.budget), ...general.budgets];
-  const gathering = { gatherMs: coalesce?.windowMs, gatherMaxMs: coalesce?.maxWaitMs };
-  return { retry, priority, concurrency, ...gathering, budgets };
+  const coalescing = { coalesceMs: coalesce?.windowMs, coalesceMaxMs: coalesce?.maxWaitMs };
+  return { retry, priority, concurrency, ...coalescing, budgets };
 }
 
 function scoped(scope: Scope, budget: BudgetConfig | undefined): readonly ScopedBudget[] {

@@ -1,10 +1,10 @@
-/** One look at runs that are under way. */
+/** A watch on active runs. */
 export interface Watching {
-  /** True once all of them are settled; false when the time is up, or nobody waits any more. */
+  /** True once all of them are settled; false when the time is up or the watch has ended. */
   readonly settled: Promise<boolean>;
   /** Whole replies of those that were settled while they were watched, by run. */
   readonly replies: ReadonlyMap<string, string>;
-  /** Nobody waits any more. A second time does nothing. */
+  /** Ends the watch. A second call does nothing. */
   end(): void;
 }
 
@@ -17,8 +17,8 @@ interface Watcher {
 /**
  * Knows who waits for which runs to be settled.
  *
- * It remembers nothing of runs that nobody waits for; what it holds is bounded by whoever begins to
- * watch. A run that was settled before is never told again: watch first, and then look at the store.
+ * It holds nothing of unwatched runs; its callers bound the number of watches. A run that was settled before
+ * is not reported: watch first, then read the store.
  */
 export class RunWatch {
   readonly #byRun = new Map<string, Set<Watcher>>();
@@ -52,7 +52,7 @@ export class RunWatch {
     return { settled: promise, replies, end: () => finish(false) };
   }
 
-  /** A run has been settled, with this reply if it had one. Costs nothing when nobody waits for it. */
+  /** A run has been settled, with this reply if it had one. Costs nothing when it is not watched. */
   notify(runId: string, reply?: string): void {
     const watchers = this.#byRun.get(runId);
     if (!watchers) return;
@@ -64,7 +64,7 @@ export class RunWatch {
     }
   }
 
-  /** Everybody who waits gives up, and nobody begins to wait. */
+  /** Ends every watch and admits no further one. */
   close(): void {
     this.#closed = true;
     for (const watcher of this.#watchers) watcher.finish(false);

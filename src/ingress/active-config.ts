@@ -27,33 +27,33 @@ import type { TransformSet } from "../transform/set.ts";
 
 /**
  * One configuration, made ready: everything a request needs is compiled, loaded and indexed here.
- * A request finishes on the active it began with; a reload makes a new one.
+ * A request finishes on the configuration it began with; a reload makes a new one.
  */
 export interface ActiveConfig {
   readonly config: HooksConfig;
-  /** Those that plugins have tapped for it; never changed once it is in force. */
+  /** The hooks that plugins tapped for it; fixed once it is active. */
   readonly hooks: IngressHooks;
   readonly readTarget: ReturnType<typeof compileRequestTarget>;
   readonly clientAddress: ClientAddressResolver;
   /** Compares tokens and counts nothing; {@link authenticate} does both. */
   readonly tokens: TokenSet;
   readonly authenticate: CheckToken;
-  /** The paths where the sender proves who it is in a way of its own. */
+  /** The routes of senders that sign. */
   readonly senders: SenderRoutes;
   readonly lockout: Lockout;
   readonly readHead: ReturnType<typeof compileRequestHead>;
   readonly mappings: MappingIndex;
-  /** Closed when the last request has ended that began under the active. */
+  /** Closed when the last request on this configuration has ended. */
   readonly transforms: TransformSet;
   /** Every preset there is, built-in ones and those of plugins. */
   readonly presets: ReadonlyMap<string, Preset>;
-  /** How the runs of a mapping are carried out. */
+  /** The dispatch rules of a mapping. */
   readonly dispatchRules: (mappingId: string | null) => DispatchRules;
-  /** What works and should still be looked at, in words for the gateway's owner. */
+  /** Warnings for the gateway's owner. */
   readonly warnings: readonly string[];
 }
 
-/** What a active is prepared from, besides the snapshot. */
+/** Options of {@link prepareActiveConfig}. */
 export interface ActiveConfigOptions {
   readonly host: Pick<GatewayHost, "paths" | "clock" | "logger">;
   readonly hooks: IngressHooks;
@@ -61,15 +61,15 @@ export interface ActiveConfigOptions {
   readonly workDir: string;
   /** The keys that senders are verified by and that are not in the configuration. */
   readonly keys: Omit<SenderRouteContext, "publicUrl">;
-  /** The active in force, whose locked addresses stay locked, and whose transforms go on when nothing of them has changed. */
+  /** The active configuration, whose locked addresses stay locked, and whose unchanged transforms are kept. */
   readonly previous: ActiveConfig | undefined;
-  /** What has been read of the snapshot before; absent: it is read. */
+  /** The snapshot as it was read before; absent: it is read. */
   readonly read?: ReadSnapshot;
-  /** Aborted when the active is of no use any more. */
+  /** Aborted when the configuration is no longer needed. */
   readonly signal?: AbortSignal;
 }
 
-/** What a snapshot says, with all that was left out. */
+/** A snapshot with its defaults. */
 export interface ReadSnapshot {
   readonly config: HooksConfig;
   readonly warnings: readonly string[];
@@ -123,7 +123,7 @@ export async function prepareActiveConfig(
     dispatchRules: compileDispatchRules(config),
     warnings,
   };
-  // Last: they are processes, which have to be ended when anything fails.
+  // Last: transforms are processes that must be ended when a later step fails.
   const transforms = await loadTransforms(config, {
     configDir: host.paths.configDir,
     workDir,

@@ -5,7 +5,7 @@ import type { RunWatch } from "../dispatch/run-watch.ts";
 import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
 import type { ByteBudget, InFlight } from "./request-limits.ts";
 
-/** What the stages work with and a reload does not change. */
+/** The parts that the stages share and a reload does not replace. */
 export interface IngressContext {
   readonly host: GatewayHost;
   readonly store: DeliveryStore;
@@ -16,7 +16,7 @@ export interface IngressContext {
   readonly unverifiedBytes: ByteBudget;
 }
 
-/** Tells observers, if there are any; what they throw is logged and never fatal. */
+/** Notifies observers, if there are any; an error they throw is logged and never fatal. */
 export function observe<Event>(
   { logger }: Pick<GatewayHost, "logger">,
   hook: { isUsed(): boolean; promise(event: Event): Promise<void> },
@@ -28,7 +28,7 @@ export function observe<Event>(
   });
 }
 
-/** What the caller is told when the store takes or gives nothing; anything else is a defect and is thrown. */
+/** The refusal when the store fails; any other error is a defect and is thrown. */
 export function storeRefusal(error: unknown, { host }: Pick<IngressContext, "host">, message: string): Refusal {
   if (!(error instanceof StoreError)) throw error;
   if (error.code === "CLOSED") return refuse("SHUTTING_DOWN");

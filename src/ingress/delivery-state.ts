@@ -7,9 +7,9 @@ import type { IngressContext } from "./context.ts";
 import { storeRefusal } from "./context.ts";
 
 /**
- * Tells a caller the state of its own delivery, and nothing else of it: 200
- * `{ ok, deliveryId, state, runs: [{ runId, state }] }`. One that came with another credential is answered
- * as one that does not exist.
+ * Answers a caller with the state of its own delivery only: 200
+ * `{ ok, deliveryId, state, runs: [{ runId, state }] }`. A delivery of another credential is
+ * answered like one that does not exist.
  */
 export async function status(
   ingress: IngressContext,

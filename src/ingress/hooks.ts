@@ -2,7 +2,7 @@
  * The ingress's own hooks, in firing order, for plugin authors.
  *
  * They are reached with `WebhookIngress.hooks(host)` and tapped in a plugin's `apply`. A tap that has
- * nothing to answer returns `undefined`. A hook that nobody tapped costs a request nothing.
+ * nothing to answer returns `undefined`. An untapped hook costs a request nothing.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
@@ -15,11 +15,11 @@ import type { PresetRegistry } from "../presets/registry.ts";
 export interface IngressHooks {
   /** At config load: add presets. They are compiled with the configuration. */
   readonly presets: SyncHook<[PresetRegistry]>;
-  /** The hook token was not there or not right: a tap may know the sender. Nobody answers: 401. */
+  /** The hook token is missing or wrong: a tap may know the sender. Without a result: 401. */
   readonly authenticate: AsyncSeriesBailHook<[UnauthenticatedRequest], Credential | undefined>;
   /** A request has been read; its sender is not verified and its body is not parsed. */
   readonly received: AsyncSeriesHook<[RequestHead]>;
-  /** No configured mapping matches: a tap may bring one it compiled at load. Nobody answers: 404. */
+  /** No configured mapping matches: a tap may return one it compiled at load. Without a result: 404. */
   readonly resolve: AsyncSeriesBailHook<[PayloadContext], CompiledMapping | undefined>;
   /** The actions that a request was turned into; a tap returns them changed. */
   readonly actions: AsyncSeriesWaterfallHook<[readonly Action[], PayloadContext]>;
@@ -29,11 +29,11 @@ export interface IngressHooks {
   readonly accepted: AsyncSeriesHook<[AcceptedEvent]>;
   /** An attempt at a run begins. */
   readonly dispatched: AsyncSeriesHook<[DispatchedEvent]>;
-  /** A run has ended for good. */
+  /** A run is settled. */
   readonly settled: AsyncSeriesHook<[SettledEvent]>;
 }
 
-/** A request at the door: the only place where a tap sees the headers that carry credentials. */
+/** An unauthenticated request: the only place where a tap sees the headers that carry credentials. */
 export interface UnauthenticatedRequest {
   readonly method: string;
   readonly path: string;

@@ -29,16 +29,16 @@ import { clientAddressOf } from "./stages/edge.ts";
 import { StoreError } from "../storage/delivery-store.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 
-/** Requests under way at once from which on accepting comes before dispatching. */
+/** From this many requests in flight, accepting goes before dispatching. */
 const BUSY_FROM = 16;
 
-/** What a gateway's owner can do besides configuring. */
+/** An operator's actions. */
 export interface Operations {
   readonly deliveries: DeliveryOperations;
   readonly hooks: HookOperations;
 }
 
-/** What lives as long as the store is open. */
+/** The parts that live as long as the store is open. */
 interface Running {
   readonly context: IngressContext;
   readonly retention: Retention;
@@ -46,8 +46,8 @@ interface Running {
 }
 
 /**
- * The ingress of one host: owns the store, the dispatcher and the active in force, and hands
- * each request to the pipeline with them.
+ * The ingress of one host: owns the store, the dispatcher and the active configuration, and passes each
+ * request to the pipeline with them.
  */
 export class Ingress {
   readonly #host: GatewayHost;
@@ -66,7 +66,7 @@ export class Ingress {
   #opening: Promise<void> | undefined;
   #hasStarted = false;
   #closing = false;
-  /** Aborted when the shutdown's deadline has come. */
+  /** Aborted at the shutdown's deadline. */
   readonly #abandon = new AbortController();
 
   constructor(host: GatewayHost, { openStore }: { readonly openStore: () => Promise<DeliveryStore> }) {
@@ -101,7 +101,7 @@ export class Ingress {
     return this.#running;
   }
 
-  /** `onConfigLoad`: prepares the snapshot's active, with the hooks that plugins have tapped for it; commits swap it in. */
+  /** `onConfigLoad`: prepares the snapshot's configuration with the hooks that plugins tapped; the commit activates it. */
   async load(snapshot: ConfigSnapshot, hooks: IngressHooks): Promise<void> {
     const { active, commit } = await this.#reload.prepare(snapshot, hooks);
     if (!this.#running) await this.#openOnce(active);
@@ -109,7 +109,7 @@ export class Ingress {
     snapshot.onCommit(commit);
   }
 
-  /** `onHttpRoute`: the hooks' prefix, as the active in force has it. */
+  /** `onHttpRoute`: registers the hooks' prefix of the active configuration. */
   route(router: HttpRouter): void {
     const active = this.#active;
     if (!active?.config.enabled) return;
@@ -136,7 +136,7 @@ export class Ingress {
   }
 
   async #close({ context, retention }: Running, deadlineMs: number): Promise<void> {
-    // Whoever waits for a result is told at once that the call was accepted.
+    // Requests that wait for a result are answered now: the call was accepted.
     context.watch.close();
     try {
       await context.dispatcher.stop(deadlineMs);
@@ -172,7 +172,7 @@ export class Ingress {
     }
   }
 
-  /** `first` is in force as long as none is: runs are recovered before the first commit. */
+  /** Until the first commit, `first` is used: runs are recovered before it. */
   async #runOn(store: DeliveryStore, first: ActiveConfig): Promise<Running> {
     const host = this.#host;
     const { logger, clock } = host;
@@ -243,7 +243,7 @@ export class Ingress {
     this.#requestLog.end(facts, req, answer.status);
   }
 
-  /** A defect of ours or of a plugin refuses the request; the log says what it was. */
+  /** Logs a defect of the ingress or of a plugin, and refuses the request. */
   async #answer(req: IncomingMessage, facts: RequestFacts): Promise<Answer> {
     const active = this.#active;
     if (this.#closing || !active || !this.#running) {

@@ -8,16 +8,16 @@ import type { DeliveryDetail } from "../core/delivery.ts";
 import { openSqliteStore } from "../storage/sqlite/delivery-store.ts";
 
 const NAME = "reveille";
-/** What other plugins refuse has to be refused before processes are started for it. */
+/** Other plugins refuse a configuration before processes are started for it. */
 const AFTER_OTHERS = 1_000;
 
-/** What a host may give the plugin at construction. */
+/** Options that a host may pass at construction. */
 export interface WebhookIngressOptions {
   /** Opens the store; a file of its own in the host's state directory when absent. */
   readonly openStore?: (host: GatewayHost) => Promise<DeliveryStore>;
 }
 
-/** Reads what became of deliveries, for a host's operator API. */
+/** Reads deliveries, for a host's operator API. */
 export interface DeliveryReader {
   list(query: DeliveryQuery): Promise<DeliveryPage>;
   get(deliveryId: string): Promise<DeliveryDetail | undefined>;
@@ -56,7 +56,7 @@ export class WebhookIngress implements GatewayPlugin {
     const ingress = this.#ingressOf(host);
     const hooks = WebhookIngress.hooks(host);
     host.lifecycle.onConfigLoad.tapPromise({ name: NAME, stage: AFTER_OTHERS }, async (snapshot) => {
-      // A commit of its own, before ours that does more: else the end of the object before would be ours too.
+      // This commit must run before the one of `load`: otherwise the end of the replaced host object would shut down the ingress.
       snapshot.onCommit(() => {
         this.#host = host;
       });
@@ -64,7 +64,7 @@ export class WebhookIngress implements GatewayPlugin {
     });
     host.lifecycle.onHttpRoute.tap(NAME, (router) => ingress.route(router));
     host.lifecycle.onShutdown.tapPromise(NAME, async (deadline) => {
-      // A host object that was replaced, or never came into use, is gone; the gateway is not.
+      // A host object that was replaced or never committed ends; the gateway continues.
       if (this.#host === undefined || this.#host === host) await ingress.shutdown(deadline);
     });
   }
@@ -80,7 +80,7 @@ export class WebhookIngress implements GatewayPlugin {
     return this.#ingress;
   }
 
-  /** What became of deliveries; usable after the first configuration was loaded. */
+  /** Reads deliveries; usable after the first configuration was loaded. */
   deliveries(): DeliveryReader {
     const ingress = this.#applied;
     return {
@@ -89,7 +89,7 @@ export class WebhookIngress implements GatewayPlugin {
     };
   }
 
-  /** What a gateway's owner can do to deliveries and hooks; there after the first configuration was loaded. */
+  /** An operator's actions on deliveries and hooks; usable after the first configuration was loaded. */
   operations(): Operations {
     return this.#applied.operations;
   }

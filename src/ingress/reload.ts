@@ -11,13 +11,13 @@ import type { FolderWatch } from "../transform/folder/watch.ts";
 import type { TransformSet } from "../transform/set.ts";
 import { TransformsUnavailableError } from "../transform/load-in-sandbox.ts";
 
-/** What a active was prepared from, to prepare it again when a transform has changed. */
+/** The origin of a configuration, to prepare it again when a transform has changed. */
 interface Origin {
   readonly snapshot: Omit<ConfigSnapshot, "onCommit">;
   readonly hooks: IngressHooks;
 }
 
-/** A active, and how many changes of the transforms folder had been seen when it was begun. */
+/** A prepared configuration, and the number of changes in the transforms folder seen when it was begun. */
 interface Prepared {
   readonly active: ActiveConfig;
   readonly origin: Origin;
@@ -27,16 +27,16 @@ interface Prepared {
 export interface ConfigReloadOptions {
   readonly host: GatewayHost;
   readonly keys: () => Promise<ActiveConfigOptions["keys"]>;
-  /** Called when another active is the current one. */
+  /** Called when another configuration is active. */
   readonly onCommit: () => void;
 }
 
 /**
- * The active in force, and how the next one takes its place: with a configuration, or when a file of
+ * The active configuration, and how the next one replaces it: with a configuration, or when a file of
  * the transforms folder has changed.
  *
- * A request finishes on the active it began with: that one's transforms end when its last request
- * has. A active that is refused, or prepared and never committed, leaves nothing behind.
+ * A request finishes on the configuration it began with, whose transforms end with its last request.
+ * A configuration that is refused, or prepared and never committed, leaves nothing behind.
  */
 export class ConfigReload {
   readonly #options: ConfigReloadOptions;
@@ -44,16 +44,16 @@ export class ConfigReload {
   #current: Prepared | undefined;
   /** Prepared, and not committed yet; the host may never do so. */
   #offered: Prepared | undefined;
-  /** Neither in force nor offered any more; a request may still be under way on them. */
+  /** Replaced or never committed; a request may still use them. */
   readonly #retired = new Set<ActiveConfig>();
-  /** Under way for the host; each ends soon after all was closed. */
+  /** Preparations in progress for the host; each ends soon after `close`. */
   readonly #preparing = new Set<Promise<Prepared>>();
   #watch: { readonly folder: string; readonly opened: Promise<FolderWatch> } | undefined;
   /** Of folders that are watched no more. */
   #unwatched: Promise<unknown> = Promise.resolve();
   #changes = 0;
   #renewing: Promise<void> = Promise.resolve();
-  /** Ends a renewal that is under way. */
+  /** Ends a renewal that is in progress. */
   #renewal: AbortController | undefined;
   #retry: NodeJS.Timeout | undefined;
   #retryMs = FIRST_RETRY_MS;
@@ -68,7 +68,7 @@ export class ConfigReload {
     return this.#current?.active;
   }
 
-  /** Prepares the active of a configuration, in force once it is committed; throws a `ConfigError`. */
+  /** Prepares a configuration, which is active once it is committed; throws a `ConfigError`. */
   async prepare(
     snapshot: ConfigSnapshot,
     hooks: IngressHooks,
@@ -90,7 +90,7 @@ export class ConfigReload {
     };
   }
 
-  /** Ends what runs for any of them. Requests that are still under way are refused their transforms. */
+  /** Ends the transforms of all configurations. Requests in flight are refused their transforms. */
   async close(): Promise<void> {
     this.#closing.abort(new Error(SHUT_DOWN));
     clearTimeout(this.#retry);
@@ -102,7 +102,7 @@ export class ConfigReload {
     await settledWithin(Promise.allSettled(this.#preparing), PREPARING_MS);
   }
 
-  /** Waits for the requests under way that may call a transform, as long as one call may take. */
+  /** Waits for requests in flight that may call a transform, for the time limit of one call. */
   async settle(leftMs: number): Promise<void> {
     const called = this.#living().filter(({ transforms }) => transforms.size > 0);
     if (called.length === 0) return;
@@ -151,7 +151,7 @@ export class ConfigReload {
     for (const warning of warnings) this.#options.host.logger.warn({ warning }, "hooks configuration");
   }
 
-  /** Retired and not closed: another active, or a request under way, may have the same transforms. */
+  /** Retires the transforms without closing them: another configuration or a request may still use them. */
   #release(prepared: Prepared | undefined): void {
     if (!prepared) return;
     const { active } = prepared;
@@ -216,7 +216,7 @@ export class ConfigReload {
       this.#commit(next);
       logger.info({ transforms: transforms.size }, "Changed transforms are in use.");
     } catch (error) {
-      // A newer change is waiting, or nobody is.
+      // A newer change is waiting, or the ingress was closed.
       if (renewal.signal.aborted || closing.aborted) return;
       this.#refuse(base, changes, error);
     } finally {

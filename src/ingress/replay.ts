@@ -35,7 +35,7 @@ export interface ReplayedMember {
 /** After these the rest would be refused as well. */
 const STOPPING: ReadonlySet<ErrorCode> = new Set(["QUEUE_FULL", "STORE_UNAVAILABLE", "SHUTTING_DOWN"]);
 
-/** True for a refusal that is not about one call: the queue is full, the store does not write, the gateway stops. */
+/** True for a refusal that concerns every call: the queue is full, the store fails, the gateway shuts down. */
 export function stopsReplays({ refused }: Refusal): boolean {
   return STOPPING.has(refused);
 }
@@ -80,7 +80,7 @@ async function replayStored(
   return { own, ...rest };
 }
 
-/** What was stored of a delivery. */
+/** Reads a stored delivery. */
 async function readStored(ingress: IngressContext, deliveryId: string): Promise<Replayable | Refusal> {
   try {
     return (await ingress.store.replayable(deliveryId)) ?? refuse("DELIVERY_NOT_FOUND");
@@ -105,14 +105,14 @@ async function replayBytes(
   return isRefusal(call) ? call : call.delivery;
 }
 
-/** The route of a stored path, whose last segment is gone when it was a secret. */
+/** The route of a stored path; a secret last segment was not stored. */
 function senderOn({ senders }: ActiveConfig, path: string): SenderMatch | undefined {
   return [path, `${path}/-`].map((each) => senders.find(each)).find((match) => match?.route.path === path);
 }
 
 /**
- * Replays calls one after the other, each by `replay`. One that is refused does not keep the next ones,
- * unless they would be refused as well.
+ * Replays calls one after the other. A refused one does not stop the next ones, unless they would be
+ * refused as well.
  */
 async function replayMembers(
   deliveryIds: readonly string[],
@@ -128,10 +128,9 @@ async function replayMembers(
 }
 
 /**
- * Accepts what was accepted before once more: the same agents, sessions, texts and targets, in the same
- * lanes, whatever the configuration says today. They wait for no call and give way to none. Of several
- * runs, those that are done are not repeated, unless all are; one that stood for many calls stands for
- * them again.
+ * Accepts the runs of a delivery again: the same agents, sessions, texts, targets and lanes, regardless of
+ * the active configuration. They neither coalesce nor yield to other runs. Runs that are done are repeated
+ * only when all are; a run of coalesced calls holds them all again.
  */
 async function repeatRuns(
   ingress: IngressContext,
@@ -165,7 +164,7 @@ async function repeatRuns(
   );
 }
 
-/** Why nothing is left that a replay could be made of; `undefined` when something is. */
+/** The refusal when a delivery can no longer be replayed; `undefined` when it can. */
 export function payloadGone(
   { body, runs }: Pick<Replayable, "body" | "runs">,
   { asAccepted }: { readonly asAccepted: boolean },
@@ -188,14 +187,14 @@ async function runsToRepeat(
 ): Promise<readonly NewRun[] | Refusal> {
   const repeated = notDone(runs);
   const [first] = repeated;
-  // Only a run that is the only one of its delivery gathers calls.
+  // Only the single run of a delivery coalesces calls.
   if (members.length === 0 || first === undefined) {
     return repeated.map(({ lane, spec }): NewRun => ({ lane, spec: { ...spec, coalesce: undefined } }));
   }
   try {
-    const { coalesced: gathered } = await ingress.store.loadRun(first.runId);
-    const { text, note, unsafe } = coalescedText(first.spec, gathered);
-    // What the gateway says of the calls goes into the text: the new run knows of one call only.
+    const { coalesced } = await ingress.store.loadRun(first.runId);
+    const { text, note, unsafe } = coalescedText(first.spec, coalesced);
+    // The gateway's note on the calls goes into the text: the new run has one call only.
     const spec = withText(first.spec, note === undefined ? text : `${text}\n\n${note}`);
     return [{ lane: first.lane, spec: { ...spec, unsafe, coalesce: undefined } }];
   } catch (error) {

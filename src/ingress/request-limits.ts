@@ -1,8 +1,8 @@
 import { type Refusal, refuse } from "../core/errors.ts";
 
 /**
- * Bounds the bytes that requests hold in memory together before anyone has vouched for them. A single
- * request is let in however large it is, when no other holds anything: its own limit is that of its route.
+ * Bounds the total bytes of unverified bodies in memory. A single request is always admitted when no other
+ * holds bytes: its route's limit bounds it.
  */
 export class ByteBudget {
   readonly #limit: () => number;
@@ -12,12 +12,12 @@ export class ByteBudget {
     this.#limit = options.limit;
   }
 
-  /** Bytes that are held now. */
+  /** Bytes that are reserved now. */
   get reserved(): number {
     return this.#reserved;
   }
 
-  /** False, and nothing held, when the limit would be passed. */
+  /** False, and nothing is reserved, when the limit would be exceeded. */
   reserve(bytes: number): boolean {
     if (this.#reserved > 0 && this.#reserved + bytes > this.#limit()) return false;
     this.#reserved += bytes;
@@ -31,7 +31,7 @@ export class ByteBudget {
 
 const BUSY: Refusal = Object.freeze(refuse("BUSY"));
 
-/** Counts the requests under way and refuses those over a limit with BUSY (503). */
+/** Counts the requests in flight and refuses those over a limit with BUSY (503). */
 export class InFlight {
   readonly #limit: () => number;
   #count = 0;
@@ -53,7 +53,7 @@ export class InFlight {
     return undefined;
   }
 
-  /** Gives back the place of an admitted request. Throws when there is none to give back. */
+  /** Ends an admitted request. Throws when none was admitted. */
   leave(): void {
     if (this.#count === 0) throw new Error("A request left that had not entered.");
     this.#count--;

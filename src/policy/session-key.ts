@@ -12,7 +12,7 @@ export interface SessionKeyRules {
   readonly allowedSessionKeyPrefixes: readonly string[];
 }
 
-/** A key somebody asked for. */
+/** A requested key. */
 export interface RequestedKey {
   readonly key: string | undefined;
   /** `request` when any part of it came from the caller or the payload. */

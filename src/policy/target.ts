@@ -4,11 +4,11 @@ import type { Refusal } from "../core/errors.ts";
 import type { HostChannels } from "../core/host.ts";
 
 /**
- * Fixes where a reply goes, when the call is accepted and for good.
+ * Fixes the target of a reply permanently, when the call is accepted.
  *
  * `last` is the channel and recipient of the agent's last conversation, and without one the first
  * channel of the gateway. A named channel without `to` goes to its last recipient, else to its
- * default one. Where nobody can be found the run still happens and its reply is kept.
+ * default one. Without a target the run still happens and its reply is kept.
  */
 export async function resolveTarget(
   channels: HostChannels,

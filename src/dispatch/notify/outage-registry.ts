@@ -5,7 +5,7 @@ import { BRIEF_RETRY, retrying } from "../run/retry.ts";
 
 /** As many as the store remembers. */
 const MAX_OUTAGES = 1_000;
-/** What works and fails by turns is told of so often at most. */
+/** The least time between two notices of a subject that works and fails by turns. */
 const QUIET_MS = 3_600_000;
 
 export interface OutageRegistryOptions {
@@ -22,18 +22,18 @@ export interface OutageRegistryOptions {
  * subject has worked again. An outage that begins within an hour of the last notice of its subject is told
  * when it outlasts that hour.
  *
- * What is told is stored just before, so that a restart does not tell it again. What is not told yet is
- * remembered in memory only: after a restart the next failure is told.
+ * A notice is stored just before it is sent, so that a restart does not repeat it. A failure without a
+ * notice is in memory only: after a restart the next failure sends one.
  */
 export class OutageRegistry implements Outages {
   readonly #options: OutageRegistryOptions;
   readonly #abandon: AbortSignal;
-  /** Subjects that are out of order, and whether that was told; those that were are on disk too. */
+  /** Subjects that are out of order, and whether a notice was sent; those with a notice are on disk too. */
   readonly #open = new Map<string, boolean>();
   /** When the latest notice of a subject was given; the oldest is forgotten first. */
   readonly #toldAt = new Map<string, number>();
   /** Notices that are being given, one for each subject in an hour. */
-  readonly #telling = new Set<Promise<void>>();
+  readonly #notifying = new Set<Promise<void>>();
   /** Writes go one after the other: an outage is not opened before the last one of its subject is closed. */
   #written: Promise<unknown> = Promise.resolve();
 
@@ -42,7 +42,7 @@ export class OutageRegistry implements Outages {
     this.#abandon = options.abandon ?? new AbortController().signal;
   }
 
-  /** Reads which outages were told and go on; called once, before the first run. Rejects with a `StoreError`. */
+  /** Reads the open outages whose notice was sent; called once, before the first run. Rejects with a `StoreError`. */
   async load(): Promise<void> {
     for (const subject of await this.#options.store.outages()) this.#open.set(subject, true);
   }
@@ -52,41 +52,38 @@ export class OutageRegistry implements Outages {
     const isTold = this.#open.get(subject);
     if (isTold === true) return;
     if (isTold === undefined && this.#open.size >= MAX_OUTAGES) {
-      logger.warn(
-        { subject, notice: text, detail },
-        "too many things are out of order; no notice is given of this one",
-      );
+      logger.warn({ subject, notice: text, detail }, "too many outages; no notice sent");
       return;
     }
     const isQuiet = this.#isQuiet(subject);
     this.#open.set(subject, !isQuiet);
     if (isQuiet) return;
-    const telling = this.#tell(subject, text, detail);
-    this.#telling.add(telling);
-    await telling;
-    this.#telling.delete(telling);
+    const notifying = this.#notify(subject, text, detail);
+    this.#notifying.add(notifying);
+    await notifying;
+    this.#notifying.delete(notifying);
   }
 
   works(subject: string): Promise<void> | undefined {
     const isTold = this.#open.get(subject);
     if (isTold === undefined) return undefined;
     this.#open.delete(subject);
-    this.#options.logger.info({ subject }, "what was out of order works again");
+    this.#options.logger.info({ subject }, "recovered");
     return isTold ? this.#close(subject) : undefined;
   }
 
-  async told(): Promise<void> {
-    await Promise.all(this.#telling);
+  async written(): Promise<void> {
+    await Promise.all(this.#notifying);
     await this.#written;
   }
 
-  async #tell(subject: string, text: string, detail: string | undefined): Promise<void> {
+  async #notify(subject: string, text: string, detail: string | undefined): Promise<void> {
     const { store, clock, notices } = this.#options;
     const since = clock.now();
     this.#rememberTold(subject, since);
     const isNew = await this.#write(() => store.openOutage({ subject, since }), "opened");
-    // One that could not be stored is told all the same: twice is better than never.
-    if (isNew !== false) await notices.tell({ key: `outage:${subject}:${since}`, text, detail });
+    // Notify even if it could not be stored: twice is better than never.
+    if (isNew !== false) await notices.notify({ key: `outage:${subject}:${since}`, text, detail });
   }
 
   #rememberTold(subject: string, atMs: number): void {

@@ -11,7 +11,7 @@ import { BRIEF_RETRY, retrying } from "../run/retry.ts";
 import type { RetrySchedule } from "../run/retry.ts";
 
 /** Keys of notices that are remembered in memory; the host remembers them besides. */
-const MAX_TOLD = 1_000;
+const MAX_KEYS = 1_000;
 const MAX_TEXT = 2_000;
 const MAX_DETAIL = 500;
 /** What the boundary names as the origin of a detail. */
@@ -20,7 +20,7 @@ const SOURCE = "Error message";
 export interface OwnerNoticesOptions {
   readonly host: Pick<GatewayHost, "agents" | "channels" | "sessions">;
   readonly logger: Logger;
-  /** The channel for notices besides the main session, by the configuration in force. */
+  /** The channel for notices besides the main session, by the active configuration. */
   readonly target: () => HooksConfig["notices"];
   /** Aborted when there is no time left to try again. */
   readonly abandon?: AbortSignal;
@@ -29,8 +29,8 @@ export interface OwnerNoticesOptions {
 }
 
 /**
- * Tells the owner what needs a person: as a system event in the default agent's main session, with a
- * heartbeat so that somebody reads it, and as a message on a chosen channel. What cannot be told is logged.
+ * Notifies the owner: with a system event in the default agent's main session and a heartbeat, and with a
+ * message on a chosen channel. A notice that cannot be sent is logged.
  *
  * The words of others, at most 500 characters of them, stand inside the boundary where an agent reads them,
  * and as plain text on the channel, where a person does.
@@ -38,19 +38,19 @@ export interface OwnerNoticesOptions {
 export class OwnerNotices implements Notices {
   readonly #options: OwnerNoticesOptions;
   readonly #abandon: AbortSignal;
-  readonly #told = new Set<string>();
+  readonly #sent = new Set<string>();
 
   constructor(options: OwnerNoticesOptions) {
     this.#options = options;
     this.#abandon = options.abandon ?? new AbortController().signal;
   }
 
-  async tell({ key, text, detail = "" }: Notice): Promise<void> {
-    if (this.#told.has(key)) return;
+  async notify({ key, text, detail = "" }: Notice): Promise<void> {
+    if (this.#sent.has(key)) return;
     this.#remember(key);
     const { logger } = this.#options;
     const failed = (error: unknown): void => {
-      logger.error({ err: error, notice: key }, "a notice could not be given");
+      logger.error({ err: error, notice: key }, "a notice could not be sent");
     };
     const idempotencyKey = `notice:${key}`;
     // Names that a configuration gives stand in it.
@@ -65,9 +65,9 @@ export class OwnerNotices implements Notices {
   }
 
   #remember(key: string): void {
-    const [oldest] = this.#told;
-    if (oldest !== undefined && this.#told.size >= MAX_TOLD) this.#told.delete(oldest);
-    this.#told.add(key);
+    const [oldest] = this.#sent;
+    if (oldest !== undefined && this.#sent.size >= MAX_KEYS) this.#sent.delete(oldest);
+    this.#sent.add(key);
   }
 
   async #post(notice: { text: string; idempotencyKey: string }): Promise<void> {

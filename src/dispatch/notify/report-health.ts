@@ -1,9 +1,9 @@
 import type { AgentSpec, ReplyOutcome, ReplyTarget, SettledState } from "../../core/delivery.ts";
 import type { Outages } from "../context.ts";
 import type { FinalResult } from "../run/agent-attempts.ts";
-import type { RunUnderWay } from "../context.ts";
+import type { ActiveRun } from "../context.ts";
 
-/** How a run ended, for good. */
+/** The final result of a run. */
 export interface RunEnd {
   readonly result: FinalResult;
   readonly state: SettledState;
@@ -14,10 +14,10 @@ const KEPT = "They are kept: reveille deliveries list --state failed";
 
 /**
  * Says what a settled run shows of its agent and of where its reply goes: that they work, or what a person
- * has to see to. What a channel refuses is told where it is sent. All is said at once, in the order in which
+ * has to see to. A channel's refusal is reported where the reply is sent. All is said at once, in the order in which
  * runs end; a notice may then take its time. Never rejects.
  */
-export async function reportHealth(outages: Outages, run: RunUnderWay, end: RunEnd): Promise<void> {
+export async function reportHealth(outages: Outages, run: ActiveRun, end: RunEnd): Promise<void> {
   const agent = run.spec.mode === "deliver" ? undefined : reportAgent(outages, run, end.result);
   const target = end.result.status === "ok" ? reportTarget(outages, run, end) : undefined;
   await agent;
@@ -29,7 +29,7 @@ export function failureText({ status, failures }: FinalResult): string {
   return failures > 1 ? `${status} after ${failures} attempts` : status;
 }
 
-function reportAgent(outages: Outages, { spec, mappingId }: RunUnderWay, result: FinalResult): Promise<unknown> {
+function reportAgent(outages: Outages, { spec, mappingId }: ActiveRun, result: FinalResult): Promise<unknown> {
   const agent = `runs:${spec.agentId}`;
   const mapping = `${agent}:${mappingId ?? ""}`;
   if (result.status === "ok") return Promise.all([outages.works(agent), outages.works(mapping)]);
@@ -42,7 +42,7 @@ function reportAgent(outages: Outages, { spec, mappingId }: RunUnderWay, result:
 
 function reportTarget(
   outages: Outages,
-  { spec, mappingId }: RunUnderWay,
+  { spec, mappingId }: ActiveRun,
   { state, outcome }: RunEnd,
 ): Promise<void> | undefined {
   // Without a mapping it is a call of the route `agent`.
@@ -54,7 +54,7 @@ function reportTarget(
   return outages.failed(subject, `${whose} cannot be delivered. ${missing} ${KEPT}`);
 }
 
-/** What nobody was found at, in words that the gateway wrote when it accepted the call. */
+/** The target that was not found, in words the gateway wrote when it accepted the call. */
 function missingTarget({ delivery, fallback }: AgentSpec, outcome: ReplyOutcome): string | undefined {
   const missing = outcome === "no-target" ? [unresolved(delivery) ?? "No target was asked for."] : [];
   const second = unresolved(fallback);

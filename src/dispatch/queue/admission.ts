@@ -14,8 +14,8 @@ class Pauses {
   readonly #context: PausesContext;
   /** As many as mappings were ever paused and not resumed; the store has a bound. */
   readonly #paused = new Map<Scope, Pause>();
-  /** The store is told in the order in which things happened. */
-  #told: Promise<unknown> = Promise.resolve();
+  /** Writes to the store, in the order of the changes. */
+  #lastWrite: Promise<unknown> = Promise.resolve();
 
   constructor(context: PausesContext) {
     this.#context = context;
@@ -68,12 +68,12 @@ class Pauses {
 
   /** Resolves when everything has been written, or could not be. */
   async written(): Promise<void> {
-    await this.#told;
+    await this.#lastWrite;
   }
 
   #inOrder<Result>(step: () => Promise<Result>): Promise<Result> {
-    const result = this.#told.then(step);
-    this.#told = result.catch(() => {});
+    const result = this.#lastWrite.then(step);
+    this.#lastWrite = result.catch(() => {});
     return result;
   }
 }
@@ -87,7 +87,7 @@ export type RunGroup = string | null | typeof REPLIED;
 /**
  * Decides which runs may begin: pauses, budgets, and bounds of concurrency for single mappings.
  *
- * A budget that is used up pauses its scope, durably and until a person resumes it, and its owner is told
+ * A budget that is used up pauses its scope, durably and until a person resumes it, and its owner is notified
  * once.
  */
 export class RunGate {
@@ -95,11 +95,11 @@ export class RunGate {
   readonly #changed: (scope: Scope) => void;
   readonly #pauses: Pauses;
   readonly #budgets: Budgets;
-  /** Agent runs under way, by mapping. */
+  /** Active agent runs, by mapping. */
   readonly #underWay = new Map<string, number>();
   #started = false;
 
-  /** `changed` is told when a scope was paused or resumed. */
+  /** `changed` is called when a scope was paused or resumed. */
   constructor(context: DispatchContext, changed: (scope: Scope) => void) {
     this.#context = context;
     this.#changed = changed;
@@ -112,7 +112,7 @@ export class RunGate {
     await this.#budgets.load();
   }
 
-  /** Until then everything is closed and the rules are not asked for, since no configuration is in force. */
+  /** Until then everything is closed and the rules are not asked for, since no configuration is active. */
   start(): void {
     this.#started = true;
   }
@@ -133,7 +133,7 @@ export class RunGate {
   }
 
   priorityOf(group: RunGroup): Priority {
-    // Little is left of it, and somebody waits for the reply.
+    // Little of the run is left, and a person may wait for the reply.
     return group === REPLIED ? "high" : this.#context.rulesFor(group).priority;
   }
 
@@ -216,7 +216,7 @@ export class RunGate {
       if (!abandon.aborted) logger.error({ err: error, scope }, "a pause could not be written");
     });
     logger.warn({ scope, limit: usedUp.limit, per: usedUp.per }, "a budget is used up, its runs are paused");
-    void notices.tell({ key: `pause:${scope}:${since}`, text: noticeOf(usedUp) });
+    void notices.notify({ key: `pause:${scope}:${since}`, text: noticeOf(usedUp) });
     this.#changed(scope);
   }
 }

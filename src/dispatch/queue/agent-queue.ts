@@ -11,7 +11,7 @@ import type { TrackedRun } from "./timers.ts";
 /** While calls are coming in, one agent run begins in this many milliseconds. */
 const PACE_MS = 5;
 
-/** Nobody tells when the owner's turns have ended: so often it is looked at while runs leave room for them. */
+/** Poll interval for the owner's turns; the host emits no event when they end. */
 const OWNER_CHECK_MS = 250;
 
 /** Runs that may turn out not to begin before others in the process have their turn. */
@@ -28,7 +28,7 @@ export interface AgentQueueOptions {
   readonly ended: (run: TrackedRun) => void;
 }
 
-/** Agent runs that wait for their turn, and those under way: as many at once as there is room for. */
+/** Agent runs that wait, and as many active ones as there is room for. */
 export class AgentQueue {
   readonly #context: DispatchContext;
   readonly #options: AgentQueueOptions;
@@ -56,7 +56,7 @@ export class AgentQueue {
     this.fill();
   }
 
-  /** Begins nothing more; resolves when what is under way has ended. */
+  /** Begins nothing more; resolves when active runs have ended. */
   async stop(): Promise<void> {
     this.#running = false;
     clearTimeout(this.#timer);

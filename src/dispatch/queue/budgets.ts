@@ -89,7 +89,7 @@ export class Budgets {
     }
   }
 
-  /** The scope begins anew. */
+  /** Resets the scope. */
   forget(scope: Scope): void {
     this.#counters.delete(scope);
     this.#pending.delete(scope);

@@ -82,14 +82,14 @@ const PATIENCE = 7;
 export interface LanesOptions<Item, Group> {
   /** Items of a group share a priority and can be held back together; it must not change while an item waits. */
   groupOf(item: Item): Group;
-  /** Whether items of the group may go. Asked anew at {@link Lanes.review}. */
+  /** Whether items of the group may go. Asked again at {@link Lanes.review}. */
   isOpen(group: Group): boolean;
-  /** Asked when the group is open, and anew at {@link Lanes.review}. */
+  /** Asked when the group is open, and again at {@link Lanes.review}. */
   priorityOf(group: Group): Priority;
 }
 
 /**
- * The lanes of one process: a FIFO for each session key, of which at most one item is under way.
+ * The lanes of one process: a FIFO for each session key, of which at most one item is active.
  *
  * Lanes whose next item may go stand in the line of that item's group, in the order in which they became
  * ready. Open groups of one priority take turns, so that neither a long lane nor a group with many lanes
@@ -108,7 +108,7 @@ export class Lanes<Item, Group> {
     this.#options = options;
   }
 
-  /** Items that wait; those under way are not counted. */
+  /** Items that wait; active ones are not counted. */
   get queued(): number {
     return this.#queued;
   }
@@ -132,7 +132,7 @@ export class Lanes<Item, Group> {
     return this.#chosen()?.groups.first?.lanes.first?.items.first?.item;
   }
 
-  /** The next item of a lane that has none under way; the lane is held until {@link release} or {@link putBack}. */
+  /** The next item of a lane without an active one; the lane is held until {@link release} or {@link putBack}. */
   take(): Place<Item> | undefined {
     const level = this.#chosen();
     const group = level?.groups.first;
@@ -202,7 +202,7 @@ export class Lanes<Item, Group> {
     else if (lane.key !== "") this.#lanes.delete(lane.key);
   }
 
-  /** Puts a lane that has an item and none under way at the end of the line of that item's group. */
+  /** Puts a lane that has a waiting item and no active one at the end of the line of that item's group. */
   #lineUp(lane: Lane<Item, Group>): void {
     const key = this.#options.groupOf(lane.items.first!.item);
     let group = this.#groups.get(key);
@@ -263,7 +263,7 @@ class Lane<Item, Group> extends Linked<Lane<Item, Group>> {
   readonly items = new LinkedList<LanePlace<Item, Group>>();
   /** In whose line it stands. */
   group: GroupLine<Item, Group> | undefined = undefined;
-  /** What is under way. */
+  /** The active items. */
   holder: Place<Item> | undefined = undefined;
 
   constructor(key: string) {

@@ -5,7 +5,7 @@ const BATCH = 256;
 const MAX_TIMER_MS = 86_400_000;
 
 /**
- * Items that wait for their time, by the monotonic clock: whoever sets the wall clock moves nothing.
+ * Items that wait for their time, by the monotonic clock: a change of the wall clock moves nothing.
  *
  * One timer serves all of them. Adding and removing cost O(log n); putting off O(1), since the queue looks
  * at the new time only when the old one comes.

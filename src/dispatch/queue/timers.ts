@@ -117,7 +117,7 @@ export class Expiries {
     this.#settling = undefined;
   }
 
-  /** Gives those that are skipped now: all but those that somebody has settled and removed meanwhile. */
+  /** Gives those that are skipped now: all but those that were settled and removed meanwhile. */
   async #skip(batch: readonly TrackedRun[]): Promise<readonly TrackedRun[]> {
     if (await this.#skipAll(batch)) return batch;
     const single = await Promise.all(batch.map((tracked) => this.#skipAll([tracked])));
@@ -149,11 +149,11 @@ export class TrackedRun extends Linked<TrackedRun> {
   expiry: Alarm<TrackedRun> | undefined = undefined;
   /** The time of `performance.now()` by which it must have begun. */
   expiresMs = Infinity;
-  /** The time of `performance.now()` from which on it gathers no more calls. */
-  gathersUntilMs = Infinity;
+  /** The time of `performance.now()` from which on it coalesces no more calls. */
+  coalescesUntilMs = Infinity;
   /** Set while it is carried out. */
   stop: AbortController | undefined = undefined;
-  /** True once somebody else has settled it, which observers have been told. */
+  /** True once it was settled elsewhere and observers were notified. */
   withdrawn = false;
 
   constructor(run: OpenRun) {
@@ -173,11 +173,11 @@ export interface DueRunsOptions {
 }
 
 /**
- * Runs that wait for a time: to be tried again, or to gather calls until they are due.
+ * Runs that wait for a time: to be tried again, or to coalesce calls until they are due.
  *
  * Due times are on the wall clock; how long that is from now is computed once, and each further call puts
- * off a run that gathers by the monotonic clock: a wall clock that is set forward ends no window. The run
- * stops gathering, on disk, before it is handed on.
+ * off a coalescing run by the monotonic clock: a wall clock that is set forward ends no window. The run
+ * stops coalescing, on disk, before it is handed on.
  */
 export class DueRuns {
   readonly #context: DispatchContext;
@@ -201,8 +201,8 @@ export class DueRuns {
   /** Keeps a run with a `dueAt` until then. */
   add(tracked: TrackedRun): void {
     const nowMs = performance.now();
-    const { gatherMaxMs } = this.#context.rulesFor(tracked.run.mappingId);
-    if (!tracked.run.begun && gatherMaxMs !== undefined) tracked.gathersUntilMs = nowMs + gatherMaxMs;
+    const { coalesceMaxMs } = this.#context.rulesFor(tracked.run.mappingId);
+    if (!tracked.run.begun && coalesceMaxMs !== undefined) tracked.coalescesUntilMs = nowMs + coalesceMaxMs;
     tracked.due = this.#queue.add(tracked, nowMs + this.delayOf(tracked));
   }
 
@@ -214,11 +214,11 @@ export class DueRuns {
     return run.dueAt === null ? 0 : this.#delayUntil(run.dueAt, run);
   }
 
-  /** A run that gathers is due at another time; nothing happens when it no longer does. */
-  move({ due, run, gathersUntilMs }: TrackedRun, dueAt: number): void {
+  /** Moves the due time of a coalescing run; does nothing when it no longer coalesces. */
+  move({ due, run, coalescesUntilMs }: TrackedRun, dueAt: number): void {
     if (!due) return;
-    const delayMs = this.#context.rulesFor(run.mappingId).gatherMs ?? this.#delayUntil(dueAt, run);
-    this.#queue.move(due, Math.min(performance.now() + delayMs, gathersUntilMs));
+    const delayMs = this.#context.rulesFor(run.mappingId).coalesceMs ?? this.#delayUntil(dueAt, run);
+    this.#queue.move(due, Math.min(performance.now() + delayMs, coalescesUntilMs));
   }
 
   /** False when it does not wait for a time. */
@@ -229,8 +229,8 @@ export class DueRuns {
   }
 
   #delayUntil(dueAt: number, { begun, replied, mappingId }: OpenRun): number {
-    const { retry, gatherMs } = this.#context.rulesFor(mappingId);
-    const policyMs = begun ? (replied ? retry.deliveries : retry.runs).maxDelayMs : gatherMs;
+    const { retry, coalesceMs } = this.#context.rulesFor(mappingId);
+    const policyMs = begun ? (replied ? retry.deliveries : retry.runs).maxDelayMs : coalesceMs;
     const maxMs = Math.min(MAX_DELAY_MS, policyMs ?? MAX_DELAY_MS);
     return Math.max(0, Math.min(dueAt - this.#context.clock.now(), maxMs));
   }

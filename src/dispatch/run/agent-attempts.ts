@@ -3,15 +3,15 @@ import type { AgentRunResult } from "../../core/host.ts";
 import type { AttemptEnd } from "../../storage/delivery-store.ts";
 import type { StartedAttempt } from "../run-log.ts";
 import { runTurn } from "./agent-turn.ts";
-import type { CarriedOut, DispatchContext, Postponed } from "../context.ts";
+import type { CarriedOut, DispatchContext, PostponedRun } from "../context.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { persist } from "./retry.ts";
 import { agentPrompt, passedOnText } from "./agent-prompt.ts";
 import type { RetrySchedule } from "./retry.ts";
 import type { RetryCounters } from "./retry-counters.ts";
-import type { Postponement, RunUnderWay } from "../context.ts";
+import type { RetryLater, ActiveRun } from "../context.ts";
 
-/** What came of a run for good: nothing more is asked of the agent. */
+/** The final result of a run: the agent is not asked again. */
 export interface FinalResult extends AgentRunResult {
   /** Attempts that ended in an error, this one among them. */
   readonly failures: number;
@@ -34,7 +34,7 @@ const CANCELED: Pick<AttemptEnd, "status" | "error" | "reply"> = {
 /** One attempt that is being made. */
 interface OpenAttempt {
   readonly number: number;
-  /** True when an earlier one was under way when the process died. */
+  /** True when an earlier one was interrupted by the end of the process. */
   readonly interrupted: boolean;
 }
 
@@ -54,7 +54,7 @@ export class AgentAttempts {
   }
 
   /** What came of the run, from memory or from a new attempt; else how it is left. */
-  async resultOf(run: RunUnderWay): Promise<FinalResult | CarriedOut> {
+  async resultOf(run: ActiveRun): Promise<FinalResult | CarriedOut> {
     const { stored, spec } = run;
     if (spec.mode === "deliver") return this.#passOn(run);
     const last = stored.attempts.at(-1);
@@ -74,12 +74,12 @@ export class AgentAttempts {
   }
 
   /** No agent is asked: the message itself is the reply. */
-  async #passOn(run: RunUnderWay): Promise<FinalResult> {
+  async #passOn(run: ActiveRun): Promise<FinalResult> {
     const { store, clock, events } = this.#context;
-    const { runId, attempts, coalesced: gathered } = run.stored;
+    const { runId, attempts, coalesced } = run.stored;
     const last = attempts.at(-1);
     if (last?.status === "ok") return remembered(run, last);
-    const reply = passedOnText(run.spec, gathered);
+    const reply = passedOnText(run.spec, coalesced);
     const now = clock.now();
     const number = last?.number ?? 1;
     // Tried again together, or the order of the two could turn round.
@@ -93,14 +93,14 @@ export class AgentAttempts {
     return { status: "ok", reply, failures: 0, attempt: { number, startedAt: now } };
   }
 
-  async #attempt(run: RunUnderWay, { number, interrupted }: OpenAttempt): Promise<FinalResult | CarriedOut> {
+  async #attempt(run: ActiveRun, { number, interrupted }: OpenAttempt): Promise<FinalResult | CarriedOut> {
     const { store, clock, events, host } = this.#context;
-    const { runId, coalesced: gathered } = run.stored;
+    const { runId, coalesced } = run.stored;
     const { agentId, sessionKey, model, thinking, timeoutMs } = run.spec;
     const startedAt = clock.now();
     await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));
     await events.dispatched({ runId, kind: "agent", attempt: number });
-    const prompt = agentPrompt(run.spec, { now: new Date(startedAt), interrupted, gathered });
+    const prompt = agentPrompt(run.spec, { now: new Date(startedAt), interrupted, coalesced });
     const request = { runId: `${runId}-a${number}`, agentId, sessionKey, prompt, model, thinking, timeoutMs };
     const result = await runTurn(host.agents, request, { ending: run.ending, begin: this.#begin });
     const isOk = !("notBegun" in result) && result.status === "ok";
@@ -112,12 +112,8 @@ export class AgentAttempts {
     return "notBegun" in result ? this.#wait(run, result.notBegun) : this.#conclude(run, result, { number, startedAt });
   }
 
-  /** Ends the attempt: for good, or until the next one. */
-  async #conclude(
-    run: RunUnderWay,
-    result: AgentRunResult,
-    attempt: StartedAttempt,
-  ): Promise<FinalResult | CarriedOut> {
+  /** Ends the attempt: permanently, or until the next one. */
+  async #conclude(run: ActiveRun, result: AgentRunResult, attempt: StartedAttempt): Promise<FinalResult | CarriedOut> {
     const { status, reply } = result;
     const error = result.error ?? null;
     const failures = failuresOf(run) + (status === "error" ? 1 : 0);
@@ -137,7 +133,7 @@ export class AgentAttempts {
    * A host that cannot begin a run is no failure of the agent and uses up no attempt: the run waits, as
    * long as it takes, and gives its slot to others meanwhile.
    */
-  async #wait(run: RunUnderWay, why: string): Promise<CarriedOut> {
+  async #wait(run: ActiveRun, why: string): Promise<CarriedOut> {
     const { agentId } = run.spec;
     const postponed = await this.#postponeUnbegun(run, why);
     // The notice goes to the same host: the run must not wait for it.
@@ -149,14 +145,14 @@ export class AgentAttempts {
     return postponed;
   }
 
-  /** The host had not begun it when it was told to end: the agent knows nothing of it. */
-  async #endUnbegun(run: RunUnderWay, why: string): Promise<CarriedOut> {
+  /** The run was aborted before the host began it: the agent never saw it. */
+  async #endUnbegun(run: ActiveRun, why: string): Promise<CarriedOut> {
     if (this.#context.abandon.aborted) return this.#postponeUnbegun(run, why);
     await this.#end(run, unbegun(why));
     return ENDED;
   }
 
-  async #postponeUnbegun(run: RunUnderWay, why: string): Promise<CarriedOut> {
+  async #postponeUnbegun(run: ActiveRun, why: string): Promise<CarriedOut> {
     const { clock, rulesFor } = this.#context;
     const note = this.#notes.of(run.stored.runId);
     note.refusals++;
@@ -171,7 +167,7 @@ export class AgentAttempts {
    * Both go into one commit, and are tried again together: a run whose attempt has ended is never found
    * without what follows from it.
    */
-  async #postpone(run: RunUnderWay, end: Omit<AttemptEnd, "endedAt">, until: Postponement): Promise<Postponed> {
+  async #postpone(run: ActiveRun, end: Omit<AttemptEnd, "endedAt">, until: RetryLater): Promise<PostponedRun> {
     const { store, clock } = this.#context;
     const { runId } = run.stored;
     const endedAt = clock.now();
@@ -181,7 +177,7 @@ export class AgentAttempts {
     return { kind: "postponed", dueAt: until.dueAt, holdsLane: true, replied: false };
   }
 
-  #end(run: RunUnderWay, end: Omit<AttemptEnd, "endedAt">): Promise<void> {
+  #end(run: ActiveRun, end: Omit<AttemptEnd, "endedAt">): Promise<void> {
     const { store, clock } = this.#context;
     return persist(this.#context, () => store.endAttempt(run.stored.runId, { endedAt: clock.now(), ...end }));
   }
@@ -192,15 +188,15 @@ function unbegun(why: string): Omit<AttemptEnd, "endedAt"> {
 }
 
 /** Whether nothing is left to ask the agent; a run in the queue with an error waits for its next attempt. */
-function isFinal({ stored }: RunUnderWay, last: Attempt): boolean {
+function isFinal({ stored }: ActiveRun, last: Attempt): boolean {
   return last.status === "ok" || stored.state !== "queued" || stored.steps.includes("summarized");
 }
 
-function failuresOf({ stored }: RunUnderWay): number {
+function failuresOf({ stored }: ActiveRun): number {
   return stored.attempts.filter(({ status }) => status === "error").length;
 }
 
-function remembered(run: RunUnderWay, { number, startedAt, status, error }: Attempt): FinalResult {
+function remembered(run: ActiveRun, { number, startedAt, status, error }: Attempt): FinalResult {
   return {
     status: status as AgentRunResult["status"],
     reply: run.stored.reply ?? "",

@@ -3,13 +3,13 @@ import type { AgentSpec, WakeSpec } from "../../core/delivery.ts";
 import type { CoalescedCalls } from "../../storage/delivery-store.ts";
 import { coalescedText } from "./coalesced-text.ts";
 
-/** What of an attempt the prompt tells the agent. */
+/** The facts of an attempt that the prompt states. */
 export interface PromptFacts {
   readonly now: Date;
-  /** True when an earlier attempt was under way when the process died. */
+  /** True when an earlier attempt was interrupted by the end of the process. */
   readonly interrupted: boolean;
   /** The calls that were coalesced into the run. */
-  readonly gathered?: CoalescedCalls | undefined;
+  readonly coalesced?: CoalescedCalls | undefined;
 }
 
 const INTERRUPTED =
@@ -17,7 +17,7 @@ const INTERRUPTED =
 
 /** The prompt of an agent run: the content inside the boundary, the gateway's own words outside. */
 export function agentPrompt(spec: AgentSpec, facts: PromptFacts): string {
-  const { text, note, unsafe } = coalescedText(spec, facts.gathered);
+  const { text, note, unsafe } = coalescedText(spec, facts.coalesced);
   const content = unsafe
     ? `[hook ${spec.name}] ${text}`
     : wrapUntrusted(text, { source: spec.source, name: spec.name });
@@ -40,14 +40,14 @@ function replyHint({ delivery, fallback }: AgentSpec): string {
 }
 
 /** What is delivered of a run in which no agent is asked: the message as it was rendered. */
-export function passedOnText(spec: AgentSpec, gathered?: CoalescedCalls): string {
-  const { text, note } = coalescedText(spec, gathered);
+export function passedOnText(spec: AgentSpec, coalesced?: CoalescedCalls): string {
+  const { text, note } = coalescedText(spec, coalesced);
   return note === undefined ? text : `${text}\n\n${note}`;
 }
 
 /** The system event of a wake. */
-export function wakeText(spec: WakeSpec, gathered?: CoalescedCalls): string {
-  const { text, note, unsafe } = coalescedText(spec, gathered);
+export function wakeText(spec: WakeSpec, coalesced?: CoalescedCalls): string {
+  const { text, note, unsafe } = coalescedText(spec, coalesced);
   const content = unsafe ? text : wrapUntrusted(text, { source: spec.source, name: spec.name });
   return note === undefined ? content : `${content}\n\n${note}`;
 }

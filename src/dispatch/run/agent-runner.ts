@@ -15,8 +15,8 @@ import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retry.ts";
 import type { RetrySchedule } from "./retry.ts";
 import { RunCallback } from "./callback.ts";
 import { RetryCounters } from "./retry-counters.ts";
-import { isPostponement } from "../context.ts";
-import type { Postponement, RunUnderWay } from "../context.ts";
+import { isRetryLater } from "../context.ts";
+import type { RetryLater, ActiveRun } from "../context.ts";
 
 export interface AgentRunnerOptions {
   /** How long a host that cannot begin a run is asked on the spot; absent: about a quarter of a minute. */
@@ -34,9 +34,9 @@ const ENDED: CarriedOut = { kind: "ended" };
 /**
  * Carries out one agent run: run, summarize, deliver, heartbeat, call back, settle.
  *
- * Every step is remembered before the next begins, so that after a crash only the step that was under
- * way is repeated. What fails and may pass is postponed; the run then comes back here and goes on where
- * it stopped. A run that replied is never run again, whatever becomes of its reply.
+ * Every step is recorded before the next begins, so that a crash repeats only the step in progress. A step
+ * that may succeed later is postponed; the run then continues where it stopped. A run that replied never
+ * runs again, even if its reply cannot be sent.
  */
 export class AgentRunner implements Runner {
   readonly #context: DispatchContext;
@@ -52,7 +52,7 @@ export class AgentRunner implements Runner {
     this.#callbacks = new RunCallback(context, this.#notes);
   }
 
-  /** Rejects with what the store rejects with for good; the run then stays on disk. */
+  /** Rejects when the store fails permanently; the run then stays on disk. */
   async carryOut(queued: OpenRun, stop: AbortSignal): Promise<CarriedOut> {
     const { abandon } = this.#context;
     const ending = new AbortController();
@@ -67,11 +67,11 @@ export class AgentRunner implements Runner {
         if (stop.aborted && isRetryable(error)) return ENDED;
         throw error;
       });
-      if (stop.aborted) await this.#tellCanceled(queued);
+      if (stop.aborted) await this.#reportCanceled(queued);
       if (left.kind === "ended") this.#notes.forget(queued.runId);
       return left;
     } catch (error) {
-      // Settled or removed by somebody else in between: nothing is left to do.
+      // Settled or removed elsewhere in between: nothing is left to do.
       if (error instanceof StoreError && error.code === "NOT_FOUND") return ENDED;
       throw error;
     } finally {
@@ -80,17 +80,17 @@ export class AgentRunner implements Runner {
     }
   }
 
-  /** The caller of a run that was canceled under way is told once: a run that is settled is not tried again. */
-  async #tellCanceled({ runId, mappingId }: OpenRun): Promise<void> {
+  /** Reports the cancelation of an active run to its caller once: a settled run is not tried again. */
+  async #reportCanceled({ runId, mappingId }: OpenRun): Promise<void> {
     const { store, abandon, logger } = this.#context;
     const stored = await store.loadRun(runId);
     const { spec, state, steps, replyOutcome: delivery } = stored;
     if (spec.kind !== "agent" || spec.callbackUrl === undefined) return;
     if (state !== "canceled" || steps.includes("called-back")) return;
-    const run: RunUnderWay = { stored, spec, mappingId, ending: abandon };
+    const run: ActiveRun = { stored, spec, mappingId, ending: abandon };
     const { reason } = await this.#callbacks.call(run, spec.callbackUrl, { state, reply: null, error: null, delivery });
     if (reason === undefined) await store.recordStep(runId, "called-back");
-    else logger.warn({ runId, reason }, "the caller of a canceled run could not be told");
+    else logger.warn({ runId, reason }, "the callback of a canceled run failed");
   }
 
   async #carryOut({ runId, mappingId }: OpenRun, ending: AbortSignal): Promise<CarriedOut> {
@@ -98,22 +98,22 @@ export class AgentRunner implements Runner {
     const stored = await retrying(() => store.loadRun(runId), STORE_RETRY, ending);
     const { spec } = stored;
     if (spec.kind !== "agent" || isEnded(stored)) return ENDED;
-    const run: RunUnderWay = { stored, spec, mappingId, ending };
+    const run: ActiveRun = { stored, spec, mappingId, ending };
     const result = await this.#attempts.resultOf(run);
     if ("kind" in result) return result;
     if (ending.aborted) return ENDED;
     if (spec.mode !== "deliver") await this.#summarize(run, result);
     const delivery = await this.#deliver(run, result);
     if (ending.aborted) return ENDED;
-    const isBeat = this.#requestHeartbeat(run);
-    if (isPostponement(delivery)) return this.#postpone(run, delivery, isBeat);
+    const isHeartbeat = this.#requestHeartbeat(run);
+    if (isRetryLater(delivery)) return this.#postpone(run, delivery, isHeartbeat);
     const settlement = settlementOf(run, result, delivery);
     const callback =
       spec.callbackUrl === undefined
         ? {}
         : await this.#callBack(run, spec.callbackUrl, { result, delivery, settlement });
     if (ending.aborted) return ENDED;
-    if (isPostponement(callback)) return this.#postpone(run, callback, isBeat);
+    if (isRetryLater(callback)) return this.#postpone(run, callback, isHeartbeat);
     const { state } = settlement;
     const reason = [settlement.reason, callback.reason ?? null].filter((part) => part !== null).join("; ") || null;
     await this.#settle(run, { state, reason }, result);
@@ -122,7 +122,7 @@ export class AgentRunner implements Runner {
     return ENDED;
   }
 
-  async #summarize({ stored, spec, ending }: RunUnderWay, result: FinalResult): Promise<void> {
+  async #summarize({ stored, spec, ending }: ActiveRun, result: FinalResult): Promise<void> {
     if (stored.steps.includes("summarized")) return;
     const { host, store, logger } = this.#context;
     const event = {
@@ -141,10 +141,10 @@ export class AgentRunner implements Runner {
     await persist(this.#context, () => store.recordStep(stored.runId, "summarized"));
   }
 
-  async #deliver(run: RunUnderWay, result: FinalResult): Promise<Delivered | Postponement> {
-    const delivery: Delivered | Postponement =
+  async #deliver(run: ActiveRun, result: FinalResult): Promise<Delivered | RetryLater> {
+    const delivery: Delivered | RetryLater =
       result.status === "ok" ? await this.#replies.deliver(run, result.reply) : { outcome: "none" };
-    if (isPostponement(delivery) || run.stored.steps.includes("delivered")) return delivery;
+    if (isRetryLater(delivery) || run.stored.steps.includes("delivered")) return delivery;
     const { outcome } = delivery;
     if (run.ending.aborted && outcome !== "sent" && outcome !== "fallback") return delivery;
     await persist(this.#context, () => this.#context.store.recordStep(run.stored.runId, "delivered", outcome));
@@ -152,7 +152,7 @@ export class AgentRunner implements Runner {
   }
 
   /** True when one was requested that has to be remembered, should the run be postponed. */
-  #requestHeartbeat({ stored, spec }: RunUnderWay): boolean {
+  #requestHeartbeat({ stored, spec }: ActiveRun): boolean {
     if (spec.wakeMode !== "now" || spec.mode === "deliver" || stored.steps.includes("heartbeat")) return false;
     const { agentId } = spec;
     const { sessions } = this.#context.host;
@@ -165,40 +165,40 @@ export class AgentRunner implements Runner {
   }
 
   async #callBack(
-    run: RunUnderWay,
+    run: ActiveRun,
     url: string,
     { result, delivery, settlement }: { result: FinalResult; delivery: Delivered; settlement: Settlement },
-  ): Promise<{ readonly reason?: string } | Postponement> {
+  ): Promise<{ readonly reason?: string } | RetryLater> {
     const { stored } = run;
     if (stored.steps.includes("called-back")) return {};
     const { state, reason } = settlement;
-    const told = await this.#callbacks.call(run, url, {
+    const outcome = await this.#callbacks.call(run, url, {
       state,
       reply: result.status === "ok" ? result.reply || null : null,
       error: state === "failed" ? reason : null,
       delivery: delivery.outcome,
     });
-    if (isPostponement(told)) this.#notes.of(stored.runId).delivery = delivery.reason;
-    else if (told.reason === undefined) {
+    if (isRetryLater(outcome)) this.#notes.of(stored.runId).delivery = delivery.reason;
+    else if (outcome.reason === undefined) {
       await persist(this.#context, () => this.#context.store.recordStep(stored.runId, "called-back"));
     }
-    return told;
+    return outcome;
   }
 
   /** What follows the reply holds neither its slot nor its lane while it waits. */
-  async #postpone({ stored }: RunUnderWay, until: Postponement, isBeat: boolean): Promise<CarriedOut> {
+  async #postpone({ stored }: ActiveRun, until: RetryLater, isHeartbeat: boolean): Promise<CarriedOut> {
     const { store } = this.#context;
     const { dueAt, reason } = until;
     await persist(this.#context, async () => {
       await Promise.all([
-        isBeat ? store.recordStep(stored.runId, "heartbeat") : undefined,
+        isHeartbeat ? store.recordStep(stored.runId, "heartbeat") : undefined,
         store.postpone(stored.runId, { dueAt, reason }),
       ]);
     });
     return { kind: "postponed", dueAt, holdsLane: false, replied: true };
   }
 
-  async #settle({ stored, mappingId }: RunUnderWay, settlement: Settlement, result: FinalResult): Promise<void> {
+  async #settle({ stored, mappingId }: ActiveRun, settlement: Settlement, result: FinalResult): Promise<void> {
     const { store } = this.#context;
     const { runId, deliveryId } = stored;
     await persist(this.#context, () => store.settle(runId, settlement));
@@ -212,7 +212,7 @@ function isEnded({ state }: StoredRun): boolean {
   return state === "done" || state === "failed" || state === "canceled" || state === "skipped";
 }
 
-function settlementOf({ spec }: RunUnderWay, result: FinalResult, { outcome, reason }: Delivered): Settlement {
+function settlementOf({ spec }: ActiveRun, result: FinalResult, { outcome, reason }: Delivered): Settlement {
   if (result.status !== "ok") {
     return { state: "failed", reason: `${failureText(result)}: ${result.error ?? "the run did not succeed"}` };
   }

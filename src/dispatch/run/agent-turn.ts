@@ -3,7 +3,7 @@ import { reasonOf } from "../../core/reason-of.ts";
 import { BRIEF_RETRY, isRetryable, retrying } from "./retry.ts";
 import type { RetrySchedule } from "./retry.ts";
 
-/** How long a host may take to come back after its run was told to stop. */
+/** How long a host may take to return after its run was aborted. */
 const ABORT_GRACE_MS = 10_000;
 
 /** The host could not begin the run for now, and nothing came of it. */
@@ -60,7 +60,7 @@ async function tryOnce(
   }
 }
 
-/** Gives up on a host that does not come back after its run was told to stop. */
+/** Gives up on a host that does not return after its run was aborted. */
 async function overdue(signal: AbortSignal): Promise<AgentRunResult> {
   if (!signal.aborted) {
     await new Promise((done) => signal.addEventListener("abort", done, { once: true }));

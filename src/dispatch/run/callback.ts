@@ -7,9 +7,9 @@ import { isCallbackHost } from "../../policy/callback-url.ts";
 import type { DispatchContext } from "../context.ts";
 import { fullJitter } from "./full-jitter.ts";
 import type { RetryCounters } from "./retry-counters.ts";
-import type { Postponement, RunUnderWay } from "../context.ts";
+import type { RetryLater, ActiveRun } from "../context.ts";
 
-/** What the caller is told of its run. */
+/** The result of a run as its caller receives it. */
 export interface RunResult {
   readonly state: SettledState;
   /** The whole reply; `null` when there is none. */
@@ -18,7 +18,7 @@ export interface RunResult {
   readonly delivery: ReplyOutcome;
 }
 
-/** How it went for good; with a reason when the caller was not told. */
+/** The final outcome; with a reason when the caller could not be notified. */
 export interface CalledBack {
   readonly reason?: string;
 }
@@ -28,8 +28,8 @@ const TIMEOUT_MS = 10_000;
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
- * Tells callers what came of their runs: a POST of JSON, signed by Standard Webhooks, with an id that is
- * the same for every try. The URL's host is held against the configuration in force once more.
+ * Reports results to callers: a POST of JSON, signed by Standard Webhooks, with an id that is
+ * the same for every try. The URL's host is checked against the active configuration again.
  */
 export class RunCallback {
   readonly #context: DispatchContext;
@@ -43,7 +43,7 @@ export class RunCallback {
   }
 
   /** Never rejects; when the run is ending, the outcome is worth nothing. */
-  async call(run: RunUnderWay, url: string, result: RunResult): Promise<CalledBack | Postponement> {
+  async call(run: ActiveRun, url: string, result: RunResult): Promise<CalledBack | RetryLater> {
     const callbacks = this.#context.callbacks();
     const hostname = URL.parse(url)?.hostname;
     if (!callbacks || hostname === undefined || !isCallbackHost(hostname, callbacks)) {
@@ -65,7 +65,7 @@ export class RunCallback {
   }
 
   async #post(
-    { stored, ending }: RunUnderWay,
+    { stored, ending }: ActiveRun,
     { url, result, callbacks }: { url: string; result: RunResult; callbacks: CallbacksConfig },
   ): Promise<FetchError | undefined> {
     const { runId, deliveryId } = stored;

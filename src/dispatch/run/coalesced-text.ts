@@ -14,11 +14,11 @@ export interface CoalescedText {
   readonly unsafe: boolean;
 }
 
-/** The text of a run that may have gathered calls, by the run's own way of rendering them. */
-export function coalescedText(spec: RunSpec, gathered: CoalescedCalls | undefined): CoalescedText {
+/** The text of a run that may have coalesced calls, by the run's own way of rendering them. */
+export function coalescedText(spec: RunSpec, coalesced: CoalescedCalls | undefined): CoalescedText {
   const { unsafe } = spec;
-  if (gathered === undefined || gathered.count <= 1) return { text: textOf(spec), note: undefined, unsafe };
-  const { count, latest, texts } = gathered;
+  if (coalesced === undefined || coalesced.count <= 1) return { text: textOf(spec), note: undefined, unsafe };
+  const { count, latest, texts } = coalesced;
   const stands = `This run stands for ${count} calls that came in one after the other.`;
   // The configuration may have changed between two calls: the stricter one holds.
   const common = { unsafe: unsafe && latest.unsafe };

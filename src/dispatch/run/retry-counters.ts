@@ -17,7 +17,7 @@ const MAX_NOTES = 10_000;
 
 /**
  * Notes of runs that are tried again, the oldest forgotten when there are too many. A run whose note is
- * lost, as by a restart, has its tries counted anew: it is tried more often, and never less.
+ * lost, as by a restart, has its tries counted from zero: it is tried more often, never less.
  */
 export class RetryCounters {
   readonly #notes = new Map<string, RetryCounter>();

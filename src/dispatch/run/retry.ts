@@ -3,26 +3,26 @@ import { HostError } from "../../core/host.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { DispatchContext } from "../context.ts";
 
-/** How often and how long a step after the durable line is tried again. */
+/** How often and for how long a step after the durable line is retried. */
 export interface RetrySchedule {
-  /** Tries in all; `Infinity` until the signal says stop. */
+  /** Tries in all; `Infinity` until the signal is aborted. */
   readonly tries: number;
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
 }
 
-/** What the host cannot begin or take for now, and nothing came of: it is asked until it can. */
+/** For steps that the host cannot take yet and that had no effect: retried until it can. */
 export const HOST_RETRY: RetrySchedule = { tries: Infinity, firstDelayMs: 500, maxDelayMs: 10_000 };
 
-/** What may work in a moment is worth about a quarter of a minute, and no more of somebody's slot. */
+/** For failures that may pass within about 15 seconds; longer waits must not hold a slot. */
 export const BRIEF_RETRY: RetrySchedule = { ...HOST_RETRY, tries: 6 };
 
-/** State that cannot be written (a full disk) is written later: nothing else may happen before. */
+/** For state that cannot be written (a full disk): retried before anything else happens. */
 export const STORE_RETRY: RetrySchedule = { tries: Infinity, firstDelayMs: 200, maxDelayMs: 5_000 };
 
 /**
- * Calls `step` until it succeeds, fails for good, the tries are used up or the signal says stop;
- * rejects with its last error. Delays double, with full jitter over their upper half.
+ * Calls `step` until it succeeds, fails permanently, the tries are used up or the signal is aborted;
+ * rejects with its last error. Delays double, with equal jitter: half of each is fixed, half is random.
  */
 export async function retrying<Result>(
   step: () => Promise<Result>,
@@ -35,7 +35,7 @@ export async function retrying<Result>(
     } catch (error) {
       if (!isRetryable(error) || attempt >= policy.tries) throw error;
       await sleep(retryDelayMs(policy, attempt), undefined, { signal }).catch(() => {});
-      // What was told to stop must not begin anything more, such as a run past its timeout.
+      // An aborted step must not begin again, such as a run past its timeout.
       if (signal.aborted) throw error;
     }
   }
@@ -46,7 +46,7 @@ export function retryDelayMs({ firstDelayMs, maxDelayMs }: RetrySchedule, failur
   return Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
 }
 
-/** True for what may succeed when it is simply done again. */
+/** True for an error that may pass when the step is repeated. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof HostError) return error.retryable;
   return error instanceof StoreError && error.code === "UNAVAILABLE";

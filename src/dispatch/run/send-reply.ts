@@ -7,10 +7,10 @@ import { reasonOf } from "../../core/reason-of.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { isRetryable } from "./retry.ts";
 import type { RetryCounter, RetryCounters } from "./retry-counters.ts";
-import { isPostponement } from "../context.ts";
-import type { Postponement, RunUnderWay } from "../context.ts";
+import { isRetryLater } from "../context.ts";
+import type { RetryLater, ActiveRun } from "../context.ts";
 
-/** What became of a reply. */
+/** The outcome of sending a reply. */
 export interface Delivered {
   readonly outcome: ReplyOutcome;
   /** Why; absent when the outcome says it all. */
@@ -19,11 +19,11 @@ export interface Delivered {
 
 type Place = "sends" | "fallbackSends";
 /** What a channel made of a message: `undefined` when it took it. */
-type Refused = { readonly refused: string } | Postponement | undefined;
+type Refused = { readonly refused: string } | RetryLater | undefined;
 
 /**
  * Takes replies to the target that was fixed when the call was accepted, and to the fallback when that
- * one fails for good. A try that may succeed later is postponed, so that nobody waits for a channel;
+ * one fails permanently. A try that may succeed later is postponed, so that no run waits for a channel;
  * nothing of the run is repeated but the message, under the same key.
  */
 export class ReplySender {
@@ -36,7 +36,7 @@ export class ReplySender {
   }
 
   /** Sends the reply; when the run is ending and the reply was not sent, the outcome is worth nothing. */
-  async deliver(run: RunUnderWay, reply: string): Promise<Delivered | Postponement> {
+  async deliver(run: ActiveRun, reply: string): Promise<Delivered | RetryLater> {
     const { stored, spec } = run;
     const { delivery } = spec;
     if (stored.steps.includes("delivered")) return this.#remembered(run, reply);
@@ -50,17 +50,17 @@ export class ReplySender {
   }
 
   /** Why the target does not have the reply; `undefined` when it has. */
-  async #toTarget(run: RunUnderWay, target: ChannelTarget, text: string): Promise<string | Postponement | undefined> {
+  async #toTarget(run: ActiveRun, target: ChannelTarget, text: string): Promise<string | RetryLater | undefined> {
     const { stored, spec } = run;
     const given = this.#notes.peek(stored.runId)?.unsent;
     if (given !== undefined) return given;
     const refused = await this.#send(run, target, { text, place: "sends", key: "reply" });
-    if (refused === undefined || isPostponement(refused)) return refused;
+    if (refused === undefined || isRetryLater(refused)) return refused;
     if (spec.fallback) this.#notes.of(stored.runId).unsent = refused.refused;
     return refused.refused;
   }
 
-  async #toFallback(run: RunUnderWay, text: string, why: string): Promise<Delivered | Postponement> {
+  async #toFallback(run: ActiveRun, text: string, why: string): Promise<Delivered | RetryLater> {
     const { delivery, fallback } = run.spec;
     const outcome = delivery && "channel" in delivery ? "failed" : "no-target";
     if (!fallback) return { outcome, reason: why };
@@ -69,12 +69,12 @@ export class ReplySender {
     if (refused === undefined) {
       return { outcome: "fallback", reason: `${why}; it was sent to the fallback ${fallback.channel} instead` };
     }
-    if (isPostponement(refused)) return { ...refused, reason: `${why}; ${refused.reason}` };
+    if (isRetryLater(refused)) return { ...refused, reason: `${why}; ${refused.reason}` };
     return { outcome: "failed", reason: `${why}; ${refused.refused}` };
   }
 
   async #send(
-    run: RunUnderWay,
+    run: ActiveRun,
     target: ChannelTarget,
     { text, place, key }: { text: string; place: Place; key: string },
   ): Promise<Refused> {
@@ -90,7 +90,7 @@ export class ReplySender {
   }
 
   async #refused(
-    run: RunUnderWay,
+    run: ActiveRun,
     { channel }: ChannelTarget,
     { error, place }: { error: unknown; place: Place },
   ): Promise<Refused> {
@@ -115,7 +115,7 @@ export class ReplySender {
   }
 
   /** What was recorded, with its reason as far as that is still known. */
-  #remembered({ stored, spec }: RunUnderWay, reply: string): Delivered {
+  #remembered({ stored, spec }: ActiveRun, reply: string): Delivered {
     const outcome = stored.replyOutcome;
     const noted = this.#notes.peek(stored.runId)?.delivery;
     if (noted !== undefined) return { outcome, reason: noted };
@@ -134,7 +134,7 @@ function unresolved(target: { readonly unresolved: string }): string {
   return `not delivered: ${target.unresolved}`;
 }
 
-function missing({ spec }: RunUnderWay): Delivered {
+function missing({ spec }: ActiveRun): Delivered {
   return spec.mode === "deliver"
     ? { outcome: "no-target", reason: "not delivered: no target was asked for" }
     : { outcome: "none" };

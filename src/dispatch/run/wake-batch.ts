@@ -14,7 +14,7 @@ export interface Wake {
   readonly tracked: TrackedRun;
   readonly runId: string;
   readonly spec: WakeSpec;
-  readonly gathered: CoalescedCalls | undefined;
+  readonly coalesced: CoalescedCalls | undefined;
   readonly deliveryId: string;
   readonly attempt: StartedAttempt;
 }
@@ -32,20 +32,15 @@ export class WakeBatch {
     this.#context = context;
   }
 
-  /** Gives `undefined` for a run that somebody else has settled. */
+  /** `undefined` for a run that was settled elsewhere. */
   async load(tracked: TrackedRun): Promise<Wake | undefined> {
     const { store, clock, abandon } = this.#context;
     const { runId } = tracked.run;
     try {
-      const {
-        spec,
-        state,
-        deliveryId,
-        coalesced: gathered,
-      } = await retrying(() => store.loadRun(runId), STORE_RETRY, abandon);
+      const { spec, state, deliveryId, coalesced } = await retrying(() => store.loadRun(runId), STORE_RETRY, abandon);
       const isOpen = state === "queued" || state === "running";
       if (spec.kind !== "wake" || !isOpen || tracked.withdrawn) return undefined;
-      return { tracked, runId, deliveryId, spec, gathered, attempt: { number: 1, startedAt: clock.now() } };
+      return { tracked, runId, deliveryId, spec, coalesced, attempt: { number: 1, startedAt: clock.now() } };
     } catch (error) {
       if (error instanceof StoreError && error.code === "NOT_FOUND") return undefined;
       throw error;
@@ -80,12 +75,12 @@ export class WakeBatch {
     }
   }
 
-  async #enqueue({ tracked, runId, spec, gathered }: Wake): Promise<Outcome> {
+  async #enqueue({ tracked, runId, spec, coalesced }: Wake): Promise<Outcome> {
     const { host, events } = this.#context;
     const { signal } = tracked.stop!;
     if (!this.#dispatched.has(tracked)) await events.dispatched({ runId, kind: "wake", attempt: 1 });
     if (tracked.withdrawn || signal.aborted) return "left";
-    const event = { sessionKey: spec.sessionKey, text: wakeText(spec, gathered), idempotencyKey: runId };
+    const event = { sessionKey: spec.sessionKey, text: wakeText(spec, coalesced), idempotencyKey: runId };
     try {
       await withTimeout(host.sessions.enqueueSystemEvent(event), signal);
       return "done";

@@ -9,7 +9,7 @@ import { BATCH, WakeSessions } from "./wake-sessions.ts";
 
 /** Wakes that are looked at for one batch; those of paused mappings are put aside. */
 const MAX_LOOKED_AT = 1_024;
-/** While calls are coming in, they come first: one batch of wakes in this many milliseconds. */
+/** While calls are received, wakes are limited to one batch in this many milliseconds. */
 const PACE_MS = 20;
 
 export interface WakeRunnerOptions {
@@ -52,7 +52,7 @@ export class WakeRunner {
     this.#goOn();
   }
 
-  /** Ends after the batch that is under way; the rest stays on disk. */
+  /** Ends after the current batch; the rest stays on disk. */
   async stop(): Promise<void> {
     this.#running = false;
     await this.#loop;

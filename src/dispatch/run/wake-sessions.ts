@@ -22,13 +22,13 @@ export interface WakeSessionsOptions {
 
 /**
  * Takes wakes to their sessions, each session for itself: one that is full or does not answer keeps its own
- * wakes waiting, in their order, and nobody else's. They are offered again after a while.
+ * wakes waiting, in their order, and no others. They are offered again later.
  */
 export class WakeSessions {
   readonly #context: DispatchContext;
   readonly #options: WakeSessionsOptions;
   readonly #delivery: WakeBatch;
-  /** Sessions that are being served, by key, and the wakes that come after those under way. */
+  /** Sessions that are being served, by key, and the wakes that wait behind the active ones. */
   readonly #waiting = new Map<string, LinkedList<TrackedRun>>();
   readonly #serving = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
@@ -53,7 +53,7 @@ export class WakeSessions {
     clearTimeout(timer);
   }
 
-  /** Offers nothing again; resolves when what is under way has ended. */
+  /** Offers nothing again; resolves when active wakes have ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#serving);

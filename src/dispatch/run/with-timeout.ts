@@ -2,7 +2,7 @@ import { HostError } from "../../core/host.ts";
 
 /** How long a host's session or channel may take to answer. */
 const TIMEOUT_MS = 60_000;
-/** What was about to be taken when the run was told to end is still heard of: it need not be repeated. */
+/** Grace after an abort: a call that the host has just taken need not be repeated. */
 const GRACE_MS = 500;
 
 /**

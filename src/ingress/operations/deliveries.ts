@@ -40,7 +40,7 @@ export interface BulkOutcome {
 
 const CANCELED = "canceled by the operator";
 
-/** Cancellations and removals under way at once, which share commits. */
+/** Cancellations and removals at once; they share commits. */
 const AT_ONCE = 32;
 
 /** What an operator can read of deliveries and do to them. Reads reject with a `StoreError`. */
@@ -77,7 +77,7 @@ export class DeliveryOperations {
     return this.#single("replay", deliveryId, options);
   }
 
-  /** Ends the runs that are queued, running or held; a run under way is stopped. */
+  /** Ends the runs that are queued, running or held; an active run is stopped. */
   cancel(deliveryId: string): Promise<OperationOutcome> {
     return this.#single("cancel", deliveryId, { asAccepted: false });
   }
@@ -106,7 +106,7 @@ export class DeliveryOperations {
     const atOnce = operation === "replay" ? 1 : AT_ONCE;
     let stopped: Refusal | undefined;
     for (let at = 0; at < matched.length; at += atOnce) {
-      // What is passed over is told of also after the stop: it is not a part of the rest.
+      // Skipped deliveries are reported after the stop too: they are not a part of the rest.
       const reached = matched
         .slice(at, at + atOnce)
         .filter(({ plan }) => stopped === undefined || plan.kind !== "planned");

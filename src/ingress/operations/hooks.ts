@@ -37,7 +37,7 @@ export interface HookStates {
   readonly mappings: readonly MappingState[];
 }
 
-/** A scope that nobody has; the message is written for the operator. */
+/** An unknown scope; the message is written for the operator. */
 export class UnknownScopeError extends Error {
   override readonly name = "UnknownScopeError";
 }
@@ -56,7 +56,7 @@ export class HookOperations {
     this.#active = active;
   }
 
-  /** The mappings of the configuration in force, what is paused, and what of the budgets is used. */
+  /** The mappings of the active configuration, their pauses, and the used share of their budgets. */
   async list(): Promise<HookStates> {
     const { dispatcher, store, host } = this.#ingress;
     const { budget, mappings } = this.#active().config;
@@ -80,7 +80,7 @@ export class HookOperations {
   }
 
   /**
-   * Lets calls of a mapping, or all (`*`), wait from now on; runs under way end. False when it was paused
+   * Lets calls of a mapping, or all (`*`), wait from now on; active runs continue. False when it was paused
    * before. Rejects with an {@link UnknownScopeError}.
    */
   async pause(scope: Scope): Promise<boolean> {

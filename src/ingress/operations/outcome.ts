@@ -4,7 +4,7 @@ import type { Refusal } from "../../core/errors.ts";
 /** What an operator can do to a delivery. */
 export type Operation = "replay" | "cancel" | "purge";
 
-/** What became of an operation on one delivery. */
+/** The outcome of an operation on one delivery. */
 export type OperationOutcome =
   /** The new delivery; without runs it has ended at once, in `state`. */
   | {
@@ -12,7 +12,7 @@ export type OperationOutcome =
       readonly deliveryId: string;
       readonly runIds: readonly string[];
       readonly state: State;
-      /** Of a delivery whose run has gathered calls, by today's configuration: what became of the others. */
+      /** The replays of the other calls that were coalesced into the delivery's run. */
       readonly gathered?: GatheredReplays | undefined;
     }
   /** So many of its runs were queued, running or held and are now canceled. */

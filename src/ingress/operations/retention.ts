@@ -8,7 +8,7 @@ export interface RetentionOptions {
   readonly store: Pick<DeliveryStore, "prune">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** By the configuration in force; `undefined`: nothing is removed. */
+  /** Of the active configuration; `undefined`: nothing is removed. */
   readonly limits: () => RetentionConfig | undefined;
   readonly pauses?: StepDelays | undefined;
 }

@@ -20,7 +20,7 @@ import type { Parsed } from "./parse.ts";
 import type { Rendered } from "./render.ts";
 import type { Resolved } from "./resolve.ts";
 
-/** What the stages before have made of the request. */
+/** The results of the stages before. */
 export interface Accepting {
   readonly verified: VerifiedRequest;
   readonly payload: Parsed;
@@ -33,7 +33,7 @@ export interface Accepting {
 }
 
 /**
- * The durable line: one commit of delivery, runs, idempotency key and marks. When this returns, the
+ * The durable line: one commit of delivery, runs, idempotency key and replay keys. When this returns, the
  * call survives the process; when it refuses, nothing was stored and nothing runs.
  */
 export async function accept(
@@ -68,8 +68,8 @@ export async function accept(
 type Claims = Pick<NewDelivery, "idempotency" | "replayKeys">;
 
 /**
- * A caller's own key may be refused; what a sender's copies are recognized by never is, since senders
- * give up on hooks that refuse them. Of a call whose transform failed the store looks up only who holds them.
+ * A caller's idempotency key may be refused; a sender's replay keys never are, since senders disable hooks
+ * that refuse them. For a call whose transform failed, the store only looks up who holds the keys.
  */
 function claimsOf(active: ActiveConfig, { verified, payload, resolved, replayOf }: Accepting): Claims | Refusal {
   const { route, deliveryId, ofSender } = resolved;
@@ -91,7 +91,7 @@ function claimsOf(active: ActiveConfig, { verified, payload, resolved, replayOf 
   return isRefusal(idempotency) ? idempotency : { idempotency };
 }
 
-/** Wakes keep their order whatever the mapping says: they share one session, and none of them takes long. */
+/** Wakes always keep their order: they share one session, and each is short. */
 function runsOf({ verified, resolved: { route }, specs }: Accepting): readonly NewRun[] {
   if (typeof route === "string") return specs.map((spec): NewRun => ({ lane: spec.sessionKey, spec }));
   const { order, maxAgeMs } = route.config;
@@ -102,7 +102,7 @@ function runsOf({ verified, resolved: { route }, specs }: Accepting): readonly N
   });
 }
 
-/** What of the mapping ties the call to others; nothing for most. */
+/** The claims that connect the call with others of its mapping; most calls have none. */
 function runClaimsOf(accepting: Accepting): Pick<NewDelivery, "coalesce" | "overlap"> | undefined {
   const { route, context } = accepting.resolved;
   if (typeof route === "string") return undefined;
@@ -119,7 +119,7 @@ function runClaimsOf(accepting: Accepting): Pick<NewDelivery, "coalesce" | "over
   return { overlap: overlapClaim(overlap, call) };
 }
 
-/** Of several runs: that they speak in the same session. A key that was made up for a run names none. */
+/** True when all runs use the same named session; a generated key names none. */
 function namesSession({ rendered: { actions }, specs }: Accepting): boolean {
   const isNamed = (action: Action | undefined): boolean => action?.kind === "agent" && action.sessionKey !== undefined;
   return actions.every(isNamed) && specs.every(({ sessionKey }) => sessionKey === specs[0]?.sessionKey);
@@ -132,7 +132,7 @@ function nameOf({ specs, resolved: { route } }: Accepting): string {
 const HEADERS = ["idempotency-key", "x-service-idempotency-key", "x-openclaw-idempotency-key"] as const;
 const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
-/** What a claim is made of. */
+/** The parts of a request that make a claim. */
 export interface ClaimedRequest {
   readonly headers: Headers;
   /** `idempotencyKey` of the payload of `/agent`; `undefined` on every other route. */
@@ -181,8 +181,8 @@ function digest(parts: readonly string[]): Uint8Array {
 }
 
 /**
- * What a copy of a sender's request is recognized by: the digest of what was signed, and the sender's
- * id for the delivery. The id alone would not do: many senders do not sign it.
+ * The keys that identify copies of a signed request: the digest of the signed content, and the sender's id
+ * for the delivery. The id alone is not enough: many senders do not sign it.
  *
  * `ttlMs` is how long an id is remembered. Ids are scoped to the route.
  */
@@ -198,15 +198,15 @@ export function senderReplayKeys(
   return keys;
 }
 
-/** What calls of one mapping have in common when they belong together. */
+/** The parts that related calls of one mapping share. */
 export interface CallIdentity {
   readonly mappingId: string;
   readonly spec: RunSpec;
-  /** False when the session key was made up for this run alone, or is the same for all. */
+  /** False when the session key was generated for this run, or is the same for all. */
   readonly namesSession: boolean;
 }
 
-/** The claim of a call that may be one of many; `key` is the mapping's own, rendered. */
+/** The claim of a call that may be coalesced; `key` is the mapping's rendered key. */
 export function coalesceClaim(
   { windowMs, maxWaitMs }: CoalesceConfig,
   { mappingId, spec, namesSession }: CallIdentity,

@@ -4,8 +4,8 @@ import type { ActiveConfig } from "../active-config.ts";
 import type { RequestContext } from "./edge.ts";
 
 /**
- * Asks who vouches for the request, before any byte of its body is read; `undefined` on a route whose
- * sender proves who it is in a way of its own, where the hook token is none.
+ * Checks the hook token before a byte of the body is read; `undefined` on the route of a sender that signs,
+ * where the hook token does not count.
  */
 export function authenticate(
   active: ActiveConfig,
@@ -18,8 +18,8 @@ export function authenticate(
 }
 
 /**
- * Taps are asked about a request that has no right token, before that counts as a failure: a sender
- * they know costs its address none, and a tap that fails stops nobody who has the token.
+ * Asks taps about a request without a valid token before it counts as a failure: a sender they know costs
+ * its address none, and a failing tap does not stop a caller that has the token.
  */
 async function askTaps(
   active: ActiveConfig,

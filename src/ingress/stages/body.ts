@@ -10,13 +10,13 @@ import type { RequestContext } from "./edge.ts";
 import type { IngressContext } from "../context.ts";
 import { isDirect } from "../request-head.ts";
 
-/** The raw request, and what its route takes. */
+/** The raw request, and the body rules of its route. */
 export interface ReceivedBody {
   readonly raw: RawRequest;
   readonly rules: BodyRules;
 }
 
-/** Reads the exact bytes, bounded in size and time; a path without any hook is not read at all. */
+/** Reads the exact bytes, bounded in size and time; if no hook can match the path, the body is not read. */
 export async function body(
   ingress: IngressContext,
   active: ActiveConfig,
@@ -32,8 +32,8 @@ export async function body(
 }
 
 /**
- * A sender is verified by its body, so strangers can have bodies read as well: large ones only as far as
- * the budget goes. Ordinary ones are bounded by their number.
+ * A signature needs the body, so unverified callers can send bodies too: the budget bounds large ones, and
+ * `maxInFlight` bounds the number of ordinary ones.
  */
 function holdBytes(
   ingress: IngressContext,
@@ -49,7 +49,7 @@ function holdBytes(
   return true;
 }
 
-/** What is taken on a path; `undefined` when no hook can be meant. */
+/** The body rules of a path; `undefined` when no hook can match it. */
 export function bodyRules(active: ActiveConfig, sender: SenderMatch | undefined, path: string): BodyRules | undefined {
   if (sender) return active.mappings.bodyRulesOn(sender.route.path);
   if (path === "") return undefined;
@@ -57,7 +57,7 @@ export function bodyRules(active: ActiveConfig, sender: SenderMatch | undefined,
   if (isDirect(path)) return ordinary;
   const configured = active.mappings.bodyRules(path);
   if (configured || !active.hooks.resolve.isUsed()) return configured;
-  // What a plugin's mapping takes is known once it owns the request.
+  // A plugin's mapping is known only after parsing.
   return { ...ordinary, accept: EVERY_FORMAT };
 }
 

@@ -10,7 +10,7 @@ import type { TransformSet } from "../../transform/set.ts";
 import type { IngressContext } from "../context.ts";
 import { isDirect } from "../request-head.ts";
 
-/** A request that was let in; it has to {@link release} when it has been answered. */
+/** An admitted request; {@link release} it when it was answered. */
 export interface RequestContext {
   readonly req: IncomingMessage;
   /** Without a secret that was in the path. */
@@ -18,24 +18,23 @@ export interface RequestContext {
   readonly clientAddress: string;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
-  /** The route of a sender who proves who it is in a way of its own. */
+  /** The route of a sender that signs. */
   readonly sender: SenderMatch | undefined;
-  /** The delivery whose state is asked for; `undefined`: the request is a call. */
+  /** The delivery whose state the request queries; `undefined` for a call. */
   readonly statusOf: string | undefined;
-  /** Those of the active it began with, which do not end before it has left. */
+  /** The transforms of the configuration it began with; they stay open until it is released. */
   readonly transforms: TransformSet;
   /** For the request's log line. */
   readonly facts: RequestFacts;
-  /** Bytes of the budget for unverified bodies that it has to give back when it leaves. */
+  /** Bytes reserved from the budget for unverified bodies. */
   heldBytes: number;
-  /** True once it has left. */
+  /** True once it was released. */
   hasLeft: boolean;
 }
 
 /**
- * Looks at the request line and at how much is under way; nothing else has been read or compared.
- * A token in the query string is refused whatever else was sent, and a wrong method costs nobody a
- * failed attempt.
+ * Checks the request line and the number of requests in flight; nothing else is read or compared.
+ * A token in the query string is always refused, and a wrong method never counts as a failed attempt.
  */
 export function edge(
   ingress: IngressContext,
@@ -77,7 +76,7 @@ export function clientAddressOf({ clientAddress }: ActiveConfig, { socket, heade
 
 const MAX_LOGGED_SEGMENT = 64;
 
-/** The last segment of a path that no mapping names may be a secret, and strangers choose such paths. */
+/** Omits what may be a secret: the last segments of a path that no mapping names. */
 function loggedRoute({ mappings }: ActiveConfig, path: string, sender: SenderMatch | undefined): string {
   if (sender) return sender.route.path;
   if (isDirect(path) || mappings.bodyRulesOn(trimSlashes(path))) return path;
@@ -86,7 +85,7 @@ function loggedRoute({ mappings }: ActiveConfig, path: string, sender: SenderMat
   return `${path.slice(0, Math.min(slash, MAX_LOGGED_SEGMENT))}/...`;
 }
 
-/** Gives back what a request holds while it is under way. A second time does nothing. */
+/** Releases what a request holds. A second call does nothing. */
 export function release(ingress: IngressContext, request: RequestContext): void {
   if (request.hasLeft) return;
   request.hasLeft = true;
@@ -97,7 +96,7 @@ export function release(ingress: IngressContext, request: RequestContext): void 
 
 const DELIVERIES = "deliveries/";
 
-/** Of a `GET` below `deliveries/`: what follows. Calls to that path are a mapping's, as anywhere else. */
+/** The id in a `GET` below `deliveries/`. A POST to such a path is a call for a mapping. */
 function deliveryAskedFor(method: string | undefined, path: string): string | undefined {
   if (method !== "GET" && method !== "HEAD") return undefined;
   return path.startsWith(DELIVERIES) ? path.slice(DELIVERIES.length) : undefined;

@@ -7,8 +7,8 @@ import type { RequestContext } from "./edge.ts";
 import type { RequestFacts } from "../request-log.ts";
 
 /**
- * Answers the challenges that no signature covers, before anything is verified: they are taken in
- * their exact shape only, and everything else goes on to be verified.
+ * Answers unsigned challenges before verification, in their exact shape only; every other request must
+ * be verified.
  */
 export function answerUnsignedChallenge(
   { sender, facts }: RequestContext,
@@ -19,8 +19,8 @@ export function answerUnsignedChallenge(
 }
 
 /**
- * Answers the challenges that came with the sender's signature; none of them reaches an agent or the
- * store. Nothing else is taken with a method that carries no events.
+ * Answers signed challenges; none of them reaches an agent or the store. A method that carries no events
+ * is refused for anything else.
  */
 export async function handshake(
   { sender, facts }: RequestContext,

@@ -50,14 +50,14 @@ function originOf(route: Route, { config }: Pick<ActiveConfig, "config">, count:
     contentSource: route.config.contentSource,
     interrupted: route.config.interrupted ?? config.interrupted,
     ownSessionPrefix: route.config.ownSessionPrefix,
-    // What became several runs gathers nothing: each of them speaks for itself.
+    // A call that becomes several runs is never coalesced.
     coalesce: count === 1 ? route.config.coalesce?.mode : undefined,
   };
 }
 
-/** Where an action came from, as far as policy cares. */
+/** The origin of an action. */
 export interface ActionOrigin {
-  /** What the boundary names as the source: `Webhook`, `Email`. */
+  /** The source that the boundary names: `Webhook`, `Email`. */
   readonly contentSource: string;
   readonly interrupted: "rerun" | "hold";
   /** See {@link MappingConfig.ownSessionPrefix}. */
@@ -72,7 +72,7 @@ const DEFAULT_NAME = "Hook";
 /**
  * Turns an action into a run whose agent, session, model and target are fixed, or refuses it.
  *
- * Everything a caller or a payload may not choose is refused here, before anything is stored.
+ * Refuses every choice that a caller or a payload may not make, before anything is stored.
  */
 export async function applyPolicy(
   host: Pick<GatewayHost, "agents" | "channels" | "sessions">,

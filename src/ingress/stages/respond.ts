@@ -17,7 +17,7 @@ const SKIPPED = answerEmpty(204);
 export function respond({ route, context }: Resolved, accepted: Accepted): Answer {
   if (typeof route === "string") return ordinaryAnswer(accepted);
   const { respond: wanted, settings } = route.config;
-  // Whatever became of the call: its sender needs the same answer.
+  // The sender needs this answer in every state of the call.
   if (wanted.kind === "content") return contentAnswer(route, wanted, context, accepted);
   const ofSender = route.preset && readAnswer(route.preset, context, settings);
   return ofSender ? answerContent(ofSender) : ordinaryAnswer(accepted);

@@ -15,8 +15,8 @@ type Listener = () => void;
 const listenersOf = new WeakMap<Socket, Set<Listener>>();
 
 /**
- * Calls `listener` when the client's connection closes, at once when it has closed already; the returned
- * function takes that back. A connection with many requests under way has one listener for all of them.
+ * Calls `listener` when the client's connection closes, or at once when it has; the returned function
+ * removes the listener. All requests of one connection share one listener on the socket.
  */
 export function onClientGone(socket: Socket, listener: Listener): () => void {
   if (socket.destroyed) {
@@ -37,20 +37,20 @@ function listen(socket: Socket): Set<Listener> {
   return listeners;
 }
 
-/** A call that was accepted, whose caller may want to wait. */
+/** A call whose delivery is on disk. */
 export interface AcceptedCall {
   readonly resolved: Resolved;
   readonly delivery: Accepted;
-  /** The caller's own wish. */
+  /** How long the caller wants to wait. */
   readonly wait: WantedWait | undefined;
 }
 
 /**
- * Holds the answer until the call's runs are settled, when the caller or the mapping wants that; at once
- * and without a promise when neither does. Whoever waits holds no place among the requests under way.
+ * Delays the answer until the call's runs are settled, if the caller or the mapping wants that; otherwise
+ * returns without a promise. A request that waits does not count against `maxInFlight`.
  *
- * `undefined`: there is no result yet, since the time is up, the gateway is shutting down, the client has
- * gone, too many wait already, or nothing runs. The call is carried out all the same.
+ * `undefined`: no result, since the time is up, the gateway shuts down, the client has disconnected, too
+ * many requests wait, or nothing runs. The call's runs are not affected.
  */
 export function wait(
   ingress: IngressContext,
@@ -80,12 +80,12 @@ async function untilSettled(
   const watching = ingress.watch.watch(delivery.runIds, timeoutMs);
   const stay = onClientGone(req.socket, () => watching.end());
   try {
-    // It may have been settled before it was watched; of a repeat that is even likely.
+    // The run may have been settled before the watch began; for a duplicate that is likely.
     const result = await resultOf(ingress, delivery, watching);
     if (result) return result;
     return (await watching.settled) ? await resultOf(ingress, delivery, watching) : undefined;
   } catch (error) {
-    // The call is on disk: whatever cannot be read now, it was accepted.
+    // The call is on disk: it was accepted even if its result cannot be read now.
     if (error instanceof StoreError) return undefined;
     throw error;
   } finally {
@@ -94,7 +94,7 @@ async function untilSettled(
   }
 }
 
-/** `undefined` while a run is open. Of a reply that nobody watched, what the store keeps of it. */
+/** `undefined` while a run is open. A reply that was settled before the watch comes from the store. */
 async function resultOf(
   { store }: IngressContext,
   delivery: Accepted,

@@ -225,11 +225,11 @@ export class DispatchBench {
       isBusy: () => this.busy,
       rulesFor: (mappingId) => ({ ...PLAIN_RULES, ...this.rules.get(mappingId) }),
       callbacks: () => undefined,
-      notices: { tell: async (notice) => void this.notices.push(notice) },
+      notices: { notify: async (notice) => void this.notices.push(notice) },
       outages: {
         failed: async (subject) => void this.outages.push(subject),
         works: async (subject) => void this.works.push(subject),
-        told: async () => {},
+        written: async () => {},
       },
       ...overrides,
     });

@@ -55,7 +55,7 @@ describe("a run that gathers calls", () => {
 
   /** One that joins a long window and leaves a short one: however long the calls took, none came too late. */
   async function lastCall(spec: RunSpec): Promise<string> {
-    bench.rules.set("mail", { gatherMs: 100 });
+    bench.rules.set("mail", { coalesceMs: 100 });
     return call(spec, 60_000);
   }
 
@@ -84,19 +84,19 @@ describe("a run that gathers calls", () => {
     };
     bench.dispatcher.start();
     await bench.enqueueAs({ mappingId: "mail" }, agentSpec({ sessionKey: "agent:main:hook:first" }));
-    const gathering = await call(spec("one"), 20);
-    await expect.poll(() => stop.mock.calls, PATIENT).toEqual([[gathering]]);
+    const coalescing = await call(spec("one"), 20);
+    await expect.poll(() => stop.mock.calls, PATIENT).toEqual([[coalescing]]);
     const later = await call(spec("two"), 20);
-    expect(later).not.toBe(gathering);
-    bench.dispatcher.postpone(gathering, bench.now() + 60_000);
+    expect(later).not.toBe(coalescing);
+    bench.dispatcher.postpone(coalescing, bench.now() + 60_000);
     bench.dispatcher.postpone("run_nobody_knows", bench.now());
     freed();
     await expect.poll(() => loaded.length, PATIENT).toBe(3);
-    expect(runner.ids.slice(1)).toEqual([gathering, later]);
+    expect(runner.ids.slice(1)).toEqual([coalescing, later]);
     expect(loaded[1]!.coalesced?.count ?? 1).toBe(1);
   });
 
-  it("is taken up again after a restart, with what was gathered before", async () => {
+  it("is taken up again after a restart, with what was coalesced before", async () => {
     await call(spec("one"), 60_000);
     await call(spec("two"), 60_000);
     await bench.restart({ agents: runner });
@@ -112,15 +112,15 @@ describe("a run that gathers calls", () => {
     const due = await call(spec("one"), 60_000);
     const later = (await bench.accept(agentSpec()))[0]!;
     await bench.store.stopCoalescing(due);
-    const gathering = await call(spec("two"), 60_000);
-    expect(new Set([due, gathering]).size).toBe(2);
+    const coalescing = await call(spec("two"), 60_000);
+    expect(new Set([due, coalescing]).size).toBe(2);
     await bench.restart({ agents: runner });
     await bench.dispatcher.recover();
     bench.dispatcher.start();
     await expect.poll(() => runner.ids, PATIENT).toEqual([due, later]);
     expect(bench.dispatcher.open).toBe(1);
-    bench.rules.set("mail", { gatherMs: 20 });
-    expect(await call(spec("three"))).toBe(gathering);
+    bench.rules.set("mail", { coalesceMs: 20 });
+    expect(await call(spec("three"))).toBe(coalescing);
     await expect.poll(() => loaded.length, PATIENT).toBe(3);
     expect(loaded[2]!.coalesced?.count).toBe(2);
   });
@@ -137,7 +137,7 @@ describe("a run that gathers calls", () => {
   });
 
   it("waits no longer than its window after a restart, although the clock was set back by an hour", async () => {
-    bench.rules.set("mail", { gatherMs: 50 });
+    bench.rules.set("mail", { coalesceMs: 50 });
     await call(spec("one"), 50);
     bench.clockOffsetMs = -HOUR_MS;
     await bench.restart({ agents: runner });

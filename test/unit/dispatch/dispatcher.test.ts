@@ -157,7 +157,7 @@ describe("the dispatcher", () => {
       outages: {
         failed: async (...failure) => void told.push(failure),
         works: async (subject) => void told.push([subject]),
-        told: async () => {},
+        written: async () => {},
       },
     });
     await bench.acceptAndEnqueue(wakeSpec({ text: "This is too long." }), wakeSpec({ agentId: "ops" }));
@@ -180,7 +180,7 @@ describe("the dispatcher", () => {
     bench.host.onEvent = async ({ text }) => {
       if (text.includes("too long")) throw new HostError("the text is too long", { retryable: false });
     };
-    await bench.startWith({ outages: { failed: () => given, works: () => undefined, told: () => given } });
+    await bench.startWith({ outages: { failed: () => given, works: () => undefined, written: () => given } });
     await bench.acceptAndEnqueue(wakeSpec({ text: "This is too long." }));
     await bench.settledRuns(1);
     await bench.acceptAndEnqueue(wakeSpec());
@@ -198,7 +198,7 @@ describe("the dispatcher", () => {
     const { promise: given, resolve: give } = Promise.withResolvers<void>();
     const order: string[] = [];
     bench.host.onRun = async () => ({ status: "error", reply: "", error: "no credit" });
-    await bench.startWith({ outages: { failed: () => given, works: () => undefined, told: () => given } });
+    await bench.startWith({ outages: { failed: () => given, works: () => undefined, written: () => given } });
     await bench.acceptAndEnqueue(agentSpec(), agentSpec());
     await bench.settledRuns(2);
     const stopped = bench.dispatcher.stop(bench.now() + 60_000).then(() => order.push("stopped"));

@@ -80,7 +80,7 @@ export class RunnerBench {
     const log = (_fields: object, message: string): void => void this.logged.push(message);
     const logger = { debug() {}, info() {}, warn: log, error: log };
     const notices = {
-      tell: async ({ text, detail }: Notice) => {
+      notify: async ({ text, detail }: Notice) => {
         this.notices.push(text);
         this.details.push(detail);
         await this.onNotice();
@@ -133,7 +133,7 @@ export class RunnerBench {
     try {
       return await this.carryOutAlone(runId, stop);
     } finally {
-      await this.#outages.told();
+      await this.#outages.written();
     }
   }
 

@@ -281,10 +281,10 @@ describe("a replay of a run that has gathered calls", () => {
 
   async function promptsOf(runIds: readonly string[]): Promise<readonly string[]> {
     const loaded = await Promise.all(runIds.map((runId) => bench.ingress.store.loadRun(runId)));
-    return loaded.map(({ spec, coalesced: gathered }) =>
+    return loaded.map(({ spec, coalesced }) =>
       spec.kind === "wake"
-        ? wakeText(spec, gathered)
-        : agentPrompt(spec, { now: new Date(0), interrupted: false, gathered }),
+        ? wakeText(spec, coalesced)
+        : agentPrompt(spec, { now: new Date(0), interrupted: false, coalesced }),
     );
   }
 

@@ -25,7 +25,7 @@ describe("an outage", () => {
     const log = (_fields: object, message: string): void => void logged.push(message);
     const opened = new OutageRegistry({
       store,
-      notices: { tell: async (notice) => void told.push(notice) },
+      notices: { notify: async (notice) => void told.push(notice) },
       logger: { debug: log, info: log, warn: log, error: log },
       clock: { now: () => nowMs },
       abandon: AbortSignal.abort(),
@@ -114,10 +114,10 @@ describe("an outage", () => {
     const outages = await registry();
     void outages.failed("runs:main", "Runs fail.");
     void outages.failed("channel:mail", "Mail fails.");
-    await outages.told();
+    await outages.written();
     expect(told).toHaveLength(2);
     void outages.works("runs:main");
-    await outages.told();
+    await outages.written();
     expect(await bench.store.outages()).toEqual(["channel:mail"]);
   });
 
@@ -126,7 +126,7 @@ describe("an outage", () => {
     void outages.failed("channel:mail", "Mail fails.");
     void outages.works("channel:mail");
     await outages.failed("channel:mail", "Mail fails.");
-    await outages.told();
+    await outages.written();
     expect(told).toHaveLength(1);
   });
 
@@ -197,7 +197,7 @@ describe("an outage", () => {
     });
     await outages.failed("runs:main", "Runs fail.");
     expect(told).toEqual([]);
-    expect(logged).toEqual(["too many things are out of order; no notice is given of this one"]);
+    expect(logged).toEqual(["too many outages; no notice sent"]);
     await outages.works("channel:1");
     await outages.failed("runs:main", "Runs fail.");
     expect(told).toHaveLength(1);

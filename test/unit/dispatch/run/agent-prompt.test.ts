@@ -124,11 +124,11 @@ describe("the system event of a wake", () => {
 
 describe("the prompt of a run that stands for several calls", () => {
   const LATEST: AgentSpec = { ...AGENT, message: "The third." };
-  const gathered: CoalescedCalls = { count: 3, latest: LATEST, texts: ["The first.", "The second.", "The third."] };
+  const coalesced: CoalescedCalls = { count: 3, latest: LATEST, texts: ["The first.", "The second.", "The third."] };
   const gatheredPrompt = (spec: Partial<AgentSpec>, calls: Partial<CoalescedCalls> = {}): string =>
     agentPrompt(
       { ...AGENT, message: "The first.", ...spec },
-      { now: NOW, interrupted: false, gathered: { ...gathered, ...calls } },
+      { now: NOW, interrupted: false, coalesced: { ...coalesced, ...calls } },
     );
 
   it('"latest" holds the latest content, and says outside of the boundary for how many calls it stands', () => {
@@ -169,7 +169,7 @@ describe("the prompt of a run that stands for several calls", () => {
     expect(after).toContain("lists 1 of them by number, the latest one last. Left out: 1.");
   });
 
-  it.each(["latest", "list"] as const)("is like any other when it gathered no second call: %s", (coalesce) => {
+  it.each(["latest", "list"] as const)("is like any other when it coalesced no second call: %s", (coalesce) => {
     const alone = parts(gatheredPrompt({ coalesce }, { count: 1, texts: ["The first."] }));
     const plain = parts(prompt({ message: "The first." }));
     expect(alone.inside).toBe(plain.inside);

@@ -118,7 +118,7 @@ describe("the callback of a run", () => {
       const { url, calls } = await receiver(503);
       await cancel(url);
       expect(calls).toHaveLength(1);
-      expect(bench.logged).toEqual(["the caller of a canceled run could not be told"]);
+      expect(bench.logged).toEqual(["the callback of a canceled run failed"]);
     });
 
     it("is not made twice, and not where none was asked for", async () => {

@@ -245,7 +245,7 @@ describe("the delivery of a reply", () => {
     });
   });
 
-  describe("of a run that gathered calls", () => {
+  describe("of a run that coalesced calls", () => {
     const claim = { key: new Uint8Array(32).fill(7), windowMs: 60_000, maxWaitMs: 60_000 };
 
     async function gather(spec: ReturnType<typeof agentSpec>): Promise<string> {
