@@ -5,11 +5,9 @@ import type { Pause, Scope } from "../storage/operational-state.ts";
 import { AgentQueue } from "./queue/agent-queue.ts";
 import { AgentRunner } from "./run/agent-runner.ts";
 import type { DispatchContext, Runner, Withdrawal } from "./context.ts";
-import { DueRuns } from "./queue/timers.ts";
-import { Expiries } from "./queue/timers.ts";
+import { DueRuns, Expiries, TrackedRun } from "./queue/timers.ts";
 import { RunGate } from "./queue/admission.ts";
 import { reportSettled } from "./run-log.ts";
-import { TrackedRun } from "./queue/timers.ts";
 import { WakeRunner } from "./run/wake-runner.ts";
 
 /** How long runs may take to come back after they were abandoned at the deadline. */

@@ -6,9 +6,8 @@ import { StoreError } from "../storage/delivery-store.ts";
 import type { OpenRun } from "../storage/delivery-store.ts";
 import type { AcceptOutcome, NewDelivery } from "../storage/new-delivery.ts";
 import { OVERLAP_SKIP_REASON } from "../storage/new-delivery.ts";
-import { observe } from "./context.ts";
+import { observe, storeRefusal } from "./context.ts";
 import type { IngressContext } from "./context.ts";
-import { storeRefusal } from "./context.ts";
 
 /** A delivery that is on disk, and the runs that stand for the answer. */
 export interface Accepted {

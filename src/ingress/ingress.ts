@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
-import { openDeliveredKeys } from "../auth/keys/delivered-keys.ts";
-import { SENDER_KEYS_FILE } from "../auth/keys/delivered-keys.ts";
+import { openDeliveredKeys, SENDER_KEYS_FILE } from "../auth/keys/delivered-keys.ts";
 import { createRemoteKeys } from "../auth/keys/remote-keys.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import { OutageRegistry } from "../dispatch/notify/outage-registry.ts";
@@ -11,8 +10,7 @@ import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
 import { ConfigReload, SHUT_DOWN } from "./reload.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "../core/host.ts";
-import { ByteBudget } from "./request-limits.ts";
-import { InFlight } from "./request-limits.ts";
+import { ByteBudget, InFlight } from "./request-limits.ts";
 import { settledWithin } from "../core/settled-within.ts";
 import { answerRefusal } from "../http/answer.ts";
 import type { Answer } from "../http/answer.ts";

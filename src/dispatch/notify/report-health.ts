@@ -1,7 +1,6 @@
 import type { AgentSpec, ReplyOutcome, ReplyTarget, SettledState } from "../../core/delivery.ts";
-import type { Outages } from "../context.ts";
+import type { Outages, ActiveRun } from "../context.ts";
 import type { FinalResult } from "../run/agent-attempts.ts";
-import type { ActiveRun } from "../context.ts";
 
 /** The final result of a run. */
 export interface RunEnd {

@@ -2,11 +2,9 @@ import type { OpenRun } from "../../storage/delivery-store.ts";
 import { SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { Scope } from "../../storage/operational-state.ts";
 import type { CarriedOut, DispatchContext, Runner } from "../context.ts";
-import type { DueRuns } from "./timers.ts";
-import type { Expiries } from "./timers.ts";
+import type { DueRuns, Expiries, TrackedRun } from "./timers.ts";
 import { Lanes } from "./lanes.ts";
 import type { RunGate, RunGroup } from "./admission.ts";
-import type { TrackedRun } from "./timers.ts";
 
 /** While calls are coming in, one agent run begins in this many milliseconds. */
 const PACE_MS = 5;

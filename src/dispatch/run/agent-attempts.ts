@@ -3,13 +3,12 @@ import type { AgentRunResult } from "../../core/host.ts";
 import type { AttemptEnd } from "../../storage/delivery-store.ts";
 import type { StartedAttempt } from "../run-log.ts";
 import { runTurn } from "./agent-turn.ts";
-import type { CarriedOut, DispatchContext, PostponedRun } from "../context.ts";
+import type { CarriedOut, DispatchContext, PostponedRun, RetryLater, ActiveRun } from "../context.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { persist } from "./retry.ts";
 import { agentPrompt, passedOnText } from "./agent-prompt.ts";
 import type { RetrySchedule } from "./retry.ts";
 import type { RetryCounters } from "./retry-counters.ts";
-import type { RetryLater, ActiveRun } from "../context.ts";
 
 /** The final result of a run: the agent is not asked again. */
 export interface FinalResult extends AgentRunResult {

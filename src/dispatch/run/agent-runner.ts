@@ -5,18 +5,16 @@ import { reportSettled } from "../run-log.ts";
 import { AgentAttempts } from "./agent-attempts.ts";
 import type { FinalResult } from "./agent-attempts.ts";
 import { withTimeout } from "./with-timeout.ts";
-import type { CarriedOut, DispatchContext, Runner } from "../context.ts";
-import { persist } from "./retry.ts";
+import type { CarriedOut, DispatchContext, Runner, RetryLater, ActiveRun } from "../context.ts";
+import { persist, HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retry.ts";
 import { failureText, reportHealth } from "../notify/report-health.ts";
 import { summaryLine } from "./summary.ts";
 import { ReplySender } from "./send-reply.ts";
 import type { Delivered } from "./send-reply.ts";
-import { HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retry.ts";
 import type { RetrySchedule } from "./retry.ts";
 import { RunCallback } from "./callback.ts";
 import { RetryCounters } from "./retry-counters.ts";
 import { isRetryLater } from "../context.ts";
-import type { RetryLater, ActiveRun } from "../context.ts";
 
 export interface AgentRunnerOptions {
   /** How long a host that cannot begin a run is asked on the spot; absent: about a quarter of a minute. */

@@ -4,10 +4,9 @@ import { createGuardedFetch, FetchError, isSuccess } from "../../http/guarded-fe
 import type { GuardedFetch } from "../../http/guarded-fetch.ts";
 import { messageId, signMessage } from "../../http/sign-message.ts";
 import { isCallbackHost } from "../../policy/callback-url.ts";
-import type { DispatchContext } from "../context.ts";
+import type { DispatchContext, RetryLater, ActiveRun } from "../context.ts";
 import { fullJitter } from "./full-jitter.ts";
 import type { RetryCounters } from "./retry-counters.ts";
-import type { RetryLater, ActiveRun } from "../context.ts";
 
 /** The result of a run as its caller receives it. */
 export interface RunResult {

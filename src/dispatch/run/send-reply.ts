@@ -1,14 +1,13 @@
 import type { ReplyOutcome } from "../../core/delivery.ts";
 import type { ChannelTarget } from "../../core/host.ts";
 import { suppression } from "../../core/suppression.ts";
-import type { DispatchContext } from "../context.ts";
+import type { DispatchContext, RetryLater, ActiveRun } from "../context.ts";
 import { withTimeout } from "./with-timeout.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { isRetryable } from "./retry.ts";
 import type { RetryCounter, RetryCounters } from "./retry-counters.ts";
 import { isRetryLater } from "../context.ts";
-import type { RetryLater, ActiveRun } from "../context.ts";
 
 /** The outcome of sending a reply. */
 export interface Delivered {

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { DispatchContext } from "../context.ts";
-import type { Expiries } from "../queue/timers.ts";
+import type { Expiries, TrackedRun } from "../queue/timers.ts";
 import { LinkedList } from "../queue/lanes.ts";
 import type { RunGate } from "../queue/admission.ts";
-import type { TrackedRun } from "../queue/timers.ts";
 import { BATCH, WakeSessions } from "./wake-sessions.ts";
 
 /** Wakes that are looked at for one batch; those of paused mappings are put aside. */

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DispatchContext } from "../context.ts";
-import type { Expiries } from "../queue/timers.ts";
+import type { Expiries, TrackedRun } from "../queue/timers.ts";
 import { LinkedList } from "../queue/lanes.ts";
 import { HOST_RETRY, retryDelayMs } from "./retry.ts";
-import type { TrackedRun } from "../queue/timers.ts";
 import { WakeBatch } from "./wake-batch.ts";
 import type { Wake } from "./wake-batch.ts";
 

@@ -2,16 +2,14 @@ import type { DeliveryDetail, DeliverySummary, State } from "../../core/delivery
 import { isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import { replayDelivery } from "../replay.ts";
+import { replayDelivery, stopsReplays } from "../replay.ts";
 import type { Accepted } from "../commit.ts";
 import type { IngressContext } from "../context.ts";
-import { stopsReplays } from "../replay.ts";
 import type { Replayed } from "../replay.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { DeliveryPage, DeliveryQuery } from "../../storage/delivery-store.ts";
 import type { Operation, OperationOutcome } from "./outcome.ts";
-import { planInBulk } from "./plan.ts";
-import { planOperation } from "./plan.ts";
+import { planInBulk, planOperation } from "./plan.ts";
 import type { ReplayOptions } from "./plan.ts";
 import { findDeliveries, selectDeliveries } from "./select.ts";
 import type { DeliveryFilter, Planner, Selection } from "./select.ts";
