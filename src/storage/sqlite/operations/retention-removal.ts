@@ -1,18 +1,18 @@
-import type { DatabaseSync } from "node:sqlite";
-import { rowQuery, type RowOf, type RowShape } from "../engine/row-query.ts";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
 import { PURGE_GRACE_MS } from "./claims.ts";
 import { emptyBytes } from "./delivery-bytes.ts";
 import type { ReplayKeyMemory } from "./replay-key-memory.ts";
 import { unpackReplayKeys } from "../replay-keys.ts";
 import { ENDED_COALESCED, ENDED_FAILED, ENDED_FILTERED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY } from "../codes.ts";
 
-/** What retention knows of a delivery; the columns of {@link retainedColumns}. */
+/** The row of a delivery that retention reads; the columns of {@link retainedColumns}. */
 export const RETAINED_ROW = {
   seq: "integer",
   runs: "integer",
   claim: "blob?",
   marks: "blob?",
-  /** What it counts for; `null` for nothing. */
+  /** Its share of the counted bytes; `null` for nothing. */
   bytes: "integer?",
   /** 1 while its request is kept. */
   filled: "integer",
@@ -25,25 +25,13 @@ export const MAX_RUNS_AT_ONCE = 512;
 /** `begun`: the delivery has so many runs that the rest of the work is left to the next call. */
 export type RemovalResult = "removed" | "emptied" | "unchanged" | "begun";
 
-/** Removes single deliveries that are not open; to be used inside a transaction. */
-export interface RetentionRemoval {
-  /** Removes the delivery, or only its request as long as copies of it could still arrive. */
-  remove(row: RetainedRow, now: number): RemovalResult;
-  /** Removes the request alone. */
-  empty(row: RetainedRow): RemovalResult;
-  /** Removes the agent's replies, which stay when a request is removed. */
-  forgetReplies(row: RetainedRow): void;
-  /** True, once, when the last removal is not in the database: its transaction was undone. */
-  wasUndone(): boolean;
-}
-
 const openRunOf = (seq: string) =>
   `EXISTS (SELECT 1 FROM runs WHERE state IN (${HELD}, ${QUEUED}, ${RUNNING}) AND state > 0
     AND runs.id >= ${seq} * ${RUNS_PER_DELIVERY} AND runs.id < (${seq} + 1) * ${RUNS_PER_DELIVERY})`;
 
 /**
- * True of a delivery `d` that nobody works on: none of its runs is open, nor the one that its call is a part of.
- * `state > 0` is there for the partial index, which is as small as the number of open runs.
+ * True of a delivery `d` with no open run, neither its own nor the one that its call was coalesced into.
+ * `state > 0` selects the partial index, which has a row for each open run only.
  */
 export const isClosed = `NOT ${openRunOf("d.seq")} AND NOT (d.ended IS ${ENDED_COALESCED} AND ${openRunOf("d.related")})`;
 
@@ -51,125 +39,144 @@ export const isClosed = `NOT ${openRunOf("d.seq")} AND NOT (d.ended IS ${ENDED_C
 export const isFilled = `EXISTS (
   SELECT 1 FROM contents WHERE contents.id = d.seq * ${RUNS_PER_DELIVERY} AND length(body) IS NOT NULL)`;
 
-/** What a delivery is called when its own name is not kept. */
+/** The name of a delivery whose own name is not kept. */
 const plainName = "coalesce(mapping_id, route)";
 
 const before = (text: string, end: string) => `substr(${text}, 1, instr(${text} || '${end}', '${end}') - 1)`;
-/** What a filter says before it shows the first value, the clause; and what stands before all that a transform says. */
+/** The clause of a filter before the first value, and the part of a failure before the words of a transform. */
 const startOfReason = before(before("reason", ":"), '"');
 
 /** Of a delivery `d`. */
 export const retainedColumns = `d.seq, d.runs, d.claim, d.marks, d.bytes, ${isFilled} AS filled`;
 
 /**
- * Prepares removal.
+ * Removes single deliveries that are not open; use it inside a transaction.
  *
- * Removing takes the delivery with all that belongs to it. Emptying takes what the sender wrote: headers,
- * query and body, and what was made of them: the texts of its runs, the values in the reason of one that was
- * filtered, what a module said in that of one that failed at once, the replies that are no agent's but the text
- * itself, and its name, since nobody knows any more whether a template made it; the mapping's or the route's
- * stands there instead. The rest of what a list shows stays, and so do the rest of the specs and the agent's
- * replies.
+ * Removing deletes the delivery with all its rows. Emptying deletes what the sender wrote: headers, query and
+ * body, and what derives from them: the texts of the runs, the values in a filter's reason, a module's words in
+ * the reason of a delivery that failed at once, replies that repeat the text, and the name, which a template may
+ * have made; the name of the mapping or the route replaces it. The other columns that a list shows stay, and so
+ * do the rest of the specs and the agent's replies.
  *
  * The newest delivery of all is never removed: after a restart its number would be given out again.
  */
-export function retentionRemoval(database: DatabaseSync, memory: ReplayKeyMemory): RetentionRemoval {
-  const newest = rowQuery(database, { seq: "integer?" }, "SELECT max(seq) AS seq FROM deliveries");
-  const unlapsedClaim = database.prepare("SELECT 1 FROM claims WHERE key = ? AND seq = ? AND expires_at > ?");
-  const deleteClaim = database.prepare("DELETE FROM claims WHERE key = ? AND seq = ?");
-  const deleteDelivery = database.prepare("DELETE FROM deliveries WHERE seq = ?");
-  const deletions = [
-    database.prepare("DELETE FROM attempts WHERE run >= ? AND run < ?"),
-    database.prepare("DELETE FROM contents WHERE id >= ? AND id < ?"),
-    database.prepare("DELETE FROM runs WHERE id >= ? AND id < ?"),
-  ];
-  const keepRuns = database.prepare("UPDATE deliveries SET runs = ? WHERE seq = ?");
-  // Where the text is NULL it could not be stored as one and is within the spec.
-  const emptyContents = database.prepare(`
-    UPDATE contents SET
-      spec = json_replace(
-        iif(text IS NULL AND spec IS NOT NULL, json_remove(spec, '$.text', '$.message'), spec),
-        '$.name', (SELECT ${plainName} FROM deliveries WHERE seq = ?3)),
-      text = iif(spec IS NULL, NULL, ''),
-      headers = iif(headers IS NULL, NULL, '{}'),
-      query = iif(query IS NULL, NULL, '{}'),
-      body = NULL
-    WHERE id >= ?1 AND id < ?2`);
-  const emptyAttempts = database.prepare(`
-    UPDATE attempts SET reply = NULL WHERE run >= ? AND run < ? AND reply IS NOT NULL
-      AND EXISTS (SELECT 1 FROM contents WHERE id = run AND spec ->> '$.mode' = 'deliver')`);
-  const emptyReplies = database.prepare("UPDATE attempts SET reply = NULL WHERE run >= ? AND run < ?");
-  const emptyDelivery = database.prepare(`
-    UPDATE deliveries SET name = ${plainName}, bytes = min(bytes, ?),
-      reason = iif(ended IN (${ENDED_FILTERED}, ${ENDED_FAILED}), ${startOfReason}, reason) WHERE seq = ?`);
-  const lastFilled = rowQuery(
-    database,
-    { id: "integer" },
-    "SELECT id FROM contents WHERE id >= ? AND id < ? AND text IS NOT '' ORDER BY id DESC LIMIT 1",
-  );
-  const kept = rowQuery(
-    database,
-    { filled: "integer" },
-    `SELECT ${isFilled} AS filled FROM deliveries AS d WHERE seq = ?`,
-  );
-  let last: { readonly seq: number; readonly removed: boolean } | undefined;
+export class RetentionRemoval {
+  readonly #memory: ReplayKeyMemory;
+  readonly #newest: RowQuery<{ readonly seq: number | null }>;
+  readonly #unlapsedClaim: StatementSync;
+  readonly #deleteClaim: StatementSync;
+  readonly #deleteDelivery: StatementSync;
+  readonly #deleteRuns: readonly StatementSync[];
+  readonly #keepRuns: StatementSync;
+  readonly #emptyContents: StatementSync;
+  readonly #emptyAttempts: StatementSync;
+  readonly #emptyReplies: StatementSync;
+  readonly #emptyDelivery: StatementSync;
+  readonly #lastFilled: RowQuery<{ readonly id: number }>;
+  readonly #filled: RowQuery<{ readonly filled: number }>;
+  #last: { readonly seq: number; readonly removed: boolean } | undefined;
 
-  const mayGo = ({ seq, claim, marks }: RetainedRow, now: number) => {
-    // A request counts as of the time it began; a copy may have begun before and still be on its way.
-    const since = now - PURGE_GRACE_MS;
-    if (unpackReplayKeys(marks).some(({ expiresAt }) => expiresAt > since)) return false;
-    if (claim !== null && unlapsedClaim.get(claim, seq, since) !== undefined) return false;
-    return seq < Number(newest.get()?.seq);
-  };
+  constructor(database: DatabaseSync, memory: ReplayKeyMemory) {
+    this.#memory = memory;
+    this.#newest = rowQuery(database, { seq: "integer?" }, "SELECT max(seq) AS seq FROM deliveries");
+    this.#unlapsedClaim = database.prepare("SELECT 1 FROM claims WHERE key = ? AND seq = ? AND expires_at > ?");
+    this.#deleteClaim = database.prepare("DELETE FROM claims WHERE key = ? AND seq = ?");
+    this.#deleteDelivery = database.prepare("DELETE FROM deliveries WHERE seq = ?");
+    this.#deleteRuns = [
+      database.prepare("DELETE FROM attempts WHERE run >= ? AND run < ?"),
+      database.prepare("DELETE FROM contents WHERE id >= ? AND id < ?"),
+      database.prepare("DELETE FROM runs WHERE id >= ? AND id < ?"),
+    ];
+    this.#keepRuns = database.prepare("UPDATE deliveries SET runs = ? WHERE seq = ?");
+    // A text that could not be stored as one is NULL and is within the spec.
+    this.#emptyContents = database.prepare(`
+      UPDATE contents SET
+        spec = json_replace(
+          iif(text IS NULL AND spec IS NOT NULL, json_remove(spec, '$.text', '$.message'), spec),
+          '$.name', (SELECT ${plainName} FROM deliveries WHERE seq = ?3)),
+        text = iif(spec IS NULL, NULL, ''),
+        headers = iif(headers IS NULL, NULL, '{}'),
+        query = iif(query IS NULL, NULL, '{}'),
+        body = NULL
+      WHERE id >= ?1 AND id < ?2`);
+    this.#emptyAttempts = database.prepare(`
+      UPDATE attempts SET reply = NULL WHERE run >= ? AND run < ? AND reply IS NOT NULL
+        AND EXISTS (SELECT 1 FROM contents WHERE id = run AND spec ->> '$.mode' = 'deliver')`);
+    this.#emptyReplies = database.prepare("UPDATE attempts SET reply = NULL WHERE run >= ? AND run < ?");
+    this.#emptyDelivery = database.prepare(`
+      UPDATE deliveries SET name = ${plainName}, bytes = min(bytes, ?),
+        reason = iif(ended IN (${ENDED_FILTERED}, ${ENDED_FAILED}), ${startOfReason}, reason) WHERE seq = ?`);
+    this.#lastFilled = rowQuery(
+      database,
+      { id: "integer" },
+      "SELECT id FROM contents WHERE id >= ? AND id < ? AND text IS NOT '' ORDER BY id DESC LIMIT 1",
+    );
+    this.#filled = rowQuery(
+      database,
+      { filled: "integer" },
+      `SELECT ${isFilled} AS filled FROM deliveries AS d WHERE seq = ?`,
+    );
+  }
 
-  const removeRuns = (from: number, to: number) => {
-    for (const deletion of deletions) deletion.run(from, to);
-  };
+  /** Removes the delivery, or only its request as long as copies of it could still arrive. */
+  remove(row: RetainedRow, now: number): RemovalResult {
+    if (!this.#isRemovable(row, now)) return this.empty(row);
+    const { seq, runs, claim, marks: replayKeys } = row;
+    const [first, end] = [seq * RUNS_PER_DELIVERY, (seq + 1) * RUNS_PER_DELIVERY];
+    if (runs > MAX_RUNS_AT_ONCE) {
+      this.#removeRuns(first + runs - MAX_RUNS_AT_ONCE, end);
+      this.#keepRuns.run(runs - MAX_RUNS_AT_ONCE, seq);
+      return "begun";
+    }
+    this.#last = { seq, removed: true };
+    this.#removeRuns(first, end);
+    if (claim !== null) this.#deleteClaim.run(claim, seq);
+    this.#memory.release(unpackReplayKeys(replayKeys), seq);
+    this.#deleteDelivery.run(seq);
+    return "removed";
+  }
 
-  const empty = ({ seq, runs, filled }: RetainedRow) => {
+  /** Removes the request alone. */
+  empty({ seq, runs, filled }: RetainedRow): RemovalResult {
     if (filled === 0) return "unchanged";
     const first = seq * RUNS_PER_DELIVERY;
     let [from, to] = [first, first + RUNS_PER_DELIVERY];
-    // The last ones first: the row with the body says whether there is more to do.
+    // The last runs first: the first run's row has the body, which says whether there is more to do.
     if (runs > MAX_RUNS_AT_ONCE) {
-      from = Math.max(first, (lastFilled.get(first, to)?.id ?? first) + 1 - MAX_RUNS_AT_ONCE);
+      from = Math.max(first, (this.#lastFilled.get(first, to)?.id ?? first) + 1 - MAX_RUNS_AT_ONCE);
       to = from + MAX_RUNS_AT_ONCE;
     }
-    emptyAttempts.run(from, to);
-    emptyContents.run(from, to, seq);
+    this.#emptyAttempts.run(from, to);
+    this.#emptyContents.run(from, to, seq);
     if (from > first) return "begun";
-    emptyDelivery.run(emptyBytes(runs), seq);
-    last = { seq, removed: false };
+    this.#emptyDelivery.run(emptyBytes(runs), seq);
+    this.#last = { seq, removed: false };
     return "emptied";
-  };
+  }
 
-  return {
-    empty,
-    forgetReplies({ seq }) {
-      emptyReplies.run(seq * RUNS_PER_DELIVERY, (seq + 1) * RUNS_PER_DELIVERY);
-    },
-    remove(row, now) {
-      if (!mayGo(row, now)) return empty(row);
-      const { seq, runs, claim, marks } = row;
-      const [first, end] = [seq * RUNS_PER_DELIVERY, (seq + 1) * RUNS_PER_DELIVERY];
-      if (runs > MAX_RUNS_AT_ONCE) {
-        removeRuns(first + runs - MAX_RUNS_AT_ONCE, end);
-        keepRuns.run(runs - MAX_RUNS_AT_ONCE, seq);
-        return "begun";
-      }
-      last = { seq, removed: true };
-      removeRuns(first, end);
-      if (claim !== null) deleteClaim.run(claim, seq);
-      memory.release(unpackReplayKeys(marks), seq);
-      deleteDelivery.run(seq);
-      return "removed";
-    },
-    wasUndone() {
-      if (last === undefined) return false;
-      const row = kept.get(last.seq);
-      const isUndone = last.removed ? row !== undefined : row?.filled === 1;
-      last = undefined;
-      return isUndone;
-    },
-  };
+  /** Removes the agent's replies, which stay when a request is removed. */
+  forgetReplies({ seq }: RetainedRow): void {
+    this.#emptyReplies.run(seq * RUNS_PER_DELIVERY, (seq + 1) * RUNS_PER_DELIVERY);
+  }
+
+  /** True, once, when the last removal is not in the database: its transaction was rolled back. */
+  wasUndone(): boolean {
+    if (this.#last === undefined) return false;
+    const row = this.#filled.get(this.#last.seq);
+    const isUndone = this.#last.removed ? row !== undefined : row?.filled === 1;
+    this.#last = undefined;
+    return isUndone;
+  }
+
+  #isRemovable({ seq, claim, marks: replayKeys }: RetainedRow, now: number): boolean {
+    // A request counts as of the time it began; a copy may have begun before and still be on its way.
+    const since = now - PURGE_GRACE_MS;
+    if (unpackReplayKeys(replayKeys).some(({ expiresAt }) => expiresAt > since)) return false;
+    if (claim !== null && this.#unlapsedClaim.get(claim, seq, since) !== undefined) return false;
+    return seq < Number(this.#newest.get()?.seq);
+  }
+
+  #removeRuns(from: number, to: number): void {
+    for (const statement of this.#deleteRuns) statement.run(from, to);
+  }
 }
