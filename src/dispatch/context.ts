@@ -17,7 +17,7 @@ export interface DispatchContext {
   readonly rulesFor: (mappingId: string | null) => DispatchRules;
   /** Where results may be sent, by the active configuration. */
   readonly callbacks: () => CallbacksConfig | undefined;
-  /** What callbacks are sent with; absent: a guarded fetch with bounds of its own. */
+  /** Sends callbacks; absent: a guarded fetch with its own bounds. */
   readonly fetch?: GuardedFetch | undefined;
   readonly notices: Notices;
   readonly outages: Outages;

@@ -153,7 +153,7 @@ export class Dispatcher {
     this.#agents.fill();
   }
 
-  /** What is paused, by a person or since a budget is used up. */
+  /** The paused scopes: by an operator, or because a budget is used up. */
   pausedScopes(): readonly Pause[] {
     return this.#gate.pauses();
   }

@@ -1,7 +1,7 @@
 import type { SettledEvent } from "../core/events.ts";
 import type { DispatchContext } from "./context.ts";
 
-/** What the log line of a run holds besides its end. */
+/** The facts of a run for its log line. */
 export interface RunFacts {
   readonly mappingId: string | null;
   readonly deliveryId?: string;

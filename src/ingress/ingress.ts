@@ -89,7 +89,7 @@ export class Ingress {
     return this.#started.context.store;
   }
 
-  /** What an operator can do, once the first configuration has been loaded. */
+  /** An operator's actions; usable after the first configuration was loaded. */
   get operations(): Operations {
     return this.#started.operations;
   }

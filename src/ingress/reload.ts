@@ -242,12 +242,12 @@ export class ConfigReload {
 
 /** Why a configuration is refused after the end of all. */
 export const SHUT_DOWN = "The ingress has been shut down.";
-/** What a reason that may pass is given. */
+/** The time allowed for a transient reason to pass. */
 const FIRST_RETRY_MS = 2_000;
 const MAX_RETRY_MS = 60_000;
 /** A renewal that goes on for so long after the next change was seen is given up. */
 const OVERTAKEN_MS = 2_000;
-/** What a preparation that was given up may take to end what it has started; a module of a preset may hang in it. */
+/** How long an abandoned preparation may take to end what it started; a preset's module may hang in it. */
 const PREPARING_MS = 5_000;
 /** For a call to be stored after its transform has answered. */
 const GRACE_MS = 500;

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Query, RequestHead } from "../core/delivery.ts";
 import { compileWithoutCredentials, isCredentialName } from "../http/credentials.ts";
 
-/** What a request's target says about a path below the prefix. */
+/** The parts of a request's target. */
 export interface RequestTarget {
   /**
    * The raw pathname below the prefix without leading slashes: `wake`, `wake/`, `github/push`.
@@ -115,7 +115,7 @@ export interface HeadSource {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What the earlier stages found out about the request. */
+/** The facts about the request from earlier stages. */
 export interface HeadFacts {
   readonly target: RequestTarget;
   readonly clientAddress: string;

@@ -16,7 +16,7 @@ export function checkCallbackUrl(text: string, callbacks: CallbacksConfig | unde
   return refuse("CALLBACK_NOT_ALLOWED");
 }
 
-/** Whether the configuration allows callbacks to a host; the name in lower case, as a parsed URL has it. */
+/** True when the configuration allows callbacks to a host, in lower case as in a parsed URL. */
 export function isCallbackHost(hostname: string, { hosts }: Pick<CallbacksConfig, "hosts">): boolean {
   return hosts.some((host) => (host.startsWith("*.") ? hostname.endsWith(host.slice(1)) : hostname === host));
 }

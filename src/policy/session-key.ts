@@ -4,7 +4,7 @@ import { hasPrefix } from "../config/session-rules.ts";
 import { refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
 
-/** What of the configuration decides about session keys (specification 4.2). */
+/** The configuration of session keys (specification 4.2). */
 export interface SessionKeyRules {
   readonly defaultSessionKey: string | undefined;
   readonly allowRequestSessionKey: boolean;

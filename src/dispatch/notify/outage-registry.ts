@@ -18,8 +18,8 @@ export interface OutageRegistryOptions {
 }
 
 /**
- * What is out of order. The first failure of a subject makes a notice and all further ones none, until the
- * subject has worked again. An outage that begins within an hour of the last notice of its subject is told
+ * Tracks outages. The first failure of a subject sends a notice; further ones do not, until the subject
+ * has worked again. An outage that begins within an hour of the last notice of its subject is reported
  * when it outlasts that hour.
  *
  * A notice is stored just before it is sent, so that a restart does not repeat it. A failure without a

@@ -14,7 +14,7 @@ import type { RetrySchedule } from "../run/retry.ts";
 const MAX_KEYS = 1_000;
 const MAX_TEXT = 2_000;
 const MAX_DETAIL = 500;
-/** What the boundary names as the origin of a detail. */
+/** The source of a detail, as the boundary names it. */
 const SOURCE = "Error message";
 
 export interface OwnerNoticesOptions {

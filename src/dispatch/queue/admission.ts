@@ -9,7 +9,7 @@ interface PausesContext extends Pick<DispatchContext, "abandon"> {
   readonly store: Pick<OperationalState, "pauses" | "pause" | "resume">;
 }
 
-/** What is paused: in memory for the dispatcher to ask, in the store for the next process. */
+/** The paused scopes: in memory for the dispatcher, in the store for the next process. */
 class Pauses {
   readonly #context: PausesContext;
   /** As many as mappings were ever paused and not resumed; the store has a bound. */
@@ -81,7 +81,7 @@ class Pauses {
 /** Runs whose agent has replied: what is left of them draws on no budget and waits for no pause. */
 export const REPLIED = Symbol("replied");
 
-/** What decides together whether runs may begin: their mapping (`null`: none), or that they have replied. */
+/** The group whose runs are admitted together: a mapping (`null`: none), or the runs that have replied. */
 export type RunGroup = string | null | typeof REPLIED;
 
 /**

@@ -14,7 +14,7 @@ export interface UsedUp {
   readonly per: "hour" | "day";
 }
 
-/** What a run has drawn on its budgets, to be given back when it turns out not to have begun. */
+/** A run's use of its budgets, returned if the run turns out not to have begun. */
 export interface Draw {
   readonly minute: number;
   readonly counters: ReadonlyMap<Scope, Counter>;
@@ -35,7 +35,7 @@ export class Budgets {
   readonly #context: BudgetsContext;
   /** By scope; only scopes with a budget are counted. */
   readonly #counters = new Map<Scope, Counter>();
-  /** What is still to be written, by scope and minute; below zero for what is given back. */
+  /** Unwritten use, by scope and minute; negative for returned use. */
   #pending = new Map<Scope, Map<number, number>>();
   #writing: Promise<void> | undefined;
 

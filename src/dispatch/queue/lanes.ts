@@ -1,6 +1,6 @@
 import type { Priority } from "../../config/hooks-config.ts";
 
-/** What can stand in a {@link LinkedList}; in one at a time. */
+/** A node of a {@link LinkedList}; in one list at a time. */
 export class Linked<Node extends Linked<Node>> {
   /** The list in which it stands. */
   list: LinkedList<Node> | undefined = undefined;
@@ -82,7 +82,7 @@ const PATIENCE = 7;
 export interface LanesOptions<Item, Group> {
   /** Items of a group share a priority and can be held back together; it must not change while an item waits. */
   groupOf(item: Item): Group;
-  /** Whether items of the group may go. Asked again at {@link Lanes.review}. */
+  /** True while items of the group may go. Asked again at {@link Lanes.review}. */
   isOpen(group: Group): boolean;
   /** Asked when the group is open, and again at {@link Lanes.review}. */
   priorityOf(group: Group): Priority;

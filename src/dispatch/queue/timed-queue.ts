@@ -154,7 +154,7 @@ export interface Alarm<Item> {
 
 interface Entry<Item> extends Alarm<Item> {
   atMs: number;
-  /** By which it stands in the heap: never later than `atMs`. */
+  /** Its key in the heap: never later than `atMs`. */
   keyMs: number;
   index: number;
 }

@@ -52,7 +52,7 @@ export class AgentAttempts {
     this.#begin = options.begin;
   }
 
-  /** What came of the run, from memory or from a new attempt; else how it is left. */
+  /** The run's result, stored or of a new attempt; otherwise how the run is left. */
   async resultOf(run: ActiveRun): Promise<FinalResult | CarriedOut> {
     const { stored, spec } = run;
     if (spec.mode === "deliver") return this.#passOn(run);
@@ -186,7 +186,7 @@ function unbegun(why: string): Omit<AttemptEnd, "endedAt"> {
   return { status: "aborted", error: `it could not begin: ${why}`, reply: null };
 }
 
-/** Whether nothing is left to ask the agent; a run in the queue with an error waits for its next attempt. */
+/** True when the agent is not asked again; a queued run with an error waits for its next attempt. */
 function isFinal({ stored }: ActiveRun, last: Attempt): boolean {
   return last.status === "ok" || stored.state !== "queued" || stored.steps.includes("summarized");
 }

@@ -39,7 +39,7 @@ function replyHint({ delivery, fallback }: AgentSpec): string {
   return `This run is unattended: nobody can answer questions. ${reader} If there is nothing to say, reply with exactly NO_REPLY.`;
 }
 
-/** What is delivered of a run in which no agent is asked: the message as it was rendered. */
+/** The reply of a run that asks no agent: the rendered message. */
 export function passedOnText(spec: AgentSpec, coalesced?: CoalescedCalls): string {
   const { text, note } = coalescedText(spec, coalesced);
   return note === undefined ? text : `${text}\n\n${note}`;

@@ -183,7 +183,7 @@ export class AgentRunner implements Runner {
     return outcome;
   }
 
-  /** What follows the reply holds neither its slot nor its lane while it waits. */
+  /** Postpones the steps after the reply; the run holds neither its slot nor its lane meanwhile. */
   async #postpone({ stored }: ActiveRun, until: RetryLater, isHeartbeat: boolean): Promise<CarriedOut> {
     const { store } = this.#context;
     const { dueAt, reason } = until;

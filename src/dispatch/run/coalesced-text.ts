@@ -4,13 +4,13 @@ import type { CoalescedCalls } from "../../storage/delivery-store.ts";
 /** Characters of the texts that are listed; the latest text is given whole, however long. */
 const MAX_LISTED_CHARS = 65_536;
 
-/** What a run is about: its own call, or all calls that it stands for. */
+/** The text of a run: of its own call, or of all coalesced calls. */
 export interface CoalescedText {
   /** Untrusted, as it came. */
   readonly text: string;
   /** In the gateway's own words: what the text is of; `undefined` when it is of one call. */
   readonly note: string | undefined;
-  /** Whether the author of the mapping trusts it, of every call whose spec is known. */
+  /** True when the mapping's author trusts every call whose spec is known. */
   readonly unsafe: boolean;
 }
 

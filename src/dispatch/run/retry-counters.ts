@@ -1,4 +1,4 @@
-/** What is remembered in memory of a run that is tried again. */
+/** The counters of a run that is tried again; in memory only. */
 export interface RetryCounter {
   /** Times that the host could not begin it. */
   refusals: number;

@@ -17,7 +17,7 @@ export interface Delivered {
 }
 
 type Place = "sends" | "fallbackSends";
-/** What a channel made of a message: `undefined` when it took it. */
+/** A channel's failure to send a message; `undefined` on success. */
 type Refused = { readonly refused: string } | RetryLater | undefined;
 
 /**
@@ -113,7 +113,7 @@ export class ReplySender {
     return { refused };
   }
 
-  /** What was recorded, with its reason as far as that is still known. */
+  /** The recorded outcome, with its reason if that is still known. */
   #remembered({ stored, spec }: ActiveRun, reply: string): Delivered {
     const outcome = stored.replyOutcome;
     const noted = this.#notes.peek(stored.runId)?.delivery;

@@ -149,7 +149,7 @@ export class WakeSessions {
     return refused;
   }
 
-  /** What could not be written stays on disk and is taken up at the next start. */
+  /** Logs an error; the wakes stay on disk and are recovered at the next start. */
   #report(error: unknown): void {
     if (this.#context.abandon.aborted) return;
     this.#context.logger.error({ err: error }, "a batch of wakes could not be carried out");

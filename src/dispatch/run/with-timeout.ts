@@ -6,7 +6,7 @@ const TIMEOUT_MS = 60_000;
 const GRACE_MS = 500;
 
 /**
- * What a call of the host comes to. Gives up on one that is not answered within a minute, or soon after
+ * Awaits a call of the host. Gives up on one that is not answered within a minute, or soon after
  * `ending` was aborted: rejects with a `HostError` that says that the same call may succeed later, which it
  * does under the same idempotency key.
  */

@@ -41,7 +41,7 @@ const CANCELED = "canceled by the operator";
 /** Cancellations and removals at once; they share commits. */
 const AT_ONCE = 32;
 
-/** What an operator can read of deliveries and do to them. Reads reject with a `StoreError`. */
+/** An operator's actions on deliveries. Reads reject with a `StoreError`. */
 export class DeliveryOperations {
   readonly #ingress: IngressContext;
   readonly #active: () => ActiveConfig;

@@ -5,7 +5,7 @@ import type { IngressContext } from "../context.ts";
 import { SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { Pause, Scope, Usage } from "../../storage/operational-state.ts";
 
-/** What can be paused: a mapping, or all runs. */
+/** A scope that can be paused: a mapping, or all runs. */
 export interface ScopeState {
   /** The mapping's id, or `*` for all runs. */
   readonly scope: Scope;
@@ -20,7 +20,7 @@ export interface BudgetUse {
 }
 
 export interface MappingState extends ScopeState {
-  /** Where it stands in the configuration: `hooks.mappings[3]`; `null` when it is not there any more. */
+  /** Its place in the configuration: `hooks.mappings[3]`; `null` when it was removed. */
   readonly where: string | null;
   /** The path below the prefix that it takes; `null`: any. */
   readonly route: string | null;
@@ -46,7 +46,7 @@ const PAUSED = "paused by the operator";
 const HOUR_MINUTES = 60;
 const DAY_MINUTES = 24 * HOUR_MINUTES;
 
-/** What an operator can see of the mappings and do to them. */
+/** An operator's actions on mappings. */
 export class HookOperations {
   readonly #ingress: IngressContext;
   readonly #active: () => ActiveConfig;

@@ -1,7 +1,7 @@
 import type { State } from "../../core/delivery.ts";
 import type { Refusal } from "../../core/errors.ts";
 
-/** What an operator can do to a delivery. */
+/** An operator's action on a delivery. */
 export type Operation = "replay" | "cancel" | "purge";
 
 /** The outcome of an operation on one delivery. */
@@ -31,7 +31,7 @@ export type OperationOutcome =
 /** The calls that a run stood for besides its own, each replayed as a call of its own. */
 export interface GatheredReplays {
   readonly deliveries: readonly {
-    /** What was replayed. */
+    /** The delivery that was replayed. */
     readonly of: string;
     /** The new delivery, or why there is none. */
     readonly result: { readonly deliveryId: string; readonly state: State } | Refusal;
@@ -41,7 +41,7 @@ export interface GatheredReplays {
   readonly stopped: Refusal | undefined;
 }
 
-/** What a replay would run. */
+/** The runs of a planned replay. */
 export interface ReplayFacts {
   /** Runs that the delivery has; 0 for one that ended without any. */
   readonly runs: number;
@@ -49,6 +49,6 @@ export interface ReplayFacts {
   readonly repeated: number;
   /** How many of them are done. */
   readonly done: number;
-  /** Calls that it stands for, its own among them. */
+  /** The number of coalesced calls, its own included. */
   readonly calls: number;
 }

@@ -24,7 +24,7 @@ interface LaterReplay extends Replay {
 /**
  * The replay that makes another one of the same call needless: one that was made after the delivery, of
  * itself, of what it is a replay of or of another replay of that, and whose run is open, done or of a
- * delivery that is `chosen`. Where there are too many to tell, it is one of them. `undefined` when there is
+ * delivery that is `chosen`. Of too many, it is one of them. `undefined` when there is
  * none. Rejects with a `StoreError`.
  */
 async function laterReplay(
@@ -112,7 +112,7 @@ function whyNotReplay(
 }
 
 /**
- * What a replay of a delivery would do, or why nothing is left that it could be made of. Rejects with a
+ * Plans the replay of a delivery, or says why it can no longer be replayed. Rejects with a
  * `StoreError`.
  */
 async function planReplay(
@@ -132,7 +132,7 @@ async function planReplay(
 }
 
 function factsOf({ state, runs }: DeliveryDetail, { asAccepted }: ReplayOptions) {
-  // The run of a coalesced call stands for others as well, which are not replayed with it.
+  // The run of a coalesced call holds other calls too, which are not replayed with it.
   if (state === "coalesced") return { runs: 1, repeated: 1, done: 0, calls: 1 };
   return {
     runs: runs.length,
@@ -149,7 +149,7 @@ interface PlanInBulkOptions extends ReplayOptions {
   readonly chosen: ReadonlySet<string>;
 }
 
-/** What an operation on many would do to one of them. Rejects with a `StoreError`. */
+/** Plans an operation on one of many deliveries. Rejects with a `StoreError`. */
 export async function planInBulk(
   store: Pick<DeliveryStore, "get" | "replayable" | "replaysOf">,
   operation: Operation,

@@ -24,7 +24,7 @@ export interface Chosen {
   readonly plan: OperationOutcome;
 }
 
-/** What an operation would do to a delivery; `chosen` are the ids of those it would be carried out on. */
+/** Plans an operation on one delivery; `chosen` are the ids of all selected ones. */
 export type Planner = (delivery: DeliverySummary, chosen: ReadonlySet<string>) => Promise<OperationOutcome>;
 
 const PAGE = 200;

@@ -23,7 +23,7 @@ export type Ended = NonNullable<NewDelivery["ended"]>;
 export interface Rendered {
   readonly actions: readonly Action[];
   readonly ended?: Ended;
-  /** What the caller is answered once the delivery is on disk that ends here; absent: as usual. */
+  /** The caller's answer once the ended delivery is on disk; absent: the usual one. */
   readonly failure?: Refusal;
   /** How long the caller wants to wait for the result. */
   readonly wait?: WantedWait;

@@ -11,7 +11,7 @@ import type { SenderMatch } from "../../auth/sender-routes.ts";
 import type { Parsed } from "./parse.ts";
 import type { VerifiedRequest } from "./verify.ts";
 
-/** What a request is turned into actions by: one of the two fixed routes, or a mapping. */
+/** The route that turns a request into actions: a fixed one, or a mapping. */
 export type Route = "wake" | "agent" | CompiledMapping;
 
 /** The route of a request, and what the route's preset knows of it. */
