@@ -11,7 +11,7 @@ const watcherText = (description: string) => Type.Optional(text({ description: `
 /** The preset whose block has a schema of its own. */
 export const GMAIL = "gmail";
 
-/** `hooks.gmail` (reference/openclaw.md 8): the `gmail` preset's settings and those of its watcher. */
+/** `hooks.gmail`: the `gmail` preset's settings and those of its watcher. */
 export const GmailSchema = Type.Object(
   {
     model: Type.Optional(text({ description: "Model of the preset's runs. Absent: the agent's own." })),

@@ -159,7 +159,7 @@ export type Priority = "high" | "normal" | "low";
 /** Further keys of `hooks.<preset>` besides `secret`, `auth` and the mapping's own, by name. */
 export type PresetSettings = Readonly<Record<string, unknown>>;
 
-/** One mapping (reference/openclaw.md 1.2), own or of a preset. */
+/** One mapping, own or of a preset. */
 export interface MappingConfig {
   readonly id: string;
   /** Where it stands, for messages: `hooks.mappings[3]`; of an enabled preset, `hooks.gmail`. */

@@ -57,7 +57,7 @@ const TransformSchema = Type.Object(
   { additionalProperties: false, description: "A module that changes or skips what the mapping makes of a payload." },
 );
 
-/** One entry of `hooks.mappings` (reference/openclaw.md 1.2, and this product's own keys). */
+/** One entry of `hooks.mappings` (docs/mappings.md). */
 export const MappingSchema = Type.Object(
   {
     id: Type.Optional(

@@ -49,7 +49,7 @@ export const LockoutSchema = Type.Object(
   },
 );
 
-/** The schema of the whole block (specification 2.1, reference/openclaw.md 1.1, and this product's own keys). */
+/** The schema of the whole block (specification 2.1, and this product's own keys). */
 export const HooksSchema = Type.Object(
   {
     enabled: withDefault(flag("Turns the webhook endpoint on."), false),

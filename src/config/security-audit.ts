@@ -23,7 +23,7 @@ export type AuditId =
   | "config.secrets.hooks_token_in_config";
 
 /**
- * Looks a valid configuration over (reference/openclaw.md 9); nothing is said of one that is off.
+ * Audits a valid configuration. One that is not enabled has no findings.
  *
  * What strangers could use is critical where the gateway listens beyond loopback. A token shared with
  * the gateway and the path `/` are refused at load, so neither is a finding. `written` is the block as

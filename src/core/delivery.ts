@@ -158,7 +158,7 @@ export interface AgentSpec {
 /** The reply's target, resolved when the call was accepted. */
 export type ReplyTarget = ChannelTarget | { readonly unresolved: string };
 
-/** The states a delivery or a run can be in; see DESIGN.md section 2, rule 5. */
+/** The states of a delivery and of a run (docs/architecture.md, rule 5). */
 export const STATES = [
   "filtered",
   "skipped",

@@ -38,7 +38,7 @@ const NOTHING: LoadedTransforms = { ok: false, failures: [] };
  *
  * Throws ConfigError with every issue of every mapping: a module outside of the folder by its path or by
  * a link, one that is missing, does not parse, throws while it is loaded, takes too long or does not
- * export the function. Sources: specification 2.1 and 4.3, reference/openclaw.md 3.
+ * export the function. Source: specification 2.1 and 4.3.
  */
 export async function loadTransforms(
   { enabled, mappings, transformsDir, transforms: limits }: TransformsOfConfig,

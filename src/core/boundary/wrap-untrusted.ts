@@ -31,7 +31,7 @@ const NOTICE = [
  * Puts content from outside behind the boundary: a notice, then a start marker, metadata lines, `---`,
  * the content and an end marker. The two markers carry one id, new for each call, which content that was
  * written before the call cannot hold; no marker and no model control token is left in between.
- * Source: DESIGN.md section 2, rule 4.
+ * Source: docs/architecture.md, rule 4.
  */
 export function wrapUntrusted(content: string, meta: UntrustedMeta, options: WrapOptions = {}): string {
   const id = options.randomId?.() ?? randomBytes(ID_BYTES).toString("hex");

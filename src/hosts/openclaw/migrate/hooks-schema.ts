@@ -64,7 +64,7 @@ const HostGmailSchema = Type.Object(
   { ...closed, title: "the settings of the Gmail watcher" },
 );
 
-/** Keys of all versions together (reference/openclaw.md 1.1, 1.2 and 8); `internal` is another system and not looked at. */
+/** Keys of all versions together; `internal` is another system and not looked at. */
 const HostHooksSchema = Type.Object(
   {
     enabled: flag(),
