@@ -22,7 +22,7 @@ import type { OperationalState } from "./operational-state.ts";
 
 export interface DeliveryStore extends OperationalState {
   /**
-   * Stores a delivery and its runs in one commit, claiming its idempotency key and its marks in the
+   * Stores a delivery and its runs in one commit, claiming its idempotency key and its replay keys in the
    * same transaction: of two simultaneous copies exactly one is accepted. Coalescing and overlap are
    * decided there as well. Calls that arrive together share one commit and are committed in the order
    * of the calls. A repeat is stored as a delivery of its own, in the state `duplicate` and without its
@@ -42,13 +42,13 @@ export interface DeliveryStore extends OperationalState {
   /** Puts a run that is not settled back into the queue, not to be taken before `dueAt`. */
   postpone(runId: string, until: { dueAt: number; reason: string }): Promise<void>;
   /**
-   * Ends the gathering of calls for a run: later ones begin a run of their own. To be called before the
-   * run's calls are read; does nothing for a run that gathers none.
+   * Ends the coalescing of calls into a run: later calls begin a run of their own. Call it before the run's
+   * calls are read; it does nothing for a run that coalesces none.
    */
   stopCoalescing(runId: string): Promise<void>;
   /** Puts a run on hold, for a person to decide. */
   hold(runId: string, reason: string): Promise<void>;
-  /** Ends a run for good. */
+  /** Ends a run permanently. */
   settle(runId: string, settled: { state: SettledState; reason: string | null }): Promise<void>;
   /** Ends many runs in one commit; the dispatcher of wakes uses it. */
   settleAll(runIds: readonly string[], settled: { state: SettledState; reason: string | null }): Promise<void>;
@@ -57,14 +57,14 @@ export interface DeliveryStore extends OperationalState {
   get(deliveryId: string): Promise<DeliveryDetail | undefined>;
   /** The stored body, exactly as received. */
   body(deliveryId: string): Promise<Uint8Array | undefined>;
-  /** What a replay needs; `undefined` for an unknown id. */
+  /** The stored parts that a replay needs; `undefined` for an unknown id. */
   replayable(deliveryId: string): Promise<Replayable | undefined>;
   /**
    * The latest replays of a delivery, newest first, at most 10; also when it was removed. One that became a
    * part of another run, or was dropped, is among them, with the state that says so.
    */
   replaysOf(deliveryId: string): Promise<readonly Pick<DeliverySummary, "id" | "state">[]>;
-  /** What a caller may be told of its own delivery; `undefined` unless the credential is the one it came with. */
+  /** The caller's view of its own delivery; `undefined` unless it was sent with the same credential. */
   stateFor(deliveryId: string, credentialId: string): Promise<DeliveryState | undefined>;
   /**
    * Removes deliveries at a person's wish, in one short transaction; at most 64 at a time. An open one is
@@ -82,7 +82,7 @@ export interface DeliveryStore extends OperationalState {
   close(): Promise<void>;
 }
 
-/** What the dispatcher must know of an open run to put it in its lane. */
+/** The fields of an open run that the dispatcher needs to put it in its lane. */
 export interface OpenRun {
   readonly runId: string;
   readonly mappingId: string | null;
@@ -156,7 +156,7 @@ export interface ReplayableRun extends Pick<NewRun, "lane" | "spec"> {
   readonly state: RunState;
 }
 
-/** What a caller may know of its delivery. */
+/** The caller's view of its delivery. */
 export interface DeliveryState {
   readonly deliveryId: string;
   readonly state: State;
@@ -167,7 +167,7 @@ export interface RemoveOutcome {
   readonly removed: number;
   /** Lost their request and stay listed. */
   readonly emptied: number;
-  /** Open ones, and ids that nobody has. */
+  /** Open ones, and unknown ids. */
   readonly kept: number;
 }
 
@@ -233,12 +233,12 @@ export interface DeliveryPage {
   readonly nextCursor: string | null;
 }
 
-/** What a store rejects with. */
+/** The error that a store rejects with. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
   /**
    * `UNAVAILABLE`: nothing was written, the same call may succeed later (full disk, locked file);
-   * `CLOSED`: the store is closing; `NOT_FOUND`: no such run; `INVALID`: a cursor nobody gave out.
+   * `CLOSED`: the store is closing; `NOT_FOUND`: no such run; `INVALID`: a cursor that the store did not issue.
    */
   readonly code: "UNAVAILABLE" | "CLOSED" | "NOT_FOUND" | "INVALID";
 

@@ -1,4 +1,4 @@
-/** What is handed to a store with a call, and what it says of it: the accepting side of the store contract. */
+/** The accepting side of the store contract: the delivery that a store receives and the outcome it returns. */
 import type { Headers, Query, RunSpec, State } from "../core/delivery.ts";
 
 /** A delivery on its way into the store. */
@@ -33,28 +33,28 @@ export interface NewDelivery {
 
 /**
  * How a delivery ends at once, and why. One that is `failed` claims nothing, so that its sender's next try is a
- * new call: its `idempotency` and `marks` are only looked up, and when another delivery holds one of them it is
+ * new call: its `idempotency` and replay keys are only looked up, and when another delivery holds one of them it is
  * a repeat or a conflict like any other. It has neither `coalesce` nor `overlap`.
  */
 interface EndAtOnce {
   readonly state: Extract<State, "filtered" | "skipped" | "failed">;
   /**
-   * Of a `failed` one, what may show the payload stands behind the first colon; it goes when retention removes
+   * Of a `failed` one, what may show the payload follows the first colon; it goes when retention removes
    * the request.
    */
   readonly reason: string;
 }
 
-/** What a copy of a request has in common with it: its signed content, its sender's id for it. */
+/** Identifies the copies of a request: by its signed content or its sender's id for it. */
 export interface ReplayKeyClaim {
   /** 32 bytes. */
   readonly key: Uint8Array;
-  /** Milliseconds since the epoch; the mark lapses then. */
+  /** Milliseconds since the epoch; the replay key lapses then. */
   readonly expiresAt: number;
 }
 
 export interface NewRun {
-  /** Runs of one lane are carried out one after the other, in order of acceptance; empty: it waits for nobody. */
+  /** Runs of one lane are carried out one after the other, in order of acceptance; empty: it waits for no other run. */
   readonly lane: string;
   readonly spec: RunSpec;
   /** Milliseconds since the epoch; a run that has not begun by then is dropped. */
@@ -62,9 +62,9 @@ export interface NewRun {
 }
 
 /**
- * A call that may be one of many. While a run with that key gathers calls the delivery becomes a part of
- * it, in the state `coalesced`; its own run is stored with it, for the gathering run to read, and never
- * carried out. Otherwise its run begins to gather.
+ * A call that may be one of many. While a run with that key coalesces calls the delivery becomes a part of
+ * it, in the state `coalesced`; its own run is stored with it, for the coalescing run to read, and never
+ * carried out. Otherwise its run begins to coalesce.
  */
 export interface CoalesceClaim {
   /** 32 bytes that identify mapping, session and the mapping's key together. */
@@ -75,7 +75,7 @@ export interface CoalesceClaim {
   readonly maxWaitMs: number;
 }
 
-/** What happens to a call while runs with the same key are open. */
+/** Decides about a call while runs with the same key are open. */
 export interface OverlapClaim {
   /** 32 bytes that identify mapping and session together. */
   readonly key: Uint8Array;
@@ -106,16 +106,16 @@ export type AcceptOutcome =
       readonly kind: "accepted";
       readonly deliveryId: string;
       readonly runIds: readonly string[];
-      /** When the run is due that has begun to gather calls; absent: at once. */
+      /** Due time of a run that has begun to coalesce calls; absent: at once. */
       readonly dueAt?: number;
       /** Runs that gave way to this one; they are settled as `skipped`, with this reason. */
       readonly superseded?: { readonly runIds: readonly string[]; readonly reason: string };
     }
-  /** It became a part of a run that gathers calls, which is now due at `dueAt`. */
+  /** It became a part of a run that coalesces calls, which is now due at `dueAt`. */
   | { readonly kind: "coalesced"; readonly deliveryId: string; readonly runId: string; readonly dueAt: number }
   /** It was dropped since a run with its overlap key is open; the delivery is stored as `skipped`. */
   | { readonly kind: "skipped"; readonly deliveryId: string; readonly reason: string }
-  /** The same request, or one with the same mark, was accepted before; the first answer's ids. */
+  /** The same request, or one with the same replay key, was accepted before; the first answer's ids. */
   | { readonly kind: "repeat"; readonly deliveryId: string; readonly runIds: readonly string[] }
   /** The same key was claimed by a different request. */
   | { readonly kind: "conflict"; readonly deliveryId: string };

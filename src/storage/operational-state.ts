@@ -1,5 +1,5 @@
 /**
- * What a gateway remembers of its own operation across restarts: paused mappings, used budgets, outages.
+ * The operational state that a gateway keeps across restarts: paused mappings, used budgets, outages.
  *
  * Part of the store contract; writes are as durable as those of deliveries.
  */

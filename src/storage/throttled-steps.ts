@@ -43,7 +43,7 @@ export class ThrottledSteps {
     this.#schedule(this.#delays.busyMs);
   }
 
-  /** No step begins from now on; resolves when the one under way has ended. */
+  /** Begins no further step; resolves when the current one has ended. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     clearTimeout(this.#timer);

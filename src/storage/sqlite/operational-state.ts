@@ -39,7 +39,7 @@ export class OperationalStateReader {
   }
 }
 
-/** What a store on SQLite remembers of the gateway's own operation; the part of the store that stands alone. */
+/** The operational state in the SQLite store, independent of its deliveries. */
 export abstract class SqliteOperationalState implements OperationalState {
   readonly #database: SqliteDatabase;
   readonly #operational: OperationalStateReader;

@@ -1,4 +1,4 @@
-/** Ids as callers see them: the row's key, so that no index is needed, and a tag nobody can guess. */
+/** Ids as callers see them: the row's key, so that no index is needed, and a tag that cannot be guessed. */
 import { randomFillSync } from "node:crypto";
 import { RUNS_PER_DELIVERY } from "./codes.ts";
 

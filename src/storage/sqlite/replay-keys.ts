@@ -16,7 +16,7 @@ export function unpackKey(packed: string): Buffer {
   return Buffer.from(packed, "latin1");
 }
 
-/** A mark as it is stored: as much of its key as identifies it. */
+/** A replay key as it is stored: as much of its key as identifies it. */
 export interface PackedReplayKey {
   /** Each byte as a character: what a Map can look up. */
   readonly key: string;
@@ -25,7 +25,7 @@ export interface PackedReplayKey {
 }
 
 /**
- * Packs marks for the way to the writer thread, each byte as a character (a text is cloned for much less
+ * Packs replay keys for the way to the writer thread, each byte as a character (a text is cloned for much less
  * than a view of bytes); `null` when there are none. Throws a RangeError for more than eight.
  */
 export function packReplayKeys(marks: readonly ReplayKeyClaim[] = []): string | null {
@@ -46,7 +46,7 @@ export function storedReplayKeys(packed: string | null): Buffer | null {
   return packed === null ? null : Buffer.from(packed, "latin1");
 }
 
-/** The marks in the bytes of a row. */
+/** The replay keys in the bytes of a row. */
 export function unpackReplayKeys(stored: Uint8Array | null): readonly PackedReplayKey[] {
   if (stored === null) return NO_REPLAY_KEYS;
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);

@@ -21,7 +21,7 @@ export const sqliteModule: SqliteModule = {
       ...runOperations(database, shared),
       ...operationalStateOperations(database),
       ...retentionOperations(database, replayKeys),
-      /** Does nothing; whoever gets its answer knows that all earlier writes have theirs. */
+      /** Does nothing; its answer follows the answers of all earlier writes. */
       barrier: () => undefined,
     };
   },

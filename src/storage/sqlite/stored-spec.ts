@@ -35,7 +35,7 @@ type Unspoken<Spec extends RunSpec> = Omit<Spec, "text" | "message"> & {
   readonly message?: string;
 };
 
-/** What the spec says to the agent or the session. */
+/** The text of the spec for the agent or the session. */
 export function textOf(spec: RunSpec): string {
   return spec.kind === "wake" ? spec.text : spec.message;
 }

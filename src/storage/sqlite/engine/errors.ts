@@ -1,4 +1,4 @@
-/** What the database rejects with, and which failures of SQLite pass by themselves. */
+/** The error that the database rejects with, and which failures of SQLite are temporary. */
 
 /**
  * An error of {@link "./sqlite-database".SqliteDatabase}.
@@ -32,7 +32,7 @@ export function isEnvironmental(error: unknown): boolean {
   return code !== undefined && environmental.has(code & 0xff);
 }
 
-/** True when the file is held by another connection. */
+/** True when the file is locked by another connection. */
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error);
   return code !== undefined && (code & 0xff) === 5;

@@ -8,7 +8,7 @@ export interface WriteBatch {
   readonly args: readonly unknown[];
 }
 
-/** What became of a batch: a result for each write, and a failure instead of it for some. */
+/** The outcome of a batch: a result or a failure for each write. */
 export interface CommitOutcome {
   /** `null` when no write of the batch returned anything. */
   readonly results: readonly unknown[] | null;

@@ -1,4 +1,4 @@
-/** What a part of the product brings into the shared database file. */
+/** The contract of a module that adds its tables and operations to the shared database file. */
 import type { DatabaseSync } from "node:sqlite";
 
 /** One version of a module's tables: SQL statements in the order in which they run. */

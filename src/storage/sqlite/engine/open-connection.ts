@@ -40,7 +40,7 @@ export function openReadConnection(file: string): DatabaseSync {
 }
 
 /**
- * Makes the file, or takes back rights that others have on it: what is in it is nobody else's.
+ * Makes the file, or takes back rights that others have on it: only its owner may read it.
  *
  * Only for the holder of the lock: closing a descriptor would release the locks that SQLite has on
  * the same file in this process.

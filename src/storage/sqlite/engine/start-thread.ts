@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
 
-/** What a thread is started with. */
+/** The start options of a thread. */
 export interface ThreadStart {
-  /** What tools that list threads show. */
+  /** The name that tools show in a list of threads. */
   readonly name: string;
   readonly workerData: unknown;
 }
@@ -23,7 +23,7 @@ export function startThread(entry: string, importMetaUrl: string, { name, worker
 }
 
 /**
- * Node strips types with WebAssembly, in each thread anew. V8 collects the code of threads that ended while another
+ * Node strips types with WebAssembly, again in each thread. V8 collects the code of threads that ended while another
  * compiles the same, and now and then frees some of it twice, which ends the process
  * (https://github.com/nodejs/node/issues/64500). Compiled sources, which is what is installed, need no WebAssembly here.
  */

@@ -119,7 +119,7 @@ export class WriteQueue {
     return new Promise((resolve, reject) => this.#callers.push({ resolve, reject }));
   }
 
-  /** Hands over what has gathered, without waiting for the end of the turn. */
+  /** Hands over the queued writes without waiting for the end of the turn. */
   flush(): void {
     if (this.#operations.length === 0) return;
     const batch = { operations: this.#operations, args: this.#args };
@@ -157,7 +157,7 @@ export class WriteQueue {
     return new Promise((resolve) => (this.#onIdle = resolve));
   }
 
-  /** One caller's arguments may be impossible to clone; that is nobody else's concern. */
+  /** One caller's arguments may be impossible to clone; the other writes go on. */
   #handOneByOne(batch: WriteBatch): void {
     const callers = this.#callers.splice(this.#callers.length - batch.operations.length);
     for (const [index, caller] of callers.entries()) {

@@ -10,7 +10,7 @@ const MAX_RESTART_DELAY_MS = 10_000;
 /** A thread that lived this long makes earlier deaths forgotten. */
 const HEALTHY_AFTER_MS = 60_000;
 
-/** What the owner of the thread is told. */
+/** The notifications to the owner of the thread. */
 export interface WriterThreadListener {
   committed(reply: CommittedReply): void;
   checkpointed(): void;
@@ -115,7 +115,7 @@ function asSqliteError(cause: unknown): SqliteError {
   return new SqliteError("FAILED", "The writer thread of the database ended before it was ready.", { cause });
 }
 
-/** What the main thread and the writer thread say to each other. */
+/** The messages between the main thread and the writer thread. */
 
 /** Data with which the writer thread is started. */
 export interface WriterStart {

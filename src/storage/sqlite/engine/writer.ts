@@ -82,10 +82,10 @@ function operationsOf(database: DatabaseSync, modules: readonly SqliteModule[]) 
 const MAX_WRITES_PER_COMMIT = 512;
 
 /**
- * Serves writes that come over a port until it is told to close.
+ * Serves the writes of a port until a message closes it.
  *
- * Group commit without a timer: what has gathered on the port while the last commit was on its way
- * to the disk goes into the next one, so a single write waits for nobody and a crowd shares.
+ * Group commit without a timer: the writes that arrive on the port during one commit share the next one, and
+ * a single write commits at once.
  */
 export async function serveWriter(port: MessagePort, start: WriterStart): Promise<void> {
   const reply = (message: WriterReply) => port.postMessage(message);

@@ -27,7 +27,7 @@ export type AcceptRow = readonly [
   expiresAt: number,
   /** See {@link packReplayKeys}. */
   marks: string | null,
-  /** What most deliveries have not. */
+  /** `null` for most deliveries. */
   particulars: AcceptExtras | null,
   /** Lane, kind, spec, text and time of expiry of each run, in order. */
   ...runs: (string | number | null)[],
@@ -51,7 +51,7 @@ export const AT = {
 /** Fields of a run. */
 export const RUN_FIELDS = 5;
 
-/** What a delivery has that ends at once, is a replay, or has to do with others. */
+/** The extra fields of a delivery that ends at once, is a replay, coalesces or overlaps. */
 export interface AcceptExtras {
   readonly ended: number | null;
   readonly reason: string | null;
@@ -61,7 +61,7 @@ export interface AcceptExtras {
   readonly group: CallGroup | null;
 }
 
-/** What becomes of a delivery that has to do with others of its key; keys as {@link packKey} writes them. */
+/** How a delivery coalesces or overlaps with others of its key; keys as {@link packKey} writes them. */
 export type CallGroup =
   | { readonly kind: "coalesce"; readonly key: string; readonly windowMs: number; readonly maxWaitMs: number }
   | { readonly kind: "skip" | "latest"; readonly key: string };
@@ -70,7 +70,7 @@ export type CallGroup =
  * Writes a delivery as a row for the writer thread.
  *
  * Throws a RangeError for a delivery that could never be seen or carried out: with neither runs nor
- * an end, with more runs than keys are reserved for, with too many marks, coalesced although it has not
+ * an end, with more runs than keys are reserved for, with too many replay keys, coalesced although it has not
  * exactly one run or has an overlap, failed although it has one of these, or a replay of what was never a
  * delivery.
  */

@@ -10,10 +10,10 @@ import { type CoalesceOperations, type JoinedRun, overlapOperations } from "./co
 import { insertOperations, type InsertOperations, NO_OWNED_KEYS, type OwnedKeys } from "./insert.ts";
 import type { ReplayKeyMemory } from "./replay-key-memory.ts";
 
-/** What became of a delivery; `undefined`: it was stored, and there is nothing more to say. */
+/** The outcome of an acceptance; `undefined`: the delivery was stored, and its runs are queued. */
 export type AcceptResult =
   | undefined
-  /** The delivery that has the idempotency key or a mark. */
+  /** The delivery that has the idempotency key or a replay key. */
   | ({ readonly kind: "repeat" } & Omit<Holder, "fingerprint">)
   | ({ readonly kind: "conflict" } & Pick<Holder, "seq" | "tag">)
   | ({ readonly kind: "coalesced" } & JoinedRun)
@@ -22,7 +22,7 @@ export type AcceptResult =
   /** Ids and tags of the runs that gave way alternate. */
   | { readonly kind: "superseding"; readonly runs: readonly (number | string)[]; readonly reason: string };
 
-/** What accepting shares with other operations. */
+/** The operations that accepting shares with others. */
 export interface AcceptDependencies {
   readonly claims: ClaimOperations;
   readonly replayKeys: ReplayKeyMemory;
@@ -30,7 +30,7 @@ export interface AcceptDependencies {
 }
 
 /**
- * Prepares the acceptance of a delivery with its runs, its claim and its marks: a repeat is recognized first,
+ * Prepares the acceptance of a delivery with its runs, its claim and its replay keys: a repeat is recognized first,
  * then coalescing or overlap is decided. One that has failed at once claims nothing.
  */
 export function acceptOperation(
@@ -53,51 +53,51 @@ export function acceptOperation(
     return { kind: "conflict", seq: holder.seq, tag: holder.tag };
   }
 
-  /** What has failed at once may repeat what did not; it holds nothing itself, so that the next try is a new call. */
-  function fail(row: AcceptRow, particulars: AcceptExtras): AcceptResult {
+  /** A delivery that has failed at once may be a repeat; it claims no key, so that the next try is a new call. */
+  function fail(row: AcceptRow, extras: AcceptExtras): AcceptResult {
     const [, , receivedAt] = row;
     const marked = memory.holder(unpackReplayKeys(storedReplayKeys(row[AT.replayKeys])), receivedAt);
     if (marked !== undefined) return repeat(row, marked);
     const key = row[AT.claimKey];
     const holder = key === null ? undefined : claims.holder(claims.storedKey(key), receivedAt);
     if (holder !== undefined) return underKey(row, holder);
-    insert.withExtras(row, NO_OWNED_KEYS, particulars);
+    insert.withExtras(row, NO_OWNED_KEYS, extras);
     return undefined;
   }
 
-  function coalesce(row: AcceptRow, held: OwnedKeys, particulars: AcceptExtras, group: CoalesceGroup): AcceptResult {
+  function coalesce(row: AcceptRow, owned: OwnedKeys, extras: AcceptExtras, group: CoalesceGroup): AcceptResult {
     const { windowMs, maxWaitMs } = group;
     const call = { key: unpackKey(group.key), receivedAt: row[2], windowMs, maxWaitMs };
     const joined = gathering.join(call);
     if (joined !== undefined) {
-      insert.coalesced(row, held, { seq: Math.floor(joined.run / RUNS_PER_DELIVERY), tag: joined.tag }, particulars);
+      insert.coalesced(row, owned, { seq: Math.floor(joined.run / RUNS_PER_DELIVERY), tag: joined.tag }, extras);
       return { kind: "coalesced", ...joined };
     }
     const dueAt = gathering.open(call, row[0] * RUNS_PER_DELIVERY);
-    insert.withExtras(row, held, particulars, { dueAt, overlap: null, calls: 1 });
+    insert.withExtras(row, owned, extras, { dueAt, overlap: null, calls: 1 });
     return { kind: "coalescing", dueAt };
   }
 
   function overlap(
     row: AcceptRow,
-    held: OwnedKeys,
-    particulars: AcceptExtras,
+    owned: OwnedKeys,
+    extras: AcceptExtras,
     { kind, key: packed }: CallGroup,
   ): AcceptResult {
     const key = unpackKey(packed);
     if (kind === "skip" && overlaps.isOpen(key)) {
-      insert.skipped(row, held, { ...particulars, ended: ENDED_SKIPPED, reason: OVERLAP_SKIP_REASON });
+      insert.skipped(row, owned, { ...extras, ended: ENDED_SKIPPED, reason: OVERLAP_SKIP_REASON });
       return { kind: "skipped", reason: OVERLAP_SKIP_REASON };
     }
     const runs = kind === "skip" ? NO_RUNS : overlaps.giveWay(key);
-    insert.withExtras(row, held, particulars, { dueAt: null, overlap: key, calls: null });
+    insert.withExtras(row, owned, extras, { dueAt: null, overlap: key, calls: null });
     return runs.length === 0 ? undefined : { kind: "superseding", runs, reason: OVERLAP_LATEST_REASON };
   }
 
   return (row) => {
     const [seq, , receivedAt] = row;
-    const particulars = row[AT.extras];
-    if (particulars !== null && particulars.ended === ENDED_FAILED) return fail(row, particulars);
+    const extras = row[AT.extras];
+    if (extras !== null && extras.ended === ENDED_FAILED) return fail(row, extras);
     const stored = storedReplayKeys(row[AT.replayKeys]);
     const marks = unpackReplayKeys(stored);
     const marked = memory.claim(marks, { seq, receivedAt });
@@ -111,15 +111,15 @@ export function acceptOperation(
         return underKey(row, holder);
       }
     }
-    const held: OwnedKeys = { claim, replayKeys: stored };
-    if (particulars === null) {
-      insert.plain(row, held);
+    const owned: OwnedKeys = { claim, replayKeys: stored };
+    if (extras === null) {
+      insert.plain(row, owned);
       return undefined;
     }
-    const { group } = particulars;
-    if (group?.kind === "coalesce") return coalesce(row, held, particulars, group);
-    if (group !== null) return overlap(row, held, particulars, group);
-    insert.withExtras(row, held, particulars);
+    const { group } = extras;
+    if (group?.kind === "coalesce") return coalesce(row, owned, extras, group);
+    if (group !== null) return overlap(row, owned, extras, group);
+    insert.withExtras(row, owned, extras);
     return undefined;
   };
 }
@@ -145,7 +145,7 @@ function repeatOperation(database: DatabaseSync, insert: InsertOperations): (rep
   };
 }
 
-/** What the writer thread answered, as the caller of `accept` is told; `runs` is how many the delivery has. */
+/** Turns the writer thread's result into the outcome of `accept`; `runs` is the delivery's number of runs. */
 export function acceptOutcome(key: DeliveryKey, runs: number, result: NonNullable<AcceptResult>): AcceptOutcome {
   const id = deliveryId(key.seq, key.tag);
   const accepted = { kind: "accepted", deliveryId: id, runIds: runIds(key.seq, key.tag, runs) } as const;

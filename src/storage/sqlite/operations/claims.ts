@@ -35,7 +35,7 @@ export function holderQuery(seq: string): string {
       SELECT 1 FROM runs WHERE id = related * ${RUNS_PER_DELIVERY} AND state = ${FAILED}))`;
 }
 
-/** What is remembered of callers' idempotency keys, and of marks past those in memory; to be used inside a transaction. */
+/** The table of idempotency keys and of replay keys that no longer fit in memory; use it inside a transaction. */
 export interface ClaimOperations {
   /** The key as it is stored. */
   storedKey(key: Uint8Array): Uint8Array;
@@ -43,7 +43,7 @@ export interface ClaimOperations {
   claim(storedKey: Uint8Array, expiresAt: number, seq: number, now: number): Holder | undefined;
   /** Who has the stored key at `now`, if anyone. */
   holder(storedKey: Uint8Array, now: number): Holder | undefined;
-  /** Whether the stored key is that of the delivery. */
+  /** True when the stored key belongs to the delivery. */
   has(storedKey: Uint8Array, seq: number): boolean;
   /** Frees the stored key if the delivery still has it. */
   release(storedKey: Uint8Array, seq: number): void;

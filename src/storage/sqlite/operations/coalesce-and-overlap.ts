@@ -19,19 +19,19 @@ export interface JoinedRun {
   readonly dueAt: number;
 }
 
-/** Which runs gather calls; to be used inside a transaction. */
+/** The runs that coalesce calls; use it inside a transaction. */
 export interface CoalesceOperations {
-  /** Makes the call a part of the run that gathers for its key; `undefined` when none does. */
+  /** Makes the call a part of the run that coalesces for its key; `undefined` when none does. */
   join(call: CoalescableCall): JoinedRun | undefined;
-  /** Lets a run gather that is about to be stored, and says when it is due. */
+  /** Begins coalescing into a run that is about to be stored; returns its due time. */
   open(call: CoalescableCall, run: number): number;
-  /** Lets a run gather no more; costs nothing as long as no run ever did. */
+  /** Ends coalescing into a run. */
   stop(run: number): void;
 }
 
 /**
- * Prepares gathering. Only a queued run gathers: whatever else becomes of it ends that, and its row in
- * `gathering` goes, so that the table is as small as the queue.
+ * Prepares coalescing. Only a queued run coalesces calls; leaving the queue removes its row in `gathering`,
+ * so the table stays as small as the queue.
  */
 export function coalesceOperations(database: DatabaseSync): CoalesceOperations {
   const gathering = rowQuery(
@@ -78,7 +78,7 @@ const COALESCING_ROW = {
 
 /**
  * When a run is due that a call has joined. A call that took its time on the way makes it no earlier. A
- * clock that was set back does not make it wait until the old time is reached: the wait counts anew.
+ * clock that was set back does not make it wait until the old time is reached: the wait begins again.
  */
 function dueTime(row: RowOf<typeof COALESCING_ROW>, { receivedAt, windowMs, maxWaitMs }: CoalescableCall): number {
   const own = receivedAt + windowMs;
@@ -100,9 +100,9 @@ export function skippedDeliveries(database: DatabaseSync): (seq: number, reason:
   };
 }
 
-/** What happens to calls while runs with the same key are open; to be used inside a transaction. */
+/** The overlap of runs with the same key; use it inside a transaction. */
 interface OverlapOperations {
-  /** Whether a run with the key is queued or running. */
+  /** True while a run with the key is queued or running. */
   isOpen(key: Uint8Array): boolean;
   /** Skips the runs with the key that are queued and that no host has begun; their ids and tags alternate. */
   giveWay(key: Uint8Array): readonly (number | string)[];

@@ -6,7 +6,7 @@ import { type AcceptRow, AT, RUN_FIELDS } from "./accept-row.ts";
 const MAX_COUNTED = 5000;
 
 /**
- * What all deliveries count for together; to be used inside a transaction, between `load` and `store`.
+ * The counted bytes of all deliveries; to be used inside a transaction, between `load` and `store`.
  *
  * The sum is in the database, with the seq up to which deliveries are in it: accepting has nothing to do
  * with it, and those that are new are added when they are asked for.
@@ -18,7 +18,7 @@ interface CountedBytes {
   addNew(): boolean;
   /** Takes away what a delivery has lost. */
   lose(seq: number, bytes: number): void;
-  /** The sum as it stands. */
+  /** The current sum. */
   total(): number;
   /** Writes the sum. */
   store(): void;
@@ -70,13 +70,13 @@ export function countedBytes(database: DatabaseSync): CountedBytes {
 /** What a delivery, and each of its runs, counts for besides its texts: their rows and what is recorded later. */
 export const ROW_BYTES = 500;
 
-/** What a delivery counts for that has lost its request. */
+/** The counted bytes of a delivery without its request. */
 export function emptyBytes(runs: number): number {
   return ROW_BYTES * (1 + runs);
 }
 
 /**
- * What a delivery counts for when it is accepted: its body, headers, query, and specs and texts of its runs.
+ * The counted bytes of a delivery at its acceptance: its body, headers, query, and specs and texts of its runs.
  * Texts are counted by their length, which is known, and not by the bytes that they are written in.
  */
 export function deliveryBytes(row: AcceptRow): number {

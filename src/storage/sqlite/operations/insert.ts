@@ -3,7 +3,7 @@ import { type AcceptRow, AT, RUN_FIELDS } from "./accept-row.ts";
 import { deliveryBytes, requestBytes, ROW_BYTES } from "./delivery-bytes.ts";
 import { ENDED_COALESCED, ENDED_DUPLICATE, QUEUED, RUNS_PER_DELIVERY } from "../codes.ts";
 
-/** What a delivery holds on to: its stored key and its stored marks. */
+/** The keys that a delivery owns, as they are stored. */
 export interface OwnedKeys {
   readonly claim: Uint8Array | null;
   readonly replayKeys: Uint8Array | null;
@@ -12,11 +12,11 @@ export interface OwnedKeys {
 /** Of a delivery that no copy is recognized by. */
 export const NO_OWNED_KEYS: OwnedKeys = { claim: null, replayKeys: null };
 
-/** What the runs of a delivery have that has to do with others. */
+/** The columns of runs that coalesce or overlap with others. */
 export interface RunGrouping {
   readonly dueAt: number | null;
   readonly overlap: Uint8Array | null;
-  /** 1 for a run that gathers. */
+  /** 1 for a run that coalesces calls. */
   readonly calls: number | null;
 }
 
@@ -28,7 +28,7 @@ interface DeliveryEnd {
   readonly relatedTag: string | null;
 }
 
-/** What is stored of a delivery, apart from what its request says and how it has ended. */
+/** The stored fields of a delivery besides its request and its end. */
 interface StoredParts {
   readonly name: string;
   readonly runs: number;
@@ -37,7 +37,7 @@ interface StoredParts {
   readonly replayed: number | null;
 }
 
-/** What a delivery is a replay of, if it is one. */
+/** The delivery that a replay repeats. */
 type Replay = Pick<DeliveryEnd, "related">;
 
 /** Names a delivery. */
@@ -49,13 +49,13 @@ interface DeliveryRef {
 /** How a delivery is stored; to be used inside a transaction. */
 export interface InsertOperations {
   /** As the usual one: with its runs, and nothing particular about it. */
-  plain(row: AcceptRow, held: OwnedKeys): void;
+  plain(row: AcceptRow, owned: OwnedKeys): void;
   /** With its runs or with the end that it has. */
-  withExtras(row: AcceptRow, held: OwnedKeys, end: DeliveryEnd, grouped?: RunGrouping): void;
+  withExtras(row: AcceptRow, owned: OwnedKeys, end: DeliveryEnd, grouped?: RunGrouping): void;
   /** As skipped: with its request, without its runs. */
-  skipped(row: AcceptRow, held: OwnedKeys, end: DeliveryEnd): void;
+  skipped(row: AcceptRow, owned: OwnedKeys, end: DeliveryEnd): void;
   /** As a part of a delivery: with its request and with what its run was to be, for the other's run to read. */
-  coalesced(row: AcceptRow, held: OwnedKeys, into: DeliveryRef, replay: Replay): void;
+  coalesced(row: AcceptRow, owned: OwnedKeys, into: DeliveryRef, replay: Replay): void;
   /** As a repeat of a delivery: without its request, and so without the name that may have come from it. */
   duplicate(row: AcceptRow, of: DeliveryRef): void;
 }
@@ -115,19 +115,19 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
       insertPlain.run(seq, tag, at, route, mapping, name, event, sender, credential, runs, claim, print, marks, bytes);
       insertRuns(row, undefined);
     },
-    withExtras(row, held, end, grouped) {
+    withExtras(row, owned, end, grouped) {
       const runs = countOf(row);
-      insert(row, held, { ...end, runs, bytes: deliveryBytes(row), name: row[AT.name], replayed: end.related });
+      insert(row, owned, { ...end, runs, bytes: deliveryBytes(row), name: row[AT.name], replayed: end.related });
       if (runs === 0) insertRequest(row, null, null);
       else insertRuns(row, grouped);
     },
-    skipped(row, held, end) {
-      insert(row, held, { ...end, runs: 0, bytes: requestBytes(row), name: row[AT.name], replayed: end.related });
+    skipped(row, owned, end) {
+      insert(row, owned, { ...end, runs: 0, bytes: requestBytes(row), name: row[AT.name], replayed: end.related });
       insertRequest(row, null, null);
     },
-    coalesced(row, held, { seq: related, tag: relatedTag }, { related: replayed }) {
+    coalesced(row, owned, { seq: related, tag: relatedTag }, { related: replayed }) {
       const parts = { runs: 0, bytes: deliveryBytes(row), name: row[AT.name], replayed };
-      insert(row, held, { ended: ENDED_COALESCED, reason: null, related, relatedTag, ...parts });
+      insert(row, owned, { ended: ENDED_COALESCED, reason: null, related, relatedTag, ...parts });
       insertRequest(row, row[AT.runs + 2] as string, row[AT.runs + 3] as string | null);
     },
     duplicate(row, { seq: related, tag: relatedTag }) {

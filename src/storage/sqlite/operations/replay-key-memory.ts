@@ -5,7 +5,7 @@ import type { ClaimOperations, Holder } from "./claims.ts";
 import type { PackedReplayKey } from "../replay-keys.ts";
 import { readReplayKeys } from "../replay-keys.ts";
 
-/** Marks that are held in memory, and how many of the oldest go to the table at once when there are more. */
+/** Replay keys that stay in memory, and how many of the oldest move to the table at once beyond that. */
 const MAX_REMEMBERED_KEYS = 262_144;
 const SPILL = 1_024;
 
@@ -14,26 +14,26 @@ interface RememberedKey {
   readonly expiresAt: number;
 }
 
-/** What is remembered of marks; to be used inside a transaction. */
+/** The replay keys of accepted deliveries; use it inside a transaction. */
 export interface ReplayKeyMemory {
-  /** Who has one of the marks at `now`, if anyone; claims none. */
+  /** The delivery that owns one of the replay keys at `now`; claims none. */
   holder(marks: readonly PackedReplayKey[], now: number): Holder | undefined;
-  /** Claims every mark for a delivery; or none, and says who has one of them. */
+  /** Claims every replay key for a delivery; or none, and returns the delivery that owns one of them. */
   claim(
     marks: readonly PackedReplayKey[],
     delivery: { readonly seq: number; readonly receivedAt: number },
   ): Holder | undefined;
-  /** Frees the marks that the delivery still has. */
+  /** Frees the replay keys that the delivery still has. */
   release(marks: readonly PackedReplayKey[], seq: number): void;
 }
 
 /**
- * Prepares the memory of marks. They are random, so that each one in a table of its own would change a
+ * Prepares the memory of replay keys. They are random, so that each one in a table of its own would change a
  * page of its own, which costs more than all the rest of a delivery. Their rows in `deliveries` are the
  * durable record; the newest are held here, read again when the file is opened, and only what is more than
  * that goes to the table of claims.
  *
- * A transaction that is undone leaves marks behind whose delivery is not there: they count as free. What
+ * A transaction that is undone leaves replay keys behind whose delivery is not there: they count as free. What
  * goes to the table is forgotten here only once it was found there, one spill later.
  */
 export function replayKeyMemory(

@@ -135,7 +135,7 @@ export class DeliveryList {
       matches: match("ended = ?5"),
       keysPerDelivery: 1,
     };
-    // The first run in the state stands for its delivery.
+    // The first run in the state represents its delivery.
     this.#notDone = {
       lowest: (before, code) => oldestNotDone.get(before, code)?.key,
       matches: rowQuery(
@@ -159,7 +159,7 @@ export class DeliveryList {
     this.#inSnapshot = snapshotReader(reader);
   }
 
-  /** Throws a {@link StoreError} `INVALID` for a cursor nobody gave out and for a limit out of range. */
+  /** Throws a {@link StoreError} `INVALID` for a cursor that the store did not issue and for a limit out of range. */
   page(query: DeliveryQuery): DeliveryPage {
     const { limit } = query;
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {

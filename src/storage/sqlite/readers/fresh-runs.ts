@@ -12,7 +12,7 @@ const MAX_TEXT_CHARS = 16_384;
  * The runs that were accepted last, until they are loaded or change.
  *
  * Most runs are carried out at once, and reading one back costs the main thread more than accepting
- * it. A run has a fixed place, from which a newer one displaces it; whoever is not found here is in
+ * it. A run has a fixed place, from which a newer one displaces it; a run that is not found here is in
  * the database. (A map would make room as well, but its discarded tables keep what they held alive
  * until the next full collection.)
  */

@@ -60,7 +60,7 @@ function openRunOf(row: OpenRunRow): OpenRun {
     dueAt: dueAtOf(row),
     expiresAt: row.begun === null || row.begun === 0 ? row.expires_at : null,
     begun: row.begun !== null,
-    // Nothing follows a run before its summary, also when the agent has failed for good.
+    // Nothing follows a run before its summary, also when the agent has failed permanently.
     replied: row.begun === 2 || (row.begun !== null && stepsOf(row.steps).includes("summarized")),
   };
 }

@@ -31,7 +31,7 @@ export const RUN_ROW = {
   spec: "text",
   text: "text?",
   due_at: "integer?",
-  /** `null` for a run that never gathered calls. */
+  /** `null` for a run that never coalesced calls. */
   calls: "integer?",
 } as const satisfies RowShape;
 export type RunRow = RowOf<typeof RUN_ROW>;
@@ -39,7 +39,7 @@ export type RunRow = RowOf<typeof RUN_ROW>;
 /** The columns of a {@link RunRow}, of `runs` with its `contents`. */
 export const RUN_COLUMNS = "runs.id, lane, state, steps, outcome, reason, spec, text, due_at, calls";
 
-/** A run in the queue that is due at once has not begun: whoever is put back is given a time. */
+/** A run in the queue that is due at once has not begun: a run that is put back gets a due time. */
 export function mayHaveAttempts(row: Pick<RunRow, "state" | "due_at">): boolean {
   return row.state !== QUEUED || row.due_at !== null;
 }
@@ -101,7 +101,7 @@ export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** What a list shows of a delivery, as it is stored. */
+/** The stored columns of a delivery that a list shows. */
 export const DELIVERY_ROW = {
   seq: "integer",
   tag: "text",
