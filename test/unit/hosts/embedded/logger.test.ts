@@ -56,9 +56,10 @@ describe("createGatewayLogger", () => {
         },
         "settings",
       );
+      logger.info({ id: 1, token: secret }, "a line without objects");
     });
     expect(text).not.toContain(secret);
-    expect(text.match(/\[redacted\]/gu)).toHaveLength(5);
+    expect(text.match(/\[redacted\]/gu)).toHaveLength(6);
   });
 
   it("writes from the given level on, and from info on when the level is unknown", async () => {
