@@ -14,7 +14,7 @@ export class RequestFacts {
   /** Of `performance.now()`. */
   readonly startMs = performance.now();
   client = "unknown";
-  /** The path below the prefix without its secret; of an unauthenticated call to no known route, the first segment. */
+  /** The path below the prefix without its secret; `unknown` for an unauthenticated call to no route. */
   route: string | undefined = undefined;
   /** The preset, or else the route, of a sender that signs. */
   sender: string | undefined = undefined;

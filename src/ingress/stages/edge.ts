@@ -74,15 +74,10 @@ export function clientAddressOf({ clientAddress }: ActiveConfig, { socket, heade
   return clientAddress(socket.remoteAddress, typeof forwarded === "string" ? forwarded : forwarded?.join(", "));
 }
 
-const MAX_LOGGED_SEGMENT = 64;
-
-/** Omits what may be a secret: the last segments of a path that no mapping names. */
+/** The route as the log names it. A path that no route has may be a secret in the wrong place: it is `unknown`. */
 function loggedRoute({ mappings }: ActiveConfig, path: string, sender: SenderMatch | undefined): string {
   if (sender) return sender.route.path;
-  if (isDirect(path) || mappings.bodyRulesOn(trimSlashes(path))) return path;
-  const slash = path.indexOf("/");
-  if (slash === -1) return path.slice(0, MAX_LOGGED_SEGMENT);
-  return `${path.slice(0, Math.min(slash, MAX_LOGGED_SEGMENT))}/...`;
+  return isDirect(path) || mappings.bodyRulesOn(trimSlashes(path)) ? path : "unknown";
 }
 
 /** Releases what a request holds. A second call does nothing. */
