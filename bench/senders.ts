@@ -3,7 +3,7 @@
  * sender does it, in as few words as `node:crypto` allows and without a line of what is measured.
  */
 import { createHmac, createPrivateKey, createPublicKey, hash, sign } from "node:crypto";
-import type { AuthInput } from "../src/config/auth-schema.ts";
+import type { AuthInput } from "../src/config/auth/schema.ts";
 
 export interface BenchSender {
   /** What it is called in the table. */

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { NO_KEYS } from "../src/auth/keys/remote-keys.ts";
 import { compileScheme } from "../src/auth/signatures/compile-scheme.ts";
 import type { IncomingRequest, SchemeVerifier, Verification } from "../src/auth/verifier.ts";
-import { normalizeAuth } from "../src/config/normalize-auth.ts";
+import { normalizeAuth } from "../src/config/auth/read.ts";
 import { callBody } from "./call-body.ts";
 import { median } from "./median.ts";
 import { senders } from "./senders.ts";

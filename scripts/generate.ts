@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { HooksSchema } from "../src/config/schema.ts";
+import { HooksSchema } from "../src/config/hooks.ts";
 import { GatewaySchema } from "../src/hosts/embedded/config/schema.ts";
 import { manifestSchema } from "./manifest-schema.ts";
 import { openClawManifest } from "./openclaw-manifest.ts";

@@ -1,10 +1,10 @@
-import { AuthSchema } from "../src/config/auth-schema.ts";
-import { HandshakeSchema } from "../src/config/handshake-schema.ts";
-import { MappingSchema } from "../src/config/mapping-schema.ts";
-import { PresetBlockSchema, writtenSettings } from "../src/config/preset-block-schema.ts";
-import { HooksSchema } from "../src/config/schema.ts";
+import { AuthSchema } from "../src/config/auth/schema.ts";
+import { HandshakeSchema } from "../src/config/handshake.ts";
+import { MappingSchema } from "../src/config/mapping/schema.ts";
+import { PresetBlockSchema, writtenSettings } from "../src/config/preset.ts";
+import { HooksSchema } from "../src/config/hooks.ts";
 import { secretReference } from "../src/config/schema-parts.ts";
-import { isPresetKey } from "../src/config/usable-part.ts";
+import { isPresetKey } from "../src/config/hooks.ts";
 import { BUILT_IN_PRESETS } from "../src/presets/built-in.ts";
 import { plain } from "./plain-schema.ts";
 import type { SchemaNode } from "./plain-schema.ts";

@@ -1,5 +1,5 @@
-import { declaredSettings, PresetBlockSchema, writtenSettings } from "../src/config/preset-block-schema.ts";
-import { isPresetKey } from "../src/config/usable-part.ts";
+import { declaredSettings, PresetBlockSchema, writtenSettings } from "../src/config/preset.ts";
+import { isPresetKey } from "../src/config/hooks.ts";
 import { BUILT_IN_PRESETS } from "../src/presets/built-in.ts";
 import type { Preset } from "../src/presets/preset.ts";
 import { withoutDefaults } from "./manifest-schema.ts";

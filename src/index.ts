@@ -77,9 +77,9 @@ export {
 } from "./presets/authoring.ts";
 export type { PresetDefinition } from "./presets/define-preset.ts";
 export type { Preset, PresetAnswer, PresetContext, PresetEvent, PresetSample } from "./presets/preset.ts";
-export type { SettingsSchema, PresetMapping, PresetPart, PresetSecret, PresetSettings } from "./config/preset-part.ts";
-export type { AuthInput } from "./config/auth-schema.ts";
-export type { Handshake } from "./config/handshake-schema.ts";
+export type { SettingsSchema, PresetMapping, PresetPart, PresetSecret, PresetSettings } from "./config/preset.ts";
+export type { AuthInput } from "./config/auth/schema.ts";
+export type { Handshake } from "./config/handshake.ts";
 export type { PresetRegistry } from "./presets/registry.ts";
 export { defineTransform } from "./transform/authoring.ts";
 export type { TransformContext, TransformFunction, TransformResult } from "./transform/context.ts";

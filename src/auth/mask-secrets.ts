@@ -1,4 +1,4 @@
-import type { AuthConfig } from "../config/auth-config.ts";
+import type { AuthConfig } from "../config/auth/schema.ts";
 
 /** Takes the secrets out of a body. */
 export type MaskSecrets = (body: Uint8Array) => Uint8Array;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { AuthConfig } from "../config/auth-config.ts";
-import { ConfigError } from "../config/config-error.ts";
-import type { Handshake } from "../config/handshake-schema.ts";
+import type { AuthConfig } from "../config/auth/schema.ts";
+import { ConfigError } from "../config/errors.ts";
+import type { Handshake } from "../config/handshake.ts";
 import type { MappingConfig } from "../config/hooks-config.ts";
 import { compileHandshakes } from "./handshake/handshake.ts";
 import type { CompiledHandshakes } from "./handshake/handshake.ts";

@@ -1,7 +1,7 @@
 /** `reveille check`. */
-import { configLines } from "../config/config-error.ts";
-import { nameBlock } from "../config/name-block.ts";
-import { type AuditFinding, auditHooks } from "../config/security-audit.ts";
+import { configLines } from "../config/errors.ts";
+import { qualifyKeys } from "../config/qualify-keys.ts";
+import { type AuditFinding, auditHooks } from "../config/audit.ts";
 import type { CliIo } from "./io.ts";
 import { untilSignal } from "./end-signals.ts";
 import type { LocationOptions } from "./file-locations.ts";
@@ -21,7 +21,7 @@ export function check(options: LocationOptions, io: CliIo): Promise<number> {
       ...warnings.map((warning) => `warning  ${warning}`),
       ...audit.map(({ severity, path, message, id }) => `${severity.padEnd(8)} ${path}: ${message} (${id})`),
     ];
-    for (const line of lines) io.out(`${printable(nameBlock(line, gateway.block))}\n`);
+    for (const line of lines) io.out(`${printable(qualifyKeys(line, gateway.block))}\n`);
     return 0;
   });
 }

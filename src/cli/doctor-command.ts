@@ -3,8 +3,8 @@ import { reasonOf } from "../core/reason-of.ts";
 import { mkdtempSync, readFileSync, rmdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { satisfies } from "semver";
-import { ConfigError, configLines } from "../config/config-error.ts";
-import { nameBlock } from "../config/name-block.ts";
+import { ConfigError, configLines } from "../config/errors.ts";
+import { qualifyKeys } from "../config/qualify-keys.ts";
 import { describeIsolation } from "../transform/sandbox/isolation/describe.ts";
 import { detectIsolation } from "../transform/sandbox/isolation/detect.ts";
 import { probeIsolation } from "../transform/sandbox/isolation/probe.ts";
@@ -208,7 +208,7 @@ async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): 
   ];
   const isWell = !findings.some(({ level }) => level === "problem");
   if (options.json === true) io.out(`${JSON.stringify({ ok: isWell, findings }, undefined, 2)}\n`);
-  else for (const finding of findings) io.out(nameBlock(lineOf(finding), gateway.block));
+  else for (const finding of findings) io.out(qualifyKeys(lineOf(finding), gateway.block));
   return isWell ? 0 : 1;
 }
 

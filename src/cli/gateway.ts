@@ -1,5 +1,5 @@
 /** The gateway that the commands are about. */
-import type { ConfigIssue } from "../config/config-error.ts";
+import type { ConfigIssue } from "../config/errors.ts";
 import { type ConfigSnapshot, type GatewayHost, HostError, type Logger } from "../core/host.ts";
 import type { IngressHooks } from "../ingress/hooks.ts";
 import type { FileLocations, LocationOptions } from "./file-locations.ts";

@@ -1,6 +1,6 @@
 /** `reveille presets`. */
 import type { MappingConfig } from "../config/hooks-config.ts";
-import { nameBlock } from "../config/name-block.ts";
+import { qualifyKeys } from "../config/qualify-keys.ts";
 import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
 import type { Preset } from "../presets/preset.ts";
 import { schemeName } from "../presets/preset.ts";
@@ -62,7 +62,7 @@ export async function showPreset(name: string, options: LocationOptions, io: Cli
     "",
     `Try it: ${io.gateway.program} send ${preset.name} ${Object.keys(preset.samples)[0]}`,
   ];
-  io.out(`${nameBlock(lines.join("\n"), io.gateway.block)}\n`);
+  io.out(`${qualifyKeys(lines.join("\n"), io.gateway.block)}\n`);
 }
 
 function mappingsOf({ name }: Preset, loaded: LoadedConfiguration | undefined): readonly MappingConfig[] {

@@ -1,7 +1,7 @@
 /** The command line of Reveille. */
 import { Command, CommanderError } from "commander";
-import { ConfigError } from "../config/config-error.ts";
-import { nameBlock } from "../config/name-block.ts";
+import { ConfigError } from "../config/errors.ts";
+import { qualifyKeys } from "../config/qualify-keys.ts";
 import { StartError } from "../hosts/embedded/errors.ts";
 import { CliError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
@@ -29,7 +29,7 @@ export async function runCli(args: readonly string[], io: CliIo, addCommands: Ad
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
     // Much of it may be somebody else's words: a plugin's, a sender's, a file's.
-    io.err(`${printableLines(nameBlock(explain(error), io.gateway.block))}\n`);
+    io.err(`${printableLines(qualifyKeys(explain(error), io.gateway.block))}\n`);
     return 1;
   }
 }

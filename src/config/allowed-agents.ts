@@ -1,6 +1,6 @@
 import type { AgentCatalog } from "../core/host.ts";
-import type { Findings } from "./findings.ts";
-import { isKnownAgent } from "./mapping-rules.ts";
+import type { Findings } from "./errors.ts";
+import { isKnownAgent } from "./mapping/rules.ts";
 import { showValue } from "./show-value.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { celEnv, isCelError, parse, plan } from "@bufbuild/cel";
-import { shorten } from "./key-path.ts";
+import { shorten } from "./show-value.ts";
 import { showNames } from "./show-value.ts";
 
 /** A condition taken apart: the expression, and which places of the request it reads. */

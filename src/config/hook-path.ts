@@ -1,6 +1,6 @@
-import type { Findings } from "./findings.ts";
+import type { Findings } from "./errors.ts";
 import { asPrefix, prefixProblem } from "./hook-prefix.ts";
-import { HooksSchema } from "./schema.ts";
+import { HooksSchema } from "./hooks.ts";
 
 /** The prefix of all hooks as routes compare it; blank is the default. */
 export function readHookPath(written: string | undefined, findings: Findings): string {

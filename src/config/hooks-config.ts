@@ -1,7 +1,7 @@
 /** The `hooks` block after validation: every default filled in, every secret resolved. */
 import type { CoalesceMode, WakeMode } from "../core/delivery.ts";
-import type { AuthConfig } from "./auth-config.ts";
-import type { Handshake } from "./handshake-schema.ts";
+import type { AuthConfig } from "./auth/schema.ts";
+import type { Handshake } from "./handshake.ts";
 
 export interface HooksConfig {
   readonly enabled: boolean;

@@ -1,11 +1,11 @@
-import type { Findings } from "./findings.ts";
+import type { Findings } from "./errors.ts";
 import type { BudgetConfig, CoalesceConfig, MappingConfig, RetryConfig } from "./hooks-config.ts";
-import type { PresetMapping } from "./preset-part.ts";
-import { milliseconds } from "./quantity.ts";
-import { readRespond } from "./read-respond.ts";
-import { readRetry } from "./read-retry.ts";
-import { RUN_KEYS } from "./run-schema.ts";
-import type { MappingInput } from "./schema.ts";
+import type { PresetMapping } from "./preset.ts";
+import { milliseconds } from "./schema-parts.ts";
+import { readRespond } from "./respond.ts";
+import { readRetry } from "./retry.ts";
+import { RUN_KEYS } from "./run.ts";
+import type { MappingInput } from "./hooks.ts";
 
 /** What of a mapping says which events it takes, and how its runs are carried out and answered. */
 type RunPart = Pick<

@@ -1,7 +1,7 @@
 /** The keys of `hooks` that say how runs are carried out, told of and kept. */
 import Type from "typebox";
-import { RetrySchema } from "./retry-schema.ts";
-import { BudgetSchema, channelTarget } from "./run-schema.ts";
+import { RetrySchema } from "./retry.ts";
+import { BudgetSchema, channelTarget } from "./run.ts";
 import {
   duration,
   RETENTION_SECONDS,

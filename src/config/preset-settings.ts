@@ -1,17 +1,14 @@
-import type { Findings } from "./findings.ts";
-import { GMAIL, GmailSchema } from "./gmail-schema.ts";
-import type { PresetSettings } from "./hooks-config.ts";
-import { showKeyPath } from "./key-path.ts";
-import type { KeyPath } from "./key-path.ts";
-import { declaredSettings, presetBlockSchema, writtenSettings } from "./preset-block-schema.ts";
-import type { PresetPart } from "./preset-part.ts";
-import type { SecretInput } from "./schema.ts";
-import { compileSchemaCheck } from "./schema-check.ts";
-import type { SchemaCheck, SchemaIssue } from "./schema-check.ts";
-import { readSecrets } from "./secrets.ts";
-import type { SecretSources } from "./secrets.ts";
-import { secretProblem } from "./secret-rules.ts";
-import type { TakenSecrets } from "./secret-rules.ts";
+import { type AuthSources, readAuthSecrets, type ResolvedSecrets } from "./auth/secrets.ts";
+import type { Findings } from "./errors.ts";
+import { GMAIL, GmailSchema } from "./gmail.ts";
+import type { GmailConfig, PresetSettings } from "./hooks-config.ts";
+import type { SecretInput } from "./hooks.ts";
+import type { PresetPart } from "./preset.ts";
+import { declaredSettings, type PresetBlockInput, presetBlockSchema, writtenSettings } from "./preset.ts";
+import { compileSchemaCheck, type SchemaCheck, type SchemaIssue } from "./schema-check.ts";
+import { readSecrets, type ReservedSecrets, secretProblem, type SecretSources } from "./secrets.ts";
+import { type KeyPath, showKeyPath } from "./show-value.ts";
+import type { ValidSubset } from "./hooks.ts";
 
 interface PresetChecks {
   /** Of `hooks.<preset>`, as written. */
@@ -39,15 +36,15 @@ function compileChecks(preset: PresetPart): PresetChecks {
 
 /** What is wrong with a `hooks.<preset>` as it is written. */
 export function checkPresetBlock(preset: PresetPart, written: unknown): SchemaIssue[] {
-  return placed(compileChecks(preset).block(written), ["hooks", preset.name], [preset.name]);
+  return withRoot(compileChecks(preset).block(written), ["hooks", preset.name], [preset.name]);
 }
 
 /** What is wrong with a mapping's `settings` as they are written; `root` is where they stand. */
 export function checkWrittenSettings(preset: PresetPart, written: unknown, root: KeyPath): SchemaIssue[] {
-  return placed(compileChecks(preset).settings(written), root, []);
+  return withRoot(compileChecks(preset).settings(written), root, []);
 }
 
-function placed(issues: readonly SchemaIssue[], root: KeyPath, start: KeyPath): SchemaIssue[] {
+function withRoot(issues: readonly SchemaIssue[], root: KeyPath, start: KeyPath): SchemaIssue[] {
   return issues.map(({ keys, message }) => ({
     keys: [...start, ...keys],
     path: showKeyPath([...root, ...keys]),
@@ -63,7 +60,7 @@ export function resolveSettings(
     where,
     sources,
     findings,
-  }: { where: string; sources: (SecretSources & TakenSecrets) | undefined; findings: Findings },
+  }: { where: string; sources: (SecretSources & ReservedSecrets) | undefined; findings: Findings },
 ): PresetSettings {
   const resolved: [string, unknown][] = [];
   for (const key of Object.keys(preset.settings?.properties ?? {})) {
@@ -104,4 +101,77 @@ function wordMissing({ name, settings }: PresetPart, keys: KeyPath, root: KeyPat
   const { description } = (settings?.properties[String(keys[0])] ?? {}) as { description?: string };
   const elsewhere = root.length > 2 ? `, here or in hooks.${name}` : "";
   return `is required by the preset ${name}${elsewhere}${description === undefined ? "" : `: ${description}`}`;
+}
+
+/** A preset as `hooks.<preset>` sets it. */
+export interface ConfiguredPreset {
+  readonly part: PresetPart;
+  /** What is written in `hooks.<preset>`. */
+  readonly block: PresetBlockInput;
+  /** What `hooks.<preset>` says of the preset's own settings, secrets resolved; not yet held to their schema. */
+  readonly settings: PresetSettings;
+  /** What `hooks.<preset>` says, resolved. */
+  readonly secrets: ResolvedSecrets;
+  /** False when the block is not what its schema says, so that nothing more can be told about it. */
+  readonly isValid: boolean;
+}
+
+interface ConfiguredPresetsOptions {
+  readonly parts: ReadonlyMap<string, PresetPart>;
+  readonly written: ValidSubset;
+  readonly gmail: GmailConfig;
+  readonly sources: AuthSources;
+  readonly findings: Findings;
+}
+
+/** The presets of a configuration: each is looked up, and its secrets resolved, when something first uses it. */
+export class ConfiguredPresets {
+  readonly #options: ConfiguredPresetsOptions;
+  readonly #used = new Map<string, ConfiguredPreset>();
+
+  constructor(options: ConfiguredPresetsOptions) {
+    this.#options = options;
+  }
+
+  /** Every name there is. */
+  names(): readonly string[] {
+    return [...this.#options.parts.keys()];
+  }
+
+  get(name: string): ConfiguredPreset | undefined {
+    const part = this.#options.parts.get(name);
+    if (part === undefined) return undefined;
+    let preset = this.#used.get(name);
+    if (!preset) this.#used.set(name, (preset = this.#configure(part)));
+    return preset;
+  }
+
+  /** Warns of blocks that nothing has used so far. */
+  warnOfUnused(): void {
+    const { parts, written, findings } = this.#options;
+    for (const name of parts.keys()) {
+      if (this.#used.has(name) || written.block(name) === undefined) continue;
+      findings.warn(
+        `hooks.${name}`,
+        `has no effect: add "${name}" to hooks.presets, or name it as the preset of a mapping`,
+      );
+    }
+  }
+
+  #configure(part: PresetPart): ConfiguredPreset {
+    const { written, gmail, sources, findings } = this.#options;
+    const isSound = written.isValid(part.name);
+    if (part.name === GMAIL) {
+      return { part, block: {}, settings: { ...gmail }, secrets: { key: undefined, values: [] }, isValid: isSound };
+    }
+    const block = written.block(part.name) ?? {};
+    const where = `hooks.${part.name}`;
+    return {
+      part,
+      block,
+      settings: resolveSettings(part, block, { where, sources, findings }),
+      secrets: readAuthSecrets(block, where, sources, findings),
+      isValid: isSound,
+    };
+  }
 }

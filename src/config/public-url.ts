@@ -1,5 +1,5 @@
-import { signsUrl } from "./content-rules.ts";
-import type { Findings } from "./findings.ts";
+import { signsUrl } from "./auth/content.ts";
+import type { Findings } from "./errors.ts";
 import type { HooksConfig, MappingConfig } from "./hooks-config.ts";
 
 const WHERE = "hooks.publicUrl";

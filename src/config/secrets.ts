@@ -1,7 +1,93 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Findings } from "./findings.ts";
-import type { SecretInput } from "./schema.ts";
+import type { Findings } from "./errors.ts";
+import type { SecretInput } from "./hooks.ts";
+
+/** Secrets of examples and habits, in lower case and without punctuation. */
+const OF_EXAMPLES = [
+  "admin",
+  "changeit",
+  "changeme",
+  "changemeplease",
+  "default",
+  "example",
+  "exampletoken",
+  "hooksecret",
+  "hookssecret",
+  "hookstoken",
+  "hooktoken",
+  "letmein",
+  "mysecret",
+  "mysecrettoken",
+  "mytoken",
+  "none",
+  "null",
+  "openclawhookstoken",
+  "openclawhooktoken",
+  "password",
+  "placeholder",
+  "replaceme",
+  "replacewithyourtoken",
+  "secret",
+  "secrethere",
+  "secrettoken",
+  "sharedsecret",
+  "test",
+  "testtoken",
+  "token",
+  "tokenhere",
+  "undefined",
+  "webhooksecret",
+  "webhooktoken",
+  "yourhooksecret",
+  "yourhooktoken",
+  "yoursecret",
+  "yoursecrethere",
+  "yoursecrettoken",
+  "yoursecrettokenhere",
+  "yourtoken",
+  "yourtokenhere",
+  "yourwebhooksecret",
+];
+
+/** Secrets that senders, standards and their SDKs print in their documentation, as they stand there. */
+const OF_DOCUMENTATION = [
+  // GitHub and its SDK.
+  "It's a Secret to Everybody",
+  "mysecret",
+  // Slack.
+  "8f742231b10e8888abcd99yyyzzz85a5",
+  // Standard Webhooks and Svix.
+  "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
+  "whsec_plJ3nmyCDGBKInavdOK15jsl",
+  // Stripe and its SDK.
+  "whsec_test_secret",
+  "whsec_test",
+  // Zendesk's test requests.
+  "dGhpc19zZWNyZXRfaXNfZm9yX3Rlc3Rpbmdfb25seQ==",
+  // Twilio.
+  "12345",
+  "12345678901234567890123456789012",
+  "0123456789abcdef0123456789abcdef",
+];
+
+const KNOWN: ReadonlySet<string> = new Set([...OF_EXAMPLES, ...OF_DOCUMENTATION].map(withoutPunctuation));
+
+/**
+ * True for a secret that everybody knows: of an example, of a sender's documentation or one of `further`.
+ * Case, punctuation and a prefix such as `whsec_` do not count.
+ */
+export function isKnownSecret(value: string, further: readonly string[] = []): boolean {
+  const written = withoutPunctuation(value);
+  return KNOWN.has(written) || further.some((other) => withoutPunctuation(other) === written);
+}
+
+function withoutPunctuation(value: string): string {
+  const letters = value.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+  // A secret of punctuation alone is compared as it is.
+  return letters === "" ? value : letters.replace(/^whsec(?=.)/, "");
+}
 
 /** Where secrets that are named rather than written are looked up. */
 export interface SecretSources {
@@ -86,4 +172,27 @@ function readSecretFile(file: string, where: string, sources: SecretSources, fin
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Secrets that are taken: a sender that knew one of them could do more than call its route. */
+export interface ReservedSecrets {
+  /** Those of the gateway itself. */
+  readonly gateway: { readonly secrets: readonly string[] };
+  /** The hook tokens. */
+  readonly tokens: readonly string[];
+}
+
+/** Why a secret of a sender cannot be used, whatever it is for; `known` are those of the sender's documentation. */
+export function secretProblem(
+  value: string,
+  taken: ReservedSecrets,
+  known: readonly string[] = [],
+): string | undefined {
+  if (taken.gateway.secrets.some((secret) => secret.trim() === value)) {
+    return "is also a secret of the gateway itself; give the sender one of its own";
+  }
+  if (taken.tokens.includes(value)) return "is also the hook token; give the sender a secret of its own";
+  if (value.includes("${")) return "holds a ${VARIABLE} that was not replaced";
+  if (isKnownSecret(value, known)) return "is a secret of an example, which everybody knows; give the sender another";
+  return undefined;
 }

@@ -1,6 +1,6 @@
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
-import type { Findings } from "./findings.ts";
-import { HooksSchema } from "./schema.ts";
+import type { Findings } from "./errors.ts";
+import { HooksSchema } from "./hooks.ts";
 
 const WHERE = "hooks.transformsDir";
 

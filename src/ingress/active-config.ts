@@ -9,7 +9,7 @@ import type { TokenSet } from "../auth/token.ts";
 import { SenderRoutes } from "../auth/sender-routes.ts";
 import type { SenderRouteContext } from "../auth/sender-routes.ts";
 import type { HooksConfig } from "../config/hooks-config.ts";
-import { readHooksConfig } from "../config/read-hooks-config.ts";
+import { readHooksConfig } from "../config/read-hooks.ts";
 import { compileDispatchRules } from "../dispatch/rules.ts";
 import type { DispatchRules } from "../dispatch/rules.ts";
 import type { IngressHooks } from "./hooks.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { configLines, ConfigError } from "../config/config-error.ts";
+import { configLines, ConfigError } from "../config/errors.ts";
 import { prepareActiveConfig } from "./active-config.ts";
 import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
 import type { IngressHooks } from "./hooks.ts";

@@ -7,7 +7,7 @@ const MAX_WAIT_SECONDS = 300;
 
 /** Reads the payload of `POST /hooks/wake` (specification 2.2). */
 export function readWakePayload(payload: unknown): WakeAction | Refusal {
-  return reading(payload, (fields) => ({
+  return readFields(payload, (fields) => ({
     kind: "wake",
     text: fields.required("text"),
     mode: fields.wakeMode("mode"),
@@ -20,7 +20,7 @@ export function readWakePayload(payload: unknown): WakeAction | Refusal {
  * the wrong place.
  */
 export function readAgentPayload(payload: unknown): AgentAction | Refusal {
-  return reading(payload, (fields) => {
+  return readFields(payload, (fields) => {
     const sessionKey = fields.optional("sessionKey");
     const mode = fields.deliverMode("mode");
     const deliver = fields.boolean("deliver", true);
@@ -53,14 +53,14 @@ export interface Wait {
 
 /** Reads `wait` and `waitSeconds` of the payload of `POST /hooks/agent`; `undefined`: the caller does not wait. */
 export function readWait(payload: unknown): Wait | undefined | Refusal {
-  return reading(payload, (fields) => {
+  return readFields(payload, (fields) => {
     const seconds = fields.seconds("waitSeconds", MAX_WAIT_SECONDS);
     if (!fields.boolean("wait", false)) return undefined;
     return { waitMs: seconds === undefined ? undefined : Math.round(seconds * 1_000) };
   });
 }
 
-function reading<Result>(payload: unknown, read: (fields: Fields) => Result): Result | Refusal {
+function readFields<Result>(payload: unknown, read: (fields: Fields) => Result): Result | Refusal {
   if (typeof payload !== "object" || payload === null || Array.isArray(payload)) {
     return refuse("INVALID_PAYLOAD", "The payload must be a JSON object.");
   }

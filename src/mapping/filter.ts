@@ -1,9 +1,7 @@
 import type { MappingConfig } from "../config/hooks-config.ts";
 import type { PayloadContext } from "../core/delivery.ts";
 import { compileCondition } from "./condition/condition.ts";
-import { compileEventPatterns } from "./event-pattern.ts";
-import { compileIgnorePattern } from "./ignore-pattern.ts";
-import { showSeen } from "./show-seen.ts";
+import { showSeen } from "./condition/condition.ts";
 
 /** What decides whether a request is for the mapping's agent at all. */
 export interface CompiledFilter {
@@ -18,7 +16,7 @@ type Clause = CompiledFilter["miss"];
  * for a mapping that every request passes.
  */
 export function compileFilter(config: MappingConfig): CompiledFilter | undefined {
-  const clauses = [eventsClause(config), ignoreSendersClause(config), ignoreBotsClause(config), whenClause(config)];
+  const clauses = [eventsClause(config), ignoreActorsClause(config), ignoreBotsClause(config), whenClause(config)];
   const asked = clauses.filter((clause) => clause !== undefined);
   if (asked.length === 0) return undefined;
   return {
@@ -37,13 +35,13 @@ function eventsClause({ events }: MappingConfig): Clause | undefined {
   const patterns = compileEventPatterns(events);
   return ({ event }) => {
     if (event === undefined) return "events: the request's event is not known";
-    return patterns.take(event) ? undefined : `events: ${showSeen(event)} is none of them`;
+    return patterns.matches(event) ? undefined : `events: ${showSeen(event)} is none of them`;
   };
 }
 
-function ignoreSendersClause({ ignoreActors: ignoreSenders }: MappingConfig): Clause | undefined {
+function ignoreActorsClause({ ignoreActors: ignoreSenders }: MappingConfig): Clause | undefined {
   if (ignoreSenders.length === 0) return undefined;
-  const ignores = ignoreSenders.map(compileIgnorePattern);
+  const ignores = ignoreSenders.map(compileNamePattern);
   return ({ actor }) => {
     if (actor === undefined) return undefined;
     const { name, id } = actor;
@@ -62,4 +60,52 @@ function whenClause({ when }: MappingConfig): Clause | undefined {
   if (when === undefined) return undefined;
   const condition = compileCondition(when);
   return (context) => condition.miss(context);
+}
+
+/** An entry of `ignoreActors`, made ready. */
+interface NamePattern {
+  readonly pattern: string;
+  matches(name: string): boolean;
+}
+
+/**
+ * Compiles an entry of `ignoreActors`: a name without regard to case, in which `*` stands for any
+ * characters. Matching takes time in proportion to both lengths at most; there is no backtracking.
+ */
+export function compileNamePattern(pattern: string): NamePattern {
+  const [first = "", ...rest] = pattern.toLowerCase().split("*");
+  if (rest.length === 0) return { pattern, matches: (name) => name.toLowerCase() === first };
+  const last = rest.pop()!;
+  return {
+    pattern,
+    matches(name) {
+      const text = name.toLowerCase();
+      if (!text.startsWith(first) || text.length < first.length + last.length) return false;
+      let at = first.length;
+      for (const piece of rest) {
+        const found = text.indexOf(piece, at);
+        if (found === -1) return false;
+        at = found + piece.length;
+      }
+      return at <= text.length - last.length && text.endsWith(last);
+    },
+  };
+}
+
+/** The `events` of a mapping, made ready. */
+interface EventPatterns {
+  /** True when any of the events of a request, joined with `+` where there are several, is one of them. */
+  matches(event: string): boolean;
+}
+
+/**
+ * Compiles a list of event names: without regard to case, `*` stands for any characters. Names without
+ * `*` are looked up at a cost that does not grow with their number.
+ */
+export function compileEventPatterns(patterns: readonly string[]): EventPatterns {
+  const names = new Set(patterns.filter((pattern) => !pattern.includes("*")).map((name) => name.toLowerCase()));
+  const wild = patterns.filter((pattern) => pattern.includes("*")).map(compileNamePattern);
+  const takes = (event: string): boolean =>
+    names.has(event.toLowerCase()) || wild.some((pattern) => pattern.matches(event));
+  return { matches: (event) => takes(event) || (event.includes("+") && event.split("+").some(takes)) };
 }

@@ -1,4 +1,5 @@
 import type { Action, AgentAction, PayloadContext, WakeAction } from "../core/delivery.ts";
+import { type Refusal, refuse } from "../core/errors.ts";
 import type { CompiledMapping } from "./compile-mapping.ts";
 import type { CompiledTemplate } from "./template.ts";
 
@@ -43,4 +44,15 @@ export function renderAction(mapping: CompiledMapping, context: PayloadContext):
 /** A rendered field that counts as absent when it is blank. */
 function optional(template: CompiledTemplate, context: PayloadContext): string | undefined {
   return template.render(context).trim() || undefined;
+}
+
+/** Refuses an action that would wake an agent with nothing to read. */
+export function completeAction(action: Action, mappingId: string): Action | Refusal {
+  const [field, content] =
+    action.kind === "wake" ? (["text", action.text] as const) : (["message", action.message] as const);
+  if (content.trim() !== "") return action;
+  return refuse(
+    "INVALID_ACTION",
+    `The mapping "${mappingId}" requires a ${field}, and it came out blank for this payload.`,
+  );
 }

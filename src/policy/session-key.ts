@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { namesAgent, sessionKeyFault, withoutAgent } from "../config/session-key-form.ts";
-import { hasPrefix } from "../config/session-rules.ts";
+import { namesAgent, sessionKeyProblem, withoutAgent } from "../config/session.ts";
+import { hasPrefix } from "../config/session.ts";
 import { refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
 
@@ -38,7 +38,7 @@ export function resolveSessionKey(rules: SessionKeyRules, requested: RequestedKe
   if (requested.source === "request" && !rules.allowRequestSessionKey) {
     return refuse("SESSION_KEY_DISABLED");
   }
-  const fault = sessionKeyFault(key);
+  const fault = sessionKeyProblem(key);
   if (fault !== undefined) return refuse("INVALID_PAYLOAD", `sessionKey ${fault}.`);
   const scoped = scope(key, agentId);
   const prefixes = rules.allowedSessionKeyPrefixes;

@@ -1,7 +1,7 @@
 import { compileSource } from "../auth/value-source.ts";
-import type { AuthInput } from "../config/auth-schema.ts";
-import type { Handshake } from "../config/handshake-schema.ts";
-import type { SettingsSchema, PresetMapping, PresetSecret, PresetSettings } from "../config/preset-part.ts";
+import type { AuthInput } from "../config/auth/schema.ts";
+import type { Handshake } from "../config/handshake.ts";
+import type { SettingsSchema, PresetMapping, PresetSecret, PresetSettings } from "../config/preset.ts";
 import type { EventActor, Preset, PresetAnswer, PresetContext, PresetEvent, PresetSample } from "./preset.ts";
 
 /** A preset as its author writes it. */

@@ -1,6 +1,6 @@
 import { join, relative } from "node:path";
-import { ConfigError } from "../config/config-error.ts";
-import type { ConfigIssue } from "../config/config-error.ts";
+import { ConfigError } from "../config/errors.ts";
+import type { ConfigIssue } from "../config/errors.ts";
 import { containedPath } from "../transform/loader/containment.ts";
 import { describeFailure } from "../transform/loader/describe-error.ts";
 import { withLoadTimeout } from "../transform/loader/load-timeout.ts";

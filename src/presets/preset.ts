@@ -1,6 +1,6 @@
 /** A preset: the bundle that knows how a sender signs, what it sends, and what a person wants to read of it. */
-import type { AuthInput } from "../config/auth-schema.ts";
-import type { PresetPart, PresetSettings } from "../config/preset-part.ts";
+import type { AuthInput } from "../config/auth/schema.ts";
+import type { PresetPart, PresetSettings } from "../config/preset.ts";
 import type { EventActor, PayloadContext, PayloadFormat } from "../core/delivery.ts";
 
 /** How a preset's sender proves who it is, in a few words for lists: `HMAC-SHA256 in x-hub-signature-256`. */

@@ -1,4 +1,4 @@
-import type { PresetSettings } from "../config/preset-part.ts";
+import type { PresetSettings } from "../config/preset.ts";
 import type { EventActor, PayloadContext } from "../core/delivery.ts";
 import { joinText } from "../core/payload-text.ts";
 import type { Preset, PresetAnswer, PresetContext, PresetEvent } from "./preset.ts";

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { NO_KEYS } from "../auth/keys/remote-keys.ts";
 import { compileHandshakes } from "../auth/handshake/handshake.ts";
-import { AuthSchema } from "../config/auth-schema.ts";
-import { HandshakeSchema } from "../config/handshake-schema.ts";
-import type { PresetSettings } from "../config/preset-part.ts";
+import { AuthSchema } from "../config/auth/schema.ts";
+import { HandshakeSchema } from "../config/handshake.ts";
+import type { PresetSettings } from "../config/preset.ts";
 import { compileSchemaCheck } from "../config/schema-check.ts";
 import type { Preset } from "../presets/preset.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PresetSettings } from "../config/preset-part.ts";
+import type { PresetSettings } from "../config/preset.ts";
 import type { Preset } from "../presets/preset.ts";
 import { describeForm } from "./describe-form.ts";
 import { describeReading } from "./describe-reading.ts";

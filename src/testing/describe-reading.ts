@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { PresetSettings } from "../config/preset-part.ts";
+import type { PresetSettings } from "../config/preset.ts";
 import { type Preset, type PresetSample, sampleBody } from "../presets/preset.ts";
 import { makePresetKeys, readDirectly, readPayload, readSample, signSample } from "./preset-probe.ts";
 

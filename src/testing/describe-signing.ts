@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Verification } from "../auth/verifier.ts";
 import type { SignedRequest } from "../auth/signatures/sign-request.ts";
-import type { PresetSettings } from "../config/preset-part.ts";
+import type { PresetSettings } from "../config/preset.ts";
 import type { Preset, PresetSample } from "../presets/preset.ts";
 import { sampleBody } from "../presets/preset.ts";
 import { makePresetKeys } from "./preset-probe.ts";

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { ConfigError } from "../config/config-error.ts";
+import { ConfigError } from "../config/errors.ts";
 import type { TransformsConfig } from "../config/hooks-config.ts";
 import type { Logger } from "../core/host.ts";
 import type { CallTransform } from "./call.ts";

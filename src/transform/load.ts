@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { ConfigError, type ConfigIssue } from "../config/config-error.ts";
+import { ConfigError, type ConfigIssue } from "../config/errors.ts";
 import type { HooksConfig, MappingConfig } from "../config/hooks-config.ts";
 import type { Logger } from "../core/host.ts";
 import { type CallTransform, TransformError } from "./call.ts";

@@ -1,4 +1,4 @@
-import type { PresetSettings } from "../../config/preset-part.ts";
+import type { PresetSettings } from "../../config/preset.ts";
 import { compilePath } from "../../core/payload-path.ts";
 import type { Answer } from "../../http/answer.ts";
 import { splitSource } from "../value-source.ts";

@@ -1,4 +1,4 @@
-import type { Handshake } from "../../config/handshake-schema.ts";
+import type { Handshake } from "../../config/handshake.ts";
 import { refuse } from "../../core/errors.ts";
 import { type Answer, answerRefusal } from "../../http/answer.ts";
 import { compileSource } from "../value-source.ts";

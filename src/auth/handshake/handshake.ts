@@ -1,4 +1,4 @@
-import type { Handshake } from "../../config/handshake-schema.ts";
+import type { Handshake } from "../../config/handshake.ts";
 import { requestViewOf } from "../request-view.ts";
 import type { IncomingRequest } from "../verifier.ts";
 import { compileEffect } from "./effects.ts";

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Handshake } from "../../config/handshake-schema.ts";
-import type { PresetSettings } from "../../config/preset-part.ts";
+import type { Handshake } from "../../config/handshake.ts";
+import type { PresetSettings } from "../../config/preset.ts";
 import { compilePath, lookup } from "../../core/payload-path.ts";
 import { compileSource, splitSource } from "../value-source.ts";
 import type { RequestView } from "../verifier.ts";

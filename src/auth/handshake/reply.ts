@@ -1,4 +1,4 @@
-import type { Handshake } from "../../config/handshake-schema.ts";
+import type { Handshake } from "../../config/handshake.ts";
 import { type Answer, answerEmpty, type AnswerHeaders, answerJson, answerText } from "../../http/answer.ts";
 import { splitPlaceholders } from "../value-source.ts";
 import type { HandshakeCondition } from "./match.ts";

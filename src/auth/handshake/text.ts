@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
-import type { Handshake } from "../../config/handshake-schema.ts";
-import type { PresetSettings } from "../../config/preset-part.ts";
+import type { Handshake } from "../../config/handshake.ts";
+import type { PresetSettings } from "../../config/preset.ts";
 import { compileSource, splitPlaceholders, type TextPart } from "../value-source.ts";
 import { checkSource, type HandshakeContext, type HandshakeRequest, type ReadText, settingValues } from "./context.ts";
 

@@ -7,8 +7,8 @@ import {
   timingSafeEqual,
   verify,
 } from "node:crypto";
-import type { SignatureAuth } from "../../config/auth-config.ts";
-import type { Algorithm } from "../../config/auth-schema.ts";
+import type { SignatureAuth } from "../../config/auth/schema.ts";
+import type { Algorithm } from "../../config/auth/schema.ts";
 import { compileRequestSource, type SignedInput } from "./request-source.ts";
 import { decodeBytes, decodeKeyBase64 } from "./decode-bytes.ts";
 

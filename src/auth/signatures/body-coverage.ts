@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import type { SignatureAuth } from "../../config/auth-config.ts";
+import type { SignatureAuth } from "../../config/auth/schema.ts";
 import type { IncomingRequest } from "../verifier.ts";
 import { compileRequestSource } from "./request-source.ts";
 import type { SignedInput } from "./request-source.ts";

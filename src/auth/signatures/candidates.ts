@@ -1,4 +1,4 @@
-import type { SignatureAuth } from "../../config/auth-config.ts";
+import type { SignatureAuth } from "../../config/auth/schema.ts";
 import type { IncomingRequest, RequestView } from "../verifier.ts";
 import { compileRequestSource, nameSource, NO_PAIRS } from "./request-source.ts";
 import type { SignedInput } from "./request-source.ts";

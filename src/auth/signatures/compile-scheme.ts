@@ -1,4 +1,4 @@
-import type { AuthConfig } from "../../config/auth-config.ts";
+import type { AuthConfig } from "../../config/auth/schema.ts";
 import { requestViewOf } from "../request-view.ts";
 import { compileSource } from "../value-source.ts";
 import type { SchemeContext, SchemeVerifier, Verification } from "../verifier.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { JwtAuth } from "../../config/auth-config.ts";
+import type { JwtAuth } from "../../config/auth/schema.ts";
 import { requestViewOf } from "../request-view.ts";
 import { CLOCK_TOLERANCE_SECONDS } from "../keys/jwks-source.ts";
 import { compileSource } from "../value-source.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { SignatureAuth } from "../../config/auth-config.ts";
+import type { SignatureAuth } from "../../config/auth/schema.ts";
 import type { ReplayKey } from "../../core/delivery.ts";
 import type { IncomingRequest } from "../verifier.ts";
 

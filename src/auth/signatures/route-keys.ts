@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import type { CertificateRule, SignatureAuth } from "../../config/auth-config.ts";
+import type { CertificateRule, SignatureAuth } from "../../config/auth/schema.ts";
 import type { RemoteKeys, SchemeContext, Unverified } from "../verifier.ts";
 import { compileRequestSource, nameSource, type SignedInput } from "./request-source.ts";
 import { type AlgorithmSpec, compileKey, type SignatureKey, wrapPublicKey } from "./algorithm.ts";

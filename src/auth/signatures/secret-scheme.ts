@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import type { BasicAuth, SecretAuth } from "../../config/auth-config.ts";
+import type { BasicAuth, SecretAuth } from "../../config/auth/schema.ts";
 import { requestViewOf } from "../request-view.ts";
 import { compileSources, type ReadValues, splitSource } from "../value-source.ts";
 import type { IncomingRequest, RequestView, SchemeVerifier, Verification } from "../verifier.ts";

@@ -1,5 +1,5 @@
 import { createPrivateKey, hash, randomBytes, sign } from "node:crypto";
-import type { AuthConfig, SignatureAuth } from "../../config/auth-config.ts";
+import type { AuthConfig, SignatureAuth } from "../../config/auth/schema.ts";
 import { splitPlaceholders } from "../value-source.ts";
 import { compileRequestSource } from "./request-source.ts";
 import { isForm } from "./content-texts.ts";

@@ -1,4 +1,4 @@
-import type { SignatureAuth } from "../../config/auth-config.ts";
+import type { SignatureAuth } from "../../config/auth/schema.ts";
 import { requestViewOf } from "../request-view.ts";
 import { splitSource } from "../value-source.ts";
 import type { SchemeVerifier, Unverified, Verification } from "../verifier.ts";

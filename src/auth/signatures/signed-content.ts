@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import type { SignatureAuth } from "../../config/auth-config.ts";
+import type { SignatureAuth } from "../../config/auth/schema.ts";
 import { splitPlaceholders } from "../value-source.ts";
 import type { TextPart } from "../value-source.ts";
 import { compileRequestSource, nameSource, sentBytes, wireBytes } from "./request-source.ts";

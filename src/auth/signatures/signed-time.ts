@@ -1,4 +1,4 @@
-import type { TimestampRule } from "../../config/auth-config.ts";
+import type { TimestampRule } from "../../config/auth/schema.ts";
 import { compileRequestSource } from "./request-source.ts";
 import type { SignedInput } from "./request-source.ts";
 

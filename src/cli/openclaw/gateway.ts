@@ -1,6 +1,6 @@
 import { reasonOf } from "../../core/reason-of.ts";
 import { join } from "node:path";
-import { ConfigError } from "../../config/config-error.ts";
+import { ConfigError } from "../../config/errors.ts";
 import { configFolder, stateFolder } from "../../hosts/openclaw/host.ts";
 import { type LoadConfigOptions, snapshotOf } from "../../hosts/openclaw/load-config.ts";
 import { operatorPath } from "../../hosts/openclaw/operator-route.ts";

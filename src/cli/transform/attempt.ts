@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ConfigError } from "../../config/config-error.ts";
+import { ConfigError } from "../../config/errors.ts";
 import { loadTransforms } from "../../transform/load.ts";
 import type { TransformSet } from "../../transform/set.ts";
 import { CliError } from "../errors.ts";

@@ -1,9 +1,9 @@
 /** Chooses the mapping that a transform is tried with. */
 import { readdirSync, realpathSync, statSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
-import { Findings } from "../../config/findings.ts";
+import { Findings } from "../../config/errors.ts";
 import type { HooksConfig, MappingConfig } from "../../config/hooks-config.ts";
-import { fillIn } from "../../config/normalize-mapping.ts";
+import { fillIn } from "../../config/mapping/normalize.ts";
 import type { GatewayHost, Logger } from "../../core/host.ts";
 import { readSnapshot } from "../../ingress/active-config.ts";
 import type { IngressHooks } from "../../ingress/hooks.ts";

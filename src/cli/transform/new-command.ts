@@ -1,7 +1,7 @@
 /** `reveille transform new`. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { nameBlock } from "../../config/name-block.ts";
+import { qualifyKeys } from "../../config/qualify-keys.ts";
 import { BUILT_IN_PRESETS } from "../../presets/built-in.ts";
 import type { Preset } from "../../presets/preset.ts";
 import { containedPath } from "../../transform/loader/containment.ts";
@@ -46,7 +46,7 @@ export async function newTransform(name: string, options: TransformNewOptions, i
   const forEditors = writeForEditors(transformsDir);
   const steps = nextSteps(name, module, { preset, options, program: io.gateway.program });
   const lines = [`Written: ${file}`, ...forEditors, "", ...steps];
-  io.out(`${nameBlock(lines.join("\n"), io.gateway.block)}\n`);
+  io.out(`${qualifyKeys(lines.join("\n"), io.gateway.block)}\n`);
 }
 
 /** As the configuration says, or where it would be without one. */

@@ -1,7 +1,7 @@
 /** `reveille transform test`. */
 import { watchFile, unwatchFile } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { configLines, ConfigError } from "../../config/config-error.ts";
+import { configLines, ConfigError } from "../../config/errors.ts";
 import { watchFolder } from "../../transform/folder/watch.ts";
 import { CliError } from "../errors.ts";
 import type { CliIo } from "../io.ts";

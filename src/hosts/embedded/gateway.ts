@@ -10,7 +10,7 @@ import type { GatewayOverrides } from "./config/gateway.ts";
 import type { Environment } from "./config/substitute-env.ts";
 import { watchConfigFile } from "./config/watch.ts";
 import type { ConfigWatch } from "./config/watch.ts";
-import { findConfigError } from "../../config/find-config-error.ts";
+import { findConfigError } from "../../config/errors.ts";
 import { createGatewayLogger } from "./logger.ts";
 import { openGatewayParts } from "./gateway-parts.ts";
 import type { GatewayParts } from "./gateway-parts.ts";

@@ -1,6 +1,6 @@
 /** The plugin inside one running OpenClaw gateway. */
 import { chmod, mkdir } from "node:fs/promises";
-import { nameBlock } from "../../config/name-block.ts";
+import { qualifyKeys } from "../../config/qualify-keys.ts";
 import type { ConfigSnapshot, GatewayPlugin, HttpRoute, Logger } from "../../core/host.ts";
 import { WebhookIngress } from "../../index.ts";
 import { reasonLine, reasonOf } from "../../core/reason-of.ts";
@@ -182,7 +182,7 @@ export class OpenClawGateway {
       this.#options.onLoaded?.({ reason });
     } catch (error) {
       this.#logRefusal(reason === "start" ? "Reveille could not start" : "The new configuration is refused", error);
-      const words = nameBlock(reasonLine(error), blockKey(this.#options.pluginId));
+      const words = qualifyKeys(reasonLine(error), blockKey(this.#options.pluginId));
       this.#context.serviceHealth?.reportFailure(new Error(words, { cause: error }));
       this.#options.onLoaded?.({ reason, error });
     }

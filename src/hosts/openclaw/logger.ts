@@ -1,4 +1,4 @@
-import { nameBlock } from "../../config/name-block.ts";
+import { qualifyKeys } from "../../config/qualify-keys.ts";
 import type { Logger } from "../../core/host.ts";
 import type { OpenClawLogger } from "./sdk.ts";
 
@@ -10,7 +10,7 @@ const MAX_FIELDS_CHARS = 2_000;
  * said of the `hooks` block names it by `block`, where the host's owner finds it.
  */
 export function openClawLogger(logger: OpenClawLogger, block = "hooks"): Logger {
-  const told = (fields: object, message: string): string => nameBlock(line(fields, message), block);
+  const told = (fields: object, message: string): string => qualifyKeys(line(fields, message), block);
   return {
     debug: (fields, message) => logger.debug?.(told(fields, message)),
     info: (fields, message) => logger.info(told(fields, message)),

@@ -1,5 +1,5 @@
 import type { BudgetConfig, MappingConfig } from "../../config/hooks-config.ts";
-import { closestKey } from "../../config/closest-key.ts";
+import { closestKey } from "../../config/show-value.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
 import { SCOPE_ALL } from "../../storage/operational-state.ts";

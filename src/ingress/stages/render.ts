@@ -4,7 +4,7 @@ import { ERRORS, isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
-import { completeAction } from "../../mapping/complete-action.ts";
+import { completeAction } from "../../mapping/render-action.ts";
 import { readAgentPayload, readWait, readWakePayload } from "../../mapping/direct-action.ts";
 import { fanOut } from "../../mapping/fan-out.ts";
 import { renderAction } from "../../mapping/render-action.ts";

@@ -1,13 +1,25 @@
-import { celError, isCelError, isCelList, isCelMap, plan } from "@bufbuild/cel";
-import type { CelInput, CelValue } from "@bufbuild/cel";
-import { readCondition } from "../../config/condition-syntax.ts";
-import type { ConditionPath } from "../../config/condition-syntax.ts";
+import { celError, type CelInput, type CelValue, isCelError, isCelList, isCelMap, plan } from "@bufbuild/cel";
+import { type ConditionPath, readCondition } from "../../config/condition-syntax.ts";
 import type { PayloadContext } from "../../core/delivery.ts";
-import { ConditionBudget } from "./budget.ts";
+import { ConditionBudget, unitsPerItem } from "./budget.ts";
 import { conditionEnvironment } from "./functions.ts";
 import { ConditionValues } from "./values.ts";
-import { unitsPerItem } from "./weight.ts";
-import { cutText, showSeen } from "../show-seen.ts";
+
+const MAX_SHOWN = 100;
+
+/** A value of a request as the reason of a miss shows it: on one line, cut to 100 characters. */
+export function showSeen(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(cutText(value, MAX_SHOWN));
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (typeof value === "object" && value !== null) return "an object";
+  return String(value);
+}
+
+/** A text on one line, cut to so many characters. */
+function cutText(text: string, maxCharacters: number): string {
+  const cut = text.length > maxCharacters ? `${text.slice(0, maxCharacters)}...` : text;
+  return cut.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ");
+}
 
 /** A `when`, made ready. */
 export interface CompiledCondition {

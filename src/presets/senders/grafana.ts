@@ -1,6 +1,6 @@
 import Type from "typebox";
-import type { AuthInput } from "../../config/auth-schema.ts";
-import type { PresetSettings } from "../../config/preset-part.ts";
+import type { AuthInput } from "../../config/auth/schema.ts";
+import type { PresetSettings } from "../../config/preset.ts";
 import { definePreset } from "../define-preset.ts";
 import { listAt, messageOf, textAt } from "../../core/payload-text.ts";
 import { alertCounts, alertLines, onlyAlerts } from "../message/list-lines.ts";

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import type { PresetSettings } from "../../config/preset-part.ts";
+import type { PresetSettings } from "../../config/preset.ts";
 import { text } from "../../config/schema-parts.ts";
 import { definePreset } from "../define-preset.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";

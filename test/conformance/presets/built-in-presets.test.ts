@@ -1,4 +1,4 @@
-import type { PresetSettings } from "../../../src/config/preset-part.ts";
+import type { PresetSettings } from "../../../src/config/preset.ts";
 import { BUILT_IN_PRESETS } from "../../../src/presets/built-in.ts";
 import { describePreset } from "../../../src/testing/describe-preset.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ConfigError } from "../../../src/config/config-error.ts";
+import { ConfigError } from "../../../src/config/errors.ts";
 import { RunningGateway } from "../http/running-gateway.ts";
 
 const TOKEN = "hook-token-of-24-characters-x";

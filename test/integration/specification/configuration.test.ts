@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ConfigError } from "../../../src/config/config-error.ts";
+import { ConfigError } from "../../../src/config/errors.ts";
 import { RunningGateway } from "../http/running-gateway.ts";
 import type { GatewaySetup } from "../http/running-gateway.ts";
 import { pendingTexts, runOf } from "./session-reads.ts";

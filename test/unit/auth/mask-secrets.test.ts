@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { compileMaskSecrets } from "../../../src/auth/mask-secrets.ts";
-import type { AuthConfig, SecretAuth } from "../../../src/config/auth-config.ts";
+import type { AuthConfig, SecretAuth } from "../../../src/config/auth/schema.ts";
 
 const auth = (secrets: readonly string[], from = ["body:clientState"]): SecretAuth => ({
   scheme: "secret",

@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { NO_KEYS } from "../../../src/auth/keys/remote-keys.ts";
 import { SenderRoutes } from "../../../src/auth/sender-routes.ts";
 import type { IncomingRequest } from "../../../src/auth/verifier.ts";
-import { ConfigError } from "../../../src/config/config-error.ts";
+import { ConfigError } from "../../../src/config/errors.ts";
 import type { MappingConfig } from "../../../src/config/hooks-config.ts";
-import type { Handshake } from "../../../src/config/handshake-schema.ts";
-import { normalizeAuth } from "../../../src/config/normalize-auth.ts";
-import type { AuthInput } from "../../../src/config/auth-schema.ts";
+import type { Handshake } from "../../../src/config/handshake.ts";
+import { normalizeAuth } from "../../../src/config/auth/read.ts";
+import type { AuthInput } from "../../../src/config/auth/schema.ts";
 import { mapping as bareMapping } from "../transform/config-folder.ts";
 
 const SECRET = "secret-of-the-route-tests-1a";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Findings } from "../../../src/config/findings.ts";
+import { Findings } from "../../../src/config/errors.ts";
 import { readHookPath } from "../../../src/config/hook-path.ts";
 import { read, refusalsOf } from "./hooks-context.ts";
 

@@ -1,12 +1,12 @@
 /** A gateway for configurations to be read against. */
 import Type from "typebox";
-import { ConfigError } from "../../../src/config/config-error.ts";
-import type { ConfigIssue } from "../../../src/config/config-error.ts";
+import { ConfigError } from "../../../src/config/errors.ts";
+import type { ConfigIssue } from "../../../src/config/errors.ts";
 import type { HooksConfig, MappingConfig } from "../../../src/config/hooks-config.ts";
-import { DEFAULT_RETRY } from "../../../src/config/read-retry.ts";
-import { readHooksConfig } from "../../../src/config/read-hooks-config.ts";
-import type { HooksContext } from "../../../src/config/read-hooks-config.ts";
-import type { PresetPart } from "../../../src/config/preset-part.ts";
+import { DEFAULT_RETRY } from "../../../src/config/retry.ts";
+import { readHooksConfig } from "../../../src/config/read-hooks.ts";
+import type { HooksContext } from "../../../src/config/read-hooks.ts";
+import type { PresetPart } from "../../../src/config/preset.ts";
 import type { AgentCatalog, AgentInfo } from "../../../src/core/host.ts";
 import { definePreset } from "../../../src/presets/define-preset.ts";
 import type { PresetDefinition } from "../../../src/presets/define-preset.ts";

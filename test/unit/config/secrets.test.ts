@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { HooksContext } from "../../../src/config/read-hooks-config.ts";
-import { readHooksConfig } from "../../../src/config/read-hooks-config.ts";
+import type { HooksContext } from "../../../src/config/read-hooks.ts";
+import { readHooksConfig } from "../../../src/config/read-hooks.ts";
 import { context, GOOD_TOKEN, refusals } from "./hooks-context.ts";
 
 const OTHER_TOKEN = "0d9a6c1be24f7783a1f05c2d9e6b4471";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { showKeyPath } from "../../../src/config/key-path.ts";
+import { showKeyPath } from "../../../src/config/show-value.ts";
 import { showNames, showValue } from "../../../src/config/show-value.ts";
 
 describe("showValue", () => {

@@ -3,7 +3,7 @@ import { compileMapping } from "../../../src/mapping/compile-mapping.ts";
 import type { CompiledMapping } from "../../../src/mapping/compile-mapping.ts";
 import { MappingIndex, trimSlashes } from "../../../src/mapping/index-mappings.ts";
 import { gmail } from "../../../src/presets/senders/google/gmail.ts";
-import type { MappingInput } from "../../../src/config/schema.ts";
+import type { MappingInput } from "../../../src/config/hooks.ts";
 import { read } from "../config/hooks-context.ts";
 import { mappingOf, mappingsOf } from "./mappings.ts";
 

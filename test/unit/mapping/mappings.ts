@@ -1,8 +1,8 @@
 /** Mappings and requests for tests: what is not said is as the configuration's defaults have it. */
-import { Findings } from "../../../src/config/findings.ts";
+import { Findings } from "../../../src/config/errors.ts";
 import type { MappingConfig } from "../../../src/config/hooks-config.ts";
-import { normalizeMapping } from "../../../src/config/normalize-mapping.ts";
-import type { MappingInput } from "../../../src/config/schema.ts";
+import { normalizeMapping } from "../../../src/config/mapping/normalize.ts";
+import type { MappingInput } from "../../../src/config/hooks.ts";
 import type { PayloadContext } from "../../../src/core/delivery.ts";
 import { compileMapping } from "../../../src/mapping/compile-mapping.ts";
 import type { CompiledMapping } from "../../../src/mapping/compile-mapping.ts";

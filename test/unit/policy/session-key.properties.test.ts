@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readPrefixes } from "../../../src/config/session-rules.ts";
+import { readPrefixes } from "../../../src/config/session.ts";
 import { resolveSessionKey } from "../../../src/policy/session-key.ts";
 import type { RequestedKey } from "../../../src/policy/session-key.ts";
 

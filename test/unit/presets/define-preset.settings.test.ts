@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { definePreset } from "../../../src/presets/define-preset.ts";
 import type { PresetDefinition } from "../../../src/presets/define-preset.ts";
 import { PresetRegistry } from "../../../src/presets/registry.ts";
-import { readHooksConfig } from "../../../src/config/read-hooks-config.ts";
+import { readHooksConfig } from "../../../src/config/read-hooks.ts";
 import { context } from "../config/hooks-context.ts";
 
 const presetWith = (settings: PresetDefinition["settings"]) =>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { PresetSettings } from "../../../src/config/preset-part.ts";
+import type { PresetSettings } from "../../../src/config/preset.ts";
 import type { Preset } from "../../../src/presets/preset.ts";
 import { readSample } from "../../../src/testing/preset-probe.ts";
 import type { Reading } from "../../../src/testing/preset-probe.ts";

@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { ConfigError } from "../../../src/config/config-error.ts";
-import { Findings } from "../../../src/config/findings.ts";
+import { ConfigError } from "../../../src/config/errors.ts";
+import { Findings } from "../../../src/config/errors.ts";
 import type { MappingConfig, TransformsConfig } from "../../../src/config/hooks-config.ts";
-import { normalizeMapping } from "../../../src/config/normalize-mapping.ts";
-import type { MappingInput } from "../../../src/config/schema.ts";
+import { normalizeMapping } from "../../../src/config/mapping/normalize.ts";
+import type { MappingInput } from "../../../src/config/hooks.ts";
 import { loadTransforms } from "../../../src/transform/load.ts";
 import type { TransformSet } from "../../../src/transform/set.ts";
 import type { CallTransform } from "../../../src/transform/call.ts";

@@ -1,11 +1,11 @@
 /** The `agents` section of the configuration, with every default filled in. */
 import ms from "ms";
 import type { StringValue } from "ms";
-import type { Findings } from "../../../config/findings.ts";
+import type { Findings } from "../../../config/errors.ts";
 import { showValue } from "../../../config/show-value.ts";
 import type { AgentConfig, AgentsConfig, AllowedModel } from "./file.ts";
 import type { GatewayFile } from "./schema.ts";
-import { showKeyPath } from "../../../config/key-path.ts";
+import { showKeyPath } from "../../../config/show-value.ts";
 
 type AgentsFile = NonNullable<GatewayFile["agents"]>;
 type ModelChoice = NonNullable<AgentsFile["defaults"]>["model"];

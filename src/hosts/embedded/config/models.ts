@@ -1,11 +1,11 @@
 /** The sections `models` and `channels`: what the gateway calls, with which secrets. */
 import { validateHeaderName, validateHeaderValue } from "node:http";
-import type { Findings } from "../../../config/findings.ts";
+import type { Findings } from "../../../config/errors.ts";
 import { readSecrets } from "../../../config/secrets.ts";
 import type { SecretSources } from "../../../config/secrets.ts";
 import type { ChannelsConfig, ModelsConfig, ProviderConfig, WebhookChannelConfig } from "./file.ts";
 import type { GatewayFile } from "./schema.ts";
-import { showKeyPath } from "../../../config/key-path.ts";
+import { showKeyPath } from "../../../config/show-value.ts";
 
 type WebhookFile = NonNullable<NonNullable<GatewayFile["channels"]>["webhook"]>;
 type SecretFile = WebhookFile["secret"];

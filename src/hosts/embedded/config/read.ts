@@ -1,9 +1,9 @@
 /** Reads the embedded gateway's configuration file. */
 import { readFileSync, statSync } from "node:fs";
 import JSON5 from "json5";
-import { ConfigError } from "../../../config/config-error.ts";
-import type { ConfigIssue } from "../../../config/config-error.ts";
-import { Findings } from "../../../config/findings.ts";
+import { ConfigError } from "../../../config/errors.ts";
+import type { ConfigIssue } from "../../../config/errors.ts";
+import { Findings } from "../../../config/errors.ts";
 import type { GatewayConfig } from "./file.ts";
 import { GatewaySchema } from "./schema.ts";
 import type { GatewayFile } from "./schema.ts";

@@ -1,7 +1,7 @@
 /** The configuration in force, and how the next one takes its place. */
 import { statSync } from "node:fs";
-import { ConfigError, configLines } from "../../../config/config-error.ts";
-import { findConfigError } from "../../../config/find-config-error.ts";
+import { ConfigError, configLines } from "../../../config/errors.ts";
+import { findConfigError } from "../../../config/errors.ts";
 import { reasonLine } from "../../../core/reason-of.ts";
 import type { HostLifecycle, Logger } from "../../../core/host.ts";
 import { type ReadConfig, type ReadConfigOptions, readGatewayConfig, readText } from "./read.ts";

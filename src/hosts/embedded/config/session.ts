@@ -1,8 +1,8 @@
 /** The `session` section of the configuration, with every default filled in. */
 import ms from "ms";
 import type { StringValue } from "ms";
-import type { Findings } from "../../../config/findings.ts";
-import { readBodyBytes } from "../../../config/quantity.ts";
+import type { Findings } from "../../../config/errors.ts";
+import { readBodyBytes } from "../../../config/schema-parts.ts";
 import { STORE_BYTES } from "../../../config/schema-parts.ts";
 import { showValue } from "../../../config/show-value.ts";
 import type { SessionConfig } from "./file.ts";

@@ -1,7 +1,7 @@
 /** Replaces `${VAR}` in the strings of a configuration by the environment's values. */
-import type { ConfigIssue } from "../../../config/config-error.ts";
-import { showKeyPath } from "../../../config/key-path.ts";
-import type { KeyPath } from "../../../config/key-path.ts";
+import type { ConfigIssue } from "../../../config/errors.ts";
+import { showKeyPath } from "../../../config/show-value.ts";
+import type { KeyPath } from "../../../config/show-value.ts";
 
 export interface Substituted {
   /** A copy of the value with every reference replaced. */

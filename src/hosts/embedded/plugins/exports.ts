@@ -1,6 +1,6 @@
 /** The presets that a plugin brings in its manifest. */
-import { ConfigError } from "../../../config/config-error.ts";
-import { showKeyPath } from "../../../config/key-path.ts";
+import { ConfigError } from "../../../config/errors.ts";
+import { showKeyPath } from "../../../config/show-value.ts";
 import { reasonLine } from "../../../core/reason-of.ts";
 import type { GatewayHost, GatewayPlugin } from "../../../core/host.ts";
 import { definePreset, type Preset, type PresetDefinition, WebhookIngress } from "../../../index.ts";

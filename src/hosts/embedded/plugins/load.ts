@@ -1,7 +1,7 @@
 /** Loads the plugins that the configuration names. */
-import { closestKey } from "../../../config/closest-key.ts";
-import { ConfigError, type ConfigIssue } from "../../../config/config-error.ts";
-import { showKeyPath } from "../../../config/key-path.ts";
+import { closestKey } from "../../../config/show-value.ts";
+import { ConfigError, type ConfigIssue } from "../../../config/errors.ts";
+import { showKeyPath } from "../../../config/show-value.ts";
 import { compileSchemaCheck } from "../../../config/schema-check.ts";
 import { reasonLine } from "../../../core/reason-of.ts";
 import type { GatewayHost, GatewayPlugin, Logger } from "../../../core/host.ts";

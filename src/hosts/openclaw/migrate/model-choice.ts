@@ -1,4 +1,4 @@
-import { isTemplated } from "../../../config/session-rules.ts";
+import { isTemplated } from "../../../config/session.ts";
 import type { MigrationNotes } from "./notes.ts";
 import { fieldsAt } from "../fields.ts";
 import type { Fields } from "../fields.ts";

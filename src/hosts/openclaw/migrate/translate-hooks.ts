@@ -1,7 +1,7 @@
 /** OpenClaw's `hooks` block in our form. */
 import { BODY_BYTES } from "../../../config/schema-parts.ts";
-import type { HooksInput, MappingInput } from "../../../config/schema.ts";
-import { hasPrefix, readPrefixes } from "../../../config/session-rules.ts";
+import type { HooksInput, MappingInput } from "../../../config/hooks.ts";
+import { hasPrefix, readPrefixes } from "../../../config/session.ts";
 import { hasReference } from "./environment-references.ts";
 import { countOf, type HostHooks, type HostMapping } from "./hooks-schema.ts";
 import { translateModel } from "./model-choice.ts";

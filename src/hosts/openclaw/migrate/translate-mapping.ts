@@ -1,6 +1,6 @@
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
-import type { MappingInput } from "../../../config/schema.ts";
-import { isTemplated } from "../../../config/session-rules.ts";
+import type { MappingInput } from "../../../config/hooks.ts";
+import { isTemplated } from "../../../config/session.ts";
 import { foldAgentId } from "../read-config.ts";
 import { hasReference } from "./environment-references.ts";
 import { channelIdOf, type HostFacts } from "./host-facts.ts";

@@ -1,6 +1,6 @@
-import { ConfigError, type ConfigIssue } from "../../../config/config-error.ts";
+import { ConfigError, type ConfigIssue } from "../../../config/errors.ts";
 import type { HooksConfig } from "../../../config/hooks-config.ts";
-import { readHooksConfig } from "../../../config/read-hooks-config.ts";
+import { readHooksConfig } from "../../../config/read-hooks.ts";
 import type { AgentCatalog } from "../../../core/host.ts";
 import { BUILT_IN_PRESETS } from "../../../presets/built-in.ts";
 import { agentCatalog, channelList, gatewayFacts, pluginBlock } from "../read-config.ts";

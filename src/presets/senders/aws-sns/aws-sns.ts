@@ -3,7 +3,7 @@ import { definePreset } from "../../define-preset.ts";
 import { embeddedPayload } from "../../embedded-payload.ts";
 import { eventActor } from "../../event-fields.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
-import type { PresetSettings } from "../../../config/preset-part.ts";
+import type { PresetSettings } from "../../../config/preset.ts";
 import type { PresetSample } from "../../preset.ts";
 import { dataLines } from "../../message/data-lines.ts";
 import { awsNotification } from "./aws-notification.ts";

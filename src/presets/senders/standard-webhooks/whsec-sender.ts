@@ -1,4 +1,4 @@
-import type { AuthInput } from "../../../config/auth-schema.ts";
+import type { AuthInput } from "../../../config/auth/schema.ts";
 import type { PresetDefinition } from "../../define-preset.ts";
 
 /** Secrets of the documentation of Standard Webhooks and Svix. */

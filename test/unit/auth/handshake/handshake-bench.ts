@@ -6,7 +6,7 @@ import type {
   HandshakeContext,
 } from "../../../../src/auth/handshake/handshake.ts";
 import type { DeliveredKeys, IncomingRequest } from "../../../../src/auth/verifier.ts";
-import type { Handshake } from "../../../../src/config/handshake-schema.ts";
+import type { Handshake } from "../../../../src/config/handshake.ts";
 import type { Answer } from "../../../../src/http/answer.ts";
 
 export const SECRET = "a-secret-of-the-route-0123456789";

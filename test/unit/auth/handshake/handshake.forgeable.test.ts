@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Handshake } from "../../../../src/config/handshake-schema.ts";
+import type { Handshake } from "../../../../src/config/handshake.ts";
 import { callOf, compile, keyBox } from "./handshake-bench.ts";
 
 /** A question whose answer is a text that the route's secret signs. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { compileSchemaCheck } from "../../../../src/config/schema-check.ts";
-import { HandshakeSchema } from "../../../../src/config/handshake-schema.ts";
+import { HandshakeSchema } from "../../../../src/config/handshake.ts";
 import { answerTo, callOf, compile, SECRET } from "./handshake-bench.ts";
 import { SENDERS } from "./sender-handshakes.ts";
 import type { SenderRow } from "./sender-handshakes.ts";

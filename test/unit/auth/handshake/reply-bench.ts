@@ -1,5 +1,5 @@
 /** A handshake whose reply is what a test is about, and what it is sent. */
-import type { Handshake } from "../../../../src/config/handshake-schema.ts";
+import type { Handshake } from "../../../../src/config/handshake.ts";
 import { answerTo } from "./handshake-bench.ts";
 import type { Sent } from "./handshake-bench.ts";
 

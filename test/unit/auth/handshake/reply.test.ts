@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Handshake } from "../../../../src/config/handshake-schema.ts";
+import type { Handshake } from "../../../../src/config/handshake.ts";
 import { answerTo, compile, content, empty, json, plain } from "./handshake-bench.ts";
 import { answerOf, handshakeOf, refusal, SENT } from "./reply-bench.ts";
 

@@ -1,7 +1,7 @@
 /** How senders check an endpoint, from their public documents: the data of the handshake, a request, its answer. */
 import { createHash, createHmac } from "node:crypto";
-import type { PresetSettings } from "../../../../src/config/preset-part.ts";
-import type { Handshake } from "../../../../src/config/handshake-schema.ts";
+import type { PresetSettings } from "../../../../src/config/preset.ts";
+import type { Handshake } from "../../../../src/config/handshake.ts";
 import type { Answer } from "../../../../src/http/answer.ts";
 import { empty, json, plain, SECRET } from "./handshake-bench.ts";
 import type { Sent } from "./handshake-bench.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Handshake } from "../../../../src/config/handshake-schema.ts";
+import type { Handshake } from "../../../../src/config/handshake.ts";
 import { answerTo, keyBox } from "./handshake-bench.ts";
 import type { Sent } from "./handshake-bench.ts";
 import { SENDERS } from "./sender-handshakes.ts";

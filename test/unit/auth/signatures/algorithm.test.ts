@@ -2,7 +2,7 @@ import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AuthInput } from "../../../../src/config/auth-schema.ts";
+import type { AuthInput } from "../../../../src/config/auth/schema.ts";
 import { compileScheme } from "../../../../src/auth/signatures/compile-scheme.ts";
 import { authOf, callOf, contextOf, outcome, verifierOf, verify } from "./scheme-bench.ts";
 import { ED25519, P256, RSA } from "./sender-table-other.ts";

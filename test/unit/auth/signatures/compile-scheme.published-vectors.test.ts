@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AuthInput } from "../../../../src/config/auth-schema.ts";
+import type { AuthInput } from "../../../../src/config/auth/schema.ts";
 import { callOf, outcome, verifierOf, verify } from "./scheme-bench.ts";
 
 const GITHUB: AuthInput = {

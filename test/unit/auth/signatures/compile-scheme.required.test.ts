@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { normalizeAuth } from "../../../../src/config/normalize-auth.ts";
-import type { AuthConfig } from "../../../../src/config/auth-config.ts";
+import { normalizeAuth } from "../../../../src/config/auth/read.ts";
+import type { AuthConfig } from "../../../../src/config/auth/schema.ts";
 import { withRequiredValues } from "../../../../src/auth/signatures/compile-scheme.ts";
 import type { IncomingRequest, SchemeVerifier, Verification } from "../../../../src/auth/verifier.ts";
 

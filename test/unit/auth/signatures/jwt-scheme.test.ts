@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createRemoteKeys } from "../../../../src/auth/keys/remote-keys.ts";
 import { compileJwt } from "../../../../src/auth/signatures/jwt-scheme.ts";
 import type { IncomingRequest, Verification, Verified } from "../../../../src/auth/verifier.ts";
-import type { JwtAuth } from "../../../../src/config/auth-config.ts";
+import type { JwtAuth } from "../../../../src/config/auth/schema.ts";
 import { json, keepingLogger, startKeyServer, testClock, text } from "../keys/key-server.ts";
 import { AUDIENCE, ISSUER, keySet, makeKey, signToken } from "../keys/make-token.ts";
 import type { ProviderKey } from "../keys/make-token.ts";

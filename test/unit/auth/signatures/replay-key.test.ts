@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { signRequest } from "../../../../src/auth/signatures/sign-request.ts";
-import type { AuthInput } from "../../../../src/config/auth-schema.ts";
+import type { AuthInput } from "../../../../src/config/auth/schema.ts";
 import type { IncomingRequest } from "../../../../src/auth/verifier.ts";
 import {
   authOf,

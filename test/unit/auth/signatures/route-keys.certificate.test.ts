@@ -1,6 +1,6 @@
 import { sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { AuthInput } from "../../../../src/config/auth-schema.ts";
+import type { AuthInput } from "../../../../src/config/auth/schema.ts";
 import type { RemoteKeys, Verification } from "../../../../src/auth/verifier.ts";
 import { callOf, contextOf, outcome, verifierOf } from "./scheme-bench.ts";
 import { RSA } from "./sender-table-other.ts";

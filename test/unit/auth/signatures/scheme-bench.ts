@@ -1,7 +1,7 @@
 /** Schemes put to work without a gateway. */
-import { normalizeAuth } from "../../../../src/config/normalize-auth.ts";
-import type { AuthConfig } from "../../../../src/config/auth-config.ts";
-import type { AuthInput } from "../../../../src/config/auth-schema.ts";
+import { normalizeAuth } from "../../../../src/config/auth/read.ts";
+import type { AuthConfig } from "../../../../src/config/auth/schema.ts";
+import type { AuthInput } from "../../../../src/config/auth/schema.ts";
 import { compileScheme } from "../../../../src/auth/signatures/compile-scheme.ts";
 import type { SchemeContext } from "../../../../src/auth/verifier.ts";
 import type { SignedRequest } from "../../../../src/auth/signatures/sign-request.ts";

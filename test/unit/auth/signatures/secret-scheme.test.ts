@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileSecret } from "../../../../src/auth/signatures/secret-scheme.ts";
-import type { AuthInput } from "../../../../src/config/auth-schema.ts";
+import type { AuthInput } from "../../../../src/config/auth/schema.ts";
 import type { IncomingRequest } from "../../../../src/auth/verifier.ts";
 import { callOf, outcome, verifierOf, verify } from "./scheme-bench.ts";
 

@@ -1,4 +1,4 @@
-import type { AuthInput } from "../../../../src/config/auth-schema.ts";
+import type { AuthInput } from "../../../../src/config/auth/schema.ts";
 
 /** The ways of signing; each has one oracle in the test. */
 export type SenderShape =

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { signRequest } from "../../../../src/auth/signatures/sign-request.ts";
 import type { UnsignedRequest } from "../../../../src/auth/signatures/sign-request.ts";
-import type { AuthInput } from "../../../../src/config/auth-schema.ts";
+import type { AuthInput } from "../../../../src/config/auth/schema.ts";
 import { authOf, contextOf, NOW, outcome, PUBLIC_URL, received, verifierOf, verify } from "./scheme-bench.ts";
 import type { SenderRow } from "./sender-row.ts";
 import { HMAC_SENDERS } from "./sender-table-hmac.ts";

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AuthInput } from "../../../../src/config/auth-schema.ts";
+import type { AuthInput } from "../../../../src/config/auth/schema.ts";
 import { callOf, NOW, NOW_SECONDS, outcome, verifierOf, verify } from "./scheme-bench.ts";
 
 const SECRET = "a shared secret";

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { AuthInput } from "../../../../src/config/auth-schema.ts";
+import type { AuthInput } from "../../../../src/config/auth/schema.ts";
 import { callOf, outcome, PUBLIC_URL, verifierOf, verify } from "./scheme-bench.ts";
 
 const INPUT: AuthInput = { from: "header:sig", secret: "a secret", content: "{url}{body}", anyPort: true };

@@ -5,7 +5,7 @@ import { requestViewOf } from "../../../../src/auth/request-view.ts";
 import { compileBodyCoverage } from "../../../../src/auth/signatures/body-coverage.ts";
 import { NO_PAIRS } from "../../../../src/auth/signatures/request-source.ts";
 import { compileContent, joinContent } from "../../../../src/auth/signatures/signed-content.ts";
-import type { SignatureAuth } from "../../../../src/config/auth-config.ts";
+import type { SignatureAuth } from "../../../../src/config/auth/schema.ts";
 import { callOf, PUBLIC_URL } from "./scheme-bench.ts";
 
 type Auth = Partial<Parameters<typeof compileContent>[0]>;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readTimestamp, refuseTimestamp, writeTimestamp } from "../../../../src/auth/signatures/signed-time.ts";
-import type { TimestampRule } from "../../../../src/config/auth-config.ts";
+import type { TimestampRule } from "../../../../src/config/auth/schema.ts";
 
 const UNITS = ["seconds", "milliseconds", "iso8601"] as const;
 

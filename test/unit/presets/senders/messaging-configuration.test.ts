@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HooksContext } from "../../../../src/config/read-hooks-config.ts";
+import type { HooksContext } from "../../../../src/config/read-hooks.ts";
 import { discordEvents } from "../../../../src/presets/senders/discord/discord-events.ts";
 import { discordInteractions } from "../../../../src/presets/senders/discord/discord-interactions.ts";
 import { homeAssistant } from "../../../../src/presets/senders/home-assistant.ts";

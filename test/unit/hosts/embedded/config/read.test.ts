@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ConfigError } from "../../../../../src/config/config-error.ts";
+import { ConfigError } from "../../../../../src/config/errors.ts";
 import type { GatewayOverrides } from "../../../../../src/hosts/embedded/config/gateway.ts";
 import { readGatewayConfig } from "../../../../../src/hosts/embedded/config/read.ts";
 import type { ReadConfig } from "../../../../../src/hosts/embedded/config/read.ts";

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ConfigError } from "../../../../../src/config/config-error.ts";
+import { ConfigError } from "../../../../../src/config/errors.ts";
 import { ListenError } from "../../../../../src/hosts/embedded/errors.ts";
 import type { GatewayHost, GatewayPlugin } from "../../../../../src/core/host.ts";
 import { baseConfig, callHook, GatewayFixture, readApi } from "./fixture.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findConfigError } from "../../../../../src/config/find-config-error.ts";
+import { findConfigError } from "../../../../../src/config/errors.ts";
 import { applyPlugin } from "../../../../../src/hosts/embedded/plugins/load.ts";
 import { WebhookIngress } from "../../../../../src/index.ts";
 import { PresetRegistry } from "../../../../../src/presets/registry.ts";

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ConfigError } from "../../../../../src/config/config-error.ts";
+import { ConfigError } from "../../../../../src/config/errors.ts";
 import { loadPluginsWithTimeout } from "../../../../../src/hosts/embedded/plugins/load.ts";
 import * as publicApi from "../../../../../src/index.ts";
 import { GatewayFixture } from "../gateway/fixture.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
-import { ConfigError } from "../../../../../src/config/config-error.ts";
+import { ConfigError } from "../../../../../src/config/errors.ts";
 import type { PluginEntryConfig } from "../../../../../src/hosts/embedded/config/file.ts";
 import { loadPlugins } from "../../../../../src/hosts/embedded/plugins/load.ts";
 import type { LoadedPlugin } from "../../../../../src/hosts/embedded/plugins/load.ts";

@@ -1,0 +1,136 @@
+import type { GatewayFacts } from "../core/host.ts";
+import type { ConfigIssue } from "./errors.ts";
+import { signsBody } from "./auth/content.ts";
+import type { HooksConfig, MappingConfig } from "./hooks-config.ts";
+import { MIN_TOKEN_CHARACTERS } from "./token.ts";
+
+/** One setting that works and makes the ingress less safe than it could be. */
+export interface AuditFinding extends ConfigIssue {
+  readonly id: AuditId;
+  readonly severity: "info" | "warn" | "critical";
+}
+
+export type AuditId =
+  | "hooks.token_too_short"
+  | "hooks.default_session_key_unset"
+  | "hooks.allowed_agent_ids_unrestricted"
+  | "hooks.request_session_key_enabled"
+  | "hooks.request_session_key_prefixes_missing"
+  | "hooks.unsafe_external_content"
+  | "hooks.auth_weaker_than_signature"
+  | "hooks.replay_unguarded"
+  | "hooks.bots_not_ignored"
+  | "config.secrets.hooks_token_in_config";
+
+/**
+ * Audits a valid configuration. One that is not enabled has no findings.
+ *
+ * What strangers could use is critical where the gateway listens beyond loopback. A token shared with
+ * the gateway and the path `/` are refused at load, so neither is a finding. `written` is the block as
+ * it stands in the file, before `${VAR}` is replaced; without it nobody can tell whether a token is
+ * in the file, and nothing is said.
+ */
+export function auditHooks(config: HooksConfig, gateway: GatewayFacts, written?: unknown): AuditFinding[] {
+  if (!config.enabled) return [];
+  const findings: AuditFinding[] = [];
+  const exposed = gateway.loopbackOnly ? "warn" : "critical";
+  const add: Add = (id, severity, path, message) => {
+    findings.push({ id, severity, path, message });
+  };
+  if (config.tokens.some((token) => token.length < MIN_TOKEN_CHARACTERS)) {
+    add("hooks.token_too_short", "warn", "hooks.token", TOO_SHORT);
+  }
+  if (config.defaultSessionKey === undefined) {
+    add(
+      "hooks.default_session_key_unset",
+      "warn",
+      "hooks.defaultSessionKey",
+      'is not set: every run gets a session of its own; set it, for example to "hook:ingress"',
+    );
+  }
+  if (config.allowedAgentIds === undefined) {
+    add(
+      "hooks.allowed_agent_ids_unrestricted",
+      exposed,
+      "hooks.allowedAgentIds",
+      "lets callers choose any agent; list the agents that hooks may use, or write [] for the default one only",
+    );
+  }
+  if (config.allowRequestSessionKey) {
+    add(
+      "hooks.request_session_key_enabled",
+      exposed,
+      "hooks.allowRequestSessionKey",
+      "is true: callers choose the session of a run; leave it out unless you need it",
+    );
+    if (config.allowedSessionKeyPrefixes.length === 0) {
+      add(
+        "hooks.request_session_key_prefixes_missing",
+        exposed,
+        "hooks.allowedSessionKeyPrefixes",
+        'is not set while callers may choose the session; set it, for example to ["hook:"]',
+      );
+    }
+  }
+  for (const { path, preset } of unsafePaths(config)) {
+    add("hooks.unsafe_external_content", "warn", path, preset === undefined ? UNSAFE_CONTENT : UNSAFE_SENDER);
+  }
+  for (const mapping of config.mappings) auditSender(mapping, gateway, add);
+  if (hasLiteralToken(written)) {
+    add("config.secrets.hooks_token_in_config", "info", "hooks.token", TOKEN_IN_CONFIG);
+  }
+  return findings;
+}
+
+const TOO_SHORT = `has fewer than ${MIN_TOKEN_CHARACTERS} characters; make a longer one with: openssl rand -hex 24`;
+const UNSAFE_CONTENT =
+  "is true: content from outside reaches the agent without the boundary; set it only for sources whose every word you trust";
+const TOKEN_IN_CONFIG = 'stands in the configuration file; write { "env": "NAME" } or { "file": "path" } instead';
+
+/** Looks over how the sender of one mapping proves who it is, and whether the agent could wake itself. */
+function auditSender(mapping: MappingConfig, { loopbackOnly }: GatewayFacts, add: Add): void {
+  const { where, auth, preset, ignoreBots, ignoreActors } = mapping;
+  const weakness = weaknessOf(auth);
+  if (weakness !== undefined && !loopbackOnly) {
+    add("hooks.auth_weaker_than_signature", "info", `${where}.auth`, weakness);
+  }
+  if (auth?.scheme === "signature" && auth.replaySeconds === 0)
+    add("hooks.replay_unguarded", "warn", `${where}.auth.replaySeconds`, REPLAY);
+  if (preset !== undefined && !ignoreBots && ignoreActors.length === 0) {
+    add("hooks.bots_not_ignored", "warn", `${where}.ignoreBots`, BOTS);
+  }
+}
+
+type Add = (id: AuditId, severity: AuditFinding["severity"], path: string, message: string) => void;
+
+function weaknessOf(auth: MappingConfig["auth"]): string | undefined {
+  if (auth?.scheme === "secret" || auth?.scheme === "basic") return CARRIED;
+  return auth?.scheme === "signature" && !signsBody(auth) ? UNSIGNED_BODY : undefined;
+}
+
+const CARRIED =
+  "is a secret that every request carries: whoever sees one request can make others; let the sender sign where it can";
+const UNSIGNED_BODY = "signs something else than the body: whoever sees one request can change what it says";
+const REPLAY =
+  "is 0: whoever sees one request can send it again; leave it out unless the sender repeats itself on purpose";
+const BOTS =
+  "is false and ignoreActors is empty: what the agent does at the sender can wake it again; name the agent's own account in ignoreActors";
+const UNSAFE_SENDER =
+  "is true: whoever can make the sender send an event speaks to the agent without the boundary; set it only if all of them are you";
+
+function unsafePaths({ mappings, gmail }: HooksConfig): { path: string; preset: string | undefined }[] {
+  const paths = new Map<string, string | undefined>();
+  for (const { where, preset, allowUnsafeExternalContent } of mappings) {
+    if (allowUnsafeExternalContent) paths.set(`${where}.allowUnsafeExternalContent`, preset);
+  }
+  const ofGmail = "hooks.gmail.allowUnsafeExternalContent";
+  if (gmail.allowUnsafeExternalContent === true && !paths.has(ofGmail)) paths.set(ofGmail, undefined);
+  return [...paths].map(([path, preset]) => ({ path, preset }));
+}
+
+function hasLiteralToken(written: unknown): boolean {
+  if (typeof written !== "object" || written === null || !Object.hasOwn(written, "token")) return false;
+  const { token } = written as { token: unknown };
+  const entries: readonly unknown[] = Array.isArray(token) ? token : [token];
+  return entries.some((entry) => typeof entry === "string" && !entry.includes("${"));
+}

@@ -1,0 +1,154 @@
+import type { Findings } from "../errors.ts";
+import type { Handshake } from "../handshake.ts";
+import type { PresetSettings } from "../hooks-config.ts";
+import type { ConfiguredPreset } from "../preset-settings.ts";
+import type { PresetPart } from "../preset.ts";
+import { checkAuth, readsSecret } from "./rules.ts";
+import type { AuthConfig, AuthInput } from "./schema.ts";
+import { type AuthSources, checkAuthSecrets, readAuthSecrets, type WrittenAuth } from "./secrets.ts";
+
+const TOLERANCE_SECONDS = 300;
+
+/**
+ * Fills in what an `auth` leaves out; `secrets` are its secrets, resolved. `undefined` stands for the
+ * hook token. What is missing for good is for {@link "./auth-rules".checkAuth} to refuse.
+ */
+export function normalizeAuth(
+  input: AuthInput,
+  secrets: readonly string[],
+  options: { readonly deliveredKey?: boolean } = {},
+): AuthConfig | undefined {
+  const auth = normalizeScheme(input, secrets, options);
+  if (auth === undefined || input.require === undefined) return auth;
+  const entries = Object.entries(input.require).map(([source, values]) => [source, [values].flat()] as const);
+  return { ...auth, require: Object.fromEntries(entries) };
+}
+
+function normalizeScheme(
+  input: AuthInput,
+  secrets: readonly string[],
+  options: { readonly deliveredKey?: boolean },
+): AuthConfig | undefined {
+  const { timestamp, certificate } = input;
+  const from = input.from === undefined ? [] : [input.from].flat();
+  switch (input.scheme) {
+    case "token":
+      return undefined;
+    case "secret":
+      return { scheme: "secret", secrets, ...carrierOf(from, input.prefix) };
+    case "basic":
+      return {
+        scheme: "basic",
+        secrets: input.username === undefined ? secrets : secrets.map((secret) => `${input.username}:${secret}`),
+      };
+    case "jwt":
+      return {
+        scheme: "jwt",
+        ...carrierOf(from, input.prefix),
+        jwksUrl: input.jwksUrl ?? "",
+        issuer: input.issuer ?? [],
+        audience: input.audience ?? "",
+        claims: input.claims ?? {},
+      };
+    default:
+      return {
+        scheme: "signature",
+        secrets,
+        algorithm: input.algorithm ?? "hmac-sha256",
+        keyEncoding: input.keyEncoding ?? "utf8",
+        from,
+        prefix: input.prefix ?? "",
+        separator: input.separator ?? (input.pair === undefined ? undefined : ","),
+        pair: input.pair,
+        encoding: input.encoding ?? "hex",
+        content: input.content ?? "{body}",
+        id: input.id,
+        timestamp: timestamp && {
+          from: timestamp.from,
+          unit: timestamp.unit ?? "seconds",
+          toleranceSeconds: timestamp.toleranceSeconds ?? TOLERANCE_SECONDS,
+          futureSeconds: timestamp.futureSeconds ?? timestamp.toleranceSeconds ?? TOLERANCE_SECONDS,
+        },
+        bodyDigest: input.bodyDigest,
+        anyPort: input.anyPort ?? false,
+        certificate: certificate && { ...certificate, subject: certificate.subject },
+        replaySeconds: input.replaySeconds,
+        deliveredKey: options.deliveredKey ?? false,
+      };
+  }
+}
+
+/** Without a place of its own a secret or token stands where HTTP has it. */
+function carrierOf(from: readonly string[], prefix: string | undefined): { from: readonly string[]; prefix: string } {
+  if (from.length === 0) return { from: ["header:authorization"], prefix: prefix ?? "Bearer " };
+  return { from, prefix: prefix ?? "" };
+}
+
+/** What an `auth` belongs to. */
+export interface AuthPlace {
+  /** `hooks.mappings[0]`, `hooks.github`. */
+  readonly where: string;
+  /** What a mapping says; nothing where the preset's own block is all there is. */
+  readonly written: WrittenAuth;
+  readonly preset: ConfiguredPreset | undefined;
+  /** Of the preset, for this mapping. */
+  readonly settings: PresetSettings;
+  readonly handshakes: readonly Handshake[];
+}
+
+/**
+ * Reads how the sender of a mapping proves who it is: what its preset says, over that `hooks.<preset>.auth`,
+ * over that its own `auth`. `undefined` for the hook token.
+ */
+export function readAuth(place: AuthPlace, sources: AuthSources, findings: Findings): AuthConfig | undefined {
+  const { where, written, preset, settings, handshakes } = place;
+  const own = readAuthSecrets(written, where, sources, findings);
+  if (preset === undefined && written.auth === undefined && own.key === undefined) return undefined;
+  const base = preset ? mergeAuth(preset.part.auth(settings), preset.block.auth) : {};
+  const { secret: _, ...input } = mergeAuth(base, written.auth);
+  const given = preset === undefined || own.key !== undefined ? own : preset.secrets;
+  const isDelivered = given.key === undefined && handshakes.some(({ effect }) => effect?.keyFrom !== undefined);
+  const values = [...new Set(given.values.map(({ value }) => value))];
+  const auth = normalizeAuth(input, values, { deliveredKey: isDelivered });
+
+  checkAuth(input, { auth, where: `${where}.auth` }, findings);
+  if (!readsSecret(auth)) {
+    // What a block says for other mappings may well be of no use to this one.
+    if (given.key?.startsWith(`${where}.`)) findings.refuse(given.key, wordUnread(auth));
+  } else if (sources === undefined || isDelivered) return auth;
+  else if (given.key === undefined) refuseMissing(place, auth, findings);
+  else {
+    const use = { auth, username: input.username, preset: preset?.part, taken: sources };
+    checkAuthSecrets(given.values, use, findings);
+  }
+  return auth;
+}
+
+/** Another scheme begins anew; the same one, or none, is laid over what is there. */
+function mergeAuth(base: AuthInput, over: AuthInput | undefined): AuthInput {
+  if (over === undefined) return base;
+  const isOther = over.scheme !== undefined && over.scheme !== (base.scheme ?? "signature");
+  return isOther ? over : { ...base, ...over };
+}
+
+function wordUnread(auth: AuthConfig | undefined): string {
+  if (auth?.scheme === "signature") return "has no effect: the key is the certificate's; leave it out";
+  return `has no effect with the scheme ${auth?.scheme ?? "token"}; leave it out`;
+}
+
+function refuseMissing({ where, preset, written }: AuthPlace, { scheme }: AuthConfig, findings: Findings): void {
+  if (preset?.part.secret !== undefined) refuseMissingSecret(preset.part, where, findings);
+  else {
+    const key = written.auth === undefined ? "secret" : "auth.secret";
+    findings.refuse(`${where}.${key}`, `is required by the scheme ${scheme}: what the sender and this gateway share`);
+  }
+}
+
+/** Tells which secret a preset needs at a place, and where to get it. */
+export function refuseMissingSecret({ name, title, secret }: PresetPart, where: string, findings: Findings): void {
+  const how = secret?.madeBy === "owner" ? `set it here and in ${title}` : `${title} shows it`;
+  findings.refuse(
+    `${where}.secret`,
+    `is required by the preset ${name}: the "${secret?.label}" of the webhook; ${how} (reveille presets show ${name})`,
+  );
+}

@@ -1,0 +1,270 @@
+import Type, { type Static } from "typebox";
+import { seconds, secrets, text } from "../schema-parts.ts";
+
+/** `header:<name>`, `query:<name>`, `body:<path>`, `pair:<key>` (of the signature header) or `path`. */
+const SOURCE = "^(?:(?:header|query|body|pair):[^\\s:][^\\u0000-\\u001f]*|path)$";
+const SOURCE_TITLE = 'a place in the request such as "header:x-signature", "query:key", "body:data.id" or "pair:t"';
+
+const source = (description: string) => text({ description, title: SOURCE_TITLE, pattern: SOURCE, maxLength: 200 });
+
+const ALGORITHMS = [
+  "hmac-sha1",
+  "hmac-sha256",
+  "hmac-sha512",
+  "ed25519",
+  "rsa-sha1",
+  "rsa-sha256",
+  "ecdsa-sha256",
+  "sha1",
+  "sha256",
+] as const;
+
+const AlgorithmSchema = Type.Enum([...ALGORITHMS], {
+  description:
+    "How the content is signed. `sha1` and `sha256` are plain digests of a content that holds `{secret}`; `rsa-sha1` is for AWS SNS only.",
+});
+
+/** Where and in what unit the time of signing stands. */
+const TimestampSchema = Type.Object(
+  {
+    from: source("Where the time stands."),
+    unit: Type.Optional(
+      Type.Enum(["seconds", "milliseconds", "iso8601"], { description: "How the time is written. Absent: `seconds`." }),
+    ),
+    toleranceSeconds: Type.Optional(
+      seconds({ minimum: 1, maximum: 604_800 }, "How far it may lie in the past. Absent: 300."),
+    ),
+    futureSeconds: Type.Optional(
+      seconds({ minimum: 0, maximum: 604_800 }, "How far it may lie in the future. Absent: like the past."),
+    ),
+  },
+  { additionalProperties: false, description: "The signed time; a request whose time is not there is refused." },
+);
+
+/** A certificate that the request names, from hosts that the configuration names. */
+const CertificateSchema = Type.Object(
+  {
+    from: source("Where the certificate's URL stands."),
+    hosts: Type.Array(text({ description: "", title: "an exact host name, or one with * for one label" }), {
+      minItems: 1,
+      maxItems: 100,
+      description: "Hosts it may be fetched from, over https only; `*` stands for one label.",
+    }),
+    subject: Type.Optional(text({ description: "The common name that the certificate must have." })),
+  },
+  { additionalProperties: false, description: "Takes the public key from a certificate that the request names." },
+);
+
+/** The `auth` of a mapping: how its sender proves who it is, as data. Presets are written in the same words. */
+export const AuthSchema = Type.Object(
+  {
+    scheme: Type.Optional(
+      Type.Enum(["token", "signature", "secret", "basic", "jwt"], {
+        description:
+          "`token`: the hook token. `signature`: the request is signed. `secret`: it carries a secret as it is. `basic`: user name and password. `jwt`: a token of an identity provider. Absent: `signature`.",
+      }),
+    ),
+    secret: Type.Optional(
+      secrets("The secret shared with the sender, or its public key; of a list any is accepted (rotation)."),
+    ),
+    from: Type.Optional(
+      Type.Union([source(""), Type.Array(source(""), { minItems: 1, maxItems: 16 })], {
+        title: `${SOURCE_TITLE}, or a list of those`,
+        description:
+          "Where the signature, secret or token stands; of a list any may hold it. `path`: the last segment of the path, for the scheme `secret`. Absent, with `secret` and `jwt`: `Authorization: Bearer`.",
+      }),
+    ),
+    prefix: Type.Optional(text({ description: "What stands before it, such as `sha256=`.", maxLength: 64 })),
+    separator: Type.Optional(
+      text({ description: "What stands between several signatures, or between the pairs of `pair`.", maxLength: 8 }),
+    ),
+    pair: Type.Optional(
+      text({
+        description: "The header is a list of `key=value`; signatures are the values of this key.",
+        maxLength: 64,
+      }),
+    ),
+    encoding: Type.Optional(
+      Type.Enum(["hex", "base64", "base64url"], {
+        description: "How a signature is written. Hex in any case. Absent: `hex`.",
+      }),
+    ),
+    algorithm: Type.Optional(
+      Type.Union(
+        [
+          AlgorithmSchema,
+          Type.Object(
+            {
+              from: source("Where its name stands."),
+              values: Type.Record(Type.String(), AlgorithmSchema),
+            },
+            { additionalProperties: false },
+          ),
+        ],
+        {
+          title: `one of ${ALGORITHMS.join(", ")}, or where the request names it`,
+          description:
+            "How the content is signed; or `{ from, values }`: the place where the request names it, and what each name stands for. Absent: `hmac-sha256`.",
+        },
+      ),
+    ),
+    keyEncoding: Type.Optional(
+      Type.Enum(["utf8", "hex", "base64", "whsec", "pem"], {
+        description:
+          "How the key is written in `secret`. `whsec`: base64 after `whsec_` (or `whpk_`). `pem`: PEM, or the base64 between its lines. Absent: `utf8`.",
+      }),
+    ),
+    content: Type.Optional(
+      text({
+        description:
+          "What is signed: text with `{body}`, `{timestamp}`, `{id}`, `{method}`, `{url}`, `{decodedUrl}`, `{path}`, `{form}` (sorted form fields), `{sns}`, `{crc32}`, `{sha256}`, `{secret}`, `{header:<name>}`, `{query:<name>}`, `{pair:<key>}`, `{body:<path>}`. Absent: `{body}`.",
+        title: "a text with placeholders",
+        maxLength: 1_024,
+      }),
+    ),
+    id: Type.Optional(source("Where `{id}` of the content stands.")),
+    timestamp: Type.Optional(TimestampSchema),
+    bodyDigest: Type.Optional(
+      Type.Object(
+        {
+          from: source("Where the digest of the body stands."),
+          algorithm: Type.Enum(["sha256"], { description: "How it is made." }),
+          encoding: Type.Enum(["hex", "base64"], { description: "How it is written." }),
+        },
+        {
+          additionalProperties: false,
+          description:
+            "A signed digest of the body, for bodies that the content covers with `{form}` only if they are forms.",
+        },
+      ),
+    ),
+    anyPort: Type.Optional(
+      Type.Boolean({ description: "Whether `{url}` may be signed with or without the default port of its protocol." }),
+    ),
+    certificate: Type.Optional(CertificateSchema),
+    username: Type.Optional(text({ description: "User name of `basic`; `secret` is then the password alone." })),
+    jwksUrl: Type.Optional(
+      text({ description: "Where the keys of the identity provider are, over https.", title: "an https URL" }),
+    ),
+    issuer: Type.Optional(
+      Type.Array(text({ description: "" }), { minItems: 1, maxItems: 16, description: "Who may have issued it." }),
+    ),
+    audience: Type.Optional(text({ description: "Whom it must be issued for." })),
+    claims: Type.Optional(
+      Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean()]), {
+        description: "What else the token must claim.",
+      }),
+    ),
+    require: Type.Optional(
+      Type.Record(
+        Type.String({ maxLength: 200 }),
+        Type.Union(
+          [
+            Type.String({ maxLength: 1_024 }),
+            Type.Array(Type.String({ maxLength: 1_024 }), { minItems: 1, maxItems: 1_000 }),
+          ],
+          {
+            title: "a text, or a list of those",
+          },
+        ),
+        {
+          description:
+            "What else a verified request must hold, by place (`body:TopicArn`): one of these texts. For schemes that vouch for more senders than yours.",
+        },
+      ),
+    ),
+    replaySeconds: Type.Optional(
+      seconds(
+        { minimum: 0, maximum: 31_536_000 },
+        "How long a signed request is remembered, so that a second copy runs nothing; 0 turns that off where a sender means identical requests. Absent: until its time is stale, or a day when it has none.",
+      ),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description: "How the sender proves who it is. Absent: as the preset says, or by the hook token.",
+  },
+);
+
+/** `auth` as it may be written. */
+export type AuthInput = Static<typeof AuthSchema>;
+export type Algorithm = (typeof ALGORITHMS)[number];
+
+/** How a route's sender proves who it is, after validation: defaults filled in, secrets resolved. */
+
+export type AuthConfig = (SignatureAuth | SecretAuth | BasicAuth | JwtAuth) & RequiredValues;
+
+/** What a request must hold besides what its scheme verifies. */
+interface RequiredValues {
+  /** By source, one of these texts. */
+  readonly require?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Bytes of the request are signed. */
+export interface SignatureAuth {
+  readonly scheme: "signature";
+  /** Shared secrets or public keys, in order; any may match. Empty when a certificate or a delivered key stands in. */
+  readonly secrets: readonly string[];
+  readonly algorithm: Algorithm | { readonly from: string; readonly values: Readonly<Record<string, Algorithm>> };
+  readonly keyEncoding: "utf8" | "hex" | "base64" | "whsec" | "pem";
+  /** Sources, see `AuthSchema.from`. */
+  readonly from: readonly string[];
+  readonly prefix: string;
+  /** Between several signatures or pairs; `undefined`: there is only one. */
+  readonly separator: string | undefined;
+  readonly pair: string | undefined;
+  readonly encoding: "hex" | "base64" | "base64url";
+  /** Text with placeholders, see `AuthSchema.content`. */
+  readonly content: string;
+  readonly id: string | undefined;
+  readonly timestamp: TimestampRule | undefined;
+  readonly bodyDigest:
+    | { readonly from: string; readonly algorithm: "sha256"; readonly encoding: "hex" | "base64" }
+    | undefined;
+  readonly anyPort: boolean;
+  readonly certificate: CertificateRule | undefined;
+  /** `undefined`: as long as the timestamp is good, or a day without one; 0: never remembered. */
+  readonly replaySeconds: number | undefined;
+  /** True: the key comes from the sender in a handshake and is kept in the state directory. */
+  readonly deliveredKey: boolean;
+}
+
+export interface TimestampRule {
+  readonly from: string;
+  readonly unit: "seconds" | "milliseconds" | "iso8601";
+  readonly toleranceSeconds: number;
+  readonly futureSeconds: number;
+}
+
+export interface CertificateRule {
+  readonly from: string;
+  readonly hosts: readonly string[];
+  readonly subject: string | undefined;
+}
+
+/** The request carries the secret as it is. */
+export interface SecretAuth {
+  readonly scheme: "secret";
+  readonly secrets: readonly string[];
+  /** A source with `[]` names several values, all of which must be right. */
+  readonly from: readonly string[];
+  readonly prefix: string;
+}
+
+/** `Authorization: Basic`. */
+export interface BasicAuth {
+  readonly scheme: "basic";
+  /** `user:password` each. */
+  readonly secrets: readonly string[];
+}
+
+/** A JSON Web Token of an identity provider. */
+export interface JwtAuth {
+  readonly scheme: "jwt";
+  readonly from: readonly string[];
+  readonly prefix: string;
+  readonly jwksUrl: string;
+  readonly issuer: readonly string[];
+  readonly audience: string;
+  readonly claims: Readonly<Record<string, string | boolean>>;
+}

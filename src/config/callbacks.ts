@@ -1,0 +1,67 @@
+import type { AuthSources } from "./auth/secrets.ts";
+import type { Findings } from "./errors.ts";
+import type { CallbacksConfig, MappingConfig } from "./hooks-config.ts";
+import type { HooksInput } from "./hooks.ts";
+import { secretProblem } from "./secrets.ts";
+import { readSecrets } from "./secrets.ts";
+
+type CallbacksInput = NonNullable<HooksInput["callbacks"]>;
+
+const WHERE = "hooks.callbacks";
+const WHSEC = /^whsec_/;
+/** Standard Webhooks 1.0.0, "Signature scheme": between 24 and 64 bytes. */
+const MIN_BYTES = 24;
+const MAX_BYTES = 64;
+/** Random bytes of that number have hardly ever fewer different ones than 16. */
+const MIN_DIFFERENT = 8;
+const MAKE_ONE = 'make one with: echo "whsec_$(openssl rand -base64 32)"';
+
+/** Reads `hooks.callbacks`; `undefined` while hooks are off and when its secret is refused. */
+export function readCallbacks(
+  input: CallbacksInput | undefined,
+  sources: AuthSources,
+  findings: Findings,
+): CallbacksConfig | undefined {
+  if (input === undefined || sources === undefined) return undefined;
+  const hosts = [...new Set(input.hosts.map((host) => host.toLowerCase()))];
+  const [found] = readSecrets(input.secret, `${WHERE}.secret`, sources, findings);
+  if (found === undefined) return undefined;
+  const problem = secretProblem(found.value, sources) ?? callbackKeyProblem(found.value);
+  if (problem === undefined) return { hosts, secret: found.value };
+  findings.refuse(`${WHERE}.secret`, problem);
+  return undefined;
+}
+
+/** Why a text is no key of Standard Webhooks, or one that can be guessed; holds no part of it. */
+function callbackKeyProblem(value: string): string | undefined {
+  const digits = value.replace(WHSEC, "");
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(digits) || digits.replace(/=+$/, "").length % 4 === 1) {
+    return `is not base64, with or without whsec_ before it; ${MAKE_ONE}`;
+  }
+  const bytes = Buffer.from(digits, "base64");
+  if (bytes.length < MIN_BYTES) return `has fewer than ${MIN_BYTES} bytes; ${MAKE_ONE}`;
+  if (bytes.length > MAX_BYTES) return `has more than ${MAX_BYTES} bytes; ${MAKE_ONE}`;
+  return new Set(bytes).size < MIN_DIFFERENT ? `is not random; ${MAKE_ONE}` : undefined;
+}
+
+/** Refuses a secret that a sender has as well: it could sign results of its own. */
+export function checkCallbackSecret(
+  callbacks: CallbacksConfig | undefined,
+  mappings: readonly MappingConfig[],
+  findings: Findings,
+): void {
+  const other = mappings.find(
+    ({ auth }) => callbacks !== undefined && secretsOf(auth).some((secret) => isSameKey(secret, callbacks.secret)),
+  );
+  if (other !== undefined) {
+    findings.refuse(`${WHERE}.secret`, `is also the secret of ${other.where}; give the callbacks one of their own`);
+  }
+}
+
+function isSameKey(left: string, right: string): boolean {
+  return left.replace(WHSEC, "") === right.replace(WHSEC, "");
+}
+
+function secretsOf(auth: MappingConfig["auth"]): readonly string[] {
+  return auth !== undefined && "secrets" in auth ? auth.secrets : [];
+}

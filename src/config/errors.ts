@@ -1,0 +1,57 @@
+/** What reading a configuration has found so far: what refuses it and what is only worth a look. */
+export class Findings {
+  readonly issues: ConfigIssue[] = [];
+  readonly warnings: ConfigIssue[] = [];
+
+  refuse(path: string, message: string): void {
+    this.issues.push({ path, message });
+  }
+
+  warn(path: string, message: string): void {
+    this.warnings.push({ path, message });
+  }
+}
+
+/** One thing that is wrong in a configuration. */
+export interface ConfigIssue {
+  /** The key as one would look for it: `hooks.mappings[3].action`. */
+  readonly path: string;
+  /** What is wrong with it and what to write instead; never holds a secret. */
+  readonly message: string;
+}
+
+const MAX_LINES = 100;
+
+/**
+ * Why a configuration is refused: every issue at once, and as message one line for each, such as
+ * `hooks.mappings[3].action: "wak" is not one of wake, agent`. Past 100 lines the message counts the
+ * rest; `issues` is complete.
+ */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly issues: readonly ConfigIssue[];
+
+  constructor(issues: readonly ConfigIssue[]) {
+    super(configLines(issues).join("\n"));
+    this.issues = issues;
+  }
+}
+
+/** The lines that tell issues or warnings, at most 100 and one that counts the rest. */
+export function configLines(issues: readonly ConfigIssue[]): string[] {
+  const lines = issues.slice(0, MAX_LINES).map(({ path, message }) => `${path}: ${message}`);
+  if (issues.length > MAX_LINES) lines.push(`... and ${issues.length - MAX_LINES} more of the kind`);
+  return lines;
+}
+
+/** The configuration error that an error is or was caused by: hooks wrap what their taps throw. */
+export function findConfigError(error: unknown): ConfigError | undefined {
+  let cause = error;
+  for (let depth = 0; depth < maxDepth && cause instanceof Error; depth++) {
+    if (cause instanceof ConfigError) return cause;
+    ({ cause } = cause);
+  }
+  return undefined;
+}
+
+const maxDepth = 10;

@@ -1,0 +1,115 @@
+import type { Findings } from "../errors.ts";
+import type { MappingConfig, RetryConfig } from "../hooks-config.ts";
+import { MappingSchema } from "./schema.ts";
+import { normalizeRun } from "../normalize-run.ts";
+import type { PresetMapping, PresetPart } from "../preset.ts";
+import { readBodyBytes } from "../schema-parts.ts";
+import { DEFAULT_RETRY } from "../retry.ts";
+import type { MappingInput } from "../hooks.ts";
+
+const defaults = MappingSchema.properties;
+
+/** What a mapping begins with before its own keys are laid over it. */
+export interface MappingBase {
+  readonly part: PresetPart;
+  /** What the preset's mapping says with the settings it has. */
+  readonly mapping: Partial<PresetMapping>;
+}
+
+/** A mapping's name and place, and what `hooks.retry` says. */
+export interface MappingPlace {
+  readonly id: string;
+  readonly where: string;
+  readonly retry: RetryConfig;
+}
+
+/**
+ * Fills in what a mapping leaves out, first from its preset; `at` is its place in `hooks.mappings`, from 0.
+ * `auth` and `settings` are left empty: {@link "./read-mappings".readMappings} reads them.
+ */
+export function normalizeMapping(
+  input: MappingInput,
+  at: number,
+  findings: Findings,
+  base?: MappingBase,
+  retry: RetryConfig = DEFAULT_RETRY,
+): MappingConfig {
+  const id = trimmed(input.id) ?? `mapping-${at + 1}`;
+  return fillIn(input, { id, where: `hooks.mappings[${at}]`, retry }, findings, base);
+}
+
+/** Like {@link normalizeMapping}, for a mapping that has its name and its place already. */
+export function fillIn(
+  input: MappingInput,
+  { id, where, retry }: MappingPlace,
+  findings: Findings,
+  base?: MappingBase,
+): MappingConfig {
+  const { maxBodyBytes, transform } = input;
+  const { part, mapping: given = {} } = base ?? {};
+  const action = input.action ?? given.action ?? defaults.action.default;
+  const sessionKey = trimmed(input.sessionKey);
+  return {
+    id,
+    where,
+    match: {
+      path: withoutOuterSlashes(trimmed(input.match?.path)) ?? part?.name,
+      source: trimmed(input.match?.source),
+    },
+    action,
+    wakeMode: input.wakeMode ?? given.wakeMode ?? defaults.wakeMode.default,
+    name: trimmed(input.name) ?? given.name ?? part?.title,
+    agentId: trimmed(input.agentId) ?? given.agentId,
+    sessionKey: sessionKey ?? given.sessionKey,
+    messageTemplate: input.messageTemplate ?? given.messageTemplate,
+    // A preset that has a template has one for either action.
+    textTemplate: input.textTemplate ?? given.textTemplate ?? (action === "wake" ? given.messageTemplate : undefined),
+    forEach: input.forEach ?? given.forEach,
+    deliver: input.deliver ?? given.deliver ?? defaults.deliver.default,
+    allowUnsafeExternalContent:
+      input.allowUnsafeExternalContent ??
+      given.allowUnsafeExternalContent ??
+      defaults.allowUnsafeExternalContent.default,
+    channel: trimmed(input.channel) ?? given.channel ?? defaults.channel.default,
+    to: trimmed(input.to) ?? given.to,
+    model: trimmed(input.model) ?? given.model,
+    thinking: trimmed(input.thinking) ?? given.thinking,
+    timeoutSeconds: input.timeoutSeconds ?? given.timeoutSeconds,
+    maxBodyBytes:
+      maxBodyBytes === undefined ? given.maxBodyBytes : readBodyBytes(maxBodyBytes, `${where}.maxBodyBytes`, findings),
+    accept: [...new Set(input.accept ?? given.accept ?? defaults.accept.default)],
+    interrupted: input.interrupted ?? given.interrupted,
+    transform: transform ? { module: transform.module.trim(), export: trimmed(transform.export) } : given.transform,
+    preset: part?.name,
+    settings: {},
+    auth: undefined,
+    handshakes: input.handshakes ?? given.handshakes ?? part?.handshakes ?? [],
+    methods: [...new Set(input.methods ?? given.methods ?? part?.methods)],
+    ignoreActors: readActors(input, where, findings) ?? given.ignoreActors ?? [],
+    ignoreBots: input.ignoreBots ?? given.ignoreBots ?? defaults.ignoreBots.default,
+    ...normalizeRun(input, given, { where, retry, findings }),
+    contentSource: given.contentSource ?? part?.title ?? "Webhook",
+    // Only the preset's own key is known to stay under its prefix.
+    ownSessionPrefix: sessionKey === undefined ? given.ownSessionPrefix : undefined,
+  };
+}
+
+/** Reads `ignoreActors`, or the same list under its earlier name. */
+function readActors(
+  { ignoreActors, ignoreSenders }: MappingInput,
+  where: string,
+  findings: Findings,
+): string[] | undefined {
+  if (ignoreActors !== undefined && ignoreSenders !== undefined) {
+    findings.refuse(`${where}.ignoreSenders`, "is the earlier name of ignoreActors; leave it out");
+  }
+  return (ignoreActors ?? ignoreSenders)?.map((name) => name.trim()).filter(Boolean);
+}
+
+function trimmed(text: string | undefined): string | undefined {
+  return text?.trim() || undefined;
+}
+
+function withoutOuterSlashes(path: string | undefined): string | undefined {
+  return path?.replaceAll(/^\/+|\/+$/g, "") || undefined;
+}

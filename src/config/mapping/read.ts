@@ -1,0 +1,184 @@
+import type { AuthSources } from "../auth/secrets.ts";
+import { closestKey } from "../show-value.ts";
+import type { ConfiguredPreset, ConfiguredPresets } from "../preset-settings.ts";
+import type { Findings } from "../errors.ts";
+import { GMAIL, readGmail } from "../gmail.ts";
+import type { MappingConfig, PresetSettings, RetryConfig } from "../hooks-config.ts";
+import type { KeyPath } from "../show-value.ts";
+import { checkMapping } from "./rules.ts";
+import { fillIn, normalizeMapping } from "./normalize.ts";
+import type { PresetBlockInput } from "../preset.ts";
+import { checkSettings, checkWrittenSettings, resolveSettings } from "../preset-settings.ts";
+import { readAuth, refuseMissingSecret } from "../auth/read.ts";
+import { checkRoutes } from "./rules.ts";
+import type { MappingInput } from "../hooks.ts";
+import { findShadows } from "./rules.ts";
+import { showNames, showValue } from "../show-value.ts";
+
+/** The mappings in order, and those of them that can take effect at all. */
+export interface ReadMappings {
+  readonly mappings: readonly MappingConfig[];
+  /** Without own ones that an earlier one shadows. */
+  readonly effective: readonly MappingConfig[];
+}
+
+/** What mappings are read with. */
+export interface MappingContext {
+  readonly presets: ConfiguredPresets;
+  /** Names of the presets that are enabled and known. */
+  readonly enabledPresets: readonly string[];
+  /** `undefined` while hooks are off: nothing is looked up then. */
+  readonly sources: AuthSources;
+  /** What `hooks.retry` says. */
+  readonly retry: RetryConfig;
+  readonly findings: Findings;
+}
+
+/**
+ * Normalizes the mappings, and after them one for each enabled preset; judges each by itself and against
+ * the others. A hole is a mapping that the schema refused; the others keep their numbers.
+ */
+export function readMappings(inputs: readonly (MappingInput | undefined)[], context: MappingContext): ReadMappings {
+  const { findings } = context;
+  const places = inputs.map((input, at) => input && readOwn(input, at, context));
+  const own = places.filter((mapping) => mapping !== undefined);
+  refuseRepeatedIds(own, findings);
+  const shadows = findShadows(places);
+  for (const [at, by] of shadows.entries()) {
+    if (by === undefined) continue;
+    findings.warn(`hooks.mappings[${at}]`, `never takes effect: hooks.mappings[${by}] takes all its requests`);
+  }
+  const brought = readEnabled(own, context);
+  const effective = places.filter((mapping, at) => mapping !== undefined && shadows[at] === undefined);
+  const mappings = [...own, ...brought];
+  checkRoutes(mappings, findings);
+  return { mappings, effective: [...(effective as MappingConfig[]), ...brought] };
+}
+
+function readOwn(input: MappingInput, at: number, context: MappingContext): MappingConfig {
+  const { findings, sources, retry } = context;
+  const where = `hooks.mappings[${at}]`;
+  const preset = findPreset(input.preset, where, context);
+  const settings = preset ? readSettings(preset, input, ["hooks", "mappings", at, "settings"], context) : {};
+  const base = preset && settings && { part: preset.part, mapping: preset.part.mapping(settings) };
+  const mapping = normalizeMapping(input, at, findings, base, retry);
+  // What cannot be told without its preset is not told.
+  if (input.preset !== undefined && base === undefined) return mapping;
+  checkMapping(mapping, input, findings);
+  if (preset === undefined) refusePresetKeys(input, where, findings);
+  else refuseNamelessEvents(mapping, preset, findings);
+  const place = { where, written: input, preset, settings: settings ?? {}, handshakes: mapping.handshakes };
+  return { ...mapping, settings: settings ?? {}, auth: readAuth(place, sources, findings) };
+}
+
+/** The preset that a mapping names; one that there is not is refused while hooks are on. */
+function findPreset(written: string | undefined, where: string, context: MappingContext): ConfiguredPreset | undefined {
+  const name = written?.trim();
+  if (name === undefined) return undefined;
+  const preset = context.presets.get(name);
+  if (preset === undefined && context.sources !== undefined) {
+    const known = context.presets.names();
+    const closest = closestKey(name, known);
+    const hint = closest === undefined ? `known are ${showNames(known)}` : `did you mean "${closest}"?`;
+    context.findings.refuse(`${where}.preset`, `${showValue(name)} is not a preset; ${hint}`);
+  }
+  return preset?.isValid ? preset : undefined;
+}
+
+/** A preset's settings for one mapping, or `undefined` when they are refused; `root` is where its own stand. */
+function readSettings(
+  preset: ConfiguredPreset,
+  { settings = {} }: Pick<MappingInput, "settings">,
+  root: KeyPath,
+  { sources, findings }: MappingContext,
+): PresetSettings | undefined {
+  const issues = checkWrittenSettings(preset.part, settings, root);
+  for (const { path, message } of issues) findings.refuse(path, message);
+  if (issues.length > 0) return undefined;
+  const where = `hooks.mappings[${String(root[2])}].settings`;
+  const written = settings as PresetSettings;
+  if (preset.part.name === GMAIL) return { ...readGmail(written, preset.settings) };
+  const all = { ...preset.settings, ...resolveSettings(preset.part, written, { where, sources, findings }) };
+  if (sources === undefined) return all;
+  return checkSettings(preset.part, all, root, findings) ? all : undefined;
+}
+
+/** Keys that only a preset gives a meaning. */
+const PRESET_KEYS = ["settings", "events", "ignoreActors", "ignoreSenders", "ignoreBots"] as const;
+
+function refusePresetKeys(input: MappingInput, where: string, findings: Findings): void {
+  for (const key of PRESET_KEYS) {
+    if (input[key] === undefined) continue;
+    findings.refuse(`${where}.${key}`, "has no effect without preset, which knows the sender; leave it out");
+  }
+}
+
+function refuseNamelessEvents({ where, events }: MappingConfig, { part }: ConfiguredPreset, findings: Findings): void {
+  if (events.length === 0 || part.eventSource !== undefined) return;
+  findings.refuse(
+    `${where}.events`,
+    `would take nothing: the preset ${part.name} has no names for its events; use when`,
+  );
+}
+
+function refuseRepeatedIds(mappings: readonly MappingConfig[], findings: Findings): void {
+  const first = new Map<string, string>();
+  for (const { id, where } of mappings) {
+    const other = first.get(id);
+    if (other === undefined) first.set(id, where);
+    else findings.refuse(`${where}.id`, `${showValue(id)} is also the id of ${other}; give it another`);
+  }
+}
+
+/** The mappings of the enabled presets; one whose id is taken is told apart by a prefix. */
+function readEnabled(own: readonly MappingConfig[], context: MappingContext): MappingConfig[] {
+  const taken = new Set(own.map(({ id }) => id));
+  const brought: MappingConfig[] = [];
+  for (const name of context.enabledPresets) {
+    const preset = context.presets.get(name);
+    if (!preset?.isValid) continue;
+    const id = freeId(name, taken);
+    taken.add(id);
+    const mapping = readPresetMapping(preset, id, context);
+    if (mapping !== undefined) brought.push(mapping);
+  }
+  return brought;
+}
+
+function freeId(wanted: string, taken: ReadonlySet<string>): string {
+  let id = wanted;
+  while (taken.has(id)) id = `preset-${id}`;
+  return id;
+}
+
+function readPresetMapping(
+  preset: ConfiguredPreset,
+  id: string,
+  { sources, retry, findings }: MappingContext,
+): MappingConfig | undefined {
+  const { part, block, settings } = preset;
+  const where = `hooks.${part.name}`;
+  if (part.name !== GMAIL && !checkSettings(part, settings, ["hooks", part.name], findings)) {
+    // How it signs may follow from the settings; that it needs a secret does not.
+    if (part.secret?.required && preset.secrets.key === undefined) refuseMissingSecret(part, where, findings);
+    return undefined;
+  }
+  const input = mappingOf(block, part);
+  const mapping = fillIn(input, { id, where, retry }, findings, { part, mapping: part.mapping(settings) });
+  checkMapping(mapping, input, findings);
+  refuseNamelessEvents(mapping, preset, findings);
+  const auth = readAuth({ where, written: {}, preset, settings, handshakes: mapping.handshakes }, sources, findings);
+  return { ...mapping, settings, auth };
+}
+
+/** The keys of a block that a mapping has as well; settings of the same name are the preset's own. */
+function mappingOf({ path, ...block }: PresetBlockInput, { settings }: PresetPartSettings): MappingInput {
+  const own = new Set(Object.keys(settings?.properties ?? {}));
+  const keys = Object.entries(block).filter(([key]) => !own.has(key) && key !== "auth" && key !== "secret");
+  return {
+    ...(Object.fromEntries(keys) as MappingInput),
+    ...(path === undefined || own.has("path") ? {} : { match: { path } }),
+  };
+}
+
+type PresetPartSettings = Pick<ConfiguredPreset["part"], "settings">;

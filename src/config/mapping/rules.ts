@@ -1,0 +1,219 @@
+import { isDeepStrictEqual } from "node:util";
+import type { AgentCatalog, ChannelInfo } from "../../core/host.ts";
+import type { Findings } from "../errors.ts";
+import type { HooksConfig, MappingConfig } from "../hooks-config.ts";
+import { checkSessionKeyForm, hasPrefix, isTemplated } from "../session.ts";
+import { showNames, showValue } from "../show-value.ts";
+import { checkRun } from "./run-rules.ts";
+
+/** What of the gateway a mapping may refer to. */
+export interface References {
+  readonly agents: AgentCatalog;
+  readonly channels: readonly ChannelInfo[];
+}
+
+/** Keys that only a run of an agent reads. */
+const AGENT_ONLY = ["sessionKey", "messageTemplate", "to", "model", "thinking", "timeoutSeconds"] as const;
+/** Paths that no mapping gets. */
+const ENDPOINTS: ReadonlySet<string> = new Set(["wake", "agent"]);
+/** What a path of a URL may hold as it is sent: unescaped characters and escapes (RFC 3986, 3.3). */
+const SENT_PATH = /^(?:[\w.~!$&'()*+,;=:@/-]|%[\dA-Fa-f]{2})*$/;
+
+/** The key that says the path of a mapping; that of an enabled preset stands in its block. */
+function pathKeyOf({ where }: Pick<MappingConfig, "where">): string {
+  return where.startsWith("hooks.mappings[") ? `${where}.match.path` : `${where}.path`;
+}
+
+/**
+ * Judges one mapping by itself: what can never work is refused, what is odd gives a warning. `written` are
+ * the keys that its author wrote.
+ */
+export function checkMapping(mapping: MappingConfig, written: object, findings: Findings): void {
+  const { where, match, transform, preset } = mapping;
+  const needed = mapping.action === "wake" ? "textTemplate" : "messageTemplate";
+  // A preset has something to say of its own.
+  if (!transform && preset === undefined && !mapping[needed]?.trim()) {
+    findings.refuse(where, `the action ${mapping.action} needs ${needed} or transform`);
+  }
+  if (match.path !== undefined && ENDPOINTS.has(match.path)) {
+    findings.warn(
+      pathKeyOf(mapping),
+      `${showValue(match.path)} is a built-in endpoint, which comes first: this mapping does not get its requests`,
+    );
+  } else if (match.path !== undefined && !SENT_PATH.test(match.path)) {
+    findings.warn(
+      pathKeyOf(mapping),
+      `${showValue(match.path)} can never match: paths are compared as they are sent, with ? and # cut off and the rest percent-encoded`,
+    );
+  }
+  if (mapping.sessionKey !== undefined && !isTemplated(mapping.sessionKey)) {
+    checkSessionKeyForm(mapping.sessionKey, `${where}.sessionKey`, findings);
+  }
+  if (!transform) warnOfUnread(mapping, written, findings);
+  checkRun(mapping, written, findings);
+}
+
+/** Warns of keys that the mapping's action does not read. */
+function warnOfUnread(mapping: MappingConfig, written: object, findings: Findings): void {
+  const unread = mapping.action === "wake" ? AGENT_ONLY : (["textTemplate"] as const);
+  for (const key of unread) {
+    if (mapping[key] === undefined || !Object.hasOwn(written, key)) continue;
+    findings.warn(`${mapping.where}.${key}`, `has no effect with the action ${mapping.action}`);
+  }
+}
+
+/** Judges what a mapping says of agents, models, channels and sessions by what there is and allowed. */
+export function checkReferences(
+  mapping: MappingConfig,
+  config: HooksConfig,
+  { agents, channels }: References,
+  findings: Findings,
+): void {
+  const { where, agentId } = mapping;
+  const { id } = agents.resolve(agentId);
+  if (agentId !== undefined) {
+    if (!isKnownAgent(agents, agentId)) {
+      findings.warn(
+        `${where}.agentId`,
+        `no agent is called ${showValue(agentId)}: the default agent ${showValue(id)} is used`,
+      );
+    }
+    if (config.allowedAgentIds?.has(id) === false) {
+      findings.warn(`${where}.agentId`, "is not in hooks.allowedAgentIds: calls that use it are answered 400");
+    }
+  }
+  if (mapping.action === "wake") return;
+  checkModel(mapping.model, `${where}.model`, agents.allowedModels(id), findings);
+  if (mapping.deliver) {
+    checkChannel(mapping.channel, `${where}.channel`, channels, findings);
+    if (mapping.fallback) checkChannel(mapping.fallback.channel, `${where}.fallback.channel`, channels, findings);
+  }
+  checkSessionKey(mapping, config, findings);
+}
+
+/** Warns of a key that policy answers with 400 on each call. */
+function checkSessionKey(mapping: MappingConfig, config: HooksConfig, findings: Findings): void {
+  const { where, sessionKey, ownSessionPrefix } = mapping;
+  if (sessionKey === undefined || ownSessionPrefix !== undefined) return;
+  if (isTemplated(sessionKey)) {
+    if (config.allowRequestSessionKey) return;
+    findings.warn(
+      `${where}.sessionKey`,
+      "is a template, so it counts as a key from the caller: calls are answered 400 until hooks.allowRequestSessionKey is true",
+    );
+  } else if (!hasPrefix(sessionKey, config.allowedSessionKeyPrefixes)) {
+    findings.warn(
+      `${where}.sessionKey`,
+      "does not begin with one of hooks.allowedSessionKeyPrefixes: calls that use it are answered 400",
+    );
+  }
+}
+
+/** Refuses a channel that the gateway does not have. */
+export function checkChannel(
+  channel: string,
+  path: string,
+  channels: readonly ChannelInfo[],
+  findings: Findings,
+): void {
+  const known = ["last", ...channels.map(({ id }) => id)];
+  const wanted = channel.toLowerCase();
+  if (known.some((id) => id.toLowerCase() === wanted)) return;
+  findings.refuse(path, `${showValue(channel)} is not a channel of this gateway; known are ${showNames(known)}`);
+}
+
+/** Refuses a fixed model that the allowlist of the agent does not hold. */
+function checkModel(
+  model: string | undefined,
+  path: string,
+  allowed: readonly string[] | undefined,
+  findings: Findings,
+): void {
+  if (model === undefined || isTemplated(model) || !allowed || allowed.includes(model)) return;
+  findings.refuse(path, `${showValue(model)} is not one of the gateway's allowed models: ${showNames(allowed)}`);
+}
+
+/** True when the id resolves to the agent it names, in the writing of the gateway, and not to the default one. */
+export function isKnownAgent(agents: AgentCatalog, agentId: string): boolean {
+  const { id } = agents.resolve(agentId);
+  // Whether a gateway has taken the id for the default agent's own or for unknown, it does not tell.
+  return id !== agents.resolve(undefined).id || plainName(id) === plainName(agentId);
+}
+
+function plainName(agentId: string): string {
+  const name = agentId.toLowerCase();
+  const plain = name.replaceAll(/[^a-z0-9_-]+/g, "-").replaceAll(/^-+|-+$/g, "");
+  return plain === "" ? name : plain;
+}
+
+/**
+ * Refuses mappings whose sender nobody could tell before the body is read: which scheme a request is held
+ * to follows from its path alone, so all mappings of a path have the same.
+ */
+export function checkRoutes(mappings: readonly MappingConfig[], findings: Findings): void {
+  const first = new Map<string, MappingConfig>();
+  const parents = new Map(mappings.filter(takesPathSecret).map((mapping) => [mapping.match.path, mapping]));
+  for (const mapping of mappings) {
+    const { where, match, auth } = mapping;
+    if (match.path === undefined) {
+      refuseAnyPath(mapping, findings);
+      continue;
+    }
+    if (auth !== undefined && ENDPOINTS.has(match.path)) {
+      findings.refuse(
+        pathKeyOf(mapping),
+        `${showValue(match.path)} is a built-in endpoint, which takes the hook token alone; choose another path for a sender with auth`,
+      );
+    }
+    const parent = parents.get(match.path.slice(0, Math.max(0, match.path.lastIndexOf("/"))));
+    if (parent !== undefined && auth === undefined) {
+      findings.refuse(
+        pathKeyOf(mapping),
+        `${showValue(match.path)} is below ${showValue(parent.match.path)}, where ${parent.where} takes the last segment for its secret; choose another path`,
+      );
+    }
+    const other = first.get(match.path);
+    if (other === undefined) first.set(match.path, mapping);
+    else if (!isDeepStrictEqual(other.auth, auth)) {
+      findings.refuse(
+        where,
+        `has the path ${showValue(match.path)} like ${other.where}, and another auth or secret: give both the same, or another path to one`,
+      );
+    }
+  }
+}
+
+function takesPathSecret({ auth }: MappingConfig): boolean {
+  return auth?.scheme === "secret" && auth.from.includes("path");
+}
+
+function refuseAnyPath({ where, auth, handshakes, methods }: MappingConfig, findings: Findings): void {
+  const why =
+    (auth !== undefined && "a sender with auth") ||
+    (handshakes.length > 0 && "a handshake") ||
+    (methods.length > 0 && "another method");
+  if (why) findings.refuse(`${where}.match.path`, `is required: ${why} needs a path of its own`);
+}
+
+/**
+ * For each mapping the place of an earlier one that takes all its requests, if there is one: the
+ * earlier has no path or the same, and no source or the same. What is shadowed never takes effect.
+ * Costs the same for each mapping, however many there are.
+ */
+export function findShadows(mappings: readonly (MappingConfig | undefined)[]): (number | undefined)[] {
+  const firstOf = new Map<string, number>();
+  return mappings.map((mapping, at) => {
+    if (!mapping) return undefined;
+    const { path, source } = mapping.match;
+    const own = matchKey(path, source);
+    const covering = [matchKey(undefined, undefined), matchKey(path, undefined), matchKey(undefined, source), own];
+    const places = covering.map((each) => firstOf.get(each)).filter((place) => place !== undefined);
+    if (places.length > 0) return Math.min(...places);
+    firstOf.set(own, at);
+    return undefined;
+  });
+}
+
+function matchKey(path: string | undefined, source: string | undefined): string {
+  return JSON.stringify([path ?? "", source ?? ""]);
+}

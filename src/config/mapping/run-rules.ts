@@ -1,0 +1,80 @@
+import { readCondition } from "../condition-syntax.ts";
+import type { Findings } from "../errors.ts";
+import type { BudgetConfig, MappingConfig } from "../hooks-config.ts";
+
+/** Keys of {@link "./run-schema".RUN_KEYS} that only a run of an agent reads. */
+const AGENT_ONLY = ["order", "overlap", "priority", "concurrency", "fallback"] as const;
+/** Keys that only a turn of an agent reads. */
+const TURN_ONLY = ["model", "thinking", "timeoutSeconds", "interrupted"] as const;
+
+/**
+ * Judges by itself what a mapping says of the events it takes and of its runs; `written` are the keys that
+ * its author wrote.
+ */
+export function checkRun(mapping: MappingConfig, written: object, findings: Findings): void {
+  checkWhen(mapping, findings);
+  checkCoalesce(mapping, findings);
+  checkRespond(mapping, written, findings);
+  checkMode(mapping, findings);
+  checkBudget(mapping.budget, `${mapping.where}.budget`, findings);
+  warnOfUnread(mapping, written, findings);
+}
+
+function checkWhen({ where, when }: MappingConfig, findings: Findings): void {
+  if (when === undefined) return;
+  const syntax = readCondition(when);
+  if (!syntax.ok) findings.refuse(`${where}.when`, syntax.problem);
+}
+
+function checkCoalesce({ where, coalesce, forEach, overlap, maxAgeMs }: MappingConfig, findings: Findings): void {
+  if (coalesce === undefined) return;
+  if (forEach !== undefined) {
+    findings.refuse(`${where}.coalesce`, "cannot be there together with forEach, which makes several runs of one call");
+  }
+  if (overlap !== "queue") {
+    findings.refuse(`${where}.coalesce`, `cannot be there together with overlap: "${overlap}"; leave one of them out`);
+  }
+  if (coalesce.maxWaitMs < coalesce.windowMs) {
+    findings.refuse(`${where}.coalesce.maxWaitSeconds`, "must not be less than windowSeconds");
+  } else if (maxAgeMs !== undefined && maxAgeMs <= coalesce.maxWaitMs) {
+    findings.refuse(
+      `${where}.maxAgeSeconds`,
+      `must be more than the ${coalesce.maxWaitMs / 1_000} seconds that coalesce may hold a run back, or none would begin`,
+    );
+  }
+}
+
+function checkRespond({ where, action, respond, waitMs }: MappingConfig, written: object, findings: Findings): void {
+  if (respond.kind === "result" && action === "wake") {
+    findings.refuse(`${where}.respond`, 'cannot be "result" with the action wake, which has none');
+  }
+  if (waitMs !== undefined && respond.kind !== "result" && Object.hasOwn(written, "waitSeconds")) {
+    findings.warn(`${where}.waitSeconds`, 'has no effect without respond: "result"');
+  }
+}
+
+function checkMode({ where, mode, action, deliver }: MappingConfig, findings: Findings): void {
+  if (mode !== "deliver") return;
+  if (action === "wake") findings.refuse(`${where}.mode`, "cannot be deliver with the action wake");
+  else if (!deliver) findings.refuse(`${where}.mode`, "cannot be deliver while deliver is false");
+}
+
+/** Warns of a bound that the other one makes superfluous; `where` is the key of the budget. */
+export function checkBudget(budget: BudgetConfig | undefined, where: string, findings: Findings): void {
+  const { perHour, perDay } = budget ?? {};
+  if (perHour !== undefined && perDay !== undefined && perHour > perDay) {
+    findings.warn(`${where}.perHour`, "has no effect: perDay is less");
+  }
+}
+
+function warnOfUnread(mapping: MappingConfig, written: object, findings: Findings): void {
+  const { where, action, transform, mode, fallback, deliver } = mapping;
+  const warn = (keys: readonly string[], why: string): void => {
+    for (const key of keys) {
+      if (Object.hasOwn(written, key)) findings.warn(`${where}.${key}`, `has no effect ${why}`);
+    }
+  };
+  if (action === "wake" && !transform) warn(AGENT_ONLY, "with the action wake");
+  if (mode === "deliver") warn(TURN_ONLY, "with mode: deliver, which asks no agent");
+  if (fallback !== undefined && !deliver && action === "agent") warn(["fallback"], "while deliver is false");
+}

@@ -1,0 +1,203 @@
+import Type from "typebox";
+import { AuthSchema } from "../auth/schema.ts";
+import { HandshakeSchema } from "../handshake.ts";
+import { RUN_KEYS } from "../run.ts";
+import {
+  BODY_BYTES,
+  flag,
+  RUN_SECONDS,
+  seconds,
+  secrets,
+  size,
+  template,
+  text,
+  texts,
+  withDefault,
+} from "../schema-parts.ts";
+
+/** Keys between dots, indexes in brackets, and none of the names that could reach a prototype. */
+const PAYLOAD_PATH =
+  "^(?:\\[\\]|(?!(?:[\\s\\S]*[.\\]])?(?:__proto__|prototype|constructor)(?:[.\\[]|$))[^.\\[\\]]+(?:\\[\\d{1,9}\\])*(?:\\.[^.\\[\\]]+(?:\\[\\d{1,9}\\])*)*)$";
+/** Neither blank nor absolute, no `~` at the start, no `:` and no control character, no `..` segment. */
+const SAFE_MODULE =
+  "^(?!\\s*[/\\\\~])(?!(?:[\\s\\S]*[/\\\\])?\\s*\\.\\.\\s*(?:[/\\\\]|$))(?=\\s*\\S)[^:\\u0000-\\u001f]+$";
+
+const MatchSchema = Type.Object(
+  {
+    path: Type.Optional(
+      text({
+        description:
+          "The path below `hooks.path`, compared as sent and with regard to case; slashes at both ends do not count. Absent or empty: any path.",
+      }),
+    ),
+    source: Type.Optional(
+      text({
+        description: "What the payload's own string field `source` must be. Absent or empty: anything.",
+      }),
+    ),
+  },
+  { additionalProperties: false, description: "Which requests the mapping takes. Absent: all of them." },
+);
+
+const TransformSchema = Type.Object(
+  {
+    module: text({
+      description: "Path of a JavaScript or TypeScript module, relative to `hooks.transformsDir`.",
+      title: 'a safe relative path (not absolute, no "~" at its start, no ":" and no ".." segment)',
+      pattern: SAFE_MODULE,
+    }),
+    export: Type.Optional(
+      text({
+        description: "Name of the exported function. Absent: `default`, then `transform`.",
+        title: "the name of an export",
+        pattern: "\\S",
+      }),
+    ),
+  },
+  { additionalProperties: false, description: "A module that changes or skips what the mapping makes of a payload." },
+);
+
+/** One entry of `hooks.mappings` (docs/mappings.md). */
+export const MappingSchema = Type.Object(
+  {
+    id: Type.Optional(
+      text({ description: "Name of the mapping in lists and logs, unique. Absent: `mapping-<n>`, n from 1." }),
+    ),
+    match: Type.Optional(MatchSchema),
+    action: withDefault(
+      Type.Enum(["wake", "agent"], {
+        description: "`wake`: a system event for the main session. `agent`: one isolated agent run.",
+      }),
+      "agent",
+    ),
+    wakeMode: withDefault(
+      Type.Enum(["now", "next-heartbeat"], {
+        description: "Whether a heartbeat follows at once or the next periodic check is waited for.",
+      }),
+      "now",
+    ),
+    name: Type.Optional(
+      text({ description: "Name of the hook in summaries; a template. Absent or blank: `Hook`.", title: "a template" }),
+    ),
+    agentId: Type.Optional(
+      text({ description: "The agent to use; an unknown one falls back to the default agent. Not a template." }),
+    ),
+    sessionKey: Type.Optional(
+      text({
+        description:
+          "Session of the run; a template. A templated key counts as one from the caller: it needs `hooks.allowRequestSessionKey` and `hooks.allowedSessionKeyPrefixes`. Absent: `hooks.defaultSessionKey`.",
+        title: "a template",
+      }),
+    ),
+    sessionMode: withDefault(
+      Type.Enum(["isolated"], { description: "Each run starts with a fresh transcript; no other mode is supported." }),
+      "isolated",
+    ),
+    messageTemplate: template(
+      "What the agent is asked, for the action `agent`; a template. Needed unless a transform supplies it.",
+    ),
+    textTemplate: template(
+      "Text of the system event, for the action `wake`; a template. Needed unless a transform supplies it.",
+    ),
+    forEach: Type.Optional(
+      text({
+        description:
+          "Where in the payload an array stands, as in a template: `alerts`, `data.items`, `groups[0].members`; `[]`, when the payload itself is one. One run for each of its items.",
+        title: 'a path in the payload such as "alerts" or "data.items"',
+        pattern: PAYLOAD_PATH,
+      }),
+    ),
+    deliver: withDefault(flag("Whether the agent's reply is sent to a channel."), true),
+    allowUnsafeExternalContent: withDefault(
+      flag(
+        "Turns the boundary around untrusted content off for this mapping. Dangerous: only for sources whose every word you trust.",
+      ),
+      false,
+    ),
+    channel: withDefault(
+      text({
+        description: "Channel of the reply: `last` or the id of a channel of the gateway. Not a template.",
+        title: "the name of a channel",
+        pattern: "\\S",
+      }),
+      "last",
+    ),
+    to: Type.Optional(
+      text({
+        description: "Recipient on that channel; a template. Absent: the last recipient of the main session.",
+        title: "a template",
+      }),
+    ),
+    model: Type.Optional(
+      text({
+        description: "Model of the run, `<provider>/<model>` or an alias; a template. Must be an allowed one.",
+        title: "a template",
+      }),
+    ),
+    thinking: Type.Optional(
+      text({ description: "Thinking level of the run, such as `low`; a template.", title: "a template" }),
+    ),
+    timeoutSeconds: Type.Optional(
+      seconds(RUN_SECONDS, "After that long a run is aborted. Absent: `hooks.defaultTimeoutSeconds`."),
+    ),
+    transform: Type.Optional(TransformSchema),
+    maxBodyBytes: Type.Optional(
+      size(BODY_BYTES, "Largest body, over which the answer is 413. Absent: `hooks.maxBodyBytes`."),
+    ),
+    accept: withDefault(
+      Type.Array(Type.Enum(["json", "form", "text"]), {
+        description:
+          "What besides JSON is taken as a body: `form` (`application/x-www-form-urlencoded`, becomes an object of strings), `text` (`text/*`, becomes `{ text }`). JSON always is.",
+        maxItems: 3,
+      }),
+      ["json"],
+    ),
+    interrupted: Type.Optional(
+      Type.Enum(["rerun", "hold"], {
+        description: "Like `hooks.interrupted`, for this mapping. Absent: what that says.",
+      }),
+    ),
+    preset: Type.Optional(
+      text({
+        description:
+          "The preset that knows the sender: how it signs, and what it sends. The other keys come before what it says, and `match.path` is its name when absent.",
+        title: "the name of a preset",
+      }),
+    ),
+    settings: Type.Optional(
+      Type.Object(
+        {},
+        { description: "Further settings of the preset for this mapping, before those of `hooks.<preset>`." },
+      ),
+    ),
+    auth: Type.Optional(AuthSchema),
+    secret: Type.Optional(
+      secrets("Short for `auth.secret`. Absent, with `preset`: what `hooks.<preset>.secret` says."),
+    ),
+    handshakes: Type.Optional(
+      Type.Array(HandshakeSchema, {
+        maxItems: 32,
+        description: "Challenges by which the sender checks the endpoint. Absent: those of the preset.",
+      }),
+    ),
+    methods: Type.Optional(
+      Type.Array(Type.Enum(["PUT"]), {
+        maxItems: 1,
+        description: "Methods besides `POST` that carry events. Absent: those of the preset.",
+      }),
+    ),
+    ignoreActors: Type.Optional(
+      texts(1_000, {
+        title: "a list of actors",
+        description:
+          "Actors whose events are filtered, so that the agent does not wake itself by what it does. Case does not count, `*` matches any characters. Needs `preset`.",
+      }),
+    ),
+    ignoreSenders: Type.Optional(
+      texts(1_000, { title: "a list of actors", description: "The earlier name of `ignoreActors`." }),
+    ),
+    ignoreBots: withDefault(flag("Filters events whose actor the sender marks as a bot. Needs `preset`."), true),
+    ...RUN_KEYS,
+  },
+  { additionalProperties: false },
+);

@@ -1,0 +1,166 @@
+import Type, { type Static } from "typebox";
+import type { AuthInput } from "./auth/schema.ts";
+import type { Handshake } from "./handshake.ts";
+import type { MappingConfig, PresetSettings } from "./hooks-config.ts";
+import { MappingSchema } from "./mapping/schema.ts";
+import { secret, secrets, text } from "./schema-parts.ts";
+
+const { auth, name, agentId, sessionKey, messageTemplate, textTemplate, action, wakeMode, deliver, channel, to } =
+  MappingSchema.properties;
+const { model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } = MappingSchema.properties;
+const { ignoreActors, ignoreSenders, ignoreBots, handshakes, events, when, coalesce, order, overlap, maxAgeSeconds } =
+  MappingSchema.properties;
+const { priority, concurrency, retry, fallback, budget, respond, waitSeconds, mode } = MappingSchema.properties;
+
+/** What every `hooks.<preset>` may hold besides the preset's own settings. */
+export const PresetBlockSchema = Type.Object(
+  {
+    secret: Type.Optional(
+      secrets(
+        "The secret shared with the sender, under whatever name the sender has for it; of a list any is accepted.",
+      ),
+    ),
+    path: Type.Optional(
+      text({ description: "Path below `hooks.path` at which the sender calls. Absent: the preset's name." }),
+    ),
+    auth,
+    name,
+    agentId,
+    sessionKey,
+    messageTemplate,
+    textTemplate,
+    action,
+    wakeMode,
+    deliver,
+    channel,
+    to,
+    model,
+    thinking,
+    timeoutSeconds,
+    transform,
+    maxBodyBytes,
+    accept,
+    interrupted,
+    ignoreActors,
+    ignoreSenders,
+    ignoreBots,
+    handshakes,
+    events,
+    when,
+    coalesce,
+    order,
+    overlap,
+    maxAgeSeconds,
+    priority,
+    concurrency,
+    retry,
+    fallback,
+    budget,
+    respond,
+    waitSeconds,
+    mode,
+  },
+  {
+    additionalProperties: false,
+    title: "an object of settings",
+    description:
+      "What there is to say of a preset. `secret` is all that most need; every other key comes before what the preset says, and is as it says when absent.",
+  },
+);
+
+/** `hooks.<preset>` as it may be written, but for the preset's own settings. */
+export type PresetBlockInput = Static<typeof PresetBlockSchema>;
+
+/** A JSON schema of an object, as far as it is put together here. */
+export interface ObjectSchema {
+  readonly type: "object";
+  readonly properties: Readonly<Record<string, object>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: unknown;
+}
+
+/** The preset's own settings as its author declares them, secrets marked; `undefined` when it has none. */
+export function declaredSettings({ settings, secretSettings }: PresetPart): ObjectSchema | undefined {
+  if (settings === undefined) return undefined;
+  // Whatever library it was written with, a schema is what it says as JSON.
+  const plain = JSON.parse(JSON.stringify(settings)) as ObjectSchema;
+  const properties = Object.entries(plain.properties).map(([key, schema]) => [
+    key,
+    secretSettings.includes(key) ? { ...schema, writeOnly: true } : schema,
+  ]);
+  return {
+    ...plain,
+    properties: Object.fromEntries(properties) as ObjectSchema["properties"],
+    additionalProperties: false,
+  };
+}
+
+/**
+ * The preset's own settings as an operator writes them: a secret in any of its forms, and none required,
+ * since `hooks.<preset>` and a mapping's `settings` complete each other.
+ */
+export function writtenSettings(preset: PresetPart): ObjectSchema {
+  const properties = Object.entries(declaredSettings(preset)?.properties ?? {}).map(([key, schema]) => {
+    const { description } = schema as { description?: string };
+    return [key, preset.secretSettings.includes(key) ? secret(description ?? "A secret.") : schema];
+  });
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties) as ObjectSchema["properties"],
+    additionalProperties: false,
+  };
+}
+
+/** The whole of `hooks.<preset>` as an operator writes it; a setting comes before a key of the same name. */
+export function presetBlockSchema(preset: PresetPart): ObjectSchema {
+  const common = JSON.parse(JSON.stringify(PresetBlockSchema)) as ObjectSchema;
+  return { ...common, properties: { ...common.properties, ...writtenSettings(preset).properties } };
+}
+
+/** What the configuration has to know of a preset to read what is written about it. */
+
+export type { PresetSettings } from "./hooks-config.ts";
+
+/** An object schema of either library, `typebox` or `@sinclair/typebox`: what both print is JSON Schema. */
+export interface SettingsSchema {
+  readonly type: "object";
+  readonly properties: Readonly<Record<string, object>>;
+  readonly required?: readonly string[] | undefined;
+}
+
+export interface PresetPart {
+  readonly name: string;
+  /** For messages: `GitHub`. */
+  readonly title: string;
+  /** How the sender proves who it is; without `secret`, which the configuration gives. */
+  auth(settings: PresetSettings): AuthInput;
+  readonly secret: PresetSecret | undefined;
+  /** Schema of the further keys. */
+  readonly settings: SettingsSchema | undefined;
+  /** Names of settings that are secrets: resolved like `secret`, compared in constant time. */
+  readonly secretSettings: readonly string[];
+  readonly handshakes: readonly Handshake[];
+  /** Methods besides `POST` that carry events. */
+  readonly methods: readonly string[];
+  /** How an event's name is found, in words; `undefined`: its events have none. */
+  readonly eventSource: string | undefined;
+  /** What its mapping says that differs from the defaults. */
+  mapping(settings: PresetSettings): Partial<PresetMapping>;
+}
+
+/** The keys of a mapping that a preset fills in; the operator's own come first. */
+export type PresetMapping = Omit<MappingConfig, "id" | "where" | "preset" | "auth" | "match" | "settings">;
+
+/** The secret that a preset's route needs. */
+export interface PresetSecret {
+  /** What the sender calls it: `Webhook secret`, `Signing secret`, `Public key`. */
+  readonly label: string;
+  /** False: the route works without, by what else `auth` says. */
+  readonly required: boolean;
+  /** `owner`: anyone may make it up, for example with openssl; `sender`: the sender shows it. */
+  readonly madeBy: "owner" | "sender";
+  /** Shortest length in characters. */
+  readonly minLength: number;
+  /** Secrets of the sender's documentation that everybody knows. */
+  readonly known: readonly string[];
+}

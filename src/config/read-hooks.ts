@@ -1,0 +1,216 @@
+import type { AgentCatalog, ChannelInfo, GatewayFacts } from "../core/host.ts";
+import { readAllowedAgentIds } from "./allowed-agents.ts";
+import { closestKey } from "./show-value.ts";
+import { ConfigError, configLines } from "./errors.ts";
+import { Findings } from "./errors.ts";
+import { ConfiguredPresets } from "./preset-settings.ts";
+import { readGmail } from "./gmail.ts";
+import { readHookPath } from "./hook-path.ts";
+import type { HooksConfig, LockoutConfig } from "./hooks-config.ts";
+import { checkChannel, checkReferences } from "./mapping/rules.ts";
+import { readBudget, readTarget } from "./normalize-run.ts";
+import type { PresetPart } from "./preset.ts";
+import { checkPresetBlock } from "./preset-settings.ts";
+import { checkPublicUrl, readPublicUrl } from "./public-url.ts";
+import { milliseconds, readBodyBytes, readTtlMs } from "./schema-parts.ts";
+import { checkCallbackSecret, readCallbacks } from "./callbacks.ts";
+import { readMappings } from "./mapping/read.ts";
+import { readRetention } from "./retention.ts";
+import { DEFAULT_RETRY, readRetry } from "./retry.ts";
+import { checkBudget } from "./mapping/run-rules.ts";
+import { BUDGET_BYTES } from "./schema-parts.ts";
+import { HooksSchema, LockoutSchema } from "./hooks.ts";
+import type { HooksInput } from "./hooks.ts";
+import { compileSchemaCheck } from "./schema-check.ts";
+import type { SchemaIssue } from "./schema-check.ts";
+import { auditHooks } from "./audit.ts";
+import { checkDefaultSessionKey, checkTemplatedKeys, readPrefixes } from "./session.ts";
+import { showNames, showValue } from "./show-value.ts";
+import { readTokens } from "./token.ts";
+import { readTransforms } from "./transforms.ts";
+import { readTransformsDir } from "./transforms-dir.ts";
+import { isPresetKey, validSubset } from "./hooks.ts";
+import type { ValidSubset } from "./hooks.ts";
+
+/** What a `hooks` block is read against: the gateway as it will be once the block is in force. */
+export interface HooksContext {
+  /** Absolute; transforms and files with secrets are looked up from here. */
+  readonly configDir: string;
+  readonly gateway: GatewayFacts;
+  readonly agents: AgentCatalog;
+  readonly channels: readonly ChannelInfo[];
+  /** Every preset there is by its name, built-in ones and those of plugins. */
+  readonly presets: ReadonlyMap<string, PresetPart>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Findings that are worth a line at every start, and not only in an audit. */
+const LOGGED_AT_LOAD: ReadonlySet<string> = new Set(["hooks.token_too_short", "hooks.unsafe_external_content"]);
+const keys = HooksSchema.properties;
+const checkSchema = compileSchemaCheck(HooksSchema, { root: ["hooks"] });
+
+/**
+ * Reads the `hooks` block (specification 2.1): holds it to the schema and to the rules that need more
+ * than one key, resolves secrets and fills in every default.
+ *
+ * Throws a {@link ConfigError} with every issue at once. A block that is not `enabled` is held to its
+ * own rules only: its secrets are not looked up, and what it says of agents, models, channels and
+ * presets is not compared with the gateway. Warnings are lines for the gateway's owner.
+ */
+export function readHooksConfig(
+  raw: unknown,
+  context: HooksContext,
+): { config: HooksConfig; warnings: readonly string[] } {
+  const block: unknown = raw === undefined ? {} : raw;
+  const schemaIssues = [...checkSchema(block, [...context.presets.keys()]), ...checkPresetBlocks(block, context)];
+  const findings = new Findings();
+  for (const { path, message } of schemaIssues) findings.refuse(path, message);
+  if (typeof block !== "object" || block === null || Array.isArray(block)) throw new ConfigError(findings.issues);
+
+  const config = normalize(validSubset(block, schemaIssues), context, findings);
+  if (findings.issues.length > 0) throw new ConfigError(findings.issues);
+  const audited = auditHooks(config, context.gateway).filter(({ id }) => LOGGED_AT_LOAD.has(id));
+  return { config, warnings: configLines([...findings.warnings, ...audited]) };
+}
+
+/** What is wrong with the blocks of presets, `hooks.<preset>`. */
+function checkPresetBlocks(block: unknown, { presets }: HooksContext): SchemaIssue[] {
+  if (typeof block !== "object" || block === null || Array.isArray(block)) return [];
+  return Object.entries(block).flatMap(([key, written]) => {
+    const preset = isPresetKey(key) && written !== undefined ? presets.get(key) : undefined;
+    return preset === undefined ? [] : checkPresetBlock(preset, written);
+  });
+}
+
+/** Fills in and judges a block; the result is of use only when nothing was refused. */
+function normalize(part: ValidSubset, context: HooksContext, findings: Findings): HooksConfig {
+  const { input } = part;
+  const enabled = input.enabled ?? keys.enabled.default;
+  const config: HooksConfig = {
+    enabled,
+    tokens: enabled && part.isValid("token") ? readTokens(input.token, context, findings) : [],
+    tokenHeader: readTokenHeader(input.tokenHeader, findings),
+    path: readHookPath(input.path, findings),
+    publicUrl: undefined,
+    maxBodyBytes: readBodyBytes(input.maxBodyBytes ?? keys.maxBodyBytes.default, "hooks.maxBodyBytes", findings),
+    maxUnverifiedBytes: readBodyBytes(
+      input.maxUnverifiedBytes ?? keys.maxUnverifiedBytes.default,
+      "hooks.maxUnverifiedBytes",
+      findings,
+      BUDGET_BYTES,
+    ),
+    bodyTimeoutMs: milliseconds(input.bodyTimeoutSeconds ?? keys.bodyTimeoutSeconds.default),
+    maxDepth: input.maxDepth ?? keys.maxDepth.default,
+    maxInFlight: input.maxInFlight ?? keys.maxInFlight.default,
+    concurrency: input.concurrency ?? keys.concurrency.default,
+    maxQueuedRuns: input.maxQueuedRuns ?? keys.maxQueuedRuns.default,
+    maxFanOut: input.maxFanOut ?? keys.maxFanOut.default,
+    idempotencyTtlMs: readTtlMs(input.idempotencyTtl ?? keys.idempotencyTtl.default, "hooks.idempotencyTtl", findings),
+    lockout: readLockout(input.lockout ?? {}),
+    allowedAgentIds: readAllowedAgentIds(input.allowedAgentIds, enabled ? context.agents : undefined, findings),
+    defaultSessionKey: input.defaultSessionKey?.trim() || undefined,
+    allowRequestSessionKey: input.allowRequestSessionKey ?? keys.allowRequestSessionKey.default,
+    allowedSessionKeyPrefixes: readPrefixes(input.allowedSessionKeyPrefixes),
+    interrupted: input.interrupted ?? keys.interrupted.default,
+    defaultTimeoutMs: milliseconds(input.defaultTimeoutSeconds ?? keys.defaultTimeoutSeconds.default),
+    transformsDir: readTransformsDir(input.transformsDir, context.configDir, findings),
+    transforms: readTransforms(input.transforms ?? {}, findings),
+    gmail: readGmail(input.gmail ?? {}),
+    retry: readRetry(input.retry, DEFAULT_RETRY, "hooks.retry", findings),
+    budget: input.budget && readBudget(input.budget),
+    waitMs: milliseconds(input.waitSeconds ?? keys.waitSeconds.default),
+    maxWaiting: input.maxWaiting ?? keys.maxWaiting.default,
+    callbacks: undefined,
+    notices: input.notices && readTarget(input.notices),
+    retention: readRetention(input.retention ?? {}, findings),
+    presets: readPresets(input.presets ?? [], enabled ? [...context.presets.keys()] : undefined, findings),
+    mappings: [],
+  };
+  const sources = enabled ? { ...context, tokens: config.tokens } : undefined;
+  const presets = new ConfiguredPresets({
+    parts: context.presets,
+    written: part,
+    gmail: config.gmail,
+    sources,
+    findings,
+  });
+  const enabledPresets = enabled ? config.presets.filter((name) => context.presets.has(name)) : [];
+  const { mappings, effective } = readMappings(part.mappings, {
+    presets,
+    enabledPresets,
+    sources,
+    retry: config.retry,
+    findings,
+  });
+  const callbacks = readCallbacks(input.callbacks, sources, findings);
+  checkCallbackSecret(callbacks, mappings, findings);
+  checkBudget(config.budget, "hooks.budget", findings);
+  if (enabled && part.isValid("presets", "mappings")) presets.warnOfUnused();
+  if (part.isValid("defaultSessionKey", "allowedSessionKeyPrefixes")) {
+    checkDefaultSessionKey(config.defaultSessionKey, config.allowedSessionKeyPrefixes, findings);
+  }
+  if (part.isValid("allowedSessionKeyPrefixes")) {
+    checkTemplatedKeys(effective, config.allowedSessionKeyPrefixes, findings);
+  }
+  const complete = { ...config, mappings, callbacks, publicUrl: readPublicUrl(input.publicUrl, config.path, findings) };
+  if (enabled && part.isValid("publicUrl")) checkPublicUrl(complete, findings);
+  if (enabled) checkAgainstGateway(complete, context, findings);
+  return complete;
+}
+
+/** Judges what the block says of agents, models and channels by what the gateway has. */
+function checkAgainstGateway(config: HooksConfig, context: HooksContext, findings: Findings): void {
+  for (const mapping of config.mappings) checkReferences(mapping, config, context, findings);
+  if (config.notices) checkChannel(config.notices.channel, "hooks.notices.channel", context.channels, findings);
+}
+
+function readPresets(written: readonly string[], known: readonly string[] | undefined, findings: Findings): string[] {
+  const names = written.map((name) => name.trim());
+  for (const [at, name] of names.entries()) {
+    if (known === undefined || known.includes(name)) continue;
+    const closest = closestKey(name, known);
+    const hint = closest === undefined ? `known are ${showNames(known)}` : `did you mean "${closest}"?`;
+    findings.refuse(`hooks.presets[${at}]`, `${showValue(name)} is not a preset; ${hint}`);
+  }
+  return [...new Set(names)];
+}
+
+function readLockout(input: NonNullable<HooksInput["lockout"]>): LockoutConfig {
+  const { failures, windowSeconds, lockSeconds, maxClients } = LockoutSchema.properties;
+  return {
+    failures: input.failures ?? failures.default,
+    windowMs: milliseconds(input.windowSeconds ?? windowSeconds.default),
+    lockMs: milliseconds(input.lockSeconds ?? lockSeconds.default),
+    maxClients: input.maxClients ?? maxClients.default,
+  };
+}
+
+/** Headers that mean something else to a server, a proxy or this ingress. */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
+  "authorization",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "cookie",
+  "expect",
+  "forwarded",
+  "host",
+  "idempotency-key",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "x-forwarded-for",
+  "x-openclaw-idempotency-key",
+  "x-service-idempotency-key",
+]);
+
+function readTokenHeader(written: string | undefined, findings: Findings): string {
+  const name = (written ?? keys.tokenHeader.default).toLowerCase();
+  if (RESERVED_HEADERS.has(name)) {
+    findings.refuse("hooks.tokenHeader", `${showValue(name)} has a meaning of its own; choose another header`);
+  }
+  return name;
+}

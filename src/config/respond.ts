@@ -1,0 +1,64 @@
+import type { Findings } from "./errors.ts";
+import type { RespondConfig } from "./hooks-config.ts";
+import type { MappingInput } from "./hooks.ts";
+import { showValue } from "./show-value.ts";
+
+type RespondInput = NonNullable<MappingInput["respond"]>;
+
+/** Headers that the server sets, or that mean more to a client than an answer to a webhook may say. */
+const RESERVED_RESPONSE_HEADERS: ReadonlySet<string> = new Set([
+  "alt-svc",
+  "clear-site-data",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "date",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-connection",
+  "set-cookie",
+  "set-cookie2",
+  "strict-transport-security",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "www-authenticate",
+]);
+const NAME = /^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
+/** Visible ASCII, spaces and tabs. */
+const VALUE = /^[\t\x20-\x7e]*$/;
+/** Statuses whose answer never has content (RFC 9110, 15.3.5 and 15.3.6). */
+const WITHOUT_CONTENT: ReadonlySet<number> = new Set([204, 205]);
+
+/** Reads the `respond` of a mapping; `where` is its key. */
+export function readRespond(input: RespondInput, where: string, findings: Findings): RespondConfig {
+  if (typeof input === "string") return { kind: "result" };
+  const { status = 200, headers = {}, body } = input;
+  if (body !== undefined && WITHOUT_CONTENT.has(status)) {
+    findings.refuse(`${where}.body`, `an answer with the status ${status} has no content; leave one of them out`);
+  }
+  return { kind: "content", status, headers: readHeaders(headers, `${where}.headers`, findings), body };
+}
+
+function readHeaders(
+  written: Readonly<Record<string, string>>,
+  where: string,
+  findings: Findings,
+): Readonly<Record<string, string>> {
+  const headers = new Map<string, string>();
+  for (const [key, value] of Object.entries(written)) {
+    const name = key.toLowerCase();
+    const problem = headerProblem(name, value, headers);
+    if (problem !== undefined) findings.refuse(`${where}[${showValue(key)}]`, problem);
+    headers.set(name, value.trim());
+  }
+  return Object.fromEntries(headers);
+}
+
+function headerProblem(name: string, value: string, others: ReadonlyMap<string, string>): string | undefined {
+  if (!NAME.test(name)) return "is not the name of a header";
+  if (RESERVED_RESPONSE_HEADERS.has(name)) return "cannot be set: it has a meaning of its own";
+  if (others.has(name)) return "is there twice";
+  return VALUE.test(value) ? undefined : "must be one line of visible ASCII characters";
+}

@@ -1,0 +1,82 @@
+import Type, { type Static } from "typebox";
+import type { Findings } from "./errors.ts";
+import type { TransformsConfig } from "./hooks-config.ts";
+import { type Bounds, readBodyBytes, size, whole, withDefault } from "./schema-parts.ts";
+
+/** Bytes of memory of one sandbox process: up to 8 GiB. */
+const SANDBOX_BYTES: Bounds = { minimum: 67_108_864, maximum: 8_589_934_592 };
+/** Bytes of what a transform returns: up to 16 MiB. */
+const RESULT_BYTES: Bounds = { minimum: 1_024, maximum: 16_777_216 };
+
+/** `hooks.transforms`. */
+export const TransformsSchema = Type.Object(
+  {
+    isolation: withDefault(
+      Type.Enum(["process", "none"], {
+        description:
+          "`process`: transforms run in processes of their own that may do nothing but compute. `none`: they run inside the gateway with all its rights and without any limit.",
+      }),
+      "process",
+    ),
+    timeoutMs: withDefault(
+      whole(
+        { minimum: 10, maximum: 60_000 },
+        "Milliseconds that one call may take, after which its process is killed.",
+      ),
+      2_000,
+    ),
+    workers: withDefault(
+      whole(
+        { minimum: 1, maximum: 64 },
+        "Processes that are kept warm. One module never has all of them, unless there is only one.",
+      ),
+      2,
+    ),
+    maxMemory: withDefault(
+      size(SANDBOX_BYTES, "Memory of one process, over which it is killed. Its JavaScript heap may have half of it."),
+      268_435_456,
+    ),
+    maxCalls: withDefault(
+      whole({ minimum: 1, maximum: 1_000_000_000 }, "Calls after which a process is replaced by a new one."),
+      10_000,
+    ),
+    maxWaiting: withDefault(
+      whole(
+        { minimum: 1, maximum: 65_536 },
+        "Calls of one module that may wait for a process, over which the answer is 503.",
+      ),
+      256,
+    ),
+    maxResultBytes: withDefault(
+      size(RESULT_BYTES, "Largest result of a transform, as JSON; a larger one is a failure."),
+      1_048_576,
+    ),
+  },
+  { additionalProperties: false, description: "Where transforms run, and what they may use up." },
+);
+
+const TRANSFORMS_DEFAULTS = TransformsSchema.properties;
+
+/** Reads `hooks.transforms`. */
+export function readTransforms(input: Static<typeof TransformsSchema>, findings: Findings): TransformsConfig {
+  const { maxMemory, maxResultBytes } = input;
+  return {
+    isolation: input.isolation ?? TRANSFORMS_DEFAULTS.isolation.default,
+    timeoutMs: input.timeoutMs ?? TRANSFORMS_DEFAULTS.timeoutMs.default,
+    workers: input.workers ?? TRANSFORMS_DEFAULTS.workers.default,
+    maxMemoryBytes: readBodyBytes(
+      maxMemory ?? TRANSFORMS_DEFAULTS.maxMemory.default,
+      "hooks.transforms.maxMemory",
+      findings,
+      SANDBOX_BYTES,
+    ),
+    maxCalls: input.maxCalls ?? TRANSFORMS_DEFAULTS.maxCalls.default,
+    maxWaiting: input.maxWaiting ?? TRANSFORMS_DEFAULTS.maxWaiting.default,
+    maxResultBytes: readBodyBytes(
+      maxResultBytes ?? TRANSFORMS_DEFAULTS.maxResultBytes.default,
+      "hooks.transforms.maxResultBytes",
+      findings,
+      RESULT_BYTES,
+    ),
+  };
+}
