@@ -1,4 +1,5 @@
 /** The `hooks` block after validation: every default filled in, every secret resolved. */
+import type { RetentionConfig } from "./retention.ts";
 import type { CoalesceMode, WakeMode } from "../core/delivery.ts";
 import type { AuthConfig } from "./auth/schema.ts";
 import type { Handshake } from "./handshake.ts";
@@ -104,15 +105,6 @@ export interface CallbacksConfig {
   readonly hosts: readonly string[];
   /** Signs by Standard Webhooks: `whsec_` and base64, or base64. */
   readonly secret: string;
-}
-
-export interface RetentionConfig {
-  /** Settled deliveries are removed after that long. */
-  readonly deliveriesMs: number;
-  /** Their requests (headers, query, body) after that long. */
-  readonly payloadsMs: number;
-  /** Bytes of the database above which the oldest settled ones are removed; `undefined`: no bound. */
-  readonly maxBytes: number | undefined;
 }
 
 /** What a mapping does with its answer. */

@@ -1,46 +1,12 @@
 /** The keys of `hooks` that say how runs are carried out, told of and kept. */
 import Type from "typebox";
+import { RetentionSchema } from "./retention.ts";
 import { RetrySchema } from "./retry.ts";
 import { BudgetSchema, channelTarget } from "./run.ts";
-import {
-  duration,
-  RETENTION_SECONDS,
-  seconds,
-  secret,
-  size,
-  STORE_BYTES,
-  text,
-  WAIT_SECONDS,
-  whole,
-  withDefault,
-} from "./schema-parts.ts";
+import { seconds, secret, text, WAIT_SECONDS, whole, withDefault } from "./schema-parts.ts";
 
 /** At least two labels, after a `*.` too; the last one begins with a letter, as no address does. */
 const HOST = "^(?:\\*\\.)?(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\\.)+[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?$";
-
-/** `hooks.retention`. */
-export const RetentionSchema = Type.Object(
-  {
-    deliveries: withDefault(
-      duration(RETENTION_SECONDS, "Settled deliveries are removed after that long. An open one never is."),
-      "30d",
-    ),
-    payloads: withDefault(
-      duration(
-        RETENTION_SECONDS,
-        "Their requests (headers, query and body) are removed after that long, so that they can no longer be replayed from them; not more than `deliveries`.",
-      ),
-      "30d",
-    ),
-    maxBytes: Type.Optional(
-      size(
-        STORE_BYTES,
-        "Bytes of deliveries above which the oldest settled ones are removed before their time: each counts for its request, the texts of its runs, and 500 bytes for itself and for each run. What else is in the database does not count. Absent: no bound.",
-      ),
-    ),
-  },
-  { additionalProperties: false, description: "How long deliveries are kept." },
-);
 
 export const OPERATION_KEYS = {
   retry: Type.Optional(RetrySchema),

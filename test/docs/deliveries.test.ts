@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RetentionSchema } from "../../src/config/operation-schema.ts";
+import { RetentionSchema } from "../../src/config/retention.ts";
 import { RetrySchema } from "../../src/config/retry.ts";
 import { HooksSchema } from "../../src/config/hooks.ts";
 import { STATES } from "../../src/core/delivery.ts";

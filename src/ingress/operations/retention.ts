@@ -1,4 +1,4 @@
-import type { RetentionConfig } from "../../config/hooks-config.ts";
+import type { RetentionConfig } from "../../config/retention.ts";
 import type { Clock, Logger } from "../../core/host.ts";
 import type { DeliveryStore } from "../../storage/delivery-store.ts";
 import { ThrottledSteps } from "../../storage/throttled-steps.ts";

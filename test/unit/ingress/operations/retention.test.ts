@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { RetentionConfig } from "../../../../src/config/hooks-config.ts";
+import type { RetentionConfig } from "../../../../src/config/retention.ts";
 import { Retention } from "../../../../src/ingress/operations/retention.ts";
 import type { PruneLimits } from "../../../../src/storage/delivery-store.ts";
 import { StoreError } from "../../../../src/storage/delivery-store.ts";
