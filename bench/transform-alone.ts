@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createHistogram } from "node:perf_hooks";
 import type { PayloadContext } from "../src/core/delivery.ts";
-import type { TransformsConfig } from "../src/config/hooks-config.ts";
+import type { TransformsConfig } from "../src/config/transforms.ts";
 import { loadInProcess } from "../src/transform/load.ts";
 import { loadInSandbox } from "../src/transform/load-in-sandbox.ts";
 import type { CallTransform } from "../src/transform/call.ts";

@@ -4,10 +4,9 @@ import { MappingSchema } from "../src/config/mapping/schema.ts";
 import { PresetBlockSchema, writtenSettings } from "../src/config/preset.ts";
 import { HooksSchema } from "../src/config/hooks.ts";
 import { secretReference } from "../src/config/schema-parts.ts";
-import { isPresetKey } from "../src/config/hooks.ts";
+import { isPresetKey } from "../src/config/valid-subset.ts";
 import { BUILT_IN_PRESETS } from "../src/presets/built-in.ts";
-import { plain } from "./plain-schema.ts";
-import type { SchemaNode } from "./plain-schema.ts";
+import { plain, type SchemaNode } from "./plain-schema.ts";
 
 /** Parts that stand in several places, by the name under which the manifest has each of them once. */
 const SHARED: Readonly<Record<string, object>> = {

@@ -1,38 +1,43 @@
 /** The public API of the package: what hosts, plugin authors and transform authors import. */
-export { WebhookIngress } from "./ingress/plugin.ts";
-export type { DeliveryReader, WebhookIngressOptions } from "./ingress/plugin.ts";
+export { WebhookIngress, type DeliveryReader, type WebhookIngressOptions } from "./ingress/plugin.ts";
 export type { Operations } from "./ingress/ingress.ts";
 export type { BulkOptions, BulkOutcome, DeliveryOperations, Target } from "./ingress/operations/deliveries.ts";
-export { UnknownScopeError } from "./ingress/operations/hooks.ts";
-export type { BudgetUse, HookOperations, HookStates, MappingState, ScopeState } from "./ingress/operations/hooks.ts";
+export {
+  UnknownScopeError,
+  type BudgetUse,
+  type HookOperations,
+  type HookStates,
+  type MappingState,
+  type ScopeState,
+} from "./ingress/operations/hooks.ts";
 export type { Operation, OperationOutcome } from "./ingress/operations/outcome.ts";
 export type { ReplayOptions } from "./ingress/operations/plan.ts";
 export type { DeliveryFilter } from "./ingress/operations/select.ts";
-export { HostError } from "./core/host.ts";
-export type {
-  AgentCatalog,
-  AgentInfo,
-  AgentRunRequest,
-  AgentRunResult,
-  ChannelInfo,
-  ChannelMessage,
-  ChannelTarget,
-  Clock,
-  ConfigSnapshot,
-  GatewayFacts,
-  GatewayHost,
-  GatewayPlugin,
-  HeartbeatRequest,
-  HostAgents,
-  HostChannels,
-  HostLifecycle,
-  HostPaths,
-  HostSessions,
-  HttpRoute,
-  HttpRouter,
-  Logger,
-  ShutdownDeadline,
-  SystemEvent,
+export {
+  HostError,
+  type AgentCatalog,
+  type AgentInfo,
+  type AgentRunRequest,
+  type AgentRunResult,
+  type ChannelInfo,
+  type ChannelMessage,
+  type ChannelTarget,
+  type Clock,
+  type ConfigSnapshot,
+  type GatewayFacts,
+  type GatewayHost,
+  type GatewayPlugin,
+  type HeartbeatRequest,
+  type HostAgents,
+  type HostChannels,
+  type HostLifecycle,
+  type HostPaths,
+  type HostSessions,
+  type HttpRoute,
+  type HttpRouter,
+  type Logger,
+  type ShutdownDeadline,
+  type SystemEvent,
 } from "./core/host.ts";
 export { guardHook } from "./core/guard-hook.ts";
 export type { AcceptedEvent, DispatchedEvent, SettledEvent } from "./core/events.ts";
@@ -60,9 +65,8 @@ export type {
   WakeAction,
   WakeSpec,
 } from "./core/delivery.ts";
-export type { MappingConfig } from "./config/hooks-config.ts";
-export { compileMapping } from "./mapping/compile-mapping.ts";
-export type { CompiledMapping } from "./mapping/compile-mapping.ts";
+export type { MappingConfig } from "./config/mapping/schema.ts";
+export { compileMapping, type CompiledMapping } from "./mapping/compile-mapping.ts";
 export {
   asJson,
   clip,
@@ -85,8 +89,12 @@ export { defineTransform } from "./transform/authoring.ts";
 export type { TransformContext, TransformFunction, TransformResult } from "./transform/context.ts";
 export type { TransformAction } from "./transform/result.ts";
 export type { CallTransform, TransformCall } from "./transform/call.ts";
-export { StoreError } from "./storage/delivery-store.ts";
-export type { DeliveryPage, DeliveryQuery, DeliveryState, DeliveryStore } from "./storage/delivery-store.ts";
+export {
+  StoreError,
+  type DeliveryPage,
+  type DeliveryQuery,
+  type DeliveryState,
+  type DeliveryStore,
+} from "./storage/delivery-store.ts";
 export type { Pause, Scope } from "./storage/operational-state.ts";
-export { ERRORS, IngressError, isIngressError } from "./core/errors.ts";
-export type { ErrorCode, ErrorEntry, Refusal } from "./core/errors.ts";
+export { ERRORS, IngressError, isIngressError, type ErrorCode, type ErrorEntry, type Refusal } from "./core/errors.ts";

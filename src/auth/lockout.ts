@@ -1,4 +1,4 @@
-import type { LockoutConfig } from "../config/hooks-config.ts";
+import type { LockoutConfig } from "../config/lockout.ts";
 import type { Clock } from "../core/host.ts";
 
 /** What {@link ClientList} keeps in order: one client address and its failures. */

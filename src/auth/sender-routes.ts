@@ -2,14 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { AuthConfig } from "../config/auth/schema.ts";
 import { ConfigError } from "../config/errors.ts";
 import type { Handshake } from "../config/handshake.ts";
-import type { MappingConfig } from "../config/hooks-config.ts";
-import { compileHandshakes } from "./handshake/handshake.ts";
-import type { CompiledHandshakes } from "./handshake/handshake.ts";
+import type { MappingConfig } from "../config/mapping/schema.ts";
+import { compileHandshakes, type CompiledHandshakes } from "./handshake/handshake.ts";
 import { compileScheme } from "./signatures/compile-scheme.ts";
-import type { SchemeContext } from "./verifier.ts";
-import { compileMaskSecrets } from "./mask-secrets.ts";
-import type { MaskSecrets } from "./mask-secrets.ts";
-import type { SchemeVerifier } from "./verifier.ts";
+import type { SchemeContext, SchemeVerifier } from "./verifier.ts";
+import { compileMaskSecrets, type MaskSecrets } from "./mask-secrets.ts";
 
 /** A path whose sender proves who it is in a way of its own, and never by the hook token. */
 export interface SenderRoute {

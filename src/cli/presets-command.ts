@@ -1,9 +1,8 @@
 /** `reveille presets`. */
-import type { MappingConfig } from "../config/hooks-config.ts";
+import type { MappingConfig } from "../config/mapping/schema.ts";
 import { qualifyKeys } from "../config/qualify-keys.ts";
 import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
-import type { Preset } from "../presets/preset.ts";
-import { schemeName } from "../presets/preset.ts";
+import { type Preset, schemeName } from "../presets/preset.ts";
 import { CliError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";

@@ -1,7 +1,8 @@
 import type { GatewayFacts } from "../core/host.ts";
 import type { ConfigIssue } from "./errors.ts";
 import { signsBody } from "./auth/content.ts";
-import type { HooksConfig, MappingConfig } from "./hooks-config.ts";
+import type { HooksConfig } from "./hooks.ts";
+import type { MappingConfig } from "./mapping/schema.ts";
 import { MIN_TOKEN_CHARACTERS } from "./token.ts";
 
 /** One setting that works and makes the ingress less safe than it could be. */

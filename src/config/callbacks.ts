@@ -1,11 +1,46 @@
+import Type, { type Static } from "typebox";
 import type { AuthSources } from "./auth/secrets.ts";
 import type { Findings } from "./errors.ts";
-import type { CallbacksConfig, MappingConfig } from "./hooks-config.ts";
-import type { HooksInput } from "./hooks.ts";
-import { secretProblem } from "./secrets.ts";
-import { readSecrets } from "./secrets.ts";
+import type { MappingConfig } from "./mapping/schema.ts";
+import { secret, text } from "./schema-parts.ts";
+import { readSecrets, secretProblem } from "./secrets.ts";
 
-type CallbacksInput = NonNullable<HooksInput["callbacks"]>;
+export interface CallbacksConfig {
+  /** Host names in lower case; `*.example.com` stands for every name below it. */
+  readonly hosts: readonly string[];
+  /** Signs by Standard Webhooks: `whsec_` and base64, or base64. */
+  readonly secret: string;
+}
+
+/** At least two labels, after a `*.` too; the last one begins with a letter, as no address does. */
+const HOST = "^(?:\\*\\.)?(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\\.)+[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?$";
+
+/** `hooks.callbacks`. */
+export const CallbacksSchema = Type.Object(
+  {
+    hosts: Type.Array(
+      text({
+        description: "",
+        title: 'a host name such as "ci.example.com" or "*.example.com"',
+        maxLength: 253,
+        pattern: HOST,
+      }),
+      {
+        minItems: 1,
+        maxItems: 100,
+        description:
+          "Hosts that results may be sent to, over https only; `*.` at the start stands for every name below.",
+      },
+    ),
+    secret: secret(
+      "Signs what is sent by Standard Webhooks: `whsec_` and base64, or base64, of at least 24 random bytes.",
+    ),
+  },
+  {
+    additionalProperties: false,
+    description: "Lets callers of `/agent` name a `callbackUrl` that is told the result. Absent: they may not.",
+  },
+);
 
 const WHERE = "hooks.callbacks";
 const WHSEC = /^whsec_/;
@@ -18,7 +53,7 @@ const MAKE_ONE = 'make one with: echo "whsec_$(openssl rand -base64 32)"';
 
 /** Reads `hooks.callbacks`; `undefined` while hooks are off and when its secret is refused. */
 export function readCallbacks(
-  input: CallbacksInput | undefined,
+  input: Static<typeof CallbacksSchema> | undefined,
   sources: AuthSources,
   findings: Findings,
 ): CallbacksConfig | undefined {

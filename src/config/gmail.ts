@@ -1,7 +1,14 @@
 import Type from "typebox";
 import type { Static } from "typebox";
-import type { GmailConfig } from "./hooks-config.ts";
 import { flag, text, whole, withDefault } from "./schema-parts.ts";
+
+export interface GmailConfig {
+  readonly model: string | undefined;
+  readonly thinking: string | undefined;
+  readonly allowUnsafeExternalContent: boolean | undefined;
+  /** Bytes of a mail's body that the watcher sends; the body limit follows from it. */
+  readonly maxBytes: number;
+}
 
 const WATCHER = "For the mail watcher; without effect here.";
 const PORT = { minimum: 1, maximum: 65_535 };

@@ -1,3 +1,8 @@
+import type { Findings } from "./errors.ts";
+
+/** The default of `hooks.path`. */
+export const DEFAULT_PREFIX = "/hooks";
+
 /** What a path may hold without an escape (RFC 3986, 3.3), slashes included. */
 const PLAIN_PATH = /^[\w.~!$&'()*+,;=:@/-]+$/;
 
@@ -19,4 +24,12 @@ export function prefixProblem(path: string): string | undefined {
   }
   if (/\/(?:\.{0,2})(?:\/|$)/.test(path)) return 'must not hold empty, "." or ".." segments';
   return undefined;
+}
+
+/** The prefix of all hooks as routes compare it; blank is the default. */
+export function readHookPath(written: string | undefined, findings: Findings): string {
+  const path = asPrefix(written?.trim() || DEFAULT_PREFIX);
+  const problem = prefixProblem(path);
+  if (problem !== undefined) findings.refuse("hooks.path", problem);
+  return path;
 }

@@ -3,15 +3,18 @@
  * The validator, the types, `plugin.json` and `docs/configuration.md` all come from here.
  */
 import Type, { type Static } from "typebox";
-import { GmailSchema } from "./gmail.ts";
-import { MappingSchema } from "./mapping/schema.ts";
-import { OPERATION_KEYS } from "./operation-schema.ts";
-import type { PresetBlockInput } from "./preset.ts";
-import type { SchemaIssue } from "./schema-check.ts";
+import { DEFAULT_PREFIX } from "./hook-prefix.ts";
+import { type GmailConfig, GmailSchema } from "./gmail.ts";
+import { type MappingConfig, MappingSchema } from "./mapping/schema.ts";
+import { type BudgetConfig, BudgetSchema } from "./budget.ts";
+import { type CallbacksConfig, CallbacksSchema } from "./callbacks.ts";
+import { type ChannelChoice, channelTarget } from "./channel-target.ts";
+import { type LockoutConfig, LockoutSchema } from "./lockout.ts";
+import { type RetentionConfig, RetentionSchema } from "./retention.ts";
+import { type RetryConfig, RetrySchema } from "./retry.ts";
 import {
   BODY_BYTES,
   BUDGET_BYTES,
-  DAY_SECONDS,
   duration,
   flag,
   RUN_SECONDS,
@@ -21,34 +24,12 @@ import {
   text,
   texts,
   TTL_SECONDS,
+  WAIT_SECONDS,
   whole,
   withDefault,
 } from "./schema-parts.ts";
-import { TransformsSchema } from "./transforms.ts";
-
-/** `hooks.lockout`. */
-export const LockoutSchema = Type.Object(
-  {
-    failures: withDefault(
-      whole({ minimum: 1, maximum: 100_000 }, "Failed attempts of one address within the window that lock it."),
-      20,
-    ),
-    windowSeconds: withDefault(seconds({ minimum: 1, maximum: DAY_SECONDS }, "Length of the window."), 60),
-    lockSeconds: withDefault(
-      seconds({ minimum: 1, maximum: DAY_SECONDS }, "How long a lock lasts; further tries do not extend it."),
-      60,
-    ),
-    maxClients: withDefault(
-      whole({ minimum: 1, maximum: 1_000_000 }, "Addresses remembered at once; the memory is bounded by it."),
-      10_000,
-    ),
-  },
-  {
-    additionalProperties: false,
-    description:
-      "When an address that keeps sending wrong tokens is answered 429. The right token is never locked out.",
-  },
-);
+import { TOKEN_HEADER } from "./token.ts";
+import { TRANSFORMS_DIR, type TransformsConfig, TransformsSchema } from "./transforms.ts";
 
 /** The schema of the whole block (specification 2.1, and this product's own keys). */
 export const HooksSchema = Type.Object(
@@ -59,18 +40,10 @@ export const HooksSchema = Type.Object(
         "The secret that every request presents; required when `enabled`. Of a list any is accepted, so that tokens can be rotated. At least 24 characters where the gateway listens beyond loopback, and none of the gateway's own secrets.",
       ),
     ),
-    tokenHeader: withDefault(
-      text({
-        description: "The header that may carry the token besides `Authorization: Bearer`.",
-        title: "the name of a header",
-        maxLength: 100,
-        pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
-      }),
-      "x-service-token",
-    ),
+    tokenHeader: TOKEN_HEADER,
     path: withDefault(
       text({ description: "Path below which all hooks are reached; not `/`. Compared as sent, so without escapes." }),
-      "/hooks",
+      DEFAULT_PREFIX,
     ),
     publicUrl: Type.Optional(
       text({
@@ -112,7 +85,24 @@ export const HooksSchema = Type.Object(
       duration(TTL_SECONDS, "How long a repeated idempotency key is answered with the first answer."),
       "24h",
     ),
-    ...OPERATION_KEYS,
+    retry: Type.Optional(RetrySchema),
+    budget: Type.Optional(BudgetSchema),
+    waitSeconds: withDefault(
+      seconds(
+        WAIT_SECONDS,
+        "How long a caller who asks for the result is kept waiting, after which the answer is 202.",
+      ),
+      25,
+    ),
+    maxWaiting: withDefault(
+      whole({ minimum: 0, maximum: 10_000 }, "Callers who wait at once; further ones are answered 202 at once."),
+      64,
+    ),
+    callbacks: Type.Optional(CallbacksSchema),
+    notices: Type.Optional(
+      channelTarget("Where notices go besides the main session: of an outage, of a budget that is used up."),
+    ),
+    retention: Type.Optional(RetentionSchema),
     lockout: Type.Optional(LockoutSchema),
     allowedAgentIds: Type.Optional(
       texts(10_000, {
@@ -148,13 +138,7 @@ export const HooksSchema = Type.Object(
       seconds(RUN_SECONDS, "After that long a run that names no time is aborted."),
       600,
     ),
-    transformsDir: withDefault(
-      text({
-        description:
-          "Folder of transform modules, resolved against `<configuration folder>/hooks/transforms`, which it cannot leave.",
-      }),
-      ".",
-    ),
+    transformsDir: TRANSFORMS_DIR,
     transforms: Type.Optional(TransformsSchema),
     presets: withDefault(
       texts(100, {
@@ -186,45 +170,62 @@ export const HooksSchema = Type.Object(
 export type HooksInput = Static<typeof HooksSchema>;
 /** A mapping as it may be written. */
 export type MappingInput = Static<typeof MappingSchema>;
-/** A secret as it may be written. */
-export type SecretInput = NonNullable<HooksInput["token"]>;
 
-/** What of a block the schema has nothing against, so that the rest can be judged all the same. */
-export interface ValidSubset {
-  /** Without the keys that are wrong somewhere, and without `mappings`. */
-  readonly input: Omit<HooksInput, "mappings">;
-  /** In their places; one that is wrong somewhere is a hole. */
-  readonly mappings: readonly (MappingInput | undefined)[];
-  /** True when the schema has nothing against any of the keys; only then a rule about them says the truth. */
-  isValid(...keys: readonly string[]): boolean;
-  /** `hooks.<preset>`, if it is there and sound. */
-  block(preset: string): PresetBlockInput | undefined;
-}
-
-/** Takes out of a block what the schema refuses; of the mappings, only the ones that are wrong. */
-export function validSubset(raw: object, issues: readonly SchemaIssue[]): ValidSubset {
-  const broken = new Set<string>();
-  const brokenMappings = new Set<number>();
-  for (const { keys } of issues) {
-    const [key, at] = keys;
-    broken.add(String(key));
-    if (key === "mappings" && typeof at === "number") brokenMappings.add(at);
-  }
-  const whole = raw as HooksInput;
-  const entries = Object.entries(whole).filter(([key]) => !broken.has(key) && key !== "mappings");
-  const isListBroken = issues.some(({ keys }) => keys.length === 1 && keys[0] === "mappings");
-  const mappings = isListBroken ? [] : (whole.mappings ?? []);
-  const input = Object.fromEntries(entries);
-  return {
-    input,
-    mappings: mappings.map((mapping, at) => (brokenMappings.has(at) ? undefined : mapping)),
-    block: (preset) =>
-      isPresetKey(preset) && Object.hasOwn(input, preset) ? (input[preset] as PresetBlockInput) : undefined,
-    isValid: (...keys) => keys.every((key) => !broken.has(key)),
-  };
-}
-
-/** True for a name under which a preset's settings can stand; the block's own keys keep their meaning. */
-export function isPresetKey(name: string): boolean {
-  return !Object.hasOwn(HooksSchema.properties, name);
+/** The block after validation: every default filled in, every secret resolved. */
+export interface HooksConfig {
+  readonly enabled: boolean;
+  /** At least one when enabled; any of them is accepted (rotation). */
+  readonly tokens: readonly string[];
+  /** Lower case; the second carrier of the token. */
+  readonly tokenHeader: string;
+  /** Begins with `/`, never ends with one, never is `/`. */
+  readonly path: string;
+  /** Where the outside reaches the gateway, without a trailing slash; `hooks.path` follows it. */
+  readonly publicUrl: string | undefined;
+  readonly maxBodyBytes: number;
+  /** Bytes that large requests of senders hold together before they are verified, over which the answer is 503. */
+  readonly maxUnverifiedBytes: number;
+  readonly bodyTimeoutMs: number;
+  /** Nesting bound of a JSON body. */
+  readonly maxDepth: number;
+  /** Requests under way at once, over which the answer is 503. */
+  readonly maxInFlight: number;
+  /** Agent runs at once. */
+  readonly concurrency: number;
+  /** Open runs, over which the answer is 503. */
+  readonly maxQueuedRuns: number;
+  /** Items of a `forEach`, over which the answer is 413. */
+  readonly maxFanOut: number;
+  readonly idempotencyTtlMs: number;
+  readonly lockout: LockoutConfig;
+  /** `undefined`: any agent. */
+  readonly allowedAgentIds: ReadonlySet<string> | undefined;
+  readonly defaultSessionKey: string | undefined;
+  readonly allowRequestSessionKey: boolean;
+  /** Lower case; empty: no restriction. */
+  readonly allowedSessionKeyPrefixes: readonly string[];
+  readonly interrupted: "rerun" | "hold";
+  /** Of a run that names none. */
+  readonly defaultTimeoutMs: number;
+  /** Absolute path; need not exist. */
+  readonly transformsDir: string;
+  readonly transforms: TransformsConfig;
+  readonly gmail: GmailConfig;
+  /** Of runs on the two fixed routes, and of mappings that say nothing else. */
+  readonly retry: RetryConfig;
+  /** Of all runs together. */
+  readonly budget: BudgetConfig | undefined;
+  /** How long a caller who waits for the result is kept waiting. */
+  readonly waitMs: number;
+  /** Callers who wait at once; further ones are answered at once. */
+  readonly maxWaiting: number;
+  /** Where results may be sent at a caller's wish; `undefined`: nowhere. */
+  readonly callbacks: CallbacksConfig | undefined;
+  /** Where notices go besides the main session. */
+  readonly notices: ChannelChoice | undefined;
+  readonly retention: RetentionConfig;
+  /** Names of enabled presets, in order. */
+  readonly presets: readonly string[];
+  /** The own ones in their order, then one for each enabled preset. */
+  readonly mappings: readonly MappingConfig[];
 }

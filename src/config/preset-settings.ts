@@ -1,14 +1,18 @@
 import { type AuthSources, readAuthSecrets, type ResolvedSecrets } from "./auth/secrets.ts";
 import type { Findings } from "./errors.ts";
-import { GMAIL, GmailSchema } from "./gmail.ts";
-import type { GmailConfig, PresetSettings } from "./hooks-config.ts";
-import type { SecretInput } from "./hooks.ts";
-import type { PresetPart } from "./preset.ts";
-import { declaredSettings, type PresetBlockInput, presetBlockSchema, writtenSettings } from "./preset.ts";
+import { GMAIL, GmailSchema, type GmailConfig } from "./gmail.ts";
+import type { PresetSettings } from "./mapping/schema.ts";
+import { type SecretInput, readSecrets, type ReservedSecrets, secretProblem, type SecretSources } from "./secrets.ts";
+import type { ValidSubset } from "./valid-subset.ts";
+import {
+  type PresetPart,
+  declaredSettings,
+  type PresetBlockInput,
+  presetBlockSchema,
+  writtenSettings,
+} from "./preset.ts";
 import { compileSchemaCheck, type SchemaCheck, type SchemaIssue } from "./schema-check.ts";
-import { readSecrets, type ReservedSecrets, secretProblem, type SecretSources } from "./secrets.ts";
 import { type KeyPath, showKeyPath } from "./show-value.ts";
-import type { ValidSubset } from "./hooks.ts";
 
 interface PresetChecks {
   /** Of `hooks.<preset>`, as written. */

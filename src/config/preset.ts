@@ -1,8 +1,7 @@
 import Type, { type Static } from "typebox";
 import type { AuthInput } from "./auth/schema.ts";
 import type { Handshake } from "./handshake.ts";
-import type { MappingConfig, PresetSettings } from "./hooks-config.ts";
-import { MappingSchema } from "./mapping/schema.ts";
+import { type MappingConfig, type PresetSettings, MappingSchema } from "./mapping/schema.ts";
 import { secret, secrets, text } from "./schema-parts.ts";
 
 const { auth, name, agentId, sessionKey, messageTemplate, textTemplate, action, wakeMode, deliver, channel, to } =
@@ -119,7 +118,7 @@ export function presetBlockSchema(preset: PresetPart): ObjectSchema {
 
 /** What the configuration has to know of a preset to read what is written about it. */
 
-export type { PresetSettings } from "./hooks-config.ts";
+export type { PresetSettings } from "./mapping/schema.ts";
 
 /** An object schema of either library, `typebox` or `@sinclair/typebox`: what both print is JSON Schema. */
 export interface SettingsSchema {

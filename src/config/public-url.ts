@@ -1,6 +1,7 @@
 import { signsUrl } from "./auth/content.ts";
 import type { Findings } from "./errors.ts";
-import type { HooksConfig, MappingConfig } from "./hooks-config.ts";
+import type { HooksConfig } from "./hooks.ts";
+import type { MappingConfig } from "./mapping/schema.ts";
 
 const WHERE = "hooks.publicUrl";
 const EXAMPLE = 'write for example "https://gateway.example.com"';

@@ -1,36 +1,28 @@
 import type { AgentCatalog, ChannelInfo, GatewayFacts } from "../core/host.ts";
 import { readAllowedAgentIds } from "./allowed-agents.ts";
-import { closestKey } from "./show-value.ts";
-import { ConfigError, configLines } from "./errors.ts";
-import { Findings } from "./errors.ts";
-import { ConfiguredPresets } from "./preset-settings.ts";
+import { closestKey, showNames, showValue } from "./show-value.ts";
+import { ConfigError, configLines, Findings } from "./errors.ts";
+import { ConfiguredPresets, checkPresetBlock } from "./preset-settings.ts";
 import { readGmail } from "./gmail.ts";
-import { readHookPath } from "./hook-path.ts";
-import type { HooksConfig, LockoutConfig } from "./hooks-config.ts";
-import { checkChannel, checkReferences } from "./mapping/rules.ts";
-import { readBudget, readTarget } from "./normalize-run.ts";
+import { readHookPath } from "./hook-prefix.ts";
+import { type HooksConfig, HooksSchema } from "./hooks.ts";
+import { readLockout } from "./lockout.ts";
+import { checkReferences } from "./mapping/rules.ts";
+import { checkChannel, readTarget } from "./channel-target.ts";
+import { readBudget, checkBudget } from "./budget.ts";
 import type { PresetPart } from "./preset.ts";
-import { checkPresetBlock } from "./preset-settings.ts";
 import { checkPublicUrl, readPublicUrl } from "./public-url.ts";
-import { milliseconds, readBodyBytes, readTtlMs } from "./schema-parts.ts";
+import { milliseconds, readBodyBytes, readTtlMs, BUDGET_BYTES } from "./schema-parts.ts";
 import { checkCallbackSecret, readCallbacks } from "./callbacks.ts";
 import { readMappings } from "./mapping/read.ts";
 import { readRetention } from "./retention.ts";
 import { DEFAULT_RETRY, readRetry } from "./retry.ts";
-import { checkBudget } from "./mapping/run-rules.ts";
-import { BUDGET_BYTES } from "./schema-parts.ts";
-import { HooksSchema, LockoutSchema } from "./hooks.ts";
-import type { HooksInput } from "./hooks.ts";
-import { compileSchemaCheck } from "./schema-check.ts";
-import type { SchemaIssue } from "./schema-check.ts";
+import { isPresetKey, validSubset, type ValidSubset } from "./valid-subset.ts";
+import { compileSchemaCheck, type SchemaIssue } from "./schema-check.ts";
 import { auditHooks } from "./audit.ts";
 import { checkDefaultSessionKey, checkTemplatedKeys, readPrefixes } from "./session.ts";
-import { showNames, showValue } from "./show-value.ts";
-import { readTokens } from "./token.ts";
-import { readTransforms } from "./transforms.ts";
-import { readTransformsDir } from "./transforms-dir.ts";
-import { isPresetKey, validSubset } from "./hooks.ts";
-import type { ValidSubset } from "./hooks.ts";
+import { readTokenHeader, readTokens } from "./token.ts";
+import { readTransforms, readTransformsDir } from "./transforms.ts";
 
 /** What a `hooks` block is read against: the gateway as it will be once the block is in force. */
 export interface HooksContext {
@@ -173,44 +165,4 @@ function readPresets(written: readonly string[], known: readonly string[] | unde
     findings.refuse(`hooks.presets[${at}]`, `${showValue(name)} is not a preset; ${hint}`);
   }
   return [...new Set(names)];
-}
-
-function readLockout(input: NonNullable<HooksInput["lockout"]>): LockoutConfig {
-  const { failures, windowSeconds, lockSeconds, maxClients } = LockoutSchema.properties;
-  return {
-    failures: input.failures ?? failures.default,
-    windowMs: milliseconds(input.windowSeconds ?? windowSeconds.default),
-    lockMs: milliseconds(input.lockSeconds ?? lockSeconds.default),
-    maxClients: input.maxClients ?? maxClients.default,
-  };
-}
-
-/** Headers that mean something else to a server, a proxy or this ingress. */
-const RESERVED_HEADERS: ReadonlySet<string> = new Set([
-  "authorization",
-  "connection",
-  "content-encoding",
-  "content-length",
-  "content-type",
-  "cookie",
-  "expect",
-  "forwarded",
-  "host",
-  "idempotency-key",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "x-forwarded-for",
-  "x-openclaw-idempotency-key",
-  "x-service-idempotency-key",
-]);
-
-function readTokenHeader(written: string | undefined, findings: Findings): string {
-  const name = (written ?? keys.tokenHeader.default).toLowerCase();
-  if (RESERVED_HEADERS.has(name)) {
-    findings.refuse("hooks.tokenHeader", `${showValue(name)} has a meaning of its own; choose another header`);
-  }
-  return name;
 }

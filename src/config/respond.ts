@@ -1,9 +1,49 @@
+import Type, { type Static } from "typebox";
+import { template, whole, withDefault } from "./schema-parts.ts";
 import type { Findings } from "./errors.ts";
-import type { RespondConfig } from "./hooks-config.ts";
-import type { MappingInput } from "./hooks.ts";
 import { showValue } from "./show-value.ts";
 
-type RespondInput = NonNullable<MappingInput["respond"]>;
+/** What a mapping does with its answer. */
+export type RespondConfig =
+  | { readonly kind: "ordinary" }
+  /** The answer waits for the result. */
+  | { readonly kind: "result" }
+  | {
+      readonly kind: "content";
+      readonly status: number;
+      /** Names in lower case. */
+      readonly headers: Readonly<Record<string, string>>;
+      /** A template; `undefined`: the ordinary body. */
+      readonly body: string | undefined;
+    };
+
+/** `respond` of a mapping. */
+export const RespondSchema = Type.Union(
+  [
+    Type.String({ pattern: "^result$", title: '"result" or an object of settings' }),
+    Type.Object(
+      {
+        status: withDefault(whole({ minimum: 200, maximum: 299 }, "Status of the answer."), 200),
+        headers: Type.Optional(
+          Type.Record(Type.String(), Type.String({ maxLength: 1_024 }), {
+            maxProperties: 16,
+            title: "an object of at most 16 headers",
+            description: "Headers of the answer, such as `content-type`. Not templates.",
+          }),
+        ),
+        body: template(
+          "Content of the answer; a template, in which `{{deliveryId}}` and `{{runId}}` stand for the delivery and its first run. Absent: the ordinary content.",
+        ),
+      },
+      { additionalProperties: false, description: "What the answer is, where it is an object." },
+    ),
+  ],
+  {
+    title: '"result" or an object of settings',
+    description:
+      '`"result"`: the answer waits until the run is settled, and has its state and reply. An object: what the sender needs as an answer to an accepted call. Absent: 200 or 202 as usual.',
+  },
+);
 
 /** Headers that the server sets, or that mean more to a client than an answer to a webhook may say. */
 const RESERVED_RESPONSE_HEADERS: ReadonlySet<string> = new Set([
@@ -32,7 +72,7 @@ const VALUE = /^[\t\x20-\x7e]*$/;
 const WITHOUT_CONTENT: ReadonlySet<number> = new Set([204, 205]);
 
 /** Reads the `respond` of a mapping; `where` is its key. */
-export function readRespond(input: RespondInput, where: string, findings: Findings): RespondConfig {
+export function readRespond(input: Static<typeof RespondSchema>, where: string, findings: Findings): RespondConfig {
   if (typeof input === "string") return { kind: "result" };
   const { status = 200, headers = {}, body } = input;
   if (body !== undefined && WITHOUT_CONTENT.has(status)) {

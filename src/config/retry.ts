@@ -1,7 +1,21 @@
 import Type, { type Static } from "typebox";
 import type { Findings } from "./errors.ts";
-import type { RetryConfig, RetryPolicy } from "./hooks-config.ts";
 import { type Bounds, DAY_SECONDS, milliseconds, seconds, whole, withDefault } from "./schema-parts.ts";
+
+/** How often and how long something is tried again that failed and may succeed later. */
+export interface RetryPolicy {
+  /** Tries in all, at least 1. */
+  readonly attempts: number;
+  /** Upper bound of the first delay; it doubles, and the delay is drawn from 0 up to it (full jitter). */
+  readonly firstDelayMs: number;
+  readonly maxDelayMs: number;
+}
+
+export interface RetryConfig {
+  readonly runs: RetryPolicy;
+  /** Of replies to a channel, and of callbacks. */
+  readonly deliveries: RetryPolicy;
+}
 
 const TRIES: Bounds = { minimum: 1, maximum: 20 };
 const DELAY_SECONDS: Bounds = { minimum: 0.001, maximum: 3_600 };

@@ -1,10 +1,22 @@
 /** The keys of a mapping that say which events it takes, and how its runs are carried out and answered. */
-import Type from "typebox";
-import { MappingRetrySchema } from "./retry.ts";
-import { DAY_SECONDS, seconds, template, text, WAIT_SECONDS, whole, withDefault } from "./schema-parts.ts";
+import Type, { type Static } from "typebox";
+import type { CoalesceMode } from "../core/delivery.ts";
+import { type BudgetConfig, BudgetSchema, readBudget } from "./budget.ts";
+import { type ChannelChoice, channelTarget, readTarget } from "./channel-target.ts";
+import type { Findings } from "./errors.ts";
+import { readRespond, type RespondConfig, RespondSchema } from "./respond.ts";
+import { MappingRetrySchema, readRetry, type RetryConfig } from "./retry.ts";
+import {
+  DAY_SECONDS,
+  milliseconds,
+  seconds,
+  template,
+  text,
+  WAIT_SECONDS,
+  whole,
+  withDefault,
+} from "./schema-parts.ts";
 
-const RUNS_PER_HOUR = { minimum: 1, maximum: 1_000_000 };
-const RUNS_PER_DAY = { minimum: 1, maximum: 10_000_000 };
 /** Characters of a `when`. */
 const MAX_CONDITION = 4_096;
 
@@ -33,64 +45,6 @@ const CoalesceSchema = Type.Object(
   {
     additionalProperties: false,
     description: "Makes one run of calls that come shortly after one another. Not together with `forEach`.",
-  },
-);
-
-/** Where something goes that has another place as a rule. */
-export const channelTarget = (description: string) =>
-  Type.Object(
-    {
-      channel: text({
-        description: "`last` or the id of a channel of the gateway.",
-        title: "the name of a channel",
-        pattern: "\\S",
-      }),
-      to: Type.Optional(
-        text({ description: "Recipient on that channel. Absent: the channel's own, or that of the last message." }),
-      ),
-    },
-    { additionalProperties: false, description },
-  );
-
-/** `budget` of the hooks and of a mapping. */
-export const BudgetSchema = Type.Object(
-  {
-    perHour: Type.Optional(whole(RUNS_PER_HOUR, "Runs that may begin in any 60 minutes.")),
-    perDay: Type.Optional(whole(RUNS_PER_DAY, "Runs that may begin in any 24 hours.")),
-  },
-  {
-    additionalProperties: false,
-    minProperties: 1,
-    title: "an object with perHour, perDay or both",
-    description:
-      "How many runs may begin. Once they are used up the mapping is paused (all mappings, for `hooks.budget`) and a notice is sent: what comes in is kept, and runs begin again after `reveille hooks resume`.",
-  },
-);
-
-const RespondSchema = Type.Union(
-  [
-    Type.String({ pattern: "^result$", title: '"result" or an object of settings' }),
-    Type.Object(
-      {
-        status: withDefault(whole({ minimum: 200, maximum: 299 }, "Status of the answer."), 200),
-        headers: Type.Optional(
-          Type.Record(Type.String(), Type.String({ maxLength: 1_024 }), {
-            maxProperties: 16,
-            title: "an object of at most 16 headers",
-            description: "Headers of the answer, such as `content-type`. Not templates.",
-          }),
-        ),
-        body: template(
-          "Content of the answer; a template, in which `{{deliveryId}}` and `{{runId}}` stand for the delivery and its first run. Absent: the ordinary content.",
-        ),
-      },
-      { additionalProperties: false, description: "What the answer is, where it is an object." },
-    ),
-  ],
-  {
-    title: '"result" or an object of settings',
-    description:
-      '`"result"`: the answer waits until the run is settled, and has its state and reply. An object: what the sender needs as an answer to an accepted call. Absent: 200 or 202 as usual.',
   },
 );
 
@@ -161,3 +115,96 @@ export const RUN_KEYS = {
     "run",
   ),
 };
+
+/** These keys as they may be written. */
+type RunInput = Static<ReturnType<typeof Type.Object<typeof RUN_KEYS>>>;
+
+export type Priority = "high" | "normal" | "low";
+
+export interface CoalesceConfig {
+  /** A template. */
+  readonly key: string;
+  readonly windowMs: number;
+  readonly maxWaitMs: number;
+  readonly mode: CoalesceMode;
+}
+
+/** Which events a mapping takes, and how its runs are carried out and answered. */
+export interface RunConfig {
+  /** Events that are taken, by the preset's name for them; `*` stands for any characters. Empty: all. */
+  readonly events: readonly string[];
+  /** A condition in CEL over `payload`, `headers`, `query`, `event` and `sender`. */
+  readonly when: string | undefined;
+  readonly coalesce: CoalesceConfig | undefined;
+  /** `none`: its runs wait for no other run of their session. */
+  readonly order: "strict" | "none";
+  /** What happens to a call while a run of the mapping (and session, when it names one) is open. */
+  readonly overlap: "queue" | "skip" | "latest";
+  /** A run that has not begun after that long is dropped. */
+  readonly maxAgeMs: number | undefined;
+  /** Which of the runs that wait go first. */
+  readonly priority: Priority;
+  /** Runs of the mapping at once; `undefined`: as many as `hooks.concurrency`. */
+  readonly concurrency: number | undefined;
+  readonly retry: RetryConfig;
+  readonly fallback: ChannelChoice | undefined;
+  readonly budget: BudgetConfig | undefined;
+  readonly respond: RespondConfig;
+  /** How long a caller waits for the result; `undefined`: `hooks.waitSeconds`. */
+  readonly waitMs: number | undefined;
+  /** `deliver`: the rendered text goes to the channel, and no agent is asked. */
+  readonly mode: "run" | "deliver";
+}
+
+const MAX_WAIT_MS = 7 * 86_400_000;
+/** The default of `maxWaitSeconds`, in windows. */
+const WINDOWS = 10;
+
+/**
+ * Fills in the keys of {@link RUN_KEYS} that a mapping leaves out, from its preset's mapping `given` and,
+ * for `retry`, from `hooks.retry`; `where` is the key of the mapping.
+ */
+export function normalizeRun(
+  input: RunInput,
+  given: Partial<RunConfig>,
+  { where, retry, findings }: { where: string; retry: RetryConfig; findings: Findings },
+): RunConfig {
+  const { order, overlap, priority, mode } = RUN_KEYS;
+  return {
+    events: input.events?.map((event) => event.trim()) ?? given.events ?? [],
+    when: input.when ?? given.when,
+    coalesce: input.coalesce ? readCoalesce(input.coalesce) : given.coalesce,
+    order: input.order ?? given.order ?? order.default,
+    overlap: input.overlap ?? given.overlap ?? overlap.default,
+    maxAgeMs: inMilliseconds(input.maxAgeSeconds) ?? given.maxAgeMs,
+    priority: input.priority ?? given.priority ?? priority.default,
+    concurrency: input.concurrency ?? given.concurrency,
+    retry: readRetry(input.retry, given.retry ?? retry, `${where}.retry`, findings),
+    fallback: input.fallback ? readTarget(input.fallback) : given.fallback,
+    budget: input.budget ? readBudget(input.budget) : given.budget,
+    respond: input.respond
+      ? readRespond(input.respond, `${where}.respond`, findings)
+      : (given.respond ?? { kind: "ordinary" }),
+    waitMs: inMilliseconds(input.waitSeconds) ?? given.waitMs,
+    mode: input.mode ?? given.mode ?? mode.default,
+  };
+}
+
+function readCoalesce({
+  key = "",
+  windowSeconds,
+  maxWaitSeconds,
+  mode,
+}: Static<typeof CoalesceSchema>): CoalesceConfig {
+  const windowMs = milliseconds(windowSeconds);
+  return {
+    key,
+    windowMs,
+    maxWaitMs: inMilliseconds(maxWaitSeconds) ?? Math.min(WINDOWS * windowMs, MAX_WAIT_MS),
+    mode: mode ?? RUN_KEYS.coalesce.properties.mode.default,
+  };
+}
+
+function inMilliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : milliseconds(seconds);
+}

@@ -71,7 +71,7 @@ export const flag = (description: string) => Type.Boolean({ description });
 export const texts = (maxItems: number, options: Required<KeyOptions>) =>
   Type.Array(Type.String({ maxLength: MAX_TEXT }), { maxItems, ...options });
 
-/** A number of bytes, or a string that {@link "./quantity".readBodyBytes} takes. */
+/** A number of bytes, or a string that {@link readBodyBytes} takes. */
 export const size = (bounds: Bounds, description: string) =>
   Type.Union(
     [
@@ -81,7 +81,7 @@ export const size = (bounds: Bounds, description: string) =>
     { title: SIZE_TITLE, description },
   );
 
-/** A number of seconds, or a string that {@link "./quantity".readTtlMs} takes. */
+/** A number of seconds, or a string that {@link readTtlMs} takes. */
 export const duration = (bounds: Bounds, description: string) =>
   Type.Union(
     [

@@ -1,7 +1,11 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Static } from "typebox";
 import type { Findings } from "./errors.ts";
-import type { SecretInput } from "./hooks.ts";
+import type { secrets } from "./schema-parts.ts";
+
+/** A secret, or a list of secrets, as it may be written. */
+export type SecretInput = Static<ReturnType<typeof secrets>>;
 
 /** Secrets of examples and habits, in lower case and without punctuation. */
 const OF_EXAMPLES = [

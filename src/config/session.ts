@@ -1,5 +1,5 @@
 import type { Findings } from "./errors.ts";
-import type { MappingConfig } from "./hooks-config.ts";
+import type { MappingConfig } from "./mapping/schema.ts";
 
 const MAX_CHARACTERS = 512;
 /**

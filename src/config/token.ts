@@ -1,9 +1,19 @@
 import type { GatewayFacts } from "../core/host.ts";
 import type { Findings } from "./errors.ts";
-import { isKnownSecret } from "./secrets.ts";
-import type { SecretInput } from "./hooks.ts";
-import { readSecrets } from "./secrets.ts";
-import type { NamedSecret, SecretSources } from "./secrets.ts";
+import { text, withDefault } from "./schema-parts.ts";
+import { showValue } from "./show-value.ts";
+import { isKnownSecret, type SecretInput, readSecrets, type NamedSecret, type SecretSources } from "./secrets.ts";
+
+/** `hooks.tokenHeader`. */
+export const TOKEN_HEADER = withDefault(
+  text({
+    description: "The header that may carry the token besides `Authorization: Bearer`.",
+    title: "the name of a header",
+    maxLength: 100,
+    pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
+  }),
+  "x-service-token",
+);
 
 /** Characters under which a token can be guessed. */
 export const MIN_TOKEN_CHARACTERS = 24;
@@ -14,7 +24,7 @@ const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 /**
  * Resolves the hook tokens and refuses those that cannot protect anything: a secret of the gateway
  * itself (specification 5.6), one of some example, one too short to resist guessing where strangers
- * can try. On loopback a short one is a finding of {@link "./security-audit".auditHooks}.
+ * can try. On loopback a short one is a finding of {@link "./audit".auditHooks}.
  */
 export function readTokens(
   input: SecretInput | undefined,
@@ -45,4 +55,35 @@ function tokenProblem({ value }: NamedSecret, gateway: GatewayFacts): string | u
   if (value.length > MAX_TOKEN_CHARACTERS) return `has more than ${MAX_TOKEN_CHARACTERS} characters`;
   if (value.length >= MIN_TOKEN_CHARACTERS || gateway.loopbackOnly) return undefined;
   return `has fewer than ${MIN_TOKEN_CHARACTERS} characters and the gateway listens beyond loopback; make a longer one with: openssl rand -hex 24`;
+}
+
+/** Headers that mean something else to a server, a proxy or this ingress. */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
+  "authorization",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "cookie",
+  "expect",
+  "forwarded",
+  "host",
+  "idempotency-key",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "x-forwarded-for",
+  "x-openclaw-idempotency-key",
+  "x-service-idempotency-key",
+]);
+
+/** The second header of the token, in lower case. */
+export function readTokenHeader(written: string | undefined, findings: Findings): string {
+  const name = (written ?? TOKEN_HEADER.default).toLowerCase();
+  if (RESERVED_HEADERS.has(name)) {
+    findings.refuse("hooks.tokenHeader", `${showValue(name)} has a meaning of its own; choose another header`);
+  }
+  return name;
 }

@@ -1,12 +1,38 @@
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import Type, { type Static } from "typebox";
 import type { Findings } from "./errors.ts";
-import type { TransformsConfig } from "./hooks-config.ts";
-import { type Bounds, readBodyBytes, size, whole, withDefault } from "./schema-parts.ts";
+import { type Bounds, readBodyBytes, size, text, whole, withDefault } from "./schema-parts.ts";
+
+/** Where transforms run, and what one process of them may use up. */
+export interface TransformsConfig {
+  /** `none`: in the gateway's own process, and then nothing of the rest counts. */
+  readonly isolation: "process" | "none";
+  /** Of one call. */
+  readonly timeoutMs: number;
+  /** Processes that are kept warm. */
+  readonly workers: number;
+  readonly maxMemoryBytes: number;
+  /** Calls after which a process is replaced. */
+  readonly maxCalls: number;
+  /** Calls of one module that wait, over which the answer is 503. */
+  readonly maxWaiting: number;
+  /** Of a result as JSON. */
+  readonly maxResultBytes: number;
+}
 
 /** Bytes of memory of one sandbox process: up to 8 GiB. */
 const SANDBOX_BYTES: Bounds = { minimum: 67_108_864, maximum: 8_589_934_592 };
 /** Bytes of what a transform returns: up to 16 MiB. */
 const RESULT_BYTES: Bounds = { minimum: 1_024, maximum: 16_777_216 };
+
+/** `hooks.transformsDir`. */
+export const TRANSFORMS_DIR = withDefault(
+  text({
+    description:
+      "Folder of transform modules, resolved against `<configuration folder>/hooks/transforms`, which it cannot leave.",
+  }),
+  ".",
+);
 
 /** `hooks.transforms`. */
 export const TransformsSchema = Type.Object(
@@ -79,4 +105,20 @@ export function readTransforms(input: Static<typeof TransformsSchema>, findings:
       RESULT_BYTES,
     ),
   };
+}
+
+/**
+ * The folder of transform modules as an absolute path within `<configDir>/hooks/transforms`
+ * (specification 2.1). It is compared as text here, symbolic links where modules are loaded.
+ */
+export function readTransformsDir(written: string | undefined, configDir: string, findings: Findings): string {
+  const root = join(configDir, "hooks", "transforms");
+  const given = written?.trim() || TRANSFORMS_DIR.default;
+  const folder = resolve(root, given);
+  const way = relative(root, folder);
+  const leaves = way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way);
+  if (leaves || given.startsWith("~") || given.includes("\0")) {
+    findings.refuse("hooks.transformsDir", `must be a folder within ${root}; write it relative to that folder`);
+  }
+  return folder;
 }

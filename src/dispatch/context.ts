@@ -1,4 +1,4 @@
-import type { CallbacksConfig } from "../config/hooks-config.ts";
+import type { CallbacksConfig } from "../config/callbacks.ts";
 import type { AgentSpec, SettledState } from "../core/delivery.ts";
 import type { DispatchedEvent, SettledEvent } from "../core/events.ts";
 import type { Clock, GatewayHost, Logger } from "../core/host.ts";

@@ -1,6 +1,9 @@
-import type { BudgetConfig, HooksConfig, MappingConfig, Priority, RetryConfig } from "../config/hooks-config.ts";
-import { SCOPE_ALL } from "../storage/operational-state.ts";
-import type { Scope } from "../storage/operational-state.ts";
+import type { HooksConfig } from "../config/hooks.ts";
+import type { BudgetConfig } from "../config/budget.ts";
+import type { MappingConfig } from "../config/mapping/schema.ts";
+import type { Priority } from "../config/run.ts";
+import type { RetryConfig } from "../config/retry.ts";
+import { SCOPE_ALL, type Scope } from "../storage/operational-state.ts";
 
 /** How the runs of one mapping are carried out, by the active configuration. */
 export interface DispatchRules {

@@ -1,16 +1,11 @@
-import type { MappingConfig } from "../config/hooks-config.ts";
+import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { PayloadContext } from "../core/delivery.ts";
 import { readMessage } from "../presets/read-event.ts";
 import type { Preset } from "../presets/preset.ts";
 import type { CallTransform } from "../transform/call.ts";
-import { compileFilter } from "./filter.ts";
-import type { CompiledFilter } from "./filter.ts";
-import { compileResponse } from "./template.ts";
-import type { CompiledResponse } from "./template.ts";
-import { compileForEach } from "./fan-out.ts";
-import type { ForEach } from "./fan-out.ts";
-import { compileTemplate } from "./template.ts";
-import type { CompiledTemplate } from "./template.ts";
+import { compileFilter, type CompiledFilter } from "./filter.ts";
+import { compileResponse, type CompiledResponse, compileTemplate, type CompiledTemplate } from "./template.ts";
+import { compileForEach, type ForEach } from "./fan-out.ts";
 
 /** A mapping made ready at config load, so that a request only looks up and renders. */
 export interface CompiledMapping {

@@ -1,7 +1,6 @@
-import type { MappingConfig } from "../config/hooks-config.ts";
+import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { PayloadContext } from "../core/delivery.ts";
-import { compileCondition } from "./condition/condition.ts";
-import { showSeen } from "./condition/condition.ts";
+import { compileCondition, showSeen } from "./condition/condition.ts";
 
 /** What decides whether a request is for the mapping's agent at all. */
 export interface CompiledFilter {

@@ -1,6 +1,5 @@
-import type { CallbacksConfig } from "../config/hooks-config.ts";
-import { refuse } from "../core/errors.ts";
-import type { Refusal } from "../core/errors.ts";
+import type { CallbacksConfig } from "../config/callbacks.ts";
+import { refuse, type Refusal } from "../core/errors.ts";
 import { fetchableUrl } from "../http/guarded-fetch.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import { ConfigError } from "../config/errors.ts";
-import type { TransformsConfig } from "../config/hooks-config.ts";
+import type { TransformsConfig } from "../config/transforms.ts";
 import type { Logger } from "../core/host.ts";
 import type { CallTransform } from "./call.ts";
 import { FolderError, SandboxLoadError, SandboxStartError } from "./errors.ts";

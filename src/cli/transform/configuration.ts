@@ -2,7 +2,8 @@
 import { readdirSync, realpathSync, statSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 import { Findings } from "../../config/errors.ts";
-import type { HooksConfig, MappingConfig } from "../../config/hooks-config.ts";
+import type { HooksConfig } from "../../config/hooks.ts";
+import type { MappingConfig } from "../../config/mapping/schema.ts";
 import { fillIn } from "../../config/mapping/normalize.ts";
 import type { GatewayHost, Logger } from "../../core/host.ts";
 import { readSnapshot } from "../../ingress/active-config.ts";

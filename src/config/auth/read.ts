@@ -1,6 +1,6 @@
 import type { Findings } from "../errors.ts";
 import type { Handshake } from "../handshake.ts";
-import type { PresetSettings } from "../hooks-config.ts";
+import type { PresetSettings } from "../mapping/schema.ts";
 import type { ConfiguredPreset } from "../preset-settings.ts";
 import type { PresetPart } from "../preset.ts";
 import { checkAuth, readsSecret } from "./rules.ts";
@@ -11,7 +11,7 @@ const TOLERANCE_SECONDS = 300;
 
 /**
  * Fills in what an `auth` leaves out; `secrets` are its secrets, resolved. `undefined` stands for the
- * hook token. What is missing for good is for {@link "./auth-rules".checkAuth} to refuse.
+ * hook token. What is missing for good is for {@link checkAuth} to refuse.
  */
 export function normalizeAuth(
   input: AuthInput,

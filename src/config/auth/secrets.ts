@@ -1,8 +1,14 @@
 import { createPublicKey } from "node:crypto";
 import type { Findings } from "../errors.ts";
-import type { SecretInput } from "../hooks.ts";
+import {
+  type SecretInput,
+  type NamedSecret,
+  readSecrets,
+  type ReservedSecrets,
+  secretProblem,
+  type SecretSources,
+} from "../secrets.ts";
 import type { PresetPart } from "../preset.ts";
-import { type NamedSecret, readSecrets, type ReservedSecrets, secretProblem, type SecretSources } from "../secrets.ts";
 import type { Algorithm, AuthConfig, AuthInput, SignatureAuth } from "./schema.ts";
 
 const KEY_BYTES_OF_ED25519 = 32;

@@ -1,10 +1,9 @@
 import type { Findings } from "../errors.ts";
-import type { MappingConfig, RetryConfig } from "../hooks-config.ts";
-import { MappingSchema } from "./schema.ts";
-import { normalizeRun } from "../normalize-run.ts";
+import { type MappingConfig, MappingSchema } from "./schema.ts";
+import { type RetryConfig, DEFAULT_RETRY } from "../retry.ts";
+import { normalizeRun } from "../run.ts";
 import type { PresetMapping, PresetPart } from "../preset.ts";
 import { readBodyBytes } from "../schema-parts.ts";
-import { DEFAULT_RETRY } from "../retry.ts";
 import type { MappingInput } from "../hooks.ts";
 
 const defaults = MappingSchema.properties;
@@ -25,7 +24,7 @@ export interface MappingPlace {
 
 /**
  * Fills in what a mapping leaves out, first from its preset; `at` is its place in `hooks.mappings`, from 0.
- * `auth` and `settings` are left empty: {@link "./read-mappings".readMappings} reads them.
+ * `auth` and `settings` are left empty: {@link "./read".readMappings} reads them.
  */
 export function normalizeMapping(
   input: MappingInput,

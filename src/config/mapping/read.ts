@@ -1,19 +1,21 @@
 import type { AuthSources } from "../auth/secrets.ts";
-import { closestKey } from "../show-value.ts";
-import type { ConfiguredPreset, ConfiguredPresets } from "../preset-settings.ts";
+import { closestKey, type KeyPath, showNames, showValue } from "../show-value.ts";
+import {
+  type ConfiguredPreset,
+  type ConfiguredPresets,
+  checkSettings,
+  checkWrittenSettings,
+  resolveSettings,
+} from "../preset-settings.ts";
 import type { Findings } from "../errors.ts";
 import { GMAIL, readGmail } from "../gmail.ts";
-import type { MappingConfig, PresetSettings, RetryConfig } from "../hooks-config.ts";
-import type { KeyPath } from "../show-value.ts";
-import { checkMapping } from "./rules.ts";
+import type { MappingConfig, PresetSettings } from "./schema.ts";
+import type { RetryConfig } from "../retry.ts";
+import { checkMapping, checkRoutes, findShadows } from "./rules.ts";
 import { fillIn, normalizeMapping } from "./normalize.ts";
 import type { PresetBlockInput } from "../preset.ts";
-import { checkSettings, checkWrittenSettings, resolveSettings } from "../preset-settings.ts";
 import { readAuth, refuseMissingSecret } from "../auth/read.ts";
-import { checkRoutes } from "./rules.ts";
 import type { MappingInput } from "../hooks.ts";
-import { findShadows } from "./rules.ts";
-import { showNames, showValue } from "../show-value.ts";
 
 /** The mappings in order, and those of them that can take effect at all. */
 export interface ReadMappings {

@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AgentCatalog, ChannelInfo } from "../../core/host.ts";
 import type { Findings } from "../errors.ts";
-import type { HooksConfig, MappingConfig } from "../hooks-config.ts";
+import type { HooksConfig } from "../hooks.ts";
+import type { MappingConfig } from "./schema.ts";
 import { checkSessionKeyForm, hasPrefix, isTemplated } from "../session.ts";
 import { showNames, showValue } from "../show-value.ts";
+import { checkChannel } from "../channel-target.ts";
 import { checkRun } from "./run-rules.ts";
 
 /** What of the gateway a mapping may refer to. */
@@ -107,19 +109,6 @@ function checkSessionKey(mapping: MappingConfig, config: HooksConfig, findings: 
       "does not begin with one of hooks.allowedSessionKeyPrefixes: calls that use it are answered 400",
     );
   }
-}
-
-/** Refuses a channel that the gateway does not have. */
-export function checkChannel(
-  channel: string,
-  path: string,
-  channels: readonly ChannelInfo[],
-  findings: Findings,
-): void {
-  const known = ["last", ...channels.map(({ id }) => id)];
-  const wanted = channel.toLowerCase();
-  if (known.some((id) => id.toLowerCase() === wanted)) return;
-  findings.refuse(path, `${showValue(channel)} is not a channel of this gateway; known are ${showNames(known)}`);
 }
 
 /** Refuses a fixed model that the allowlist of the agent does not hold. */

@@ -1,8 +1,9 @@
 import { readCondition } from "../condition-syntax.ts";
 import type { Findings } from "../errors.ts";
-import type { BudgetConfig, MappingConfig } from "../hooks-config.ts";
+import { checkBudget } from "../budget.ts";
+import type { MappingConfig } from "./schema.ts";
 
-/** Keys of {@link "./run-schema".RUN_KEYS} that only a run of an agent reads. */
+/** Keys of {@link "../run".RUN_KEYS} that only a run of an agent reads. */
 const AGENT_ONLY = ["order", "overlap", "priority", "concurrency", "fallback"] as const;
 /** Keys that only a turn of an agent reads. */
 const TURN_ONLY = ["model", "thinking", "timeoutSeconds", "interrupted"] as const;
@@ -57,14 +58,6 @@ function checkMode({ where, mode, action, deliver }: MappingConfig, findings: Fi
   if (mode !== "deliver") return;
   if (action === "wake") findings.refuse(`${where}.mode`, "cannot be deliver with the action wake");
   else if (!deliver) findings.refuse(`${where}.mode`, "cannot be deliver while deliver is false");
-}
-
-/** Warns of a bound that the other one makes superfluous; `where` is the key of the budget. */
-export function checkBudget(budget: BudgetConfig | undefined, where: string, findings: Findings): void {
-  const { perHour, perDay } = budget ?? {};
-  if (perHour !== undefined && perDay !== undefined && perHour > perDay) {
-    findings.warn(`${where}.perHour`, "has no effect: perDay is less");
-  }
 }
 
 function warnOfUnread(mapping: MappingConfig, written: object, findings: Findings): void {

@@ -1,7 +1,8 @@
 import Type from "typebox";
-import { AuthSchema } from "../auth/schema.ts";
-import { HandshakeSchema } from "../handshake.ts";
-import { RUN_KEYS } from "../run.ts";
+import type { WakeMode } from "../../core/delivery.ts";
+import { type AuthConfig, AuthSchema } from "../auth/schema.ts";
+import { type Handshake, HandshakeSchema } from "../handshake.ts";
+import { RUN_KEYS, type RunConfig } from "../run.ts";
 import {
   BODY_BYTES,
   flag,
@@ -201,3 +202,59 @@ export const MappingSchema = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** Further keys of `hooks.<preset>` besides `secret`, `auth` and the mapping's own, by name. */
+export type PresetSettings = Readonly<Record<string, unknown>>;
+
+/** One mapping, own or of a preset. */
+export interface MappingConfig extends RunConfig {
+  readonly id: string;
+  /** Where it stands, for messages: `hooks.mappings[3]`; of an enabled preset, `hooks.gmail`. */
+  readonly where: string;
+  readonly match: {
+    /** Without leading and trailing slashes; `undefined` or empty: any path. */
+    readonly path: string | undefined;
+    /** `undefined` or empty: any source. */
+    readonly source: string | undefined;
+  };
+  readonly action: "wake" | "agent";
+  readonly wakeMode: WakeMode;
+  readonly name: string | undefined;
+  readonly agentId: string | undefined;
+  readonly sessionKey: string | undefined;
+  readonly messageTemplate: string | undefined;
+  readonly textTemplate: string | undefined;
+  readonly forEach: string | undefined;
+  readonly deliver: boolean;
+  readonly allowUnsafeExternalContent: boolean;
+  readonly channel: string;
+  readonly to: string | undefined;
+  readonly model: string | undefined;
+  readonly thinking: string | undefined;
+  readonly timeoutSeconds: number | undefined;
+  readonly maxBodyBytes: number | undefined;
+  /** What besides JSON the mapping takes. */
+  readonly accept: readonly ("json" | "form" | "text")[];
+  readonly interrupted: "rerun" | "hold" | undefined;
+  readonly transform: { readonly module: string; readonly export: string | undefined } | undefined;
+  /** The preset that knows its sender. */
+  readonly preset: string | undefined;
+  /** The preset's further settings, secrets resolved. */
+  readonly settings: PresetSettings;
+  /** How its sender proves who it is; `undefined`: by the hook token. All mappings of a path have the same. */
+  readonly auth: AuthConfig | undefined;
+  readonly handshakes: readonly Handshake[];
+  /** Methods besides `POST` that carry events: `PUT`. */
+  readonly methods: readonly string[];
+  /** Senders whose events are filtered, without regard to case; `*` stands for any characters. */
+  readonly ignoreActors: readonly string[];
+  /** Whether events of senders that the preset knows to be bots are filtered. */
+  readonly ignoreBots: boolean;
+  /** What the boundary names as the source. */
+  readonly contentSource: string;
+  /**
+   * A templated session key under this literal prefix needs no further settings: set by built-in
+   * presets, whose keys cannot leave their own name space.
+   */
+  readonly ownSessionPrefix: string | undefined;
+}

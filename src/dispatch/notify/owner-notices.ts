@@ -1,14 +1,13 @@
 import { withTimeout } from "../run/with-timeout.ts";
 import { sanitizeUntrusted } from "../../core/boundary/sanitize-untrusted.ts";
 import { wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
-import type { HooksConfig } from "../../config/hooks-config.ts";
+import type { HooksConfig } from "../../config/hooks.ts";
 import { isRefusal } from "../../core/errors.ts";
 import type { GatewayHost, Logger } from "../../core/host.ts";
 import { resolveTarget } from "../../policy/target.ts";
 import type { Notice, Notices } from "../context.ts";
 import { cut } from "../run/summary.ts";
-import { BRIEF_RETRY, retrying } from "../run/retry.ts";
-import type { RetrySchedule } from "../run/retry.ts";
+import { BRIEF_RETRY, retrying, type RetrySchedule } from "../run/retry.ts";
 
 /** Keys of notices that are remembered in memory; the host remembers them besides. */
 const MAX_KEYS = 1_000;

@@ -1,4 +1,4 @@
-import type { Priority } from "../../config/hooks-config.ts";
+import type { Priority } from "../../config/run.ts";
 import type { OpenRun } from "../../storage/delivery-store.ts";
 import { type OperationalState, type Pause, type Scope, SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { DispatchContext } from "../context.ts";

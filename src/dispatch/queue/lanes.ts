@@ -1,4 +1,4 @@
-import type { Priority } from "../../config/hooks-config.ts";
+import type { Priority } from "../../config/run.ts";
 
 /** A node of a {@link LinkedList}; in one list at a time. */
 export class Linked<Node extends Linked<Node>> {

@@ -1,7 +1,6 @@
-import type { CallbacksConfig } from "../../config/hooks-config.ts";
+import type { CallbacksConfig } from "../../config/callbacks.ts";
 import type { ReplyOutcome, SettledState } from "../../core/delivery.ts";
-import { createGuardedFetch, FetchError, isSuccess } from "../../http/guarded-fetch.ts";
-import type { GuardedFetch } from "../../http/guarded-fetch.ts";
+import { createGuardedFetch, FetchError, isSuccess, type GuardedFetch } from "../../http/guarded-fetch.ts";
 import { messageId, signMessage } from "../../http/sign-message.ts";
 import { isCallbackHost } from "../../policy/callback-url.ts";
 import type { DispatchContext, RetryLater, ActiveRun } from "../context.ts";

@@ -1,4 +1,4 @@
-import type { RetryPolicy } from "../../config/hooks-config.ts";
+import type { RetryPolicy } from "../../config/retry.ts";
 
 /**
  * Milliseconds until something is tried again that has failed so many times: any time from 0 up to a

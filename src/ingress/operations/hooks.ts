@@ -1,9 +1,9 @@
-import type { BudgetConfig, MappingConfig } from "../../config/hooks-config.ts";
+import type { BudgetConfig } from "../../config/budget.ts";
+import type { MappingConfig } from "../../config/mapping/schema.ts";
 import { closestKey } from "../../config/show-value.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
-import { SCOPE_ALL } from "../../storage/operational-state.ts";
-import type { Pause, Scope, Usage } from "../../storage/operational-state.ts";
+import { SCOPE_ALL, type Pause, type Scope, type Usage } from "../../storage/operational-state.ts";
 
 /** A scope that can be paused: a mapping, or all runs. */
 export interface ScopeState {

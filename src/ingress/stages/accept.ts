@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import type { CoalesceConfig } from "../../config/hooks-config.ts";
+import type { CoalesceConfig } from "../../config/run.ts";
 import type { Action, Headers, RunSpec } from "../../core/delivery.ts";
-import { isRefusal, refuse } from "../../core/errors.ts";
-import type { Refusal } from "../../core/errors.ts";
+import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type {
   CoalesceClaim,
@@ -12,8 +11,7 @@ import type {
   OverlapClaim,
   ReplayKeyClaim,
 } from "../../storage/new-delivery.ts";
-import { commit } from "../commit.ts";
-import type { Accepted } from "../commit.ts";
+import { commit, type Accepted } from "../commit.ts";
 import type { IngressContext } from "../context.ts";
 import type { VerifiedRequest } from "./verify.ts";
 import type { Parsed } from "./parse.ts";

@@ -1,4 +1,4 @@
-import type { HooksConfig } from "../../config/hooks-config.ts";
+import type { HooksConfig } from "../../config/hooks.ts";
 import type {
   Action,
   AgentAction,
@@ -9,8 +9,7 @@ import type {
   WakeAction,
   WakeSpec,
 } from "../../core/delivery.ts";
-import { isRefusal, refuse } from "../../core/errors.ts";
-import type { Refusal } from "../../core/errors.ts";
+import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { GatewayHost } from "../../core/host.ts";
 import { sanitizeName } from "../../core/boundary/sanitize-untrusted.ts";
 import { chooseAgent } from "../../policy/agent.ts";

@@ -1,7 +1,6 @@
-import type { RespondConfig } from "../../config/hooks-config.ts";
+import type { RespondConfig } from "../../config/respond.ts";
 import type { PayloadContext } from "../../core/delivery.ts";
-import { answerConfigured, answerContent, answerEmpty, answerJson } from "../../http/answer.ts";
-import type { Answer } from "../../http/answer.ts";
+import { answerConfigured, answerContent, answerEmpty, answerJson, type Answer } from "../../http/answer.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
 import { readAnswer } from "../../presets/read-event.ts";
 import type { Accepted } from "../commit.ts";

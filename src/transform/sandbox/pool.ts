@@ -1,10 +1,9 @@
 import { setTimeout } from "node:timers/promises";
-import type { TransformsConfig } from "../../config/hooks-config.ts";
+import type { TransformsConfig } from "../../config/transforms.ts";
 import type { Logger } from "../../core/host.ts";
-import { TransformError } from "../call.ts";
-import type { TransformCall } from "../call.ts";
+import { TransformError, type TransformCall } from "../call.ts";
 import { CallSchedule } from "./call-schedule.ts";
-import { describeIsolation } from "./isolation/describe.ts";
+import { describeIsolation, type SandboxIsolation } from "./isolation/describe.ts";
 import { detectIsolation } from "./isolation/detect.ts";
 import { millisecondsText } from "./exit-reason.ts";
 import { ModuleLog } from "./module-log.ts";
@@ -12,9 +11,7 @@ import { PoolSlot } from "./pool-slot.ts";
 import { PoolWatch } from "./pool-watch.ts";
 import { SandboxCall } from "./call.ts";
 import type { SandboxModule } from "./messages.ts";
-import { SandboxProcess } from "./process.ts";
-import type { SandboxEnd, SandboxProcessSettings } from "./process.ts";
-import type { SandboxIsolation } from "./isolation/describe.ts";
+import { SandboxProcess, type SandboxEnd, type SandboxProcessSettings } from "./process.ts";
 
 export interface SandboxPoolOptions {
   /** The snapshot, and how messages name it. */

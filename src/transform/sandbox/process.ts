@@ -1,12 +1,11 @@
 import { randomInt } from "node:crypto";
-import type { TransformsConfig } from "../../config/hooks-config.ts";
+import type { TransformsConfig } from "../../config/transforms.ts";
 import { megabytesText, millisecondsText } from "./exit-reason.ts";
 import type { ModuleLog } from "./module-log.ts";
 import type { SandboxCall } from "./call.ts";
 import { SandboxChild } from "./child.ts";
-import { SandboxLoadError } from "../errors.ts";
+import { SandboxLoadError, SandboxStartError } from "../errors.ts";
 import type { SandboxModule, SandboxReply, SandboxRequest } from "./messages.ts";
-import { SandboxStartError } from "../errors.ts";
 import type { SandboxIsolation } from "./isolation/describe.ts";
 
 /** What all processes of a pool have in common. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Lockout } from "../../../src/auth/lockout.ts";
-import type { LockoutConfig } from "../../../src/config/hooks-config.ts";
+import type { LockoutConfig } from "../../../src/config/lockout.ts";
 
 const CONFIG: LockoutConfig = { failures: 20, windowMs: 60_000, lockMs: 60_000, maxClients: 10_000 };
 

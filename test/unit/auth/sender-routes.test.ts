@@ -4,7 +4,7 @@ import { NO_KEYS } from "../../../src/auth/keys/remote-keys.ts";
 import { SenderRoutes } from "../../../src/auth/sender-routes.ts";
 import type { IncomingRequest } from "../../../src/auth/verifier.ts";
 import { ConfigError } from "../../../src/config/errors.ts";
-import type { MappingConfig } from "../../../src/config/hooks-config.ts";
+import type { MappingConfig } from "../../../src/config/mapping/schema.ts";
 import type { Handshake } from "../../../src/config/handshake.ts";
 import { normalizeAuth } from "../../../src/config/auth/read.ts";
 import type { AuthInput } from "../../../src/config/auth/schema.ts";

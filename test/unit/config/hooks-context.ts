@@ -1,15 +1,13 @@
 /** A gateway for configurations to be read against. */
 import Type from "typebox";
-import { ConfigError } from "../../../src/config/errors.ts";
-import type { ConfigIssue } from "../../../src/config/errors.ts";
-import type { HooksConfig, MappingConfig } from "../../../src/config/hooks-config.ts";
+import { ConfigError, type ConfigIssue } from "../../../src/config/errors.ts";
+import type { HooksConfig } from "../../../src/config/hooks.ts";
+import type { MappingConfig } from "../../../src/config/mapping/schema.ts";
 import { DEFAULT_RETRY } from "../../../src/config/retry.ts";
-import { readHooksConfig } from "../../../src/config/read-hooks.ts";
-import type { HooksContext } from "../../../src/config/read-hooks.ts";
+import { readHooksConfig, type HooksContext } from "../../../src/config/read-hooks.ts";
 import type { PresetPart } from "../../../src/config/preset.ts";
 import type { AgentCatalog, AgentInfo } from "../../../src/core/host.ts";
-import { definePreset } from "../../../src/presets/define-preset.ts";
-import type { PresetDefinition } from "../../../src/presets/define-preset.ts";
+import { definePreset, type PresetDefinition } from "../../../src/presets/define-preset.ts";
 import { gmail } from "../../../src/presets/senders/google/gmail.ts";
 
 /** A token that nothing has to be said about. */

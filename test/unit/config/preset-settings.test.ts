@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as sinclair from "@sinclair/typebox";
 import Type from "typebox";
 import { describe, expect, it } from "vitest";
-import type { MappingConfig } from "../../../src/config/hooks-config.ts";
+import type { MappingConfig } from "../../../src/config/mapping/schema.ts";
 import type { PresetPart } from "../../../src/config/preset.ts";
 import type { HooksContext } from "../../../src/config/read-hooks.ts";
 import {

@@ -5,9 +5,8 @@ import JSON5 from "json5";
 import { describe, expect, it } from "vitest";
 import { AuthSchema } from "../../../src/config/auth/schema.ts";
 import { ConfigError } from "../../../src/config/errors.ts";
-import type { HooksConfig } from "../../../src/config/hooks-config.ts";
+import { type HooksConfig, HooksSchema } from "../../../src/config/hooks.ts";
 import { readHooksConfig } from "../../../src/config/read-hooks.ts";
-import { HooksSchema } from "../../../src/config/hooks.ts";
 import {
   context,
   GATEWAY_SECRET,

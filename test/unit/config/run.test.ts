@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { MappingConfig } from "../../../src/config/hooks-config.ts";
+import type { MappingConfig } from "../../../src/config/mapping/schema.ts";
 import { GOOD_SECRET, read, refusalsOf } from "./hooks-context.ts";
 
 function mappingOf(mapping: object, hooks: object = {}): MappingConfig {

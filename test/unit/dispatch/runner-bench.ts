@@ -1,4 +1,5 @@
-import type { CallbacksConfig, RetryConfig } from "../../../src/config/hooks-config.ts";
+import type { CallbacksConfig } from "../../../src/config/callbacks.ts";
+import type { RetryConfig } from "../../../src/config/retry.ts";
 import type { AgentSpec, RunDetail } from "../../../src/core/delivery.ts";
 import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
 import type { CarriedOut, Notice } from "../../../src/dispatch/context.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { MappingConfig } from "../../../src/config/hooks-config.ts";
+import type { MappingConfig } from "../../../src/config/mapping/schema.ts";
 import type { PayloadContext } from "../../../src/core/delivery.ts";
 import { compileFilter } from "../../../src/mapping/filter.ts";
 import { mappingOf, requestWith } from "./mappings.ts";

@@ -1,15 +1,12 @@
 /** Mappings and requests for tests: what is not said is as the configuration's defaults have it. */
 import { Findings } from "../../../src/config/errors.ts";
-import type { MappingConfig } from "../../../src/config/hooks-config.ts";
+import type { MappingConfig } from "../../../src/config/mapping/schema.ts";
 import { normalizeMapping } from "../../../src/config/mapping/normalize.ts";
 import type { MappingInput } from "../../../src/config/hooks.ts";
 import type { PayloadContext } from "../../../src/core/delivery.ts";
-import { compileMapping } from "../../../src/mapping/compile-mapping.ts";
-import type { CompiledMapping } from "../../../src/mapping/compile-mapping.ts";
-import { TransformError } from "../../../src/transform/call.ts";
-import type { CallTransform } from "../../../src/transform/call.ts";
-import { contextFields, transformContext } from "../../../src/transform/context.ts";
-import type { TransformContext } from "../../../src/transform/context.ts";
+import { compileMapping, type CompiledMapping } from "../../../src/mapping/compile-mapping.ts";
+import { TransformError, type CallTransform } from "../../../src/transform/call.ts";
+import { contextFields, transformContext, type TransformContext } from "../../../src/transform/context.ts";
 
 export const NOW = new Date("2026-02-03T04:05:06.007Z");
 

@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { ConfigError } from "../../../src/config/errors.ts";
-import { Findings } from "../../../src/config/errors.ts";
-import type { MappingConfig, TransformsConfig } from "../../../src/config/hooks-config.ts";
+import { ConfigError, Findings } from "../../../src/config/errors.ts";
+import type { MappingConfig } from "../../../src/config/mapping/schema.ts";
+import type { TransformsConfig } from "../../../src/config/transforms.ts";
 import { normalizeMapping } from "../../../src/config/mapping/normalize.ts";
 import type { MappingInput } from "../../../src/config/hooks.ts";
 import { loadTransforms } from "../../../src/transform/load.ts";

@@ -1,6 +1,6 @@
 /** The pure core of `reveille openclaw adopt`: from OpenClaw's configuration as it is written to the new one. */
 import { isDeepStrictEqual } from "node:util";
-import type { HooksConfig } from "../../../config/hooks-config.ts";
+import type { HooksConfig } from "../../../config/hooks.ts";
 import { isTemplated } from "../../../config/session.ts";
 import { pluginBlock } from "../read-config.ts";
 import { isBareReference, readReferences, type ReadReferences } from "./environment-references.ts";

@@ -1,5 +1,4 @@
-import type { HooksConfig } from "../../../config/hooks-config.ts";
-import type { HooksInput } from "../../../config/hooks.ts";
+import type { HooksConfig, HooksInput } from "../../../config/hooks.ts";
 import type { Fields } from "../fields.ts";
 import type { HostFacts } from "./host-facts.ts";
 import type { HostHooks } from "./hooks-schema.ts";

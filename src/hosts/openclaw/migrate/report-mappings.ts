@@ -1,6 +1,5 @@
-import type { MappingConfig } from "../../../config/hooks-config.ts";
-import type { MigrationNotes } from "./notes.ts";
-import type { MigratedBlock } from "./notes.ts";
+import type { MappingConfig } from "../../../config/mapping/schema.ts";
+import type { MigrationNotes, MigratedBlock } from "./notes.ts";
 import type { HostMapping } from "./hooks-schema.ts";
 import { hasTemplatedKey } from "./translate-mapping.ts";
 

@@ -1,5 +1,5 @@
 import { ConfigError, type ConfigIssue } from "../../../config/errors.ts";
-import type { HooksConfig } from "../../../config/hooks-config.ts";
+import type { HooksConfig } from "../../../config/hooks.ts";
 import { readHooksConfig } from "../../../config/read-hooks.ts";
 import type { AgentCatalog } from "../../../core/host.ts";
 import { BUILT_IN_PRESETS } from "../../../presets/built-in.ts";

@@ -1,4 +1,4 @@
-import type { GmailConfig } from "../../../config/hooks-config.ts";
+import type { GmailConfig } from "../../../config/gmail.ts";
 import { definePreset } from "../../define-preset.ts";
 
 /** Prefix of every session key this preset derives; nothing else can be reached through it. */

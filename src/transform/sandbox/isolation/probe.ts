@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import type { TransformsConfig } from "../../../config/hooks-config.ts";
+import type { TransformsConfig } from "../../../config/transforms.ts";
 import { TransformError } from "../../call.ts";
 import { SandboxPool } from "../pool.ts";
 import { killGroup, spawnSandbox } from "../spawn.ts";

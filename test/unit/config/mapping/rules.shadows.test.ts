@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { MappingConfig } from "../../../../src/config/hooks-config.ts";
+import type { MappingConfig } from "../../../../src/config/mapping/schema.ts";
 import { normalizeMapping } from "../../../../src/config/mapping/normalize.ts";
 import { Findings } from "../../../../src/config/errors.ts";
 import { findShadows } from "../../../../src/config/mapping/rules.ts";

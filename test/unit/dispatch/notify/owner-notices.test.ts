@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { HooksConfig } from "../../../../src/config/hooks-config.ts";
+import type { HooksConfig } from "../../../../src/config/hooks.ts";
 import { OwnerNotices } from "../../../../src/dispatch/notify/owner-notices.ts";
 import { HostError } from "../../../../src/core/host.ts";
 import { ScriptedHost } from "../scripted-host.ts";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Priority } from "../../../../src/config/hooks-config.ts";
-import { Lanes } from "../../../../src/dispatch/queue/lanes.ts";
-import type { Place } from "../../../../src/dispatch/queue/lanes.ts";
+import type { Priority } from "../../../../src/config/run.ts";
+import { Lanes, type Place } from "../../../../src/dispatch/queue/lanes.ts";
 
 interface Item {
   readonly lane: string;

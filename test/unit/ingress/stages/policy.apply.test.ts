@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { HooksConfig } from "../../../../src/config/hooks-config.ts";
+import type { HooksConfig } from "../../../../src/config/hooks.ts";
 import type { Action, AgentAction, WakeAction } from "../../../../src/core/delivery.ts";
-import { applyPolicy } from "../../../../src/ingress/stages/policy.ts";
-import type { ActionOrigin } from "../../../../src/ingress/stages/policy.ts";
+import { applyPolicy, type ActionOrigin } from "../../../../src/ingress/stages/policy.ts";
 import { read } from "../../config/hooks-context.ts";
-import { gatewayOf } from "../../policy/gateway-parts.ts";
-import type { GatewayState } from "../../policy/gateway-parts.ts";
+import { gatewayOf, type GatewayState } from "../../policy/gateway-parts.ts";
 
 const ORIGIN: ActionOrigin = { contentSource: "Webhook", interrupted: "rerun", ownSessionPrefix: undefined };
 const AGENT: AgentAction = { kind: "agent", message: "do it", wakeMode: "now", deliver: true, channel: "last" };

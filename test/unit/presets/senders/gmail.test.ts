@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { GmailConfig, MappingConfig } from "../../../../src/config/hooks-config.ts";
+import type { GmailConfig } from "../../../../src/config/gmail.ts";
+import type { MappingConfig } from "../../../../src/config/mapping/schema.ts";
 import type { AgentAction, AgentSpec } from "../../../../src/core/delivery.ts";
 import { isRefusal } from "../../../../src/core/errors.ts";
 import { compileMapping } from "../../../../src/mapping/compile-mapping.ts";

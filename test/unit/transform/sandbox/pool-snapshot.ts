@@ -1,10 +1,9 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { TransformsConfig } from "../../../../src/config/hooks-config.ts";
+import type { TransformsConfig } from "../../../../src/config/transforms.ts";
 import type { Logger } from "../../../../src/core/host.ts";
-import { SandboxPool } from "../../../../src/transform/sandbox/pool.ts";
-import type { SandboxPoolOptions } from "../../../../src/transform/sandbox/pool.ts";
+import { SandboxPool, type SandboxPoolOptions } from "../../../../src/transform/sandbox/pool.ts";
 import type { TransformCall } from "../../../../src/transform/call.ts";
 
 export const LIMITS: TransformsConfig = {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Findings } from "../../../src/config/errors.ts";
-import { readHookPath } from "../../../src/config/hook-path.ts";
+import { readHookPath } from "../../../src/config/hook-prefix.ts";
 import { read, refusalsOf } from "./hooks-context.ts";
 
 describe("hooks.path", () => {
