@@ -5,8 +5,7 @@ import { showValue } from "./show-value.ts";
 
 /**
  * Reads `hooks.allowedAgentIds` (specification 2.1): `undefined` for any agent, empty for none. Ids
- * are written as the catalog writes them; one that it does not know stays and gives a warning. Without
- * a catalog they are left as they are.
+ * get the catalog's spelling; an unknown one is kept with a warning. Without a catalog they stay unchanged.
  */
 export function readAllowedAgentIds(
   written: readonly string[] | undefined,

@@ -26,10 +26,10 @@ export type AuditId =
 /**
  * Audits a valid configuration. One that is not enabled has no findings.
  *
- * What strangers could use is critical where the gateway listens beyond loopback. A token shared with
+ * A finding that strangers could use is critical unless the gateway listens on loopback only. A token shared with
  * the gateway and the path `/` are refused at load, so neither is a finding. `written` is the block as
- * it stands in the file, before `${VAR}` is replaced; without it nobody can tell whether a token is
- * in the file, and nothing is said.
+ * it is in the file, before `${VAR}` is replaced; without it the audit cannot see a token that is
+ * written in the file.
  */
 export function auditHooks(config: HooksConfig, gateway: GatewayFacts, written?: unknown): AuditFinding[] {
   if (!config.enabled) return [];
@@ -86,7 +86,7 @@ export function auditHooks(config: HooksConfig, gateway: GatewayFacts, written?:
 const TOO_SHORT = `has fewer than ${MIN_TOKEN_CHARACTERS} characters; make a longer one with: openssl rand -hex 24`;
 const UNSAFE_CONTENT =
   "is true: content from outside reaches the agent without the boundary; set it only for sources whose every word you trust";
-const TOKEN_IN_CONFIG = 'stands in the configuration file; write { "env": "NAME" } or { "file": "path" } instead';
+const TOKEN_IN_CONFIG = 'is written in the configuration file; write { "env": "NAME" } or { "file": "path" } instead';
 
 /** Looks over how the sender of one mapping proves who it is, and whether the agent could wake itself. */
 function auditSender(mapping: MappingConfig, { loopbackOnly }: GatewayFacts, add: Add): void {
@@ -110,14 +110,14 @@ function weaknessOf(auth: MappingConfig["auth"]): string | undefined {
 }
 
 const CARRIED =
-  "is a secret that every request carries: whoever sees one request can make others; let the sender sign where it can";
-const UNSIGNED_BODY = "signs something else than the body: whoever sees one request can change what it says";
+  "is a secret that every request carries: anyone who sees one request can make others; let the sender sign where it can";
+const UNSIGNED_BODY = "does not sign the body: anyone who sees one request can change what it says";
 const REPLAY =
-  "is 0: whoever sees one request can send it again; leave it out unless the sender repeats itself on purpose";
+  "is 0: anyone who sees one request can send it again; leave it out unless the sender repeats requests on purpose";
 const BOTS =
   "is false and ignoreActors is empty: what the agent does at the sender can wake it again; name the agent's own account in ignoreActors";
 const UNSAFE_SENDER =
-  "is true: whoever can make the sender send an event speaks to the agent without the boundary; set it only if all of them are you";
+  "is true: anyone who can make the sender send an event speaks to the agent without the boundary; set it only if that is you alone";
 
 function unsafePaths({ mappings, gmail }: HooksConfig): { path: string; preset: string | undefined }[] {
   const paths = new Map<string, string | undefined>();

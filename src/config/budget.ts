@@ -16,7 +16,7 @@ export const BudgetSchema = Type.Object(
     minProperties: 1,
     title: "an object with perHour, perDay or both",
     description:
-      "How many runs may begin. Once they are used up the mapping is paused (all mappings, for `hooks.budget`) and a notice is sent: what comes in is kept, and runs begin again after `reveille hooks resume`.",
+      "The number of runs that may begin. Once it is used up the mapping is paused (all mappings, for `hooks.budget`) and a notice is sent. Calls are still accepted and kept; runs begin again after `reveille hooks resume`.",
   },
 );
 

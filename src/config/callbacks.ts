@@ -6,7 +6,7 @@ import { secret, text } from "./schema-parts.ts";
 import { readSecrets, secretProblem } from "./secrets.ts";
 
 export interface CallbacksConfig {
-  /** Host names in lower case; `*.example.com` stands for every name below it. */
+  /** Host names in lower case; `*.example.com` matches every name below it. */
   readonly hosts: readonly string[];
   /** Signs by Standard Webhooks: `whsec_` and base64, or base64. */
   readonly secret: string;
@@ -28,17 +28,16 @@ export const CallbacksSchema = Type.Object(
       {
         minItems: 1,
         maxItems: 100,
-        description:
-          "Hosts that results may be sent to, over https only; `*.` at the start stands for every name below.",
+        description: "Hosts that results may be sent to, over https only; `*.` at the start matches every name below.",
       },
     ),
     secret: secret(
-      "Signs what is sent by Standard Webhooks: `whsec_` and base64, or base64, of at least 24 random bytes.",
+      "Signs the results by Standard Webhooks: `whsec_` and base64, or base64, of at least 24 random bytes.",
     ),
   },
   {
     additionalProperties: false,
-    description: "Lets callers of `/agent` name a `callbackUrl` that is told the result. Absent: they may not.",
+    description: "Lets callers of `/agent` name a `callbackUrl` that receives the result. Absent: they may not.",
   },
 );
 
@@ -67,7 +66,7 @@ export function readCallbacks(
   return undefined;
 }
 
-/** Why a text is no key of Standard Webhooks, or one that can be guessed; holds no part of it. */
+/** The reason why a text is no key of Standard Webhooks or an easy one to guess, without any part of the text. */
 function callbackKeyProblem(value: string): string | undefined {
   const digits = value.replace(WHSEC, "");
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(digits) || digits.replace(/=+$/, "").length % 4 === 1) {

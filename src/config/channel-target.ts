@@ -4,7 +4,7 @@ import type { Findings } from "./errors.ts";
 import { text } from "./schema-parts.ts";
 import { showNames, showValue } from "./show-value.ts";
 
-/** Where something goes that has another place as a rule. */
+/** The schema of a channel and a recipient other than the usual ones. */
 export const channelTarget = (description: string) =>
   Type.Object(
     {

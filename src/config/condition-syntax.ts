@@ -10,7 +10,7 @@ export interface ConditionSyntax {
   readonly reads: readonly ConditionPath[];
 }
 
-/** Why a text is no condition, for the person who wrote it. */
+/** The reason why a text is no condition, for its author. */
 export interface ConditionProblem {
   readonly ok: false;
   readonly problem: string;
@@ -23,12 +23,12 @@ type Expression = ReturnType<typeof parse>["expr"];
 type Call = Extract<Expression["exprKind"], { case: "callExpr" }>["value"];
 type Comprehension = Extract<Expression["exprKind"], { case: "comprehensionExpr" }>["value"];
 
-/** What a condition is over. */
+/** The variables of a condition. */
 const CONDITION_VARIABLES = ["payload", "headers", "query", "event", "actor"] as const;
 
 /** `sender` is the earlier name of `actor`. */
 const VARIABLES: ReadonlySet<string> = new Set([...CONDITION_VARIABLES, "sender"]);
-/** What `type(x)` may be compared with. */
+/** The types that `type(x)` can be compared with. */
 const TYPES: ReadonlySet<string> = new Set([
   "bool",
   "bytes",
@@ -184,7 +184,7 @@ class ConditionReader {
   }
 }
 
-/** A text or a whole number that stands in the expression itself. */
+/** A literal text or whole number. */
 function constantOf(expression: Expression | undefined): string | bigint | undefined {
   if (expression?.exprKind.case !== "constExpr") return undefined;
   const { constantKind } = expression.exprKind.value;

@@ -1,4 +1,4 @@
-/** What reading a configuration has found so far: what refuses it and what is only worth a look. */
+/** The issues and warnings found so far while reading a configuration. */
 export class Findings {
   readonly issues: ConfigIssue[] = [];
   readonly warnings: ConfigIssue[] = [];
@@ -16,14 +16,14 @@ export class Findings {
 export interface ConfigIssue {
   /** The key as one would look for it: `hooks.mappings[3].action`. */
   readonly path: string;
-  /** What is wrong with it and what to write instead; never holds a secret. */
+  /** The problem and its remedy; never holds a secret. */
   readonly message: string;
 }
 
 const MAX_LINES = 100;
 
 /**
- * Why a configuration is refused: every issue at once, and as message one line for each, such as
+ * A refused configuration with every issue. The message has one line for each, such as
  * `hooks.mappings[3].action: "wak" is not one of wake, agent`. Past 100 lines the message counts the
  * rest; `issues` is complete.
  */
@@ -37,14 +37,14 @@ export class ConfigError extends Error {
   }
 }
 
-/** The lines that tell issues or warnings, at most 100 and one that counts the rest. */
+/** One line for each issue or warning: at most 100, and one that counts the rest. */
 export function configLines(issues: readonly ConfigIssue[]): string[] {
   const lines = issues.slice(0, MAX_LINES).map(({ path, message }) => `${path}: ${message}`);
-  if (issues.length > MAX_LINES) lines.push(`... and ${issues.length - MAX_LINES} more of the kind`);
+  if (issues.length > MAX_LINES) lines.push(`... and ${issues.length - MAX_LINES} more`);
   return lines;
 }
 
-/** The configuration error that an error is or was caused by: hooks wrap what their taps throw. */
+/** The configuration error that an error is or that caused it: hooks wrap what their taps throw. */
 export function findConfigError(error: unknown): ConfigError | undefined {
   let cause = error;
   for (let depth = 0; depth < maxDepth && cause instanceof Error; depth++) {

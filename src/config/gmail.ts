@@ -41,7 +41,7 @@ export const GmailSchema = Type.Object(
     label: watcherText("Label that is watched."),
     subscription: watcherText("Pub/Sub subscription."),
     hookUrl: Type.Optional(text({ description: `URL that mails are posted to. ${WATCHER}`, writeOnly: true })),
-    includeBody: Type.Optional(flag(`Whether bodies are sent along. ${WATCHER}`)),
+    includeBody: Type.Optional(flag(`Sends bodies too. ${WATCHER}`)),
     renewEveryMinutes: Type.Optional(
       whole({ minimum: 1, maximum: 525_600 }, `How often the watch is renewed. ${WATCHER}`),
     ),
@@ -60,7 +60,7 @@ export const GmailSchema = Type.Object(
         {
           mode: Type.Optional(Type.Enum(["off", "serve", "funnel"], { description: `How it is exposed. ${WATCHER}` })),
           path: watcherText("Path it is exposed under."),
-          target: watcherText("What it forwards to."),
+          target: watcherText("Target that it forwards to."),
         },
         { additionalProperties: false, description: `Exposure of the watcher by Tailscale. ${WATCHER}` },
       ),

@@ -6,7 +6,7 @@ const CONDITION_OBJECT = '{ "setting": "<name>" } or { "empty": true }';
 
 const filled = (description: string) => text({ description, title: "a text with placeholders", maxLength: 1_024 });
 
-/** What a source of the request must hold. */
+/** The condition on a value of the request. */
 const ConditionSchema = Type.Union(
   [
     Type.String({
@@ -43,12 +43,12 @@ const JsonScalarSchema = Type.Union([filled("A text with placeholders."), Type.N
  */
 export const HandshakeSchema = Type.Object(
   {
-    name: text({ description: "What the sender calls it; for logs." }),
+    name: text({ description: "The sender's name for it, for logs." }),
     method: Type.Optional(
       Type.Enum(["POST", "GET", "HEAD", "OPTIONS"], { description: "The method it comes with. Absent: `POST`." }),
     ),
     verified: Type.Boolean({
-      description: "Whether the route's scheme must have verified it. Without, only the exact shape is taken.",
+      description: "Requires that the route's scheme has verified it. Otherwise only the exact shape is accepted.",
     }),
     when: Type.Optional(
       Type.Record(Type.String({ maxLength: 200 }), ConditionSchema, {
@@ -63,16 +63,16 @@ export const HandshakeSchema = Type.Object(
           "The keys that the body (with any method but `POST`: the query) may have; any other, and it is no handshake.",
       }),
     ),
-    emptyBody: Type.Optional(Type.Boolean({ description: "Whether the body must be empty." })),
+    emptyBody: Type.Optional(Type.Boolean({ description: "Requires an empty body." })),
     computed: Type.Optional(
       Type.Record(
         Type.String({ maxLength: 64 }),
         Type.Object(
           {
             algorithm: Type.Enum(["hmac-sha256", "sha256"], { description: "`hmac-sha256` takes the route's secret." }),
-            encoding: Type.Enum(["hex", "base64"], { description: "How the result is written." }),
+            encoding: Type.Enum(["hex", "base64"], { description: "Encoding of the result." }),
             of: filled(
-              "What it is made of, with the placeholders of `reply` but `computed`. `{url}` is the public URL without its query. With `hmac-sha256` and without `verified`, a value of the request must look like a token, since it is signed for whoever asks.",
+              "The text to hash, with the placeholders of `reply` except `computed`. `{url}` is the public URL without its query. With `hmac-sha256` and without `verified`, a value of the request must look like a token, since anyone can ask for its signature.",
             ),
           },
           { additionalProperties: false },
@@ -102,7 +102,7 @@ export const HandshakeSchema = Type.Object(
       {
         additionalProperties: false,
         description:
-          "What is answered. Its texts may hold `{body:<path>}`, `{query:<name>}`, `{header:<name>}`, `{computed:<name>}`, `{setting:<name>}` and `{url}`; where one has no value, or none that may be repeated, it is no handshake. Neither `text` nor `json`: no content.",
+          "The answer. Its texts may hold `{body:<path>}`, `{query:<name>}`, `{header:<name>}`, `{computed:<name>}`, `{setting:<name>}` and `{url}`; where one has no value, or none that may be repeated, it is no handshake. Neither `text` nor `json`: no content.",
       },
     ),
     effect: Type.Optional(
@@ -111,23 +111,23 @@ export const HandshakeSchema = Type.Object(
           keyFrom: Type.Optional(
             text({
               description:
-                "Where the key is that the sender delivers: 16 to 512 visible ASCII characters; taken once, and only by a route without a secret.",
+                "Place of the key that the sender delivers: 16 to 512 visible ASCII characters; taken once, and only by a route without a secret.",
             }),
           ),
           confirmUrlFrom: Type.Optional(
             text({
-              description: "Where the https URL is that is fetched to confirm; needs `verified` and `confirmHosts`.",
+              description: "Place of the https URL that is fetched to confirm; needs `verified` and `confirmHosts`.",
             }),
           ),
           confirmHosts: Type.Optional(
             Type.Array(text({ description: "", title: "an exact host name, or one with * for one label" }), {
               minItems: 1,
               maxItems: 100,
-              description: "Hosts it may be on; `*` stands for one label.",
+              description: "Hosts it may be on; `*` matches one label.",
             }),
           ),
         },
-        { additionalProperties: false, description: "What happens besides the answer." },
+        { additionalProperties: false, description: "The effect besides the answer." },
       ),
     ),
   },

@@ -3,7 +3,7 @@ import type { Findings } from "./errors.ts";
 /** The default of `hooks.path`. */
 export const DEFAULT_PREFIX = "/hooks";
 
-/** What a path may hold without an escape (RFC 3986, 3.3), slashes included. */
+/** A path without escapes (RFC 3986, 3.3), slashes included. */
 const PLAIN_PATH = /^[\w.~!$&'()*+,;=:@/-]+$/;
 
 /** A prefix as routes compare it: with a slash in front and none at the end. */
@@ -13,8 +13,8 @@ export function asPrefix(written: string): string {
 }
 
 /**
- * What is wrong with a prefix of all hooks, as the predicate of a sentence. Refused is the root, since it would take
- * every path of the gateway, and whatever no request can carry as it stands.
+ * The problem of a prefix, as the predicate of a sentence. The root is refused since it would take every path of the
+ * gateway, and so are characters that no request carries unescaped.
  */
 export function prefixProblem(path: string): string | undefined {
   if (path === "") return 'must not be "/"; write for example "/hooks"';

@@ -1,5 +1,5 @@
 /**
- * The `hooks` block as it is written: the only source of its keys, defaults, bounds and meaning.
+ * The `hooks` block: its keys, defaults, bounds and descriptions.
  * The validator, the types, `plugin.json` and `docs/configuration.md` all come from here.
  */
 import Type, { type Static } from "typebox";
@@ -37,7 +37,7 @@ export const HooksSchema = Type.Object(
     enabled: withDefault(flag("Turns the webhook endpoint on."), false),
     token: Type.Optional(
       secrets(
-        "The secret that every request presents; required when `enabled`. Of a list any is accepted, so that tokens can be rotated. At least 24 characters where the gateway listens beyond loopback, and none of the gateway's own secrets.",
+        "The secret that every request presents; required when `enabled`. Of a list any is accepted, so that tokens can be rotated. At least 24 characters unless the gateway listens on loopback only, and none of the gateway's own secrets.",
       ),
     ),
     tokenHeader: TOKEN_HEADER,
@@ -48,7 +48,7 @@ export const HooksSchema = Type.Object(
     publicUrl: Type.Optional(
       text({
         description:
-          "Where the outside reaches the gateway, for senders that sign the URL: `https://gateway.example.com`. `hooks.path` follows it.",
+          "Public URL of the gateway, for senders that sign the URL: `https://gateway.example.com`. `hooks.path` follows it.",
         title: "an https URL",
       }),
     ),
@@ -69,7 +69,7 @@ export const HooksSchema = Type.Object(
       64,
     ),
     maxInFlight: withDefault(
-      whole({ minimum: 1, maximum: 65_536 }, "Requests under way at once, over which the answer is 503."),
+      whole({ minimum: 1, maximum: 65_536 }, "Requests in progress at once, over which the answer is 503."),
       512,
     ),
     concurrency: withDefault(whole({ minimum: 1, maximum: 256 }, "Agent runs at once."), 4),
@@ -82,25 +82,22 @@ export const HooksSchema = Type.Object(
       200,
     ),
     idempotencyTtl: withDefault(
-      duration(TTL_SECONDS, "How long a repeated idempotency key is answered with the first answer."),
+      duration(TTL_SECONDS, "Time for which a repeated idempotency key gets the first answer."),
       "24h",
     ),
     retry: Type.Optional(RetrySchema),
     budget: Type.Optional(BudgetSchema),
     waitSeconds: withDefault(
-      seconds(
-        WAIT_SECONDS,
-        "How long a caller who asks for the result is kept waiting, after which the answer is 202.",
-      ),
+      seconds(WAIT_SECONDS, "Longest wait of a caller who asks for the result, after which the answer is 202."),
       25,
     ),
     maxWaiting: withDefault(
-      whole({ minimum: 0, maximum: 10_000 }, "Callers who wait at once; further ones are answered 202 at once."),
+      whole({ minimum: 0, maximum: 10_000 }, "Callers who wait at the same time; further ones get 202 immediately."),
       64,
     ),
     callbacks: Type.Optional(CallbacksSchema),
     notices: Type.Optional(
-      channelTarget("Where notices go besides the main session: of an outage, of a budget that is used up."),
+      channelTarget("Channel for notices besides the main session: of an outage, of a budget that is used up."),
     ),
     retention: Type.Optional(RetentionSchema),
     lockout: Type.Optional(LockoutSchema),
@@ -113,29 +110,29 @@ export const HooksSchema = Type.Object(
     ),
     defaultSessionKey: Type.Optional(
       text({
-        description: "Session of agent runs that are given none. Absent: each run gets a session of its own.",
+        description: "Session of agent runs that name none. Absent: each run gets a session of its own.",
       }),
     ),
     allowRequestSessionKey: withDefault(
-      flag("Whether a payload may choose the session: `sessionKey` of `/agent`, templated keys of mappings."),
+      flag("Lets a payload choose the session: by `sessionKey` of `/agent` and by templated keys of mappings."),
       false,
     ),
     allowedSessionKeyPrefixes: Type.Optional(
       texts(1_000, {
         title: "a list of prefixes",
         description:
-          "What session keys from payloads and mappings must start with; case does not count. Absent or empty: no restriction.",
+          "Prefixes, one of which session keys from payloads and mappings must start with; case does not count. Absent or empty: no restriction.",
       }),
     ),
     interrupted: withDefault(
       Type.Enum(["rerun", "hold"], {
         description:
-          "What becomes of a run that was under way when the process died: it is run again, and its prompt says so, or it is held for a person.",
+          "Crash recovery of a run that was running when the process died. `rerun`: it runs again, and its prompt says so. `hold`: it waits for an operator.",
       }),
       "rerun",
     ),
     defaultTimeoutSeconds: withDefault(
-      seconds(RUN_SECONDS, "After that long a run that names no time is aborted."),
+      seconds(RUN_SECONDS, "Time after which a run that sets no timeout of its own is aborted."),
       600,
     ),
     transformsDir: TRANSFORMS_DIR,
@@ -144,14 +141,14 @@ export const HooksSchema = Type.Object(
       texts(100, {
         title: "a list of preset names",
         description:
-          "Senders to take calls from, after the own mappings: `github` at `<path>/github` and so on. What there is to say of one stands in `hooks.<preset>`.",
+          "Presets to enable, after the mappings: `github` at `<path>/github` and so on. `hooks.<preset>` has the settings of one.",
       }),
       [],
     ),
     mappings: withDefault(
       Type.Array(MappingSchema, {
         maxItems: 100_000,
-        description: "What `POST <path>/<name>` does. The first entry that matches owns the request.",
+        description: "The effect of `POST <path>/<name>`. The first entry that matches owns the request.",
       }),
       [],
     ),
@@ -180,15 +177,15 @@ export interface HooksConfig {
   readonly tokenHeader: string;
   /** Begins with `/`, never ends with one, never is `/`. */
   readonly path: string;
-  /** Where the outside reaches the gateway, without a trailing slash; `hooks.path` follows it. */
+  /** Public URL of the gateway, without a trailing slash; `hooks.path` follows it. */
   readonly publicUrl: string | undefined;
   readonly maxBodyBytes: number;
-  /** Bytes that large requests of senders hold together before they are verified, over which the answer is 503. */
+  /** Bytes of all large requests of senders that are not yet verified, over which the answer is 503. */
   readonly maxUnverifiedBytes: number;
   readonly bodyTimeoutMs: number;
   /** Nesting bound of a JSON body. */
   readonly maxDepth: number;
-  /** Requests under way at once, over which the answer is 503. */
+  /** Requests in progress at once, over which the answer is 503. */
   readonly maxInFlight: number;
   /** Agent runs at once. */
   readonly concurrency: number;
@@ -215,13 +212,13 @@ export interface HooksConfig {
   readonly retry: RetryConfig;
   /** Of all runs together. */
   readonly budget: BudgetConfig | undefined;
-  /** How long a caller who waits for the result is kept waiting. */
+  /** The longest wait of a caller for the result. */
   readonly waitMs: number;
-  /** Callers who wait at once; further ones are answered at once. */
+  /** Callers who wait at the same time; further ones are answered immediately. */
   readonly maxWaiting: number;
-  /** Where results may be sent at a caller's wish; `undefined`: nowhere. */
+  /** Hosts of callback URLs; `undefined`: callers may name none. */
   readonly callbacks: CallbacksConfig | undefined;
-  /** Where notices go besides the main session. */
+  /** The channel of notices besides the main session. */
   readonly notices: ChannelChoice | undefined;
   readonly retention: RetentionConfig;
   /** Names of enabled presets, in order. */

@@ -10,7 +10,7 @@ export const LockoutSchema = Type.Object(
     ),
     windowSeconds: withDefault(seconds({ minimum: 1, maximum: DAY_SECONDS }, "Length of the window."), 60),
     lockSeconds: withDefault(
-      seconds({ minimum: 1, maximum: DAY_SECONDS }, "How long a lock lasts; further tries do not extend it."),
+      seconds({ minimum: 1, maximum: DAY_SECONDS }, "Length of a lock; further attempts do not extend it."),
       60,
     ),
     maxClients: withDefault(

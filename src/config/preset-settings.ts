@@ -38,12 +38,12 @@ function compileChecks(preset: PresetPart): PresetChecks {
   return checks;
 }
 
-/** What is wrong with a `hooks.<preset>` as it is written. */
+/** The issues of a `hooks.<preset>` as written. */
 export function checkPresetBlock(preset: PresetPart, written: unknown): SchemaIssue[] {
   return withRoot(compileChecks(preset).block(written), ["hooks", preset.name], [preset.name]);
 }
 
-/** What is wrong with a mapping's `settings` as they are written; `root` is where they stand. */
+/** The issues of a mapping's `settings` as written; `root` is their key. */
 export function checkWrittenSettings(preset: PresetPart, written: unknown, root: KeyPath): SchemaIssue[] {
   return withRoot(compileChecks(preset).settings(written), root, []);
 }
@@ -82,8 +82,8 @@ export function resolveSettings(
 }
 
 /**
- * Holds a preset's settings, complete and resolved, to the schema of its author; false when it refuses
- * them. `root` is where they are missed.
+ * Checks a preset's settings, complete and resolved, by the schema of its author; false when it refuses
+ * them. `root` is the key that should have a missing one.
  */
 export function checkSettings(
   preset: PresetPart,
@@ -94,7 +94,7 @@ export function checkSettings(
   const issues = compileChecks(preset).complete(settings);
   for (const { keys, message } of issues) {
     const path = showKeyPath([...root, ...keys]);
-    // What could not be resolved has been refused under the same key.
+    // A secret that could not be resolved has been refused under the same key.
     if (findings.issues.some((issue) => issue.path === path)) continue;
     findings.refuse(path, message === "is required" ? wordMissing(preset, keys, root) : message);
   }
@@ -110,13 +110,13 @@ function wordMissing({ name, settings }: PresetPart, keys: KeyPath, root: KeyPat
 /** A preset as `hooks.<preset>` sets it. */
 export interface ConfiguredPreset {
   readonly part: PresetPart;
-  /** What is written in `hooks.<preset>`. */
+  /** `hooks.<preset>` as written. */
   readonly block: PresetBlockInput;
-  /** What `hooks.<preset>` says of the preset's own settings, secrets resolved; not yet held to their schema. */
+  /** The preset's own settings from `hooks.<preset>`, secrets resolved, not yet checked. */
   readonly settings: PresetSettings;
-  /** What `hooks.<preset>` says, resolved. */
+  /** The secrets of `hooks.<preset>`, resolved. */
   readonly secrets: ResolvedSecrets;
-  /** False when the block is not what its schema says, so that nothing more can be told about it. */
+  /** False when the schema refuses the block, so that no further rule can check it. */
   readonly isValid: boolean;
 }
 

@@ -11,7 +11,7 @@ const { ignoreActors, ignoreSenders, ignoreBots, handshakes, events, when, coale
   MappingSchema.properties;
 const { priority, concurrency, retry, fallback, budget, respond, waitSeconds, mode } = MappingSchema.properties;
 
-/** What every `hooks.<preset>` may hold besides the preset's own settings. */
+/** The keys of every `hooks.<preset>`, without the preset's own settings. */
 export const PresetBlockSchema = Type.Object(
   {
     secret: Type.Optional(
@@ -62,15 +62,14 @@ export const PresetBlockSchema = Type.Object(
   {
     additionalProperties: false,
     title: "an object of settings",
-    description:
-      "What there is to say of a preset. `secret` is all that most need; every other key comes before what the preset says, and is as it says when absent.",
+    description: "Settings of a preset. Most need only `secret`. Every other key overrides what the preset says.",
   },
 );
 
-/** `hooks.<preset>` as it may be written, but for the preset's own settings. */
+/** `hooks.<preset>` as written, without the preset's own settings. */
 export type PresetBlockInput = Static<typeof PresetBlockSchema>;
 
-/** A JSON schema of an object, as far as it is put together here. */
+/** The parts of an object's JSON schema that this module builds. */
 export interface ObjectSchema {
   readonly type: "object";
   readonly properties: Readonly<Record<string, object>>;
@@ -81,7 +80,7 @@ export interface ObjectSchema {
 /** The preset's own settings as its author declares them, secrets marked; `undefined` when it has none. */
 export function declaredSettings({ settings, secretSettings }: PresetPart): ObjectSchema | undefined {
   if (settings === undefined) return undefined;
-  // Whatever library it was written with, a schema is what it says as JSON.
+  // The schema may come from either version of the library: its JSON is the same.
   const plain = JSON.parse(JSON.stringify(settings)) as ObjectSchema;
   const properties = Object.entries(plain.properties).map(([key, schema]) => [
     key,
@@ -116,8 +115,6 @@ export function presetBlockSchema(preset: PresetPart): ObjectSchema {
   return { ...common, properties: { ...common.properties, ...writtenSettings(preset).properties } };
 }
 
-/** What the configuration has to know of a preset to read what is written about it. */
-
 export type { PresetSettings } from "./mapping/schema.ts";
 
 /** An object schema of either library, `typebox` or `@sinclair/typebox`: what both print is JSON Schema. */
@@ -127,11 +124,12 @@ export interface SettingsSchema {
   readonly required?: readonly string[] | undefined;
 }
 
+/** The part of a preset that the configuration needs in order to read its settings. */
 export interface PresetPart {
   readonly name: string;
   /** For messages: `GitHub`. */
   readonly title: string;
-  /** How the sender proves who it is; without `secret`, which the configuration gives. */
+  /** The authentication of the sender, without `secret`, which comes from the configuration. */
   auth(settings: PresetSettings): AuthInput;
   readonly secret: PresetSecret | undefined;
   /** Schema of the further keys. */
@@ -141,9 +139,9 @@ export interface PresetPart {
   readonly handshakes: readonly Handshake[];
   /** Methods besides `POST` that carry events. */
   readonly methods: readonly string[];
-  /** How an event's name is found, in words; `undefined`: its events have none. */
+  /** Describes the source of an event's name; `undefined`: its events have no name. */
   readonly eventSource: string | undefined;
-  /** What its mapping says that differs from the defaults. */
+  /** The keys of its mapping that differ from the defaults. */
   mapping(settings: PresetSettings): Partial<PresetMapping>;
 }
 
@@ -152,14 +150,14 @@ export type PresetMapping = Omit<MappingConfig, "id" | "where" | "preset" | "aut
 
 /** The secret that a preset's route needs. */
 export interface PresetSecret {
-  /** What the sender calls it: `Webhook secret`, `Signing secret`, `Public key`. */
+  /** The sender's name for it: `Webhook secret`, `Signing secret`, `Public key`. */
   readonly label: string;
-  /** False: the route works without, by what else `auth` says. */
+  /** False: the route works without one. */
   readonly required: boolean;
-  /** `owner`: anyone may make it up, for example with openssl; `sender`: the sender shows it. */
+  /** `owner`: the owner generates it, for example with openssl; `sender`: the sender shows it. */
   readonly madeBy: "owner" | "sender";
   /** Shortest length in characters. */
   readonly minLength: number;
-  /** Secrets of the sender's documentation that everybody knows. */
+  /** Secrets from the sender's documentation, which are public. */
   readonly known: readonly string[];
 }

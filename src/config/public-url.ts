@@ -7,8 +7,8 @@ const WHERE = "hooks.publicUrl";
 const EXAMPLE = 'write for example "https://gateway.example.com"';
 
 /**
- * Where the outside reaches the gateway: an https URL without a trailing slash, as senders that sign
- * the URL were given it. http is taken too, with a warning beyond loopback.
+ * Reads the public URL of the gateway: https and without a trailing slash, the URL that senders call and
+ * sign. http is accepted too, with a warning unless it is loopback.
  */
 export function readPublicUrl(written: string | undefined, hookPath: string, findings: Findings): string | undefined {
   const trimmed = written?.trim();
@@ -24,7 +24,7 @@ export function readPublicUrl(written: string | undefined, hookPath: string, fin
     return undefined;
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-    findings.warn(WHERE, "is not https: whoever is on the way can read and change what senders post");
+    findings.warn(WHERE, "is not https: anyone on the network can read and change what senders post");
   }
   const publicUrl = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
   if (publicUrl.endsWith(hookPath)) {
@@ -33,13 +33,13 @@ export function readPublicUrl(written: string | undefined, hookPath: string, fin
   return publicUrl;
 }
 
-/** Refuses a sender that signs the URL, or wants to read it, as long as nobody has said which it is. */
+/** Refuses a sender that signs or reads the URL while `hooks.publicUrl` is not set. */
 export function checkPublicUrl({ mappings, publicUrl }: HooksConfig, findings: Findings): void {
   const needing = publicUrl === undefined ? mappings.find(needsUrl) : undefined;
   if (needing === undefined) return;
   findings.refuse(
     WHERE,
-    `is required by ${needing.where}, whose sender signs the URL that it was given: where the outside reaches the gateway; ${EXAMPLE}`,
+    `is required by ${needing.where}, whose sender signs the URL that it calls: the public URL of the gateway; ${EXAMPLE}`,
   );
 }
 
@@ -48,7 +48,7 @@ function needsUrl({ auth, handshakes }: MappingConfig): boolean {
   return handshakes.some(({ computed, reply }) => JSON.stringify([computed, reply]).includes("{url}"));
 }
 
-/** What an URL holds besides host, port and path, in words; never the thing itself. */
+/** Names the part of a URL besides host, port and path, without showing it. */
 function surplusOf(url: URL, written: string): string | undefined {
   if (url.username !== "" || url.password !== "") return "a user name or password";
   if (written.includes("?")) return "a query";

@@ -24,7 +24,7 @@ import { checkDefaultSessionKey, checkTemplatedKeys, readPrefixes } from "./sess
 import { readTokenHeader, readTokens } from "./token.ts";
 import { readTransforms, readTransformsDir } from "./transforms.ts";
 
-/** What a `hooks` block is read against: the gateway as it will be once the block is in force. */
+/** The gateway that a `hooks` block is checked against, as it will be once the block is active. */
 export interface HooksContext {
   /** Absolute; transforms and files with secrets are looked up from here. */
   readonly configDir: string;
@@ -36,18 +36,18 @@ export interface HooksContext {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Findings that are worth a line at every start, and not only in an audit. */
+/** Findings that are logged at every start, and not only shown by an audit. */
 const LOGGED_AT_LOAD: ReadonlySet<string> = new Set(["hooks.token_too_short", "hooks.unsafe_external_content"]);
 const keys = HooksSchema.properties;
 const checkSchema = compileSchemaCheck(HooksSchema, { root: ["hooks"] });
 
 /**
- * Reads the `hooks` block (specification 2.1): holds it to the schema and to the rules that need more
- * than one key, resolves secrets and fills in every default.
+ * Reads the `hooks` block (specification 2.1): checks it by the schema and by the rules about more than
+ * one key, resolves secrets and fills in every default.
  *
- * Throws a {@link ConfigError} with every issue at once. A block that is not `enabled` is held to its
- * own rules only: its secrets are not looked up, and what it says of agents, models, channels and
- * presets is not compared with the gateway. Warnings are lines for the gateway's owner.
+ * Throws a {@link ConfigError} with every issue at once. A block that is not `enabled` is checked
+ * by itself only: its secrets are not looked up, and its agents, models, channels and presets are not
+ * compared with the gateway. Warnings are lines for the gateway's owner.
  */
 export function readHooksConfig(
   raw: unknown,
@@ -65,7 +65,7 @@ export function readHooksConfig(
   return { config, warnings: configLines([...findings.warnings, ...audited]) };
 }
 
-/** What is wrong with the blocks of presets, `hooks.<preset>`. */
+/** The issues of the blocks `hooks.<preset>`. */
 function checkPresetBlocks(block: unknown, { presets }: HooksContext): SchemaIssue[] {
   if (typeof block !== "object" || block === null || Array.isArray(block)) return [];
   return Object.entries(block).flatMap(([key, written]) => {
@@ -74,7 +74,7 @@ function checkPresetBlocks(block: unknown, { presets }: HooksContext): SchemaIss
   });
 }
 
-/** Fills in and judges a block; the result is of use only when nothing was refused. */
+/** Fills in and checks a block; the result is valid only when nothing was refused. */
 function normalize(part: ValidSubset, context: HooksContext, findings: Findings): HooksConfig {
   const { input } = part;
   const enabled = input.enabled ?? keys.enabled.default;
@@ -150,7 +150,7 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
   return complete;
 }
 
-/** Judges what the block says of agents, models and channels by what the gateway has. */
+/** Checks the agents, models and channels of the block by those of the gateway. */
 function checkAgainstGateway(config: HooksConfig, context: HooksContext, findings: Findings): void {
   for (const mapping of config.mappings) checkReferences(mapping, config, context, findings);
   if (config.notices) checkChannel(config.notices.channel, "hooks.notices.channel", context.channels, findings);

@@ -3,7 +3,7 @@ import { template, whole, withDefault } from "./schema-parts.ts";
 import type { Findings } from "./errors.ts";
 import { showValue } from "./show-value.ts";
 
-/** What a mapping does with its answer. */
+/** The answer of a mapping. */
 export type RespondConfig =
   | { readonly kind: "ordinary" }
   /** The answer waits for the result. */
@@ -32,16 +32,16 @@ export const RespondSchema = Type.Union(
           }),
         ),
         body: template(
-          "Content of the answer; a template, in which `{{deliveryId}}` and `{{runId}}` stand for the delivery and its first run. Absent: the ordinary content.",
+          "Content of the answer; a template that can print `{{deliveryId}}` and `{{runId}}`, the ids of the delivery and of its first run. Absent: the ordinary content.",
         ),
       },
-      { additionalProperties: false, description: "What the answer is, where it is an object." },
+      { additionalProperties: false, description: "The answer to an accepted call." },
     ),
   ],
   {
     title: '"result" or an object of settings',
     description:
-      '`"result"`: the answer waits until the run is settled, and has its state and reply. An object: what the sender needs as an answer to an accepted call. Absent: 200 or 202 as usual.',
+      '`"result"`: the answer waits until the run is settled, and has its state and reply. An object: the answer that the sender needs for an accepted call. Absent: 200 or 202 as usual.',
   },
 );
 

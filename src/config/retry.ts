@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import type { Findings } from "./errors.ts";
 import { type Bounds, DAY_SECONDS, milliseconds, seconds, whole, withDefault } from "./schema-parts.ts";
 
-/** How often and how long something is tried again that failed and may succeed later. */
+/** The number of attempts and the delays between them. */
 export interface RetryPolicy {
   /** Tries in all, at least 1. */
   readonly attempts: number;
@@ -27,7 +27,7 @@ const backoff = () =>
     DELAY_SECONDS,
     "Upper bound of the delay before the second try; it doubles with each further one. The delay itself is drawn at random from 0 up to that.",
   );
-const maxBackoff = () => seconds(MAX_DELAY_SECONDS, "What the upper bound does not grow beyond.");
+const maxBackoff = () => seconds(MAX_DELAY_SECONDS, "The largest upper bound.");
 
 /** `hooks.retry`. */
 export const RetrySchema = Type.Object(
@@ -44,7 +44,7 @@ export const RetrySchema = Type.Object(
         },
         {
           additionalProperties: false,
-          description: "The same for delivering a reply to a channel, and for telling the result to a callback URL.",
+          description: "The same for delivering a reply to a channel and for sending the result to a callback URL.",
         },
       ),
     ),
@@ -52,7 +52,7 @@ export const RetrySchema = Type.Object(
   {
     additionalProperties: false,
     description:
-      "How a run is tried again whose failure the gateway marks as one that may pass. A run that has replied is never run again.",
+      "Retries of runs whose failure the gateway marks as temporary. A run that has replied is never run again.",
   },
 );
 

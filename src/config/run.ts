@@ -1,4 +1,4 @@
-/** The keys of a mapping that say which events it takes, and how its runs are carried out and answered. */
+/** The keys of a mapping that select events and control its runs and its answers. */
 import Type, { type Static } from "typebox";
 import type { CoalesceMode } from "../core/delivery.ts";
 import { type BudgetConfig, BudgetSchema, readBudget } from "./budget.ts";
@@ -23,11 +23,11 @@ const MAX_CONDITION = 4_096;
 const CoalesceSchema = Type.Object(
   {
     key: template(
-      "What calls have in common that are coalesced; a template. Absent: all calls of the mapping for one session are.",
+      "Calls with the same key are coalesced; a template. Absent: all calls of the mapping for one session are.",
     ),
     windowSeconds: seconds(
       { minimum: 0.1, maximum: DAY_SECONDS },
-      "The run begins once no further call has come for that long.",
+      "The run begins once no further call has arrived for that long.",
     ),
     maxWaitSeconds: Type.Optional(
       seconds(
@@ -37,14 +37,14 @@ const CoalesceSchema = Type.Object(
     ),
     mode: withDefault(
       Type.Enum(["latest", "list"], {
-        description: "Which calls the prompt renders: the last one, or each. It says how many they were either way.",
+        description: "The prompt renders the last call or each of them. It always says how many there were.",
       }),
       "latest",
     ),
   },
   {
     additionalProperties: false,
-    description: "Makes one run of calls that come shortly after one another. Not together with `forEach`.",
+    description: "Makes one run of calls that arrive shortly after one another. Not together with `forEach`.",
   },
 );
 
@@ -54,13 +54,13 @@ export const RUN_KEYS = {
       minItems: 1,
       maxItems: 1_000,
       description:
-        "Events that are taken, by the preset's names for them such as `pull_request.opened`; without regard to case, `*` stands for any characters. All others are filtered. Needs `preset`.",
+        "Events that the mapping takes, by the preset's names such as `pull_request.opened`. Case does not count, `*` matches any characters. All others are filtered. Needs `preset`.",
     }),
   ),
   when: Type.Optional(
     text({
       description:
-        "A condition in CEL (cel.dev) over `payload`, `headers`, `query`, `event` and `sender` (`name`, `id`, `bot`). What does not meet it is filtered, and so is what cannot be told, such as a comparison with a field that is not there.",
+        "A condition in CEL (cel.dev) over `payload`, `headers`, `query`, `event` and `actor` (`name`, `id`, `bot`). A call that does not meet it is filtered, and so is one for which the condition cannot be evaluated, such as a comparison with a missing field.",
       title: "a condition",
       maxLength: MAX_CONDITION,
       pattern: "\\S",
@@ -70,14 +70,14 @@ export const RUN_KEYS = {
   order: withDefault(
     Type.Enum(["strict", "none"], {
       description:
-        "`strict`: runs of one session are carried out one after the other, in order of acceptance. `none`: a run waits for no other.",
+        "`strict`: the runs of a session take place one after the other, in the order of acceptance. `none`: a run does not wait for others.",
     }),
     "strict",
   ),
   overlap: withDefault(
     Type.Enum(["queue", "skip", "latest"], {
       description:
-        "What happens to a call while a run of the mapping for the same session is open. `queue`: it gets its turn. `skip`: it is skipped. `latest`: it takes the place of those that have not begun.",
+        "The fate of a call while a run of the mapping for the same session is open. `queue`: it waits for its turn. `skip`: it is skipped. `latest`: it replaces the runs that have not begun.",
     }),
     "queue",
   ),
@@ -88,7 +88,7 @@ export const RUN_KEYS = {
     ),
   ),
   priority: withDefault(
-    Type.Enum(["high", "normal", "low"], { description: "Which of the runs that wait for a free place go first." }),
+    Type.Enum(["high", "normal", "low"], { description: "The priority of runs that wait for a free place." }),
     "normal",
   ),
   concurrency: Type.Optional(
@@ -110,7 +110,7 @@ export const RUN_KEYS = {
   mode: withDefault(
     Type.Enum(["run", "deliver"], {
       description:
-        "`run`: the agent is asked. `deliver`: the rendered message itself goes to the channel, and no agent is asked.",
+        "`run`: an agent runs. `deliver`: the rendered message itself goes to the channel, and no agent runs.",
     }),
     "run",
   ),
@@ -129,20 +129,20 @@ export interface CoalesceConfig {
   readonly mode: CoalesceMode;
 }
 
-/** Which events a mapping takes, and how its runs are carried out and answered. */
+/** The events that a mapping takes, and the rules of its runs and answers. */
 export interface RunConfig {
-  /** Events that are taken, by the preset's name for them; `*` stands for any characters. Empty: all. */
+  /** Names of the events that the mapping takes; `*` matches any characters. Empty: all. */
   readonly events: readonly string[];
-  /** A condition in CEL over `payload`, `headers`, `query`, `event` and `sender`. */
+  /** A condition in CEL over `payload`, `headers`, `query`, `event` and `actor`. */
   readonly when: string | undefined;
   readonly coalesce: CoalesceConfig | undefined;
   /** `none`: its runs wait for no other run of their session. */
   readonly order: "strict" | "none";
-  /** What happens to a call while a run of the mapping (and session, when it names one) is open. */
+  /** The fate of a call while a run of the mapping (and session, when it names one) is open. */
   readonly overlap: "queue" | "skip" | "latest";
   /** A run that has not begun after that long is dropped. */
   readonly maxAgeMs: number | undefined;
-  /** Which of the runs that wait go first. */
+  /** The order of runs that wait for a free place. */
   readonly priority: Priority;
   /** Runs of the mapping at once; `undefined`: as many as `hooks.concurrency`. */
   readonly concurrency: number | undefined;
@@ -150,9 +150,9 @@ export interface RunConfig {
   readonly fallback: ChannelChoice | undefined;
   readonly budget: BudgetConfig | undefined;
   readonly respond: RespondConfig;
-  /** How long a caller waits for the result; `undefined`: `hooks.waitSeconds`. */
+  /** The longest wait of a caller for the result; `undefined`: `hooks.waitSeconds`. */
   readonly waitMs: number | undefined;
-  /** `deliver`: the rendered text goes to the channel, and no agent is asked. */
+  /** `deliver`: the rendered text goes to the channel, and no agent runs. */
   readonly mode: "run" | "deliver";
 }
 

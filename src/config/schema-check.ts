@@ -12,12 +12,12 @@ export interface SchemaIssue extends ConfigIssue {
 
 /**
  * Everything that is wrong with a value, at once; empty when nothing is. `alsoKnown` are keys at the top
- * that the schema does not have and somebody else judges.
+ * that the schema does not have and that are checked elsewhere.
  */
 export type SchemaCheck = (raw: unknown, alsoKnown?: readonly string[]) => readonly SchemaIssue[];
 
 export interface SchemaCheckOptions {
-  /** Where the value stands in the configuration, for messages. */
+  /** The key of the value, for messages. */
   readonly root?: KeyPath;
   /** False: no message shows a value, for schemas that do not mark their secrets. Default: true. */
   readonly showValues?: boolean;
@@ -121,7 +121,7 @@ const NOUNS: ReadonlyMap<string, string> = new Map([
   ["object", "an object"],
 ]);
 
-/** What of a JSON schema is read here and by the wording. */
+/** The parts of a JSON schema that the messages need. */
 interface SchemaNode {
   readonly type?: string;
   readonly title?: string;
@@ -140,7 +140,7 @@ interface Violation {
   readonly value: unknown;
   /** The violated part of the schema; empty when the schema does not reach it by itself. */
   readonly node: SchemaNode;
-  /** True at and below a key that is `writeOnly`, and where nobody can tell. */
+  /** True at and below a key that is `writeOnly`, and where that is unknown. */
   readonly isSecret: boolean;
 }
 

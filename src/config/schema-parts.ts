@@ -27,7 +27,7 @@ export const STORE_BYTES: Bounds = { minimum: 1_048_576, maximum: 1_099_511_627_
 
 interface KeyOptions {
   readonly description: string;
-  /** What a value of the key is, as a noun phrase; messages and the reference use it. */
+  /** A noun phrase for the value, used in messages and in the reference. */
   readonly title?: string;
 }
 

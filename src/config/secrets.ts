@@ -79,7 +79,7 @@ const OF_DOCUMENTATION = [
 const KNOWN: ReadonlySet<string> = new Set([...OF_EXAMPLES, ...OF_DOCUMENTATION].map(withoutPunctuation));
 
 /**
- * True for a secret that everybody knows: of an example, of a sender's documentation or one of `further`.
+ * True for a public secret: of an example, of a sender's documentation or one of `further`.
  * Case, punctuation and a prefix such as `whsec_` do not count.
  */
 export function isKnownSecret(value: string, further: readonly string[] = []): boolean {
@@ -89,13 +89,13 @@ export function isKnownSecret(value: string, further: readonly string[] = []): b
 
 function withoutPunctuation(value: string): string {
   const letters = value.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
-  // A secret of punctuation alone is compared as it is.
+  // A secret of punctuation alone is compared unchanged.
   return letters === "" ? value : letters.replace(/^whsec(?=.)/, "");
 }
 
-/** Where secrets that are named rather than written are looked up. */
+/** The sources of secrets that are named rather than written. */
 export interface SecretSources {
-  /** What a relative path of a file starts from. */
+  /** The base of a relative path. */
   readonly configDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -152,7 +152,7 @@ function readSecret(
 function readSecretFile(file: string, where: string, sources: SecretSources, findings: Findings): string | undefined {
   let descriptor: number;
   try {
-    // Without O_NONBLOCK a named pipe would hold up the whole process until somebody writes to it.
+    // Without O_NONBLOCK opening a named pipe would block the whole process until it has a writer.
     descriptor = openSync(resolve(sources.configDir, file), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -186,7 +186,7 @@ export interface ReservedSecrets {
   readonly tokens: readonly string[];
 }
 
-/** Why a secret of a sender cannot be used, whatever it is for; `known` are those of the sender's documentation. */
+/** The reason why a sender's secret cannot be used for anything; `known` are those of the sender's documentation. */
 export function secretProblem(
   value: string,
   taken: ReservedSecrets,
@@ -197,6 +197,6 @@ export function secretProblem(
   }
   if (taken.tokens.includes(value)) return "is also the hook token; give the sender a secret of its own";
   if (value.includes("${")) return "holds a ${VARIABLE} that was not replaced";
-  if (isKnownSecret(value, known)) return "is a secret of an example, which everybody knows; give the sender another";
+  if (isKnownSecret(value, known)) return "is the secret of a published example; use another";
   return undefined;
 }

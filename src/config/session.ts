@@ -3,13 +3,13 @@ import type { MappingConfig } from "./mapping/schema.ts";
 
 const MAX_CHARACTERS = 512;
 /**
- * Line breaks, tabs and the like have no business in a key that ends up in logs and file names; half a
- * surrogate pair does not survive a store, which would make two keys one.
+ * Keys appear in logs and file names, so they must not hold line breaks, tabs and the like. Half a
+ * surrogate pair does not survive a store, which would make two keys equal.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const AGENT_PREFIX = /^agent:[^:]*:/i;
 
-/** Why no session can have a key, in words that follow the key's name; `undefined` when one can. */
+/** The reason why a session cannot have a key, as the predicate of a sentence; `undefined` when it can. */
 export function sessionKeyProblem(key: string): string | undefined {
   if (key.length > MAX_CHARACTERS) return `has more than ${MAX_CHARACTERS} characters`;
   if (UNPRINTABLE.test(key)) return "must not hold control characters";
@@ -27,7 +27,7 @@ export function withoutAgent(key: string): string {
   return key.replace(AGENT_PREFIX, "");
 }
 
-/** A run that is given no key gets one that begins so. */
+/** Prefix of generated keys. */
 const GENERATED_PREFIX = "hook:";
 
 /** The prefixes as keys are compared with them: trimmed, in lower case, none blank, none twice. */
@@ -70,7 +70,7 @@ export function isTemplated(text: string): boolean {
   return text.includes("{{");
 }
 
-/** Refuses keys that payloads choose without bounds. `effective` is without shadowed mappings. */
+/** Refuses templated keys while no prefix bounds them. `effective` is without shadowed mappings. */
 export function checkTemplatedKeys(
   effective: readonly MappingConfig[],
   prefixes: readonly string[],

@@ -49,15 +49,15 @@ function tokenProblem({ value }: NamedSecret, gateway: GatewayFacts): string | u
   }
   if (value.includes("${")) return "holds a ${VARIABLE} that was not replaced";
   if (isKnownSecret(value)) {
-    return "is the token of an example, which everybody knows; make one with: openssl rand -hex 24";
+    return "is the token of a published example; make one with: openssl rand -hex 24";
   }
   if (CONTROL.test(value)) return "holds a line break or another control character, which no header can carry";
   if (value.length > MAX_TOKEN_CHARACTERS) return `has more than ${MAX_TOKEN_CHARACTERS} characters`;
   if (value.length >= MIN_TOKEN_CHARACTERS || gateway.loopbackOnly) return undefined;
-  return `has fewer than ${MIN_TOKEN_CHARACTERS} characters and the gateway listens beyond loopback; make a longer one with: openssl rand -hex 24`;
+  return `has fewer than ${MIN_TOKEN_CHARACTERS} characters, and the gateway does not listen on loopback only; make a longer one with: openssl rand -hex 24`;
 }
 
-/** Headers that mean something else to a server, a proxy or this ingress. */
+/** Headers with another meaning to a server, a proxy or this ingress. */
 const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   "authorization",
   "connection",

@@ -3,9 +3,9 @@ import Type, { type Static } from "typebox";
 import type { Findings } from "./errors.ts";
 import { type Bounds, readBodyBytes, size, text, whole, withDefault } from "./schema-parts.ts";
 
-/** Where transforms run, and what one process of them may use up. */
+/** The isolation of transforms and the limits of one process. */
 export interface TransformsConfig {
-  /** `none`: in the gateway's own process, and then nothing of the rest counts. */
+  /** `none`: in the gateway's own process, where no other limit applies. */
   readonly isolation: "process" | "none";
   /** Of one call. */
   readonly timeoutMs: number;
@@ -28,8 +28,7 @@ const RESULT_BYTES: Bounds = { minimum: 1_024, maximum: 16_777_216 };
 /** `hooks.transformsDir`. */
 export const TRANSFORMS_DIR = withDefault(
   text({
-    description:
-      "Folder of transform modules, resolved against `<configuration folder>/hooks/transforms`, which it cannot leave.",
+    description: "Folder of transform modules: `<configuration folder>/hooks/transforms` or a folder in it.",
   }),
   ".",
 );
@@ -40,7 +39,7 @@ export const TransformsSchema = Type.Object(
     isolation: withDefault(
       Type.Enum(["process", "none"], {
         description:
-          "`process`: transforms run in processes of their own that may do nothing but compute. `none`: they run inside the gateway with all its rights and without any limit.",
+          "`process`: transforms run in processes of their own that can only compute. `none`: they run inside the gateway with all its rights and without any limit.",
       }),
       "process",
     ),
@@ -78,7 +77,7 @@ export const TransformsSchema = Type.Object(
       1_048_576,
     ),
   },
-  { additionalProperties: false, description: "Where transforms run, and what they may use up." },
+  { additionalProperties: false, description: "The isolation and the limits of transforms." },
 );
 
 const TRANSFORMS_DEFAULTS = TransformsSchema.properties;

@@ -2,19 +2,19 @@ import { HooksSchema, type HooksInput, type MappingInput } from "./hooks.ts";
 import type { PresetBlockInput } from "./preset.ts";
 import type { SchemaIssue } from "./schema-check.ts";
 
-/** What of a block the schema has nothing against, so that the rest can be judged all the same. */
+/** The parts of a block that the schema accepts, so that further rules can check them too. */
 export interface ValidSubset {
-  /** Without the keys that are wrong somewhere, and without `mappings`. */
+  /** Without the refused keys and without `mappings`. */
   readonly input: Omit<HooksInput, "mappings">;
-  /** In their places; one that is wrong somewhere is a hole. */
+  /** In their places; a refused one is `undefined`. */
   readonly mappings: readonly (MappingInput | undefined)[];
-  /** True when the schema has nothing against any of the keys; only then a rule about them says the truth. */
+  /** True when the schema accepts all of these keys. A rule about a key that it refuses would mislead. */
   isValid(...keys: readonly string[]): boolean;
-  /** `hooks.<preset>`, if it is there and sound. */
+  /** `hooks.<preset>`, where it is written and valid. */
   block(preset: string): PresetBlockInput | undefined;
 }
 
-/** Takes out of a block what the schema refuses; of the mappings, only the ones that are wrong. */
+/** Leaves out the keys that the schema refuses and, of the mappings, only those that it refuses. */
 export function validSubset(raw: object, issues: readonly SchemaIssue[]): ValidSubset {
   const broken = new Set<string>();
   const brokenMappings = new Set<number>();
@@ -37,7 +37,7 @@ export function validSubset(raw: object, issues: readonly SchemaIssue[]): ValidS
   };
 }
 
-/** True for a name under which a preset's settings can stand; the block's own keys keep their meaning. */
+/** True for a name that can hold a preset's settings. The keys of the block itself keep their meaning. */
 export function isPresetKey(name: string): boolean {
   return !Object.hasOwn(HooksSchema.properties, name);
 }

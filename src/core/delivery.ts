@@ -6,7 +6,7 @@ export type Headers = Readonly<Record<string, string>>;
 /** Query parameters; the last value of a repeated name wins. Has no prototype. */
 export type Query = Readonly<Record<string, string>>;
 
-/** What is known of a request before its body is read. */
+/** The parts of a request that are known before its body is read. */
 export interface RequestHead {
   readonly method: string;
   /** The part of the raw, still percent-encoded pathname below the prefix: `wake`, `github/push`. */
@@ -25,14 +25,14 @@ export interface RawRequest extends RequestHead {
   readonly body: Uint8Array;
 }
 
-/** Who vouches for a request. */
+/** The secret or key that verified a request. */
 export interface Credential {
   readonly scheme: string;
   /** Identifies the secret without disclosing it; scopes idempotency keys. */
   readonly id: string;
 }
 
-/** What a signed request and any copy of it have in common. */
+/** The value that a signed request and every copy of it share. */
 export interface ReplayKey {
   /** 32 bytes: the digest of the signed content, the same for every way of writing the signature. */
   readonly digest: Uint8Array;
@@ -46,15 +46,15 @@ export interface PayloadContext {
   readonly headers: Headers;
   readonly query: Query;
   readonly payload: unknown;
-  /** When the request arrived. */
+  /** The time of the request's arrival. */
   readonly now: Date;
   /** The event's name, when a preset knows it: `pull_request.opened`. */
   readonly event?: string | undefined;
-  /** Who caused the event, when a preset knows it. */
+  /** The actor of the event, when a preset knows it. */
   readonly actor?: EventActor | undefined;
 }
 
-/** Who caused an event. */
+/** The person or bot behind an event. */
 export interface EventActor {
   /** The name by which `ignoreActors` knows it. */
   readonly name: string;
@@ -64,7 +64,7 @@ export interface EventActor {
   readonly bot: boolean;
 }
 
-/** How a payload was read. */
+/** The body type of a payload. */
 export type PayloadFormat = "json" | "form" | "text";
 
 export type WakeMode = "now" | "next-heartbeat";
@@ -98,17 +98,17 @@ export interface AgentAction {
   readonly thinking?: string;
   readonly timeoutSeconds?: number;
   readonly allowUnsafeExternalContent?: boolean;
-  /** `deliver`: the message itself goes to the channel, and no agent is asked. */
+  /** `deliver`: the message itself goes to the channel, and no agent runs. */
   readonly mode?: "deliver";
-  /** Where the reply goes when it cannot be delivered to `channel`; only a mapping's author can set it. */
+  /** The target of a reply that cannot be sent to `channel`; only a mapping's author can set it. */
   readonly fallback?: { readonly channel: string; readonly to?: string };
-  /** Where the caller wants to be told the result. */
+  /** The URL that receives the result. */
   readonly callbackUrl?: string;
 }
 
 export type Action = WakeAction | AgentAction;
 
-/** An action that policy has passed: agent, session and target are fixed for good. */
+/** An action that policy has passed: agent, session and target no longer change. */
 export type RunSpec = WakeSpec | AgentSpec;
 
 export interface WakeSpec {
@@ -121,7 +121,7 @@ export interface WakeSpec {
   readonly mode: WakeMode;
   readonly source: string;
   readonly unsafe: boolean;
-  /** How the calls that were coalesced into the run are rendered; absent: it stands for one call. */
+  /** The rendering of calls that were coalesced into the run; absent: it has one call. */
   readonly coalesce?: CoalesceMode;
 }
 
@@ -138,20 +138,20 @@ export interface AgentSpec {
   readonly model?: string;
   readonly thinking?: string;
   readonly timeoutMs: number;
-  /** What becomes of the run when the process dies under it. */
+  /** The crash recovery of the run. */
   readonly interrupted: "rerun" | "hold";
-  /** What the boundary names as the source: `Webhook`, `Email`. */
+  /** The source that the boundary names: `Webhook`, `Email`. */
   readonly source: string;
   readonly unsafe: boolean;
-  /** Where the reply goes; absent when no delivery was asked for. */
+  /** The target of the reply; absent when none is sent. */
   readonly delivery?: ReplyTarget;
-  /** Where the reply goes when it cannot be delivered there. */
+  /** The target of a reply that cannot be sent there. */
   readonly fallback?: ReplyTarget;
-  /** `deliver`: the message itself is delivered, and no agent is asked. */
+  /** `deliver`: the message itself is delivered, and no agent runs. */
   readonly mode?: "deliver";
-  /** Where the caller is told the result. */
+  /** The URL that receives the result. */
   readonly callbackUrl?: string;
-  /** How the calls that were coalesced into the run are rendered; absent: it stands for one call. */
+  /** The rendering of calls that were coalesced into the run; absent: it has one call. */
   readonly coalesce?: CoalesceMode;
 }
 
@@ -174,17 +174,17 @@ export const STATES = [
 export type State = (typeof STATES)[number];
 export type RunState = Extract<State, "queued" | "running" | "held" | "done" | "failed" | "canceled" | "skipped">;
 
-/** How a run ended: the only states that {@link "./store/delivery-store".DeliveryStore} settles to. */
+/** The final states of a run. */
 export type SettledState = Extract<RunState, "done" | "failed" | "canceled" | "skipped">;
 
-/** How a delivery ends that has no run of its own; `failed`: what was to make its runs came to nothing. */
+/** The final states of a delivery without runs; `failed`: its transform or template failed. */
 export type EndedState = Extract<State, "filtered" | "skipped" | "failed" | "duplicate" | "coalesced">;
 
 /** One delivery as a person sees it in a list. */
 export interface DeliverySummary {
   readonly id: string;
   readonly state: State;
-  /** Why it is in that state; `null` when the state says it all. */
+  /** The reason of the state; `null` when it needs none. */
   readonly reason: string | null;
   /** The path below the prefix: `wake`, `agent`, `gmail`. */
   readonly route: string;
@@ -214,7 +214,7 @@ export interface DeliveryDetail extends DeliverySummary {
   readonly runs: readonly RunDetail[];
 }
 
-/** One action to carry out, and what became of it. */
+/** One action with its state and its attempts. */
 export interface RunDetail {
   readonly id: string;
   readonly state: RunState;
@@ -224,13 +224,13 @@ export interface RunDetail {
   /** The agent's reply, cut to 2,000 characters; `null` before there is one. */
   readonly reply: string | null;
   readonly delivery: ReplyOutcome;
-  /** Before this time (ISO 8601 UTC) a queued run is not begun: it is retried, or gathers calls. */
+  /** Before this time (ISO 8601 UTC) a queued run is not begun: it waits for a retry or coalesces calls. */
   readonly dueAt: string | null;
-  /** Calls that it stands for; 1 unless calls were coalesced into it. */
+  /** Calls in it; 1 unless calls were coalesced into it. */
   readonly calls: number;
 }
 
-/** What became of a reply; `fallback`: it was sent to the fallback target. */
+/** The outcome of a reply; `fallback`: it was sent to the fallback target. */
 export type ReplyOutcome = "none" | "pending" | "sent" | "suppressed" | "failed" | "no-target" | "fallback";
 
 /** One try at a run. */

@@ -11,7 +11,7 @@ export const ERRORS = Object.freeze({
     "The hook token must be sent in the Authorization header (Bearer <token>), never in the query string.",
   ),
   METHOD_NOT_ALLOWED: entry(405, false, "Hooks are called with POST."),
-  BUSY: entry(503, true, "Too many requests are under way; try again shortly."),
+  BUSY: entry(503, true, "Too many requests are in progress; try again shortly."),
   UNAUTHORIZED: entry(
     401,
     false,

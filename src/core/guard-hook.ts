@@ -11,7 +11,7 @@ import { reasonOf } from "./reason-of.ts";
 
 const AsyncFunction = (async () => {}).constructor;
 
-/** What of a tapable hook the guard needs; every hook class has it. */
+/** The part of a tapable hook that the guard needs; every hook class has it. */
 interface Guardable {
   name: string | undefined;
   readonly taps: readonly unknown[];
@@ -43,7 +43,7 @@ export function guardHook<Guarded extends Guardable>(name: string, hook: Guarded
       return { ...tap, fn: GUARDS[tap.type](who, tap.fn as TapFunction) };
     },
   });
-  // tapable counts the guard itself, and callers ask so that a hook nobody tapped costs nothing.
+  // tapable counts the guard itself; callers ask so that a hook without taps costs nothing.
   hook.isUsed = () => hook.taps.length > 0 || hook.interceptors.length > 1;
   return hook;
 }
@@ -59,7 +59,7 @@ function guardSync(who: string, fn: TapFunction): TapFunction {
       throw named(who, error);
     }
     if (!isThenable(result)) return result;
-    // The promise is nobody's from here on: what it rejects with must not end the process.
+    // No caller holds the promise from here on: its rejection must not end the process.
     result.then(undefined, () => {});
     throw new TypeError(
       `${who}: a function tapped with tap() returned a promise; use tapPromise() so that it is awaited.`,

@@ -29,7 +29,7 @@ export interface HostLifecycle {
    */
   readonly onConfigLoad: AsyncSeriesHook<[ConfigSnapshot]>;
   /**
-   * The routing table is being built: after the first commit, and anew after every later one.
+   * The routing table is being built: after the first commit, and again after every later one.
    * The table of the previous commit serves until this one is complete.
    */
   readonly onHttpRoute: SyncHook<[HttpRouter]>;
@@ -74,7 +74,7 @@ export interface ShutdownDeadline {
   readonly deadlineMs: number;
 }
 
-/** Where a plugin registers its HTTP routes. */
+/** The registry of a plugin's HTTP routes. */
 export interface HttpRouter {
   /**
    * Adds a route. `prefix` takes the path itself and everything below it (`/hooks`, `/hooks/x`,
@@ -115,7 +115,7 @@ export interface SystemEvent {
 export interface HeartbeatRequest {
   readonly agentId: string;
   readonly sessionKey: string;
-  /** Why, for logs and for the turn's prompt: `hook:wake`, `hook:<run id>`. */
+  /** The reason, for logs and for the turn's prompt: `hook:wake`, `hook:<run id>`. */
   readonly reason: string;
 }
 
@@ -141,7 +141,7 @@ export interface HostAgents extends AgentCatalog {
    * a {@link HostError}, when the run never began.
    */
   run(request: AgentRunRequest): Promise<AgentRunResult>;
-  /** Turns of the owner's own conversations that wait or are under way; hook runs leave room for them. */
+  /** Turns of the owner's own conversations that wait or run; hook runs leave room for them. */
   ownerTurns?(): number;
 }
 
@@ -163,7 +163,7 @@ export interface AgentRunResult {
   readonly status: "ok" | "error" | "timeout" | "aborted";
   /** The agent's reply; empty when there is none. */
   readonly reply: string;
-  /** What went wrong, in words for the gateway's owner; never holds a secret. */
+  /** The problem, for the gateway's owner; never holds a secret. */
   readonly error?: string;
   /** True when nothing came of the run and the same one may succeed later, as with an overloaded model. */
   readonly retryable?: boolean;
@@ -184,7 +184,7 @@ export interface HostChannels {
 
 export interface ChannelInfo {
   readonly id: string;
-  /** The recipient when nobody names one, for channels that have such a one. */
+  /** The recipient when a call names none, for channels that have a default. */
   readonly defaultTo?: string;
 }
 
@@ -198,7 +198,7 @@ export interface ChannelMessage extends ChannelTarget {
   readonly idempotencyKey: string;
 }
 
-/** What a host's call rejects with when it did not take effect. */
+/** The error of a host's call that did not take effect. */
 export class HostError extends Error {
   override readonly name = "HostError";
   /** True when the same call may succeed later. */
@@ -210,7 +210,7 @@ export class HostError extends Error {
   }
 }
 
-/** Where a host keeps things. Both are absolute paths; the state directory is private (0700). */
+/** The folders of a host. Both are absolute paths; the state directory is private (0700). */
 export interface HostPaths {
   readonly configDir: string;
   readonly stateDir: string;

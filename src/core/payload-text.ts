@@ -4,7 +4,7 @@ import type { CompiledPath } from "./payload-path.ts";
 const MAX_VALUE = 4_000;
 const MAX_MESSAGE = 20_000;
 
-/** Paths stand in the code of presets, so there are only so many; past this number each is compiled anew. */
+/** The paths come from the code of presets, so their number is bounded; past this one each is compiled again. */
 const MAX_COMPILED = 4_096;
 const compiled = new Map<string, CompiledPath>();
 

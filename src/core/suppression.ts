@@ -1,9 +1,9 @@
-/** Which replies of an agent are for nobody. */
+/** The replies of an agent that are not sent. */
 
 const SILENT = "NO_REPLY";
-/** At either end, and no part of a longer name: `HEARTBEAT_OK_COUNT` is something to tell. */
+/** At either end, and not part of a longer name: `HEARTBEAT_OK_COUNT` is a message. */
 const ACK = /^HEARTBEAT_OK(?!_?[\p{L}\p{N}])|(?<![\p{L}\p{N}]_?)HEARTBEAT_OK$/u;
-/** What may stand beside an acknowledgment without making it a message, in characters. */
+/** Characters besides an acknowledgment up to which it is no message. */
 const MAX_ACK_REMAINDER = 300;
 const MAX_CLOTHED_ACK = 2_000;
 const EMPTY = "the reply is empty";
@@ -12,7 +12,7 @@ const CLOTHING = /^[\s*_~`>#-]+|[\s*_~`.,!?;:-]+$/g;
 const TAGS = /<\/?[a-z][a-z0-9]*(?:\s[^<>]{0,100})?\/?>/gi;
 
 /**
- * Why a reply is not delivered, or `undefined` when it is: it is empty, it says `NO_REPLY`, or it
+ * The reason why a reply is not sent, or `undefined` when it is: it is empty, it says `NO_REPLY`, or it
  * only acknowledges a heartbeat (specification 2.3, `deliver`).
  */
 export function suppression(reply: string): string | undefined {

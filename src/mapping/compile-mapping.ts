@@ -23,7 +23,7 @@ export interface CompiledMapping {
   readonly preset: Preset | undefined;
   /** `undefined` when every request passes. */
   readonly filter: CompiledFilter | undefined;
-  /** What calls have to have in common to be coalesced; `undefined` when none are. */
+  /** The key by which calls are coalesced; `undefined` when none are. */
   readonly coalesceKey: CompiledTemplate | undefined;
   /** The body of the answer, where `respond` has one. */
   readonly responseBody: CompiledResponse | undefined;

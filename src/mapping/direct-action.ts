@@ -45,7 +45,7 @@ export function readAgentPayload(payload: unknown): AgentAction | Refusal {
   });
 }
 
-/** How long the caller of `POST /hooks/agent` waits for the result. */
+/** The longest wait of a caller of `POST /hooks/agent`. */
 export interface Wait {
   /** `undefined`: as long as the configuration says. */
   readonly waitMs: number | undefined;

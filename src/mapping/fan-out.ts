@@ -6,12 +6,12 @@ import type { CompiledPath } from "../core/payload-path.ts";
 
 /** A mapping's `forEach`, made ready at config load. */
 export interface ForEach {
-  /** How messages call the array: `payload.data.items`. */
+  /** The name of the array in messages: `payload.data.items`. */
   readonly name: string;
   readonly path: CompiledPath;
 }
 
-/** Compiles a `forEach` as it is configured. */
+/** Compiles a `forEach`. */
 export function compileForEach(written: string): ForEach {
   // As in a template, where `{{payload.a}}` is `{{a}}`.
   const inPayload = written.replace(/^payload\./, "");

@@ -2,7 +2,7 @@ import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { PayloadContext } from "../core/delivery.ts";
 import { compileCondition, showSeen } from "./condition/condition.ts";
 
-/** What decides whether a request is for the mapping's agent at all. */
+/** The filters of a mapping. */
 export interface CompiledFilter {
   /** The clause that a request does not meet and the value it saw; `undefined` when it meets all. Never throws. */
   miss(context: PayloadContext): string | undefined;
@@ -49,7 +49,7 @@ function ignoreActorsClause({ ignoreActors: ignoreSenders }: MappingConfig): Cla
   };
 }
 
-/** Only a preset can tell a bot. */
+/** Only a preset knows its bots. */
 function ignoreBotsClause({ ignoreBots, preset }: MappingConfig): Clause | undefined {
   if (!ignoreBots || preset === undefined) return undefined;
   return ({ actor }) => (actor?.bot ? `ignoreBots: the actor ${showSeen(actor.name)} is a bot` : undefined);
@@ -68,7 +68,7 @@ interface NamePattern {
 }
 
 /**
- * Compiles an entry of `ignoreActors`: a name without regard to case, in which `*` stands for any
+ * Compiles an entry of `ignoreActors`: a name without regard to case, in which `*` matches any
  * characters. Matching takes time in proportion to both lengths at most; there is no backtracking.
  */
 export function compileNamePattern(pattern: string): NamePattern {
@@ -98,7 +98,7 @@ interface EventPatterns {
 }
 
 /**
- * Compiles a list of event names: without regard to case, `*` stands for any characters. Names without
+ * Compiles a list of event names: without regard to case, `*` matches any characters. Names without
  * `*` are looked up at a cost that does not grow with their number.
  */
 export function compileEventPatterns(patterns: readonly string[]): EventPatterns {

@@ -8,7 +8,7 @@ interface Placed {
 }
 
 /**
- * What must be known of a route before its body is read and parsed. Which mapping owns a request is
+ * The facts of a route that are needed before its body is read. Which mapping owns a request is
  * known only after that, so this is the widest of all that could; the owner's own is asked then.
  */
 export interface BodyRules {

@@ -1,16 +1,16 @@
 import type { Headers, PayloadContext, Query } from "../core/delivery.ts";
 import { type CompiledPath, compilePath, lookup } from "../core/payload-path.ts";
 
-/** What the expressions of a template read. */
+/** The values that the expressions of a template read. */
 export interface TemplateContext {
-  /** What `{{payload.<path>}}` and `{{<path>}}` read: JSON data, or what a transform made of it. */
+  /** The source of `{{payload.<path>}}` and `{{<path>}}`: JSON data, or the result of a transform. */
   readonly payload: unknown;
   /** Lower-case names; those that carry a credential are already gone. */
   readonly headers: Headers;
   readonly query: Query;
   /** The path below the prefix, as received: `github/push`. */
   readonly path: string;
-  /** What `{{now}}` prints, as ISO 8601 UTC with milliseconds. */
+  /** The value of `{{now}}`, printed as ISO 8601 UTC with milliseconds. */
   readonly now: Date;
   /** Further names, for templates that were compiled with them; a name comes before a key of the payload. */
   readonly facts?: Readonly<Record<string, string>>;
@@ -132,7 +132,7 @@ function renderObject(value: object): string {
 
 /**
  * Dates are let through: their `toJSON` is the engine's, unless an own property replaces a part of it.
- * The walk calls no method of the value, since an own property can stand in for any of them.
+ * The walk calls no method of the value, since an own property can replace any of them.
  */
 function hasCustomJson(value: object): boolean {
   if (Object.getPrototypeOf(value) === Date.prototype) {
@@ -145,7 +145,7 @@ function hasCustomJson(value: object): boolean {
   return false;
 }
 
-/** What an answer may tell of the delivery. */
+/** The ids that an answer can print. */
 interface ResponseFacts {
   readonly deliveryId: string;
   /** Of the first run; `undefined` when there is none. */
@@ -158,7 +158,7 @@ export interface CompiledResponse {
   renderResponse(context: PayloadContext, facts: ResponseFacts): string;
 }
 
-/** Compiles the `body` of a `respond`: a template in which `{{deliveryId}}` and `{{runId}}` stand for the delivery. */
+/** Compiles the `body` of a `respond`: a template that can print `{{deliveryId}}` and `{{runId}}`. */
 export function compileResponse(source: string): CompiledResponse {
   const template = compileTemplate(source, ["deliveryId", "runId"]);
   return {

@@ -76,7 +76,7 @@ describe("each reason of a call that makes no run can be produced and seen throu
 
     it("by a condition that takes too much work for the payload", async () => {
       const reason = await filteredOn("costly", { items: Array.from({ length: 3_000 }, (_, at) => at) });
-      expect(reason).toMatch(/^when: payload\.items\.all.* cannot be told: .*too much work/);
+      expect(reason).toMatch(/^when: payload\.items\.all.* cannot be evaluated: .*too much work/);
       await states.seen(await states.sent("costly", { items: [1, 2] }), "done");
     });
   });

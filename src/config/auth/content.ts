@@ -21,10 +21,10 @@ const PLAIN = new Set([
   "secret",
 ]);
 const SOURCES = new Set(["header", "query", "pair", "body"]);
-/** What stands for the whole body; `{form}` does for forms. */
+/** The placeholder of the whole body; `{form}` is that of forms. */
 const WHOLE_BODY = ["body", "form", "sns", "crc32", "sha256"];
 
-/** What a signed content is made of. */
+/** The parts of a signed content. */
 interface ContentNames {
   /** Placeholders without an argument: `body`, `timestamp`. */
   readonly plain: ReadonlySet<string>;

@@ -10,8 +10,8 @@ import { type AuthSources, checkAuthSecrets, readAuthSecrets, type WrittenAuth }
 const TOLERANCE_SECONDS = 300;
 
 /**
- * Fills in what an `auth` leaves out; `secrets` are its secrets, resolved. `undefined` stands for the
- * hook token. What is missing for good is for {@link checkAuth} to refuse.
+ * Fills in what an `auth` leaves out; `secrets` are its secrets, resolved. `undefined` means the
+ * hook token. {@link checkAuth} refuses what is missing.
  */
 export function normalizeAuth(
   input: AuthInput,
@@ -78,17 +78,17 @@ function normalizeScheme(
   }
 }
 
-/** Without a place of its own a secret or token stands where HTTP has it. */
+/** The default place of a secret or token is the `Authorization` header. */
 function carrierOf(from: readonly string[], prefix: string | undefined): { from: readonly string[]; prefix: string } {
   if (from.length === 0) return { from: ["header:authorization"], prefix: prefix ?? "Bearer " };
   return { from, prefix: prefix ?? "" };
 }
 
-/** What an `auth` belongs to. */
+/** The mapping or block that an `auth` belongs to. */
 export interface AuthPlace {
   /** `hooks.mappings[0]`, `hooks.github`. */
   readonly where: string;
-  /** What a mapping says; nothing where the preset's own block is all there is. */
+  /** The keys of the mapping; empty for the mapping of an enabled preset. */
   readonly written: WrittenAuth;
   readonly preset: ConfiguredPreset | undefined;
   /** Of the preset, for this mapping. */
@@ -113,7 +113,7 @@ export function readAuth(place: AuthPlace, sources: AuthSources, findings: Findi
 
   checkAuth(input, { auth, where: `${where}.auth` }, findings);
   if (!readsSecret(auth)) {
-    // What a block says for other mappings may well be of no use to this one.
+    // A block may hold a secret that only other mappings read.
     if (given.key?.startsWith(`${where}.`)) findings.refuse(given.key, wordUnread(auth));
   } else if (sources === undefined || isDelivered) return auth;
   else if (given.key === undefined) refuseMissing(place, auth, findings);
@@ -124,7 +124,7 @@ export function readAuth(place: AuthPlace, sources: AuthSources, findings: Findi
   return auth;
 }
 
-/** Another scheme begins anew; the same one, or none, is laid over what is there. */
+/** Another scheme replaces `base`; the same scheme, or none, is merged into it key by key. */
 function mergeAuth(base: AuthInput, over: AuthInput | undefined): AuthInput {
   if (over === undefined) return base;
   const isOther = over.scheme !== undefined && over.scheme !== (base.scheme ?? "signature");
@@ -144,7 +144,7 @@ function refuseMissing({ where, preset, written }: AuthPlace, { scheme }: AuthCo
   }
 }
 
-/** Tells which secret a preset needs at a place, and where to get it. */
+/** Refuses a place without the secret that its preset needs, and says where to get it. */
 export function refuseMissingSecret({ name, title, secret }: PresetPart, where: string, findings: Findings): void {
   const how = secret?.madeBy === "owner" ? `set it here and in ${title}` : `${title} shows it`;
   findings.refuse(

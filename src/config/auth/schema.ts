@@ -21,21 +21,19 @@ const ALGORITHMS = [
 
 const AlgorithmSchema = Type.Enum([...ALGORITHMS], {
   description:
-    "How the content is signed. `sha1` and `sha256` are plain digests of a content that holds `{secret}`; `rsa-sha1` is for AWS SNS only.",
+    "Algorithm of the signature. `sha1` and `sha256` are plain digests of a content that holds `{secret}`; `rsa-sha1` is for AWS SNS only.",
 });
 
-/** Where and in what unit the time of signing stands. */
+/** The place and the unit of the signing time. */
 const TimestampSchema = Type.Object(
   {
-    from: source("Where the time stands."),
+    from: source("Place of the signing time."),
     unit: Type.Optional(
-      Type.Enum(["seconds", "milliseconds", "iso8601"], { description: "How the time is written. Absent: `seconds`." }),
+      Type.Enum(["seconds", "milliseconds", "iso8601"], { description: "Form of the time. Absent: `seconds`." }),
     ),
-    toleranceSeconds: Type.Optional(
-      seconds({ minimum: 1, maximum: 604_800 }, "How far it may lie in the past. Absent: 300."),
-    ),
+    toleranceSeconds: Type.Optional(seconds({ minimum: 1, maximum: 604_800 }, "Largest age. Absent: 300.")),
     futureSeconds: Type.Optional(
-      seconds({ minimum: 0, maximum: 604_800 }, "How far it may lie in the future. Absent: like the past."),
+      seconds({ minimum: 0, maximum: 604_800 }, "Largest distance in the future. Absent: like `toleranceSeconds`."),
     ),
   },
   { additionalProperties: false, description: "The signed time; a request whose time is not there is refused." },
@@ -44,11 +42,11 @@ const TimestampSchema = Type.Object(
 /** A certificate that the request names, from hosts that the configuration names. */
 const CertificateSchema = Type.Object(
   {
-    from: source("Where the certificate's URL stands."),
+    from: source("Place of the certificate's URL."),
     hosts: Type.Array(text({ description: "", title: "an exact host name, or one with * for one label" }), {
       minItems: 1,
       maxItems: 100,
-      description: "Hosts it may be fetched from, over https only; `*` stands for one label.",
+      description: "Hosts it may be fetched from, over https only; `*` matches one label.",
     }),
     subject: Type.Optional(text({ description: "The common name that the certificate must have." })),
   },
@@ -61,7 +59,7 @@ export const AuthSchema = Type.Object(
     scheme: Type.Optional(
       Type.Enum(["token", "signature", "secret", "basic", "jwt"], {
         description:
-          "`token`: the hook token. `signature`: the request is signed. `secret`: it carries a secret as it is. `basic`: user name and password. `jwt`: a token of an identity provider. Absent: `signature`.",
+          "`token`: the hook token. `signature`: the request is signed. `secret`: it carries the secret itself. `basic`: user name and password. `jwt`: a token of an identity provider. Absent: `signature`.",
       }),
     ),
     secret: Type.Optional(
@@ -71,12 +69,12 @@ export const AuthSchema = Type.Object(
       Type.Union([source(""), Type.Array(source(""), { minItems: 1, maxItems: 16 })], {
         title: `${SOURCE_TITLE}, or a list of those`,
         description:
-          "Where the signature, secret or token stands; of a list any may hold it. `path`: the last segment of the path, for the scheme `secret`. Absent, with `secret` and `jwt`: `Authorization: Bearer`.",
+          "Place of the signature, secret or token; of a list any may hold it. `path`: the last segment of the path, for the scheme `secret`. Absent, with `secret` and `jwt`: `Authorization: Bearer`.",
       }),
     ),
-    prefix: Type.Optional(text({ description: "What stands before it, such as `sha256=`.", maxLength: 64 })),
+    prefix: Type.Optional(text({ description: "Text before it, such as `sha256=`.", maxLength: 64 })),
     separator: Type.Optional(
-      text({ description: "What stands between several signatures, or between the pairs of `pair`.", maxLength: 8 }),
+      text({ description: "Text between several signatures, or between the pairs of `pair`.", maxLength: 8 }),
     ),
     pair: Type.Optional(
       text({
@@ -86,7 +84,7 @@ export const AuthSchema = Type.Object(
     ),
     encoding: Type.Optional(
       Type.Enum(["hex", "base64", "base64url"], {
-        description: "How a signature is written. Hex in any case. Absent: `hex`.",
+        description: "Encoding of a signature. The case of hex does not count. Absent: `hex`.",
       }),
     ),
     algorithm: Type.Optional(
@@ -95,7 +93,7 @@ export const AuthSchema = Type.Object(
           AlgorithmSchema,
           Type.Object(
             {
-              from: source("Where its name stands."),
+              from: source("Place of its name."),
               values: Type.Record(Type.String(), AlgorithmSchema),
             },
             { additionalProperties: false },
@@ -104,32 +102,32 @@ export const AuthSchema = Type.Object(
         {
           title: `one of ${ALGORITHMS.join(", ")}, or where the request names it`,
           description:
-            "How the content is signed; or `{ from, values }`: the place where the request names it, and what each name stands for. Absent: `hmac-sha256`.",
+            "Algorithm of the signature; or `{ from, values }`: the place where the request names it, and the algorithm of each name. Absent: `hmac-sha256`.",
         },
       ),
     ),
     keyEncoding: Type.Optional(
       Type.Enum(["utf8", "hex", "base64", "whsec", "pem"], {
         description:
-          "How the key is written in `secret`. `whsec`: base64 after `whsec_` (or `whpk_`). `pem`: PEM, or the base64 between its lines. Absent: `utf8`.",
+          "Encoding of the key in `secret`. `whsec`: base64 after `whsec_` (or `whpk_`). `pem`: PEM, or the base64 between its lines. Absent: `utf8`.",
       }),
     ),
     content: Type.Optional(
       text({
         description:
-          "What is signed: text with `{body}`, `{timestamp}`, `{id}`, `{method}`, `{url}`, `{decodedUrl}`, `{path}`, `{form}` (sorted form fields), `{sns}`, `{crc32}`, `{sha256}`, `{secret}`, `{header:<name>}`, `{query:<name>}`, `{pair:<key>}`, `{body:<path>}`. Absent: `{body}`.",
+          "The signed content: text with `{body}`, `{timestamp}`, `{id}`, `{method}`, `{url}`, `{decodedUrl}`, `{path}`, `{form}` (sorted form fields), `{sns}`, `{crc32}`, `{sha256}`, `{secret}`, `{header:<name>}`, `{query:<name>}`, `{pair:<key>}`, `{body:<path>}`. Absent: `{body}`.",
         title: "a text with placeholders",
         maxLength: 1_024,
       }),
     ),
-    id: Type.Optional(source("Where `{id}` of the content stands.")),
+    id: Type.Optional(source("Place of the `{id}` of the content.")),
     timestamp: Type.Optional(TimestampSchema),
     bodyDigest: Type.Optional(
       Type.Object(
         {
-          from: source("Where the digest of the body stands."),
-          algorithm: Type.Enum(["sha256"], { description: "How it is made." }),
-          encoding: Type.Enum(["hex", "base64"], { description: "How it is written." }),
+          from: source("Place of the body's digest."),
+          algorithm: Type.Enum(["sha256"], { description: "Algorithm of the digest." }),
+          encoding: Type.Enum(["hex", "base64"], { description: "Encoding of the digest." }),
         },
         {
           additionalProperties: false,
@@ -139,12 +137,12 @@ export const AuthSchema = Type.Object(
       ),
     ),
     anyPort: Type.Optional(
-      Type.Boolean({ description: "Whether `{url}` may be signed with or without the default port of its protocol." }),
+      Type.Boolean({ description: "Accepts a `{url}` with and without the default port of its protocol." }),
     ),
     certificate: Type.Optional(CertificateSchema),
     username: Type.Optional(text({ description: "User name of `basic`; `secret` is then the password alone." })),
     jwksUrl: Type.Optional(
-      text({ description: "Where the keys of the identity provider are, over https.", title: "an https URL" }),
+      text({ description: "URL of the identity provider's keys, over https.", title: "an https URL" }),
     ),
     issuer: Type.Optional(
       Type.Array(text({ description: "" }), { minItems: 1, maxItems: 16, description: "Who may have issued it." }),
@@ -152,7 +150,7 @@ export const AuthSchema = Type.Object(
     audience: Type.Optional(text({ description: "Whom it must be issued for." })),
     claims: Type.Optional(
       Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean()]), {
-        description: "What else the token must claim.",
+        description: "Further claims that the token must hold.",
       }),
     ),
     require: Type.Optional(
@@ -169,20 +167,20 @@ export const AuthSchema = Type.Object(
         ),
         {
           description:
-            "What else a verified request must hold, by place (`body:TopicArn`): one of these texts. For schemes that vouch for more senders than yours.",
+            "Values that a verified request must hold, by place (`body:TopicArn`): one of these texts. For schemes whose signature also covers other customers of the sender.",
         },
       ),
     ),
     replaySeconds: Type.Optional(
       seconds(
         { minimum: 0, maximum: 31_536_000 },
-        "How long a signed request is remembered, so that a second copy runs nothing; 0 turns that off where a sender means identical requests. Absent: until its time is stale, or a day when it has none.",
+        "Time for which a signed request is remembered, so that a copy of it runs nothing. 0 turns this off, for senders that send identical requests on purpose. Absent: until its time is stale, or a day when it has none.",
       ),
     ),
   },
   {
     additionalProperties: false,
-    description: "How the sender proves who it is. Absent: as the preset says, or by the hook token.",
+    description: "Authentication of the sender. Absent: that of the preset, or the hook token.",
   },
 );
 
@@ -190,11 +188,11 @@ export const AuthSchema = Type.Object(
 export type AuthInput = Static<typeof AuthSchema>;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
-/** How a route's sender proves who it is, after validation: defaults filled in, secrets resolved. */
+/** The authentication of a route's sender after validation: defaults filled in, secrets resolved. */
 
 export type AuthConfig = (SignatureAuth | SecretAuth | BasicAuth | JwtAuth) & RequiredValues;
 
-/** What a request must hold besides what its scheme verifies. */
+/** Values that a verified request must hold. */
 interface RequiredValues {
   /** By source, one of these texts. */
   readonly require?: Readonly<Record<string, readonly string[]>>;
@@ -203,7 +201,7 @@ interface RequiredValues {
 /** Bytes of the request are signed. */
 export interface SignatureAuth {
   readonly scheme: "signature";
-  /** Shared secrets or public keys, in order; any may match. Empty when a certificate or a delivered key stands in. */
+  /** Shared secrets or public keys, in order; any may match. Empty when a certificate or a delivered key is used instead. */
   readonly secrets: readonly string[];
   readonly algorithm: Algorithm | { readonly from: string; readonly values: Readonly<Record<string, Algorithm>> };
   readonly keyEncoding: "utf8" | "hex" | "base64" | "whsec" | "pem";
@@ -242,7 +240,7 @@ export interface CertificateRule {
   readonly subject: string | undefined;
 }
 
-/** The request carries the secret as it is. */
+/** The request carries the secret itself. */
 export interface SecretAuth {
   readonly scheme: "secret";
   readonly secrets: readonly string[];

@@ -12,7 +12,7 @@ import type { PresetPart } from "../preset.ts";
 import type { Algorithm, AuthConfig, AuthInput, SignatureAuth } from "./schema.ts";
 
 const KEY_BYTES_OF_ED25519 = 32;
-/** Fewer cannot be a key that somebody made for this (Standard Webhooks 1.0.0 has 24 to 64). */
+/** Standard Webhooks 1.0.0 has 24 to 64; fewer are no key. */
 const MIN_WHSEC_BYTES = 16;
 
 /** The algorithms that requests may be signed with. */
@@ -25,7 +25,7 @@ export function isPublicKeyAlgorithm(algorithm: Algorithm): boolean {
   return KEY_TYPES.has(algorithm);
 }
 
-/** What a public key must be, by algorithm, and what it is called. */
+/** The type of public key that an algorithm needs, and its name in messages. */
 const KEY_TYPES: ReadonlyMap<Algorithm, { readonly type: string; readonly title: string }> = new Map([
   ["ed25519", { type: "ed25519", title: "an Ed25519" }],
   ["rsa-sha1", { type: "rsa", title: "an RSA" }],
@@ -40,13 +40,13 @@ export function keyEncodingsFor(algorithm: Algorithm, keyEncoding: SignatureAuth
   return keyEncoding === "pem" ? "utf8, hex, base64 or whsec" : undefined;
 }
 
-/** Why a key is none of the form that `keyEncoding` and the algorithm say; never holds any part of it. */
+/** The reason why a key does not have the form that `keyEncoding` and the algorithm need; never holds a part of it. */
 function keyProblem(
   value: string,
   { algorithm, keyEncoding }: Pick<SignatureAuth, "algorithm" | "keyEncoding">,
 ): string | undefined {
   const algorithms = algorithmsOf(algorithm);
-  // With an encoding that does not suit, there is no telling what the key should look like.
+  // With an unsuitable encoding the form of the key is unknown.
   if (algorithms.some((name) => keyEncodingsFor(name, keyEncoding) !== undefined)) return undefined;
   const needed = algorithms.map((name) => KEY_TYPES.get(name));
   if (keyEncoding === "pem") {
@@ -74,7 +74,7 @@ function bytesOfHex(text: string): number | undefined {
   return /^(?:[\dA-Fa-f]{2})+$/.test(text) ? text.length / 2 : undefined;
 }
 
-/** Bytes that base64 of either alphabet stands for, with or without its padding. */
+/** Number of bytes that base64 of either alphabet encodes, with or without padding. */
 function bytesOfBase64(text: string): number | undefined {
   const digits = text.replace(/={1,2}$/, "");
   if (!/^[\w+/-]+$/.test(digits) || digits.length % 4 === 1) return undefined;
@@ -92,24 +92,24 @@ function publicKeyType(text: string): string | undefined {
   }
 }
 
-/** What says how a sender proves who it is, in a mapping or in `hooks.<preset>`. */
+/** The authentication keys of a mapping or of `hooks.<preset>`. */
 export interface WrittenAuth {
   readonly auth?: AuthInput;
   /** Short for `auth.secret`. */
   readonly secret?: SecretInput;
 }
 
-/** Where secrets are looked up and what they must not be; `undefined` while hooks are off. */
+/** The sources of secrets and the values they must not have; `undefined` while hooks are off. */
 export type AuthSources = (SecretSources & ReservedSecrets) | undefined;
 
 /** The secrets of one place. */
 export interface ResolvedSecrets {
-  /** The key that holds them, be they such that cannot be resolved; `undefined`: none. */
+  /** The key that holds them, even if they cannot be resolved; `undefined`: none. */
   readonly key: string | undefined;
   readonly values: readonly NamedSecret[];
 }
 
-/** Looks up the secrets of a place; they stand in its `secret` or its `auth.secret`. */
+/** Looks up the secrets of a place: its `secret` or its `auth.secret`. */
 export function readAuthSecrets(
   { auth, secret }: WrittenAuth,
   where: string,
@@ -117,7 +117,7 @@ export function readAuthSecrets(
   findings: Findings,
 ): ResolvedSecrets {
   if (secret !== undefined && auth?.secret !== undefined) {
-    findings.refuse(`${where}.secret`, "is there twice, here and as auth.secret; leave one of them out");
+    findings.refuse(`${where}.secret`, "is set twice, here and as auth.secret; remove one of them");
   }
   const input = secret ?? auth?.secret;
   if (input === undefined) return { key: undefined, values: [] };
@@ -125,7 +125,7 @@ export function readAuthSecrets(
   return { key, values: sources === undefined ? [] : readSecrets(input, key, sources, findings) };
 }
 
-/** What the secrets of an `auth` are judged by. */
+/** The rules that apply to the secrets of an `auth`. */
 export interface SecretUse {
   readonly auth: AuthConfig;
   /** User name of `basic` when the secret is the password alone. */
@@ -134,7 +134,7 @@ export interface SecretUse {
   readonly taken: ReservedSecrets;
 }
 
-/** Refuses secrets that cannot prove anything: known to everybody, in use elsewhere, short, or no key at all. */
+/** Refuses secrets that prove nothing: public, used elsewhere, too short, or no key. */
 export function checkAuthSecrets(secrets: readonly NamedSecret[], use: SecretUse, findings: Findings): void {
   for (const { path, value } of secrets) {
     const problem = secretProblem(value, use.taken, use.preset?.secret?.known) ?? unusable(value, use);

@@ -8,10 +8,10 @@ import type { MappingInput } from "../hooks.ts";
 
 const defaults = MappingSchema.properties;
 
-/** What a mapping begins with before its own keys are laid over it. */
+/** The preset's part of a mapping, which the mapping's own keys override. */
 export interface MappingBase {
   readonly part: PresetPart;
-  /** What the preset's mapping says with the settings it has. */
+  /** The preset's mapping for these settings. */
   readonly mapping: Partial<PresetMapping>;
 }
 

@@ -24,21 +24,21 @@ export interface ReadMappings {
   readonly effective: readonly MappingConfig[];
 }
 
-/** What mappings are read with. */
+/** The context of reading mappings. */
 export interface MappingContext {
   readonly presets: ConfiguredPresets;
   /** Names of the presets that are enabled and known. */
   readonly enabledPresets: readonly string[];
   /** `undefined` while hooks are off: nothing is looked up then. */
   readonly sources: AuthSources;
-  /** What `hooks.retry` says. */
+  /** `hooks.retry`. */
   readonly retry: RetryConfig;
   readonly findings: Findings;
 }
 
 /**
- * Normalizes the mappings, and after them one for each enabled preset; judges each by itself and against
- * the others. A hole is a mapping that the schema refused; the others keep their numbers.
+ * Normalizes the mappings, then one for each enabled preset, and checks each by itself and against the
+ * others. An `undefined` entry is a mapping that the schema refused; the others keep their numbers.
  */
 export function readMappings(inputs: readonly (MappingInput | undefined)[], context: MappingContext): ReadMappings {
   const { findings } = context;
@@ -64,7 +64,7 @@ function readOwn(input: MappingInput, at: number, context: MappingContext): Mapp
   const settings = preset ? readSettings(preset, input, ["hooks", "mappings", at, "settings"], context) : {};
   const base = preset && settings && { part: preset.part, mapping: preset.part.mapping(settings) };
   const mapping = normalizeMapping(input, at, findings, base, retry);
-  // What cannot be told without its preset is not told.
+  // Without its preset no further rule can check the mapping.
   if (input.preset !== undefined && base === undefined) return mapping;
   checkMapping(mapping, input, findings);
   if (preset === undefined) refusePresetKeys(input, where, findings);
@@ -132,7 +132,7 @@ function refuseRepeatedIds(mappings: readonly MappingConfig[], findings: Finding
   }
 }
 
-/** The mappings of the enabled presets; one whose id is taken is told apart by a prefix. */
+/** The mappings of the enabled presets; one whose id is taken gets a prefix. */
 function readEnabled(own: readonly MappingConfig[], context: MappingContext): MappingConfig[] {
   const taken = new Set(own.map(({ id }) => id));
   const brought: MappingConfig[] = [];
@@ -161,7 +161,7 @@ function readPresetMapping(
   const { part, block, settings } = preset;
   const where = `hooks.${part.name}`;
   if (part.name !== GMAIL && !checkSettings(part, settings, ["hooks", part.name], findings)) {
-    // How it signs may follow from the settings; that it needs a secret does not.
+    // The signature may depend on the settings; the need for a secret does not.
     if (part.secret?.required && preset.secrets.key === undefined) refuseMissingSecret(part, where, findings);
     return undefined;
   }

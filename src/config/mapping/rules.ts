@@ -8,7 +8,7 @@ import { showNames, showValue } from "../show-value.ts";
 import { checkChannel } from "../channel-target.ts";
 import { checkRun } from "./run-rules.ts";
 
-/** What of the gateway a mapping may refer to. */
+/** The parts of the gateway that a mapping may refer to. */
 export interface References {
   readonly agents: AgentCatalog;
   readonly channels: readonly ChannelInfo[];
@@ -18,22 +18,22 @@ export interface References {
 const AGENT_ONLY = ["sessionKey", "messageTemplate", "to", "model", "thinking", "timeoutSeconds"] as const;
 /** Paths that no mapping gets. */
 const ENDPOINTS: ReadonlySet<string> = new Set(["wake", "agent"]);
-/** What a path of a URL may hold as it is sent: unescaped characters and escapes (RFC 3986, 3.3). */
+/** A path as a URL carries it: unescaped characters and escapes (RFC 3986, 3.3). */
 const SENT_PATH = /^(?:[\w.~!$&'()*+,;=:@/-]|%[\dA-Fa-f]{2})*$/;
 
-/** The key that says the path of a mapping; that of an enabled preset stands in its block. */
+/** The key of a mapping's path; that of an enabled preset is in its block. */
 function pathKeyOf({ where }: Pick<MappingConfig, "where">): string {
   return where.startsWith("hooks.mappings[") ? `${where}.match.path` : `${where}.path`;
 }
 
 /**
- * Judges one mapping by itself: what can never work is refused, what is odd gives a warning. `written` are
+ * Checks one mapping by itself: refuses what can never work and warns of what has no effect. `written` are
  * the keys that its author wrote.
  */
 export function checkMapping(mapping: MappingConfig, written: object, findings: Findings): void {
   const { where, match, transform, preset } = mapping;
   const needed = mapping.action === "wake" ? "textTemplate" : "messageTemplate";
-  // A preset has something to say of its own.
+  // A preset has templates of its own.
   if (!transform && preset === undefined && !mapping[needed]?.trim()) {
     findings.refuse(where, `the action ${mapping.action} needs ${needed} or transform`);
   }
@@ -64,7 +64,7 @@ function warnOfUnread(mapping: MappingConfig, written: object, findings: Finding
   }
 }
 
-/** Judges what a mapping says of agents, models, channels and sessions by what there is and allowed. */
+/** Checks the agents, models, channels and sessions of a mapping by what exists and is allowed. */
 export function checkReferences(
   mapping: MappingConfig,
   config: HooksConfig,
@@ -125,7 +125,7 @@ function checkModel(
 /** True when the id resolves to the agent it names, in the writing of the gateway, and not to the default one. */
 export function isKnownAgent(agents: AgentCatalog, agentId: string): boolean {
   const { id } = agents.resolve(agentId);
-  // Whether a gateway has taken the id for the default agent's own or for unknown, it does not tell.
+  // `resolve` returns the default agent both for its own id and for an unknown one.
   return id !== agents.resolve(undefined).id || plainName(id) === plainName(agentId);
 }
 
@@ -136,8 +136,8 @@ function plainName(agentId: string): string {
 }
 
 /**
- * Refuses mappings whose sender nobody could tell before the body is read: which scheme a request is held
- * to follows from its path alone, so all mappings of a path have the same.
+ * Refuses mappings whose authentication does not follow from the path alone: it is needed before the body
+ * is read, so all mappings of a path have the same.
  */
 export function checkRoutes(mappings: readonly MappingConfig[], findings: Findings): void {
   const first = new Map<string, MappingConfig>();

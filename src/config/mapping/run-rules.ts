@@ -9,8 +9,7 @@ const AGENT_ONLY = ["order", "overlap", "priority", "concurrency", "fallback"] a
 const TURN_ONLY = ["model", "thinking", "timeoutSeconds", "interrupted"] as const;
 
 /**
- * Judges by itself what a mapping says of the events it takes and of its runs; `written` are the keys that
- * its author wrote.
+ * Checks the run keys of one mapping; `written` are the keys that its author wrote.
  */
 export function checkRun(mapping: MappingConfig, written: object, findings: Findings): void {
   checkWhen(mapping, findings);
@@ -30,17 +29,17 @@ function checkWhen({ where, when }: MappingConfig, findings: Findings): void {
 function checkCoalesce({ where, coalesce, forEach, overlap, maxAgeMs }: MappingConfig, findings: Findings): void {
   if (coalesce === undefined) return;
   if (forEach !== undefined) {
-    findings.refuse(`${where}.coalesce`, "cannot be there together with forEach, which makes several runs of one call");
+    findings.refuse(`${where}.coalesce`, "cannot be used together with forEach, which makes several runs of one call");
   }
   if (overlap !== "queue") {
-    findings.refuse(`${where}.coalesce`, `cannot be there together with overlap: "${overlap}"; leave one of them out`);
+    findings.refuse(`${where}.coalesce`, `cannot be used together with overlap: "${overlap}"; leave one of them out`);
   }
   if (coalesce.maxWaitMs < coalesce.windowMs) {
     findings.refuse(`${where}.coalesce.maxWaitSeconds`, "must not be less than windowSeconds");
   } else if (maxAgeMs !== undefined && maxAgeMs <= coalesce.maxWaitMs) {
     findings.refuse(
       `${where}.maxAgeSeconds`,
-      `must be more than the ${coalesce.maxWaitMs / 1_000} seconds that coalesce may hold a run back, or none would begin`,
+      `must be more than the ${coalesce.maxWaitMs / 1_000} seconds that coalesce may delay a run, or none would begin`,
     );
   }
 }
@@ -68,6 +67,6 @@ function warnOfUnread(mapping: MappingConfig, written: object, findings: Finding
     }
   };
   if (action === "wake" && !transform) warn(AGENT_ONLY, "with the action wake");
-  if (mode === "deliver") warn(TURN_ONLY, "with mode: deliver, which asks no agent");
+  if (mode === "deliver") warn(TURN_ONLY, "with mode: deliver, which runs no agent");
   if (fallback !== undefined && !deliver && action === "agent") warn(["fallback"], "while deliver is false");
 }

@@ -33,11 +33,11 @@ const MatchSchema = Type.Object(
     ),
     source: Type.Optional(
       text({
-        description: "What the payload's own string field `source` must be. Absent or empty: anything.",
+        description: "Value of the payload's string field `source`. Absent or empty: anything.",
       }),
     ),
   },
-  { additionalProperties: false, description: "Which requests the mapping takes. Absent: all of them." },
+  { additionalProperties: false, description: "The requests that the mapping takes. Absent: all of them." },
 );
 
 const TransformSchema = Type.Object(
@@ -73,16 +73,14 @@ export const MappingSchema = Type.Object(
     ),
     wakeMode: withDefault(
       Type.Enum(["now", "next-heartbeat"], {
-        description: "Whether a heartbeat follows at once or the next periodic check is waited for.",
+        description: "`now`: a heartbeat follows at once. `next-heartbeat`: the event waits for the next periodic one.",
       }),
       "now",
     ),
     name: Type.Optional(
       text({ description: "Name of the hook in summaries; a template. Absent or blank: `Hook`.", title: "a template" }),
     ),
-    agentId: Type.Optional(
-      text({ description: "The agent to use; an unknown one falls back to the default agent. Not a template." }),
-    ),
+    agentId: Type.Optional(text({ description: "The agent to use; it must exist. Not a template." })),
     sessionKey: Type.Optional(
       text({
         description:
@@ -95,7 +93,7 @@ export const MappingSchema = Type.Object(
       "isolated",
     ),
     messageTemplate: template(
-      "What the agent is asked, for the action `agent`; a template. Needed unless a transform supplies it.",
+      "The prompt of the agent, for the action `agent`; a template. Needed unless a transform supplies it.",
     ),
     textTemplate: template(
       "Text of the system event, for the action `wake`; a template. Needed unless a transform supplies it.",
@@ -103,12 +101,12 @@ export const MappingSchema = Type.Object(
     forEach: Type.Optional(
       text({
         description:
-          "Where in the payload an array stands, as in a template: `alerts`, `data.items`, `groups[0].members`; `[]`, when the payload itself is one. One run for each of its items.",
+          "Path of an array in the payload, as in a template: `alerts`, `data.items`, `groups[0].members`; `[]`, when the payload itself is one. One run for each of its items.",
         title: 'a path in the payload such as "alerts" or "data.items"',
         pattern: PAYLOAD_PATH,
       }),
     ),
-    deliver: withDefault(flag("Whether the agent's reply is sent to a channel."), true),
+    deliver: withDefault(flag("Sends the agent's reply to a channel."), true),
     allowUnsafeExternalContent: withDefault(
       flag(
         "Turns the boundary around untrusted content off for this mapping. Dangerous: only for sources whose every word you trust.",
@@ -148,33 +146,31 @@ export const MappingSchema = Type.Object(
     accept: withDefault(
       Type.Array(Type.Enum(["json", "form", "text"]), {
         description:
-          "What besides JSON is taken as a body: `form` (`application/x-www-form-urlencoded`, becomes an object of strings), `text` (`text/*`, becomes `{ text }`). JSON always is.",
+          "Body types besides JSON: `form` (`application/x-www-form-urlencoded`, becomes an object of strings), `text` (`text/*`, becomes `{ text }`). JSON is always accepted.",
         maxItems: 3,
       }),
       ["json"],
     ),
     interrupted: Type.Optional(
       Type.Enum(["rerun", "hold"], {
-        description: "Like `hooks.interrupted`, for this mapping. Absent: what that says.",
+        description: "Like `hooks.interrupted`, for this mapping. Absent: as there.",
       }),
     ),
     preset: Type.Optional(
       text({
         description:
-          "The preset that knows the sender: how it signs, and what it sends. The other keys come before what it says, and `match.path` is its name when absent.",
+          "The preset of the sender: how it signs, and what it sends. The other keys override what it says. `match.path` is its name when absent.",
         title: "the name of a preset",
       }),
     ),
     settings: Type.Optional(
       Type.Object(
         {},
-        { description: "Further settings of the preset for this mapping, before those of `hooks.<preset>`." },
+        { description: "Further settings of the preset for this mapping; they override those of `hooks.<preset>`." },
       ),
     ),
     auth: Type.Optional(AuthSchema),
-    secret: Type.Optional(
-      secrets("Short for `auth.secret`. Absent, with `preset`: what `hooks.<preset>.secret` says."),
-    ),
+    secret: Type.Optional(secrets("Short for `auth.secret`. Absent, with `preset`: `hooks.<preset>.secret`.")),
     handshakes: Type.Optional(
       Type.Array(HandshakeSchema, {
         maxItems: 32,
@@ -209,7 +205,7 @@ export type PresetSettings = Readonly<Record<string, unknown>>;
 /** One mapping, own or of a preset. */
 export interface MappingConfig extends RunConfig {
   readonly id: string;
-  /** Where it stands, for messages: `hooks.mappings[3]`; of an enabled preset, `hooks.gmail`. */
+  /** Its key, for messages: `hooks.mappings[3]`; of an enabled preset, `hooks.gmail`. */
   readonly where: string;
   readonly match: {
     /** Without leading and trailing slashes; `undefined` or empty: any path. */
@@ -233,7 +229,7 @@ export interface MappingConfig extends RunConfig {
   readonly thinking: string | undefined;
   readonly timeoutSeconds: number | undefined;
   readonly maxBodyBytes: number | undefined;
-  /** What besides JSON the mapping takes. */
+  /** Body types besides JSON that the mapping takes. */
   readonly accept: readonly ("json" | "form" | "text")[];
   readonly interrupted: "rerun" | "hold" | undefined;
   readonly transform: { readonly module: string; readonly export: string | undefined } | undefined;
@@ -241,16 +237,16 @@ export interface MappingConfig extends RunConfig {
   readonly preset: string | undefined;
   /** The preset's further settings, secrets resolved. */
   readonly settings: PresetSettings;
-  /** How its sender proves who it is; `undefined`: by the hook token. All mappings of a path have the same. */
+  /** The authentication of its sender; `undefined`: the hook token. All mappings of a path have the same. */
   readonly auth: AuthConfig | undefined;
   readonly handshakes: readonly Handshake[];
   /** Methods besides `POST` that carry events: `PUT`. */
   readonly methods: readonly string[];
-  /** Senders whose events are filtered, without regard to case; `*` stands for any characters. */
+  /** Actors whose events are filtered. Case does not count, `*` matches any characters. */
   readonly ignoreActors: readonly string[];
-  /** Whether events of senders that the preset knows to be bots are filtered. */
+  /** Filters events whose actor the sender marks as a bot. */
   readonly ignoreBots: boolean;
-  /** What the boundary names as the source. */
+  /** The source that the boundary names. */
   readonly contentSource: string;
   /**
    * A templated session key under this literal prefix needs no further settings: set by built-in

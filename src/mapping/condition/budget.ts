@@ -7,13 +7,13 @@ type Comprehension = Extract<Expression["exprKind"], { case: "comprehensionExpr"
 const PART_UNITS = 0.1;
 /** Of a look at a property: one that is missing makes an error. */
 const LOOK_UNITS = 5;
-/** Of an object that stands in the expression, and of each of its entries. */
+/** Of an object literal, and of each of its entries. */
 const ENTRY_UNITS = 3;
 const MACRO_UNITS = 6;
 
 /**
- * What a condition takes at most for one item of a list that a macro goes over, in units of the budget: the
- * library asks nobody before it evaluates literals, operators and looks at properties.
+ * The highest cost of one item of a list in a macro, in units of the budget: the
+ * library does not ask before it evaluates literals, operators and looks at properties.
  */
 export function unitsPerItem(expression: Expression): number {
   const reader = new WeightReader();
@@ -56,14 +56,14 @@ class WeightReader {
   #readMacro({ iterRange, accuInit, loopCondition, loopStep, result }: Comprehension): number {
     const body = this.read(loopCondition) + this.read(loopStep);
     this.heaviest = Math.max(this.heaviest, body);
-    // Lists that stand in the expression itself are the library's own, and charge nothing.
+    // List literals belong to the library and charge nothing.
     return (
       MACRO_UNITS + this.read(iterRange) + this.read(accuInit) + this.read(result) + body * (1 + literals(iterRange))
     );
   }
 }
 
-/** How many items the lists and maps that stand in an expression have. */
+/** The number of items of the list and map literals of an expression. */
 function literals(expression: Expression | undefined): number {
   if (expression === undefined) return 0;
   const { exprKind } = expression;
@@ -84,7 +84,7 @@ function literals(expression: Expression | undefined): number {
   }
 }
 
-/** What a pattern costs each time it is used, in units of the budget. */
+/** The cost of one use of a pattern, in units of the budget. */
 interface PatternCost {
   /** It is compiled each time. */
   readonly units: number;
@@ -105,7 +105,7 @@ const WORDS = /^(?:\(\?i\))?\^?(?:[^\\^$.|?*+()[\]{}]|\\[^\w\s]|\|)*\$?$/;
 const WORDS_UNITS = 0.005;
 
 /**
- * What a pattern of `matches` may cost at most. RE2 takes time in proportion to the text, but for each
+ * The highest cost of a pattern of `matches`. RE2 takes time in proportion to the text, but for each
  * character up to the length of the pattern with its repetitions written out: `a(a|b){900}` takes a
  * thousand times as long as `a+`.
  */
@@ -154,7 +154,7 @@ function stepsOf(pattern: string): number {
 }
 
 /**
- * What one evaluation of a condition may cost, in units of about a tenth of a microsecond: it keeps no other
+ * The highest cost of one evaluation of a condition, in units of about a tenth of a microsecond: it keeps no other
  * call waiting for more than some 50 ms. The work is counted and not timed, so that the same payload has the
  * same outcome on a busy machine.
  */

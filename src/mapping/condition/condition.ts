@@ -23,7 +23,7 @@ function cutText(text: string, maxCharacters: number): string {
 
 /** A `when`, made ready. */
 export interface CompiledCondition {
-  /** Why a request does not meet it, with what was seen; `undefined` when it does. Never throws. */
+  /** The reason why a request does not meet it, with the values seen; `undefined` when it does. Never throws. */
   miss(context: PayloadContext): string | undefined;
 }
 
@@ -39,7 +39,7 @@ const environment = conditionEnvironment(budget);
  * known) and `actor` (a map of `name`, `id` and `bot`; `sender` is its earlier name). Throws when
  * {@link "../config/condition-syntax".readCondition} refuses it.
  *
- * Only `true` meets it. What cannot be told, such as a comparison with a field that is not there, is a miss.
+ * Only `true` meets it. A condition that cannot be evaluated, such as a comparison with a missing field, is a miss.
  */
 export function compileCondition(source: string): CompiledCondition {
   const syntax = readCondition(source);
@@ -67,7 +67,7 @@ export function compileCondition(source: string): CompiledCondition {
 }
 
 /**
- * What cannot be told is an Error for the library, one for each item of a list if need be; where it was
+ * The library reports a failed evaluation as an Error, possibly one for each item of a list; where it was
  * made is of no interest, and to find out takes most of the time.
  */
 function withoutStacks<Result>(evaluate: () => Result): Result {
@@ -97,7 +97,7 @@ function bindingsOf(variables: Variables): Record<string, CelInput> {
 }
 
 function wordResult(result: ReturnType<ReturnType<typeof plan>>): string {
-  if (isCelError(result)) return `cannot be told: ${wordError(result.message)}`;
+  if (isCelError(result)) return `cannot be evaluated: ${wordError(result.message)}`;
   return result === false ? "is false" : `is neither true nor false but ${kindOf(result)}`;
 }
 

@@ -12,12 +12,12 @@ import {
 import { type ConditionBudget, costOfPattern } from "./budget.ts";
 import { chargedList } from "./values.ts";
 
-/** What the engine finds in one pass, whatever the text. */
+/** A pattern that the engine finds in one pass of any text. */
 const MAX_PLAIN = 6;
 const CANDIDATE_UNITS = 1.5;
 
 /**
- * Whether a text contains another. The engine's own search may compare the two at every place, which takes
+ * True when a text contains another. The engine's own search may compare the two at every place, which takes
  * seconds for a text of 256 KiB that is made for it: here each place where they begin alike is charged.
  */
 export function containsText(text: string, part: string, budget: ConditionBudget): boolean {

@@ -30,7 +30,7 @@ describe("reveille check", () => {
     expect(verdict).toBe(`${terminal.configFile} is valid.`);
     expect(findings).toHaveLength(1);
     expect(findings[0]).toMatch(
-      /^info {5}hooks\.token: stands in the configuration file; .*\(config\.secrets\.hooks_token_in_config\)$/u,
+      /^info {5}hooks\.token: is written in the configuration file; .*\(config\.secrets\.hooks_token_in_config\)$/u,
     );
     expect(terminal.err).toBe("");
   });

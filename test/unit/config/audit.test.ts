@@ -100,7 +100,7 @@ describe("auditHooks", () => {
           id: "config.secrets.hooks_token_in_config",
           severity: "info",
           path: "hooks.token",
-          message: 'stands in the configuration file; write { "env": "NAME" } or { "file": "path" } instead',
+          message: 'is written in the configuration file; write { "env": "NAME" } or { "file": "path" } instead',
         },
       ]);
     },
@@ -129,15 +129,15 @@ describe("auditHooks", () => {
     it.each([
       [
         { scheme: "secret", secret: GOOD_SECRET },
-        "is a secret that every request carries: whoever sees one request can make others; let the sender sign where it can",
+        "is a secret that every request carries: anyone who sees one request can make others; let the sender sign where it can",
       ],
       [
         { scheme: "basic", username: "me", secret: GOOD_SECRET },
-        "is a secret that every request carries: whoever sees one request can make others; let the sender sign where it can",
+        "is a secret that every request carries: anyone who sees one request can make others; let the sender sign where it can",
       ],
       [
         { ...signed, content: "{body:token}" },
-        "signs something else than the body: whoever sees one request can change what it says",
+        "does not sign the body: anyone who sees one request can change what it says",
       ],
     ])("tells of %j beyond loopback, which is weaker than a signature", (auth, message) => {
       expect(audit(mapped({ auth }), exposed())).toEqual([
@@ -163,7 +163,7 @@ describe("auditHooks", () => {
           severity: "warn",
           path: "hooks.mappings[0].auth.replaySeconds",
           message:
-            "is 0: whoever sees one request can send it again; leave it out unless the sender repeats itself on purpose",
+            "is 0: anyone who sees one request can send it again; leave it out unless the sender repeats requests on purpose",
         },
       ]);
     });
@@ -192,7 +192,7 @@ describe("auditHooks", () => {
         severity: "warn",
         path: "hooks.gmail.allowUnsafeExternalContent",
         message:
-          "is true: whoever can make the sender send an event speaks to the agent without the boundary; set it only if all of them are you",
+          "is true: anyone who can make the sender send an event speaks to the agent without the boundary; set it only if that is you alone",
       };
       const gmail = { allowUnsafeExternalContent: true };
       expect(audit({ ...safe, gmail, presets: ["gmail"] })).toEqual([found]);

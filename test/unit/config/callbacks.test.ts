@@ -61,10 +61,7 @@ describe("hooks.callbacks", () => {
     [Buffer.from("ab".repeat(16)).toString("base64"), `is not random; ${MAKE_ONE}`],
     [GATEWAY_SECRET, "is also a secret of the gateway itself; give the sender one of its own"],
     [GOOD_TOKEN, "is also the hook token; give the sender a secret of its own"],
-    [
-      "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-      "is a secret of an example, which everybody knows; give the sender another",
-    ],
+    ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "is the secret of a published example; use another"],
     ["", "is empty"],
   ])("refuse the secret %#", (secret, problem) => {
     expect(refuse({ secret })).toEqual([`hooks.callbacks.secret: ${problem}`]);

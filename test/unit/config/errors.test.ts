@@ -22,7 +22,7 @@ describe("ConfigError", () => {
     const lines = error.message.split("\n");
     expect(lines).toHaveLength(101);
     expect(lines.at(-2)).toBe("hooks.k99: is odd");
-    expect(lines.at(-1)).toBe("... and 3 more of the kind");
+    expect(lines.at(-1)).toBe("... and 3 more");
   });
 
   it("counts nothing when a hundred lines are enough", () => {

@@ -226,17 +226,13 @@ describe("the secret of a preset", () => {
   it("may stand in auth.secret, but not twice", () => {
     expect(secretsOf(mappingsOf({ presets: ["github"], github: { auth: github } })[0]!)).toEqual([GOOD_SECRET]);
     expect(refusalsOf({ presets: ["github"], github: { ...github, auth: github } })).toEqual([
-      "hooks.github.secret: is there twice, here and as auth.secret; leave one of them out",
+      "hooks.github.secret: is set twice, here and as auth.secret; remove one of them",
     ]);
   });
 
   it.each([
     ["github", "short", "has fewer than 16 characters; make a longer one with: openssl rand -hex 24"],
-    [
-      "github",
-      "GitHub documentation secret",
-      "is a secret of an example, which everybody knows; give the sender another",
-    ],
+    ["github", "GitHub documentation secret", "is the secret of a published example; use another"],
     ["github", GATEWAY_SECRET, "is also a secret of the gateway itself; give the sender one of its own"],
     ["meta", "b".repeat(31), "has fewer than 32 characters; copy it whole from Meta"],
   ])("of %s cannot be %j", (name, secret, line) => {
@@ -459,10 +455,7 @@ describe("the settings of a preset", () => {
       'verifyToken: the value is not a string, { "env": "NAME" } or { "file": "path" }',
     ],
     [{ verifyToken: GOOD_TOKEN }, "verifyToken: is also the hook token; give the sender a secret of its own"],
-    [
-      { verifyToken: "changeme" },
-      "verifyToken: is a secret of an example, which everybody knows; give the sender another",
-    ],
+    [{ verifyToken: "changeme" }, "verifyToken: is the secret of a published example; use another"],
     [{ legacy: "yes" }, 'legacy: "yes" is not true or false'],
     [{ legcy: true }, 'legcy: unknown key; did you mean "legacy"?'],
   ])("refuses %j, in the block and in a mapping", (settings, line) => {

@@ -48,7 +48,7 @@ describe("hooks.publicUrl", () => {
     "warns of %j, which others can listen to",
     (publicUrl) => {
       expect(read({ publicUrl }).warnings).toEqual([
-        "hooks.publicUrl: is not https: whoever is on the way can read and change what senders post",
+        "hooks.publicUrl: is not https: anyone on the network can read and change what senders post",
       ]);
     },
   );
@@ -63,7 +63,7 @@ describe("hooks.publicUrl", () => {
     const auth = { from: "header:x-signature", content };
     const mapping = { match: { path: "a" }, messageTemplate: "m", auth, secret: GOOD_SECRET };
     expect(refusalsOf({ mappings: [mapping, { ...mapping, match: { path: "b" } }] })).toEqual([
-      'hooks.publicUrl: is required by hooks.mappings[0], whose sender signs the URL that it was given: where the outside reaches the gateway; write for example "https://gateway.example.com"',
+      'hooks.publicUrl: is required by hooks.mappings[0], whose sender signs the URL that it calls: the public URL of the gateway; write for example "https://gateway.example.com"',
     ]);
     expect(refusalsOf({ mappings: [mapping], publicUrl: "https://example.com" })).toEqual([]);
     expect(refusalsOf({ mappings: [mapping], enabled: false })).toEqual([]);

@@ -337,7 +337,7 @@ describe("readHooksConfig", () => {
       'hooks.tokn: unknown key; did you mean "token"?',
       'hooks.maxDepth: "deep" is not a whole number',
       'hooks.mappings[0].action: "wak" is not one of wake, agent',
-      "hooks.token: is the token of an example, which everybody knows; make one with: openssl rand -hex 24",
+      "hooks.token: is the token of a published example; make one with: openssl rand -hex 24",
       'hooks.path: must not be "/"; write for example "/hooks"',
       "hooks.mappings[2]: the action agent needs messageTemplate or transform",
       'hooks.mappings[3].id: "mapping-2" is also the id of hooks.mappings[1]; give it another',
@@ -375,7 +375,7 @@ describe("readHooksConfig", () => {
     expect(read({ mappings }).config.mappings).toHaveLength(10_000);
     const shadowed = read({ mappings: [{ messageTemplate: "m" }, ...mappings] }).warnings;
     expect(shadowed).toHaveLength(101);
-    expect(shadowed.at(-1)).toBe("... and 9900 more of the kind");
+    expect(shadowed.at(-1)).toBe("... and 9900 more");
   });
 
   it("names every one of 1,000 wrong mappings", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readHooksConfig } from "../../../src/config/read-hooks.ts";
 import { context, exposed, GATEWAY_SECRET, GOOD_TOKEN, refusals } from "./hooks-context.ts";
 
-const KNOWN = "is the token of an example, which everybody knows; make one with: openssl rand -hex 24";
+const KNOWN = "is the token of a published example; make one with: openssl rand -hex 24";
 
 describe("rules for hooks.token", () => {
   it("spec 2.1: hooks.token is required when hooks.enabled=true", () => {
@@ -27,7 +27,7 @@ describe("rules for hooks.token", () => {
 
   it("refuses a token of fewer than 24 characters where the gateway listens beyond loopback", () => {
     expect(refusals({ enabled: true, token: "k".repeat(23) }, exposed())).toEqual([
-      "hooks.token: has fewer than 24 characters and the gateway listens beyond loopback; make a longer one with: openssl rand -hex 24",
+      "hooks.token: has fewer than 24 characters, and the gateway does not listen on loopback only; make a longer one with: openssl rand -hex 24",
     ]);
     expect(refusals({ enabled: true, token: "k".repeat(24) }, exposed())).toEqual([]);
     const list = [GOOD_TOKEN, "short-but-nice"];

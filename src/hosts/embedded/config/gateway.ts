@@ -104,7 +104,7 @@ function readTokens(written: TokenFile, bind: BindAddress, { file, env, findings
     if (value.length < MIN_TOKEN_CHARACTERS && !bind.loopbackOnly) {
       findings.refuse(
         path,
-        `has fewer than ${MIN_TOKEN_CHARACTERS} characters and the gateway listens beyond loopback; make a longer one with: openssl rand -hex 24`,
+        `has fewer than ${MIN_TOKEN_CHARACTERS} characters, and the gateway does not listen on loopback only; make a longer one with: openssl rand -hex 24`,
       );
     }
   }

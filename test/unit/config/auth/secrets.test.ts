@@ -19,7 +19,7 @@ const secretsOf = (auth: object, around = context()): readonly string[] => {
 
 const OF_GATEWAY = "is also a secret of the gateway itself; give the sender one of its own";
 const OF_HOOKS = "is also the hook token; give the sender a secret of its own";
-const KNOWN = "is a secret of an example, which everybody knows; give the sender another";
+const KNOWN = "is the secret of a published example; use another";
 const SHORT = "has fewer than 16 characters; make a longer one with: openssl rand -hex 24";
 
 describe("the secret of an auth", () => {
@@ -55,7 +55,7 @@ describe("the secret of an auth", () => {
   it("is refused when it is there twice", () => {
     const mapping = { match: { path: "a" }, messageTemplate: "m", auth: { ...signed, secret: GOOD_SECRET } };
     expect(refusalsOf({ mappings: [{ ...mapping, secret: GOOD_SECRET }] })).toEqual([
-      "hooks.mappings[0].secret: is there twice, here and as auth.secret; leave one of them out",
+      "hooks.mappings[0].secret: is set twice, here and as auth.secret; remove one of them",
     ]);
   });
 

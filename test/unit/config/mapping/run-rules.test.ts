@@ -23,11 +23,11 @@ describe("what a mapping says of its runs", () => {
     ],
     [
       { ...agent, coalesce: window, forEach: "items" },
-      "hooks.mappings[0].coalesce: cannot be there together with forEach, which makes several runs of one call",
+      "hooks.mappings[0].coalesce: cannot be used together with forEach, which makes several runs of one call",
     ],
     [
       { ...agent, coalesce: window, overlap: "latest" },
-      'hooks.mappings[0].coalesce: cannot be there together with overlap: "latest"; leave one of them out',
+      'hooks.mappings[0].coalesce: cannot be used together with overlap: "latest"; leave one of them out',
     ],
     [
       { ...agent, coalesce: { ...window, maxWaitSeconds: 9 } },
@@ -35,7 +35,7 @@ describe("what a mapping says of its runs", () => {
     ],
     [
       { ...agent, coalesce: window, maxAgeSeconds: 100 },
-      "hooks.mappings[0].maxAgeSeconds: must be more than the 100 seconds that coalesce may hold a run back, or none would begin",
+      "hooks.mappings[0].maxAgeSeconds: must be more than the 100 seconds that coalesce may delay a run, or none would begin",
     ],
     [
       { ...wake, respond: "result" },
@@ -84,10 +84,10 @@ describe("what a mapping says of its runs", () => {
     [{ ...wake, concurrency: 1 }, "concurrency: has no effect with the action wake"],
     [{ ...wake, fallback: { channel: "console" } }, "fallback: has no effect with the action wake"],
     [{ ...agent, waitSeconds: 5 }, 'waitSeconds: has no effect without respond: "result"'],
-    [{ ...agent, mode: "deliver", model: "m" }, "model: has no effect with mode: deliver, which asks no agent"],
+    [{ ...agent, mode: "deliver", model: "m" }, "model: has no effect with mode: deliver, which runs no agent"],
     [
       { ...agent, mode: "deliver", timeoutSeconds: 5 },
-      "timeoutSeconds: has no effect with mode: deliver, which asks no agent",
+      "timeoutSeconds: has no effect with mode: deliver, which runs no agent",
     ],
     [{ ...agent, deliver: false, fallback: { channel: "x" } }, "fallback: has no effect while deliver is false"],
     [{ ...agent, budget: { perHour: 6, perDay: 5 } }, "budget.perHour: has no effect: perDay is less"],
@@ -121,7 +121,7 @@ describe("what a mapping says of its runs", () => {
     });
     expect(read(block, around).warnings).toEqual([]);
     expect(refusalsOf({ ...block, acme: { ...block.acme, overlap: "skip" } }, around)).toEqual([
-      'hooks.acme.coalesce: cannot be there together with overlap: "skip"; leave one of them out',
+      'hooks.acme.coalesce: cannot be used together with overlap: "skip"; leave one of them out',
     ]);
   });
 

@@ -65,15 +65,15 @@ describe("a condition", () => {
     ["payload.count\n  > 3", "when: payload.count > 3 is false; payload.count = 3"],
     [
       "payload.draft == false",
-      "when: payload.draft == false cannot be told: field not found: draft; payload.draft is missing",
+      "when: payload.draft == false cannot be evaluated: field not found: draft; payload.draft is missing",
     ],
     [
       "payload.labels[2].name == 'a'",
-      "when: payload.labels[2].name == 'a' cannot be told: index 2 is out of bounds; payload.labels[2].name is missing",
+      "when: payload.labels[2].name == 'a' cannot be evaluated: index 2 is out of bounds; payload.labels[2].name is missing",
     ],
     [
       "payload.action > 3",
-      "when: payload.action > 3 cannot be told: found no matching overload for '_>_' applied to '(string, int)'; payload.action = \"closed\"",
+      "when: payload.action > 3 cannot be evaluated: found no matching overload for '_>_' applied to '(string, int)'; payload.action = \"closed\"",
     ],
     ["payload.action", 'when: payload.action is neither true nor false but a text; payload.action = "closed"'],
     ["payload.count", "when: payload.count is neither true nor false but a number; payload.count = 3"],
@@ -127,7 +127,7 @@ describe("a condition", () => {
       expect([when, missOf(when, hostile)]).toEqual([when, undefined]);
     }
     for (const path of ["payload.toString", "headers.constructor", "payload.list.length", "query['__proto__']"]) {
-      expect(missOf(`${path} != null`, { list: [1] })).toMatch(/cannot be told: .*; .* is missing$/);
+      expect(missOf(`${path} != null`, { list: [1] })).toMatch(/cannot be evaluated: .*; .* is missing$/);
     }
   });
 
@@ -139,8 +139,8 @@ describe("a condition", () => {
       },
     });
     const list = Object.defineProperty([], 0, Object.getOwnPropertyDescriptor(broken, "a")!);
-    expect(missOf("event == ''", list)).toBe("when: event == '' cannot be told: not data; event = \"\"");
-    expect(missOf("payload.a == 1", broken)).toMatch(/^when: payload\.a == 1 cannot be told: not data/);
+    expect(missOf("event == ''", list)).toBe("when: event == '' cannot be evaluated: not data; event = \"\"");
+    expect(missOf("payload.a == 1", broken)).toMatch(/^when: payload\.a == 1 cannot be evaluated: not data/);
     expect(missOf("payload.a == null && payload.b == 5", { a: () => 1, b: 5n })).toBeUndefined();
     expect(compileCondition("payload == null").miss(given(undefined))).toBeUndefined();
     expect(missOf("payload == 'text'", "text")).toBeUndefined();
@@ -224,7 +224,7 @@ describe("the work of a condition", () => {
     "payload.words.exists(i, size(payload.numbers + payload.numbers) == 0)",
     "payload.numbers.exists(i, timestamp('2026-02-03T04:05:06Z').getHours('Europe/Berlin') == 30)",
   ])("%s ends when it has taken too much for a payload", (when) => {
-    expect(missOf(when, big)).toMatch(/ cannot be told: takes too much work for this payload; /);
+    expect(missOf(when, big)).toMatch(/ cannot be evaluated: takes too much work for this payload; /);
   });
 
   const many = (count: number, part: string, joint: string): string => Array(count).fill(part).join(joint);
@@ -251,13 +251,13 @@ describe("the work of a condition", () => {
     ["long names", "payload.items.exists(i, payload[payload.text + 'x'] == 1)"],
     ["long texts in a list", "payload.items.exists(i, (payload.text + 'x') in [payload.text])"],
   ])("ends for %s", (_, when) => {
-    expect(missOf(when, like)).toMatch(/ cannot be told: takes too much work for this payload(?:; |$)/);
+    expect(missOf(when, like)).toMatch(/ cannot be evaluated: takes too much work for this payload(?:; |$)/);
   });
 
   it("ends for a payload that is too large to be shown", () => {
     const lists = Array.from({ length: 90_000 }, () => []);
     expect(missOf("event == ''", lists)).toBe(
-      "when: event == '' cannot be told: takes too much work for this payload; event = \"\"",
+      "when: event == '' cannot be evaluated: takes too much work for this payload; event = \"\"",
     );
     const objects = Array.from({ length: 180_000 }, () => ({}));
     expect(missOf("event == ''", objects)).toContain("takes too much work");
@@ -268,7 +268,7 @@ describe("the work of a condition", () => {
     const full = Array.from({ length: 45_000 }, () => ({ a: 1 }));
     const when = "payload.all(i, i.a == 1) && !has(payload[0].b)";
     expect(missOf(when, full.slice(0, 9_000))).toBeUndefined();
-    expect(missOf(when, full)).toContain("cannot be told: takes too much work for this payload");
+    expect(missOf(when, full)).toContain("cannot be evaluated: takes too much work for this payload");
   });
 
   it("is small for what conditions look like, with a body of the default size", () => {
@@ -305,7 +305,7 @@ describe("the work of a condition", () => {
 
   it("does not read long texts as numbers or times", () => {
     expect(missOf("int(payload.text) == 1", { text: "1".repeat(101) })).toContain(
-      "cannot be told: int() was given too long a text",
+      "cannot be evaluated: int() was given too long a text",
     );
     expect(missOf("int(payload.text) == 1", { text: "1" })).toBeUndefined();
   });

@@ -207,7 +207,7 @@ describe("readGatewayConfig", () => {
     for (const [content, given] of exposed) {
       const [line] = refusal(content, given);
       expect(line).toMatch(
-        /^gateway\.auth\.token: has fewer than 24 characters and the gateway listens beyond loopback/u,
+        /^gateway\.auth\.token: has fewer than 24 characters, and the gateway does not listen on loopback only/u,
       );
     }
   });
