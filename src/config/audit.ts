@@ -8,7 +8,7 @@ import { MIN_TOKEN_CHARACTERS } from "./token.ts";
 /** One setting that works and makes the ingress less safe than it could be. */
 export interface AuditFinding extends ConfigIssue {
   readonly id: AuditId;
-  readonly severity: "info" | "warn" | "critical";
+  readonly severity: "info" | "warning" | "critical";
 }
 
 export type AuditId =
@@ -34,17 +34,17 @@ export type AuditId =
 export function auditHooks(config: HooksConfig, gateway: GatewayFacts, written?: unknown): AuditFinding[] {
   if (!config.enabled) return [];
   const findings: AuditFinding[] = [];
-  const exposed = gateway.loopbackOnly ? "warn" : "critical";
+  const exposed = gateway.loopbackOnly ? "warning" : "critical";
   const add: Add = (id, severity, path, message) => {
     findings.push({ id, severity, path, message });
   };
   if (config.tokens.some((token) => token.length < MIN_TOKEN_CHARACTERS)) {
-    add("hooks.token_too_short", "warn", "hooks.token", TOO_SHORT);
+    add("hooks.token_too_short", "warning", "hooks.token", TOO_SHORT);
   }
   if (config.defaultSessionKey === undefined) {
     add(
       "hooks.default_session_key_unset",
-      "warn",
+      "warning",
       "hooks.defaultSessionKey",
       'is not set: every run gets a session of its own; set it, for example to "hook:ingress"',
     );
@@ -74,7 +74,7 @@ export function auditHooks(config: HooksConfig, gateway: GatewayFacts, written?:
     }
   }
   for (const { path, preset } of unsafePaths(config)) {
-    add("hooks.unsafe_external_content", "warn", path, preset === undefined ? UNSAFE_CONTENT : UNSAFE_SENDER);
+    add("hooks.unsafe_external_content", "warning", path, preset === undefined ? UNSAFE_CONTENT : UNSAFE_SENDER);
   }
   for (const mapping of config.mappings) auditSender(mapping, gateway, add);
   if (hasLiteralToken(written)) {
@@ -96,9 +96,9 @@ function auditSender(mapping: MappingConfig, { loopbackOnly }: GatewayFacts, add
     add("hooks.auth_weaker_than_signature", "info", `${where}.auth`, weakness);
   }
   if (auth?.scheme === "signature" && auth.replaySeconds === 0)
-    add("hooks.replay_unguarded", "warn", `${where}.auth.replaySeconds`, REPLAY);
+    add("hooks.replay_unguarded", "warning", `${where}.auth.replaySeconds`, REPLAY);
   if (preset !== undefined && !ignoreBots && ignoreActors.length === 0) {
-    add("hooks.bots_not_ignored", "warn", `${where}.ignoreBots`, BOTS);
+    add("hooks.bots_not_ignored", "warning", `${where}.ignoreBots`, BOTS);
   }
 }
 

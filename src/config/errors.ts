@@ -30,10 +30,13 @@ const MAX_LINES = 100;
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly issues: readonly ConfigIssue[];
+  /** The warnings found in the same round; also in the message, after the issues. */
+  readonly warnings: readonly ConfigIssue[];
 
-  constructor(issues: readonly ConfigIssue[]) {
-    super(configLines(issues).join("\n"));
+  constructor(issues: readonly ConfigIssue[], warnings: readonly ConfigIssue[] = []) {
+    super([...configLines(issues), ...configLines(warnings).map((line) => `warning  ${line}`)].join("\n"));
     this.issues = issues;
+    this.warnings = warnings;
   }
 }
 

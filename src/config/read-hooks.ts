@@ -7,7 +7,9 @@ import { readGmail } from "./gmail.ts";
 import { readHookPath } from "./hook-prefix.ts";
 import { type HooksConfig, HooksSchema } from "./hooks.ts";
 import { readLockout } from "./lockout.ts";
+import { normalizeMapping } from "./mapping/normalize.ts";
 import { checkReferences } from "./mapping/rules.ts";
+import { checkWhen } from "./mapping/run-rules.ts";
 import { checkChannel, readTarget } from "./channel-target.ts";
 import { readBudget, checkBudget } from "./budget.ts";
 import type { PresetPart } from "./preset.ts";
@@ -60,9 +62,15 @@ export function readHooksConfig(
   if (typeof block !== "object" || block === null || Array.isArray(block)) throw new ConfigError(findings.issues);
 
   const config = normalize(validSubset(block, schemaIssues), context, findings);
-  if (findings.issues.length > 0) throw new ConfigError(findings.issues);
+  if (findings.issues.length > 0) throw new ConfigError(findings.issues, findings.warnings);
   const audited = auditHooks(config, context.gateway).filter(({ id }) => LOGGED_AT_LOAD.has(id));
   return { config, warnings: configLines([...findings.warnings, ...audited]) };
+}
+
+/** Warns of a token without `enabled`: the owner of the block expects hooks to be on. */
+function warnOfOff({ enabled, token }: ValidSubset["input"], findings: Findings): void {
+  if (enabled !== undefined || token === undefined) return;
+  findings.warn("hooks.enabled", "is not set, so hooks are off although there is a token; write enabled: true");
 }
 
 /** The issues of the blocks `hooks.<preset>`. */
@@ -77,6 +85,7 @@ function checkPresetBlocks(block: unknown, { presets }: HooksContext): SchemaIss
 /** Fills in and checks a block; the result is valid only when nothing was refused. */
 function normalize(part: ValidSubset, context: HooksContext, findings: Findings): HooksConfig {
   const { input } = part;
+  warnOfOff(input, findings);
   const enabled = input.enabled ?? keys.enabled.default;
   const config: HooksConfig = {
     enabled,
@@ -146,13 +155,24 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
   }
   const complete = { ...config, mappings, callbacks, publicUrl: readPublicUrl(input.publicUrl, config.path, findings) };
   if (enabled && part.isValid("publicUrl")) checkPublicUrl(complete, findings);
-  if (enabled) checkAgainstGateway(complete, context, findings);
+  if (enabled) checkAgainstGateway(complete, part.refusedMappings, context, findings);
   return complete;
 }
 
 /** Checks the agents, models and channels of the block by those of the gateway. */
-function checkAgainstGateway(config: HooksConfig, context: HooksContext, findings: Findings): void {
+function checkAgainstGateway(
+  config: HooksConfig,
+  refused: ValidSubset["refusedMappings"],
+  context: HooksContext,
+  findings: Findings,
+): void {
   for (const mapping of config.mappings) checkReferences(mapping, config, context, findings);
+  // The rules of a whole mapping need all its keys; these need one key each.
+  for (const [at, input] of refused) {
+    const mapping = normalizeMapping(input, at, new Findings());
+    checkWhen(mapping, findings);
+    checkReferences(mapping, config, context, findings);
+  }
   if (config.notices) checkChannel(config.notices.channel, "hooks.notices.channel", context.channels, findings);
 }
 

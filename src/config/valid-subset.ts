@@ -8,6 +8,8 @@ export interface ValidSubset {
   readonly input: Omit<HooksInput, "mappings">;
   /** In their places; a refused one is `undefined`. */
   readonly mappings: readonly (MappingInput | undefined)[];
+  /** The valid keys of refused mappings, by their places. */
+  readonly refusedMappings: ReadonlyMap<number, MappingInput>;
   /** True when the schema accepts all of these keys. A rule about a key that it refuses would mislead. */
   isValid(...keys: readonly string[]): boolean;
   /** `hooks.<preset>`, where it is written and valid. */
@@ -17,24 +19,36 @@ export interface ValidSubset {
 /** Leaves out the keys that the schema refuses and, of the mappings, only those that it refuses. */
 export function validSubset(raw: object, issues: readonly SchemaIssue[]): ValidSubset {
   const broken = new Set<string>();
-  const brokenMappings = new Set<number>();
-  for (const { keys } of issues) {
-    const [key, at] = keys;
-    broken.add(String(key));
-    if (key === "mappings" && typeof at === "number") brokenMappings.add(at);
-  }
+  for (const { keys } of issues) broken.add(String(keys[0]));
   const whole = raw as HooksInput;
   const entries = Object.entries(whole).filter(([key]) => !broken.has(key) && key !== "mappings");
   const isListBroken = issues.some(({ keys }) => keys.length === 1 && keys[0] === "mappings");
   const mappings = isListBroken ? [] : (whole.mappings ?? []);
+  const refusedMappings = validKeysOf(mappings, issues);
   const input = Object.fromEntries(entries);
   return {
     input,
-    mappings: mappings.map((mapping, at) => (brokenMappings.has(at) ? undefined : mapping)),
+    mappings: mappings.map((mapping, at) => (refusedMappings.has(at) ? undefined : mapping)),
+    refusedMappings,
     block: (preset) =>
       isPresetKey(preset) && Object.hasOwn(input, preset) ? (input[preset] as PresetBlockInput) : undefined,
     isValid: (...keys) => keys.every((key) => !broken.has(key)),
   };
+}
+
+function validKeysOf(
+  mappings: readonly MappingInput[],
+  issues: readonly SchemaIssue[],
+): ReadonlyMap<number, MappingInput> {
+  const valid = new Map<number, MappingInput>();
+  for (const { keys } of issues) {
+    const [key, at, name] = keys;
+    if (key !== "mappings" || typeof at !== "number") continue;
+    const written = valid.get(at) ?? mappings[at];
+    const entries = name === undefined ? [] : Object.entries(written ?? {}).filter(([each]) => each !== String(name));
+    valid.set(at, Object.fromEntries(entries) as MappingInput);
+  }
+  return valid;
 }
 
 /** True for a name that can hold a preset's settings. The keys of the block itself keep their meaning. */

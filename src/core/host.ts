@@ -126,6 +126,8 @@ export interface AgentCatalog {
   resolve(agentId: string | undefined): AgentInfo;
   /** Model references that runs may use, or `undefined` when no allowlist is enforced. */
   allowedModels(agentId: string): readonly string[] | undefined;
+  /** The reason why no run can use a model, as the predicate of a sentence; absent: the host cannot say. */
+  modelProblem?(model: string): string | undefined;
 }
 
 export interface AgentInfo {

@@ -16,6 +16,8 @@ export interface References {
 
 /** Keys that only a run of an agent reads. */
 const AGENT_ONLY = ["sessionKey", "messageTemplate", "to", "model", "thinking", "timeoutSeconds"] as const;
+/** Keys whose value is a template. */
+const TEMPLATES = ["name", "sessionKey", "messageTemplate", "textTemplate", "to", "model", "thinking"] as const;
 /** Paths that no mapping gets. */
 const ENDPOINTS: ReadonlySet<string> = new Set(["wake", "agent"]);
 /** A path as a URL carries it: unescaped characters and escapes (RFC 3986, 3.3). */
@@ -51,8 +53,25 @@ export function checkMapping(mapping: MappingConfig, written: object, findings: 
   if (mapping.sessionKey !== undefined && !isTemplated(mapping.sessionKey)) {
     checkSessionKeyForm(mapping.sessionKey, `${where}.sessionKey`, findings);
   }
+  checkPlaceholders(mapping, written, findings);
   if (!transform) warnOfUnread(mapping, written, findings);
   checkRun(mapping, written, findings);
+}
+
+/** Refuses a template that opens a placeholder and does not close it: it would print as written. */
+function checkPlaceholders(mapping: MappingConfig, written: object, findings: Findings): void {
+  for (const key of TEMPLATES) {
+    const unclosed = Object.hasOwn(written, key) ? unclosedPlaceholder(mapping[key]) : undefined;
+    if (unclosed === undefined) continue;
+    findings.refuse(`${mapping.where}.${key}`, `the placeholder ${showValue(unclosed)} is not closed; end it with }}`);
+  }
+}
+
+/** The rest of a template from its first `{{` without an end. */
+function unclosedPlaceholder(template = ""): string | undefined {
+  const rest = template.replaceAll(/\{\{[^}]*\}\}/g, (closed) => " ".repeat(closed.length));
+  const at = rest.indexOf("{{");
+  return at === -1 ? undefined : template.slice(at);
 }
 
 /** Warns of keys that the mapping's action does not read. */
@@ -74,18 +93,18 @@ export function checkReferences(
   const { where, agentId } = mapping;
   const { id } = agents.resolve(agentId);
   if (agentId !== undefined) {
+    const list = agents.list().map((agent) => agent.id);
     if (!isKnownAgent(agents, agentId)) {
-      findings.warn(
+      findings.refuse(
         `${where}.agentId`,
-        `no agent is called ${showValue(agentId)}: the default agent ${showValue(id)} is used`,
+        `no agent is called ${showValue(agentId)}; there ${list.length === 1 ? "is" : "are"} ${showNames(list)}`,
       );
-    }
-    if (config.allowedAgentIds?.has(id) === false) {
+    } else if (config.allowedAgentIds?.has(id) === false) {
       findings.warn(`${where}.agentId`, "is not in hooks.allowedAgentIds: calls that use it are answered 400");
     }
   }
   if (mapping.action === "wake") return;
-  checkModel(mapping.model, `${where}.model`, agents.allowedModels(id), findings);
+  checkModel(mapping.model, `${where}.model`, { agents, agentId: id }, findings);
   if (mapping.deliver) {
     checkChannel(mapping.channel, `${where}.channel`, channels, findings);
     if (mapping.fallback) checkChannel(mapping.fallback.channel, `${where}.fallback.channel`, channels, findings);
@@ -111,15 +130,21 @@ function checkSessionKey(mapping: MappingConfig, config: HooksConfig, findings: 
   }
 }
 
-/** Refuses a fixed model that the allowlist of the agent does not hold. */
+/** Refuses a fixed model that the gateway does not know or that the agent's allowlist does not hold. */
 function checkModel(
   model: string | undefined,
   path: string,
-  allowed: readonly string[] | undefined,
+  { agents, agentId }: { readonly agents: AgentCatalog; readonly agentId: string },
   findings: Findings,
 ): void {
-  if (model === undefined || isTemplated(model) || !allowed || allowed.includes(model)) return;
-  findings.refuse(path, `${showValue(model)} is not one of the gateway's allowed models: ${showNames(allowed)}`);
+  if (model === undefined || isTemplated(model)) return;
+  const allowed = agents.allowedModels(agentId);
+  if (allowed?.includes(model) === false) {
+    findings.refuse(path, `${showValue(model)} is not one of the gateway's allowed models: ${showNames(allowed)}`);
+    return;
+  }
+  const problem = agents.modelProblem?.(model);
+  if (problem !== undefined) findings.refuse(path, problem);
 }
 
 /** True when the id resolves to the agent it names, in the writing of the gateway, and not to the default one. */

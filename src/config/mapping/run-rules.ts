@@ -20,7 +20,8 @@ export function checkRun(mapping: MappingConfig, written: object, findings: Find
   warnOfUnread(mapping, written, findings);
 }
 
-function checkWhen({ where, when }: MappingConfig, findings: Findings): void {
+/** Refuses a `when` that is no condition. */
+export function checkWhen({ where, when }: MappingConfig, findings: Findings): void {
   if (when === undefined) return;
   const syntax = readCondition(when);
   if (!syntax.ok) findings.refuse(`${where}.when`, syntax.problem);

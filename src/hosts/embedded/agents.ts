@@ -186,6 +186,10 @@ export function agentCatalog(config: GatewayConfig): AgentCatalog {
       return { id, isDefault };
     },
     allowedModels: () => allowedModels?.flatMap(({ ref, alias }) => (alias === undefined ? [ref] : [ref, alias])),
+    modelProblem: (model) => {
+      const resolved = resolveModel(config, model);
+      return "problem" in resolved ? resolved.problem.replace(/^Model | *\.$/gu, "") : undefined;
+    },
   };
 }
 

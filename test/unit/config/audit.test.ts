@@ -24,7 +24,7 @@ describe("auditHooks", () => {
     expect(audit({ ...safe, token: ["short-but-nice", GOOD_TOKEN] })).toEqual([
       {
         id: "hooks.token_too_short",
-        severity: "warn",
+        severity: "warning",
         path: "hooks.token",
         message: "has fewer than 24 characters; make a longer one with: openssl rand -hex 24",
       },
@@ -36,7 +36,7 @@ describe("auditHooks", () => {
     const { defaultSessionKey: _, ...block } = safe;
     const found = {
       id: "hooks.default_session_key_unset",
-      severity: "warn",
+      severity: "warning",
       path: "hooks.defaultSessionKey",
       message: 'is not set: every run gets a session of its own; set it, for example to "hook:ingress"',
     };
@@ -47,7 +47,7 @@ describe("auditHooks", () => {
   it("warns of unrestricted agents, and calls it critical beyond loopback", () => {
     const found = {
       id: "hooks.allowed_agent_ids_unrestricted",
-      severity: "warn",
+      severity: "warning",
       path: "hooks.allowedAgentIds",
       message:
         "lets callers choose any agent; list the agents that hooks may use, or write [] for the default one only",
@@ -60,7 +60,7 @@ describe("auditHooks", () => {
     expect(audit({ ...safe, allowRequestSessionKey: true })).toEqual([
       {
         id: "hooks.request_session_key_enabled",
-        severity: "warn",
+        severity: "warning",
         path: "hooks.allowRequestSessionKey",
         message: "is true: callers choose the session of a run; leave it out unless you need it",
       },
@@ -68,7 +68,7 @@ describe("auditHooks", () => {
     const block = { ...safe, allowRequestSessionKey: true, allowedSessionKeyPrefixes: [] };
     expect(audit(block).at(-1)).toEqual({
       id: "hooks.request_session_key_prefixes_missing",
-      severity: "warn",
+      severity: "warning",
       path: "hooks.allowedSessionKeyPrefixes",
       message: 'is not set while callers may choose the session; set it, for example to ["hook:"]',
     });
@@ -89,7 +89,7 @@ describe("auditHooks", () => {
       "hooks.mappings[1].allowUnsafeExternalContent",
       "hooks.gmail.allowUnsafeExternalContent",
     ]);
-    expect(brief(found)).toEqual(["warn hooks.unsafe_external_content", "warn hooks.unsafe_external_content"]);
+    expect(brief(found)).toEqual(["warning hooks.unsafe_external_content", "warning hooks.unsafe_external_content"]);
   });
 
   it.each([{ token: GOOD_TOKEN }, { token: [{ env: "A" }, GOOD_TOKEN] }])(
@@ -160,7 +160,7 @@ describe("auditHooks", () => {
       expect(audit(mapped({ auth: { ...signed, replaySeconds: 0 } }))).toEqual([
         {
           id: "hooks.replay_unguarded",
-          severity: "warn",
+          severity: "warning",
           path: "hooks.mappings[0].auth.replaySeconds",
           message:
             "is 0: anyone who sees one request can send it again; leave it out unless the sender repeats requests on purpose",
@@ -177,7 +177,7 @@ describe("auditHooks", () => {
       expect(audit(block({ ignoreBots: false }))).toEqual([
         {
           id: "hooks.bots_not_ignored",
-          severity: "warn",
+          severity: "warning",
           path: "hooks.github.ignoreBots",
           message:
             "is false and ignoreActors is empty: what the agent does at the sender can wake it again; name the agent's own account in ignoreActors",
@@ -189,7 +189,7 @@ describe("auditHooks", () => {
     it("warns once of a sender whose events reach the agent without the boundary", () => {
       const found = {
         id: "hooks.unsafe_external_content",
-        severity: "warn",
+        severity: "warning",
         path: "hooks.gmail.allowUnsafeExternalContent",
         message:
           "is true: anyone who can make the sender send an event speaks to the agent without the boundary; set it only if that is you alone",

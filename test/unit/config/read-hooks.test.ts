@@ -487,3 +487,46 @@ describe("readHooksConfig", () => {
     );
   });
 });
+
+describe("one round of problems", () => {
+  it("has those of every mapping, also of one that the schema refuses, and the warnings", () => {
+    const error = refusalOf({
+      mappings: [
+        { id: "a", messageTemplate: "m", action: "agnt", agentId: "nobody", channel: "nowhere", when: "1 +" },
+        { id: "b", messageTemplate: "m", when: "1 +", agentId: "nobody", model: "{{" },
+        { id: "c", messageTemplate: "m", match: { path: "x" } },
+      ],
+    });
+    const paths = error.issues.map(({ path }) => path.replace("hooks.mappings", ""));
+    expect(paths.toSorted()).toEqual([
+      "[0].action",
+      "[0].agentId",
+      "[0].channel",
+      "[0].when",
+      "[1].agentId",
+      "[1].model",
+      "[1].when",
+    ]);
+    expect(error.warnings.map(({ path }) => path)).toEqual(["hooks.mappings[2]"]);
+    expect(error.message.split("\n").at(-1)).toBe(
+      "warning  hooks.mappings[2]: never takes effect: hooks.mappings[1] takes all its requests",
+    );
+  });
+});
+
+it("warns of a token while hooks are off because nothing turns them on", () => {
+  const off = "hooks.enabled: is not set, so hooks are off although there is a token; write enabled: true";
+  expect(readHooksConfig({ token: GOOD_TOKEN }, context()).warnings).toEqual([off]);
+  expect(readHooksConfig({ token: GOOD_TOKEN, enabled: false }, context()).warnings).toEqual([]);
+  expect(readHooksConfig({}, context()).warnings).toEqual([]);
+});
+
+function refusalOf(block: object): ConfigError {
+  try {
+    readHooksConfig({ enabled: true, token: GOOD_TOKEN, ...block }, context());
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error("The block is not refused.");
+}

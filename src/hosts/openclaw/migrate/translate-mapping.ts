@@ -48,7 +48,7 @@ export function translateMapping(written: HostMapping, at: number, context: Tran
   return withoutUndefined({
     ...withoutBlank(same),
     match: match && withoutUndefined({ ...match }),
-    agentId: translateAgentId(agentId, `${where}.agentId`, context),
+    agentId: knownAgentId(translateAgentId(agentId, `${where}.agentId`, context), `${where}.agentId`, context),
     sessionKey: isWake ? refuseKey(sessionKey, `${where}.sessionKey`, notes) : notBlank(sessionKey),
     forEach: notBlank(forEach)?.trim(),
     ...translateChannel(written, where, context),
@@ -80,6 +80,17 @@ export function translateAgentId(
   const known = facts.agentIds.find((agent) => foldAgentId(agent) === wanted);
   if (known !== undefined) notes.add("written", `is written as "${known}", as the agent is configured.`, path);
   return known ?? id;
+}
+
+/** For an agent that is not configured, the default one by its id: `allowedAgentIds` still applies to it. */
+function knownAgentId(
+  id: string | undefined,
+  path: string,
+  { facts, notes }: Pick<TranslateContext, "facts" | "notes">,
+): string | undefined {
+  if (id === undefined || hasReference(id) || facts.agentIds === undefined || facts.agentIds.includes(id)) return id;
+  notes.add("written", `is written as "${facts.defaultAgent}": no agent is called "${id}".`, path);
+  return facts.defaultAgent;
 }
 
 function refuseKey(written: string | undefined, path: string, notes: MigrationNotes): undefined {

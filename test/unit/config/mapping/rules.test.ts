@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { agentCatalog } from "../../../../src/hosts/openclaw/read-config.ts";
-import { catalog, context, read, refusalsOf } from "../hooks-context.ts";
+import { catalog, context, GOOD_SECRET, read, refusalsOf } from "../hooks-context.ts";
 
 const agent = { messageTemplate: "m" };
 const wake = { action: "wake", textTemplate: "t" };
@@ -83,11 +83,11 @@ describe("rules for a mapping", () => {
     ]);
   });
 
-  it("spec 2.3: warns that an unknown agent falls back to the default one", () => {
-    expect(warningsOf({ ...agent, agentId: "nobody" })).toEqual([
-      'hooks.mappings[0].agentId: no agent is called "nobody": the default agent "main" is used',
+  it("refuses an agent that the gateway does not have, and names those that it has", () => {
+    expect(refuse({ ...agent, agentId: "nobody" })).toEqual([
+      'hooks.mappings[0].agentId: no agent is called "nobody"; there are main, Ops',
     ]);
-    expect(warningsOf({ ...wake, agentId: "nobody" })).toHaveLength(1);
+    expect(refuse({ ...wake, agentId: "nobody" })).toHaveLength(1);
     expect(warningsOf({ ...agent, agentId: " ops " }, { ...agent, match: { path: "b" }, agentId: "main" })).toEqual([
       "hooks.mappings[1]: never takes effect: hooks.mappings[0] takes all its requests",
     ]);
@@ -130,6 +130,35 @@ describe("rules for a mapping", () => {
     ]);
     expect(refusalsOf({ gmail }, models)).toEqual([]);
     expect(refusalsOf({ gmail: { model: "fast" }, presets: ["gmail"] }, models)).toEqual([]);
+  });
+
+  it("refuses a fixed model that no run can use, when the gateway knows", () => {
+    const agents = {
+      ...catalog(),
+      modelProblem: (model: string) => (model === "x/y" ? "names no provider" : undefined),
+    };
+    const refuseModel = (mapping: object): string[] =>
+      refusalsOf({ mappings: [{ ...agent, ...mapping }] }, context({ agents }));
+    expect(refuseModel({ model: "x/y" })).toEqual(["hooks.mappings[0].model: names no provider"]);
+    expect(refuseModel({ model: "x/z" })).toEqual([]);
+    expect(refuseModel({ model: "{{x/y}}" })).toEqual([]);
+    const github = { github: { secret: GOOD_SECRET, model: "x/y" }, presets: ["github"] };
+    expect(refusalsOf(github, context({ agents }))).toEqual(["hooks.github.model: names no provider"]);
+  });
+
+  it.each(["{{a", "{{a}}{{b", "{{a} and {{", "x {{payload.a} y"])(
+    "refuses the template %j, whose placeholder has no end",
+    (text) => {
+      for (const key of ["messageTemplate", "name", "to", "thinking"]) {
+        expect(refuse({ ...agent, [key]: text })[0]).toMatch(
+          new RegExp(`^hooks\\.mappings\\[0\\]\\.${key}: the placeholder "\\{\\{.* is not closed; end it with \\}\\}$`),
+        );
+      }
+    },
+  );
+
+  it.each(["{{a}}", "a } b", "{ a }", "{{}}", '{"a":{"b":"{{c}}"}}'])("accepts the template %j", (messageTemplate) => {
+    expect(refuse({ ...agent, messageTemplate })).toEqual([]);
   });
 
   it("refuses a channel that the gateway does not have", () => {

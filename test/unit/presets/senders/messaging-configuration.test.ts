@@ -56,7 +56,7 @@ describe("the configuration of the messaging presets", () => {
     ["zendesk", "dGhpc19zZWNyZXRfaXNfZm9yX3Rlc3Rpbmdfb25seQ=="],
   ])("refuses the secret of the documentation of %s", (name, secret) => {
     expect(refusalsOf({ presets: [name], [name]: { secret } }, AROUND)).toEqual([
-      expect.stringContaining("which everybody knows"),
+      expect.stringContaining("of a published example"),
     ]);
   });
 

@@ -9,11 +9,12 @@ export const SHAPES_BY_THEME: Readonly<Record<string, Expected>> = {
       allowedAgentIds: ["Night_Watch"],
       mappings: [
         { match: { path: "night" }, agentId: "Night_Watch", messageTemplate: "Night: {{text}}", deliver: false },
-        { match: { path: "nobody" }, agentId: "nobody", messageTemplate: "Nobody: {{text}}", deliver: false },
+        { match: { path: "nobody" }, agentId: "desk", messageTemplate: "Nobody: {{text}}", deliver: false },
       ],
     },
     written: [
       'hooks.mappings[0].agentId: is written as "Night_Watch", as the agent is configured.',
+      'hooks.mappings[1].agentId: is written as "desk": no agent is called "nobody".',
       'hooks.allowedAgentIds[0]: is written as "Night_Watch", as the agent is configured.',
     ],
   },
