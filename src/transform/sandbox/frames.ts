@@ -39,7 +39,8 @@ const setBytes = uncurry(Reflect.get(typedArray, "set")) as (
 /** The length of bytes, also when a module has replaced the getter of that name. */
 export const lengthOf = uncurry(getter("length")) as (bytes: Uint8Array) => number;
 const offsetOf = uncurry(getter("byteOffset")) as (bytes: Uint8Array) => number;
-const memoryOf = uncurry(getter("buffer")) as (bytes: Uint8Array) => ArrayBuffer;
+/** The memory below bytes, also when a module has replaced the getter of that name. */
+export const memoryOf = uncurry(getter("buffer")) as (bytes: Uint8Array) => ArrayBuffer;
 
 const HEAD_BYTES = 8;
 /** What is set aside for a frame before its bytes arrive, whatever length it announces. */

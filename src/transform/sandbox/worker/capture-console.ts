@@ -20,6 +20,7 @@ export interface CapturedConsole {
 }
 
 // What a module puts in the place of these later does not count.
+const { apply } = Reflect;
 const formatText = format;
 const stringify = JSON.stringify.bind(JSON);
 
@@ -50,7 +51,7 @@ export function captureConsole({ console, process, write }: CaptureConsoleOption
   for (const [name, level] of Object.entries(LEVELS)) {
     const method = (...args: readonly unknown[]): void => {
       // Formatting may cost more than it is worth.
-      if (left > 0) tell(level, formatText(...args));
+      if (left > 0) tell(level, apply(formatText, undefined, args));
     };
     Object.defineProperty(console, name, { value: method, writable: true, configurable: true, enumerable: true });
   }

@@ -8,6 +8,9 @@ export interface Confined {
   readonly builtin: (name: string) => object | undefined;
 }
 
+// A module that replaces Reflect.apply later would otherwise be handed the functions that are guarded here.
+const { apply } = Reflect;
+
 const NETWORK = "a transform has no network (hooks.transforms.isolation)";
 
 /** Of `process`: signals, ends, rights, native code, and what would show the handles of the event loop. */
@@ -143,15 +146,20 @@ function removeFileHandles(fs: object | undefined): void {
   Object.defineProperty(promises, "readFile", { value, writable: true, configurable: true, enumerable: true });
 }
 
-/** Keeps functions that take a number off the process's own files. */
+/**
+ * Refuses the process's own files to functions that take the number of an open file.
+ *
+ * The check runs beside modules, so it calls nothing that they can replace: an index instead of
+ * destructuring, which would call `Array.prototype[Symbol.iterator]`.
+ */
 function protectOwnFiles(fs: object | undefined): void {
   for (const name of fs === undefined ? [] : Object.getOwnPropertyNames(fs)) {
     const original: unknown = fs && Reflect.get(fs, name);
     if (fs === undefined || typeof original !== "function" || !BY_NUMBER.test(name)) continue;
     const checked = function (this: unknown, ...args: readonly unknown[]): unknown {
-      const [file] = args;
+      const file = args[0];
       if (typeof file === "number" && file <= LAST_OWN_FILE) throw new Error(missing(`file descriptor ${file}`));
-      return Reflect.apply(original, this, args);
+      return apply(original, this, args) as unknown;
     };
     // What promisify() looks for, among others.
     const { prototype: _, ...details } = Object.getOwnPropertyDescriptors(original);

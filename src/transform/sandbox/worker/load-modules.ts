@@ -28,7 +28,8 @@ export async function loadModules(
 ): Promise<LoadedModules> {
   const loader = new ModuleLoader(folder, { provided: new Map([["reveille", authoring]]) });
   const files = new Map<string, Promise<unknown>>();
-  const transforms: (TransformFunction | undefined)[] = [];
+  // Filled by index: a module can replace what `push` and `for ... of` call.
+  const transforms = modules.map((): TransformFunction | undefined => undefined);
   const failures: SandboxLoadFailure[] = [];
   const loadOne = async ({ file, export: name }: SandboxModule): Promise<TransformFunction | string> => {
     const entry = join(folder.path, file);
@@ -41,11 +42,13 @@ export async function loadModules(
       return describeFailure(error, { entry, root: folder, positions: loader.positions });
     }
   };
-  for (const [module, wanted] of modules.entries()) {
+  for (let module = 0; module < transforms.length; module++) {
+    const wanted = modules[module];
+    if (wanted === undefined) continue;
     onLoading(module);
     const loaded = await loadOne(wanted);
     if (typeof loaded === "string") failures.push({ module, message: loaded });
-    transforms.push(typeof loaded === "string" ? undefined : loaded);
+    else transforms[module] = loaded;
   }
   underWay.end();
   return { transforms, failures, loader };

@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import { transformContext } from "../../context.ts";
 import type { TransformFunction } from "../../context.ts";
+import { memoryOf } from "../frames.ts";
 import { encodeResult } from "./encode-result.ts";
 import type { GatewayChannel } from "./gateway-channel.ts";
 import type { SandboxRequest } from "../messages.ts";
@@ -107,7 +108,7 @@ function nextCall({ channel, transforms }: ServeCallsOptions): Call | undefined 
   const request = parse(frame.json) as SandboxRequest;
   const transform = request.do === "call" ? transforms[request.module] : undefined;
   if (request.do !== "call" || transform === undefined) throw new Error("the gateway asks for what was not loaded");
-  return { request, rawBody: bufferOf(frame.body.buffer), transform };
+  return { request, rawBody: bufferOf(memoryOf(frame.body)), transform };
 }
 
 /** Waits as `await` does, and calls one of the two once. */

@@ -58,7 +58,46 @@ describe("a sandbox process, by name,", () => {
     await expectAlive(worker);
   });
 
-  it("has the same walls for builtins that are imported", async () => {
+  it("keeps its channel from a module that replaces what the guard could call", async () => {
+    await using worker = await obedientWorker();
+    const iterator = `
+      const own = Array.prototype[Symbol.iterator];
+      Array.prototype[Symbol.iterator] = function* () {};
+      try { require("fs").writeSync(3, "forged"); } finally { Array.prototype[Symbol.iterator] = own; }`;
+    expect(await worker.call({ code: iterator })).toEqual(there("file descriptor 3"));
+    const apply = `
+      const taken = [];
+      const own = Reflect.apply;
+      const ownCall = Function.prototype.call;
+      const ownApply = Function.prototype.apply;
+      Reflect.apply = (original) => taken.push(original);
+      Function.prototype.call = Function.prototype.apply = function () { taken.push(this); };
+      try { require("fs").fstatSync(99); } catch {}
+      Reflect.apply = own;
+      Function.prototype.call = ownCall;
+      Function.prototype.apply = ownApply;
+      return { message: String(taken.length) };`;
+    expect(await worker.call({ code: apply })).toEqual({ message: "0" });
+    await expectAlive(worker);
+  });
+
+  it("keeps arguments of other modules from one that replaces the iterator of arrays", async () => {
+    await using worker = new WorkerHarness({
+      "spy.mjs": `
+        const own = Array.prototype[Symbol.iterator];
+        const seen = [];
+        Array.prototype[Symbol.iterator] = function () { seen.push(this.join()); return own.call(this); };
+        export default () => ({ message: String(seen.includes("the other's line")) });`,
+      "logs.mjs": `export default () => { console.log("the other's line"); return null; };`,
+    });
+    const { failures } = await worker.load(["spy.mjs", "logs.mjs"]);
+    expect(failures).toEqual([]);
+
+    expect(await worker.call({}, { module: 1 })).toBeNull();
+    expect(await worker.call({}, { module: 0 })).toEqual({ message: "false" });
+  });
+
+  it("has the same isolation for builtins that are imported", async () => {
     await using worker = await workerWith(`
       import { exit } from "node:process";
       import { setFlagsFromString } from "node:v8";
