@@ -36,9 +36,10 @@ export function readTarget({ channel, to }: { channel: string; to?: string }): C
 export function checkChannel(
   channel: string,
   path: string,
-  channels: readonly ChannelInfo[],
+  channels: readonly ChannelInfo[] | undefined,
   findings: Findings,
 ): void {
+  if (channels === undefined) return;
   const known = ["last", ...channels.map(({ id }) => id)];
   const wanted = channel.toLowerCase();
   if (known.some((id) => id.toLowerCase() === wanted)) return;

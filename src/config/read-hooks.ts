@@ -32,7 +32,8 @@ export interface HooksContext {
   readonly configDir: string;
   readonly gateway: GatewayFacts;
   readonly agents: AgentCatalog;
-  readonly channels: readonly ChannelInfo[];
+  /** `undefined`: unknown, so none is refused. */
+  readonly channels: readonly ChannelInfo[] | undefined;
   /** Every preset there is by its name, built-in ones and those of plugins. */
   readonly presets: ReadonlyMap<string, PresetPart>;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -1,3 +1,6 @@
+import { ConfigError } from "../config/errors.ts";
+import { type HooksContext, readHooksConfig } from "../config/read-hooks.ts";
+import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
 import { createIngressHooks } from "./hooks.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { GatewayHost, GatewayPlugin } from "../core/host.ts";
@@ -38,6 +41,21 @@ export class WebhookIngress implements GatewayPlugin {
     let hooks = hooksOf.get(host);
     if (!hooks) hooksOf.set(host, (hooks = createIngressHooks()));
     return hooks;
+  }
+
+  /**
+   * The error of a refused `hooks` block, or `undefined`: for a host that reports it together with the
+   * problems of its own configuration. Presets of plugins and modules are not known.
+   */
+  static check(block: unknown, context: Omit<HooksContext, "presets">): ConfigError | undefined {
+    const presets = new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset]));
+    try {
+      readHooksConfig(block, { ...context, presets });
+      return undefined;
+    } catch (error) {
+      if (error instanceof ConfigError) return error;
+      throw error;
+    }
   }
 
   readonly #openStore: (host: GatewayHost) => Promise<DeliveryStore>;

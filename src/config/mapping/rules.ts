@@ -11,7 +11,7 @@ import { checkRun } from "./run-rules.ts";
 /** The parts of the gateway that a mapping may refer to. */
 export interface References {
   readonly agents: AgentCatalog;
-  readonly channels: readonly ChannelInfo[];
+  readonly channels: readonly ChannelInfo[] | undefined;
 }
 
 /** Keys that only a run of an agent reads. */

@@ -8,6 +8,7 @@ import type { GatewayConfig } from "./file.ts";
 import { GatewaySchema } from "./schema.ts";
 import type { GatewayFile } from "./schema.ts";
 import { readSections } from "./gateway.ts";
+import { refusalOf } from "./refuse.ts";
 import type { GatewayOverrides } from "./gateway.ts";
 import { compileSchemaCheck } from "../../../config/schema-check.ts";
 import { substituteEnv } from "./substitute-env.ts";
@@ -43,11 +44,13 @@ export function readGatewayConfig({ file, env, overrides = {} }: ReadConfigOptio
   const text = readText(file);
   const written = parse(text, file);
   const { value, issues } = substituteEnv(written, env);
-  const refused = [...issues, ...check(value)];
-  if (refused.length > 0) throw new ConfigError(refused);
+  const schema = check(value);
+  const refuse = (): ConfigError =>
+    refusalOf(value as object, { references: issues, schema }, { file, env, overrides });
+  if (issues.length > 0 || schema.length > 0) throw refuse();
   const findings = new Findings();
   const config = readSections(value as GatewayFile, { file, env, overrides, findings });
-  if (findings.issues.length > 0) throw new ConfigError(findings.issues);
+  if (findings.issues.length > 0) throw refuse();
   return { config, warnings: [...modeWarnings(file), ...findings.warnings], text, written };
 }
 
