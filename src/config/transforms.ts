@@ -9,7 +9,7 @@ export interface TransformsConfig {
   readonly isolation: "process" | "none";
   /** Of one call. */
   readonly timeoutMs: number;
-  /** Processes that are kept warm. */
+  /** Processes that stay warm. */
   readonly workers: number;
   readonly maxMemoryBytes: number;
   /** Calls after which a process is replaced. */
@@ -53,7 +53,7 @@ export const TransformsSchema = Type.Object(
     workers: withDefault(
       whole(
         { minimum: 1, maximum: 64 },
-        "Processes that are kept warm. One module never has all of them, unless there is only one.",
+        "Processes that stay warm. Each file has a process of its own: with more files than this, a process starts with the first call of a file and ends after a minute without one. At most 4 times as many exist.",
       ),
       2,
     ),

@@ -7,7 +7,7 @@ import { FolderError, SandboxLoadError, SandboxStartError } from "./errors.ts";
 import { fingerprintFolder, FolderSnapshot } from "./folder/snapshot.ts";
 import type { TransformsRoot } from "./loader/containment.ts";
 import type { SandboxModule } from "./sandbox/messages.ts";
-import { SandboxPool } from "./sandbox/pool.ts";
+import { ModulePools } from "./sandbox/module-pools.ts";
 import { type LoadedTransforms, type NamedTransform, TransformSet } from "./set.ts";
 
 /** Transforms that could not be made ready for a reason that may pass: a full disk, no free process. */
@@ -51,7 +51,7 @@ export async function loadInSandbox(
   const earlier = previous && snapshots.get(previous);
   const snapshot = await FolderSnapshot.take(root, { workDir, previous: earlier }).catch(refuse);
   try {
-    const pool = await SandboxPool.start({
+    const pools = await ModulePools.start({
       folder: { path: snapshot.path, name: root.name },
       modules: modules.list,
       limits,
@@ -60,17 +60,17 @@ export async function loadInSandbox(
       signal,
     });
     const release = async (): Promise<void> => {
-      await pool.close();
+      await pools.close();
       await snapshot.remove();
     };
-    const calls = callsOf(named, modules, pool);
+    const calls = callsOf(named, modules, pools);
     const key = keyFor(snapshot.fingerprint);
     const isStale = (): Promise<boolean> =>
       fingerprintFolder(root).then(
         (fingerprint) => fingerprint !== snapshot.fingerprint,
         () => true,
       );
-    const set = new TransformSet({ calls, key, release, figures: () => pool.figures(), isStale });
+    const set = new TransformSet({ calls, key, release, figures: () => pools.figures(), isStale });
     snapshots.set(set, snapshot);
     return { ok: true, set };
   } catch (error) {
@@ -95,12 +95,12 @@ function modulesOf(named: readonly NamedTransform[], root: TransformsRoot): Modu
 function callsOf(
   named: readonly NamedTransform[],
   { places }: Modules,
-  pool: SandboxPool,
+  pools: ModulePools,
 ): ReadonlyMap<string, CallTransform> {
   const calls = new Map<string, CallTransform>();
   for (const [at, { mappingId }] of named.entries()) {
     const module = places[at];
-    if (module !== undefined) calls.set(mappingId, (call) => pool.call(module, call));
+    if (module !== undefined) calls.set(mappingId, (call) => pools.call(module, call));
   }
   return calls;
 }

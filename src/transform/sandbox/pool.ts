@@ -3,7 +3,7 @@ import type { TransformsConfig } from "../../config/transforms.ts";
 import type { Logger } from "../../core/host.ts";
 import { TransformError, type TransformCall } from "../call.ts";
 import { CallSchedule } from "./call-schedule.ts";
-import { describeIsolation, type SandboxIsolation } from "./isolation/describe.ts";
+import type { SandboxIsolation } from "./isolation/describe.ts";
 import { detectIsolation } from "./isolation/detect.ts";
 import { millisecondsText } from "./exit-reason.ts";
 import { ModuleLog } from "./module-log.ts";
@@ -50,33 +50,33 @@ const MIN_WAIT_MS = 10_000;
 /** Processes that may end one after the other before a call at their head has begun, until it fails for it. */
 const MAX_RESTORES = 10;
 const CLOSE_TIMEOUT_MS = 5_000;
-const CLOSING = "the gateway is closing, or its configuration has changed";
+export const CLOSING = "the gateway is closing, or its configuration has changed";
 
 /**
- * Warm processes that run the transforms of one configuration. See sandbox-messages.ts for what is said to
- * them, walls.ts for what keeps them in, and call-schedule.ts for whose turn it is.
+ * Warm processes that run the functions of one file, or load several files once. See messages.ts for the
+ * protocol, isolation/ for what confines a process, and call-schedule.ts for the order of calls.
  */
 export class SandboxPool {
   readonly #options: SandboxPoolOptions;
   readonly #settings: SandboxProcessSettings;
   readonly #schedule: CallSchedule;
   readonly #watch: PoolWatch;
-  readonly #places: readonly PoolSlot[];
+  readonly #slots: readonly PoolSlot[];
   /** Those that may still be there. */
   readonly #processes = new Set<SandboxProcess>();
   #last: SandboxProcess | undefined;
   #calls = 0;
   #isClosed = false;
 
-  private constructor(options: SandboxPoolOptions, walls: SandboxIsolation) {
+  private constructor(options: SandboxPoolOptions, isolation: SandboxIsolation) {
     const { modules, limits, logger, folder, entry, loadTimeoutMs = LOAD_TIMEOUT_MS } = options;
     this.#options = options;
     this.#schedule = new CallSchedule({ modules: modules.length, workers: limits.workers });
     const tickMs = Math.min(MAX_TICK_MS, Math.ceil(limits.timeoutMs / 4));
     this.#watch = new PoolWatch({ tickMs, look: ({ isThorough }) => this.#look({ isThorough, patienceMs: tickMs }) });
     const log = new ModuleLog(logger);
-    this.#settings = { isolation: walls, folder, modules, limits, loadTimeoutMs, log, now: this.#watch.now, entry };
-    this.#places = Array.from({ length: limits.workers }, () => this.#place());
+    this.#settings = { isolation, folder, modules, limits, loadTimeoutMs, log, now: this.#watch.now, entry };
+    this.#slots = Array.from({ length: limits.workers }, () => this.#slot());
   }
 
   /**
@@ -86,15 +86,14 @@ export class SandboxPool {
    */
   static async start(options: SandboxPoolOptions): Promise<SandboxPool> {
     const { signal } = options;
-    const walls = options.isolation ?? (await detectIsolation());
+    const isolation = options.isolation ?? (await detectIsolation());
     signal?.throwIfAborted();
-    const pool = new SandboxPool(options, walls);
+    const pool = new SandboxPool(options, isolation);
     const abort = (): void => void pool.close();
     signal?.addEventListener("abort", abort);
     try {
-      await Promise.all(pool.#places.map((place) => place.start()));
+      await Promise.all(pool.#slots.map((slot) => slot.start()));
       signal?.throwIfAborted();
-      options.logger.info({ processes: pool.#places.length, walls: describeIsolation(walls) }, "Transforms are ready.");
     } catch (error) {
       await pool.close();
       signal?.throwIfAborted();
@@ -126,7 +125,7 @@ export class SandboxPool {
 
   figures(): SandboxPoolFigures {
     const { waiting } = this.#schedule;
-    const restarts = this.#places.reduce((sum, place) => sum + place.restarts, 0);
+    const restarts = this.#slots.reduce((sum, slot) => sum + slot.restarts, 0);
     return { rssBytes: this.#last?.memoryBytes, calls: this.#calls, restarts, waiting };
   }
 
@@ -134,7 +133,7 @@ export class SandboxPool {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#watch.stop();
-    for (const place of this.#places) place.close(CLOSING);
+    for (const slot of this.#slots) slot.close(CLOSING);
     for (const call of this.#schedule.expire(Infinity)) call.fail("busy", CLOSING);
     const patience = new AbortController();
     const gone = Promise.all([...this.#processes].map((process) => process.ended));
@@ -144,32 +143,32 @@ export class SandboxPool {
     await expired.catch(() => {});
   }
 
-  #place(): PoolSlot {
+  #slot(): PoolSlot {
     const { limits, logger } = this.#options;
-    const place: PoolSlot = new PoolSlot({
+    const slot: PoolSlot = new PoolSlot({
       open: () =>
         this.#open({
-          onAnswer: (process) => place.answered(process),
-          onEnd: (process, reason) => place.ended(process, reason),
+          onAnswer: (process) => slot.answered(process),
+          onEnd: (process, reason) => slot.ended(process, reason),
         }),
       join: (process) => this.#schedule.join(process),
       retire: (process) => this.#schedule.retire(process),
       maxCalls: limits.maxCalls,
       logger,
     });
-    return place;
+    return slot;
   }
 
-  #open(place: SlotEvents): SandboxProcess {
+  #open(slot: SlotEvents): SandboxProcess {
     const process: SandboxProcess = new SandboxProcess(this.#settings, {
       onAnswer: () => {
         this.#last = process;
         this.#schedule.refill(process);
-        place.onAnswer(process);
+        slot.onAnswer(process);
       },
       onEnd: (end) => {
         this.#ended(process, end);
-        place.onEnd(process, end.reason);
+        slot.onEnd(process, end.reason);
       },
     });
     this.#processes.add(process);

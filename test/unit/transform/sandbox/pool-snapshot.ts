@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TransformsConfig } from "../../../../src/config/transforms.ts";
 import type { Logger } from "../../../../src/core/host.ts";
+import { ModulePools, type ModulePoolsOptions } from "../../../../src/transform/sandbox/module-pools.ts";
 import { SandboxPool, type SandboxPoolOptions } from "../../../../src/transform/sandbox/pool.ts";
 import type { TransformCall } from "../../../../src/transform/call.ts";
 
@@ -20,7 +21,7 @@ export const LIMITS: TransformsConfig = {
 export class PoolSnapshot implements AsyncDisposable {
   readonly path: string;
   readonly lines: { readonly level: string; readonly fields: object; readonly message: string }[] = [];
-  readonly #pools: SandboxPool[] = [];
+  readonly #pools: { close: () => Promise<void> }[] = [];
   readonly #files: readonly string[];
 
   /** Text by file name; the modules are all of them, in this order. */
@@ -35,7 +36,7 @@ export class PoolSnapshot implements AsyncDisposable {
 
   get logger(): Logger {
     const at = (level: string) => (fields: object, message: string) =>
-      void (message === "Transforms are ready." || this.lines.push({ level, fields, message }));
+      void (message === "transforms are ready" || this.lines.push({ level, fields, message }));
     return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
   }
 
@@ -52,6 +53,22 @@ export class PoolSnapshot implements AsyncDisposable {
     });
     this.#pools.push(pool);
     return pool;
+  }
+
+  /** The same with processes for each file. */
+  async startEach(
+    limits: Partial<TransformsConfig> = {},
+    options: Partial<Omit<ModulePoolsOptions, "limits">> = {},
+  ): Promise<ModulePools> {
+    const pools = await ModulePools.start({
+      folder: { path: this.path, name: "hooks/transforms" },
+      modules: this.#files.map((file) => ({ file, export: null })),
+      limits: { ...LIMITS, ...limits },
+      logger: this.logger,
+      ...options,
+    });
+    this.#pools.push(pools);
+    return pools;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
