@@ -12,8 +12,8 @@ import { compileMaskSecrets, type MaskSecrets } from "./mask-secrets.ts";
 export interface SenderRoute {
   /** Below the prefix, as mappings match it. */
   readonly path: string;
-  /** The preset of its first mapping. */
-  readonly preset: string | undefined;
+  /** The sender of its first mapping, for the log. */
+  readonly sender: string | undefined;
   readonly auth: AuthConfig;
   readonly verifier: SchemeVerifier;
   readonly handshakes: CompiledHandshakes;
@@ -78,7 +78,7 @@ function compileRoute(
   mappings: readonly MappingConfig[],
   context: SenderRouteContext,
 ): SenderRoute {
-  const [{ where, preset, settings }] = mappings as readonly [MappingConfig, ...MappingConfig[]];
+  const [{ where, sender, settings }] = mappings as readonly [MappingConfig, ...MappingConfig[]];
   const differing = mappings.find((other) => !isDeepStrictEqual(other.auth, auth));
   if (differing) throw new ConfigError([{ path: `${differing.where}.auth`, message: `differs from that of ${where}` }]);
   const verifier = asConfigError(`${where}.auth`, () => compileScheme(auth, { route: path, ...context }));
@@ -97,7 +97,7 @@ function compileRoute(
   }
   const eventMethods = new Set(["POST", ...mappings.flatMap(({ methods }) => methods)]);
   const methods = new Set([...eventMethods, ...handshakes.methods]);
-  return { path, preset, auth, verifier, handshakes, maskSecrets: compileMaskSecrets(auth), eventMethods, methods };
+  return { path, sender, auth, verifier, handshakes, maskSecrets: compileMaskSecrets(auth), eventMethods, methods };
 }
 
 /** Those of all mappings of a path, each once: a sender asks the path, whichever mapping takes its events. */

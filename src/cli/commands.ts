@@ -99,7 +99,7 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
   addPresets(withConfig(program.command("presets"), io), io);
   withConfig(program.command("send"), io)
     .description("sign a sample as its sender would, post it to the running gateway and tell what became of it")
-    .argument("<preset>", "its name")
+    .argument("<preset>", "its name, or the name of a sender in hooks.senders")
     .argument("[sample]", "one of its samples (default: the first)")
     .option("--file <file>", "send this body in the place of the sample's")
     .option("--url <url>", "where the gateway is (default: as configured)")
@@ -126,7 +126,7 @@ function addPresets(presets: Command, io: CliIo): void {
     });
   withConfig(presets.command("show"), io)
     .description("tell what to paste where, in the configuration and in the sender's settings")
-    .argument("<preset>", "its name")
+    .argument("<preset>", "its name, or the name of a sender in hooks.senders")
     .action(async (name: string, options: LocationOptions) => {
       await showPreset(name, options, io);
     });

@@ -22,6 +22,7 @@ export async function listPresets(options: PresetsOptions, io: CliIo): Promise<v
       title: preset.title,
       scheme: schemeName(preset),
       paths: mappingsOf(preset, loaded).map(({ match }) => match.path ?? ""),
+      senders: namedSenders(preset, loaded),
     }));
   if (options.json === true) {
     io.out(`${JSON.stringify(rows, undefined, 2)}\n`);
@@ -29,8 +30,9 @@ export async function listPresets(options: PresetsOptions, io: CliIo): Promise<v
   }
   const width = Math.max(...rows.map(({ name }) => name.length));
   const titleWidth = Math.max(...rows.map(({ title }) => title.length));
-  for (const { name, title, scheme, paths } of rows) {
-    const used = paths.length === 0 ? "" : `  in use: ${paths.map((path) => `/${path}`).join(", ")}`;
+  for (const { name, title, scheme, paths, senders } of rows) {
+    const named = senders.length === 0 ? "" : ` (${senders.join(", ")})`;
+    const used = paths.length === 0 ? "" : `  in use: ${paths.map((path) => `/${path}`).join(", ")}${named}`;
     io.out(`${name.padEnd(width)}  ${title.padEnd(titleWidth)}  ${scheme}${used}\n`);
   }
   io.out(`\n${io.gateway.program} presets show <name> tells what to paste where.\n`);
@@ -39,9 +41,12 @@ export async function listPresets(options: PresetsOptions, io: CliIo): Promise<v
 /** Tells what has to be written in the configuration, and what to be pasted where in the sender's settings. */
 export async function showPreset(name: string, options: LocationOptions, io: CliIo): Promise<void> {
   const { presets, loaded } = await knownPresets(options, io);
-  const preset = presetNamed(presets, name);
-  const [mapping] = mappingsOf(preset, loaded);
-  const url = urlOf(preset, mapping, { loaded, defaultPath: io.gateway.defaultPath });
+  const sender = senderNamed(loaded, name);
+  const preset = presetNamed(presets, sender?.preset ?? name);
+  const mappings = sender ? [sender] : mappingsOf(preset, loaded);
+  const [mapping] = mappings;
+  const where = { loaded, defaultPath: io.gateway.defaultPath };
+  const url = urlOf(preset, mapping, where);
   const lines = [
     `${preset.title} (${preset.name})`,
     preset.documentation,
@@ -53,19 +58,36 @@ export async function showPreset(name: string, options: LocationOptions, io: Cli
     `Samples:             ${Object.keys(preset.samples).join(", ")}`,
     "",
     ...(mapping
-      ? [`It is in use under ${url}`]
+      ? mappings.map((each) => `It is in use ${placeOfSender(each)}under ${urlOf(preset, each, where)}`)
       : [`In the configuration${placeOf(io.gateway.block)}:`, ...configOf(preset)]),
     "",
     `At ${preset.title}:`,
     ...preset.setup.map((step, at) => `  ${at + 1}. ${fillIn(step, preset, url)}`),
     "",
-    `Try it: ${io.gateway.program} send ${preset.name} ${Object.keys(preset.samples)[0]}`,
+    `Try it: ${io.gateway.program} send ${sender?.sender ?? preset.name} ${Object.keys(preset.samples)[0]}`,
   ];
   io.out(`${qualifyKeys(lines.join("\n"), io.gateway.block)}\n`);
 }
 
-function mappingsOf({ name }: Preset, loaded: LoadedConfiguration | undefined): readonly MappingConfig[] {
+function mappingsOf({ name }: Pick<Preset, "name">, loaded: LoadedConfiguration | undefined): readonly MappingConfig[] {
   return loaded?.active.config.mappings.filter((mapping) => mapping.preset === name) ?? [];
+}
+
+/** Names the sender where it is not its preset's: `as org-one `. */
+function placeOfSender({ preset, sender }: MappingConfig): string {
+  return sender === undefined || sender === preset ? "" : `as ${sender} `;
+}
+
+function namedSenders({ name }: Pick<Preset, "name">, loaded: LoadedConfiguration | undefined): readonly string[] {
+  return mappingsOf({ name }, loaded).flatMap(({ sender }) =>
+    sender === undefined || sender === name ? [] : [sender],
+  );
+}
+
+/** The mapping of the sender of that name; a preset's name is that of its own sender. */
+export function senderNamed(loaded: LoadedConfiguration | undefined, name: string): MappingConfig | undefined {
+  const mappings = loaded?.active.config.mappings.filter(({ sender }) => sender === name) ?? [];
+  return mappings.find(({ where }) => !where.startsWith("hooks.mappings[") && where !== `hooks.${name}`);
 }
 
 /** The example is of a block that is called `hooks`. */

@@ -12,7 +12,7 @@ import type { GatewayAccess, GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
 import { askGateway } from "./gateway-client.ts";
 import type { LoadedConfiguration } from "./load-configuration.ts";
-import { knownPresets, presetNamed } from "./presets-command.ts";
+import { knownPresets, presetNamed, senderNamed } from "./presets-command.ts";
 import { printable } from "./terminal-text.ts";
 
 /** Follows a delivery until it has ended. */
@@ -92,18 +92,19 @@ export interface SendOptions extends GatewayCommandOptions {
  * became of the delivery. Resolves with the exit code: 0 when it was accepted and did not fail.
  */
 export async function send(
-  presetName: string,
+  name: string,
   sampleName: string | undefined,
   options: SendOptions,
   io: CliIo,
 ): Promise<number> {
   const { presets, loaded } = await knownPresets(options, io);
-  const preset = presetNamed(presets, presetName);
+  const sender = senderNamed(loaded, name);
+  const preset = presetNamed(presets, sender?.preset ?? name);
   if (!loaded) throw new CliError(`There is no configuration; write one with: ${io.gateway.setupCommand}`);
-  const mapping = loaded.active.config.mappings.find(({ preset: name }) => name === presetName);
+  const mapping = sender ?? loaded.active.config.mappings.find((each) => each.preset === name);
   if (!mapping) {
     throw new CliError(
-      `hooks.presets does not have "${presetName}"; what to write tells: ${io.gateway.program} presets show ${presetName}`,
+      `hooks.presets does not have "${name}"; for what to write: ${io.gateway.program} presets show ${name}`,
     );
   }
   const sample = sampleOf(preset, sampleName, options.file);

@@ -69,8 +69,11 @@ export const GmailSchema = Type.Object(
   { additionalProperties: false, description: "Settings of the preset `gmail` and of its watcher." },
 );
 
+/** `hooks.gmail` as written. */
+export type GmailInput = Static<typeof GmailSchema>;
+
 /** Reads `hooks.gmail` as the preset wants it; what it leaves out is as in `base`. */
-export function readGmail(input: Static<typeof GmailSchema>, base: Partial<GmailConfig> = {}): GmailConfig {
+export function readGmail(input: GmailInput, base: Partial<GmailConfig> = {}): GmailConfig {
   return {
     model: input.model?.trim() || base.model,
     thinking: input.thinking ?? base.thinking,

@@ -10,6 +10,7 @@ import { type BudgetConfig, BudgetSchema } from "./budget.ts";
 import { type CallbacksConfig, CallbacksSchema } from "./callbacks.ts";
 import { type ChannelChoice, channelTarget } from "./channel-target.ts";
 import { type LockoutConfig, LockoutSchema } from "./lockout.ts";
+import { SendersSchema } from "./named-senders.ts";
 import { type RetentionConfig, RetentionSchema } from "./retention.ts";
 import { type RetryConfig, RetrySchema } from "./retry.ts";
 import {
@@ -145,6 +146,7 @@ export const HooksSchema = Type.Object(
       }),
       [],
     ),
+    senders: Type.Optional(SendersSchema),
     mappings: withDefault(
       Type.Array(MappingSchema, {
         maxItems: 100_000,
@@ -223,6 +225,6 @@ export interface HooksConfig {
   readonly retention: RetentionConfig;
   /** Names of enabled presets, in order. */
   readonly presets: readonly string[];
-  /** The own ones in their order, then one for each enabled preset. */
+  /** The own ones in their order, then one for each enabled preset and one for each named sender. */
   readonly mappings: readonly MappingConfig[];
 }

@@ -1,6 +1,6 @@
 import { type AuthSources, readAuthSecrets, type ResolvedSecrets } from "./auth/secrets.ts";
 import type { Findings } from "./errors.ts";
-import { GMAIL, GmailSchema, type GmailConfig } from "./gmail.ts";
+import { GMAIL, type GmailInput, GmailSchema, readGmail, type GmailConfig } from "./gmail.ts";
 import type { PresetSettings } from "./mapping/schema.ts";
 import { type SecretInput, readSecrets, type ReservedSecrets, secretProblem, type SecretSources } from "./secrets.ts";
 import type { ValidSubset } from "./valid-subset.ts";
@@ -103,22 +103,28 @@ export function checkSettings(
 
 function wordMissing({ name, settings }: PresetPart, keys: KeyPath, root: KeyPath): string {
   const { description } = (settings?.properties[String(keys[0])] ?? {}) as { description?: string };
-  const elsewhere = root.length > 2 ? `, here or in hooks.${name}` : "";
+  const elsewhere = root[1] === "mappings" ? `, here or in hooks.${name}` : "";
   return `is required by the preset ${name}${elsewhere}${description === undefined ? "" : `: ${description}`}`;
 }
 
-/** A preset as `hooks.<preset>` sets it. */
+/** A preset as `hooks.<preset>` or `hooks.senders.<name>` sets it. */
 export interface ConfiguredPreset {
   readonly part: PresetPart;
-  /** `hooks.<preset>` as written. */
+  /** The sender's name: that of the preset, or its own. */
+  readonly name: string;
+  /** The key of its block. */
+  readonly root: KeyPath;
+  /** Its block as written. */
   readonly block: PresetBlockInput;
-  /** The preset's own settings from `hooks.<preset>`, secrets resolved, not yet checked. */
+  /** The preset's own settings from the block, secrets resolved, not yet checked. */
   readonly settings: PresetSettings;
-  /** The secrets of `hooks.<preset>`, resolved. */
+  /** The secrets of the block, resolved. */
   readonly secrets: ResolvedSecrets;
   /** False when the schema refuses the block, so that no further rule can check it. */
   readonly isValid: boolean;
 }
+
+const NO_SECRETS: ResolvedSecrets = { key: undefined, values: [] };
 
 interface ConfiguredPresetsOptions {
   readonly parts: ReadonlyMap<string, PresetPart>;
@@ -162,20 +168,41 @@ export class ConfiguredPresets {
     }
   }
 
+  /** The named senders whose preset exists. */
+  named(): readonly ConfiguredPreset[] {
+    const { parts, written } = this.#options;
+    return [...written.senders].flatMap(([name, { preset, ...block }]) => {
+      const part = parts.get(preset.trim());
+      return part === undefined
+        ? []
+        : [this.#read({ part, name, root: ["hooks", "senders", name], isValid: true }, block)];
+    });
+  }
+
   #configure(part: PresetPart): ConfiguredPreset {
-    const { written, gmail, sources, findings } = this.#options;
-    const isSound = written.isValid(part.name);
-    if (part.name === GMAIL) {
-      return { part, block: {}, settings: { ...gmail }, secrets: { key: undefined, values: [] }, isValid: isSound };
+    const { written, gmail } = this.#options;
+    const { name } = part;
+    const place = { part, name, root: ["hooks", name], isValid: written.isValid(name) };
+    if (name === GMAIL) return { ...place, block: {}, settings: { ...gmail }, secrets: NO_SECRETS };
+    return this.#read(place, written.block(name) ?? {});
+  }
+
+  #read(
+    place: Pick<ConfiguredPreset, "part" | "name" | "root" | "isValid">,
+    block: PresetBlockInput,
+  ): ConfiguredPreset {
+    const { sources, findings } = this.#options;
+    const where = showKeyPath(place.root);
+    if (place.part.name === GMAIL) {
+      const { path, ...settings } = block;
+      const own = path === undefined ? {} : { path };
+      return { ...place, block: own, settings: { ...readGmail(settings as GmailInput) }, secrets: NO_SECRETS };
     }
-    const block = written.block(part.name) ?? {};
-    const where = `hooks.${part.name}`;
     return {
-      part,
+      ...place,
       block,
-      settings: resolveSettings(part, block, { where, sources, findings }),
+      settings: resolveSettings(place.part, block, { where, sources, findings }),
       secrets: readAuthSecrets(block, where, sources, findings),
-      isValid: isSound,
     };
   }
 }

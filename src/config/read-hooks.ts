@@ -4,6 +4,7 @@ import { closestKey, showNames, showValue } from "./show-value.ts";
 import { ConfigError, configLines, Findings } from "./errors.ts";
 import { ConfiguredPresets, checkPresetBlock } from "./preset-settings.ts";
 import { readGmail } from "./gmail.ts";
+import { checkSenderNames, checkSenders } from "./named-senders.ts";
 import { readHookPath } from "./hook-prefix.ts";
 import { type HooksConfig, HooksSchema } from "./hooks.ts";
 import { readLockout } from "./lockout.ts";
@@ -57,7 +58,11 @@ export function readHooksConfig(
   context: HooksContext,
 ): { config: HooksConfig; warnings: readonly string[] } {
   const block: unknown = raw === undefined ? {} : raw;
-  const schemaIssues = [...checkSchema(block, [...context.presets.keys()]), ...checkPresetBlocks(block, context)];
+  const schemaIssues = [
+    ...checkSchema(block, [...context.presets.keys()]),
+    ...checkPresetBlocks(block, context),
+    ...checkSenders(block, context.presets),
+  ];
   const findings = new Findings();
   for (const { path, message } of schemaIssues) findings.refuse(path, message);
   if (typeof block !== "object" || block === null || Array.isArray(block)) throw new ConfigError(findings.issues);
@@ -137,6 +142,9 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
     findings,
   });
   const enabledPresets = enabled ? config.presets.filter((name) => context.presets.has(name)) : [];
+  if (enabled) {
+    checkSenderNames(part.senders, { known: [...context.presets.keys()], enabled: enabledPresets }, findings);
+  }
   const { mappings, effective } = readMappings(part.mappings, {
     presets,
     enabledPresets,

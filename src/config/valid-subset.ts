@@ -1,4 +1,5 @@
 import { HooksSchema, type HooksInput, type MappingInput } from "./hooks.ts";
+import type { SenderBlockInput } from "./named-senders.ts";
 import type { PresetBlockInput } from "./preset.ts";
 import type { SchemaIssue } from "./schema-check.ts";
 
@@ -12,6 +13,8 @@ export interface ValidSubset {
   readonly refusedMappings: ReadonlyMap<number, MappingInput>;
   /** True when the schema accepts all of these keys. A rule about a key that it refuses would mislead. */
   isValid(...keys: readonly string[]): boolean;
+  /** The valid ones of `hooks.senders` by their names. */
+  readonly senders: ReadonlyMap<string, SenderBlockInput>;
   /** `hooks.<preset>`, where it is written and valid. */
   block(preset: string): PresetBlockInput | undefined;
 }
@@ -30,10 +33,20 @@ export function validSubset(raw: object, issues: readonly SchemaIssue[]): ValidS
     input,
     mappings: mappings.map((mapping, at) => (refusedMappings.has(at) ? undefined : mapping)),
     refusedMappings,
+    senders: validSenders(whole.senders, issues),
     block: (preset) =>
       isPresetKey(preset) && Object.hasOwn(input, preset) ? (input[preset] as PresetBlockInput) : undefined,
     isValid: (...keys) => keys.every((key) => !broken.has(key)),
   };
+}
+
+function validSenders(
+  written: HooksInput["senders"],
+  issues: readonly SchemaIssue[],
+): ReadonlyMap<string, SenderBlockInput> {
+  const refused = issues.filter(({ keys }) => keys[0] === "senders").map(({ keys }) => keys[1]);
+  if (refused.includes(undefined)) return new Map();
+  return new Map(Object.entries(written ?? {}).filter(([name]) => !refused.includes(name)));
 }
 
 function validKeysOf(

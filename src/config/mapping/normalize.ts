@@ -80,6 +80,7 @@ export function fillIn(
     interrupted: input.interrupted ?? given.interrupted,
     transform: transform ? { module: transform.module.trim(), export: trimmed(transform.export) } : given.transform,
     preset: part?.name,
+    sender: part?.name,
     settings: {},
     auth: undefined,
     handshakes: input.handshakes ?? given.handshakes ?? part?.handshakes ?? [],

@@ -1,5 +1,5 @@
 import type { AuthSources } from "../auth/secrets.ts";
-import { closestKey, type KeyPath, showNames, showValue } from "../show-value.ts";
+import { closestKey, type KeyPath, showKeyPath, showNames, showValue } from "../show-value.ts";
 import {
   type ConfiguredPreset,
   type ConfiguredPresets,
@@ -132,7 +132,7 @@ function refuseRepeatedIds(mappings: readonly MappingConfig[], findings: Finding
   }
 }
 
-/** The mappings of the enabled presets; one whose id is taken gets a prefix. */
+/** The mappings of the enabled presets and of the named senders; one whose id is taken gets a prefix. */
 function readEnabled(own: readonly MappingConfig[], context: MappingContext): MappingConfig[] {
   const taken = new Set(own.map(({ id }) => id));
   const brought: MappingConfig[] = [];
@@ -142,6 +142,12 @@ function readEnabled(own: readonly MappingConfig[], context: MappingContext): Ma
     const id = freeId(name, taken);
     taken.add(id);
     const mapping = readPresetMapping(preset, id, context);
+    if (mapping !== undefined) brought.push(mapping);
+  }
+  for (const sender of context.sources === undefined ? [] : context.presets.named()) {
+    const id = freeId(sender.name, taken);
+    taken.add(id);
+    const mapping = readPresetMapping(sender, id, context);
     if (mapping !== undefined) brought.push(mapping);
   }
   return brought;
@@ -158,19 +164,19 @@ function readPresetMapping(
   id: string,
   { sources, retry, findings }: MappingContext,
 ): MappingConfig | undefined {
-  const { part, block, settings } = preset;
-  const where = `hooks.${part.name}`;
-  if (part.name !== GMAIL && !checkSettings(part, settings, ["hooks", part.name], findings)) {
+  const { part, name, root, block, settings } = preset;
+  const where = showKeyPath(root);
+  if (part.name !== GMAIL && !checkSettings(part, settings, root, findings)) {
     // The signature may depend on the settings; the need for a secret does not.
     if (part.secret?.required && preset.secrets.key === undefined) refuseMissingSecret(part, where, findings);
     return undefined;
   }
-  const input = mappingOf(block, part);
+  const input = { match: { path: name }, ...mappingOf(block, part) };
   const mapping = fillIn(input, { id, where, retry }, findings, { part, mapping: part.mapping(settings) });
   checkMapping(mapping, input, findings);
   refuseNamelessEvents(mapping, preset, findings);
   const auth = readAuth({ where, written: {}, preset, settings, handshakes: mapping.handshakes }, sources, findings);
-  return { ...mapping, settings, auth };
+  return { ...mapping, sender: name, settings, auth };
 }
 
 /** The keys of a block that a mapping has as well; settings of the same name are the preset's own. */

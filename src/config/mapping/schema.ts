@@ -235,6 +235,8 @@ export interface MappingConfig extends RunConfig {
   readonly transform: { readonly module: string; readonly export: string | undefined } | undefined;
   /** The preset that knows its sender. */
   readonly preset: string | undefined;
+  /** The name of its sender: that of the preset, or of an entry of `hooks.senders`. */
+  readonly sender?: string | undefined;
   /** The preset's further settings, secrets resolved. */
   readonly settings: PresetSettings;
   /** The authentication of its sender; `undefined`: the hook token. All mappings of a path have the same. */

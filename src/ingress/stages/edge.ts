@@ -46,7 +46,7 @@ export function edge(
   const sender = active.senders.find(target.path);
   facts.client = clientAddressOf(active, req);
   facts.route = loggedRoute(active, target.path, sender);
-  if (sender) facts.sender = sender.route.preset ?? sender.route.path;
+  if (sender) facts.sender = sender.route.sender ?? sender.route.path;
   if (target.hasQueryToken) return refuse("TOKEN_IN_QUERY");
   const asksFor = sender ? undefined : deliveryAskedFor(req.method, target.path);
   if (asksFor === undefined && !takesMethod(req.method, sender)) return refuseMethod(sender);

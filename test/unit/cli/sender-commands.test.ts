@@ -56,6 +56,15 @@ describe("reveille presets", () => {
     expect(await printed("presets")).toMatch(/^github .*in use: \/code$/mu);
   });
 
+  it("names the senders of hooks.senders", async () => {
+    configure({ senders: { "org-one": { preset: "github", secret: SECRET, path: "code" } } });
+    expect(await printed("presets")).toMatch(/^github .*in use: \/code \(org-one\)$/mu);
+    const text = await printed("presets", "show", "org-one");
+    expect(text).toContain("GitHub (github)");
+    expect(text).toContain("It is in use as org-one under https://<your gateway>/hooks/code");
+    expect(text).toContain("Try it: reveille send org-one ");
+  });
+
   it("prints them as JSON", async () => {
     const rows = JSON.parse(await printed("presets", "--json")) as { name: string }[];
     expect(rows.find(({ name }) => name === "stripe")).toEqual({
@@ -63,6 +72,7 @@ describe("reveille presets", () => {
       title: "Stripe",
       scheme: "HMAC-SHA256 in stripe-signature",
       paths: [],
+      senders: [],
     });
   });
 
@@ -99,6 +109,22 @@ describe("reveille presets show", () => {
 });
 
 describe("reveille send", () => {
+  it("signs as the named sender does, with its secret and to its path", async () => {
+    const quiet = { preset: "github", deliver: false, wakeMode: "next-heartbeat" };
+    const senders = {
+      "org-one": { ...quiet, secret: SECRET },
+      "org-two": { ...quiet, secret: `${SECRET}-of-two`, path: "two" },
+    };
+    configure({ senders });
+    const { url } = await terminal.serve();
+    for (const name of ["org-one", "org-two", "github"]) {
+      expect(await printed("send", name, "push", "--url", url)).toMatch(/^2\d\d .*\n\{"ok":true,/u);
+    }
+    const listed = await printed("deliveries", "list", "--url", url);
+    expect([listed.includes("org-one"), listed.includes("two")]).toEqual([true, true]);
+    expect(await printed("hooks", "list", "--url", url)).toMatch(/org-one[^]*org-two/u);
+  });
+
   it("signs a sample as its sender would, posts it and tells the answer and the delivery's final state", async () => {
     configure({
       presets: ["github", "gmail"],

@@ -60,6 +60,7 @@ describe("an enabled preset", () => {
         interrupted: undefined,
         transform: undefined,
         preset: "github",
+        sender: "github",
         settings: {},
         auth: expect.objectContaining({
           scheme: "signature",
