@@ -29,7 +29,7 @@ function normalizeScheme(
   secrets: readonly string[],
   options: { readonly deliveredKey?: boolean },
 ): AuthConfig | undefined {
-  const { timestamp, certificate } = input;
+  const { timestamp, certificate, bodyDigest } = input;
   const from = input.from === undefined ? [] : [input.from].flat();
   switch (input.scheme) {
     case "token":
@@ -64,14 +64,22 @@ function normalizeScheme(
         content: input.content ?? "{body}",
         id: input.id,
         timestamp: timestamp && {
-          from: timestamp.from,
+          from: timestamp.from ?? "",
           unit: timestamp.unit ?? "seconds",
           toleranceSeconds: timestamp.toleranceSeconds ?? TOLERANCE_SECONDS,
           futureSeconds: timestamp.futureSeconds ?? timestamp.toleranceSeconds ?? TOLERANCE_SECONDS,
         },
-        bodyDigest: input.bodyDigest,
+        bodyDigest: bodyDigest && {
+          from: bodyDigest.from ?? "",
+          algorithm: bodyDigest.algorithm ?? "sha256",
+          encoding: bodyDigest.encoding ?? "hex",
+        },
         anyPort: input.anyPort ?? false,
-        certificate: certificate && { ...certificate, subject: certificate.subject },
+        certificate: certificate && {
+          from: certificate.from ?? "",
+          hosts: certificate.hosts ?? [],
+          subject: certificate.subject,
+        },
         replaySeconds: input.replaySeconds,
         deliveredKey: options.deliveredKey ?? false,
       };
@@ -124,11 +132,28 @@ export function readAuth(place: AuthPlace, sources: AuthSources, findings: Findi
   return auth;
 }
 
-/** Another scheme replaces `base`; the same scheme, or none, is merged into it key by key. */
+/** Another scheme replaces `base`; the same scheme, or none, is merged into it key by key, also one level down. */
 function mergeAuth(base: AuthInput, over: AuthInput | undefined): AuthInput {
   if (over === undefined) return base;
   const isOther = over.scheme !== undefined && over.scheme !== (base.scheme ?? "signature");
-  return isOther ? over : { ...base, ...over };
+  if (isOther) return over;
+  return {
+    ...base,
+    ...over,
+    ...mergeKey("timestamp", base, over),
+    ...mergeKey("certificate", base, over),
+    ...mergeKey("bodyDigest", base, over),
+  };
+}
+
+/** One object of an `auth`, merged key by key; empty when neither has it. */
+function mergeKey<Key extends "timestamp" | "certificate" | "bodyDigest">(
+  key: Key,
+  base: AuthInput,
+  over: AuthInput,
+): Pick<AuthInput, Key> {
+  const merged = base[key] || over[key] ? { [key]: { ...base[key], ...over[key] } } : {};
+  return merged as Pick<AuthInput, Key>;
 }
 
 function wordUnread(auth: AuthConfig | undefined): string {

@@ -68,6 +68,22 @@ export function checkAuth(
   }
 }
 
+/** Refuses objects without a key that they need; false when it refuses one. */
+function checkComplete(
+  { timestamp, certificate, bodyDigest }: SignatureAuth,
+  where: string,
+  findings: Findings,
+): boolean {
+  const missing = [
+    timestamp?.from === "" && "timestamp.from",
+    certificate?.from === "" && "certificate.from",
+    certificate?.hosts.length === 0 && "certificate.hosts",
+    bodyDigest?.from === "" && "bodyDigest.from",
+  ].filter((key) => typeof key === "string");
+  for (const key of missing) findings.refuse(`${where}.${key}`, "is required");
+  return missing.length === 0;
+}
+
 function checkSignature(input: AuthInput, auth: SignatureAuth, where: string, findings: Findings): void {
   if (auth.from.length === 0) {
     findings.refuse(
@@ -94,7 +110,7 @@ function checkSignature(input: AuthInput, auth: SignatureAuth, where: string, fi
   for (const key of ["separator", "pair"] as const) {
     if (input[key] === "") findings.refuse(`${where}.${key}`, "is empty");
   }
-  checkContent(input, auth, where, findings);
+  if (checkComplete(auth, where, findings)) checkContent(input, auth, where, findings);
 }
 
 function checkKeyEncoding({ algorithm, keyEncoding }: SignatureAuth, where: string, findings: Findings): void {

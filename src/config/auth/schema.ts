@@ -27,7 +27,7 @@ const AlgorithmSchema = Type.Enum([...ALGORITHMS], {
 /** The place and the unit of the signing time. */
 const TimestampSchema = Type.Object(
   {
-    from: source("Place of the signing time."),
+    from: Type.Optional(source("Place of the signing time. Required unless the preset has it.")),
     unit: Type.Optional(
       Type.Enum(["seconds", "milliseconds", "iso8601"], { description: "Form of the time. Absent: `seconds`." }),
     ),
@@ -42,12 +42,15 @@ const TimestampSchema = Type.Object(
 /** A certificate that the request names, from hosts that the configuration names. */
 const CertificateSchema = Type.Object(
   {
-    from: source("Place of the certificate's URL."),
-    hosts: Type.Array(text({ description: "", title: "an exact host name, or one with * for one label" }), {
-      minItems: 1,
-      maxItems: 100,
-      description: "Hosts it may be fetched from, over https only; `*` matches one label.",
-    }),
+    from: Type.Optional(source("Place of the certificate's URL. Required unless the preset has it.")),
+    hosts: Type.Optional(
+      Type.Array(text({ description: "", title: "an exact host name, or one with * for one label" }), {
+        minItems: 1,
+        maxItems: 100,
+        description:
+          "Hosts it may be fetched from, over https only; `*` matches one label. Required unless the preset has them.",
+      }),
+    ),
     subject: Type.Optional(text({ description: "The common name that the certificate must have." })),
   },
   { additionalProperties: false, description: "Takes the public key from a certificate that the request names." },
@@ -125,9 +128,13 @@ export const AuthSchema = Type.Object(
     bodyDigest: Type.Optional(
       Type.Object(
         {
-          from: source("Place of the body's digest."),
-          algorithm: Type.Enum(["sha256"], { description: "Algorithm of the digest." }),
-          encoding: Type.Enum(["hex", "base64"], { description: "Encoding of the digest." }),
+          from: Type.Optional(source("Place of the body's digest. Required unless the preset has it.")),
+          algorithm: Type.Optional(
+            Type.Enum(["sha256"], { description: "Algorithm of the digest. Absent: `sha256`." }),
+          ),
+          encoding: Type.Optional(
+            Type.Enum(["hex", "base64"], { description: "Encoding of the digest. Absent: `hex`." }),
+          ),
         },
         {
           additionalProperties: false,

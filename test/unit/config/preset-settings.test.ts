@@ -533,3 +533,44 @@ describe("hooks.<preset>", () => {
     expect(mappingsOf(block, withPreset(part))[0]).toMatchObject({ id: "internal", name: "Internal" });
   });
 });
+
+describe("auth of a preset", () => {
+  const timed = presetOf({
+    name: "timed",
+    title: "Timed",
+    auth: {
+      scheme: "signature",
+      from: "header:x-signature",
+      pair: "v1",
+      content: "{timestamp}.{body}",
+      timestamp: { from: "pair:t", unit: "milliseconds", toleranceSeconds: 300 },
+    },
+    secret: { label: "Secret", madeBy: "sender" },
+  });
+  const around = withPreset(timed);
+
+  it("is overridden key by key, one level down too", () => {
+    const auth = { timestamp: { toleranceSeconds: 600 } };
+    const block = { presets: ["timed"], timed: { secret: GOOD_SECRET, auth } };
+    const mapping = { match: { path: "own" }, preset: "timed", auth: { timestamp: { futureSeconds: 5 } } };
+    const { config } = read({ ...block, mappings: [mapping] }, around);
+    const timestamps = config.mappings.map(({ auth: each }) => each?.scheme === "signature" && each.timestamp);
+    const merged = { from: "pair:t", unit: "milliseconds", toleranceSeconds: 600 };
+    expect(timestamps).toEqual([
+      { ...merged, futureSeconds: 5 },
+      { ...merged, futureSeconds: 600 },
+    ]);
+  });
+
+  it.each([
+    [{ timestamp: { toleranceSeconds: 600 } }, ["timestamp.from"]],
+    [{ certificate: {}, algorithm: "rsa-sha256", keyEncoding: "pem" }, ["certificate.from", "certificate.hosts"]],
+    [{ bodyDigest: { encoding: "base64" } }, ["bodyDigest.from"]],
+  ])("needs all of %j where no preset has the rest", (auth, keys) => {
+    const mapping = { match: { path: "own" }, messageTemplate: "m", auth: { from: "header:x-signature", ...auth } };
+    const secret = "certificate" in auth ? {} : { secret: GOOD_SECRET };
+    expect(refusalsOf({ mappings: [{ ...mapping, ...secret }] })).toEqual(
+      keys.map((key) => `hooks.mappings[0].auth.${key}: is required`),
+    );
+  });
+});

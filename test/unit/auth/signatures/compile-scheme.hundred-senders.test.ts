@@ -65,7 +65,7 @@ const ORACLES: Readonly<Record<SenderShape, (row: SenderRow) => Sent | Promise<S
   url: withHmac,
   pairs(row) {
     const { pair, separator = ",", timestamp, from } = row.auth;
-    const timeKey = timestamp?.from.slice(5) ?? "t";
+    const timeKey = timestamp?.from?.slice(5) ?? "t";
     const list = [`${timeKey}=${timeOf(row.auth)}`, `${pair}=${hmacOf(row, textOf(row, BODY))}`];
     return { headers: { [nameIn(from)]: list.join(separator) } };
   },
