@@ -58,7 +58,7 @@ describe("generated files", () => {
 
   it("plugin.json has each part that stands in several places once", () => {
     const text = readFileSync(join(root, "plugin.json"), "utf8");
-    expect(text.split('"Place of the signing time."')).toHaveLength(2);
+    expect(text.split('"Place of the signing time. Required unless the preset has it."')).toHaveLength(2);
     expect(text.split('"Name of an environment variable that holds the secret."')).toHaveLength(2);
   });
 
