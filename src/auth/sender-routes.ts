@@ -17,6 +17,8 @@ export interface SenderRoute {
   readonly auth: AuthConfig;
   readonly verifier: SchemeVerifier;
   readonly handshakes: CompiledHandshakes;
+  /** True when its secret is missing, so that nothing can be verified: its calls are answered 503. */
+  readonly isBroken: boolean;
   /** Takes its secrets out of a body that was verified. */
   readonly maskSecrets: MaskSecrets;
   /** Methods that carry events. */
@@ -72,6 +74,9 @@ export class SenderRoutes {
   }
 }
 
+/** Verifies nothing: the calls of a route that is set aside are refused before. */
+const UNVERIFIABLE: SchemeVerifier = { verify: () => ({ ok: false, reason: "the secret is missing" }) };
+
 function compileRoute(
   path: string,
   auth: AuthConfig,
@@ -81,7 +86,11 @@ function compileRoute(
   const [{ where, sender, settings }] = mappings as readonly [MappingConfig, ...MappingConfig[]];
   const differing = mappings.find((other) => !isDeepStrictEqual(other.auth, auth));
   if (differing) throw new ConfigError([{ path: `${differing.where}.auth`, message: `differs from that of ${where}` }]);
-  const verifier = asConfigError(`${where}.auth`, () => compileScheme(auth, { route: path, ...context }));
+  const isBroken =
+    "secrets" in auth && auth.secrets.length === 0 && mappings.some(({ broken }) => broken !== undefined);
+  const verifier = isBroken
+    ? UNVERIFIABLE
+    : asConfigError(`${where}.auth`, () => compileScheme(auth, { route: path, ...context }));
   const handshakes = asConfigError(`${where}.handshakes`, () =>
     compileHandshakes(handshakesOf(mappings), {
       route: path,
@@ -97,7 +106,17 @@ function compileRoute(
   }
   const eventMethods = new Set(["POST", ...mappings.flatMap(({ methods }) => methods)]);
   const methods = new Set([...eventMethods, ...handshakes.methods]);
-  return { path, sender, auth, verifier, handshakes, maskSecrets: compileMaskSecrets(auth), eventMethods, methods };
+  return {
+    path,
+    sender,
+    isBroken,
+    auth,
+    verifier,
+    handshakes,
+    maskSecrets: compileMaskSecrets(auth),
+    eventMethods,
+    methods,
+  };
 }
 
 /** Those of all mappings of a path, each once: a sender asks the path, whichever mapping takes its events. */

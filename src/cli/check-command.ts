@@ -8,14 +8,23 @@ import type { LocationOptions } from "./file-locations.ts";
 import { loadConfiguration, type LoadedConfiguration, type LoadOptions } from "./load-configuration.ts";
 import { printable } from "./terminal-text.ts";
 
+export interface CheckOptions extends LocationOptions {
+  readonly strict?: boolean;
+}
+
 /**
  * Says whether the configuration would be taken into use, and what could be safer. Rejects when not;
  * resolves with the exit code, which is not 0 when a signal has interrupted it.
  */
-export function check(options: LocationOptions, io: CliIo): Promise<number> {
+export function check(options: CheckOptions, io: CliIo): Promise<number> {
   return untilSignal(io, async (signal) => {
     const { gateway } = io;
-    const { warnings, audit } = await checkConfig(options, { gateway, logger: io.createLogger(), signal });
+    const { warnings, audit } = await checkConfig(options, {
+      gateway,
+      logger: io.createLogger(),
+      signal,
+      strict: options.strict,
+    });
     const lines = [
       `${gateway.locate(options).configFile} is valid.`,
       ...warnings.map((warning) => `warning  ${warning}`),

@@ -1,6 +1,6 @@
 /** The commands with which an operator looks at the running gateway and acts on it. */
 import type { Command } from "commander";
-import { check } from "./check-command.ts";
+import { check, type CheckOptions } from "./check-command.ts";
 import type { CliIo } from "./io.ts";
 import { changeDeliveries, type ChangeOptions, type DeliveryChange } from "./deliveries/change.ts";
 import { listDeliveries, type ListOptions, withFilters } from "./deliveries/list.ts";
@@ -82,11 +82,14 @@ function addHooks(hooks: Command, io: CliIo): void {
   }
 }
 
+const STRICT = "refuse a configuration with a mapping that refers to something missing, and set none aside";
+
 /** Adds the commands about a configuration and its senders; `finish` is given exit codes. */
 export function addConfigurationCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
   withConfig(program.command("check"), io)
     .description("say whether the configuration is valid, and what could be safer")
-    .action(async (options: LocationOptions) => {
+    .option("--strict", STRICT)
+    .action(async (options: CheckOptions) => {
       finish(await check(options, io));
     });
   withConfig(program.command("doctor"), io, "where the database is")

@@ -55,14 +55,16 @@ function sentence(
 }
 
 function rowOf(mapping: MappingState): string[] {
-  const { scope, where, route, source, action, preset } = mapping;
+  const { scope, where, route, source, action, preset, broken } = mapping;
   const taken = route ?? (source === null ? "any" : `source ${source}`);
   return [
     printable(scope, CELL_CHARS),
     where === null ? "no longer configured" : printable(taken, CELL_CHARS),
     action ?? "",
     preset ?? "",
-    ...stateCells(mapping),
+    ...(broken === null
+      ? stateCells(mapping)
+      : [stateCells(mapping)[0], printable(`set aside: ${broken}`, 4 * CELL_CHARS)]),
   ];
 }
 

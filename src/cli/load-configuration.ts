@@ -13,6 +13,8 @@ import type { LocationOptions } from "./file-locations.ts";
 
 export interface LoadOptions extends OpenOptions {
   readonly gateway: CliGateway;
+  /** True: no mapping is set aside. */
+  readonly strict?: boolean | undefined;
   /** Aborted when the command is interrupted. */
   readonly signal?: AbortSignal;
 }
@@ -38,7 +40,7 @@ export async function loadConfiguration(options: LocationOptions, load: LoadOpti
     // As in a gateway: what another plugin refuses starts no process.
     await opened.prepare();
     const { hooksWritten, warnings, snapshot } = opened;
-    return { hooksWritten, warnings, snapshot, active: await loadOnce(opened, load.signal) };
+    return { hooksWritten, warnings, snapshot, active: await loadOnce(opened, load) };
   } catch (error) {
     throw findConfigError(error) ?? error;
   } finally {
@@ -49,12 +51,12 @@ export async function loadConfiguration(options: LocationOptions, load: LoadOpti
 /** The generation, whose transforms have been loaded and are closed again. */
 async function loadOnce(
   { snapshot, host, hooks }: OpenedConfiguration,
-  signal: AbortSignal | undefined,
+  { signal, strict }: Pick<LoadOptions, "signal" | "strict">,
 ): Promise<ActiveConfig> {
   signal?.throwIfAborted();
   const workDir = mkdtempSync(join(tmpdir(), "reveille-check-"));
   try {
-    const options = { host, hooks, signal, keys: NO_KEYS, workDir, previous: undefined };
+    const options = { host, hooks, signal, strict, keys: NO_KEYS, workDir, previous: undefined };
     const generation = await prepareActiveConfig(snapshot, options);
     await generation.transforms.close();
     return generation;

@@ -9,6 +9,7 @@ import type { FirstTokens } from "./init-command.ts";
 export interface ServeOptions extends LocationOptions {
   readonly host?: string;
   readonly port?: number;
+  readonly strict?: boolean;
 }
 
 /** Exit codes of a process that a signal ended: 128 and the signal's number. */
@@ -30,7 +31,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   const first = existsSync(configFile) ? undefined : writeFirstConfig(configFile);
   if (first !== undefined) io.err(`A configuration with fresh tokens was written to ${configFile}\n`);
   const logger = io.createLogger();
-  const { host, port } = options;
+  const { host, port, strict } = options;
   const signals = new Signals(io, (error) => {
     logger.error({ err: error }, "The gateway failed and ends; calls that were accepted are on disk.");
     void logger.flush().finally(() => {
@@ -38,7 +39,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
     });
   });
   try {
-    const gateway = await EmbeddedGateway.start({ configFile, stateDir, host, port, logger, env: io.env });
+    const gateway = await EmbeddedGateway.start({ configFile, stateDir, host, port, strict, logger, env: io.env });
     if (first !== undefined) io.err(firstSteps(gateway.url, first));
     io.out(`Reveille is listening on ${gateway.url}\n`);
     await signals.untilStop(() => void gateway.reload());

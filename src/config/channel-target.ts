@@ -43,5 +43,8 @@ export function checkChannel(
   const known = ["last", ...channels.map(({ id }) => id)];
   const wanted = channel.toLowerCase();
   if (known.some((id) => id.toLowerCase() === wanted)) return;
-  findings.refuse(path, `${showValue(channel)} is not a channel of this gateway; known are ${showNames(known)}`);
+  findings.refuseReference(
+    path,
+    `${showValue(channel)} is not a channel of this gateway; known are ${showNames(known)}`,
+  );
 }

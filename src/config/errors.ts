@@ -7,6 +7,11 @@ export class Findings {
     this.issues.push({ path, message });
   }
 
+  /** Refuses a reference to something that is missing outside of the configuration: it breaks only its own part. */
+  refuseReference(path: string, message: string): void {
+    this.issues.push({ path, message, isReference: true });
+  }
+
   warn(path: string, message: string): void {
     this.warnings.push({ path, message });
   }
@@ -18,6 +23,8 @@ export interface ConfigIssue {
   readonly path: string;
   /** The problem and its remedy; never holds a secret. */
   readonly message: string;
+  /** True when the configuration is well formed and what it refers to is missing: a secret, channel, model or agent. */
+  readonly isReference?: boolean;
 }
 
 const MAX_LINES = 100;

@@ -146,7 +146,10 @@ export interface PresetPart {
 }
 
 /** The keys of a mapping that a preset fills in; the operator's own come first. */
-export type PresetMapping = Omit<MappingConfig, "id" | "where" | "preset" | "sender" | "auth" | "match" | "settings">;
+export type PresetMapping = Omit<
+  MappingConfig,
+  "id" | "where" | "preset" | "sender" | "broken" | "auth" | "match" | "settings"
+>;
 
 /** The secret that a preset's route needs. */
 export interface PresetSecret {

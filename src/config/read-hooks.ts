@@ -13,6 +13,8 @@ import { checkReferences } from "./mapping/rules.ts";
 import { checkWhen } from "./mapping/run-rules.ts";
 import { checkChannel, readTarget } from "./channel-target.ts";
 import { readBudget, checkBudget } from "./budget.ts";
+import type { MappingConfig } from "./mapping/schema.ts";
+import { setAside } from "./set-aside.ts";
 import type { PresetPart } from "./preset.ts";
 import { checkPublicUrl, readPublicUrl } from "./public-url.ts";
 import { milliseconds, readBodyBytes, readTtlMs, BUDGET_BYTES } from "./schema-parts.ts";
@@ -38,6 +40,8 @@ export interface HooksContext {
   /** Every preset there is by its name, built-in ones and those of plugins. */
   readonly presets: ReadonlyMap<string, PresetPart>;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** False for a mapping that is set aside when what it refers to is missing. Absent: every mapping must work. */
+  readonly mustWork?: ((mapping: MappingConfig) => boolean) | undefined;
 }
 
 /** Findings that are logged at every start, and not only shown by an audit. */
@@ -68,9 +72,10 @@ export function readHooksConfig(
   if (typeof block !== "object" || block === null || Array.isArray(block)) throw new ConfigError(findings.issues);
 
   const config = normalize(validSubset(block, schemaIssues), context, findings);
-  if (findings.issues.length > 0) throw new ConfigError(findings.issues, findings.warnings);
+  const mappings = setAside(config.mappings, findings, context.mustWork ?? (() => true));
+  if (mappings === undefined) throw new ConfigError(findings.issues, findings.warnings);
   const audited = auditHooks(config, context.gateway).filter(({ id }) => LOGGED_AT_LOAD.has(id));
-  return { config, warnings: configLines([...findings.warnings, ...audited]) };
+  return { config: { ...config, mappings }, warnings: configLines([...findings.warnings, ...audited]) };
 }
 
 /** Warns of a token without `enabled`: the owner of the block expects hooks to be on. */

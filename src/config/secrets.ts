@@ -144,7 +144,7 @@ function readSecret(
   if (value === undefined) {
     // Whoever wrote the secret itself in the place of the name must not find it in a log.
     const shown = /^[A-Z_][A-Z0-9_]{0,63}$/.test(name) ? `the environment variable ${name}` : "the variable it names";
-    findings.refuse(where, `${shown} is not set`);
+    findings.refuseReference(where, `${shown} is not set`);
   }
   return value;
 }
@@ -156,7 +156,10 @@ function readSecretFile(file: string, where: string, sources: SecretSources, fin
     descriptor = openSync(resolve(sources.configDir, file), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    findings.refuse(where, `the file cannot be read (${code}); a relative path starts from ${sources.configDir}`);
+    findings.refuseReference(
+      where,
+      `the file cannot be read (${code}); a relative path starts from ${sources.configDir}`,
+    );
     return undefined;
   }
   try {

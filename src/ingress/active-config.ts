@@ -5,7 +5,8 @@ import { Lockout } from "../auth/lockout.ts";
 import { compileTokens, type TokenSet } from "../auth/token.ts";
 import { SenderRoutes, type SenderRouteContext } from "../auth/sender-routes.ts";
 import type { HooksConfig } from "../config/hooks.ts";
-import { readHooksConfig } from "../config/read-hooks.ts";
+import type { MappingConfig } from "../config/mapping/schema.ts";
+import { type HooksContext, readHooksConfig } from "../config/read-hooks.ts";
 import { compileDispatchRules, type DispatchRules } from "../dispatch/rules.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost } from "../core/host.ts";
@@ -57,6 +58,8 @@ export interface ActiveConfigOptions {
   readonly keys: Omit<SenderRouteContext, "publicUrl">;
   /** The active configuration, whose locked addresses stay locked, and whose unchanged transforms are kept. */
   readonly previous: ActiveConfig | undefined;
+  /** True: every mapping must work, and none is set aside. */
+  readonly strict?: boolean;
   /** The snapshot as it was read before; absent: it is read. */
   readonly read?: ReadSnapshot;
   /** Aborted when the configuration is no longer needed. */
@@ -78,7 +81,9 @@ export async function readSnapshot(
     host,
     hooks,
     env = process.env,
+    mustWork,
   }: Pick<ActiveConfigOptions, "hooks"> & {
+    readonly mustWork?: HooksContext["mustWork"];
     readonly host: Pick<GatewayHost, "paths">;
     readonly env?: Readonly<Record<string, string | undefined>>;
   },
@@ -89,15 +94,16 @@ export async function readSnapshot(
   hooks.presets.call(registry);
   const block = await loadPresetModules(written, { configDir, registry });
   const presets = registry.all();
-  return { ...readHooksConfig(block, { configDir, gateway, agents, channels, presets, env }), presets };
+  return { ...readHooksConfig(block, { configDir, gateway, agents, channels, presets, env, mustWork }), presets };
 }
 
 /** Prepares a snapshot, or throws a `ConfigError` that names every key that is wrong. */
 export async function prepareActiveConfig(
   snapshot: Omit<ConfigSnapshot, "onCommit">,
-  { host, hooks, keys, workDir, previous, read, signal }: ActiveConfigOptions,
+  { host, hooks, keys, workDir, previous, read, signal, strict = false }: ActiveConfigOptions,
 ): Promise<ActiveConfig> {
-  const { config, warnings, presets } = read ?? (await readSnapshot(snapshot, { host, hooks }));
+  const { config, warnings, presets } =
+    read ?? (await readSnapshot(snapshot, { host, hooks, mustWork: strict ? undefined : worksIn(previous) }));
   const { gateway } = snapshot;
   const { mappings } = config;
   const senders = new SenderRoutes(config.enabled ? mappings : [], { publicUrl: config.publicUrl, ...keys });
@@ -134,6 +140,13 @@ export async function prepareActiveConfig(
     if (transforms !== previous?.transforms) await transforms.close();
     throw error;
   }
+}
+
+/** True for mappings that work in the active configuration: a reload that would break one is refused. */
+function worksIn(previous: ActiveConfig | undefined): (mapping: MappingConfig) => boolean {
+  const working = previous?.config.mappings.filter(({ broken }) => broken === undefined) ?? [];
+  const ids = new Set(working.map(({ id }) => id));
+  return ({ id }) => ids.has(id);
 }
 
 function lockoutOf(

@@ -67,12 +67,16 @@ export class Ingress {
   /** Aborted at the shutdown's deadline. */
   readonly #abandon = new AbortController();
 
-  constructor(host: GatewayHost, { openStore }: { readonly openStore: () => Promise<DeliveryStore> }) {
+  constructor(
+    host: GatewayHost,
+    { openStore, strict }: { readonly openStore: () => Promise<DeliveryStore>; readonly strict: boolean },
+  ) {
     this.#host = host;
     this.#openStore = openStore;
     this.#requestLog = new RequestLog(host);
     this.#reload = new ConfigReload({
       host,
+      strict,
       keys: async () => (this.#keys ??= await this.#openKeys()),
       onCommit: () => {
         this.#applyActive();

@@ -18,6 +18,8 @@ const AFTER_OTHERS = 1_000;
 export interface WebhookIngressOptions {
   /** Opens the store; a file of its own in the host's state directory when absent. */
   readonly openStore?: (host: GatewayHost) => Promise<DeliveryStore>;
+  /** True: a configuration is refused as a whole when one mapping refers to something missing. Default: that mapping is set aside. */
+  readonly strict?: boolean | undefined;
 }
 
 /** Reads deliveries, for a host's operator API. */
@@ -59,6 +61,7 @@ export class WebhookIngress implements GatewayPlugin {
   }
 
   readonly #openStore: (host: GatewayHost) => Promise<DeliveryStore>;
+  readonly #strict: boolean;
   #ingress: Ingress | undefined;
   #stateDir: string | undefined;
   readonly #hosts = new WeakSet<GatewayHost>();
@@ -67,6 +70,7 @@ export class WebhookIngress implements GatewayPlugin {
 
   constructor(options: WebhookIngressOptions = {}) {
     this.#openStore = options.openStore ?? openSqliteStore;
+    this.#strict = options.strict ?? false;
   }
 
   /** Throws when it was applied to that object before, or serves another gateway. */
@@ -94,7 +98,7 @@ export class WebhookIngress implements GatewayPlugin {
     }
     this.#hosts.add(host);
     this.#stateDir = host.paths.stateDir;
-    this.#ingress ??= new Ingress(host, { openStore: () => this.#openStore(host) });
+    this.#ingress ??= new Ingress(host, { openStore: () => this.#openStore(host), strict: this.#strict });
     return this.#ingress;
   }
 

@@ -26,6 +26,8 @@ interface Prepared {
 
 export interface ConfigReloadOptions {
   readonly host: GatewayHost;
+  /** True: no mapping is set aside. */
+  readonly strict?: boolean | undefined;
   readonly keys: () => Promise<ActiveConfigOptions["keys"]>;
   /** Called when another configuration is active. */
   readonly onCommit: () => void;
@@ -133,6 +135,7 @@ export class ConfigReload {
       keys: await this.#options.keys(),
       workDir: this.#workDir,
       previous: this.current,
+      strict: this.#options.strict,
       read,
       signal,
     });

@@ -95,7 +95,7 @@ export function checkReferences(
   if (agentId !== undefined) {
     const list = agents.list().map((agent) => agent.id);
     if (!isKnownAgent(agents, agentId)) {
-      findings.refuse(
+      findings.refuseReference(
         `${where}.agentId`,
         `no agent is called ${showValue(agentId)}; there ${list.length === 1 ? "is" : "are"} ${showNames(list)}`,
       );
@@ -140,11 +140,14 @@ function checkModel(
   if (model === undefined || isTemplated(model)) return;
   const allowed = agents.allowedModels(agentId);
   if (allowed?.includes(model) === false) {
-    findings.refuse(path, `${showValue(model)} is not one of the gateway's allowed models: ${showNames(allowed)}`);
+    findings.refuseReference(
+      path,
+      `${showValue(model)} is not one of the gateway's allowed models: ${showNames(allowed)}`,
+    );
     return;
   }
   const problem = agents.modelProblem?.(model);
-  if (problem !== undefined) findings.refuse(path, problem);
+  if (problem !== undefined) findings.refuseReference(path, problem);
 }
 
 /** True when the id resolves to the agent it names, in the writing of the gateway, and not to the default one. */

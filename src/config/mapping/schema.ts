@@ -237,6 +237,8 @@ export interface MappingConfig extends RunConfig {
   readonly preset: string | undefined;
   /** The name of its sender: that of the preset, or of an entry of `hooks.senders`. */
   readonly sender?: string | undefined;
+  /** The reason why it is set aside: its calls are answered 503. Absent when it works. */
+  readonly broken?: string | undefined;
   /** The preset's further settings, secrets resolved. */
   readonly settings: PresetSettings;
   /** The authentication of its sender; `undefined`: the hook token. All mappings of a path have the same. */

@@ -27,6 +27,8 @@ export interface GatewayOptions extends GatewayOverrides {
   readonly stateDir: string;
   readonly logger?: Logger;
   readonly clock?: Clock;
+  /** True: a mapping that refers to something missing refuses the configuration; otherwise it is set aside. */
+  readonly strict?: boolean | undefined;
   /** For `${VAR}` and `{ env }`; the process's own when absent. */
   readonly env?: Environment;
   /**
@@ -128,7 +130,7 @@ export class EmbeddedGateway {
       logger: this.#logger,
     });
     this.#open.parts = parts;
-    const ingress = new publicApi.WebhookIngress({ openStore: parts.openDeliveryStore });
+    const ingress = new publicApi.WebhookIngress({ openStore: parts.openDeliveryStore, strict: this.#options.strict });
     const plugins = new PluginReload(pluginsConfig, {
       createHost: parts.createHost,
       builtIn: ingress,

@@ -28,6 +28,8 @@ export interface MappingState extends ScopeState {
   readonly source: string | null;
   readonly action: MappingConfig["action"] | null;
   readonly preset: string | null;
+  /** The reason why it is set aside; `null` when it works. */
+  readonly broken: string | null;
 }
 
 export interface HookStates {
@@ -111,10 +113,17 @@ export class HookOperations {
   }
 }
 
-const NO_FACTS = { where: null, route: null, source: null, action: null, preset: null } as const;
+const NO_FACTS = { where: null, route: null, source: null, action: null, preset: null, broken: null } as const;
 
-function factsOf({ where, match, action, preset }: MappingConfig): Omit<MappingState, keyof ScopeState> {
-  return { where, route: match.path || null, source: match.source || null, action, preset: preset ?? null };
+function factsOf({ where, match, action, preset, broken }: MappingConfig): Omit<MappingState, keyof ScopeState> {
+  return {
+    where,
+    route: match.path || null,
+    source: match.source || null,
+    action,
+    preset: preset ?? null,
+    broken: broken ?? null,
+  };
 }
 
 function pauseOf(pause: Pause | undefined): ScopeState["paused"] {

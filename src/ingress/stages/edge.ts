@@ -50,6 +50,7 @@ export function edge(
   if (target.hasQueryToken) return refuse("TOKEN_IN_QUERY");
   const asksFor = sender ? undefined : deliveryAskedFor(req.method, target.path);
   if (asksFor === undefined && !takesMethod(req.method, sender)) return refuseMethod(sender);
+  if (sender?.route.isBroken === true) return refuse("NOT_READY", SET_ASIDE);
   const busy = ingress.inFlight.enter();
   if (busy) return busy;
   const { transforms } = active;
@@ -105,4 +106,6 @@ function refuseMethod(sender: SenderMatch | undefined): Refusal {
   return sender ? { ...refuse("METHOD_NOT_ALLOWED"), allow: [...sender.route.methods].join(", ") } : REFUSED_METHOD;
 }
 
+/** The answer to a call whose sender or mapping is set aside. */
+export const SET_ASIDE = "This hook is not ready to take calls; try again later.";
 const REFUSED_METHOD = Object.freeze(refuse("METHOD_NOT_ALLOWED"));

@@ -5,6 +5,7 @@ import type { ActiveConfig } from "../active-config.ts";
 import { isDirect } from "../request-head.ts";
 import { readMediaType, unsupportedTypeMessage } from "../../http/media-type.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
+import { SET_ASIDE } from "./edge.ts";
 import { sourceOf } from "../../mapping/index-mappings.ts";
 import { readEvent } from "../../presets/read-event.ts";
 import type { SenderMatch } from "../../auth/sender-routes.ts";
@@ -44,6 +45,7 @@ export async function resolve(
     ? active.mappings.resolveOn(sender.route.path, context.payload)
     : await resolveAnywhere(active, request, context);
   if (!mapping) return refuse("NOT_FOUND");
+  if (mapping.config.broken !== undefined) return refuse("NOT_READY", SET_ASIDE);
   const { maxBodyBytes, accept } = active.mappings.rulesOf(mapping);
   if (request.body.length > maxBodyBytes) return refuse("BODY_TOO_LARGE");
   if (format !== "json" && !accept.includes(format)) {

@@ -38,6 +38,7 @@ describe("the hooks API", () => {
             source: null,
             action: "agent",
             preset: null,
+            broken: null,
           },
           {
             scope: "notes",
@@ -48,6 +49,7 @@ describe("the hooks API", () => {
             source: "notes",
             action: "wake",
             preset: null,
+            broken: null,
           },
         ],
       },

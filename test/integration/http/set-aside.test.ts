@@ -1,0 +1,52 @@
+/** A mapping that refers to something missing is set aside, and the rest serves. */
+import { describe, expect, it } from "vitest";
+import { RunningGateway } from "./running-gateway.ts";
+import { call, github, GITHUB_SECRET, pushOf } from "./sender-calls.ts";
+
+const QUIET = { messageTemplate: "m", wakeMode: "next-heartbeat" };
+const good = { id: "good", match: { path: "good" }, deliver: false, ...QUIET };
+const org = { preset: "github", deliver: false, wakeMode: "next-heartbeat" };
+
+describe("a part whose reference is missing", () => {
+  it.each<[string, object]>([
+    ["channel", { channel: "nowhere" }],
+    ["model", { model: "x/y" }],
+    ["agent", { agentId: "nobody" }],
+  ])(
+    "is set aside at a start for its %s: its path answers 503 with Retry-After, and the rest serves",
+    async (_, key) => {
+      const broken = { id: "broken", match: { path: "broken" }, ...QUIET, ...key };
+      await using gateway = await RunningGateway.start({ hooks: { mappings: [broken, good] } });
+      const refused = await gateway.post("/hooks/broken", "{}");
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/u)]);
+      expect((await call(gateway, "/hooks/broken", { body: "{}" })).status).toBe(401);
+      expect((await gateway.post("/hooks/good", "{}")).status).toBe(202);
+      expect(JSON.stringify(gateway.logger.lines)).toContain("this part is set aside, and its calls are answered 503");
+    },
+  );
+
+  it("is a sender whose secret is missing: 503 before anything is verified", async () => {
+    const senders = {
+      one: { ...org, secret: { env: "SECRET_THAT_IS_NOT_SET" } },
+      two: { ...org, secret: GITHUB_SECRET },
+    };
+    await using gateway = await RunningGateway.start({ hooks: { senders } });
+    const body = pushOf("site");
+    expect((await github(gateway, body, { path: "/hooks/one" })).status).toBe(503);
+    expect((await github(gateway, body, { path: "/hooks/two" })).body["ok"]).toBe(true);
+  });
+
+  it("keeps the version that works when a reload would break it", async () => {
+    await using gateway = await RunningGateway.start({ hooks: { mappings: [good] } });
+    gateway.writeHooks({ mappings: [{ ...good, deliver: true, channel: "nowhere" }] });
+    expect((await gateway.reload()).applied).toBe(false);
+    expect((await gateway.post("/hooks/good", "{}")).status).toBe(202);
+    const added = { id: "added", match: { path: "added" }, ...QUIET, channel: "nowhere" };
+    gateway.writeHooks({ mappings: [good, added] });
+    expect((await gateway.reload()).applied).toBe(true);
+    expect((await gateway.post("/hooks/added", "{}")).status).toBe(503);
+    gateway.writeHooks({ mappings: [good, { ...added, channel: "console" }] });
+    expect((await gateway.reload()).applied).toBe(true);
+    expect((await gateway.post("/hooks/added", "{}")).status).toBe(202);
+  });
+});
