@@ -125,6 +125,17 @@ describe("a sandbox process that ends by itself", () => {
     expect(pool.figures().restarts).toBe(11);
   });
 
+  it("has a deadline also between two calls that it was sent", { timeout: 60_000 }, async () => {
+    await using snapshot = new PoolSnapshot(MODULE);
+    const script = `load(); take(); say({ is: "returned", id, value: "answered" }); read(); read();`;
+    const entry = scriptedChild(snapshot, script);
+    const pool = await snapshot.start({ workers: 1, timeoutMs: 1_000 }, { entry });
+
+    expect(await Promise.all([pool.call(0, call(0)), pool.call(0, call(1))])).toEqual(["answered", "answered"]);
+    const reasons = snapshot.lines.flatMap(({ fields }) => ("reason" in fields ? [fields.reason] : []));
+    expect(reasons).toContain("kept its process from the next call for 1,000 ms");
+  });
+
   it("keeps the answers that it gave before, and those behind are answered by its successor", async () => {
     await using snapshot = new PoolSnapshot(MODULE);
     const script = `load(); take(); say({ is: "returned", id, value: Math.random() }); process.exit(0);`;

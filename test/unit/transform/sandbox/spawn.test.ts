@@ -3,10 +3,13 @@ import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { describe, expect, it } from "vitest";
-import { heapMegabytes, sandboxCommand } from "../../../../src/transform/sandbox/spawn.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { heapMegabytes, sandboxCommand, spawnSandbox } from "../../../../src/transform/sandbox/spawn.ts";
 import type { SandboxIsolation } from "../../../../src/transform/sandbox/isolation/describe.ts";
+import { detectIsolation } from "../../../../src/transform/sandbox/isolation/detect.ts";
+import { scriptedChild } from "./pool-scripted-child.ts";
 import { nodesWith } from "./process-list.ts";
 import { LIMITS, PoolSnapshot, call } from "./pool-snapshot.ts";
 import { withoutDescriptors } from "./without-descriptors.ts";
@@ -21,6 +24,8 @@ const WALLS: SandboxIsolation = {
   endsWithGateway: false,
   memoryWatch: true,
 };
+afterEach(() => void vi.unstubAllEnvs());
+
 const MODULE = { "a.mjs": "export default ({ payload }) => ({ name: process.argv.length + payload });" };
 
 describe("the command line of a sandbox process", () => {
@@ -88,6 +93,17 @@ describe("the command line of a sandbox process", () => {
     const pool = await snapshot.start({ workers: 1 }, { folder, modules: [{ file: "a.mjs", export: null }] });
 
     expect(await pool.call(0, call(null))).toEqual({ name: 1 });
+  });
+
+  it("starts with an empty environment", { timeout: 60_000 }, async () => {
+    await using snapshot = new PoolSnapshot(MODULE);
+    vi.stubEnv("REVEILLE_TEST_SECRET", "secret");
+    const entry = scriptedChild(snapshot, `raw(Buffer.from(JSON.stringify(process.env)));`);
+    const isolation = await detectIsolation();
+
+    const { channel } = spawnSandbox({ isolation, folder: snapshot.path, maxMemoryBytes: 268_435_456, entry });
+
+    expect(JSON.parse(await text(channel))).toEqual({});
   });
 
   it("starts with the smallest memory that can be configured", { timeout: 60_000 }, async () => {
