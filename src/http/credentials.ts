@@ -13,7 +13,22 @@ export function isCredentialName(name: string): boolean {
   return CREDENTIAL_NAME.test(name);
 }
 
-const NAMES = ["cookie2?", "set-cookie2?", "auth", "pass", "pwd", "php-auth-pw", "ocp-apim-subscription-key"];
+const NAMES = [
+  "cookie2?",
+  "set-cookie2?",
+  "auth",
+  "pass",
+  "pwd",
+  "php-auth-pw",
+  "ocp-apim-subscription-key",
+  "authentication",
+  "x-auth",
+  "x-key",
+  "x-user-pass",
+  "x-session",
+  "x-csrf",
+  "x-otp",
+];
 
 const WORDS = [
   "token",
@@ -32,6 +47,14 @@ const WORDS = [
   "master-key",
   "webhook-key",
 ];
+
+/** `sig` signs the URLs of Azure's services, `code` is the key of an Azure function. */
+const QUERY_NAMES: ReadonlySet<string> = new Set(["sig", "code"]);
+
+/** True for a query parameter whose value is a credential: {@link isCredentialName}, `sig` and `code`. */
+export function isCredentialParameter(name: string): boolean {
+  return QUERY_NAMES.has(name.toLowerCase()) || isCredentialName(name);
+}
 
 const CREDENTIAL_NAME = new RegExp(`^(?:${NAMES.join("|")})$|${WORDS.join("|")}`.replaceAll("-", "[-_.]?"), "i");
 

@@ -8,11 +8,14 @@ import ipaddr from "ipaddr.js";
  */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
-  if (family === 4) return ipaddr.IPv4.parse(address).range() === "unicast";
+  if (family === 4) return address !== AZURE_HOST_AGENT && ipaddr.IPv4.parse(address).range() === "unicast";
   if (family !== 6 || address.includes("%")) return false;
   const parsed = ipaddr.IPv6.parse(address);
   return parsed.range() === "unicast" && parsed.match(GLOBAL_UNICAST);
 }
+
+/** Each machine in Azure reaches the agent of its host here, which hands out credentials. */
+const AZURE_HOST_AGENT = "168.63.129.16";
 
 /** All that is assigned to the internet (RFC 4291, 2.4); `::127.0.0.1`, for one, lies outside. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");

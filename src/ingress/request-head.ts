@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Query, RequestHead } from "../core/delivery.ts";
-import { compileWithoutCredentials, isCredentialName } from "../http/credentials.ts";
+import { compileWithoutCredentials, isCredentialParameter } from "../http/credentials.ts";
 
 /** The parts of a request's target. */
 export interface RequestTarget {
@@ -35,7 +35,7 @@ export function compileRequestTarget(
   options: { readonly credentialParameters?: readonly string[] } = {},
 ): (url: string) => RequestTarget {
   const named = new Set(options.credentialParameters);
-  const isCredential = (name: string): boolean => isCredentialName(name) || named.has(name.toLowerCase());
+  const isCredential = (name: string): boolean => isCredentialParameter(name) || named.has(name.toLowerCase());
   return (url) => {
     const start = url.charCodeAt(0) === SLASH ? 0 : pathStart(url);
     const mark = url.indexOf("?", start);

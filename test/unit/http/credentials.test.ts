@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isCredentialName } from "../../../src/http/credentials.ts";
+import { isCredentialName, isCredentialParameter } from "../../../src/http/credentials.ts";
 
 test.each([
   "authorization",
@@ -28,6 +28,13 @@ test.each([
   "password",
   "passwd",
   "auth",
+  "authentication",
+  "X-Auth",
+  "x-key",
+  "x-user-pass",
+  "x-session",
+  "x-csrf",
+  "x-otp",
 ])("%s carries a credential", (name) => {
   expect(isCredentialName(name)).toBe(true);
 });
@@ -50,6 +57,18 @@ test.each([
   "author",
   "x-cookie-consent",
   "compass",
+  "x-session-id",
+  "x-author",
+  "sig",
+  "code",
 ])("%s carries none", (name) => {
   expect(isCredentialName(name)).toBe(false);
+});
+
+test.each(["sig", "code", "Code", "api_key", "token"])("%s carries a credential in a query", (name) => {
+  expect(isCredentialParameter(name)).toBe(true);
+});
+
+test.each(["signature", "country_code", "codes", "key", "state"])("%s carries none in a query", (name) => {
+  expect(isCredentialParameter(name)).toBe(false);
 });

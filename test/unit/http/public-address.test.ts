@@ -27,6 +27,7 @@ describe("addresses that keys may be fetched from", () => {
     ["shared", "100.127.255.255"],
     ["link-local", "169.254.0.1"],
     ["a cloud's metadata service", "169.254.169.254"],
+    ["the host agent of Azure", "168.63.129.16"],
     ["documentation", "192.0.2.1"],
     ["documentation", "203.0.113.7"],
     ["benchmarking", "198.18.0.1"],

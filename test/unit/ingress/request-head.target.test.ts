@@ -167,11 +167,10 @@ describe("the query", () => {
 
   test("holds none of the parameters that carry a credential", () => {
     const search =
-      "access_token=1&API_KEY=2&apikey=3&secret=4&password=5&client-secret=6&X-Amz-Security-Token=7&auth=8";
-    expect(target(`/hooks/wake?${search}&key=PROJ-1&sig=9&signature=10`).query).toEqual({
+      "access_token=1&API_KEY=2&apikey=3&secret=4&password=5&client-secret=6&X-Amz-Security-Token=7&auth=8&sig=9&Code=10";
+    expect(target(`/hooks/wake?${search}&key=PROJ-1&signature=11`).query).toEqual({
       key: "PROJ-1",
-      sig: "9",
-      signature: "10",
+      signature: "11",
     });
   });
 
