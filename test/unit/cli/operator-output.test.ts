@@ -267,7 +267,7 @@ describe("a change of deliveries", () => {
 
 describe("reveille hooks", () => {
   it("prints mappings that take a source or any call, and those that are gone", async () => {
-    const none = { paused: null, budget: null, preset: null };
+    const none = { paused: null, budget: null, preset: null, broken: null };
     const mapping = (changes: object) => ({
       ...none,
       where: "hooks.mappings[0]",
@@ -282,6 +282,7 @@ describe("reveille hooks", () => {
         mapping({ scope: "notes", source: "notes", action: "wake" }),
         mapping({ scope: "rest", action: "agent", budget: { perHour: null, perDay } }),
         mapping({ scope: "old", where: null, action: null, paused: { since: "t", reason: "over its budget" } }),
+        mapping({ scope: "half", route: "half", action: "agent", broken: "the environment variable X is not set" }),
       ],
     };
     const { out } = await run([states], "hooks");
@@ -291,6 +292,7 @@ describe("reveille hooks", () => {
       "notes|source notes|wake",
       "rest|any|agent|5 of 50 in a day",
       "old|no longer configured|since t: over its budget",
+      "half|half|agent|set aside: the environment variable X is not set",
       "",
     ]);
   });
