@@ -81,7 +81,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const model = await startModel(options.turnMs ?? 1_000);
   const config = join(folder, "reveille.json5");
   await writeFile(config, JSON.stringify(configuration(options, model.url)), { mode: 0o600 });
-  const cli = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+  const cli = fileURLToPath(new URL("../scripts/start.mjs", import.meta.url));
   const server = await start([cli, "serve", "--config", config, "--state-dir", options.stateDir, "--port", "0"]);
   return {
     ...server,

@@ -50,7 +50,7 @@ export async function startTransformGateway({
   };
   const configFile = join(folder, "reveille.json5");
   await writeFile(configFile, JSON.stringify(config), { mode: 0o600 });
-  const cli = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+  const cli = fileURLToPath(new URL("../scripts/start.mjs", import.meta.url));
   const args = [cli, "serve", "--config", configFile, "--state-dir", join(folder, "state"), "--port", "0"];
   const [command, commandArgs] = core === undefined ? [process.execPath, args] : pinned(core, args);
   const child = spawn(command, commandArgs, { stdio: ["ignore", "pipe", "ignore"] });

@@ -3,7 +3,9 @@
  * there is one.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { parseSync } from "oxc-parser";
 
 interface Packed {
   readonly size: number;
@@ -16,33 +18,46 @@ const requiredFiles = [
   "package.json",
   "plugin.json",
   "openclaw.plugin.json",
-  "dist/index.js",
   "dist/index.d.ts",
+  "dist/testing/describe-preset.d.ts",
+  "dist/THIRD-PARTY-LICENSES.txt",
 ];
 const allowedPaths =
-  /^(?:dist\/.+\.(?:js|d\.ts|js\.map)|docs\/.+|LICENSE|README\.md|package\.json|(?:openclaw\.)?plugin\.json)$/;
-const tsImport = /(?:from|import|import\()\s*["']\.[^"']*\.ts["']/;
+  /^(?:dist\/.+\.(?:js|d\.ts|js\.map|txt)|docs\/.+|LICENSE|README\.md|package\.json|(?:openclaw\.)?plugin\.json)$/;
+/** What the archive may weigh; it was 2.4 MB when the bundle was new. */
+const MAX_ARCHIVE_BYTES = 3_000_000;
+/** What an import may name besides Node's own modules: the bundle holds the rest. */
+const EXTERNAL = new Set(["vitest"]);
 
 const problems: string[] = [];
 
-function listPackedFiles(): string[] {
+function pack(): Packed {
   const output = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { encoding: "utf8" });
   const answer: unknown = JSON.parse(output);
   // npm answers with a list, newer releases with an object keyed by package name.
-  const packed = Object.values(answer as Record<string, Packed>);
-  return packed.flatMap((entry) => entry.files.map((file) => file.path)).toSorted();
+  const [packed] = Object.values(answer as Record<string, Packed>);
+  if (packed === undefined) throw new Error("npm pack lists no package");
+  return packed;
 }
 
-function checkContents(packedFiles: readonly string[]): void {
-  for (const path of requiredFiles) if (!packedFiles.includes(path)) problems.push(`the package lacks ${path}`);
-  for (const path of packedFiles) if (!allowedPaths.test(path)) problems.push(`the package must not contain ${path}`);
-  for (const source of globSync("src/**/*.ts")) {
-    const built = source.replace(/^src/, "dist").replace(/\.ts$/, ".js");
-    if (!packedFiles.includes(built)) problems.push(`${source} has no ${built} in the package`);
-  }
-  for (const path of packedFiles) {
-    if (path.endsWith(".js") && tsImport.test(readFileSync(path, "utf8"))) {
-      problems.push(`${path} still imports a .ts file`);
+function checkContents({ size, files }: Packed): void {
+  const paths = files.map(({ path }) => path);
+  for (const path of requiredFiles) if (!paths.includes(path)) problems.push(`the package lacks ${path}`);
+  for (const path of paths) if (!allowedPaths.test(path)) problems.push(`the package must not contain ${path}`);
+  if (size > MAX_ARCHIVE_BYTES) problems.push(`the archive has ${size} bytes, more than ${MAX_ARCHIVE_BYTES}`);
+  for (const path of paths) if (path.endsWith(".js")) checkImports(path);
+}
+
+/** An installed package has no other packages beside it. */
+function checkImports(path: string): void {
+  const text = readFileSync(path, "utf8");
+  const { staticImports, dynamicImports } = parseSync(path, text).module;
+  const requests = [...staticImports, ...dynamicImports].map(({ moduleRequest: { start, end } }) =>
+    text.slice(start, end),
+  );
+  for (const [, name] of requests.join("\n").matchAll(/^["']([^."'][^"']*)["']$/gmu)) {
+    if (name !== undefined && !isBuiltin(name) && !EXTERNAL.has(name)) {
+      problems.push(`${path} imports ${name}, which is not in the package`);
     }
   }
 }
@@ -60,12 +75,12 @@ function checkRuns(): void {
   if (help.status !== 0) problems.push(`reveille --help fails:\n${help.stderr}`);
 }
 
-const packedFiles = listPackedFiles();
-checkContents(packedFiles);
+const packed = pack();
+checkContents(packed);
 checkRuns();
 if (problems.length > 0) {
   console.error(problems.map((problem) => `- ${problem}`).join("\n"));
   process.exitCode = 1;
 } else {
-  console.log(`The package is complete: ${packedFiles.length} files.`);
+  console.log(`The package is complete: ${packed.files.length} files, ${packed.size} bytes.`);
 }

@@ -1,6 +1,6 @@
 /** `reveille doctor`. */
 import { reasonOf } from "../core/reason-of.ts";
-import { mkdtempSync, readFileSync, rmdirSync, statSync } from "node:fs";
+import { mkdtempSync, rmdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { satisfies } from "semver";
 import { ConfigError, configLines } from "../config/errors.ts";
@@ -15,6 +15,7 @@ import { untilSignal } from "./end-signals.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { loadConfiguration, type LoadOptions } from "./load-configuration.ts";
 import { printable } from "./terminal-text.ts";
+import packageJson from "../../package.json" with { type: "json" };
 
 /** What of the configuration decides how much the walls around transforms matter. */
 export interface TransformUse {
@@ -228,14 +229,8 @@ export interface DoctorFinding {
 
 /** Holds a version of Node to what the package asks for. */
 export function nodeFinding(version: string): DoctorFinding {
-  const range = neededRange();
+  const range = packageJson.engines.node;
   const isFit = satisfies(version, range);
   const message = isFit ? version : `${version} is not one of ${range}, which this version of Reveille needs`;
   return { level: isFit ? "ok" : "problem", about: "node", message };
-}
-
-/** `engines.node` of the package, which lies beside its `src` or `dist`. */
-function neededRange(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { readonly engines: { readonly node: string } }).engines.node;
 }

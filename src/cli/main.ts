@@ -5,6 +5,9 @@ import { EmbeddedCliGateway } from "./embedded-gateway.ts";
 import { addEmbeddedCommands } from "./embedded-gateway.ts";
 import { processIo } from "./io.ts";
 import { runCli } from "./run.ts";
+import { translateStackTraces } from "./source-lines.ts";
 
+const isBundled = import.meta.url.endsWith(".js");
+if (isBundled) translateStackTraces();
 const gateway = new EmbeddedCliGateway({ env: process.env, homeDir: homedir() });
 process.exit(await runCli(process.argv.slice(2), processIo(gateway), addEmbeddedCommands));

@@ -9,6 +9,7 @@ import { addConfigurationCommands } from "./commands.ts";
 import { ConfigExistsError } from "./init-command.ts";
 import { addOperatorCommands } from "./commands.ts";
 import { printableLines } from "./terminal-text.ts";
+import packageJson from "../../package.json" with { type: "json" };
 import { addTransformCommands } from "./commands.ts";
 
 /** Adds commands that not every gateway has; `finish` is given exit codes. */
@@ -40,6 +41,7 @@ const COMMON: readonly AddCommands[] = [addConfigurationCommands, addTransformCo
 function emptyProgram(io: CliIo): Command {
   return new Command(io.gateway.program)
     .description(io.gateway.description)
+    .version(packageJson.version)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => {

@@ -9,7 +9,7 @@ import type { DeliveryDetail, DeliverySummary, State } from "../../src/core/deli
 export const HOOK_TOKEN = "hook-token-of-the-integration-tests";
 const GATEWAY_TOKEN = "gateway-token-of-the-integration-tests";
 const OPEN: ReadonlySet<State> = new Set(["queued", "running"]);
-const cli = join(import.meta.dirname, "../../src/cli/main.ts");
+const program = join(import.meta.dirname, "../../scripts/start.mjs");
 
 export interface HookAnswer {
   readonly status: number;
@@ -44,7 +44,17 @@ export class GatewayProcess {
     nodeArgs = [],
     env = {},
   }: { nodeArgs?: readonly string[]; env?: NodeJS.ProcessEnv } = {}): Promise<void> {
-    const args = [...nodeArgs, cli, "serve", "--config", this.#configFile, "--state-dir", this.stateDir, "--port", "0"];
+    const args = [
+      ...nodeArgs,
+      program,
+      "serve",
+      "--config",
+      this.#configFile,
+      "--state-dir",
+      this.stateDir,
+      "--port",
+      "0",
+    ];
     const child = spawn(process.execPath, args, {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...env },

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, extname, join } from "node:path";
+import { dirname, extname, join, resolve } from "node:path";
 import { Duplex, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { SandboxIsolation } from "./isolation/describe.ts";
@@ -39,8 +39,10 @@ const RESERVED_BYTES = 1_024 * MIB;
  */
 const OPTIONAL_FLAGS = ["--no-experimental-sqlite", "--disable-sigusr1", "--no-addons", "--no-global-search-paths"];
 
-/** Folders of the package from which the worker imports. */
-const CODE = ["transform", "core"];
+const OWN_FILE = fileURLToPath(import.meta.url);
+const IS_BUNDLED = extname(OWN_FILE) === ".js";
+/** The folders of the sources from which the worker imports. */
+const SOURCE_FOLDERS = ["transform", "core"];
 
 /** The JavaScript heap of a process that may have `maxMemoryBytes`, in MiB. */
 export function heapMegabytes(maxMemoryBytes: number): number {
@@ -121,21 +123,24 @@ function limits({ prlimit }: SandboxIsolation, maxMemoryBytes: number): readonly
   return [prlimit, "--core=0", "--fsize=0", `--data=${RESERVED_BYTES + maxMemoryBytes}`];
 }
 
-/** Sources run as `.ts`, the package as `.js`. */
+/** Sources run as `.ts`, the bundle as `.js`. */
 function ownWorker(): string {
-  const here = fileURLToPath(import.meta.url);
-  return join(dirname(here), "worker", `sandbox-worker${extname(here)}`);
+  return join(dirname(OWN_FILE), "worker", `sandbox-worker${extname(OWN_FILE)}`);
 }
 
-/** The code that runs inside of the sandbox, which is the same everywhere: some layers of the package, and jiti. */
+/**
+ * The code that runs inside the sandbox, which is the same for every gateway. The bundle shares chunks between its
+ * entries and has jiti in one of them; the sources have folders, and jiti in its package.
+ */
 function loaderFiles(): readonly string[] {
-  const layers = CODE.map((name) => fileURLToPath(new URL(`../../${name}`, import.meta.url)));
-  const paths = [...layers, jitiFolder()];
+  const root = resolve(OWN_FILE, "../../..");
+  const paths = IS_BUNDLED ? [root] : [...SOURCE_FOLDERS.map((name) => join(root, name)), jitiFolder()];
   return [...new Set([...paths, ...paths.map((path) => realpathSync(path))])];
 }
 
 /** Node looks at every link on the way to what it imports, which it may not; some package managers link everything. */
 function linkFlags(): readonly string[] {
+  if (IS_BUNDLED) return [];
   const jiti = jitiFolder();
   return realpathSync(jiti) === jiti ? [] : ["--preserve-symlinks"];
 }

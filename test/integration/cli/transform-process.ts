@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const cli = join(import.meta.dirname, "../../../src/cli/main.ts");
+const cli = join(import.meta.dirname, "../../../scripts/start.mjs");
 
 /** The program with a home folder and a folder for temporary files of its own, as a process. */
 export class TransformProcess implements Disposable {

@@ -1,0 +1,118 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const root = resolve(import.meta.dirname, "../../..");
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "reveille-bundle-"));
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+describe("the bundle", () => {
+  let bundle: string;
+
+  beforeAll(() => {
+    bundle = join(folder, "bundle");
+    execFileSync(process.execPath, [join(root, "scripts/bundle.ts"), bundle]);
+  });
+
+  it("runs without any package beside it, transforms in their sandbox included", () => {
+    mkdirSync(join(folder, "hooks/transforms"), { recursive: true });
+    writeFileSync(
+      join(folder, "hooks/transforms/double.ts"),
+      "export default ({ payload }: { payload: { n: number } }) => ({ message: `doubled to ${payload.n * 2}` });\n",
+    );
+    writeFileSync(join(folder, "payload.json"), '{"n":21}');
+    const mapping = { match: { path: "double" }, when: "payload.n > 1", transform: { module: "double.ts" } };
+    writeFileSync(
+      join(folder, "reveille.json5"),
+      JSON.stringify({
+        gateway: { auth: { token: "gateway-token-of-the-bundle-test" } },
+        hooks: { enabled: true, token: "hook-token-of-the-bundle-test-1", mappings: [mapping] },
+      }),
+      { mode: 0o600 },
+    );
+    const args = ["transform", "test", "double.ts", "--config", "reveille.json5", "--payload", "payload.json"];
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join(bundle, "cli/main.js"), ...args], {
+      encoding: "utf8",
+      cwd: folder,
+    });
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain("doubled to 42");
+  });
+
+  it("has the license of every package in it", () => {
+    const text = readFileSync(join(bundle, "THIRD-PARTY-LICENSES.txt"), "utf8");
+    expect(text).toContain("Permission is hereby granted");
+    for (const name of ["commander", "jiti", "pino", "tapable", "typebox"]) expect(text).toContain(`\n${name} `);
+    expect(text).not.toContain("License: not stated");
+  });
+
+  it("names the lines of the sources in stack traces", () => {
+    const script = `
+      const { translateStackTraces } = await import(${JSON.stringify(join(root, "src/cli/source-lines.ts"))});
+      translateStackTraces();
+      const { definePreset } = await import(${JSON.stringify(pathToFileURL(join(bundle, "index.js")))});
+      try { definePreset(null); } catch (error) { console.log(error.stack); }
+    `;
+    const stack = execFileSync(process.execPath, ["--input-type=module", "--eval", script], {
+      encoding: "utf8",
+      cwd: root,
+    });
+    const [, file, line] = /\((src\/\S+\.ts):(\d+):\d+\)/u.exec(stack) ?? [];
+    expect(stack).toMatch(/definePreset/u);
+    expect(readFileSync(join(root, file!), "utf8").split("\n").length).toBeGreaterThan(Number(line));
+  });
+});
+
+describe("npm start", () => {
+  let clone: string;
+
+  beforeAll(() => {
+    clone = join(folder, "clone");
+    for (const name of ["src", "scripts", "package.json", "package-lock.json"]) {
+      cpSync(join(root, name), join(clone, name), { recursive: true });
+    }
+    writeFileSync(join(clone, "src/unused.ts"), "export {};\n");
+    symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
+  });
+
+  function builds(): string[] {
+    const { status, stderr } = spawnSync(process.execPath, [join(clone, "scripts/start.mjs"), "--version"], {
+      encoding: "utf8",
+    });
+    expect([status, stderr]).toEqual([0, ""]);
+    return readdirSync(join(clone, ".build")).toSorted();
+  }
+
+  it("builds the bundle once, and again when a source was changed or removed", () => {
+    const first = builds();
+    expect(first).toHaveLength(1);
+    expect(builds()).toEqual(first);
+
+    const inAMinute = new Date(Date.now() + 60_000);
+    utimesSync(join(clone, "src/cli/run.ts"), inAMinute, inAMinute);
+    expect(builds()).toHaveLength(2);
+
+    rmSync(join(clone, "src/unused.ts"));
+    expect(builds()).toHaveLength(3);
+  });
+});
