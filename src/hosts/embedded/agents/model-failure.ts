@@ -1,7 +1,6 @@
 /** What went wrong with a model endpoint, in words for the gateway's owner. */
-import { APICallError } from "ai";
 import type { ResolvedModel } from "./model-endpoint.ts";
-import { ResponseTooLargeError } from "./model-endpoint.ts";
+import { EndpointStatusError, ResponseTooLargeError } from "./chat-completion.ts";
 
 /** A failed turn. */
 export interface ModelFailure {
@@ -27,8 +26,6 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   "ENETUNREACH",
   "EHOSTUNREACH",
   "ETIMEDOUT",
-  "UND_ERR_SOCKET",
-  "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
 /** Words a failure of the endpoint and says whether the same request may be sent once more. */
@@ -39,16 +36,17 @@ export function describeModelFailure(error: unknown, model: ResolvedModel): Mode
   if (tooLarge !== undefined) {
     return { message: `${endpoint} was cut off: ${tooLarge.message}.`, retryable: false };
   }
-  const answered = chain.find((cause) => APICallError.isInstance(cause) && cause.statusCode !== undefined);
-  if (APICallError.isInstance(answered) && answered.statusCode !== undefined && answered.statusCode !== 200) {
-    return describeStatus(endpoint, answered.statusCode, excerpt(bodyOf(answered), model));
-  }
+  const answered = chain.find((cause) => cause instanceof EndpointStatusError);
+  if (answered !== undefined) return describeStatus(endpoint, answered.status, excerpt(answered.message, model));
   const code = chain.map(codeOf).find((value) => value !== undefined);
   if (code !== undefined) {
     const retryable = RETRYABLE_CODES.has(code);
     return { message: `${endpoint} could not be reached or broke the connection (${code}).`, retryable };
   }
-  return { message: `${endpoint} failed: ${excerpt(messageOf(error), model)}.`, retryable: false };
+  return {
+    message: `${endpoint} failed: ${excerpt(error instanceof Error ? error.message : String(error), model)}.`,
+    retryable: false,
+  };
 }
 
 function describeStatus(endpoint: string, status: number, words: string): ModelFailure {
@@ -73,19 +71,6 @@ function codeOf(error: Error): string | undefined {
   return "code" in error && typeof error.code === "string" && /^[A-Z][A-Z_]+$/.test(error.code)
     ? error.code
     : undefined;
-}
-
-/** The sentence of an error in OpenAI's shape, else the body as it is. */
-function bodyOf(error: APICallError): string {
-  return error.data === undefined ? (error.responseBody ?? "") : error.message;
-}
-
-/** Errors inside a stream arrive as whatever the endpoint sent. */
-function messageOf(error: unknown): string {
-  if (typeof error === "object" && error !== null && "message" in error && typeof error.message === "string") {
-    return error.message;
-  }
-  return typeof error === "string" ? error : "unknown error";
 }
 
 /** Cuts the endpoint's words to one short line; a careless endpoint may echo what it was sent. */

@@ -1,9 +1,7 @@
 /** One turn of a model behind an OpenAI-compatible endpoint. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { streamText } from "ai";
 import type { Logger } from "../../../core/host.ts";
-import { cappedFetch } from "./model-endpoint.ts";
+import { streamCompletion } from "./chat-completion.ts";
 import { describeModelFailure } from "./model-failure.ts";
 import type { ResolvedModel } from "./model-endpoint.ts";
 
@@ -84,32 +82,33 @@ type ModelAttempt =
   | { readonly kind: "failure"; readonly error: string; readonly retryable: boolean };
 
 async function attemptTurn(turn: ModelTurn, limits: ModelTurnLimits): Promise<ModelAttempt> {
-  // Ends the request when reading stops early; the caller's signal alone would leave it running.
-  const reading = new AbortController();
+  const { model, signal } = turn;
   let reply = "";
   let begun = false;
   try {
-    for await (const part of startStream(turn, limits, AbortSignal.any([turn.signal, reading.signal]))) {
-      begun ||= part.type === "text-delta" || part.type === "reasoning-delta";
-      if (part.type === "text-delta") {
-        reply += part.text;
-        if (reply.length > limits.maxReplyChars) {
-          const error = `The model's reply is longer than ${limits.maxReplyChars} characters and was not taken.`;
-          return { kind: "failure", error, retryable: false };
-        }
-      } else if (part.type === "error") {
-        return failedAttempt(part.error, turn, begun);
-      } else if (part.type === "abort") {
-        return { kind: "failure", error: "The turn was aborted.", retryable: false };
-      }
-    }
+    if (signal.aborted) return { kind: "failure", error: "The turn was aborted.", retryable: false };
+    await streamCompletion({
+      provider: model.provider,
+      body: bodyOf(turn),
+      maxResponseBytes: limits.maxResponseBytes,
+      signal,
+      onText: (text) => {
+        begun = true;
+        reply += text;
+        if (reply.length > limits.maxReplyChars) throw new ReplyTooLongError();
+      },
+    });
     return { kind: "reply", reply };
   } catch (error) {
+    if (error instanceof ReplyTooLongError) {
+      const words = `The model's reply is longer than ${limits.maxReplyChars} characters and was not taken.`;
+      return { kind: "failure", error: words, retryable: false };
+    }
     return failedAttempt(error, turn, begun);
-  } finally {
-    reading.abort();
   }
 }
+
+class ReplyTooLongError extends Error {}
 
 function failedAttempt(error: unknown, turn: ModelTurn, begun: boolean): ModelAttempt {
   if (turn.signal.aborted) {
@@ -119,24 +118,13 @@ function failedAttempt(error: unknown, turn: ModelTurn, begun: boolean): ModelAt
   return { kind: "failure", error: message, retryable: retryable && !begun };
 }
 
-function startStream(turn: ModelTurn, limits: ModelTurnLimits, abortSignal: AbortSignal) {
-  const { provider, modelId } = turn.model;
-  const endpoint = createOpenAICompatible({
-    name: "openaiCompatible",
-    baseURL: provider.baseUrl,
-    ...(provider.apiKey === undefined ? {} : { apiKey: provider.apiKey }),
-    headers: { ...provider.headers },
-    fetch: cappedFetch(limits.maxResponseBytes),
-  });
-  const effort = turn.thinking !== undefined && EFFORTS.has(turn.thinking) ? turn.thinking : undefined;
-  return streamText({
-    model: endpoint(modelId),
-    ...(turn.systemPrompt === undefined ? {} : { instructions: turn.systemPrompt }),
-    messages: turn.messages.map(({ role, text }) => ({ role, content: text })),
-    ...(effort === undefined ? {} : { providerOptions: { openaiCompatible: { reasoningEffort: effort } } }),
-    abortSignal,
-    maxRetries: 0,
-    // Errors are read from the stream; left alone the library prints them, prompt included.
-    onError: () => undefined,
-  }).stream;
+function bodyOf({ model, systemPrompt, messages, thinking }: ModelTurn): Readonly<Record<string, unknown>> {
+  return {
+    model: model.modelId,
+    messages: [
+      ...(systemPrompt === undefined ? [] : [{ role: "system", content: systemPrompt }]),
+      ...messages.map(({ role, text }) => ({ role, content: text })),
+    ],
+    ...(thinking !== undefined && EFFORTS.has(thinking) ? { reasoning_effort: thinking } : {}),
+  };
 }

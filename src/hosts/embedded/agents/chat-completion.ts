@@ -1,0 +1,175 @@
+/** One streamed chat completion of an OpenAI-compatible endpoint. */
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { createParser } from "eventsource-parser";
+import type { ProviderConfig } from "../config/file.ts";
+
+export interface CompletionRequest {
+  readonly provider: ProviderConfig;
+  /** The body of the request without `stream`. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** A longer response fails with a {@link ResponseTooLargeError}, framing and reasoning included. */
+  readonly maxResponseBytes: number;
+  /** Ends the request and closes its connection. */
+  readonly signal: AbortSignal;
+  /** Receives the reply piece by piece; reasoning arrives as an empty piece. What it throws ends the request. */
+  readonly onText: (text: string) => void;
+}
+
+/** The endpoint answered with another status than 200. */
+export class EndpointStatusError extends Error {
+  override readonly name = "EndpointStatusError";
+  readonly status: number;
+
+  /** `message` is the sentence of an error in OpenAI's shape, else the start of the body. */
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The endpoint sent more than it may; the reply that was being read is worthless. */
+export class ResponseTooLargeError extends Error {
+  override readonly name = "ResponseTooLargeError";
+
+  constructor(maxBytes: number) {
+    super(`the response is larger than ${maxBytes} bytes`);
+  }
+}
+
+/** How much of an error's body is read; what is shown of it is far shorter. */
+const MAX_ERROR_BODY_BYTES = 16_384;
+
+/** What this reads of a chunk; endpoints add fields of their own. */
+interface CompletionChunk {
+  readonly error?: unknown;
+  readonly choices?: readonly {
+    readonly delta?: { readonly content?: unknown; readonly reasoning?: unknown; readonly reasoning_content?: unknown };
+    readonly finish_reason?: unknown;
+  }[];
+}
+
+/**
+ * Resolves when the endpoint has said that its reply is complete. Follows no redirect: it would carry the prompt,
+ * and perhaps the key, to an address that is not in the configuration.
+ *
+ * Rejects with an {@link EndpointStatusError}, a {@link ResponseTooLargeError}, the error of the connection, or an
+ * error whose message says what is wrong with the stream.
+ */
+export async function streamCompletion(completion: CompletionRequest): Promise<void> {
+  const { provider, body, signal } = completion;
+  const text = JSON.stringify({ ...body, stream: true });
+  const response = await send(provider, text, signal);
+  try {
+    if (response.statusCode !== 200) {
+      throw new EndpointStatusError(response.statusCode ?? 0, errorWords(await readStart(response)));
+    }
+    await readStream(response, completion);
+  } finally {
+    response.destroy();
+  }
+}
+
+function send(provider: ProviderConfig, body: string, signal: AbortSignal): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const open = (): void => {
+      const request = openRequest(provider, Buffer.byteLength(body), signal);
+      request.once("response", resolve);
+      request.on("error", (error: NodeJS.ErrnoException) => {
+        // The endpoint closed an idle connection while this request was on its way to it.
+        if (request.reusedSocket && error.code === "ECONNRESET" && !signal.aborted) open();
+        else reject(error);
+      });
+      request.end(body);
+    };
+    open();
+  });
+}
+
+/** Node's own agents keep connections open, and go through a proxy where `NODE_USE_ENV_PROXY` says so. */
+function openRequest({ baseUrl, apiKey, headers }: ProviderConfig, length: number, signal: AbortSignal): ClientRequest {
+  const url = new URL(`${baseUrl.replace(/\/+$/u, "")}/chat/completions`);
+  return (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "content-length": length,
+      accept: "text/event-stream",
+      "accept-encoding": "identity",
+      "user-agent": "reveille",
+      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+      ...headers,
+    },
+    signal,
+  });
+}
+
+async function readStream(response: IncomingMessage, { maxResponseBytes, onText }: CompletionRequest): Promise<void> {
+  const type = response.headers["content-type"] ?? "";
+  if (!type.startsWith("text/event-stream")) {
+    throw new Error(`the response is no event stream (content-type ${JSON.stringify(type)})`);
+  }
+  let isComplete = false;
+  const parser = createParser({
+    onEvent: ({ data }) => {
+      isComplete = readEvent(data, onText) || isComplete;
+    },
+  });
+  let left = maxResponseBytes;
+  response.setEncoding("utf8");
+  for await (const text of response as AsyncIterable<string>) {
+    left -= Buffer.byteLength(text);
+    if (left < 0) throw new ResponseTooLargeError(maxResponseBytes);
+    parser.feed(text);
+  }
+  if (!isComplete) throw new Error("the response ended before the reply was complete");
+}
+
+/** True when the event says that the reply is complete. */
+function readEvent(data: string, onText: (text: string) => void): boolean {
+  if (data === "[DONE]") return true;
+  const chunk = parseChunk(data);
+  if (chunk.error !== undefined) throw new Error(sentenceOf(chunk.error));
+  const choice = chunk.choices?.[0];
+  const { content, reasoning, reasoning_content: reasoningContent } = choice?.delta ?? {};
+  if (typeof content === "string" && content !== "") onText(content);
+  else if (typeof (reasoning ?? reasoningContent) === "string") onText("");
+  return typeof choice?.finish_reason === "string";
+}
+
+function parseChunk(data: string): CompletionChunk {
+  try {
+    const parsed: unknown = JSON.parse(data);
+    if (typeof parsed === "object" && parsed !== null) return parsed;
+  } catch {
+    // Said below.
+  }
+  throw new Error("the response has an event that is no JSON object");
+}
+
+async function readStart(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes >= MAX_ERROR_BODY_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString("utf8", 0, MAX_ERROR_BODY_BYTES);
+}
+
+function errorWords(body: string): string {
+  try {
+    const { error } = JSON.parse(body) as { readonly error?: unknown };
+    return error === undefined ? body : sentenceOf(error);
+  } catch {
+    return body;
+  }
+}
+
+/** `{ message }` in OpenAI's shape; some endpoints send the sentence alone. */
+function sentenceOf(error: unknown): string {
+  if (typeof error === "string") return error;
+  const hasMessage = typeof error === "object" && error !== null && "message" in error;
+  return hasMessage && typeof error.message === "string" ? error.message : JSON.stringify(error);
+}
