@@ -55,6 +55,9 @@ async function writeChunks(dir: string): Promise<readonly OutputChunk[]> {
       chunkFileNames: "chunks/[name]-[hash].js",
       sourcemap: true,
       sourcemapExcludeSources: true,
+      // Without comments and white space; names stay, and stack traces are translated.
+      minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+      plugins: [escapeWideCharacters()],
     });
     return output.filter((file) => file.type === "chunk");
   } finally {
@@ -76,6 +79,20 @@ function keepAddresses(): Plugin {
     renderChunk(code, { fileName }) {
       const toRoot = relative(dirname(fileName), ".").replaceAll(sep, "/") || ".";
       return { code: code.replaceAll(BUNDLE_ROOT, `${toRoot}/`), map: null };
+    },
+  };
+}
+
+/** V8 keeps the text of a module with one byte for each character, or with two when one of them needs two. */
+function escapeWideCharacters(): Plugin {
+  const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return {
+    name: "escape-wide-characters",
+    // The hooks before this one see the text before it is minified, which writes the characters as they are.
+    generateBundle(_options, files) {
+      for (const file of Object.values(files)) {
+        if (file.type === "chunk") file.code = file.code.replaceAll(/[^\0-\u00ff]/g, escape);
+      }
     },
   };
 }
