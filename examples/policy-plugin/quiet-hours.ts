@@ -16,7 +16,7 @@ export default class QuietHours implements GatewayPlugin {
   readonly #localTime: Intl.DateTimeFormat;
   readonly #counts = { refused: 0, done: 0, failed: 0, canceled: 0, skipped: 0 };
 
-  /** Throws when an option is wrong in a way that no schema can tell, which refuses the configuration. */
+  /** Throws for an option that the schema cannot check; that refuses the configuration. */
   constructor(options: QuietHoursOptions) {
     if (options.from === options.to) throw new Error("from and to are the same time: no hour would be quiet, or all");
     this.#options = options;
