@@ -7,7 +7,7 @@
  * says what a sender's signature adds to a call (see signed-calls.ts), a third how a store that is full
  * starts and works (see full-store.ts), a fourth what a transform adds (see transform-calls.ts). The result
  * is printed and written to bench/RESULTS.md, whatever it is. `npm run bench -- full` measures that part
- * alone (`calls`, `signed`, `full`, `transforms`) and leaves the others as they stand there. `--quick`
+ * alone (`calls`, `signed`, `full`, `transforms`) and leaves the others as they are written there. `--quick`
  * measures shortly and writes nothing. `npm run bench -- openclaw` is another benchmark, inside the real
  * OpenClaw (see openclaw/run-openclaw-bench.ts).
  */

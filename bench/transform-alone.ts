@@ -17,7 +17,7 @@ export interface AloneResult {
   /** One call after the other. */
   readonly medianMicros: number;
   readonly p99Micros: number;
-  /** When there are always some under way. */
+  /** When there are always some in progress. */
   readonly callsPerSecond: number;
 }
 

@@ -106,7 +106,7 @@ function describe(node: SchemaNode, path: string, sections: string[], without: r
   }
 }
 
-/** What is in a list, a branch of a union or behind the names of an object, and how its path goes on; else the node itself. */
+/** What is in a list, a branch of a union or behind the names of an object, and how its path continues; else the node itself. */
 function innerOf(node: SchemaNode): [SchemaNode, string] {
   if (node.items) return [node.items, "[]"];
   const [named] = Object.values(node.patternProperties ?? {});

@@ -8,7 +8,7 @@ import { isPresetKey } from "../src/config/valid-subset.ts";
 import { BUILT_IN_PRESETS } from "../src/presets/built-in.ts";
 import { plain, type SchemaNode } from "./plain-schema.ts";
 
-/** Parts that stand in several places, by the name under which the manifest has each of them once. */
+/** Parts that are in several places, by the name under which the manifest has each of them once. */
 const SHARED: Readonly<Record<string, object>> = {
   secretReference: secretReference(),
   transform: MappingSchema.properties.transform,
@@ -54,7 +54,7 @@ function presetBlocks(): object {
   return Object.fromEntries(blocks) as object;
 }
 
-/** Puts a reference in the place of every part that is shared; `itself` is the name of the whole. */
+/** Puts a reference instead of every part that is shared; `itself` is the name of the whole. */
 function sharing(node: unknown, itself?: string): unknown {
   if (typeof node !== "object" || node === null) return node;
   const text = JSON.stringify(node);

@@ -39,7 +39,7 @@ interface Target {
 const CONNECTIONS = 32;
 const BODY = callBody(4711);
 const AGENT_BODY = JSON.stringify({ name: "Bench", message: "x".repeat(BODY.length - 30) });
-/** Longer than it is measured: the one run that has begun stays under way, all others wait. */
+/** Longer than it is measured: the one run that has begun stays in progress, all others wait. */
 const HELD_MS = 3_600_000;
 const BETWEEN_MS = 2_000;
 /** With its first agent turn the host loads its plugins once more. */
@@ -63,7 +63,7 @@ function target(what: string, path: string, { token, body }: { token: string; bo
 /** The bare route is measured before and after each of the others: the machine's speed drifts. */
 export async function measureThroughput(host: BenchHost, options: ThroughputOptions): Promise<Throughput[]> {
   host.model.delayMs = HELD_MS;
-  // The queue's bound is not what is measured. One run is under way, so that accepting is.
+  // The queue's bound is not what is measured. One run is in progress, so that accepting is.
   await host.restart({ reveille: { maxQueuedRuns: 10_000_000, concurrency: 1 } });
   const pid = await host.pid();
   if (options.isPinned) pin(pid);

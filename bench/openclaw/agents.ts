@@ -29,7 +29,7 @@ interface Called {
   readonly ran: number;
   /** Calls whose reply has come to Telegram. */
   readonly delivered: number;
-  /** Whether runs began in the order of the calls, one after the other. */
+  /** True when runs began in the order of the calls, one after the other. */
   readonly inOrder: boolean;
   /** From the first call until the last reply. */
   readonly lastAfterMs: number;

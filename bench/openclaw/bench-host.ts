@@ -18,11 +18,11 @@ export interface BenchConfig {
   readonly builtIn?: object;
   /** Keys for Reveille. */
   readonly reveille?: object;
-  /** False when nobody gets what a run says to nobody in particular. */
+  /** False when no one gets what a run says to no one in particular. */
   readonly hasRecipient?: boolean;
 }
 
-/** The host waits minutes for work that does not end; nothing is under way when the benchmark stops it. */
+/** The host waits minutes for work that does not end; nothing is in progress when the benchmark stops it. */
 const STOP_MS = 30_000;
 
 export interface Answer {

@@ -2,7 +2,7 @@
 import type { SentMessage } from "../../test/openclaw/bot-api-server.ts";
 import type { ModelCall } from "./bench-model.ts";
 
-/** A message that came this long before an end may be sent again: the step was under way. */
+/** A message that came this long before an end may be sent again: the step was in progress. */
 const SENDING_MS = 2_000;
 const SAMPLE_MS = 20;
 /** A session of one attempt of ours, with its number; one that never came to the model leaves a gap. */
@@ -12,9 +12,9 @@ export interface CrashVerdict {
   readonly accepted: number;
   /** Calls whose reply has never come to Telegram. */
   readonly lost: readonly string[];
-  /** Attempts that were under way at an end and came again: documented. */
+  /** Attempts that were in progress at an end and came again: documented. */
   readonly rerun: number;
-  /** Of these, attempts that the model had answered, though nobody knew of it yet. */
+  /** Of these, attempts that the model had answered, though no one knew of it yet. */
   readonly rerunAfterAnswer: number;
   /** Messages that were on their way at an end and came again: documented. */
   readonly sentAgain: number;

@@ -1,4 +1,4 @@
-/** SIGKILL with runs under way: what becomes of accepted calls. */
+/** SIGKILL with runs in progress: the outcome of accepted calls. */
 import { setTimeout } from "node:timers/promises";
 import type { BenchHost } from "./bench-host.ts";
 import { CrashRecord } from "./crash-record.ts";
@@ -14,7 +14,7 @@ export interface CrashesOptions {
 }
 
 const CALLS = 5;
-/** Longer than the built-in hooks let a caller wait, so that all accepted calls are under way. */
+/** Longer than the built-in hooks let a caller wait, so that all accepted calls are in progress. */
 const HELD_MS = 60_000;
 /** The host takes up sessions of its own some seconds after its start. */
 const RECOVERY_MS = 30_000;
@@ -25,7 +25,7 @@ const CALLS_A_KILL = 6;
 const CONCURRENCY = 4;
 const MODEL_MS = 1_500;
 const UNTIL_UNDER_WAY_MS = 20_000;
-/** The kills come this long after the runs are under way, in steps through a run's whole way. */
+/** The kills come this long after the runs are in progress, in steps through a run's whole way. */
 const SPREAD_MS = 3_000;
 const STEP_MS = 410;
 
@@ -89,7 +89,7 @@ async function killOnce(host: BenchHost): Promise<Finding> {
   };
 }
 
-/** Kills the gateway again and again while calls come in; only Reveille's, since the other has kept none. */
+/** Kills the gateway again and again while calls arrive; only Reveille's, since the other has kept none. */
 async function killAgain(host: BenchHost, kills: number): Promise<Finding> {
   const experiment = `${kills} SIGKILLs in a row, agent calls under way and waiting each time`;
   host.model.delayMs = MODEL_MS;

@@ -39,7 +39,7 @@ const QUICK = {
  *   --quick            smaller numbers
  *   --only a,b         some of the parts, in any order of wakes, agents, crashes, flood, settings, throughput
  *   --json <file>      the figures
- *   --openclaw <dir>   a folder of the package `openclaw`, in the place of the newest version
+ *   --openclaw <dir>   a folder of the package `openclaw`, instead of the newest version
  *   --unpinned         the gateway may use every core while its throughput is measured
  */
 export async function runOpenClawBench(args: readonly string[]): Promise<number> {

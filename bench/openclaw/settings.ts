@@ -82,7 +82,7 @@ async function showToken(host: BenchHost): Promise<Finding> {
   };
 }
 
-/** Whether a path outside of the hooks is one with a prefix of slashes. */
+/** True when a path outside of the hooks is one with a prefix of slashes. */
 async function widenPath(host: BenchHost): Promise<Finding> {
   const experiment = `\`path: "${WIDE}"\``;
   await host.restart({ builtIn: { path: WIDE } });
@@ -112,7 +112,7 @@ interface Mailed {
   readonly told: string | undefined;
 }
 
-/** What becomes of a mail when nobody says to whom the run's reply goes. */
+/** What becomes of a mail when no one says to whom the run's reply goes. */
 async function takeMail(host: BenchHost): Promise<Finding> {
   const experiment = "the preset `gmail` as it is, one mail, no recipient anywhere";
   const found: Partial<Record<Side["name"], Mailed>> = {};

@@ -13,7 +13,7 @@ const readReplayBody = compileBodyReader<{ readonly asAccepted?: boolean }>(
   Type.Object({ asAccepted: Type.Optional(Type.Boolean()) }, { additionalProperties: false }),
 );
 
-/** `/api/v1/deliveries`: what came in, what became of it, and what an operator does about it. */
+/** `/api/v1/deliveries`: what arrived, its outcome, and what an operator does about it. */
 export class DeliveriesApi {
   readonly #sources: Pick<ApiSources, "operations" | "clock">;
 
@@ -110,7 +110,7 @@ function answerOutcome(id: string, outcome: OperationOutcome): ApiReply {
   }
 }
 
-/** What became of an operation on one delivery, as the API tells it. */
+/** The outcome of an operation on one delivery, as the API tells it. */
 function outcomeJson(outcome: OperationOutcome): object {
   switch (outcome.kind) {
     case "replayed": {

@@ -14,7 +14,7 @@ export interface ApiCall {
   readonly search: string;
 }
 
-/** Bytes that somebody sent, as an answer that no browser takes for a page. */
+/** Bytes that someone sent, as an answer that no browser takes for a page. */
 export interface BytesAnswer {
   readonly bytes: Uint8Array;
   readonly fileName: string;
@@ -28,7 +28,7 @@ export type ApiMethod = "GET" | "PUT" | "POST" | "DELETE";
 /** What is done for each method that is taken; `HEAD` is taken with `GET`. */
 export type ApiEndpoint = Partial<Record<ApiMethod, (call: ApiCall) => ApiReply | Promise<ApiReply>>>;
 
-/** Endpoints by their path below `/api/v1`; `*` stands for one segment that is not empty. */
+/** Endpoints by their path below `/api/v1`; `*` matches one segment that is not empty. */
 export type ApiEndpoints = Readonly<Record<string, ApiEndpoint>>;
 
 /** The endpoint of a path; a segment that is written out goes before `*`. */

@@ -16,7 +16,7 @@ export interface ApiRouterOptions {
   readonly admit: (req: IncomingMessage, res: ServerResponse) => boolean;
 }
 
-/** Answers what comes in below one prefix by the endpoints there. */
+/** Answers what arrives below one prefix by the endpoints there. */
 export class ApiRouter {
   readonly #options: ApiRouterOptions;
 

@@ -8,7 +8,7 @@ import { ApiQueryError, compileBodyReader } from "./request.ts";
 
 const AGO = /^\d{1,6}(?:\.\d{1,3})? ?(?:ms|s|m|h|d|w)$/u;
 const EPOCH_MS = /^\d{10,15}$/u;
-/** A time of day needs an offset: nobody knows what time zone the gateway is in. */
+/** A time of day needs an offset: no one knows what time zone the gateway is in. */
 const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/u;
 
 /**

@@ -10,7 +10,7 @@ export type CheckToken = (request: TokenCarrier, clientAddress: string) => Crede
 
 /**
  * Puts together the check of the hook token and the lockout of guessing addresses (specification
- * 5.1 to 5.5). The token is compared before the lockout is asked, so that nobody is locked out by
+ * 5.1 to 5.5). The token is compared before the lockout is asked, so that no one is locked out by
  * the failures of someone else behind the same address. One and the same refusal answers a missing,
  * a malformed and a wrong token (401); a locked address is refused with 429 and `Retry-After`.
  */

@@ -8,7 +8,7 @@ import proxyAddr from "proxy-addr";
  */
 export type ClientAddressResolver = (socketAddress: string | undefined, xForwardedFor: string | undefined) => string;
 
-/** What stands for a client that has no address, such as the peer of a Unix socket. */
+/** The name of a client that has no address, such as the peer of a Unix socket. */
 export const UNKNOWN_ADDRESS = "unknown";
 
 /** Over twenty proxies in a row fit; a longer header is hostile or broken. */

@@ -11,7 +11,7 @@ export function requestViewOf(call: IncomingRequest): RequestView {
   return new LazyRequestView(call);
 }
 
-/** A class, since every call has one, and accessors of an object literal are made anew each time. */
+/** A class, since every call has one, and accessors of an object literal are made again each time. */
 class LazyRequestView implements RequestView {
   readonly headers: RequestView["headers"];
   readonly #call: IncomingRequest;

@@ -101,7 +101,7 @@ function compileRoute(
   );
   // The digest of a body, or a form, has the form of a token as well; a JSON object never has.
   if (handshakes.signsTokens && auth.scheme === "signature" && !auth.content.includes("{body}")) {
-    const message = "must hold {body}, since a handshake of the path signs texts for whoever asks";
+    const message = "must hold {body}, because a handshake of the path signs texts for every caller";
     throw new ConfigError([{ path: `${where}.auth.content`, message }]);
   }
   const eventMethods = new Set(["POST", ...mappings.flatMap(({ methods }) => methods)]);

@@ -44,7 +44,7 @@ export function compileSource(source: string): ReadValue {
   return () => undefined;
 }
 
-/** Compiles a source whose path may hold `[]`, which stands for every item of an array. */
+/** Compiles a source whose path may hold `[]`, which represents every item of an array. */
 export function compileSources(source: string): ReadValues {
   const { kind, name } = splitSource(source);
   if (kind !== "body" || !name.includes("[]")) {

@@ -13,7 +13,7 @@ export interface CheckOptions extends LocationOptions {
 }
 
 /**
- * Says whether the configuration would be taken into use, and what could be safer. Rejects when not;
+ * Says whether the configuration is valid, and what could be safer. Rejects when not;
  * resolves with the exit code, which is not 0 when a signal has interrupted it.
  */
 export function check(options: CheckOptions, io: CliIo): Promise<number> {
@@ -44,7 +44,7 @@ interface ConfigReport {
   readonly audit: readonly AuditFinding[];
 }
 
-/** Rejects with a `ConfigError` when the configuration could not be taken into use. */
+/** Rejects with a `ConfigError` when the configuration is not valid. */
 async function checkConfig(options: LocationOptions, load: LoadOptions): Promise<ConfigReport> {
   return reviewConfig(await loadConfiguration(options, load));
 }

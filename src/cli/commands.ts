@@ -26,7 +26,7 @@ export function addOperatorCommands(program: Command, io: CliIo, finish: (code: 
 }
 
 function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) => void): void {
-  deliveries.description("what came in, what became of it, and what to do about it");
+  deliveries.description("list, inspect, replay, cancel and purge deliveries");
   withFilters(withGateway(deliveries.command("list", { isDefault: true }), io))
     .description("list the newest (the default)")
     .option("--limit <number>", "how many at most", readWhole(1, MAX_LISTED), DEFAULT_LISTED)
@@ -36,7 +36,7 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
   withGateway(deliveries.command("show"), io)
     .description("show one with its runs, their attempts and the reasons")
     .argument("<id>", "as it is listed")
-    .option("--body", "print the body as it came in, and nothing else")
+    .option("--body", "print only the body, as it was received")
     .action(async (id: string, options: ShowOptions) => {
       await showDelivery(id, options, io);
     });
@@ -50,7 +50,7 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
         readWhole(1, MAX_CHANGED),
       )
       .option("--dry-run", "print what would happen and change nothing")
-      .option("--yes", "do not ask whether all that fit are meant")
+      .option("--yes", "do not ask for confirmation")
       .action(async (ids: readonly string[], options: ChangeOptions) => {
         finish(await changeDeliveries(change, ids, options, io));
       });
@@ -71,7 +71,7 @@ function addHooks(hooks: Command, io: CliIo): void {
     });
   for (const [change, description] of [
     ["pause", "let the calls of a mapping wait; * means all"],
-    ["resume", "let them go on, and forget what was counted for the budget"],
+    ["resume", "continue its runs, with a fresh budget"],
   ] as const) {
     withGateway(hooks.command(change), io)
       .description(description)
@@ -101,7 +101,7 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
     });
   addPresets(withConfig(program.command("presets"), io), io);
   withConfig(program.command("send"), io)
-    .description("sign a sample as its sender would, post it to the running gateway and tell what became of it")
+    .description("sign a sample as its sender would, post it to the running gateway and show the outcome")
     .argument("<preset>", "its name, or the name of a sender in hooks.senders")
     .argument("[sample]", "one of its samples (default: the first)")
     .option("--file <file>", "send this body in the place of the sample's")
@@ -128,20 +128,20 @@ function addPresets(presets: Command, io: CliIo): void {
       await listPresets(options, io);
     });
   withConfig(presets.command("show"), io)
-    .description("tell what to paste where, in the configuration and in the sender's settings")
+    .description("show the setup steps, for the configuration and for the sender's settings")
     .argument("<preset>", "its name, or the name of a sender in hooks.senders")
     .action(async (name: string, options: LocationOptions) => {
       await showPreset(name, options, io);
     });
 }
 
-/** The commands for whoever writes a transform. */
+/** The commands for anyone who writes a transform. */
 
 /** Adds `transform`; `finish` is given the exit code of a command that has one of its own. */
 export function addTransformCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
   const transform = program.command("transform").description("begin a transform, and try one without a gateway");
   withConfig(transform.command("new"), io)
-    .description("write a typed transform to begin with, and tell what to add to the configuration")
+    .description("write a typed transform to start from, and print what to add to the configuration")
     .argument("<name>", "of the file without its extension: deploy, or team/deploy")
     .option("--js", "JavaScript in the place of TypeScript")
     .option("--preset <name>", "for what that sender sends, its payload typed as its samples are")

@@ -31,7 +31,7 @@ export interface ConfigurationFindings {
 
 const UNKNOWN_USE: TransformUse = { count: undefined, isolation: "process" };
 
-/** Whether there is a configuration, and whether it could be taken into use. */
+/** Finds out whether there is a configuration, and whether it is valid. */
 export async function configurationFindings(
   options: LocationOptions,
   load: LoadOptions,
@@ -75,7 +75,7 @@ function configurationFinding(level: DoctorFinding["level"], message: string): D
 /** Read, write or search for anyone but the owner. */
 const OTHERS_MODE = 0o077;
 
-/** Whether a gateway can write its state to a folder, and nobody else can look at it. */
+/** True when a gateway can write its state to a folder, and no one else can look at it. */
 export function stateFinding(folder: string): DoctorFinding {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (!stats) {
@@ -153,7 +153,7 @@ async function probeHere(): Promise<ProbedIsolation> {
 }
 
 function probedFinding(words: string): DoctorFinding {
-  const message = `the walls were tried anew (${words}); the log of a running gateway tells those in force there`;
+  const message = `the isolation was tried on this machine (${words}); the log of a running gateway names the one that is active there`;
   return { level: "ok", about: "transforms", message };
 }
 
@@ -164,11 +164,11 @@ function isolationFinding(
   const of = { about: "transforms", wall: { cannot: wall, holds, by } } as const;
   const seen = detail === undefined ? "" : ` (${detail})`;
   if (!holds) {
-    const message = `can ${wall}: nothing on this machine keeps them from it${seen}`;
+    const message = `can ${wall}: nothing on this machine prevents it${seen}`;
     return { ...of, level: isOptional ? "warning" : missingLevel(use), message };
   }
   if (by !== BY_NAME) return { ...of, level: "ok", message: `cannot ${wall}: ${by}` };
-  const message = `cannot ${wall}, but ${BY_NAME}: one that finds a way around Node's functions can${seen}`;
+  const message = `cannot ${wall}, but ${BY_NAME}: code that gets around Node's functions can${seen}`;
   return { ...of, level: "warning", message };
 }
 
@@ -180,7 +180,7 @@ function missingLevel({ count = 0, isolation }: TransformUse): "problem" | "warn
 function unconfinedFindings({ count, isolation }: TransformUse): readonly DoctorFinding[] {
   if (isolation === "process") return [];
   const message =
-    "hooks.transforms.isolation is none: they run inside the gateway with all its rights, behind none of these walls";
+    "hooks.transforms.isolation is none: they run inside the gateway with all its rights, without any of these limits";
   return [{ level: count === 0 ? "ok" : "warning", about: "transforms", message }];
 }
 

@@ -1,4 +1,4 @@
-/** What a command cannot do, in words for whoever typed it. */
+/** A failure of a command, in words for its user. */
 export class CliError extends Error {
   override readonly name = "CliError";
 }

@@ -48,10 +48,10 @@ function sentence(
   { changed, program }: { readonly changed: boolean; readonly program: string },
 ): string {
   const what = scope === "*" ? "Everything" : JSON.stringify(scope);
-  if (change === "resume") return changed ? `${what} goes on.\n` : `${what} was not paused.\n`;
+  if (change === "resume") return changed ? `${what} continues.\n` : `${what} was not paused.\n`;
   if (!changed) return `${what} was paused before.\n`;
   const goOn = `${program} hooks resume ${scope === "*" ? "'*'" : scope}`;
-  return `${what} is paused: calls are accepted and wait. To go on: ${goOn}\n`;
+  return `${what} is paused: calls are accepted and wait. To continue: ${goOn}\n`;
 }
 
 function rowOf(mapping: MappingState): string[] {

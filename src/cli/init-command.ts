@@ -61,7 +61,7 @@ function replaceFile(file: string, text: string): void {
 }
 
 function configText({ gatewayToken, hookToken }: FirstTokens): string {
-  return `// Configuration of Reveille's embedded gateway. Changes are taken into use as soon as the file is saved.
+  return `// Configuration of Reveille's embedded gateway. Changes take effect as soon as the file is saved.
 // "\${NAME}" is replaced from the environment; a secret may also be { env: "NAME" } or { file: "path" }.
 {
   gateway: {

@@ -35,7 +35,7 @@ export async function listPresets(options: PresetsOptions, io: CliIo): Promise<v
     const used = paths.length === 0 ? "" : `  in use: ${paths.map((path) => `/${path}`).join(", ")}${named}`;
     io.out(`${name.padEnd(width)}  ${title.padEnd(titleWidth)}  ${scheme}${used}\n`);
   }
-  io.out(`\n${io.gateway.program} presets show <name> tells what to paste where.\n`);
+  io.out(`\n${io.gateway.program} presets show <name> prints the setup steps.\n`);
 }
 
 /** Tells what has to be written in the configuration, and what to be pasted where in the sender's settings. */

@@ -29,7 +29,7 @@ export async function runCli(args: readonly string[], io: CliIo, addCommands: Ad
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    // Much of it may be somebody else's words: a plugin's, a sender's, a file's.
+    // Much of it may be someone else's words: a plugin's, a sender's, a file's.
     io.err(`${printableLines(qualifyKeys(explain(error), io.gateway.block))}\n`);
     return 1;
   }

@@ -79,7 +79,7 @@ function readDelivery(watched: AcceptedCall, id: string): Promise<DeliveryDetail
 }
 
 export interface SendOptions extends GatewayCommandOptions {
-  /** A body to send in the place of the sample's. */
+  /** A body to send instead of the sample's. */
   readonly file?: string;
   /** PEM file of the sender's private key, for schemes that sign with one. */
   readonly key?: string;
@@ -167,7 +167,7 @@ function signedAs(preset: Preset, { mapping, sample, loaded, baseUrl, options }:
   const key = options.key === undefined ? sharedKey(mapping) : readFileSync(options.key, "utf8");
   if (key === undefined) {
     throw new CliError(
-      `${preset.title} signs with a key of its own (${schemeName(preset)}), which nobody else has. For a route with a key of yours, pass the private one: --key key.pem`,
+      `${preset.title} signs with a key of its own (${schemeName(preset)}), which only the sender has. For a route with a key of yours, pass the private one: --key key.pem`,
     );
   }
   return signRequest(mapping.auth, { method: "POST", ...request, now: Date.now(), key });

@@ -33,7 +33,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   const logger = io.createLogger();
   const { host, port, strict } = options;
   const signals = new Signals(io, (error) => {
-    logger.error({ err: error }, "The gateway failed and ends; calls that were accepted are on disk.");
+    logger.error({ err: error }, "the gateway failed and ends; accepted calls are on disk");
     void logger.flush().finally(() => {
       io.exit(1);
     });
@@ -43,7 +43,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
     if (first !== undefined) io.err(firstSteps(gateway.url, first));
     io.out(`Reveille is listening on ${gateway.url}\n`);
     await signals.untilStop(() => void gateway.reload());
-    logger.info({}, "Shutting down.");
+    logger.info({}, "shutting down");
     await gateway.stop();
     return 0;
   } finally {

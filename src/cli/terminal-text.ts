@@ -34,7 +34,7 @@ export function textTable(head: readonly string[], rows: readonly (readonly stri
 // eslint-disable-next-line no-control-regex -- these are what is looked for
 const OBEYED = /[\u0000-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
 
-/** A text that somebody sent, on one line and without what a terminal would obey; cut to `maxChars`. */
+/** A text that someone sent, on one line and without what a terminal would obey; cut to `maxChars`. */
 export function printable(text: string, maxChars: number = Infinity): string {
   const cut = text.length <= maxChars ? text : `${text.slice(0, maxChars).toWellFormed()}…`;
   return cut.replaceAll(OBEYED, (character) => (/\s/u.test(character) ? " " : "�"));

@@ -6,7 +6,7 @@ import { showNames } from "./show-value.ts";
 export interface ConditionSyntax {
   readonly ok: true;
   readonly expression: Expression;
-  /** Each once, in the order in which they stand there. */
+  /** Each once, in the order in which they are written there. */
   readonly reads: readonly ConditionPath[];
 }
 

@@ -86,7 +86,7 @@ function wordUnknownKey(key: string, known: readonly string[]): string {
 }
 
 function wordValue({ error, value, node, isSecret }: Violation): string {
-  // A long text in the place of a block is likely the secret that belongs into it.
+  // A long text instead of a block is likely the secret that belongs into it.
   const isMisplaced = typeof value === "string" && value.length >= 16 && node.type === "object";
   const shown = isSecret || isMisplaced ? "the value" : showValue(value);
   switch (error.keyword) {

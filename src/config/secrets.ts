@@ -54,7 +54,7 @@ const OF_EXAMPLES = [
   "yourwebhooksecret",
 ];
 
-/** Secrets that senders, standards and their SDKs print in their documentation, as they stand there. */
+/** Secrets that senders, standards and their SDKs print in their documentation, as they are written there. */
 const OF_DOCUMENTATION = [
   // GitHub and its SDK.
   "It's a Secret to Everybody",
@@ -142,7 +142,7 @@ function readSecret(
   const name = entry.env!;
   const value = Object.hasOwn(sources.env, name) ? sources.env[name] : undefined;
   if (value === undefined) {
-    // Whoever wrote the secret itself in the place of the name must not find it in a log.
+    // Anyone who wrote the secret itself instead of the name must not find it in a log.
     const shown = /^[A-Z_][A-Z0-9_]{0,63}$/.test(name) ? `the environment variable ${name}` : "the variable it names";
     findings.refuseReference(where, `${shown} is not set`);
   }

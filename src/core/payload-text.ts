@@ -43,7 +43,7 @@ export function listAt(payload: unknown, path: string): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Cuts a text to a length, with an ellipsis in the place of the rest; never splits a character. */
+/** Cuts a text to a length, with an ellipsis instead of the rest; never splits a character. */
 export function clip(text: string, length: number): string {
   if (text.length <= length) return text;
   const end = text.slice(0, Math.max(0, length - 1));

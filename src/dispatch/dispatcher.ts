@@ -219,7 +219,7 @@ export class Dispatcher {
   }
 
   /**
-   * The time of a run has come: it goes on in the lane that it holds, beside its lane when that went on
+   * The time of a run has come: it continues in the lane that it holds, beside its lane when that went on
    * after the reply, or at the end of its lane.
    */
   #arrive(tracked: TrackedRun): void {

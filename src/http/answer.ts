@@ -93,6 +93,6 @@ function refusalHeaders(refusal: Refusal, status: number): AnswerHeaders | undef
   if (status !== 429 && status !== 503) return undefined;
   const seconds = refusal.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS[refusal.refused] ?? 1;
   const retry = { "retry-after": Math.max(1, Math.ceil(seconds)) };
-  // Whoever tries again shall find the process that comes after this one.
+  // Anyone who tries again shall find the process that comes after this one.
   return refusal.refused === "SHUTTING_DOWN" ? { ...retry, connection: "close" } : retry;
 }

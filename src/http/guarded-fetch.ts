@@ -46,7 +46,7 @@ export interface GuardedFetchOptions {
   readonly maxBytes?: number;
   /** For everything, from the name's resolution to the last byte. Absent: 5,000. */
   readonly timeoutMs?: number;
-  /** Fetches under way at a time; further ones wait. Absent: 8. */
+  /** Fetches in progress at a time; further ones wait. Absent: 8. */
   readonly maxConcurrent?: number;
   /** Fetches that wait; further ones are refused. Absent: 256. */
   readonly maxWaiting?: number;
@@ -200,7 +200,7 @@ async function readAnswer(
   return { status, headers, body: Buffer.concat(chunks) };
 }
 
-/** Whether a status is 2xx. */
+/** True when a status is 2xx. */
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
@@ -229,7 +229,7 @@ function createLimiter(limit: number, maxWaiting: number) {
         return Promise.resolve();
       }
       if (waiting.length >= maxWaiting)
-        return Promise.reject(new FetchError("too many fetches are under way", { retryable: true }));
+        return Promise.reject(new FetchError("too many concurrent fetches", { retryable: true }));
       return new Promise((resolve) => {
         waiting.push(resolve);
       });

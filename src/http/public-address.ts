@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /**
- * Whether an address (IPv4 or IPv6, without brackets or zone) belongs to the public internet. Private,
+ * True when an address (IPv4 or IPv6, without brackets or zone) belongs to the public internet. Private,
  * loopback, link-local (with it the metadata services of clouds), shared (RFC 6598), multicast, documentation
  * and translated addresses are not public, nor is anything that is no address.
  */

@@ -9,7 +9,7 @@ export interface BodyLimits {
 }
 
 /**
- * Reads the whole body of a request that nobody has read from: its exact bytes in memory of their
+ * Reads the whole body of a request that no one has read from: its exact bytes in memory of their
  * own, or why not. A declared length over the limit is refused before any byte is read
  * (BODY_TOO_LARGE), otherwise the bytes are counted; a body that is not complete in time is refused
  * (BODY_TIMEOUT), as is one whose connection went away (BODY_ABORTED) and one with a

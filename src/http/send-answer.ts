@@ -3,7 +3,7 @@ import type { Answer } from "./answer.ts";
 import { declaredLength, discardBody, hasUnreadBody } from "./read-body.ts";
 import type { DiscardLimits } from "./read-body.ts";
 
-/** How much of a body that nobody wants is read so that its sender gets to see the answer. */
+/** How much of a body that no one wants is read so that its sender gets to see the answer. */
 const DISCARD_LIMITS: DiscardLimits = { maxBytes: 32 * 1024 * 1024, timeoutMs: 5000 };
 
 /** A declared body up to this size is read to its end, and the connection stays. */
@@ -17,7 +17,7 @@ const CLOSING_STATUSES: ReadonlySet<number> = new Set([408, 413]);
  *
  * An answer may come before the body was read. Closing the connection then makes the sender's
  * system throw away what it has not yet read, the answer included; so the rest of the body is taken
- * in first: of a small declared one all, after which the connection goes on with the next request;
+ * in first: of a small declared one all, after which the connection continues with the next request;
  * of any other at most 32 MiB for at most 5 seconds (`limits`), and the connection closes
  * (RFC 9112, 9.6).
  */

@@ -9,7 +9,7 @@ import { OVERLAP_SKIP_REASON } from "../storage/new-delivery.ts";
 import { observe, storeRefusal } from "./context.ts";
 import type { IngressContext } from "./context.ts";
 
-/** A delivery that is on disk, and the runs that stand for the answer. */
+/** A delivery that is on disk, and the runs that its answer names. */
 export interface Accepted {
   readonly deliveryId: string;
   readonly runIds: readonly string[];

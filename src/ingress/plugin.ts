@@ -34,7 +34,7 @@ const hooksOf = new WeakMap<GatewayHost, IngressHooks>();
  * The webhook ingress as a plugin of a gateway: `new WebhookIngress().apply(host)`.
  *
  * A gateway that reloads its plugins makes a new host object, with new lifecycle hooks and all else as it
- * was, and applies the plugin to that too: it goes on where it is, with what other plugins have tapped on
+ * was, and applies the plugin to that too: it continues where it is, with what other plugins have tapped on
  * the new object, once a configuration was committed there.
  */
 export class WebhookIngress implements GatewayPlugin {

@@ -126,7 +126,7 @@ export class ConfigReload {
     return prepared;
   }
 
-  /** `read`: what was read of the configuration before; nothing else of it is taken into use then. */
+  /** `read`: what was read of the configuration before; nothing else of it is applied then. */
   async #prepare(origin: Origin, read?: ActiveConfig, signal = this.#closing.signal): Promise<Prepared> {
     const changes = this.#changes;
     const active = await prepareActiveConfig(origin.snapshot, {
@@ -187,7 +187,7 @@ export class ConfigReload {
     };
     const watch = await watchFolder(folder, changed, {
       onError: (error) => {
-        this.#options.host.logger.error({ err: error, folder }, "The transforms folder can no longer be watched.");
+        this.#options.host.logger.error({ err: error, folder }, "the transforms folder can no longer be watched");
       },
     });
     // What has changed between the loading and the watching.
@@ -217,7 +217,7 @@ export class ConfigReload {
       const { transforms } = next.active;
       if (transforms === base.active.transforms) return void (this.#current = { ...base, changes });
       this.#commit(next);
-      logger.info({ transforms: transforms.size }, "Changed transforms are in use.");
+      logger.info({ transforms: transforms.size }, "changed transforms are active");
     } catch (error) {
       // A newer change is waiting, or the ingress was closed.
       if (renewal.signal.aborted || closing.aborted) return;
@@ -248,7 +248,7 @@ export const SHUT_DOWN = "The ingress has been shut down.";
 /** The time allowed for a transient reason to pass. */
 const FIRST_RETRY_MS = 2_000;
 const MAX_RETRY_MS = 60_000;
-/** A renewal that goes on for so long after the next change was seen is given up. */
+/** A renewal that continues for so long after the next change was seen is given up. */
 const OVERTAKEN_MS = 2_000;
 /** How long an abandoned preparation may take to end what it started; a preset's module may hang in it. */
 const PREPARING_MS = 5_000;

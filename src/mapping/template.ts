@@ -67,7 +67,7 @@ function split(source: string): { literals: string[]; expressions: string[] } {
   while (open !== -1) {
     const close = source.indexOf("}", open + 2);
     if (close === -1) break;
-    // Any `{{` before a lone or too early `}` fails for the same reason, so the search goes on behind it.
+    // Any `{{` before a lone or too early `}` fails for the same reason, so the search continues behind it.
     if (close > open + 2 && source[close + 1] === "}") {
       literals.push(source.slice(literalStart, open));
       expressions.push(source.slice(open + 2, close).trim());

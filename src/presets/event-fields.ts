@@ -20,13 +20,13 @@ export function batchId(ids: readonly string[]): string | undefined {
   return `sha256-${createHash("sha256").update(JSON.stringify(ids)).digest("hex")}`;
 }
 
-/** Who caused an event; nobody without a name. An id that is empty or the name itself is left out. */
+/** Who caused an event; no one without a name. An id that is empty or the name itself is left out. */
 export function eventActor(name: string, id = "", bot = false): EventActor | undefined {
   if (name === "") return undefined;
   return { name, ...(id === "" || id === name ? {} : { id }), bot };
 }
 
-/** Whether a login carries the mark of an app's account: `dependabot[bot]`. */
+/** True when a login carries the mark of an app's account: `dependabot[bot]`. */
 export function hasBotMark(login: string): boolean {
   return login.toLowerCase().endsWith("[bot]");
 }

@@ -16,7 +16,7 @@ const LOAD_TIMEOUT_MS = 30_000;
 
 /**
  * Loads the presets that `hooks.presets` names by a path (`./acme.ts`) in `<configDir>/hooks/presets`,
- * adds them to the registry, and gives the block back with their names in the place of the paths.
+ * adds them to the registry, and gives the block back with their names instead of the paths.
  *
  * A module exports by default what `definePreset` made, or the definition itself. It is confined to the
  * folder by the real path of every file it loads; `reveille` is this package's own copy. Throws a

@@ -76,7 +76,7 @@ export interface PresetEvent extends PresetContext {
 
 export type { EventActor } from "../core/delivery.ts";
 
-/** An answer in the place of the ordinary one, once the delivery is on disk. */
+/** An answer instead of the ordinary one, once the delivery is on disk. */
 export interface PresetAnswer {
   /** 200 to 204. */
   readonly status: number;

@@ -18,7 +18,7 @@ const MAX_NAME = 200;
 const MAX_EVENT = 2_000;
 
 /**
- * Asks a preset what a request is. Its code meets payloads that nobody foresaw: what throws counts as
+ * Asks a preset what a request is. Its code meets payloads that no one foresaw: what throws counts as
  * not known, so that an event that its sender signed is never lost for it.
  */
 export function readEvent(preset: Preset, given: PayloadContext, settings: PresetSettings): RecognizedEvent {
@@ -48,7 +48,7 @@ export function readMessage(preset: Preset, context: PayloadContext & { readonly
   return joinText("\n", joinText(": ", `${preset.title} event`, event.event ?? ""), asJson(context.payload));
 }
 
-/** The answer that a preset wants in the place of the ordinary one. */
+/** The answer that a preset wants instead of the ordinary one. */
 export function readAnswer(
   preset: Preset,
   context: PayloadContext,

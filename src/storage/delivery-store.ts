@@ -109,7 +109,7 @@ export interface StoredRun extends RunProgress {
   readonly coalesced?: CoalescedCalls;
 }
 
-/** What a run stands for besides its own call. */
+/** The other calls of a coalesced run. */
 export interface CoalescedCalls {
   /** Calls in all, its own among them. */
   readonly count: number;
@@ -148,7 +148,7 @@ export interface Replayable {
 }
 
 /**
- * A run as it was accepted, and what became of it. Of a coalesced delivery, `runId` and `state` are those of
+ * A run as it was accepted, and its outcome. Of a coalesced delivery, `runId` and `state` are those of
  * the run that its call became a part of; the state is `skipped` when that one is no longer there.
  */
 export interface ReplayableRun extends Pick<NewRun, "lane" | "spec"> {

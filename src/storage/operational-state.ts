@@ -20,11 +20,11 @@ export interface OperationalState {
   addUsage(usage: readonly Usage[]): Promise<void>;
   /** What was counted from a minute on. */
   usageSince(minute: number): Promise<readonly Usage[]>;
-  /** True when the outage is new; false when it is known and goes on. At most 1,000 are remembered. */
+  /** True when the outage is new; false when it is known and continues. At most 1,000 are remembered. */
   openOutage(outage: { readonly subject: string; readonly since: number }): Promise<boolean>;
   /** True when there was one. */
   closeOutage(subject: string): Promise<boolean>;
-  /** Subjects of the outages that go on. */
+  /** Subjects of the outages that continue. */
   outages(): Promise<readonly string[]>;
 }
 

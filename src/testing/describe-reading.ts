@@ -22,7 +22,7 @@ export const HOSTILE_PAYLOADS: readonly unknown[] = [
 const EMPTY_FIELD = /\bundefined\b|\bnull\b|\bNaN\b|\[object \w+\]|\(\s*\)|\[\s*\]|""|(?:^|\s)[:,](?:\s|$)/u;
 const MAX_MESSAGE = 20_000;
 
-/** What it makes of its samples and of payloads that nobody foresaw. */
+/** What it makes of its samples and of payloads that no one foresaw. */
 export function describeReading(preset: Preset, settings: PresetSettings): void {
   const { accept = ["json"], maxBodyBytes = 262_144, messageTemplate } = preset.mapping(settings);
   const ownMessage = messageTemplate === undefined;

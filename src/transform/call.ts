@@ -15,7 +15,7 @@ export interface TransformCall {
 
 /**
  * Carries out a call wherever the transform runs. Resolves to what the module returned, as data that
- * nobody has looked at; rejects with a {@link TransformError}.
+ * no one has looked at; rejects with a {@link TransformError}.
  */
 export type CallTransform = (call: TransformCall) => Promise<unknown>;
 

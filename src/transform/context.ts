@@ -51,7 +51,7 @@ export function transformContext(fields: ContextFields, rawBody: Uint8Array): Tr
 
 /** What a transform may look at; nothing in it carries a credential. */
 export interface TransformContext<Payload = unknown> {
-  /** The parsed body; of a mapping with `forEach`, with one item in the place of the list. */
+  /** The parsed body; of a mapping with `forEach`, with one item instead of the list. */
   readonly payload: Payload;
   /** Lower-case names. */
   readonly headers: Headers;

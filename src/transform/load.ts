@@ -20,7 +20,7 @@ export interface LoadTransformsOptions {
   /** Absolute; copies of the folder are made there. Need not exist. */
   readonly workDir: string;
   readonly logger: Logger;
-  /** The set in force; it is given back when nothing that it was made from has changed. */
+  /** The set active; it is given back when nothing that it was made from has changed. */
   readonly previous?: TransformSet | undefined;
   /** How long one module may take to load, its top-level awaits included. Default: 30 seconds. */
   readonly loadTimeoutMs?: number;
@@ -91,7 +91,7 @@ interface InProcessOptions {
 
 /**
  * Loads transforms into this process, with all its rights and without any limit: for owners who ask for
- * it. Files are read anew by each call, and each once per call, whatever number of mappings name it.
+ * it. Files are read again by each call, and each once per call, whatever number of mappings name it.
  */
 export async function loadInProcess(
   named: readonly NamedTransform[],
@@ -106,7 +106,7 @@ export async function loadInProcess(
   const calls = new Map<string, CallTransform>();
   const failures: { at: number; message: string }[] = [];
   for (const [at, { mappingId, file, export: name }] of named.entries()) {
-    // The requests of the generation in force have their turn between two modules.
+    // The requests of the generation active have their turn between two modules.
     await setImmediate();
     try {
       const loading = modules.get(file) ?? withLoadTimeout(loader.load(file), loadTimeoutMs);

@@ -4,13 +4,13 @@ import type { CallTransform } from "./call.ts";
 export interface TransformSetParts {
   /** By the mapping's id. */
   readonly calls: ReadonlyMap<string, CallTransform>;
-  /** What the set was made from; a set with the same key would do the same. `undefined`: nobody can tell. */
+  /** What the set was made from; a set with the same key would do the same. `undefined`: no one can tell. */
   readonly key: string | undefined;
   /** Ends its processes and removes what it has written; called once, and never rejects. */
   readonly release: () => Promise<void>;
   /** What `transform test` tells of the processes. */
   readonly figures?: () => TransformFigures;
-  /** Whether the files that it was made from have changed; never rejects. */
+  /** True when the files that it was made from have changed; never rejects. */
   readonly isStale?: () => Promise<boolean>;
 }
 
@@ -29,7 +29,7 @@ export class TransformSet {
   readonly #parts: TransformSetParts;
   #users = 0;
   #closed: Promise<void> | undefined;
-  /** Waits until nobody is under way. */
+  /** Waits until no one is in progress. */
   #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(parts: TransformSetParts) {
@@ -52,7 +52,7 @@ export class TransformSet {
     return this.#parts.figures?.() ?? { rssBytes: undefined };
   }
 
-  /** Whether the files that it was made from are known to have changed. */
+  /** True when the files that it was made from are known to have changed. */
   async isStale(): Promise<boolean> {
     return (await this.#parts.isStale?.()) ?? false;
   }
@@ -70,20 +70,20 @@ export class TransformSet {
     this.#idle = undefined;
   }
 
-  /** Resolves when no request is under way that may call one of them. */
+  /** Resolves when no request is in progress that may call one of them. */
   whenIdle(): Promise<void> {
     if (this.#users === 0) return Promise.resolve();
     this.#idle ??= Promise.withResolvers<void>();
     return this.#idle.promise;
   }
 
-  /** No further request will enter; resolves when it is closed, after those under way have left. */
+  /** No further request will enter; resolves when it is closed, after those in progress have left. */
   async retire(): Promise<void> {
     await this.whenIdle();
     await this.close();
   }
 
-  /** Ends it at once; calls under way are refused. Later calls wait for the same end. */
+  /** Ends it at once; calls in progress are refused. Later calls wait for the same end. */
   close(): Promise<void> {
     this.#closed ??= this.#parts.release();
     return this.#closed;

@@ -38,7 +38,7 @@ describe("the names of credentials in docs/security.md", () => {
   });
 
   it("are dropped whatever stands between their words", () => {
-    const [, examples = ""] = /may stand: (.*) are all dropped/.exec(text) ?? [];
+    const [, examples = ""] = /or nothing: (.*) are all dropped/.exec(text) ?? [];
     const names = Array.from(examples.matchAll(/`([^`]+)`/g), ([, name]) => name!);
     expect(names).toHaveLength(3);
     for (const name of names) expect(isCredentialName(name), `${name} is a credential`).toBe(true);

@@ -43,7 +43,7 @@ export function compileEffect({ effect, ...handshake }: Handshake, context: Hand
   if (keyFrom !== undefined && confirmUrlFrom !== undefined) throw new TypeError("it has two effects");
   if (keyFrom !== undefined) return acceptKey(keyFrom, handshake, context);
   if (confirmUrlFrom === undefined) return undefined;
-  // Otherwise anybody could make the gateway fetch something.
+  // Otherwise anyone could make the gateway fetch something.
   if (!handshake.verified) throw new TypeError("a URL is fetched only for a verified request");
   return confirmUrl(confirmUrlFrom, confirmHosts ?? [], context);
 }
@@ -56,7 +56,7 @@ function acceptKey(keyFrom: string, { onlyKeys }: Omit<Handshake, "effect">, con
   const read = compileSource(keyFrom);
   return ({ view }, reply) => {
     const key = read(view);
-    // A key from whoever comes first must not stand beside the secret that the owner set.
+    // A key from anyone who comes first must not count next to the secret that the owner set.
     if (key === undefined || !isDeliverableKey(key) || secrets.length > 0) return undefined;
     return deliveredKeys.accept(route, key).then(
       (isKept) => (isKept ? reply : undefined),

@@ -13,9 +13,9 @@ export type { HandshakeAnswer, HandshakeContext };
 export interface CompiledHandshakes {
   /** Methods besides `POST` that one of them takes. */
   readonly methods: ReadonlySet<string>;
-  /** Whether one of them signs, for whoever asks, texts in the form of a token. */
+  /** True when one of them signs, for anyone who asks, texts in the form of a token. */
   readonly signsTokens: boolean;
-  /** Whether a signature of this body proves nothing, since anybody could have asked for it. */
+  /** True when a signature of this body proves nothing, since anyone could have asked for it. */
   isForgeable(body: Uint8Array): boolean;
   /** Answers a call that no signature covers, if it has exactly the shape of a handshake. */
   unverified(call: IncomingRequest): HandshakeAnswer | Promise<HandshakeAnswer | undefined> | undefined;

@@ -27,13 +27,13 @@ function bodyHints(conditions: readonly (readonly [string, HandshakeCondition])[
   return [...hints];
 }
 
-/** Whether the body holds all hints. */
+/** True when the body holds all hints. */
 function holdsHints(body: Uint8Array, hints: readonly string[]): boolean {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   return hints.every((hint) => bytes.includes(hint));
 }
 
-/** Whether a request of the handshake's method has its shape. */
+/** True when a request of the handshake's method has its shape. */
 export type ShapeTest = (request: HandshakeRequest) => boolean;
 
 /** Compiles what a handshake is recognized by. The body is parsed only when everything else is right. */
@@ -83,7 +83,7 @@ function hasOnly(value: unknown, keys: ReadonlySet<string>): boolean {
 
 export type HandshakeCondition = NonNullable<Handshake["when"]>[string];
 
-/** Whether a request holds what a condition says. */
+/** True when a request holds what a condition says. */
 type ConditionTest = (view: RequestView) => boolean;
 
 /** Compiles one entry of `when`; throws a TypeError for a place that there is none of. */

@@ -8,7 +8,7 @@ import { type HandshakeContext, type HandshakeRequest, type ReadText, settingVal
 /** A field name (RFC 9110, 5.1). */
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 const PRINTABLE_ASCII = /^[\u0020-\u007e]*$/;
-/** They say where an answer ends or what becomes of the connection, or set something in a browser. */
+/** They say where an answer ends or the outcome of the connection, or set something in a browser. */
 const RESERVED: ReadonlySet<string> = new Set([
   "connection",
   "content-encoding",
@@ -122,7 +122,7 @@ function refuseDisclosure({ when = {}, reply }: Handshake, { secrets, settings }
   for (const written of [text, ...Object.values(json).flat(), ...Object.values(headers)]) {
     for (const name of settingsIn(String(written))) {
       const isSecret = settingValues(settings, name).some((value) => secrets.includes(value));
-      if (isSecret || compared.has(name)) throw new TypeError(`its reply would tell the secret setting "${name}"`);
+      if (isSecret || compared.has(name)) throw new TypeError(`its reply would reveal the secret setting "${name}"`);
     }
   }
 }

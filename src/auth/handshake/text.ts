@@ -25,10 +25,10 @@ export function isHeaderEcho(value: string): boolean {
 const TOKEN = /^[\w.~+/-]{1,256}={0,2}$/;
 
 /**
- * What is signed for whoever asks must not be an event.
+ * What is signed for anyone who asks must not be an event.
  *
  * X and Smartcar sign the body of an event with the key that answers their challenge. Answering any
- * text would hand out signatures of events that an attacker made up; this form holds no JSON object, no
+ * text would hand out signatures of events that an attacker invented; this form holds no JSON object, no
  * JSON list and no form field with a value.
  */
 function isToken(value: string): boolean {
@@ -38,7 +38,7 @@ function isToken(value: string): boolean {
 const TOKEN_END = /^[\w.~+/-]{0,256}={0,2}$/;
 const MAX_TOKEN_BYTES = 258;
 
-/** Whether a body could be the end of a text that {@link isToken} lets be signed; the empty one could. */
+/** True when a body could be the end of a text that {@link isToken} lets be signed; the empty one could. */
 export function isTokenEnd(body: Uint8Array): boolean {
   return body.length <= MAX_TOKEN_BYTES && TOKEN_END.test(Buffer.from(body).toString("latin1"));
 }
@@ -50,12 +50,12 @@ export function isDeliverableKey(value: string): boolean {
   return KEY.test(value);
 }
 
-/** What the placeholders of a text stand for. */
+/** The values of the placeholders of a text. */
 export interface TextScope {
   readonly settings: PresetSettings;
   readonly publicUrl: string | undefined;
   readonly computed: ReadonlyMap<string, ReadText>;
-  /** Whether a value of the request may stand in the text. */
+  /** True when a value of the request may be in the text. */
   readonly accepts: (value: string) => boolean;
 }
 
@@ -133,7 +133,8 @@ export function compileComputed(handshake: Handshake, context: HandshakeContext)
 }
 
 function compileOne({ algorithm, encoding, of }: Computed, verified: boolean, context: HandshakeContext): ReadText {
-  if (typeof of !== "string" || of === "") throw new TypeError("a computed value says not what it is made of");
+  if (typeof of !== "string" || of === "")
+    throw new TypeError("a computed value does not say what it is computed from");
   const isSigned = algorithm === "hmac-sha256";
   const read = compileText(of, {
     settings: context.settings,

@@ -11,7 +11,7 @@ export interface CertificateBounds {
   readonly maxRefused?: number;
   /** How long such a one is not asked again, in milliseconds. Absent: 30 seconds. */
   readonly refusedMs?: number;
-  /** First fetches under way at a time. Absent: 4. */
+  /** First fetches in progress at a time. Absent: 4. */
   readonly maxFetches?: number;
   /** First fetches begun within a minute. Absent: 30. */
   readonly maxFetchesPerMinute?: number;
@@ -25,7 +25,7 @@ export interface CertificateCacheOptions extends CertificateBounds {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly fetch: GuardedFetch;
-  /** Stops fetching for good. */
+  /** Stops fetching permanently. */
   readonly signal: AbortSignal;
 }
 
@@ -51,7 +51,7 @@ const DEFAULTS: Required<CertificateBounds> = {
 };
 
 /**
- * Certificates by URL. Whoever calls names the URL, so first fetches are few at a time and a minute, and a
+ * Certificates by URL. Anyone who calls names the URL, so first fetches are few at a time and a minute, and a
  * URL that had none is left alone for a while; certificates that are known stay at hand meanwhile.
  */
 export class CertificateCache {
@@ -155,7 +155,7 @@ export class CertificateCache {
   #log(url: string, error: unknown): void {
     if (this.#options.signal.aborted) return;
     const reason = error instanceof FetchError ? error.message : "it could not be fetched";
-    this.#options.logger.warn({ host: URL.parse(url)?.host, reason }, "A sender's certificate was not fetched.");
+    this.#options.logger.warn({ host: URL.parse(url)?.host, reason }, "a sender's certificate was not fetched");
   }
 }
 

@@ -17,7 +17,7 @@ export interface DeliveredKeysOptions {
 
 /** The keys as the gateway keeps them. */
 export interface OpenDeliveredKeys extends DeliveredKeys {
-  /** Drops the key of a route, durably, so that it can be delivered anew; false when there is none. */
+  /** Drops the key of a route, durably, so that it can be delivered again; false when there is none. */
   forget(route: string): Promise<boolean>;
   /** Routes that have a key. */
   routes(): readonly string[];
@@ -76,7 +76,7 @@ export async function openDeliveredKeys(options: DeliveredKeysOptions): Promise<
         // Anybody can bring one about, as often as they like.
         if (!told.has(`${route} ${reason}`)) {
           told.add(`${route} ${reason}`);
-          logger.warn({ route, reason }, "A key that a sender delivered was not accepted.");
+          logger.warn({ route, reason }, "a delivered key was not accepted");
         }
         return false;
       }
@@ -84,18 +84,18 @@ export async function openDeliveredKeys(options: DeliveredKeysOptions): Promise<
       try {
         await change((kept) => kept.set(route, key));
       } catch (error) {
-        logger.error({ err: error, route }, "A key that a sender delivered could not be kept.");
+        logger.error({ err: error, route }, "a delivered key could not be stored");
         throw error;
       } finally {
         underWay.delete(route);
       }
-      logger.info({ route }, "A key that a sender delivered was accepted.");
+      logger.info({ route }, "a delivered key was accepted");
       return true;
     },
     async forget(route) {
       if (!keys.has(route)) return false;
       await change((kept) => kept.delete(route));
-      logger.info({ route }, "A key that a sender delivered was forgotten.");
+      logger.info({ route }, "a delivered key was forgotten");
       return true;
     },
   };
@@ -108,7 +108,7 @@ export async function readDeliveredKeys(file: string): Promise<ReadonlyMap<strin
   const keys = keysIn(text);
   if (keys === undefined) {
     throw new Error(
-      `${file} is damaged: it is not a list of delivered keys. Put back a good copy of it, or remove it and let the senders deliver their keys anew.`,
+      `${file} is damaged: it is not a list of delivered keys. Put back a good copy of it, or remove it and let the senders deliver their keys again.`,
     );
   }
   return keys;
@@ -159,7 +159,7 @@ async function closeToOthers(file: string, logger: Logger): Promise<void> {
     const { mode } = await handle.stat();
     if ((mode & OTHERS) === 0) return;
     await handle.chmod(0o600);
-    logger.warn({ file }, "The file of delivered keys could be read by others; now only its owner can.");
+    logger.warn({ file }, "others could read the file of delivered keys; now only its owner can");
   } finally {
     await handle.close();
   }

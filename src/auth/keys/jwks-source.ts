@@ -32,7 +32,7 @@ export interface JwksSourceOptions extends JwksBounds {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly fetch: GuardedFetch;
-  /** Stops fetching for good. */
+  /** Stops fetching permanently. */
   readonly signal: AbortSignal;
 }
 
@@ -131,7 +131,7 @@ export class JwksSource implements JwksKeys {
       delayMs = Math.min(this.#options.retryMs * 2 ** this.#failures++, this.#options.maxRetryMs);
       const reason = error instanceof FetchError ? error.message : "its answer is no set of keys";
       if (!signal.aborted) {
-        logger.warn({ host: url.host, reason, retryMs: delayMs }, "The keys of an identity provider were not fetched.");
+        logger.warn({ host: url.host, reason, retryMs: delayMs }, "the keys of an identity provider were not fetched");
       }
     }
     this.#isFetching = false;

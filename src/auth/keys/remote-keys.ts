@@ -67,7 +67,7 @@ export function createRemoteKeys(options: RemoteKeysOptions): RemoteKeys {
       } catch (error) {
         reason = error instanceof FetchError ? error.message : "it could not be fetched";
       }
-      logger.warn({ host: URL.parse(url)?.host, reason }, "A subscription was not confirmed.");
+      logger.warn({ host: URL.parse(url)?.host, reason }, "a subscription was not confirmed");
       return false;
     },
     close: () => closing.abort(new FetchError("the gateway is closing")),

@@ -13,13 +13,13 @@ const DIGEST_BYTES = 32;
 export interface BodyCoverage {
   /** Why the body cannot be the one that was signed, before the signature itself is looked at. */
   refuse(input: SignedInput): string | undefined;
-  /** Whether another body could come with the same signature. */
+  /** True when another body could come with the same signature. */
   isOpen(call: IncomingRequest): boolean;
 }
 
 /**
  * Compiles the check of a body's digest. It is wanted for every body but a form that the content covers;
- * a content that covers forms only refuses all else when no digest stands in.
+ * a content that covers forms only refuses all else when no digest is in.
  */
 export function compileBodyCoverage(
   { bodyDigest }: Pick<SignatureAuth, "bodyDigest">,

@@ -74,7 +74,7 @@ export function urlVariants(url: string): readonly string[] {
 
 const MAX_FIELDS = 1_000;
 
-/** Whether a call says that its body is a form. */
+/** True when a call says that its body is a form. */
 export function isForm({ headers }: IncomingRequest): boolean {
   return readMediaType(headers["content-type"]).kind === "form";
 }
@@ -82,7 +82,7 @@ export function isForm({ headers }: IncomingRequest): boolean {
 /**
  * The fields of a form as Twilio signs them: name and value of each, sorted by name, the values of a
  * repeated name sorted and each of them once. Empty when the body is no form, `undefined` for one of more
- * than 1,000 fields: nobody has proved to be the sender yet, and sorting costs most of all.
+ * than 1,000 fields: no one has proved to be the sender yet, and sorting costs most of all.
  */
 export function formText(call: IncomingRequest): string | undefined {
   if (!isForm(call)) return "";

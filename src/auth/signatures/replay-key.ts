@@ -10,7 +10,7 @@ export interface ReplayKeyInput {
   readonly call: IncomingRequest;
   /** The signed bytes, without a secret in them. */
   readonly content: Uint8Array;
-  /** Whether another body could come with the same content. */
+  /** True when another body could come with the same content. */
   readonly isBodyOpen: boolean;
   /** The signed time, in milliseconds; `undefined` when there is none, or it is not signed. */
   readonly signedAt: number | undefined;

@@ -81,7 +81,7 @@ function allowedUrl(text: string, hosts: readonly (readonly string[])[]): string
   if (url === null || url.protocol !== "https:" || url.port !== "" || url.username !== "" || url.password !== "") {
     return undefined;
   }
-  // A query could make the host answer with what somebody else wrote.
+  // A query could make the host answer with what someone else wrote.
   if (text.includes("?") || text.includes("#")) return undefined;
   const labels = url.hostname.split(".");
   const isAllowed = hosts.some(

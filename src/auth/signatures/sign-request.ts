@@ -20,7 +20,7 @@ export interface UnsignedRequest {
   readonly body: Uint8Array;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** The delivery's id, for schemes that sign one; made up when absent. */
+  /** The delivery's id, for schemes that sign one; invented when absent. */
   readonly id?: string;
   /** The shared secret; for asymmetric schemes the private key as PEM; for `jwt` the token itself. */
   readonly key: string;
@@ -80,7 +80,7 @@ function addSignature(auth: SignatureAuth, draft: RequestBuilder, { key, now, id
   draft.put(auth.from[0]!, writeSignature(auth, signature.toString(auth.encoding), draft.pairs));
 }
 
-/** Puts a value where it belongs; without one, what stands there is kept or a new one is made. */
+/** Puts a value where it belongs; without one, what is there is kept or a new one is made. */
 function fill(draft: RequestBuilder, source: string, value: string | undefined, make: () => string): void {
   const { call, view, pairs } = draft;
   const present = compileRequestSource(source)({ call, view, pairs });

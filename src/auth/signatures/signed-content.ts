@@ -18,19 +18,19 @@ type Piece = string | Uint8Array | typeof SECRET;
 export type ContentParts = readonly Piece[];
 
 export interface SignedContent {
-  /** Whether a secret is a part of it, as with plain digests. */
+  /** True when a secret is a part of it, as with plain digests. */
   readonly hasSecret: boolean;
-  /** Whether an id is. */
+  /** True when an id is. */
   readonly hasId: boolean;
-  /** Whether a URL is, which may be written with a port or without. */
+  /** True when a URL is, which may be written with a port or without. */
   readonly hasUrl: boolean;
-  /** Whether the body is, whatever it is. */
+  /** True when the body is, whatever it is. */
   readonly signsBody: boolean;
-  /** Whether it is one part of the body and nothing else: that is the event, whatever is put around it. */
+  /** True when it is one part of the body and nothing else: that is the event, whatever is put around it. */
   readonly isBodyPart: boolean;
-  /** Whether the body is if it is a form. */
+  /** True when the body is if it is a form. */
   readonly signsForm: boolean;
-  /** Whether the value of a source is. */
+  /** True when the value of a source is. */
   covers(source: string): boolean;
   /** The parts that a request signs; a text instead is the reason why there are none. */
   read(input: SignedInput): ContentParts | string;
@@ -146,7 +146,7 @@ const PIECES: Readonly<Record<string, ReadPiece>> = {
 
 const MAX_ID_CHARS = 512;
 
-/** What follows the id in the content must not stand in it, or two requests could sign the same. */
+/** The text that follows the id in the content must not be part of it, or two requests could sign the same. */
 function compileId(source: string | undefined, next: TextPart | undefined): ReadPiece {
   if (source === undefined) throw new TypeError("auth.content has {id}; auth.id says where it is.");
   const read = compileRequestSource(source);

@@ -7,7 +7,7 @@ import { askGateway } from "../gateway-client.ts";
 import { printable, textTable } from "../terminal-text.ts";
 import { type FilterOptions, filtersOf, secondOf } from "./list.ts";
 
-/** What became of a delivery that was to be changed: as the API answers it, and in words. */
+/** The outcome of a delivery that was to be changed: as the API answers it, and in words. */
 
 export type DeliveryChange = "replay" | "cancel" | "purge";
 
@@ -52,7 +52,7 @@ interface ReplayFacts {
 /** What would happen, in a dry run. */
 const PLANNED = { replay: "would be replayed", cancel: "would be canceled", purge: "would be removed" } as const;
 
-/** What became of one, in words that are not yet made printable. */
+/** The outcome of one, in words that are not yet made printable. */
 function outcomeText(change: DeliveryChange, delivery: ChangedDelivery | CoalescedCall): string {
   switch (delivery.outcome) {
     case "replayed":
@@ -75,7 +75,7 @@ function outcomeText(change: DeliveryChange, delivery: ChangedDelivery | Coalesc
 }
 
 function factsText({ runs, repeated, done, calls }: ReplayFacts): string {
-  if (calls > 1) return `, with the ${calls} calls that its run stands for`;
+  if (calls > 1) return `, with the ${calls} calls that its run serves`;
   if (repeated < runs) return `: ${repeated} of ${runs} items, the others are done`;
   if (runs > 1 && done > 0) return `: ${done} of ${runs} items were done and would run again`;
   return runs > 1 ? `: ${runs} items` : "";
@@ -126,7 +126,7 @@ export async function changeDeliveries(
   const { dryRun = false } = options;
   const mustAsk = "filter" in which && !dryRun && options.yes !== true;
   if (mustAsk && io.confirm === undefined) {
-    throw new CliError("Every delivery that fits is meant: look at them with --dry-run first, then add --yes.");
+    throw new CliError("This changes every delivery that fits. Look at them with --dry-run first, then add --yes.");
   }
   const access = io.gateway.access(options);
   const ask = (which: DeliverySelection, dryRun: boolean) => askFor(access, change, which, { ...options, dryRun });
@@ -140,7 +140,7 @@ export async function changeDeliveries(
     io.err("Nothing was changed.\n");
     return 1;
   }
-  // What was shown is what is changed, whatever has come in since.
+  // What was shown is what is changed, whatever has arrive since.
   return printOutcomes(change, { ...(await ask({ ids: chosen }, false)), more: planned.more }, ids, options, io);
 }
 

@@ -23,7 +23,7 @@ const NAMES = ["state", "route", "actor", "sender", "since", "until", "text"] as
 export function withFilters(command: Command): Command {
   return command
     .option("--state <state>", "those in that state: queued, failed, filtered ...")
-    .option("--route <route>", "those that came in under that path below the prefix")
+    .option("--route <route>", "those received at that path below the prefix")
     .option("--actor <name>", "deliveries whose event this person or bot caused")
     .addOption(new Option("--sender <name>", "the earlier name of --actor").hideHelp())
     .option("--since <time>", "those received from then on: 2h, 7d, 2026-02-27, 2026-02-27T10:00:00Z")

@@ -13,7 +13,7 @@ export interface ShowOptions extends GatewayCommandOptions {
 
 const TEXT_CHARS = 500;
 
-/** Prints one delivery with its runs, or its body as it came in. */
+/** Prints one delivery with its runs, or its body as it arrived. */
 export async function showDelivery(id: string, options: ShowOptions, io: CliIo): Promise<void> {
   if (options.body === true && options.json === true) throw new CliError("--body prints the bytes; leave --json out.");
   const access = io.gateway.access(options);

@@ -120,7 +120,7 @@ function envFile(configDir: string): Readonly<Record<string, string | undefined>
 function refuseWriting(before: string, after: string, env: AdoptIo["env"]): readonly string[] {
   if (env["OPENCLAW_CONFIG_READONLY"] === "1" || env["OPENCLAW_NIX_MODE"] === "1") {
     return [
-      "OPENCLAW_CONFIG_READONLY or OPENCLAW_NIX_MODE says that the configuration is made elsewhere; run this with --dry-run on a copy, and write there what it tells.",
+      "OPENCLAW_CONFIG_READONLY or OPENCLAW_NIX_MODE says that the configuration is generated elsewhere; run this with --dry-run on a copy, and write its result there.",
     ];
   }
   const bytes = Buffer.byteLength(before);
@@ -148,7 +148,7 @@ function ownNotes(
   if (!isHost && !isInstalled && !isLoaded) {
     notes.push({
       kind: "todo",
-      text: 'Where OpenClaw does not have Reveille as a plugin yet, nobody answers the calls until it does: see "Install" in docs/openclaw.md.',
+      text: 'If OpenClaw does not have the plugin Reveille yet, calls get no answer until it does: see "Install" in docs/openclaw.md.',
     });
   }
   notes.push({ kind: "todo", text: RUNNING });

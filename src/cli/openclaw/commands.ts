@@ -13,10 +13,10 @@ export function addOpenClawCommands(program: Command, io: CliIo, finish: Finish)
 export function addAdopt(program: Command, io: CliIo, finish: Finish): void {
   program
     .command("adopt")
-    .description("take over the hooks block of OpenClaw, and tell what changes by it")
+    .description("convert the hooks block of OpenClaw, and report what changes")
     .option("--config <file>", "OpenClaw's configuration (default: where OpenClaw looks for it)")
     .option("--transforms <isolation>", "process or none: where transforms are to run (default: process)")
-    .option("--dry-run", "tell what would be written, and write nothing")
+    .option("--dry-run", "print what would be written, and write nothing")
     .option("--json", "as one JSON document")
     .action(async (options: AdoptOptions) => {
       const { adopt } = await import("./adopt-command.ts");

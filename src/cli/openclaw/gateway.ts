@@ -31,7 +31,7 @@ import { runCli } from "../run.ts";
 import { addAdopt } from "./commands.ts";
 
 export interface OpenClawCliOptions extends LoadConfigOptions {
-  /** As the host has read it, with what its variables stand for. */
+  /** As the host has read it, with the values of its variables. */
   readonly config: OpenClawConfig;
   /** The host's state folder; absolute. */
   readonly stateDir: string;
@@ -41,7 +41,7 @@ export interface OpenClawCliOptions extends LoadConfigOptions {
 /** An OpenClaw gateway, whose own program runs the commands. */
 export class OpenClawCliGateway implements CliGateway {
   readonly program = "openclaw reveille";
-  readonly description = "The webhook ingress of this gateway: what came in, what became of it, and what to do.";
+  readonly description = "The webhook ingress of this gateway: find, inspect and replay deliveries.";
   readonly takesLocations = false;
   readonly defaultPath = DEFAULT_PATH;
   readonly setupCommand = "openclaw reveille adopt";

@@ -92,7 +92,7 @@ export class TransformAttempts {
     return readTransformConfiguration(this.#options, { io: this.#io, logger });
   }
 
-  /** Ends whatever runs for an attempt that is under way, and removes what was written for it. */
+  /** Ends whatever runs for an attempt that is in progress, and removes what was written for it. */
   async close(): Promise<void> {
     this.#closing.abort(new CliError("The transform was not called: the command was interrupted."));
     await this.#open?.close();

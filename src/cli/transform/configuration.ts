@@ -95,7 +95,7 @@ const MADE_UP = "transform-test";
 const NOTHING = {};
 
 /**
- * The mapping that was named, else the only one with the module, else one that is made up. Throws a
+ * The mapping that was named, else the only one with the module, else one that is invented. Throws a
  * {@link CliError} when several have the module, and nothing tells which is meant.
  */
 export function chooseMapping(config: HooksConfig, module: TransformModule, wishes: MappingOptions): ChosenMapping {
@@ -132,7 +132,7 @@ function onlyOne(
   if (all.length < 2) return all[0];
   const taker = all.find(({ id }) => id === deliveredTo);
   if (taker) return taker;
-  throw new CliError(`Several mappings have ${module.name}; say which is meant with --mapping: ${idsOf(all)}.`);
+  throw new CliError(`Several mappings have ${module.name}; choose one with --mapping: ${idsOf(all)}.`);
 }
 
 function idsOf(mappings: readonly MappingConfig[]): string {

@@ -13,7 +13,7 @@ export const DECLARATIONS = `${DECLARATIONS_MARK}
 declare module "reveille" {
   /** What a transform may look at; nothing in it carries a credential. */
   export interface TransformContext<Payload = unknown> {
-    /** The parsed body; of a mapping with \`forEach\`, with one item in the place of the list. */
+    /** The parsed body; of a mapping with \`forEach\`, with one item instead of the list. */
     readonly payload: Payload;
     /** Lower-case names. */
     readonly headers: Readonly<Record<string, string>>;
@@ -52,7 +52,7 @@ declare module "reveille" {
     kind?: "wake" | "agent" | null;
     name?: string | number | null;
     agentId?: string | number | null;
-    /** \`true\` takes the boundary away: only for text that nobody outside can write. */
+    /** \`true\` takes the boundary away: only for text that no one outside can write. */
     allowUnsafeExternalContent?: boolean | null;
     /** What a \`wake\` says. */
     text?: string | null;
@@ -90,7 +90,7 @@ declare module "reveille" {
   export function textAt(payload: unknown, ...paths: readonly string[]): string;
   /** The array under a path; empty when there is none. */
   export function listAt(payload: unknown, path: string): readonly unknown[];
-  /** Cuts a text to a length, with an ellipsis in the place of the rest. */
+  /** Cuts a text to a length, with an ellipsis instead of the rest. */
   export function clip(text: string, length: number): string;
   /** \`Label: text\`; nothing without a text. */
   export function labeled(label: string, text: string): string;

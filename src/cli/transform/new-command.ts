@@ -14,7 +14,7 @@ import { DECLARATIONS, DECLARATIONS_MARK, TSCONFIG } from "./declarations.ts";
 import { transformStarter } from "./starter.ts";
 
 export interface TransformNewOptions extends LocationOptions {
-  /** JavaScript in the place of TypeScript. */
+  /** JavaScript instead of TypeScript. */
   readonly js?: boolean;
   readonly preset?: string;
 }
@@ -28,7 +28,7 @@ const NAME = /^[A-Za-z0-9][\w-]{0,99}(?:\/[A-Za-z0-9][\w-]{0,99}){0,5}$/u;
 /** TypeScript takes `reveille.d.ts` for what was made of `reveille.ts`. */
 const TAKEN_NAME = "reveille";
 
-/** Writes a transform to begin with, and tells what to do next. Replaces nothing that somebody wrote. */
+/** Writes a transform to begin with, and tells what to do next. Replaces nothing that someone wrote. */
 export async function newTransform(name: string, options: TransformNewOptions, io: CliIo): Promise<void> {
   if (!NAME.test(name) || name === TAKEN_NAME) {
     throw new CliError(
@@ -114,7 +114,7 @@ function nextSteps(
   const [sample] = Object.keys(preset.samples);
   const key = PLAIN_KEY.test(preset.name) ? preset.name : `"${preset.name}"`;
   return [
-    `Add to the preset's block in the configuration (what else it needs tells: ${program} presets show ${preset.name}):`,
+    `Add to the preset's block in the configuration (for the other keys see: ${program} presets show ${preset.name}):`,
     "",
     `  hooks: { ${key}: { transform: { module: "${module}" } } }`,
     "",

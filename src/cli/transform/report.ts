@@ -26,7 +26,7 @@ function headOf({ module, chosen, isConfigured, input }: TransformAttempt): stri
   const { mapping, isMadeUp } = chosen;
   const made = mapping.preset === undefined ? "a plain agent mapping" : `one with the preset ${mapping.preset}`;
   const of = isMadeUp
-    ? `none names the module; ${made} was made up for it`
+    ? `none names the module; ${made} is used instead`
     : `${mapping.id} (${mapping.where})${isConfigured ? "" : ", which does not name the module; it is tried as if it did"}`;
   return [
     ...line(

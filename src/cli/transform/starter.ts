@@ -19,7 +19,7 @@ export function transformStarter({ name, isJavaScript, preset }: StarterOptions)
   const type = preset === undefined ? PLAIN_PAYLOAD : payloadType(payloadsOf(preset));
   const about =
     preset === undefined
-      ? "What you expect. Nobody checks it: whoever may call the hook can send anything."
+      ? "The type that you expect. It is not checked: a caller can send anything."
       : `What the samples of ${plainTitle(preset)} hold. Real events hold more, and what only some samples have may be missing.`;
   const body = preset === undefined ? plainBody(name) : presetBody(preset);
   const parts = preset === undefined ? "{ payload }" : "{ payload, event, actor }";

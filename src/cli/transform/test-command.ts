@@ -105,7 +105,7 @@ function explainError(error: unknown): string {
   throw error;
 }
 
-/** Whether something has changed since it was last asked. */
+/** True when something has changed since it was last asked. */
 class Changes {
   #changed = Promise.withResolvers<void>();
 

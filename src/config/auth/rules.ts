@@ -42,7 +42,7 @@ export function readsSecret(auth: AuthConfig | undefined): auth is AuthConfig {
 
 /**
  * Judges an `auth` by itself, its secrets aside: what its scheme needs must be there, what it does not read
- * must not. `input` is the `auth` as written, laid over that of its preset; `auth` is what became of it,
+ * must not. `input` is the `auth` as written, laid over that of its preset; `auth` is its outcome,
  * `undefined` for the hook token; `where` is its key.
  */
 export function checkAuth(

@@ -40,7 +40,7 @@ const REPLACED = { start: "[[MARKER_SANITIZED]]", end: "[[END_MARKER_SANITIZED]]
 const REMOVED = "[REMOVED_SPECIAL_TOKEN]";
 
 /**
- * Control tokens of chat models, as vocabularies spell them. None begins, ends or goes on
+ * Control tokens of chat models, as vocabularies spell them. None begins, ends or continues
  * inside a replacement, so that no replacement completes one; and each alternative stops at the next
  * opening bracket, which keeps the search linear.
  */
@@ -125,7 +125,7 @@ const HIDDEN =
 const VISIBLE = /[^\p{Default_Ignorable_Code_Point}]/u;
 
 /**
- * Makes a name that came in a request safe for one line of an event or of metadata.
+ * Makes a name that arrived a request safe for one line of an event or of metadata.
  *
  * The result has no control characters, line breaks or hidden text, single spaces, no boundary markers
  * or control tokens, and at most 500 characters (UTF-16 units, cut between code points); it is "" when

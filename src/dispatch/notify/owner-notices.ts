@@ -52,7 +52,7 @@ export class OwnerNotices implements Notices {
       logger.error({ err: error, notice: key }, "a notice could not be sent");
     };
     const idempotencyKey = `notice:${key}`;
-    // Names that a configuration gives stand in it.
+    // Names that a configuration gives are in it.
     const notice = `Notice of the webhook ingress: ${cut(sanitizeUntrusted(text), MAX_TEXT)}`;
     const words = cut(detail.trim(), MAX_DETAIL);
     const event = words === "" ? notice : `${notice}\n\n${wrapUntrusted(words, { source: SOURCE })}`;

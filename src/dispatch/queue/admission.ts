@@ -229,7 +229,7 @@ function noticeOf({ scope, limit, per }: UsedUp): string {
   const where = scope === SCOPE_ALL ? `hooks.budget.${LIMITS[per]}` : `the mapping's budget.${LIMITS[per]}`;
   return (
     `${what} are paused: ${limit} began within ${SPANS[per]}, as many as ${where} allows. ` +
-    `Calls are still accepted and their runs wait. To go on: reveille hooks resume ${quoted(scope)}`
+    `Calls are still accepted and their runs wait. To continue: reveille hooks resume ${quoted(scope)}`
   );
 }
 

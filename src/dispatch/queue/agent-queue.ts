@@ -96,7 +96,7 @@ export class AgentQueue {
   fill(): void {
     if (!this.#running) return;
     const most = this.#options.concurrency();
-    // The owner's own conversations come first, but never so much that nothing else goes on.
+    // The owner's own conversations come first, but never so much that nothing else continues.
     const room = Math.max(1, most - (this.#context.host.agents.ownerTurns?.() ?? 0));
     let turnedAway = 0;
     while (this.#underWay.size < room) {

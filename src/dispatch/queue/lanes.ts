@@ -57,7 +57,7 @@ export class LinkedList<Node extends Linked<Node>> {
     return node;
   }
 
-  /** False when it does not stand in this list. */
+  /** False when it is not in this list. */
   remove(node: Node): boolean {
     if (node.list !== this) return false;
     const { before, after } = node;
@@ -91,7 +91,7 @@ export interface LanesOptions<Item, Group> {
 /**
  * The lanes of one process: a FIFO for each session key, of which at most one item is active.
  *
- * Lanes whose next item may go stand in the line of that item's group, in the order in which they became
+ * Lanes whose next item may go are in the line of that item's group, in the order in which they became
  * ready. Open groups of one priority take turns, so that neither a long lane nor a group with many lanes
  * starves the others; a lower priority that waits has every eighth turn. Every operation costs the same at
  * any number of lanes and of queued items; {@link reviewAll} looks at every group.

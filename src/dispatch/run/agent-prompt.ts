@@ -35,8 +35,8 @@ function replyHint({ delivery, fallback }: AgentSpec): string {
   const reader =
     target !== undefined && "channel" in target
       ? `Your reply is sent to ${target.channel} as plain text.`
-      : "Your reply is kept as a summary and sent to nobody.";
-  return `This run is unattended: nobody can answer questions. ${reader} If there is nothing to say, reply with exactly NO_REPLY.`;
+      : "Your reply is kept as a summary and not sent.";
+  return `This run is unattended: no one can answer questions. ${reader} If there is nothing to say, reply with exactly NO_REPLY.`;
 }
 
 /** The reply of a run that asks no agent: the rendered message. */

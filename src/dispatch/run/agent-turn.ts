@@ -66,5 +66,5 @@ async function overdue(signal: AbortSignal): Promise<AgentRunResult> {
     await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
   }
   await new Promise((done) => setTimeout(done, ABORT_GRACE_MS).unref());
-  return { status: "aborted", reply: "", error: "The agent did not stop when it was told to." };
+  return { status: "aborted", reply: "", error: "The agent did not stop when it was aborted." };
 }

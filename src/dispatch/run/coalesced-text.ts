@@ -19,7 +19,7 @@ export function coalescedText(spec: RunSpec, coalesced: CoalescedCalls | undefin
   const { unsafe } = spec;
   if (coalesced === undefined || coalesced.count <= 1) return { text: textOf(spec), note: undefined, unsafe };
   const { count, latest, texts } = coalesced;
-  const stands = `This run stands for ${count} calls that came in one after the other.`;
+  const stands = `This run serves ${count} calls that arrived one after the other.`;
   // The configuration may have changed between two calls: the stricter one holds.
   const common = { unsafe: unsafe && latest.unsafe };
   if (spec.coalesce !== "list") {

@@ -16,7 +16,7 @@ export async function withTimeout<Result>(call: Promise<Result>, ending: AbortSi
   let timer = setTimeout(giveUp, TIMEOUT_MS, `it did not answer within ${TIMEOUT_MS / 1_000} s`);
   const hurry = (): void => {
     clearTimeout(timer);
-    timer = setTimeout(giveUp, GRACE_MS, "it did not answer before the run was told to end");
+    timer = setTimeout(giveUp, GRACE_MS, "it did not answer before the run was aborted");
   };
   ending.addEventListener("abort", hurry, { once: true });
   if (ending.aborted) hurry();

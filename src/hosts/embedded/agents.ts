@@ -14,7 +14,7 @@ import { quoteReference, resolveModel } from "./agents/model-endpoint.ts";
 import { type ModelOutcome, type ModelTurnLimits, runModelTurn, type TurnMessage } from "./agents/model-turn.ts";
 import { acknowledgeOffline, answerOffline } from "./agents/offline.ts";
 
-/** The end of a run: by its own time limit or by whoever asked for it. */
+/** The end of a run: by its own time limit or by a request to abort it. */
 
 /** The longest delay that a timer takes. */
 const MAX_DELAY_MS = 2_147_483_647;
@@ -38,7 +38,7 @@ class Deadline {
     );
   }
 
-  /** True when time ran out before anybody aborted. */
+  /** True when time ran out before anyone aborted. */
   get expired(): boolean {
     return this.#expired;
   }
@@ -95,7 +95,7 @@ export class EmbeddedAgents implements HostAgents {
   /**
    * Runs one isolated turn: the model sees the prompt and nothing of the session before it. The
    * prompt is on disk before the model is asked. Rejects with a `HostError` when the prompt could
-   * not be stored, and for good when a run with this id has begun before.
+   * not be stored, and permanently when a run with this id has begun before.
    */
   async run(request: AgentRunRequest): Promise<AgentRunResult> {
     const { runId, sessionKey, prompt, timeoutMs } = request;
@@ -129,7 +129,7 @@ export class EmbeddedAgents implements HostAgents {
     }
   }
 
-  /** Turns of conversations under way; a session's turn waits for nothing but its own last one. */
+  /** Turns of conversations in progress; a session's turn waits for nothing but its own last one. */
   ownerTurns(): number {
     return this.#conversing;
   }
@@ -176,7 +176,7 @@ export class EmbeddedAgents implements HostAgents {
   }
 }
 
-/** The agents and models of a configuration, which need not be in force. */
+/** The agents and models of a configuration, which need not be active. */
 export function agentCatalog(config: GatewayConfig): AgentCatalog {
   const { list, allowedModels } = config.agents;
   return {

@@ -54,7 +54,7 @@ export class EmbeddedChannels implements HostChannels {
   /**
    * Sends one message, once for each idempotency key that the outbox remembers. The console has
    * taken a message when it is on disk; a webhook that was taken but could not be recorded may be
-   * posted once more, with the same `webhook-id`. An abort of `signal` ends a try under way, which
+   * posted once more, with the same `webhook-id`. An abort of `signal` ends a try in progress, which
    * the receiver may have taken all the same.
    */
   async send(message: ChannelMessage, options: { signal?: AbortSignal } = {}): Promise<void> {

@@ -31,7 +31,7 @@ export interface GatewayParts {
 }
 
 export interface GatewayPartsOptions {
-  /** The configuration in force, asked anew at each use. */
+  /** The configuration active, asked again at each use. */
   readonly config: () => GatewayConfig;
   /** Absolute; made with mode 0700 when it does not exist. */
   readonly stateDir: string;
@@ -82,7 +82,7 @@ async function openStore(options: HostStoreOptions): Promise<HostStore> {
 
 /**
  * A session that can take no more events is given a turn, also when the periodic heartbeat is off:
- * otherwise nothing would ever make room, and the runs whose summaries wait would wait for good.
+ * otherwise nothing would ever make room, and the runs whose summaries wait would wait permanently.
  */
 async function enqueue(
   event: SystemEvent,

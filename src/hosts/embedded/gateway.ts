@@ -53,7 +53,7 @@ const systemClock: Clock = { now: () => Date.now() };
 /**
  * A running gateway. Its lifecycle: plugins are applied, the configuration is offered to them and
  * committed, routes are built, the server listens; a change of the file repeats offer, commit and
- * routes, with plugins loaded and applied anew where their block has changed; a stop takes no more requests, shuts the plugins down and closes the database.
+ * routes, with plugins loaded and applied again where their block has changed; a stop takes no more requests, shuts the plugins down and closes the database.
  */
 export class EmbeddedGateway {
   readonly #options: GatewayOptions;
@@ -100,7 +100,7 @@ export class EmbeddedGateway {
   }
 
   /**
-   * Reads the configuration again and takes it into use. A request under way finishes on what it
+   * Reads the configuration again and takes it into use. A request in progress finishes on what it
    * began with; a refused configuration is logged and changes nothing. Reloads follow one another.
    */
   reload(): Promise<ReloadOutcome> {
@@ -110,7 +110,7 @@ export class EmbeddedGateway {
   }
 
   /**
-   * Stops in order: no further requests, then the plugins, the heartbeat and the answers under way,
+   * Stops in order: no further requests, then the plugins, the heartbeat and the answers in progress,
    * each until `gateway.shutdownSeconds` have passed, then the database. Calls after the first wait
    * for the same end.
    */
@@ -153,10 +153,10 @@ export class EmbeddedGateway {
     const routes = new RoutingTable();
     this.#fill(routes, plugins.current);
     this.#open.server = await GatewayServer.listen({ host, port, routes, logger: this.#logger });
-    this.#logger.info({ url: this.url }, "The gateway is listening.");
+    this.#logger.info({ url: this.url }, "listening");
     this.#open.watch = await watchConfigFile(configFile, () => void this.#reloadIfChanged(), {
       onError: (error) => {
-        this.#logger.error({ err: error }, "The configuration file can no longer be watched.");
+        this.#logger.error({ err: error }, "the configuration file can no longer be watched");
       },
     });
     // The file may have been changed before it was watched.
@@ -219,14 +219,14 @@ export class EmbeddedGateway {
     try {
       await Promise.race([done, late.promise]);
     } catch (error) {
-      this.#logger.error({ err: error }, "A plugin did not shut down as it should.");
+      this.#logger.error({ err: error }, "a plugin did not shut down in order");
     } finally {
       clearTimeout(timer);
     }
   }
 }
 
-/** An address for each that stands for all of the machine's. */
+/** An address for each that represents all of the machine's. */
 const reachableFrom: ReadonlyMap<string, string> = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "::1"],

@@ -33,7 +33,7 @@ export function heartbeatPrompt(turn: {
   const task =
     lines.length > 0
       ? "Look at the system events above and do what they call for, as far as your owner would want it."
-      : "No new system events have come in.";
+      : "No new system events have arrived.";
   return [
     ...(lines.length > 0 ? [lines.join("\n")] : []),
     `Heartbeat (${reasons}), ${turn.now.toISOString()}. ${task} ` +

@@ -33,9 +33,9 @@ interface SessionLane {
   readonly reasons: Set<string>;
   /** Set while a turn is due. */
   timer: NodeJS.Timeout | undefined;
-  /** Set while a turn is under way. */
+  /** Set while a turn is in progress. */
   turn: Promise<void> | undefined;
-  /** True when a turn was asked for while one was under way. */
+  /** True when a turn was asked for while one was in progress. */
   again: boolean;
   turns: number;
   failures: number;
@@ -91,7 +91,7 @@ export class EmbeddedHeartbeat {
     this.reschedule();
   }
 
-  /** Begins a new period by the configuration in force; called after a reload. */
+  /** Begins a new period by the configuration active; called after a reload. */
   reschedule(): void {
     clearTimeout(this.#periodic);
     const everyMs = this.#gateway.config().agents.heartbeatEveryMs;
@@ -106,7 +106,7 @@ export class EmbeddedHeartbeat {
   }
 
   /**
-   * Begins no more turns, lets those under way finish until `deadlineMs` (on the host's clock), then
+   * Begins no more turns, lets those in progress finish until `deadlineMs` (on the host's clock), then
    * aborts them; their events stay pending.
    */
   async stop(deadlineMs: number): Promise<void> {

@@ -6,7 +6,7 @@ import pretty from "pino-pretty";
 import type { Logger } from "../../core/host.ts";
 
 export interface GatewayLogger extends Logger {
-  /** Resolves once what was logged is written, or after a second if nobody reads it; for the end of the process. */
+  /** Resolves once what was logged is written, or after a second if no one reads it; for the end of the process. */
   flush(): Promise<void>;
 }
 

@@ -53,7 +53,7 @@ export class GatewayServer {
   readonly #logger: Logger;
   readonly #sockets = new Set<Socket>();
   #routes: RoutingTable;
-  /** Handlers under way; one may outlive its connection. */
+  /** Handlers in progress; one may outlive its connection. */
   #handling = 0;
   /** There once nothing more is accepted; resolves when the last connection is closed. */
   #closed: Promise<void> | undefined;
@@ -69,7 +69,7 @@ export class GatewayServer {
     });
     server.#server.removeAllListeners("error");
     server.#server.on("error", (error) => {
-      options.logger.error({ err: error }, "The HTTP server reported an error.");
+      options.logger.error({ err: error }, "the HTTP server reported an error");
     });
     return server;
   }
@@ -113,7 +113,7 @@ export class GatewayServer {
     return address.port;
   }
 
-  /** Takes a new routing table into use; requests under way keep the handler they have. */
+  /** Takes a new routing table into use; requests in progress keep the handler they have. */
   use(routes: RoutingTable): void {
     this.#routes = routes;
   }
@@ -129,7 +129,7 @@ export class GatewayServer {
   }
 
   /**
-   * Stops for good: handlers and answers under way may finish within `graceMs`, then every connection is cut.
+   * Stops permanently: handlers and answers in progress may finish within `graceMs`, then every connection is cut.
    * Resolves when the last one is closed.
    */
   async close(graceMs: number): Promise<void> {
@@ -183,7 +183,7 @@ export class GatewayServer {
   }
 
   #failed(path: string, res: GatewayResponse, error: unknown): void {
-    this.#logger.error({ err: error, route: path }, "The handler of a route threw.");
+    this.#logger.error({ err: error, route: path }, "the handler of a route threw");
     if (res.headersSent) {
       res.destroy();
       return;

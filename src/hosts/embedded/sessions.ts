@@ -25,7 +25,7 @@ import type {
 
 /** A run takes at most a day: what began before and has no end was cut off with its process. */
 const MAX_RUN_MS = 24 * 3_600_000;
-/** Routes held in memory; there is one for each agent that anybody asked about. */
+/** Routes held in memory; there is one for each agent that anyone asked about. */
 const MAX_CACHED_ROUTES = 1_000;
 
 /**
@@ -67,7 +67,7 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
   /**
    * Stores the event; one with a key that was stored before is dropped, for at least seven days
    * after it was consumed. Rejects retryably when the session holds too many pending events, and
-   * for good when the text is too long: cutting it could cut the boundary around it.
+   * permanently when the text is too long: cutting it could cut the boundary around it.
    */
   async enqueueSystemEvent({ sessionKey, text, idempotencyKey }: SystemEvent): Promise<void> {
     if (text.length > STATE_LIMITS.maxEventChars) {
@@ -119,7 +119,7 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
   /**
    * One short step of removing the messages of isolated runs that are older than the configuration keeps
    * them, and the oldest while they count for more bytes than it allows, with the sessions that have become
-   * empty. What the sessions themselves said stays, and what belongs to a run under way. `after` is where
+   * empty. What the sessions themselves said stays, and what belongs to a run in progress. `after` is where
    * the step before ended, 0 at first; `next` is `null` when nothing is left to do.
    */
   async forgetRuns(after: number): Promise<ForgetRunsOutcome> {

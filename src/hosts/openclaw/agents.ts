@@ -36,7 +36,7 @@ export interface OpenClawAgentsOptions {
 
 /**
  * The host's agents. Each attempt has a session of its own, `agent:<id>:subagent:<attempt>`: the host
- * takes up no such session by itself after a crash, so that a run of ours is repeated by nobody else.
+ * takes up no such session by itself after a crash, so that a run of ours is repeated by no one else.
  */
 export class OpenClawAgents implements HostAgents {
   readonly #options: OpenClawAgentsOptions;
@@ -78,13 +78,13 @@ export class OpenClawAgents implements HostAgents {
     }
     const hostRunId = await this.#begin(request, session);
     const { result, hasEnded } = await this.#end(request, { session, hostRunId });
-    // One that may go on stays open, so that it is ended later or by the next process.
+    // One that may continue stays open, so that it is ended later or by the next process.
     if (hasEnded) await this.#recordEnd(runId);
     else this.#endLater(runId, session);
     return result;
   }
 
-  /** Ends what earlier processes of the gateway left: nothing goes on beside the next attempt. */
+  /** Ends what earlier processes of the gateway left: nothing continues beside the next attempt. */
   async endLostRuns(closing?: AbortSignal): Promise<void> {
     for (const { id, session } of this.#lost) {
       if (closing?.aborted === true) return;
@@ -95,7 +95,7 @@ export class OpenClawAgents implements HostAgents {
 
   /**
    * Ends what the host would not end before, and removes some of the sessions in which runs were that ended
-   * long ago: the host keeps each for good.
+   * long ago: the host keeps each permanently.
    */
   async removeOldSessions(): Promise<void> {
     const { state } = this.#options;
@@ -212,7 +212,7 @@ export class OpenClawAgents implements HostAgents {
   }
 
   #endLater(runId: string, session: string): void {
-    this.#options.logger.warn({ runId, session }, "the host did not end a run when it was told to");
+    this.#options.logger.warn({ runId, session }, "the host did not end a run that was aborted");
     if (this.#unended.size < MAX_UNENDED) this.#unended.set(runId, session);
   }
 

@@ -57,7 +57,7 @@ export class OpenClawChannels implements HostChannels {
     return channel && to ? { channel, to } : undefined;
   }
 
-  /** A long text is sent in parts, as the channel cuts it; a second try goes on behind the last that was taken. */
+  /** A long text is sent in parts, as the channel cuts it; a second try continues behind the last that was taken. */
   send(message: ChannelMessage): Promise<void> {
     const id = JSON.stringify([message.channel, message.idempotencyKey]);
     const before = this.#sending.get(id);

@@ -1,6 +1,6 @@
 /**
  * What the host's error messages mean. It gives plugins sentences and no codes, so that they are
- * recognized by their words; an unknown one is taken to be for good.
+ * recognized by their words; an unknown one is taken to be permanently.
  */
 import { reasonOf } from "../../core/reason-of.ts";
 import { HostError } from "../../core/host.ts";
@@ -24,17 +24,17 @@ const NOT_ACCEPTED = /new tasks are not accepted/i;
 const REFUSED_MESSAGE =
   /\b(?:400|401|403|404)\b|bad request|unauthorized|forbidden|not found|blocked|kicked|deactivated|not configured|invalid|unknown/i;
 
-/** Whether a failed run may succeed later, as far as its error tells. */
+/** True when a failed run may succeed later, as far as its error tells. */
 export function isTransient(error: string): boolean {
   return TRANSIENT.test(error);
 }
 
-/** Whether the host's lanes refused a turn. */
+/** True when the host's lanes refused a turn. */
 export function wasNotAccepted(error: string): boolean {
   return NOT_ACCEPTED.test(error);
 }
 
-/** Whether the error says by itself that nothing was begun. */
+/** True when the error says by itself that nothing was begun. */
 export function isRefusedUpFront(error: unknown): boolean {
   return REFUSED_UP_FRONT.test(redactedReason(error));
 }

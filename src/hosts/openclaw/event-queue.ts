@@ -15,7 +15,7 @@ const REQUEST_AGAIN_MS = 5_000;
 const TURN_POLL_MS = 250;
 /** What a failed turn had taken is handed over again after this. */
 const RETRY_MS = 60_000;
-/** A turn that neither goes on nor has told of its end for this long is taken to have ended. */
+/** A turn that neither continues nor has told of its end for this long is taken to have ended. */
 const LOST_TURN_MS = 60_000;
 
 /** By which ours is found in the host's queue. */
@@ -70,7 +70,7 @@ export class EventQueue {
     this.#options = options;
   }
 
-  /** True when nothing of the session is under way here. */
+  /** True when nothing of the session is in progress here. */
   get isIdle(): boolean {
     return this.#working === undefined && this.#timer === undefined;
   }
@@ -135,7 +135,7 @@ export class EventQueue {
     this.#polledAt = now;
   }
 
-  /** False while the turn goes on. */
+  /** False while the turn continues. */
   async #finishTurn({ ids, after }: { ids: readonly number[]; after: number }, now: number): Promise<boolean> {
     const turn = this.#options.latestTurn(this.#session);
     const hasEnded = (turn?.endedAt ?? 0) >= after || now - after > LOST_TURN_MS;
@@ -153,7 +153,7 @@ export class EventQueue {
     return true;
   }
 
-  /** Puts what fits into the host's queue, in the place of what is there; returns how many events wait. */
+  /** Puts what fits into the host's queue, instead of what is there; returns how many events wait. */
   #enqueueBatch(events: readonly PendingEvent[]): number {
     const batch = firstBatch(events);
     if (batch.length > this.#enqueued.length) {

@@ -26,18 +26,18 @@ import { OPENCLAW_MODULE_URL } from "./sqlite-state-module.ts";
 const POLL_MS = 250;
 /** A start that failed is tried again, also without a change: another process may have held the database. */
 const START_RETRY_MS = 5_000;
-/** How long runs may go on after the service was told to stop; the host waits five seconds for a plugin. */
+/** How long runs may continue after the service was told to stop; the host waits five seconds for a plugin. */
 const STOP_MS = 3_000;
 /**
  * How long the first configuration waits until runs of an earlier process are ended; the rest follows beside it.
- * The host gives a service that it loads anew five seconds to start.
+ * The host gives a service that it loads again five seconds to start.
  */
 const END_LOST_RUNS_MS = 1_000;
 
-/** What became of a configuration. */
+/** The outcome of a configuration. */
 export interface LoadOutcome {
   readonly reason: ConfigSnapshot["reason"];
-  /** Why it was refused; absent when it is in force. */
+  /** Why it was refused; absent when it is active. */
   readonly error?: unknown;
 }
 
@@ -131,7 +131,7 @@ export class OpenClawGateway {
     try {
       await host.lifecycle.onShutdown.promise({ deadlineMs: host.clock.now() + STOP_MS });
     } catch (error) {
-      this.#logger.error({ err: error }, "A plugin did not shut down as it should.");
+      this.#logger.error({ err: error }, "a plugin did not shut down in order");
     }
     await host.sessions.close();
     await open.database.close();

@@ -43,7 +43,7 @@ export async function probeHealth(options: HealthProbeOptions): Promise<string |
 async function statusOf(url: string, signal: AbortSignal): Promise<number | string> {
   try {
     const status = await get(url, AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]));
-    return status === 405 ? 405 : `is answered ${status} by somebody else`;
+    return status === 405 ? 405 : `is answered ${status} by another server`;
   } catch (error) {
     return `is not answered (${reasonOf(error)})`;
   }

@@ -54,7 +54,7 @@ export async function loadConfig(
     // Nothing is served yet at a start, so that it can still be refused as a whole.
     if (reason === "start" && failures.length > 0) throw failures[0];
     for (const error of failures) {
-      host.logger.error({ err: error }, "A part of the new configuration could not be taken into use.");
+      host.logger.error({ err: error }, "a part of the new configuration failed after it was accepted");
     }
     const table = new RouteTable();
     host.lifecycle.onHttpRoute.call(table);

@@ -46,7 +46,7 @@ export function pathConflict(block: unknown, config: OpenClawConfig, pluginId: s
   return `${key}: ${path} overlaps ${own}, where the operator's API is; choose another path.`;
 }
 
-/** Whether one of two prefixes is the other or below it. */
+/** True when one of two prefixes is the other or below it. */
 function overlaps(one: string, other: string): boolean {
   return `${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`);
 }

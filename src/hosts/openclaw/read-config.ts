@@ -23,7 +23,7 @@ export function pluginBlock(config: OpenClawConfig, pluginId: string): unknown {
   return isFields(block) && Object.keys(block).length === 0 ? undefined : block;
 }
 
-/** Whether the owner has the plugin turned on; it is unless its entry says otherwise. */
+/** True when the owner has the plugin turned on; it is unless its entry says otherwise. */
 export function isPluginEnabled(config: OpenClawConfig, pluginId: string): boolean {
   return pluginEntry(config, pluginId)["enabled"] !== false;
 }
@@ -138,7 +138,7 @@ function systemAgent(agents: Fields): string | undefined {
   return agents["ownership"] === "explicit" && isText(written) ? foldAgentId(written) : undefined;
 }
 
-/** An agent id as the host compares it: in lower case, with dashes in the place of other characters. */
+/** An agent id as the host compares it: in lower case, with dashes instead of other characters. */
 export function foldAgentId(written: string): string {
   const folded = written.trim().toLowerCase();
   return folded

@@ -1,4 +1,4 @@
-/** Whether this version of the host has every call that the adapter needs. */
+/** True when this version of the host has every call that the adapter needs. */
 import semver from "semver";
 import { inLoadContext } from "./async-context.ts";
 import type { OpenClawApi, OpenClawSdk } from "./sdk.ts";
@@ -71,7 +71,7 @@ function withSecondTry(sdk: OpenClawSdk): OpenClawSdk {
   };
 }
 
-/** The specifier is a variable, so that nobody looks for the package when this one is built or checked. */
+/** The specifier is a variable, so that no one looks for the package when this one is built or checked. */
 async function importModule(specifier: string): Promise<unknown> {
   return (await import(specifier)) as unknown;
 }

@@ -16,7 +16,7 @@ export interface OpenClawRoutesOptions {
 }
 
 /**
- * The routes of one host: those of the plugins, who authenticate what comes in, and those behind the host's
+ * The routes of one host: those of the plugins, who authenticate what arrives, and those behind the host's
  * own authentication. The host is told the paths only; which route takes a request is decided here,
  * by the path as sent, since the host decodes it first.
  */
@@ -108,7 +108,7 @@ export class OpenClawRoutes {
     this.#mounted.delete(path);
   }
 
-  /** False when the request is nobody's here: the host answers it then. */
+  /** False when the request is no one's here: the host answers it then. */
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
     const [pathname = ""] = (req.url ?? "").split("?", 1);
     const route = this.#table?.find(pathname);

@@ -16,7 +16,7 @@ export interface RunCleanupOptions {
   readonly endAgainMs?: number | undefined;
 }
 
-/** Clears away in the host what no longer goes on: runs of earlier processes, and sessions of old runs. */
+/** Clears away in the host what no longer continues: runs of earlier processes, and sessions of old runs. */
 export class RunCleanup {
   readonly #options: RunCleanupOptions;
   readonly #ended: Promise<void>;

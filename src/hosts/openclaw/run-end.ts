@@ -8,7 +8,7 @@ const WAIT_MS = 60_000;
 const ASK_AGAIN_MS = 200;
 /** How often is looked whether a turn has followed one that had yielded; that reads the host's store. */
 const YIELD_POLL_MS = 1_000;
-/** A run whose session has ended for this long while nobody was told is taken to be lost. */
+/** A run whose session has ended for this long while no one was told is taken to be lost. */
 const LOST_MS = 30_000;
 
 export interface RunWaitOptions {
@@ -20,7 +20,7 @@ export interface RunWaitOptions {
 
 export interface HostRunEnd {
   readonly outcome: SubagentOutcome;
-  /** True when the host told nobody of this end: something of the run may still go on. */
+  /** True when the host did not report this end: something of the run may still continue. */
   readonly isLost: boolean;
 }
 
@@ -78,15 +78,15 @@ export class RunWait {
   }
 
   /**
-   * The end of a run that the host has lost: it says no more of it than of one that goes on, but its session
+   * The end of a run that the host has lost: it says no more of it than of one that continues, but its session
    * has ended. `undefined` while that is not so.
    */
   #lostEnd(session: string): SubagentOutcome | undefined {
     const turn = this.#latestTurn(session);
-    // A session that has yielded has an end and still goes on.
+    // A session that has yielded has an end and still continues.
     if (turn?.endedAt === undefined || turn.status === "running") return undefined;
     if (Date.now() - turn.endedAt < LOST_MS) return undefined;
-    this.#options.logger.warn({ session, status: turn.status }, "the host has told nobody of the end of a run");
+    this.#options.logger.warn({ session, status: turn.status }, "the host did not report the end of a run");
     return outcomeOf(turn, "The host has lost the run");
   }
 
@@ -123,7 +123,7 @@ function hasYielded({ status, yielded }: SubagentOutcome): boolean {
   return status === "ok" && yielded === true;
 }
 
-/** Whether the run has ended: a `timeout` without an end of the run is only that of the wait. */
+/** True when the run has ended: a `timeout` without an end of the run is only that of the wait. */
 function isEnd({ status, endedAt, pendingError }: SubagentOutcome): boolean {
   if (status === "timeout") return endedAt !== undefined && pendingError !== true;
   return status !== "pending";

@@ -132,7 +132,7 @@ export interface SessionEntry {
   readonly lastTo?: string;
 }
 
-/** The host's configuration in force; read with care, since each version has its own shape. */
+/** The host's configuration active; read with care, since each version has its own shape. */
 export type OpenClawConfig = Readonly<Record<string, unknown>>;
 
 /** What is imported from `openclaw/plugin-sdk/*` besides. */

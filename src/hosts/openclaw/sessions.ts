@@ -37,7 +37,7 @@ export class OpenClawSessions implements HostSessions {
   }
 
   /**
-   * Resolves when the event is on disk. Rejects retryably when the session holds too many, and for good
+   * Resolves when the event is on disk. Rejects retryably when the session holds too many, and permanently
    * when the text is too long: cutting it could cut the boundary around it.
    */
   async enqueueSystemEvent({ sessionKey, text, idempotencyKey }: SystemEvent): Promise<void> {

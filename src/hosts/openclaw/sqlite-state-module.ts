@@ -8,7 +8,7 @@ export const OPENCLAW_LIMITS = Object.freeze({
   maxPendingEvents: 10_000,
   /** Their bytes together. */
   maxPendingBytes: 67_108_864,
-  /** The longest text of one event, in UTF-16 units; a longer one is refused for good. */
+  /** The longest text of one event, in UTF-16 units; a longer one is refused permanently. */
   maxEventChars: 1_048_576,
   /** How long keys of consumed events, of sent messages and of ended runs are remembered at least. */
   keyTtlMs: 7 * 24 * 60 * 60 * 1_000,
@@ -24,8 +24,8 @@ const FORGET_STEP = 64;
 
 /**
  * - An event whose text is NULL was consumed; its row stays for a while, for its key.
- * - What waits of a session is counted, so that nobody has to count it.
- * - A run without an end was under way when it was last heard of; one without a session left none behind.
+ * - What waits of a session is counted, so that no one has to count it.
+ * - A run without an end was in progress when it was last heard of; one without a session left none behind.
  */
 const createTables: Migration = [
   `CREATE TABLE openclaw_event (

@@ -1,4 +1,4 @@
-/** What a write that failed means to whoever asked the host for it. */
+/** What a failed write means to the caller of the host. */
 import { hash } from "node:crypto";
 import { HostError } from "../../core/host.ts";
 
@@ -14,7 +14,7 @@ export function shortKey(key: string): string {
 
 /**
  * Words a failed write as a host error: retryable when the database was unavailable (full disk,
- * locked file) or closing, for good otherwise.
+ * locked file) or closing, permanently otherwise.
  */
 export function stateError(error: unknown, what: string): HostError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;

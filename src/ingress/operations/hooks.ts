@@ -91,7 +91,7 @@ export class HookOperations {
   }
 
   /**
-   * Lets them go on, and forgets what was counted for the budget. False when it was not paused. Rejects with
+   * Lets them continue, and forgets what was counted for the budget. False when it was not paused. Rejects with
    * an {@link UnknownScopeError}.
    */
   async resume(scope: Scope): Promise<boolean> {
@@ -107,8 +107,7 @@ export class HookOperations {
     const named = [...mappings.map(({ id }) => id), ...alsoKnown];
     if (scope === SCOPE_ALL || named.includes(scope)) return;
     const meant = mappings.find(({ match }) => match.path === scope)?.id ?? closestKey(scope, named);
-    const hint =
-      meant === undefined ? `"${SCOPE_ALL}" stands for all of them` : `did you mean ${JSON.stringify(meant)}?`;
+    const hint = meant === undefined ? `"${SCOPE_ALL}" means all of them` : `did you mean ${JSON.stringify(meant)}?`;
     throw new UnknownScopeError(`There is no mapping ${JSON.stringify(scope.slice(0, 100))}; ${hint}`);
   }
 }

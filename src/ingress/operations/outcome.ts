@@ -28,7 +28,7 @@ export type OperationOutcome =
   | { readonly kind: "refused"; readonly refusal: Refusal }
   | { readonly kind: "unknown" };
 
-/** The calls that a run stood for besides its own, each replayed as a call of its own. */
+/** The other calls of a coalesced run, each replayed as a call of its own. */
 export interface GatheredReplays {
   readonly deliveries: readonly {
     /** The delivery that was replayed. */

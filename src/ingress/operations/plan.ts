@@ -94,7 +94,7 @@ export function planOperation(
   }
 }
 
-/** A held delivery can be replayed: nothing goes on with it by itself, and it stays held. */
+/** A held delivery can be replayed: nothing continues with it by itself, and it stays held. */
 function whyNotReplay(
   { state, relatedTo, runIds }: DeliverySummary,
   { asAccepted }: ReplayOptions,
@@ -187,7 +187,7 @@ async function whyNeedless(
 }
 
 /**
- * Why what a delivery is a replay of is replayed in its place: that one stands for other calls as well, which
+ * Why what a delivery is a replay of is replayed in its place: that one represents other calls as well, which
  * were not reached when the replay of its own call failed at once.
  */
 async function whyTheFirst(
@@ -198,5 +198,5 @@ async function whyTheFirst(
   const first = await store.get(relatedTo.deliveryId);
   const calls = Math.max(0, ...(first?.runs ?? []).map((run) => run.calls));
   if (calls < 2) return undefined;
-  return `it is a replay of ${relatedTo.deliveryId}, whose run stands for ${calls} calls; replay that one`;
+  return `it is a replay of ${relatedTo.deliveryId}, whose run serves ${calls} calls; replay that one`;
 }

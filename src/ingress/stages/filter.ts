@@ -3,7 +3,7 @@ import type { Resolved } from "./resolve.ts";
 
 /**
  * Ends an event that is not for an agent: there is nothing in it (a ping), or the mapping's filter
- * does not take it, such as an agent's own comment, which shall not wake it again. `undefined`: it goes on.
+ * does not take it, such as an agent's own comment, which shall not wake it again. `undefined`: it continues.
  */
 export function filter({ route, context, miss }: Resolved): Rendered | undefined {
   const reason = miss ?? (typeof route === "string" ? undefined : route.filter?.miss(context));

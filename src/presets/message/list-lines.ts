@@ -45,7 +45,7 @@ export function alertLines(payload: unknown): readonly string[] {
   ];
 }
 
-/** Whether there are alerts and all of them have one of these names. */
+/** True when there are alerts and all of them have one of these names. */
 export function onlyAlerts(payload: unknown, names: ReadonlySet<string>): boolean {
   const alerts = listAt(payload, "alerts");
   return alerts.length > 0 && alerts.every((alert) => names.has(textAt(alert, "labels.alertname")));

@@ -92,7 +92,7 @@ function detailsOf(type: string, data: unknown): readonly string[] {
       labeled("Organization id", textAt(data, "organization.id")),
     ];
   }
-  // Mails and texts that Clerk hands over to be sent hold codes that let whoever reads them sign in.
+  // Mails and texts that Clerk hands over to be sent hold codes that let anyone who reads them sign in.
   if (type.startsWith("email.") || type.startsWith("sms.")) {
     return [
       labeled("Kind", textAt(data, "slug")),

@@ -6,7 +6,7 @@ import type { PresetContext } from "../preset.ts";
 import { dataLines } from "../message/data-lines.ts";
 import { headline, oneLine, phrase } from "../message/headline.ts";
 
-/** Values of `authtype` (extension Auth Context) that stand for no person. */
+/** Values of `authtype` (extension Auth Context) that represent no person. */
 const MACHINES: ReadonlySet<string> = new Set(["service_account", "api_key", "system"]);
 
 /** What brokers let pass as one request. */

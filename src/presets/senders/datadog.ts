@@ -88,7 +88,7 @@ export const datadog = definePreset({
   ],
 });
 
-/** Nobody, except where a person's comment is forwarded. */
+/** No one, except where a person's comment is forwarded. */
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = filledLine(payload, "user", "username");
   return eventActor(name);

@@ -123,7 +123,7 @@ function identityOf(event: unknown): string {
   return parts.includes("") ? "" : parts.join("-");
 }
 
-/** Who made all the changes; nobody when several did, unless all are programs. */
+/** Who made all the changes; no one when several did, unless all are programs. */
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const sources = eventsOf(payload).map((event) => ({
     source: lineAt(event, "changeSource"),

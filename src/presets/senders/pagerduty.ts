@@ -106,7 +106,7 @@ export const pagerduty = definePreset({
   ],
 });
 
-/** Monitoring opens incidents as a service; that is news and no automation of one's own, so nobody is a bot. */
+/** Monitoring opens incidents as a service; that is news and no automation of one's own, so no one is a bot. */
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = lineAt(payload, "event.agent.summary", "event.client.name");
   const id = lineAt(payload, "event.agent.id");

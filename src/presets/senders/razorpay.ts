@@ -8,7 +8,7 @@ import { personText } from "../message/value-text.ts";
 import { timeText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
-/** Names of events begin with one of these, under which its object stands in the payload; `payment.dispute` too. */
+/** Names of events begin with one of these, under which its object is in the payload; `payment.dispute` too. */
 const KINDS = [
   "payment.dispute",
   "payment_link",

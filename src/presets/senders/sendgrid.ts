@@ -3,7 +3,7 @@ import { batchEvent, batchId } from "../event-fields.ts";
 import { itemLines, joinText, labeled, messageOf, textAt } from "../../core/payload-text.ts";
 import { headline, lineAt, phrase } from "../message/headline.ts";
 
-/** SendGrid tries again for a day and does not say whether it signs anew; copies are remembered as long. */
+/** SendGrid tries again for a day and does not say whether it signs again; copies are remembered as long. */
 const TOLERANCE_SECONDS = 86_400;
 
 /** Batches have up to about 768 KB. */

@@ -34,7 +34,7 @@ export const shopify = definePreset({
   name: "shopify",
   title: "Shopify",
   documentation: "https://shopify.dev/docs/apps/build/webhooks",
-  // The second header is that of Events, which Shopify begins to send in the place of webhooks.
+  // The second header is that of Events, which Shopify begins to send instead of webhooks.
   auth: {
     scheme: "signature",
     from: ["header:x-shopify-hmac-sha256", "header:shopify-hmac-sha256"],

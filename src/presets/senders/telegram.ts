@@ -188,7 +188,7 @@ function placeOf(content: unknown): string {
   );
 }
 
-/** Only what stands in a public group or channel has an address. */
+/** Only what is in a public group or channel has an address. */
 function linkOf(content: unknown): string {
   const chat = textAt(content, "chat.username");
   const id = textAt(content, "message_id");

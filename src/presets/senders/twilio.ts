@@ -164,7 +164,7 @@ function skipOf({ payload, event = "" }: PresetEvent): string | undefined {
   const [kind, status = ""] = event.split(".");
   if (kind === "message" && ON_THE_WAY.has(status)) return "an outgoing message is on its way";
   const isOutgoing = textAt(payload, "Direction").startsWith("outbound");
-  return kind === "call" && isOutgoing && CALL_UNDER_WAY.has(status) ? "an outgoing call is under way" : undefined;
+  return kind === "call" && isOutgoing && CALL_UNDER_WAY.has(status) ? "an outgoing call is in progress" : undefined;
 }
 
 function message(context: PresetEvent): string {

@@ -8,7 +8,7 @@ import { unknownEvent } from "../message/unknown-event.ts";
 
 /** Lists of the Account Activity API that say nothing an agent could act on. */
 const QUIET: Readonly<Record<string, string>> = {
-  direct_message_indicate_typing: "somebody is typing",
+  direct_message_indicate_typing: "someone is typing",
   direct_message_mark_read: "a read receipt",
 };
 

@@ -34,7 +34,7 @@ export const zendesk = definePreset({
       const own = isEvent(payload) ? lineAt(payload, "id") : "";
       return own || lineAt({ ...headers }, "x-zendesk-webhook-invocation-id") || undefined;
     },
-    // Only the id of Zendesk's own events stands in the body.
+    // Only the id of Zendesk's own events is in the body.
     signed: false,
     where: "body:id of events, header:x-zendesk-webhook-invocation-id of triggers",
   },

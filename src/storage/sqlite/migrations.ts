@@ -79,7 +79,7 @@ const marks: Migration = [
  * or, when it is neither, replays. `replayed` is the delivery that it is a replay of, whatever became of it.
  * `repeats` counts the copies of a delivery that are listed. `bytes` is what it counts for; NULL, and counted
  * as nothing, where it is older than this version. A run has `overlap` while it is open, and `calls` when it
- * gathers or has gathered: how many it stands for.
+ * coalesces or has coalesced: the number of its calls.
  */
 const life: Migration = [
   ...[

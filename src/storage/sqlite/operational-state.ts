@@ -92,7 +92,7 @@ export abstract class SqliteOperationalState implements OperationalState {
     return reading(() => this.#operational.outages());
   }
 
-  /** Whether no more calls are taken. */
+  /** True when no more calls are taken. */
   protected abstract get isClosing(): boolean;
 
   protected assertOpen(): void {

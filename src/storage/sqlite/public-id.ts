@@ -59,7 +59,7 @@ function parseKey(id: string): DeliveryKey {
   return { seq: seq <= MAX_SEQ ? seq : 0, tag: id.slice(4 + SEQ_DIGITS, 4 + SEQ_DIGITS + TAG_DIGITS) };
 }
 
-/** The position after which a page goes on: only rows below `seq` follow. */
+/** The position after which a page continues: only rows below `seq` follow. */
 export function cursorOf(seq: number): string {
   return `c${seqDigits(seq)}`;
 }

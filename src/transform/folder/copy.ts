@@ -17,7 +17,7 @@ export interface EarlierCopy {
 }
 
 export interface CopyFolderOptions {
-  /** An empty folder that nobody else can reach. */
+  /** An empty folder that no one else can reach. */
   readonly target: string;
   readonly previous: EarlierCopy | undefined;
 }
@@ -27,13 +27,13 @@ type FileEntry = Extract<FolderEntry, { kind: "file" }>;
 /** Copied at once. */
 const AT_ONCE = 8;
 const CHUNK_BYTES = 256 * 1024;
-/** A pipe in the place of the file must not keep the gateway waiting. */
+/** A pipe instead of the file must not keep the gateway waiting. */
 const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const FILE_MODE = 0o400;
 const FOLDER_MODE = 0o700;
 
 /**
- * Makes the folder anew as it was scanned, its links as relative ones. Files that an earlier copy has are
+ * Makes the folder again as it was scanned, its links as relative ones. Files that an earlier copy has are
  * shared with it.
  *
  * Copies nothing but the very files that were scanned, whatever takes their place meanwhile: throws a
@@ -61,7 +61,7 @@ export async function copyFolder(
     }
   };
   const workers = await Promise.allSettled(Array.from({ length: AT_ONCE }, work));
-  // Only now does nobody write there any more.
+  // Only now does no one write there any more.
   for (const worker of workers) if (worker.status === "rejected") throw worker.reason;
   for (const entry of entries) {
     if (entry.kind !== "link") continue;

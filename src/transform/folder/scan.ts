@@ -26,7 +26,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EPERM: NOT_ALLOWED,
   EROFS: NOT_ALLOWED,
   ENAMETOOLONG: "shorten the names in it, or keep the gateway's state in a folder with a shorter path",
-  EIO: "look at the disks; the system's log tells more",
+  EIO: "look at the disks; the system's log has details",
 };
 
 /** Says what to do about an error of the system that copying has met, by its code. */

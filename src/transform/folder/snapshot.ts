@@ -39,7 +39,7 @@ export class FolderSnapshot {
   readonly #copy: EarlierCopy;
 
   /**
-   * Copies the folder as it is at one moment; waits for changes under way to end, for about a second.
+   * Copies the folder as it is at one moment; waits for changes in progress to end, for about a second.
    *
    * Throws a {@link FolderError}: the folder does not exist, keeps changing, holds more than 50,000 files
    * or 512 MiB, cannot be copied, or something in it cannot be read or is a link out of it or to nothing.

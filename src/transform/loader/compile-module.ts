@@ -58,7 +58,7 @@ export function jitiFor(file: string): Jiti {
 /**
  * Reads a module and makes it a function: types are stripped, `import` and `export` become calls of
  * what the function is given. `isAsync` allows a top-level await. Line numbers are the file's own, and
- * `positions` is told of its columns, unless it belongs to a package, whose text nobody here edits.
+ * `positions` is told of its columns, unless it belongs to a package, whose text no one here edits.
  *
  * Only the translation is jiti's. Its own loading hands .mjs, .cjs and .json files, and all that
  * these import, to Node, which checks no path and never lets go of an old version.

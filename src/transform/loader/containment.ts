@@ -12,7 +12,7 @@ export type ContainedPath =
  *
  * Neither has to exist: of what is missing, the nearest existing ancestor counts. The path must be
  * inside as written, and its real path inside the real path of `root`; links within the folder are
- * fine, `root` may be a link itself, and a link to nothing is refused since nobody knows where it
+ * fine, `root` may be a link itself, and a link to nothing is refused since no one knows where it
  * will lead. `root` is inside itself, and an absolute `given` is judged like any other. Never throws.
  */
 export function containedPath(root: string, given: string): ContainedPath {
@@ -28,7 +28,7 @@ export function containedPath(root: string, given: string): ContainedPath {
   }
 }
 
-/** Whether a path is a folder or lies below it, as written; both are absolute and normalized. */
+/** True when a path is a folder or lies below it, as written; both are absolute and normalized. */
 export function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);

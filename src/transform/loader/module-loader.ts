@@ -10,7 +10,7 @@ import type { ResolvedImport } from "./resolve-import.ts";
 import { SourcePositions } from "./source-positions.ts";
 import type { TransformsRoot } from "./containment.ts";
 
-/** A module under way or loaded. */
+/** A module in progress or loaded. */
 interface LoadedModule {
   readonly file: string;
   readonly jiti: Jiti;
@@ -22,7 +22,7 @@ interface LoadedModule {
 }
 
 /**
- * Loads JavaScript and TypeScript modules of one folder, each once; a new loader reads them anew.
+ * Loads JavaScript and TypeScript modules of one folder, each once; a new loader reads them again.
  *
  * Every file is read by its real path, which has to be inside the folder: the module asked for, and
  * whatever it reaches by `import`, `import()`, `require`, `require.resolve` and `import.meta.resolve`,
@@ -117,7 +117,7 @@ export class ModuleLoader {
 
   #register(file: string): LoadedModule {
     const settled = Promise.withResolvers<void>();
-    // Who waits is told; when nobody does any more, a failure is nobody's.
+    // Who waits is told; when no one does any more, a failure is no one's.
     settled.promise.catch(() => {});
     const module = { id: file, filename: file, exports: {}, loaded: false };
     const wanted = { file, jiti: jitiFor(file), module, settled, waitsFor: new Set<LoadedModule>() };
@@ -163,7 +163,7 @@ export class ModuleLoader {
   }
 }
 
-/** Whether a module awaits another, itself or by what it awaits; ends, since no circle is ever awaited. */
+/** True when a module awaits another, itself or by what it awaits; ends, since no circle is ever awaited. */
 function reaches(from: LoadedModule, to: LoadedModule): boolean {
   return from === to || [...from.waitsFor].some((next) => reaches(next, to));
 }

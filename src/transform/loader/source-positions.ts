@@ -73,7 +73,7 @@ export class SourcePositions {
     this.#maps.delete(file);
   }
 
-  /** `undefined` when nobody knows; `translated` is what V8 tells. */
+  /** `undefined` when no one knows; `translated` is what V8 tells. */
   find(file: string, translated: Position): Position | undefined {
     const entry = this.#mapOf(file)?.findEntry(translated.line - 1, translated.column - 1);
     if (entry === undefined || !("originalLine" in entry)) return undefined;

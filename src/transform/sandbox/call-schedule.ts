@@ -87,7 +87,7 @@ export class CallSchedule {
     this.#rest(member);
   }
 
-  /** The process is sent nothing more; true when it has nothing under way, and is forgotten. */
+  /** The process is sent nothing more; true when it has nothing in progress, and is forgotten. */
   retire(process: ScheduledProcess): boolean {
     const member = this.#members.get(process);
     if (member === undefined) return false;

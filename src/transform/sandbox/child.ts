@@ -10,7 +10,7 @@ import { heapMegabytes, killGroup, spawnSandbox, type SpawnSandboxOptions } from
 
 const TAIL_CHARACTERS = 8_192;
 
-/** The end of what a process writes to stderr, and how much it wrote since somebody last asked. */
+/** The end of what a process writes to stderr, and how much it wrote since someone last asked. */
 class ProcessOutput {
   #tail = "";
   #bytes = 0;

@@ -9,7 +9,7 @@ export interface ExitFacts {
   readonly heapMegabytes: number;
 }
 
-/** It tries to end by the signal that has ended its child, which nobody can by this one, and complains. */
+/** It tries to end by the signal that has ended its child, which no one can by this one, and complains. */
 const UNSHARE_ENDED_BY_SIGKILL = /^\S*unshare: (?:sigprocmask unblock|child exit) failed/m;
 
 /** Says why a process has ended; continues a sentence that begins with the module. */
@@ -20,7 +20,7 @@ export function exitReason({ code, signal, stderr, heapMegabytes }: ExitFacts): 
   return ended === "SIGKILL" ? "had its process killed from outside" : `crashed its process (${ended})`;
 }
 
-/** What stands in front of the process tells its signal by a number, as a shell does. */
+/** What is in front of the process tells its signal by a number, as a shell does. */
 function signalOf(code: number | null): string | undefined {
   const number = (code ?? 0) - 128;
   return Object.entries(constants.signals).find(([, value]) => value === number)?.[0];

@@ -23,7 +23,7 @@ export type SandboxRequest =
       readonly modules: readonly SandboxModule[];
       readonly maxResultBytes: number;
     }
-  /** Nobody but the two can guess the id, so no module answers a call that it was not handed. */
+  /** No one but the two can guess the id, so no module answers a call that it was not handed. */
   | { readonly do: "call"; readonly id: number; readonly module: number; readonly context: ContextFields };
 
 /** Process to gateway. Calls are carried out one after the other, told of and answered in their order. */

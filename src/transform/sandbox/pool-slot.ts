@@ -7,7 +7,7 @@ export interface PoolSlotOptions {
   readonly open: () => SandboxProcess;
   /** Takes a process into use that is ready. */
   readonly join: (process: SandboxProcess) => void;
-  /** Sends it nothing more; true when it has nothing under way. */
+  /** Sends it nothing more; true when it has nothing in progress. */
   readonly retire: (process: SandboxProcess) => boolean;
   /** Calls after which a process is replaced. */
   readonly maxCalls: number;
@@ -25,7 +25,7 @@ export class PoolSlot {
   readonly #options: PoolSlotOptions;
   #serving: SandboxProcess | undefined;
   #coming: SandboxProcess | undefined;
-  /** Those that still have calls under way. */
+  /** Those that still have calls in progress. */
   readonly #leaving = new Set<SandboxProcess>();
   #retry: NodeJS.Timeout | undefined;
   #delayMs = FIRST_DELAY_MS;

@@ -1,7 +1,7 @@
 export interface PoolWatchOptions {
-  /** Between two looks while something is under way. */
+  /** Between two looks while something is in progress. */
   readonly tickMs: number;
-  /** Looks at all processes, and tells whether something is under way; `isThorough` also at those that rest. */
+  /** Looks at all processes, and tells whether something is in progress; `isThorough` also at those that rest. */
   readonly look: (round: { readonly isThorough: boolean }) => boolean;
 }
 
@@ -9,7 +9,7 @@ const IDLE_MS = 2_000;
 const THOROUGH_MS = 1_000;
 
 /**
- * The timer of a pool, and its clock: often while something is under way, else every two seconds for what a
+ * The timer of a pool, and its clock: often while something is in progress, else every two seconds for what a
  * process does unasked.
  *
  * A gateway that has stood still reads its mail before it looks, and the clock counts no more than three
@@ -28,13 +28,13 @@ export class PoolWatch {
     this.#schedule(false);
   }
 
-  /** Milliseconds that count; they pass only while something is under way. */
+  /** Milliseconds that count; they pass only while something is in progress. */
   readonly now = (): number => {
     if (!this.#isFast) return this.#time;
     return this.#time + Math.min(performance.now() - this.#readAt, 3 * this.#options.tickMs);
   };
 
-  /** Something is under way from now on. */
+  /** Something is in progress from now on. */
   wake(): void {
     if (this.#isFast || this.#timer === undefined) return;
     clearTimeout(this.#timer);

@@ -106,7 +106,7 @@ export class SandboxPool {
 
   /**
    * Carries out a call of the module at that place of the list: resolves to what it returned, as data that
-   * nobody has looked at, possibly `undefined`; rejects with a {@link TransformError}.
+   * no one has looked at, possibly `undefined`; rejects with a {@link TransformError}.
    */
   async call(module: number, call: TransformCall): Promise<unknown> {
     if (this.#isClosed) throw new TransformError("busy", CLOSING);
@@ -129,7 +129,7 @@ export class SandboxPool {
     return { rssBytes: this.#last?.memoryBytes, calls: this.#calls, restarts, waiting };
   }
 
-  /** Ends all processes; calls that are under way or wait are refused as busy. Resolves when nothing is left. */
+  /** Ends all processes; calls that are in progress or wait are refused as busy. Resolves when nothing is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#watch.stop();

@@ -79,7 +79,7 @@ export class SandboxProcess {
     this.#settings = settings;
     this.#events = events;
     this.ready = this.#readiness.promise;
-    // Who waits is told; after that a failure is nobody's.
+    // Who waits is told; after that a failure is no one's.
     this.ready.catch(() => {});
     this.#setDue(START_TIMEOUT_MS);
     this.#child = new SandboxChild({
@@ -112,7 +112,7 @@ export class SandboxProcess {
     return this.#state === "over";
   }
 
-  /** True while somebody waits for it. */
+  /** True while someone waits for it. */
   get isBusy(): boolean {
     return this.#state === "ready" ? this.depth > 0 : this.#state !== "over";
   }
@@ -130,7 +130,7 @@ export class SandboxProcess {
   /** Sends a call to a process that is ready; it is carried out after those sent before. */
   send(call: SandboxCall): void {
     this.#sent++;
-    // A module that knew it in advance could answer in the place of the next one.
+    // A module that knew it in advance could answer instead of the next one.
     const id = randomInt(IDS);
     this.#window.push({ id, call });
     this.#windowBytes += call.bytes;
@@ -205,7 +205,7 @@ export class SandboxProcess {
   /** In their order, so that none is given more time by being named again and again. */
   #loadNext(module: number): string | undefined {
     if (this.#state !== "loading" || module <= this.#loading) return "it loads a module out of turn";
-    if (module >= this.#settings.modules.length) return "it loads a module that nobody named";
+    if (module >= this.#settings.modules.length) return "it loads an unknown module";
     this.#loading = module;
     this.#logLines = 0;
     this.#setDue(this.#settings.loadTimeoutMs);
@@ -213,8 +213,8 @@ export class SandboxProcess {
   }
 
   #loaded(failures: SandboxLoadError["failures"]): string | undefined {
-    if (this.#state !== "loading") return "it has loaded what nobody named";
-    if (failures.some(({ module }) => module >= this.#settings.modules.length)) return "it tells of unknown modules";
+    if (this.#state !== "loading") return "it has loaded an unknown module";
+    if (failures.some(({ module }) => module >= this.#settings.modules.length)) return "it reports unknown modules";
     if (failures.length > 0) {
       this.#readiness.reject(new SandboxLoadError(failures));
       this.#child.kill("could not load its modules");
@@ -237,7 +237,7 @@ export class SandboxProcess {
 
   #answer(reply: Extract<SandboxReply, { is: "returned" | "failed" }>): string | undefined {
     const head = this.#window[0];
-    if (head === undefined || head.id !== reply.id) return "it answers what nobody asked";
+    if (head === undefined || head.id !== reply.id) return "it answers an unknown call";
     if (!this.#hasBegun) return "it answers what it has not begun";
     this.#window.shift();
     this.#hasBegun = false;

@@ -49,7 +49,7 @@ const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
 /**
  * Reads what a sandbox process says, which may be anything; `undefined`: it is no reply.
  *
- * Texts are cut and made one line; a returned value is data that nobody has looked at. One that is nested too
+ * Texts are cut and made one line; a returned value is data that no one has looked at. One that is nested too
  * deep or has too many values is not built: the call has failed then.
  */
 export function readReply(json: string): SandboxReply | undefined {

@@ -59,7 +59,7 @@ function youngMegabytes(maxMemoryBytes: number): number {
  * process group of its own.
  *
  * Never throws for a program that cannot be run, or when no more files can be opened: the child then emits
- * `error`, which ends nothing when nobody listens, and its streams stay silent.
+ * `error`, which ends nothing when no one listens, and its streams stay silent.
  */
 export function spawnSandbox(options: SpawnSandboxOptions): SpawnedSandbox {
   const [program = process.execPath, ...args] = sandboxCommand(options);
@@ -149,7 +149,7 @@ function linkFlags(): readonly string[] {
 function jitiFolder(): string {
   const places = createRequire(import.meta.url).resolve.paths("jiti") ?? [];
   const found = places.map((place) => join(place, "jiti")).find((path) => existsSync(path));
-  if (found === undefined) throw new Error("the package jiti is not installed; install the gateway anew");
+  if (found === undefined) throw new Error("the package jiti is not installed; install the gateway again");
   return found;
 }
 

@@ -10,8 +10,8 @@ const REWRITES = 10;
 const CALL = { text: "x", mode: "next-heartbeat" };
 const STABLE = { match: { path: "stable" }, action: "wake", wakeMode: "next-heartbeat", textTemplate: "{{n}}" };
 const SOMETIMES = { match: { path: "sometimes" }, action: "wake", wakeMode: "next-heartbeat", textTemplate: "{{n}}" };
-const IN_FORCE = "The new configuration is in force.";
-const REFUSED = "The new configuration is refused; the one before stays in force.";
+const IN_FORCE = "configuration applied";
+const REFUSED = "configuration refused; the active one stays";
 
 let gateway: RunningGateway;
 beforeEach(async () => {

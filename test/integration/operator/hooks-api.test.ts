@@ -109,7 +109,7 @@ describe("the hooks API", () => {
     for (const [scope, error] of [
       ["biuld", 'There is no mapping "biuld"; did you mean "build"?'],
       ["ci%2Fbuild", 'There is no mapping "ci/build"; did you mean "build"?'],
-      ["everything", 'There is no mapping "everything"; "*" stands for all of them'],
+      ["everything", 'There is no mapping "everything"; "*" means all of them'],
     ]) {
       const answer = await operated.api("POST", `hooks/${scope}/pause`);
       expect([answer.status, answer.body["code"], answer.body["error"]]).toEqual([404, "NOT_FOUND", error]);

@@ -185,7 +185,7 @@ describe("routes that could not work are refused with their place", () => {
     expect(of({ ...SIGNED, content: "{sha256}" })).toEqual([
       {
         path: "hooks.mappings[5].auth.content",
-        message: "must hold {body}, since a handshake of the path signs texts for whoever asks",
+        message: "must hold {body}, because a handshake of the path signs texts for every caller",
       },
     ]);
     expect(of(SIGNED)).toBeUndefined();

@@ -88,7 +88,7 @@ describe("the findings of reveille doctor", () => {
     expect(first?.message).toMatch(/^hooks\.transforms\.isolation is none: they run inside the gateway/u);
   });
 
-  it("tell a wall that is missing from one that holds by name only, and how much it matters", async () => {
+  it("distinguish a limit that is missing from one that holds by name only, and how much it matters", async () => {
     const reports = [
       { action: "write files", holds: true, by: "Node's permission model", detail: "ERR_ACCESS_DENIED" },
       { action: "reach the network", holds: true, by: "by name only", detail: "connected" },
@@ -99,14 +99,11 @@ describe("the findings of reveille doctor", () => {
     expect(findings.map(({ level, message }) => [level, message])).toEqual([
       [
         "ok",
-        "the walls were tried anew (network by name only); the log of a running gateway tells those in force there",
+        "the isolation was tried on this machine (network by name only); the log of a running gateway names the one that is active there",
       ],
       ["ok", "cannot write files: Node's permission model"],
-      [
-        "warning",
-        "cannot reach the network, but by name only: one that finds a way around Node's functions can (connected)",
-      ],
-      ["problem", "can run for ever: nothing on this machine keeps them from it"],
+      ["warning", "cannot reach the network, but by name only: code that gets around Node's functions can (connected)"],
+      ["problem", "can run for ever: nothing on this machine prevents it"],
     ]);
     const levels = async (use: Parameters<typeof isolationFindings>[0]) =>
       (await isolationFindings(use, tried)).at(-1)?.level;

@@ -70,7 +70,7 @@ describe("plugins of a gateway that does not run", () => {
     }`);
     expect(await terminal.run("check")).toMatchObject({ code: 0 });
     const errors = terminal.process.logger.lines.filter(({ level }) => level === "error");
-    expect(errors).toMatchObject([{ message: "A plugin did not shut down as it should." }]);
+    expect(errors).toMatchObject([{ message: "a plugin did not shut down in order" }]);
   });
 
   it("are refused when they do not finish loading", async () => {

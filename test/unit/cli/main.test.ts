@@ -63,7 +63,7 @@ describe("the process", { timeout: 120_000 }, () => {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as { msg: string });
-    expect(lines.map(({ msg }) => msg)).toContain("Shutting down.");
+    expect(lines.map(({ msg }) => msg)).toContain("shutting down");
   });
 
   it("ends with code 1 and one sentence when it cannot start", async () => {

@@ -191,7 +191,7 @@ describe("reveille deliveries replay", () => {
     const filter = ["--text", "of asked-", "--state", "done"];
     const untold = await run("deliveries", "replay", ...filter);
     expect(untold).toMatchObject({ code: 1, out: "" });
-    expect(untold.err).toContain("look at them with --dry-run first, then add --yes");
+    expect(untold.err).toContain("Look at them with --dry-run first, then add --yes");
 
     terminal.answers = [false];
     const declined = await run("deliveries", "replay", ...filter);
@@ -283,12 +283,12 @@ describe("reveille hooks", () => {
 
   it("pauses and resumes, and says when it was so before", async () => {
     expect(await printed("hooks", "pause", "build")).toBe(
-      '"build" is paused: calls are accepted and wait. To go on: reveille hooks resume build\n',
+      '"build" is paused: calls are accepted and wait. To continue: reveille hooks resume build\n',
     );
     expect(await printed("hooks", "pause", "build")).toBe('"build" was paused before.\n');
-    expect(await printed("hooks", "resume", "build")).toBe('"build" goes on.\n');
+    expect(await printed("hooks", "resume", "build")).toBe('"build" continues.\n');
     expect(await printed("hooks", "resume", "build")).toBe('"build" was not paused.\n');
-    expect(await printed("hooks", "pause", "*")).toContain("To go on: reveille hooks resume '*'");
+    expect(await printed("hooks", "pause", "*")).toContain("To continue: reveille hooks resume '*'");
     expect(await json("hooks", "resume", "*")).toEqual({ ok: true, scope: "*", paused: false, changed: true });
     expect((await run("hooks", "pause", "biuld")).err).toBe(
       'The gateway answered 404: There is no mapping "biuld"; did you mean "build"?\n',

@@ -194,7 +194,7 @@ describe("a change of deliveries", () => {
 
   it.each([
     [{ runs: 1, repeated: 1, done: 1, calls: 1 }, "would be replayed"],
-    [{ runs: 1, repeated: 1, done: 0, calls: 7 }, "would be replayed, with the 7 calls that its run stands for"],
+    [{ runs: 1, repeated: 1, done: 0, calls: 7 }, "would be replayed, with the 7 calls that its run serves"],
     [{ runs: 5, repeated: 5, done: 0, calls: 1 }, "would be replayed: 5 items"],
     [{ runs: 5, repeated: 5, done: 3, calls: 1 }, "would be replayed: 3 of 5 items were done and would run again"],
     [{ runs: 5, repeated: 2, done: 3, calls: 1 }, "would be replayed: 2 of 5 items, the others are done"],

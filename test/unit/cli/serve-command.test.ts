@@ -74,7 +74,7 @@ describe("reveille serve", () => {
     const { code } = await terminal.serve();
     terminal.signals.emit("SIGHUP");
     await vi.waitFor(() => {
-      expect(terminal.logger.lines.map(({ message }) => message)).toContain("The new configuration is in force.");
+      expect(terminal.logger.lines.map(({ message }) => message)).toContain("configuration applied");
     }, 15_000);
     terminal.signals.emit("SIGTERM");
     expect(await code).toBe(0);

@@ -408,7 +408,7 @@ describe("bounds", () => {
     const server = await startKeyServer((response) => held.push(() => response.end("here")));
     const fetch = loopbackFetch({ maxConcurrent: 2, maxWaiting: 2 });
     const fetched = ["/1", "/2", "/3", "/4"].map((path) => fetch(server.origin + path));
-    expect((await failureOf(fetch(`${server.origin}/5`))).message).toBe("too many fetches are under way");
+    expect((await failureOf(fetch(`${server.origin}/5`))).message).toBe("too many concurrent fetches");
     await eventually(() => expect(held.length).toBe(2));
     expect(server.asked.toSorted()).toEqual(["/1", "/2"]);
     held[0]!();

@@ -298,7 +298,7 @@ describe("a replay of a run that has gathered calls", () => {
     const again = (await replayed(active, first!, AS_ACCEPTED)) as DeliveryDetail;
     expect(again).toMatchObject({ state: "queued", relatedTo: { deliveryId: first }, runs: [{ calls: 1 }] });
     const [after] = await promptsOf(again.runIds);
-    expect(after).toContain("This run stands for 3 calls");
+    expect(after).toContain("This run serves 3 calls");
     expect(after).toContain("as it was: three");
     expect([after?.includes("as it was: one"), after?.includes("as it was: two")]).toEqual(
       mode === "list" ? [true, true] : [false, false],
@@ -320,7 +320,7 @@ describe("a replay of a run that has gathered calls", () => {
     const again = (await replayed(active, first!, AS_ACCEPTED)) as DeliveryDetail;
     const [text] = await promptsOf(again.runIds);
     expect(text).toContain("as it was: two");
-    expect(text).toContain("This run stands for 2 calls");
+    expect(text).toContain("This run serves 2 calls");
   });
 
   it("as accepted of one of the calls is that call alone", async () => {

@@ -6,7 +6,7 @@ import { EndpointStatusError, ResponseTooLargeError } from "./chat-completion.ts
 export interface ModelFailure {
   /** One line, at most a few hundred characters, without the endpoint's key or headers. */
   readonly message: string;
-  /** True when the request reached nobody or was turned away before anything was answered. */
+  /** True when the request reached no one or was turned away before anything was answered. */
   readonly retryable: boolean;
 }
 
@@ -16,7 +16,7 @@ const MAX_EXCERPT_CHARS = 200;
 /** How much of them is searched for secrets before they are cut. */
 const MAX_SCANNED_CHARS = 16_384;
 
-/** Nobody took the request, or the connection broke; a request that ran into a time limit is not here. */
+/** No one took the request, or the connection broke; a request that ran into a time limit is not here. */
 const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ECONNRESET",

@@ -46,7 +46,7 @@ export type ModelOutcome =
 const EFFORTS: ReadonlySet<string> = new Set(["minimal", "low", "medium", "high"]);
 
 /**
- * Asks the model and reads its reply as it streams. A request that nobody took, or that was
+ * Asks the model and reads its reply as it streams. A request that no one took, or that was
  * answered 408, 429 or 5xx, is sent again as long as nothing of an answer has arrived. An abort of
  * the signal ends the turn with an error at once.
  */

@@ -54,7 +54,7 @@ export class OutboxSender {
     }
   }
 
-  /** Ends the tries, also one under way; what was not sent stays in the outbox. */
+  /** Ends the tries, also one in progress; what was not sent stays in the outbox. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.idle();

@@ -10,7 +10,7 @@ const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);
  * Posts `{ channel, to, text, id, time }` as JSON, signed by Standard Webhooks, and resolves when
  * the receiver answered 2xx. Tries with the same idempotency key carry the same `webhook-id`.
  * Redirects are not followed and the answer's body is not read. Rejects with a `HostError`:
- * retryable when nobody answered in time or the answer was 408, 425, 429 or 5xx.
+ * retryable when no one answered in time or the answer was 408, 425, 429 or 5xx.
  */
 export async function postMessage(
   message: ChannelMessage,

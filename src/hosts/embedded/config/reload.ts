@@ -1,4 +1,4 @@
-/** The configuration in force, and how the next one takes its place. */
+/** The configuration active, and how the next one takes its place. */
 import { statSync } from "node:fs";
 import { ConfigError, configLines } from "../../../config/errors.ts";
 import { findConfigError } from "../../../config/errors.ts";
@@ -9,17 +9,17 @@ import type { GatewayConfig } from "./file.ts";
 import { prepareConfig, type PreparedConfig } from "./snapshot.ts";
 import type { PluginReload, PluginSet } from "../plugins/reload.ts";
 
-/** What became of a reload. */
+/** The outcome of a reload. */
 export interface ReloadOutcome {
   /** False when the new configuration was refused and the one before stays. */
   readonly applied: boolean;
   /** Keys that have changed and take effect at the next start. */
   readonly restartNeeded: readonly string[];
-  /** What could not be taken into use although nobody had refused it, a reason each; absent when all of it is. */
+  /** A reason for each part that failed after it was accepted; absent when none did. */
   readonly failures?: readonly string[];
 }
 
-const ABANDONED = "The gateway stops, and takes no further configuration into use.";
+const ABANDONED = "The gateway is stopping and applies no further configuration.";
 const NOT_APPLIED: ReloadOutcome = Object.freeze({ applied: false, restartNeeded: [] });
 
 export interface GatewayConfigReloadOptions extends ReadConfigOptions {
@@ -35,7 +35,7 @@ export interface ReloadOptions {
   readonly isAbandoned: () => boolean;
 }
 
-/** Holds one configuration at a time; a new one is in force everywhere or nowhere. */
+/** Holds one configuration at a time; a new one is active everywhere or nowhere. */
 export class GatewayConfigReload {
   readonly #options: GatewayConfigReloadOptions;
   #current: GatewayConfig;
@@ -81,7 +81,7 @@ export class GatewayConfigReload {
 
   /**
    * Reads the file again, offers it to the plugins and commits it. Plugins whose block has changed are
-   * loaded anew, and the configuration is offered to those. A refusal is logged and changes nothing.
+   * loaded again, and the configuration is offered to those. A refusal is logged and changes nothing.
    */
   async reload({ plugins, activate: inForce, isAbandoned }: ReloadOptions): Promise<ReloadOutcome> {
     try {
@@ -125,7 +125,7 @@ export class GatewayConfigReload {
     }
   }
 
-  /** By contract nothing of it throws; when something does, the rest is in force all the same. */
+  /** By contract nothing of it throws; when something does, the rest is active all the same. */
   #commit(accepted: PreparedConfig, useRest: () => void): readonly string[] {
     const errors: unknown[] = [...accepted.commit()];
     try {
@@ -134,7 +134,7 @@ export class GatewayConfigReload {
       errors.push(error);
     }
     for (const error of errors) {
-      this.#options.logger.error({ err: error }, "A part of the new configuration could not be taken into use.");
+      this.#options.logger.error({ err: error }, "a part of the new configuration failed after it was accepted");
     }
     return errors.map(reasonLine);
   }
@@ -145,14 +145,14 @@ export class GatewayConfigReload {
 
   #logOutcome(restartNeeded: readonly string[], failures: readonly string[]): void {
     const { logger } = this.#options;
-    if (failures.length === 0) logger.info({}, "The new configuration is in force.");
-    else logger.warn({ failures }, "The new configuration is in force, but for what failed.");
+    if (failures.length === 0) logger.info({}, "configuration applied");
+    else logger.warn({ failures }, "configuration applied, except the parts that failed");
     if (restartNeeded.length === 0) return;
-    logger.warn({ keys: restartNeeded }, "Some changed keys take effect when the gateway is restarted.");
+    logger.warn({ keys: restartNeeded }, "some changed keys take effect at the next start");
   }
 
   #logRefusal(error: unknown): void {
-    const message = "The new configuration is refused; the one before stays in force.";
+    const message = "configuration refused; the active one stays";
     const cause = findConfigError(error);
     if (cause instanceof ConfigError) this.#options.logger.error({ issues: configLines(cause.issues) }, message);
     else this.#options.logger.error({ err: error }, message);
@@ -173,7 +173,7 @@ interface ReloadPlan {
   readonly restartNeeded: readonly string[];
 }
 
-/** Compares the configuration in force with the next one. */
+/** Compares the configuration active with the next one. */
 function planReload(current: GatewayConfig, next: GatewayConfig): ReloadPlan {
   const restartNeeded: string[] = [];
   if (next.gateway.port !== current.gateway.port) restartNeeded.push("gateway.port");

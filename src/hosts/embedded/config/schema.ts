@@ -35,7 +35,7 @@ const GatewaySection = Type.Object(
         {
           token: Type.Optional(
             secrets(
-              "The gateway token, which the API takes as bearer; required. At least 24 characters where the gateway listens beyond loopback.",
+              "The gateway token, which the API takes as bearer; required. At least 24 characters when the gateway listens on more than loopback.",
             ),
           ),
         },
@@ -122,7 +122,7 @@ const Agent = Type.Object(
     }),
     default: Type.Optional(flag("Marks the agent that unknown ids fall back to. Absent everywhere: the first one.")),
     model: Type.Optional(ModelChoice("Model of this agent.")),
-    systemPrompt: Type.Optional(text({ description: "What the agent is told first.", maxLength: 100_000 })),
+    systemPrompt: Type.Optional(text({ description: "The system prompt of the agent.", maxLength: 100_000 })),
     thinking: Type.Optional(text({ description: "Thinking level, for example `low`, `medium`, `high`." })),
   },
   strict({ description: "One agent." }),
@@ -151,7 +151,7 @@ const WebhookChannel = Type.Object(
   {
     url: text({ description: "Where each message is posted to." }),
     secret: secrets("Signs each message by Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes."),
-    to: Type.Optional(text({ description: "The recipient when nobody names one." })),
+    to: Type.Optional(text({ description: "The recipient when neither call nor mapping names one." })),
     timeoutSeconds: withDefault(
       seconds({ minimum: 0.1, maximum: 600 }, "Within that time the receiver has to answer."),
       30,
@@ -207,7 +207,7 @@ export const GatewaySchema = Type.Object(
           isolatedMaxBytes: Type.Optional(
             size(
               STORE_BYTES,
-              "Bytes of the transcripts of isolated runs above which the oldest are removed before their time: each message counts for its text and 200 bytes. What belongs to a run under way stays, and so does what a main session itself said, which does not count. Absent: no bound.",
+              "Bytes of the transcripts of isolated runs above which the oldest are removed before their time: each message counts as its text and 200 bytes. The transcript of a running run stays. Messages of main sessions do not count. Absent: no bound.",
             ),
           ),
         },

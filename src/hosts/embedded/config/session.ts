@@ -10,7 +10,7 @@ import type { GatewayFile } from "./schema.ts";
 
 const defaultRetention = "30d";
 const DAY_MS = 24 * 3_600_000;
-/** A run takes at most a day: what is older belongs to none that is under way. */
+/** A run takes at most a day: what is older belongs to none that is in progress. */
 const minRetentionMs = DAY_MS;
 const maxRetentionMs = 3_650 * DAY_MS;
 

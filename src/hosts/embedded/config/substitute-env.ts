@@ -15,7 +15,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Replaces `${NAME}` in every string value by the variable of the environment; what is replaced is
- * not looked at again. `$${` stands for a literal `${`. A variable that is not set, and anything
+ * not looked at again. `$${` represents a literal `${`. A variable that is not set, and anything
  * else behind `${`, is an issue: silence would make a guessable secret of it.
  */
 export function substituteEnv(value: unknown, env: Environment): Substituted {

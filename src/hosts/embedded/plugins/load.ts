@@ -35,7 +35,7 @@ function locatePlugins(config: PluginsConfig, issues: ConfigIssue[]): readonly L
       issues.push(...error.messages.map((message) => ({ path: where, message })));
     }
   }
-  // When a plugin could not be read, nobody knows its id.
+  // When a plugin could not be read, no one knows its id.
   if (issues.length === 0) issues.push(...unknownEntries(config, located));
   return located;
 }
@@ -77,7 +77,7 @@ export interface LoadPluginsOptions {
   readonly logger: Logger;
   /** The exports of this package, for plugins that import it: they get the gateway's own copy. */
   readonly publicApi: object;
-  /** Aborted when nobody waits any more: nothing that is loaded later is constructed. */
+  /** Aborted when no one waits any more: nothing that is loaded later is constructed. */
   readonly signal?: AbortSignal;
 }
 
@@ -100,7 +100,7 @@ export async function loadPlugins(
     const { id, folder } = manifest;
     const entry = config.entries.get(id);
     if (entry?.enabled === false) {
-      logger.info({ plugin: id }, "The plugin is disabled and was not loaded.");
+      logger.info({ plugin: id }, "a disabled plugin was not loaded");
       continue;
     }
     try {
@@ -113,7 +113,7 @@ export async function loadPlugins(
         onReplaced: (replaced) => {
           logger.warn(
             { plugin: id, ...replaced },
-            "A package of the plugin was replaced; the one before is used until the gateway is restarted.",
+            "a package of the plugin was replaced; the loaded version stays until a restart",
           );
         },
       });
@@ -149,9 +149,9 @@ export function applyPlugin({ id, manifest, plugin, presets }: LoadedPlugin, hos
 
 function refusePromise(returned: unknown): void {
   if (typeof returned !== "object" || returned === null || !("then" in returned)) return;
-  // What it rejects with is nobody's from here on, and must not end the process.
+  // What it rejects with is no one's from here on, and must not end the process.
   Promise.resolve(returned).catch(() => {});
-  throw new TypeError("apply returned a promise, which nobody waits for; tap at once, and do the rest in onConfigLoad");
+  throw new TypeError("apply returned a promise, which is not awaited; tap at once, and do the rest in onConfigLoad");
 }
 
 function checkedOptions(
@@ -213,7 +213,7 @@ interface LoadPluginsWithTimeoutOptions extends LoadPluginsOptions {
   readonly loadTimeoutMs?: number;
 }
 
-/** Long enough for modules that are compiled; what awaits something at its top level for good has to end. */
+/** Long enough for modules that are compiled; what awaits something at its top level permanently has to end. */
 const DEFAULT_LOAD_TIMEOUT_MS = 30_000;
 
 /** Loads and constructs the plugins. Rejects with a `ConfigError`, also when they take too long. */

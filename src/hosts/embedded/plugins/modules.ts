@@ -150,7 +150,7 @@ function readPackage(folder: string): Readonly<Record<string, unknown>> {
 
 /**
  * Loads the modules of one plugin, each file of its folder once: what the class and the presets import
- * they share. A new one reads every file anew; packages are Node's and stay as they were.
+ * they share. A new one reads every file again; packages are Node's and stay as they were.
  *
  * The plugin's own files are confined to its folder by their real paths, as a guard against mistakes: a
  * plugin runs with all rights of the gateway.

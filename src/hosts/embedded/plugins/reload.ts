@@ -1,4 +1,4 @@
-/** The plugins in force, and how the next ones take their place. */
+/** The plugins active, and how the next ones take their place. */
 import { isDeepStrictEqual } from "node:util";
 import type { Clock, GatewayHost, GatewayPlugin, HttpRoute, HttpRouter, Logger } from "../../../core/host.ts";
 import type { PluginsConfig } from "../config/file.ts";
@@ -50,7 +50,7 @@ export class PluginSet {
 
   /** A router that gives the routes on, and counts their requests as this set's. */
   countRequests(routes: HttpRouter): HttpRouter {
-    // The built-in plugin goes on in the next set, so that nothing has to wait for its requests.
+    // The built-in plugin continues in the next set, so that nothing has to wait for its requests.
     if (!this.#hasOthers) return routes;
     return {
       register: (route) => {
@@ -60,7 +60,7 @@ export class PluginSet {
   }
 
   /**
-   * Shuts the plugins down that another set has taken the place of: after the requests under way,
+   * Shuts the plugins down that another set has taken the place of: after the requests in progress,
    * for which it waits at most `patienceMs`, and with a deadline as far away. `hurry` ends the waiting.
    */
   async drain(patienceMs: number, hurry: AbortSignal): Promise<void> {
@@ -108,12 +108,12 @@ export interface PluginReloadOptions extends Omit<PluginSetOptions, "host"> {
   /** The exports of this package, for plugins that import it. */
   readonly publicApi: object;
   readonly logger: Logger;
-  /** How long plugins that were replaced may take to finish, and then to shut down; asked anew at each use. */
+  /** How long plugins that were replaced may take to finish, and then to shut down; asked again at each use. */
   readonly drainTimeoutMs: () => number;
   readonly loadTimeoutMs?: number;
 }
 
-/** Holds one set of plugins at a time; the next one is in force as a whole or not at all. */
+/** Holds one set of plugins at a time; the next one is active as a whole or not at all. */
 export class PluginReload {
   readonly #options: PluginReloadOptions;
   #current: PluginSet;
@@ -137,8 +137,8 @@ export class PluginReload {
   }
 
   /**
-   * The set for a `plugins` block: the one in force when the block is the same, else one of plugins that
-   * are all loaded anew. Rejects with a `ConfigError`, or once all were closed, and then nothing is left of what
+   * The set for a `plugins` block: the one active when the block is the same, else one of plugins that
+   * are all loaded again. Rejects with a `ConfigError`, or once all were closed, and then nothing is left of what
    * was made.
    */
   async prepare(config: PluginsConfig): Promise<PluginSet> {
@@ -156,7 +156,7 @@ export class PluginReload {
     return next;
   }
 
-  /** Puts a set in force; the one before is shut down in the background, never in this turn of the event loop. */
+  /** Puts a set active; the one before is shut down in the background, never in this turn of the event loop. */
   activate(next: PluginSet): void {
     const before = this.#current;
     if (before === next) return;
@@ -166,7 +166,7 @@ export class PluginReload {
     });
   }
 
-  /** Shuts a set down that was prepared and is not wanted; the one in force stays as it is. */
+  /** Shuts a set down that was prepared and is not wanted; the one active stays as it is. */
   discard(set: PluginSet): void {
     if (set === this.#current) return;
     this.#drain(async () => {

@@ -143,7 +143,7 @@ function isSchema(value: unknown): boolean {
   return typeof value === "boolean" || isRecord(value);
 }
 
-/** By a JSON pointer (RFC 6901) as it stands in a URL; `undefined` when it leads nowhere. */
+/** By a JSON pointer (RFC 6901) as it is in a URL; `undefined` when it leads nowhere. */
 function valueAt(root: unknown, pointer: string): unknown {
   let value = root;
   for (const step of pointer.split("/").slice(1)) {

@@ -23,7 +23,7 @@ export function limitShutdownTaps(
         try {
           await endWithin(callTap(tap.fn as Tap, tap.type, deadline), leftMs, tap.name);
         } catch (error) {
-          logger.error({ err: error }, "A plugin did not shut down as it should.");
+          logger.error({ err: error }, "a plugin did not shut down in order");
         }
       };
       return { ...tap, type: "promise", fn: end };

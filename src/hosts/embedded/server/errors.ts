@@ -42,7 +42,7 @@ function rawError(code: GatewayErrorCode): string {
 
 /** Answers on connections whose next request cannot be handled, without cutting off earlier ones. */
 
-/** How long a refused client may go on sending before it is cut off, so that it can read the answer. */
+/** How long a refused client may continue sending before it is cut off, so that it can read the answer. */
 const lingerMs = 1_000;
 
 const refusedSockets = new WeakSet<Duplex>();

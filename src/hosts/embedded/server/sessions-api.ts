@@ -23,7 +23,7 @@ const MAX_RECIPIENT_CHARS = 1_000;
 /**
  * `GET` and `PUT /api/v1/sessions/<main session>/route`.
  *
- * The embedded gateway has no channel on which an owner writes first, so whoever bridges one says
+ * The embedded gateway has no channel on which an owner writes first, so a program that bridges one says
  * here whom the main session talked to.
  */
 class OwnerRoute {

@@ -7,7 +7,7 @@ export const STATE_LIMITS = Object.freeze({
   maxPendingEvents: 10_000,
   /** Their bytes together. */
   maxPendingBytes: 67_108_864,
-  /** The longest text of one event, in UTF-16 units; a longer one is refused for good. */
+  /** The longest text of one event, in UTF-16 units; a longer one is refused permanently. */
   maxEventChars: 1_048_576,
   /** How long the idempotency key of a consumed event is remembered at least. */
   eventKeyTtlMs: 7 * 24 * 60 * 60 * 1_000,
@@ -81,7 +81,7 @@ export interface SetRoute {
   readonly at: number;
 }
 
-/** What became of a message for a channel. */
+/** The outcome of a message for a channel. */
 export type OutboxState = "pending" | "sent" | "failed";
 
 export interface RecordMessage {
@@ -98,7 +98,7 @@ export interface ForgetRuns {
   readonly before: number;
   /** While messages of isolated runs count for more, the oldest go whatever their age; `null`: no bound. */
   readonly maxBytes: number | null;
-  /** A run that began before this time is not under way, even without an end. */
+  /** A run that began before this time is not in progress, even without an end. */
   readonly endedBefore: number;
   readonly now: number;
 }
@@ -106,6 +106,6 @@ export interface ForgetRuns {
 export interface ForgetRunsOutcome {
   /** Messages that are gone. */
   readonly removed: number;
-  /** Where the next step goes on; `null`: there is nothing left to do. */
+  /** Where the next step continues; `null`: there is nothing left to do. */
   readonly next: number | null;
 }

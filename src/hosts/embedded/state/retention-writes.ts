@@ -13,7 +13,7 @@ const ROW_BYTES = 200;
 /** New messages that are counted at once. */
 const MAX_COUNTED = 256;
 
-/** The sum as it stands in this transaction. */
+/** The sum as it is in this transaction. */
 interface CountedTranscripts {
   /** The id of the last message that is in it; 0: there is none. */
   readonly through: number;
@@ -31,7 +31,7 @@ function messageBytes(textBytes: number): number {
  * Prepares the sum, to be used inside a transaction.
  *
  * It is in the database, with the id up to which messages are in it: storing one has nothing to do with it,
- * and those that are new are added when they are asked for. Whoever removes messages says so here.
+ * and those that are new are added when they are asked for. Anyone who removes messages says so here.
  */
 export function prepareTranscriptBytes(database: DatabaseSync) {
   const read = rowQuery(
@@ -103,7 +103,7 @@ export type TranscriptBytes = ReturnType<typeof prepareTranscriptBytes>;
 const MAX_SCANNED = 256;
 const REMOVED_MESSAGES = 32;
 const REMOVED_BYTES = 524_288;
-/** Runs under way that one step passes over: to know of one takes a look at its whole session. */
+/** Runs in progress that one step passes over: to know of one takes a look at its whole session. */
 const MAX_ACTIVE_RUNS = 8;
 
 const MESSAGE_ROW = {
@@ -121,7 +121,7 @@ interface Choice {
   readonly removed: readonly MessageRow[];
   /** What they have been counted for. */
   readonly removedBytes: number;
-  /** Where the next step goes on. */
+  /** Where the next step continues. */
   readonly scannedThrough: number;
   /** True when nothing after that is to go. */
   readonly isEnd: boolean;
@@ -175,7 +175,7 @@ export function prepareRetentionWrites(database: DatabaseSync, transcripts: Tran
 
 interface ChoiceOptions extends ForgetRuns {
   readonly counted: CountedTranscripts;
-  /** Whether a run, of which this is the prompt, has ended. */
+  /** True when a run, of which this is the prompt, has ended. */
   readonly hasEnd: (prompt: MessageRow) => boolean;
 }
 

@@ -83,7 +83,7 @@ export function prepareSessionWrites(database: DatabaseSync, transcripts: Transc
   }
 
   return {
-    /** Finds or makes the session; `kept` saves it from pruning for good. */
+    /** Finds or makes the session; `kept` saves it from pruning permanently. */
     session(key: string, options: { kept: boolean; at: number }): SessionCounts {
       const found = find.get(key);
       if (found !== undefined) {

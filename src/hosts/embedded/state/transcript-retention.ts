@@ -23,7 +23,7 @@ export class TranscriptRetention {
     this.#steps = new ThrottledSteps({
       step: () => this.#forget(),
       onFailure: (error) => {
-        logger.error({ err: error }, "Old transcripts could not be removed; it is tried again every minute.");
+        logger.error({ err: error }, "old transcripts could not be removed; the next try is in a minute");
       },
       delays: pauses,
     });

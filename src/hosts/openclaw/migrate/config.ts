@@ -128,7 +128,7 @@ function translate(config: Fields, hooks: HostHooks, before: unknown, surroundin
 
 const OTHER_BLOCK =
   `plugins.entries.${PLUGIN_ID}.config is written already and is not overwritten, and OpenClaw's built-in hooks are on beside it. ` +
-  `To keep that block, set hooks.enabled to false; to have it made anew from hooks, remove it and adopt again.`;
+  `To keep that block, set hooks.enabled to false; to convert hooks again, remove it and adopt again.`;
 
 /** Why there is nothing to adopt, if so. */
 function nothingToDo(hooks: unknown, before: unknown): string | undefined {

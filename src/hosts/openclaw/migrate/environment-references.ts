@@ -14,7 +14,7 @@ export interface ReadReferences {
   readonly value: unknown;
   /** One string of it, read in the same way. */
   resolve(text: string): string;
-  /** Names that have no value here; something that nobody can guess stands in their place. */
+  /** Names that have no value here; something that no one can guess is in their place. */
   readonly missing: readonly string[];
 }
 

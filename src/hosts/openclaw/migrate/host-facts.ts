@@ -5,13 +5,13 @@ import type { Fields } from "../fields.ts";
 
 /** What of the rest of the configuration decides how a block is translated. */
 export interface HostFacts {
-  /** As they are configured; `undefined`: they stand in another file, and nothing is known of them. */
+  /** As they are configured; `undefined`: they are in another file, and nothing is known of them. */
   readonly agentIds: readonly string[] | undefined;
   /** Ours for calls that name none, where agents are known. */
   readonly defaultAgent: string;
   /** False when the host has none for such calls. */
   readonly hasDefault: boolean;
-  /** Channels that are configured and on; `undefined`: they stand in another file, and nothing is known of them. */
+  /** Channels that are configured and on; `undefined`: they are in another file, and nothing is known of them. */
   readonly channels: readonly string[] | undefined;
   /** References by themselves and by their aliases in lower case; `undefined`: no list is kept. */
   readonly models: ReadonlyMap<string, string> | undefined;

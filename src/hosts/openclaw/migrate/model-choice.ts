@@ -46,7 +46,7 @@ export function translateModel(written: string | undefined, path: string, contex
   // A name without its provider is one that only the host can tell, and its list takes whole references alone.
   if (!reference.includes("/")) models.isOpen = true;
   const kept = reference === resolved ? model : reference;
-  if (kept !== model) notes.add("written", `is written as "${reference}", which the alias stands for.`, path);
+  if (kept !== model) notes.add("written", `is written as "${reference}", which the alias means.`, path);
   models.references.add(kept);
   return kept;
 }
@@ -84,7 +84,7 @@ export function grantModels(
   notes.add(
     "written",
     list === undefined
-      ? `lets runs choose any model, since ${first} cannot be told beforehand; narrow it with allowedModels.`
+      ? `lets runs choose any model, since ${first} cannot be known beforehand; narrow it with allowedModels.`
       : `lets runs choose ${list.join(", ")}: OpenClaw takes no model from a plugin without it.`,
     "plugins.entries.reveille.subagent",
   );

@@ -26,7 +26,7 @@ export class MigrationNotes {
   }
 }
 
-/** A block before and after, with what it stands in. */
+/** A block before and after, with what it is in. */
 export interface MigratedBlock {
   /** As it is written. */
   readonly hooks: HostHooks;

@@ -10,10 +10,10 @@ export const PLUGIN_ID = "reveille";
 export function pluginProblem(config: Fields): string | undefined {
   const plugins = fieldsAt(config, "plugins");
   if (plugins["enabled"] === false) {
-    return "plugins.enabled is false: OpenClaw loads no plugin, so nobody would answer the calls. Set it to true, then adopt again.";
+    return "plugins.enabled is false: OpenClaw loads no plugin, so calls would get no answer. Set it to true, then adopt again.";
   }
   if (listOf(plugins["deny"])?.some((id) => idOf(id) === PLUGIN_ID)) {
-    return `plugins.deny names ${PLUGIN_ID}, so nobody would answer the calls. Take it off the list, then adopt again.`;
+    return `plugins.deny names ${PLUGIN_ID}, so calls would get no answer. Take it off the list, then adopt again.`;
   }
   return undefined;
 }

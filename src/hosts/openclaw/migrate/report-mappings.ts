@@ -60,7 +60,7 @@ function reportSession(written: HostMapping, isAllowed: boolean, tell: AddMappin
 
 function reportTransform(tell: AddMappingNote): void {
   tell(
-    "runs in a process of its own that may compute and nothing else: no files, no network, no environment, 2 seconds a call, and the token is not among its headers. One that needs more: adopt with --transforms none. A module that cannot be loaded keeps the whole block out of use.",
+    "runs in a process of its own that can only compute: no files, no network, no environment, 2 seconds a call, and the token is not among its headers. One that needs more: adopt with --transforms none. A module that cannot be loaded disables the whole block.",
     ".transform",
   );
 }

@@ -1,4 +1,4 @@
-/** What callers and agents notice of one block once Reveille has it in the place of OpenClaw's built-in hooks. */
+/** What callers and agents notice of one block once Reveille has it instead of OpenClaw's built-in hooks. */
 import { type Fields, fieldsAt } from "../fields.ts";
 import type { HostFacts } from "./host-facts.ts";
 import { countOf } from "./hooks-schema.ts";
@@ -9,7 +9,7 @@ const DEFAULT_PORT = 18_789;
 const COMMAND = "openclaw webhooks gmail run";
 
 /**
- * Tells what becomes of the Gmail watcher: OpenClaw starts it with the gateway only while its own hooks
+ * Tells the outcome of the Gmail watcher: OpenClaw starts it with the gateway only while its own hooks
  * are on; its command starts it in either case, and reads the account, the token and the URL from `hooks`.
  */
 function reportGmail({ hooks, read, config }: MigratedBlock, notes: MigrationNotes): void {
@@ -177,8 +177,8 @@ function reportHandling({ hooks }: MigratedBlock, notes: MigrationNotes): void {
   notes.add(
     "todo",
     hooks.gmail?.account === undefined
-      ? "The token stands in hooks and in our block; hooks.token is needed only to go back. When you change it, change both."
-      : "The token stands in hooks and in our block: the Gmail watcher reads the one, Reveille the other. When you change it, change both.",
+      ? "The token is in hooks and in our block; hooks.token is needed only to go back. When you change it, change both."
+      : "The token is in hooks and in our block: the Gmail watcher reads the one, Reveille the other. When you change it, change both.",
     "hooks.token",
   );
   notes.add(

@@ -104,7 +104,7 @@ function translateBytes(bytes: number, { notes }: TranslateContext): number {
   return BODY_BYTES.maximum;
 }
 
-/** Without one of ours, a run would have ten minutes in the place of what the host was told. */
+/** Without one of ours, a run would have ten minutes instead of what the host was told. */
 function defaultTimeout({ facts, notes }: TranslateContext): number | undefined {
   const { timeoutSeconds } = facts;
   if (timeoutSeconds === undefined) return undefined;
@@ -117,7 +117,7 @@ function defaultTimeout({ facts, notes }: TranslateContext): number | undefined 
   return seconds;
 }
 
-/** OpenClaw has one preset and passes over other names; ours would take calls of senders that nobody meant. */
+/** OpenClaw has one preset and passes over other names; ours would take calls of senders that no one meant. */
 function translatePresets({ presets = [] }: HostHooks, { notes }: TranslateContext): readonly string[] {
   for (const [at, name] of presets.entries()) {
     if (name === GMAIL) continue;

@@ -40,7 +40,7 @@ export function translateMapping(written: HostMapping, at: number, context: Tran
   if (sessionMode === "persistent" && !isWake) {
     notes.add(
       "lost",
-      "persistent is left out: each run begins with a fresh transcript, and of the agent's files AGENTS.md alone is loaded. What it has to keep from run to run belongs into a file that the message tells it to read and to write.",
+      "persistent is left out: each run begins with a fresh transcript, and of the agent's files AGENTS.md alone is loaded. To keep something from run to run, let the message ask for a file that it reads and writes.",
       `${where}.sessionMode`,
     );
   }

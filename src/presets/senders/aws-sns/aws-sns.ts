@@ -78,7 +78,7 @@ export const awsSns = definePreset({
     },
   ],
   event: ({ payload }) => awsNotification(valueAt(payload, "Message"))?.event ?? (textAt(payload, "Type") || undefined),
-  eventWhere: "what AWS tells in Message, or Type",
+  eventWhere: "the event in Message, or Type",
   deliveryId: { from: "body:MessageId", signed: true },
   sender({ payload }) {
     const name = textAt(payload, "Message.Records[0].userIdentity.principalId");
@@ -101,7 +101,7 @@ export const awsSns = definePreset({
       return messageOf(
         "SNS: the subscription of this gateway was removed",
         labeled("Topic", topic),
-        "If nobody meant that, subscribe again with aws sns subscribe.",
+        "If that was a mistake, subscribe again with aws sns subscribe.",
       );
     }
     return messageOf(
@@ -171,7 +171,7 @@ export const awsSns = definePreset({
 
 /**
  * Where the topics' certificates are. Not every host below amazonaws.com that begins with `sns` is that of
- * SNS: `sns.s3.amazonaws.com` belongs to whoever has the bucket of that name.
+ * SNS: `sns.s3.amazonaws.com` belongs to anyone who has the bucket of that name.
  */
 function certificateHosts({ topicArns }: PresetSettings): string[] {
   if (!Array.isArray(topicArns)) return HOSTS;

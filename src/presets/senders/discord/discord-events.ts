@@ -6,7 +6,7 @@ import { headline, lineAt, phrase } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { discordApplication } from "./discord-application.ts";
 
-/** Discord tries again for up to ten minutes, and does not say whether it signs anew each time. */
+/** Discord tries again for up to ten minutes, and does not say whether it signs again each time. */
 const TOLERANCE_SECONDS = 900;
 
 /** Webhook events of a Discord application: installations, purchases, messages of the Social SDK. */

@@ -180,7 +180,7 @@ function targetOf(payload: unknown): readonly string[] {
   ];
 }
 
-/** Inputs stand in rows (`components`) or under a label (`component`). */
+/** Inputs are in rows (`components`) or under a label (`component`). */
 function inputsOf(payload: unknown): readonly unknown[] {
   return listAt(payload, "data.components").flatMap((row) => {
     const labeledInput = valueAt(row, "component");

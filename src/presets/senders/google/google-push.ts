@@ -44,7 +44,7 @@ export const googlePush = {
   },
 } as const satisfies Partial<PresetDefinition>;
 
-/** The envelope with its data as JSON or text in the place of base64. */
+/** The envelope with its data as JSON or text instead of base64. */
 function withData(payload: unknown): unknown {
   const message = valueAt(payload, "message");
   const data = valueAt(message, "data");

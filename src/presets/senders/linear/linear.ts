@@ -28,7 +28,7 @@ const issue = {
 const common = {
   organizationId: "7b2c0000-0000-4000-8000-000000000006",
   webhookId: "7b2c0000-0000-4000-8000-000000000007",
-  /** 2026-11-20T12:00:00Z; whoever sends a sample puts the present time here. */
+  /** 2026-11-20T12:00:00Z; anyone who sends a sample puts the present time here. */
   webhookTimestamp: 1_795_176_000_000,
   createdAt: "2026-11-20T12:00:00.000Z",
 };

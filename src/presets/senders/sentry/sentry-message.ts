@@ -66,7 +66,7 @@ function alertName(payload: unknown): string {
   return headline("Alert", rule && `"${rule}"`);
 }
 
-/** An error with its stack, which stands in `data` under the key. */
+/** An error with its stack, which is in `data` under the key. */
 function errorEvent(payload: unknown, key: string, kind: string): MessageLines {
   const at = `data.${key}`;
   return [

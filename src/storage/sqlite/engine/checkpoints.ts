@@ -16,7 +16,7 @@ export type FinishCheckpoint = "finish-checkpoint" | "restart-log";
 /**
  * Keeps the write-ahead log short without stopping the writer.
  *
- * A second thread copies the log into the database file while writes go on. What they added
+ * A second thread copies the log into the database file while writes continue. What they added
  * meanwhile, little, the writer copies itself between two commits (`finish`), and its next commit
  * starts the log over. A passive checkpoint alone would never catch up under steady load.
  */

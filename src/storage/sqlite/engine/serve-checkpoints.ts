@@ -8,7 +8,7 @@ export type CheckpointRequest = "checkpoint" | "close";
 export type CheckpointReply = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 /**
- * Copies the write-ahead log into the database file on each request, while others go on
+ * Copies the write-ahead log into the database file on each request, while others continue
  * writing: the copying and its fsync cost no request anything.
  */
 export function serveCheckpoints(port: MessagePort, start: { readonly file: string }): void {

@@ -92,7 +92,7 @@ type Send = (batch: WriteBatch, transfer: readonly ArrayBuffer[]) => void;
 
 /**
  * Gathers the writes of one turn of the event loop into one message, and gives every answer to the
- * caller it belongs to. Answers come in the order of the writes, so there are no ids.
+ * caller it belongs to. Answers arrive the order of the writes, so there are no ids.
  */
 export class WriteQueue {
   readonly #send: Send;
@@ -157,7 +157,7 @@ export class WriteQueue {
     return new Promise((resolve) => (this.#onIdle = resolve));
   }
 
-  /** One caller's arguments may be impossible to clone; the other writes go on. */
+  /** One caller's arguments may be impossible to clone; the other writes continue. */
   #handOneByOne(batch: WriteBatch): void {
     const callers = this.#callers.splice(this.#callers.length - batch.operations.length);
     for (const [index, caller] of callers.entries()) {

@@ -35,7 +35,7 @@ export function operationalStateOperations(database: DatabaseSync) {
     DELETE FROM outages WHERE subject IN (SELECT subject FROM outages WHERE subject <> ? ORDER BY since, subject LIMIT ?)`);
 
   return {
-    /** Whether the scope was not paused before. Throws when nothing more can be paused. */
+    /** True when the scope was not paused before. Throws when nothing more can be paused. */
     pause([scope, reason, since]: [string, string, number]): boolean {
       if (insertPause.run(scope, reason, since).changes === 0) return false;
       if (Number(countPauses.get()?.n) > MAX_PAUSES) {
@@ -43,7 +43,7 @@ export function operationalStateOperations(database: DatabaseSync) {
       }
       return true;
     },
-    /** Whether the scope was paused; only then is its usage forgotten. */
+    /** True when the scope was paused; only then is its usage forgotten. */
     resume([scope]: [string]): boolean {
       if (deletePause.run(scope).changes === 0) return false;
       forgetUsage.run(scope);
@@ -61,14 +61,14 @@ export function operationalStateOperations(database: DatabaseSync) {
       removePast.run(latest - USAGE_KEPT_MINUTES, limit);
       removeAhead.run(latest + USAGE_KEPT_MINUTES, limit);
     },
-    /** Whether the outage is new; past the bound it takes the place of the oldest. */
+    /** True when the outage is new; past the bound it takes the place of the oldest. */
     openOutage([subject, since]: [string, number]): boolean {
       if (insertOutage.run(subject, since).changes === 0) return false;
       const excess = Number(countOutages.get()?.n) - MAX_OUTAGES;
       if (excess > 0) forgetOldest.run(subject, excess);
       return true;
     },
-    /** Whether there was one. */
+    /** True when there was one. */
     closeOutage: ([subject]: [string]): boolean => deleteOutage.run(subject).changes !== 0,
   };
 }

@@ -9,7 +9,7 @@ import { DELIVERY_ROW, deliveryColumns, type DeliveryRow, deliverySummary } from
 const SEARCHED_DELIVERIES = 250;
 const SEARCHED_BYTES = 1024 * 1024;
 
-/** Whether a delivery contains a text, and the bytes that may have been read to see it. */
+/** True when a delivery contains a text, and the bytes that may have been read to see it. */
 const FOUND_ROW = { bytes: "integer", found: "integer" } as const satisfies RowShape;
 
 /** Finds deliveries by a text in what a person sees of them, without regard to the case of ASCII letters. */
@@ -34,7 +34,7 @@ class DeliveryTextSearch {
 
   /**
    * The first of the rows that contain the text, up to a limit. `next` is the seq below which the search
-   * goes on when it did not come to the end of the rows.
+   * continues when it did not come to the end of the rows.
    */
   search<Row extends { readonly seq: number }>(
     rows: readonly Row[],

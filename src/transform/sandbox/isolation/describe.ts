@@ -42,7 +42,7 @@ export interface SandboxIsolation {
   readonly nice?: string | undefined;
   /** `by-name`: only the modules of Node that open connections are refused inside of the process. */
   readonly network: "namespace" | "permission" | "by-name";
-  /** Whether it sees other processes; `by-name`: only the functions that signal them are refused. */
+  /** True when it sees other processes; `by-name`: only the functions that signal them are refused. */
   readonly processes: "namespace" | "by-name";
   /** True when the kernel ends it with the gateway, whatever it is doing. */
   readonly endsWithGateway: boolean;

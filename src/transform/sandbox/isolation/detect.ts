@@ -56,7 +56,7 @@ interface Probed {
  * Finds the strongest walls that this machine gives to a sandbox process, by running Node behind each. Never
  * rejects: where nothing works there is no wall but Node's own.
  *
- * Remembers them, unless a stronger wall failed for a reason that may pass; then the next call tries anew.
+ * Remembers them, unless a stronger wall failed for a reason that may pass; then the next call tries again.
  */
 export const detectIsolation = isolationDetector({ find: findProgram });
 

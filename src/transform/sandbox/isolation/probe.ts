@@ -239,7 +239,7 @@ async function tryInside(pool: SandboxPool, name: string, given: object, tries =
       rawBody: new Uint8Array(),
       deliveryId: undefined,
     });
-    // Nobody else has written the module.
+    // No one else has written the module.
     return value as ProbeAttempt;
   } catch (error) {
     if (!(error instanceof TransformError)) throw error;

@@ -19,7 +19,7 @@ export interface CapturedConsole {
   readonly tell: (level: Level, text: string) => void;
 }
 
-// What a module puts in the place of these later does not count.
+// What a module puts instead of these later does not count.
 const { apply } = Reflect;
 const formatText = format;
 const stringify = JSON.stringify.bind(JSON);

@@ -95,7 +95,7 @@ function missing(name: string): string {
   return `${name} is not there for transforms`;
 }
 
-/** Puts something that only throws in the place of a function, where there is one. */
+/** Puts something that only throws instead of a function, where there is one. */
 function refuse(owner: object | undefined, name: string, sentence: string, instead?: () => unknown): void {
   if (owner === undefined || typeof Reflect.get(owner, name) !== "function") return;
   // Not an arrow function, which could not be called with `new`.

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 /**
  * Knows whose failure it is when something goes wrong beside the work itself: an uncaught error, or a
- * rejection that nobody handles, fails the load or the call that it came from, while that is under way.
+ * rejection that no one handles, fails the load or the call that it came from, while that is in progress.
  * The process lives on: whatever the error left behind is the modules' own.
  */
 export class CurrentWork {
@@ -19,7 +19,7 @@ export class CurrentWork {
     this.#getStore = storage.getStore.bind(storage);
   }
 
-  /** Does the work, which is under way until the end of it is told. */
+  /** Does the work, which is in progress until the end of it is told. */
   begin(fail: (error: unknown) => void, work: () => void): void {
     this.#current = {};
     this.#fail = fail;
@@ -30,7 +30,7 @@ export class CurrentWork {
     this.#current = undefined;
   }
 
-  /** Called where an error arrives: whether it came from what is under way, which is failed then. */
+  /** Called where an error arrives: whether it came from what is in progress, which is failed then. */
   fail(error: unknown): boolean {
     if (this.#current === undefined || this.#getStore() !== this.#current) return false;
     this.#fail(error);

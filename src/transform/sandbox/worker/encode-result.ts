@@ -10,7 +10,7 @@ export interface EncodeResultOptions {
   readonly describe: (error: unknown) => string;
 }
 
-// What a module puts in the place of these later does not count.
+// What a module puts instead of these later does not count.
 const stringify = JSON.stringify.bind(JSON);
 const byteLength = Buffer.byteLength.bind(Buffer);
 const isArray = Array.isArray.bind(Array);

@@ -6,7 +6,7 @@ const METHODS = ["open", "connect", "bind", "listen", "fchmod"];
 
 /**
  * Keeps modules from the process's open files by way of the event loop: nothing can be made a stream by its
- * number any more, however somebody comes by a handle of a pipe. Throws where stderr is no pipe. Not to be undone.
+ * number any more, however someone comes by a handle of a pipe. Throws where stderr is no pipe. Not to be undone.
  */
 export function guardHandles(): void {
   // The one way to such a handle that the permission model leaves; the channel itself would stop to block by it.

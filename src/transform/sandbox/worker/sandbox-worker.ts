@@ -3,7 +3,7 @@
  * sandbox-messages.ts on file descriptor 3. Ends when the gateway closes it.
  *
  * Everything that the process needs is imported, and taken from its place, before the first module is
- * loaded. An error of a module that nobody caught fails what is under way, or is told as a line of the log.
+ * loaded. An error of a module that no one caught fails what is in progress, or is told as a line of the log.
  */
 import { writeSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";

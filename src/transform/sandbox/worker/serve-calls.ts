@@ -39,9 +39,9 @@ const then: unknown = get(Promise.prototype, "then");
 
 /**
  * Carries out calls one after the other: reads a request, tells that it begins, calls the function, waits for
- * what it returns, writes that as JSON and answers. Returns at once and goes on by itself.
+ * what it returns, writes that as JSON and answers. Returns at once and continues by itself.
  *
- * Between two calls timers and promises of the modules have a turn, and what goes wrong in it is nobody's
+ * Between two calls timers and promises of the modules have a turn, and what goes wrong in it is no one's
  * failure. Whatever a module has changed for all of its process (a patched `JSON.stringify`,
  * `Object.prototype.toJSON`) spoils results of that process, never the order or the form of its answers.
  * A module that breaks what Node's own event loop relies on stops the process, and the gateway's clock ends it.

@@ -92,7 +92,7 @@ describe("computed values", () => {
     ["{computed:a}", "{computed:a} is not among what is computed"],
     ["{nonce}", "{nonce} is not known"],
     ["{body}", '"body:" is no place in a header, the query or the body'],
-    ["", "a computed value says not what it is made of"],
+    ["", "a computed value does not say what it is computed from"],
   ])("made of %j are refused at load", (of, reason) => {
     const computed = { a: { algorithm: "sha256", encoding: "hex", of } } as const;
     expect(() => compile([handshakeOf({}, { computed })])).toThrow(refusal(reason));
@@ -101,7 +101,7 @@ describe("computed values", () => {
   test("made of nothing at all are refused at load", () => {
     const computed = JSON.parse('{"a":{"algorithm":"sha256","encoding":"hex"}}') as Handshake["computed"];
     expect(() => compile([handshakeOf({}, { computed: computed! })])).toThrow(
-      refusal("a computed value says not what it is made of"),
+      refusal("a computed value does not say what it is computed from"),
     );
   });
 });
@@ -171,7 +171,7 @@ describe("secrets", () => {
   test.each(replies)("a setting that requests are compared with is never told: %j", (reply) => {
     const when = { "body:type": ["a"], "query:token": { setting: "token" }, "query:q": { setting: "other" } };
     expect(() => compile([handshakeOf(reply, { when })])).toThrow(
-      refusal('its reply would tell the secret setting "token"'),
+      refusal('its reply would reveal the secret setting "token"'),
     );
     expect(() => compile([handshakeOf(reply, { when: { "query:q": { setting: "other" } } })])).not.toThrow();
   });
@@ -179,7 +179,7 @@ describe("secrets", () => {
   test.each(replies)("a secret of the route is never told, whatever setting has it too: %j", (reply) => {
     const context = { secrets: ["first", "second"], settings: { token: ["other", "second"] } };
     expect(() => compile([handshakeOf(reply)], context)).toThrow(
-      refusal('its reply would tell the secret setting "token"'),
+      refusal('its reply would reveal the secret setting "token"'),
     );
     expect(() => compile([handshakeOf(reply)], { ...context, secrets: ["third"] })).not.toThrow();
   });

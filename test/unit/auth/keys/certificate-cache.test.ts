@@ -12,7 +12,7 @@ const CERTIFICATE = new X509Certificate(makeCertificate({ commonName: "sns.examp
 const PEM = CERTIFICATE.toString();
 const NEW_PEM = new X509Certificate(makeCertificate({ commonName: "sns.example.com" }).pem).toString();
 const DAY_MS = 86_400_000;
-const NOT_FETCHED = "A sender's certificate was not fetched.";
+const NOT_FETCHED = "a sender's certificate was not fetched";
 
 afterEach(() => {
   vi.useRealTimers();

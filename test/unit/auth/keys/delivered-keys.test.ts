@@ -23,11 +23,7 @@ async function openedKeys({ folder = newFolder(), windowMs }: { folder?: string;
   return { keys: await openDeliveredKeys(options), file, folder, clock, logger };
 }
 
-const refused = (route: string, reason: string) => [
-  "warn",
-  { route, reason },
-  "A key that a sender delivered was not accepted.",
-];
+const refused = (route: string, reason: string) => ["warn", { route, reason }, "a delivered key was not accepted"];
 
 describe("accepting", () => {
   test("the first key of a route is kept, and there is none before", async () => {
@@ -38,7 +34,7 @@ describe("accepting", () => {
     expect(keys.get("asana")).toBe(KEY);
     expect(keys.get("notion")).toBeUndefined();
     expect(keys.routes()).toEqual(["asana"]);
-    expect(logger.lines).toEqual([["info", { route: "asana" }, "A key that a sender delivered was accepted."]]);
+    expect(logger.lines).toEqual([["info", { route: "asana" }, "a delivered key was accepted"]]);
   });
 
   test("it is there after a restart", async () => {
@@ -188,7 +184,7 @@ describe("forgetting", () => {
     await keys.accept("asana", KEY);
     await keys.accept("notion", KEY);
     expect(await keys.forget("asana")).toBe(true);
-    expect(logger.lines.at(-1)).toEqual(["info", { route: "asana" }, "A key that a sender delivered was forgotten."]);
+    expect(logger.lines.at(-1)).toEqual(["info", { route: "asana" }, "a delivered key was forgotten"]);
     expect(keys.get("asana")).toBeUndefined();
     expect(await readDeliveredKeys(file)).toEqual(new Map([["notion", KEY]]));
     expect(await keys.accept("asana", "another-key")).toBe(true);
@@ -234,7 +230,7 @@ describe("the file", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(again.keys.get("asana")).toBe(KEY);
     expect(again.logger.lines).toEqual([
-      ["warn", { file }, "The file of delivered keys could be read by others; now only its owner can."],
+      ["warn", { file }, "others could read the file of delivered keys; now only its owner can"],
     ]);
     expect(logger.lines.length).toBe(1);
   });
@@ -271,7 +267,7 @@ describe("the file", () => {
     const file = join(folder, "delivered-keys.json");
     writeFileSync(file, text);
     const error = new Error(
-      `${file} is damaged: it is not a list of delivered keys. Put back a good copy of it, or remove it and let the senders deliver their keys anew.`,
+      `${file} is damaged: it is not a list of delivered keys. Put back a good copy of it, or remove it and let the senders deliver their keys again.`,
     );
     await expect(openedKeys({ folder })).rejects.toThrow(error);
     const thrown = await readDeliveredKeys(file).catch((failure: unknown) => failure);

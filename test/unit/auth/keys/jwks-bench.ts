@@ -18,7 +18,7 @@ export const UNKNOWN_KEY = {
   reason: "The token is signed with a key that the identity provider does not name.",
 };
 export const UNKNOWN_KEY_FOR_NOW = { ...UNKNOWN_KEY, retryAfterSeconds: 5 };
-export const NOT_FETCHED = "The keys of an identity provider were not fetched.";
+export const NOT_FETCHED = "the keys of an identity provider were not fetched";
 
 /** For tests in which the keys come: how fast is not their matter. */
 const PATIENT: JwksBounds = { waitMs: 15_000 };

@@ -8,7 +8,7 @@ import { makeCertificate } from "./make-certificate.ts";
 import { AUDIENCE, ISSUER, keySet, makeKey, signToken } from "./make-token.ts";
 import type { ProviderKey } from "./make-token.ts";
 
-const NOT_CONFIRMED = "A subscription was not confirmed.";
+const NOT_CONFIRMED = "a subscription was not confirmed";
 
 let key: ProviderKey;
 

@@ -159,7 +159,7 @@ describe("the mapping and the module of reveille transform test", () => {
   it("is asked for when several have it", async () => {
     using terminal = terminalWith({ mappings: [named, { ...named, id: "second", match: { path: "s" } }] });
     expect(await refused(terminal, "told.js")).toBe(
-      "Several mappings have told.js; say which is meant with --mapping: named, second.",
+      "Several mappings have told.js; choose one with --mapping: named, second.",
     );
     const { out } = await terminal.run("transform", "test", "told.js", "--mapping", "second");
     expect(out).toMatch(/^mapping {5}second /mu);

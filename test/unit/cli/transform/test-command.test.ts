@@ -58,7 +58,7 @@ describe("reveille transform test", () => {
     );
     const { code, out } = await terminal.run("transform", "test", "deploy.js");
     expect(code).toBe(0);
-    expect(out).toContain("none names the module; a plain agent mapping was made up for it");
+    expect(out).toContain("none names the module; a plain agent mapping is used instead");
     expect(out).toContain("input       {}, since none was named, 2 bytes");
     expect(out).toMatch(/^action 1 of 2\n {2}kind +wake\n/mu);
     expect(out).toMatch(/^ {2}text +0 keys$/mu);

@@ -260,14 +260,14 @@ describe("the delivery of a reply", () => {
       const runId = await gather(agentSpec({ coalesce: "list" }));
       expect(bench.host.runs).toHaveLength(1);
       expect(bench.host.runs[0]!.prompt).toContain("[1]\nfirst\n\n[2]\nsecond");
-      expect(bench.host.runs[0]!.prompt).toContain("This run stands for 2 calls");
+      expect(bench.host.runs[0]!.prompt).toContain("This run serves 2 calls");
       expect(await bench.detail(runId)).toMatchObject({ state: "done", calls: 2 });
     });
 
     it("by mode deliver is one message that says so", async () => {
       await gather(agentSpec({ coalesce: "latest", mode: "deliver" }));
       expect(bench.host.sent.map(({ text }) => text)).toEqual([
-        "second\n\nThis run stands for 2 calls that came in one after the other. The content is that of the latest one.",
+        "second\n\nThis run serves 2 calls that arrived one after the other. The content is that of the latest one.",
       ]);
     });
   });

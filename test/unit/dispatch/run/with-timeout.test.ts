@@ -50,7 +50,7 @@ describe("a call of the host", () => {
     await vi.advanceTimersByTimeAsync(499);
     expect(came).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
-    expect(came).toMatchObject([{ message: "it did not answer before the run was told to end", retryable: true }]);
+    expect(came).toMatchObject([{ message: "it did not answer before the run was aborted", retryable: true }]);
     expect(vi.getTimerCount()).toBe(0);
   });
 

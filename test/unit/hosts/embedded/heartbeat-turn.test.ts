@@ -42,7 +42,7 @@ describe("heartbeatPrompt", () => {
 
   it("is short when there are no events", () => {
     expect(heartbeatPrompt({ events: [], reasons: ["periodic"], now })).toBe(
-      "Heartbeat (periodic), 2026-02-27T10:00:00.000Z. No new system events have come in. " +
+      "Heartbeat (periodic), 2026-02-27T10:00:00.000Z. No new system events have arrived. " +
         "If nothing needs your owner's attention, reply with exactly HEARTBEAT_OK.",
     );
   });

@@ -138,7 +138,7 @@ describe("a requested turn", () => {
     heartbeat.start();
     request();
     await turnsStored(1);
-    expect(prompts()[0]).toContain("No new system events have come in.");
+    expect(prompts()[0]).toContain("No new system events have arrived.");
   });
 
   it("sees the turns of the session before it, and no isolated run", async () => {

@@ -42,7 +42,7 @@ it("says why its own address does not answer", async () => {
 
 it("says when somebody else answers at its address", async () => {
   const port = await portOf(createServer((_req, res) => void res.end("x")));
-  expect(await probe({ port })).toContain(`http://127.0.0.1:${port}/x/wake is answered 200 by somebody else`);
+  expect(await probe({ port })).toContain(`http://127.0.0.1:${port}/x/wake is answered 200 by another server`);
 });
 
 it("takes a gateway for reached whose certificate the host has signed itself", async () => {

@@ -152,7 +152,7 @@ describe("a call whose transform failed", () => {
     const outcomes = outcomesOf(await operations.bulk("replay", FAILED, REAL));
     expect(outcomes[again]).toEqual({
       kind: "left",
-      reason: `it is a replay of ${id}, whose run stands for 3 calls; replay that one`,
+      reason: `it is a replay of ${id}, whose run serves 3 calls; replay that one`,
     });
     expect(outcomes[id]).toMatchObject({ kind: "replayed", gathered: { deliveries: [{}, {}], left: [] } });
     const after = outcomesOf(await operations.bulk("replay", FAILED, REAL));

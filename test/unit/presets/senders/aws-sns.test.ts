@@ -138,7 +138,7 @@ describe("messages of SNS", () => {
       message: [
         "SNS: the subscription of this gateway was removed",
         `Topic: ${TOPIC}`,
-        "If nobody meant that, subscribe again with aws sns subscribe.",
+        "If that was a mistake, subscribe again with aws sns subscribe.",
       ].join("\n"),
     });
   });

@@ -18,7 +18,7 @@ const PUBSUB_ID = "body:subscription + body:message.messageId";
 
 describe("what a preset tells of its sender", () => {
   it.each<[Preset, string, string, boolean]>([
-    [awsSns, "what AWS tells in Message, or Type", "body:MessageId", true],
+    [awsSns, "the event in Message, or Type", "body:MessageId", true],
     [clerk, "body:type", "header:svix-id", true],
     [
       cloudevents,

@@ -62,7 +62,7 @@ describe("the preset x", () => {
   });
 
   it("skips typing, read receipts and requests without an event", () => {
-    expect(sample("direct_message_indicate_typing").skip).toBe("somebody is typing");
+    expect(sample("direct_message_indicate_typing").skip).toBe("someone is typing");
     expect(read({ direct_message_mark_read_events: [{ sender_id: "1" }] }).skip).toBe("a read receipt");
     expect(read({}).skip).toBe("there is no event in it");
     expect(read(["tweet_create_events"]).skip).toBe("there is no event in it");

@@ -45,7 +45,7 @@ describe("a commit of a plugin that throws", () => {
     await sleep(50);
     expect([await statusOf(gateway, "lunch"), await statusOf(gateway, "payroll")]).toEqual([200, 403]);
     const { fields, message } = fixture.logger.lines.find(({ level }) => level === "error") ?? {};
-    expect(message).toBe("A part of the new configuration could not be taken into use.");
+    expect(message).toBe("a part of the new configuration failed after it was accepted");
     expect(String(fields?.["err"])).toContain(FAILED.failures[0]);
   });
 
@@ -57,8 +57,8 @@ describe("a commit of a plugin that throws", () => {
     fixture.write(configWith({ breaks: {} }, { token }));
     expect(await gateway.reload()).toEqual(FAILED);
     expect([await statusOf(gateway, "x"), await statusOf(gateway, "x", token)]).toEqual([401, 200]);
-    expect(fixture.logged("warn")).toContain("The new configuration is in force, but for what failed.");
-    expect(fixture.logged("info")).not.toContain("The new configuration is in force.");
+    expect(fixture.logged("warn")).toContain("configuration applied, except the parts that failed");
+    expect(fixture.logged("info")).not.toContain("configuration applied");
   });
 
   it("refuses a start, at which nothing is served yet", async () => {

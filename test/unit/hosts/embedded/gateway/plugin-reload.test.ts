@@ -54,7 +54,7 @@ describe("plugins of a running gateway", () => {
 
     fixture.write(baseConfig);
     await vi.waitFor(
-      () => expect(fixture.logged("info").filter((line) => line.includes("in force"))).toHaveLength(4),
+      () => expect(fixture.logged("info").filter((line) => line.includes("configuration applied"))).toHaveLength(4),
       SOON,
     );
     expect(await statusOf(gateway, "lunch")).toBe(200);
@@ -175,7 +175,7 @@ describe("plugins that cannot take the place of those before", () => {
 
   async function expectBefore(gateway: EmbeddedGateway, reason: string): Promise<void> {
     const { fields, message } = fixture.logger.lines.findLast(({ level }) => level === "error") ?? {};
-    expect(message).toBe("The new configuration is refused; the one before stays in force.");
+    expect(message).toBe("configuration refused; the active one stays");
     expect(`${String(fields?.["issues"])} ${String(fields?.["err"])}`).toContain(reason);
     expect([await statusOf(gateway, "payroll"), await get(gateway, "/rules")]).toEqual([403, "before"]);
   }
@@ -230,7 +230,7 @@ describe("plugins that cannot take the place of those before", () => {
       ...APPLIED,
       failures: [expect.stringContaining('tap "second": The exact route /same is registered already')],
     });
-    expect(fixture.logged("warn")).toContain("The new configuration is in force, but for what failed.");
+    expect(fixture.logged("warn")).toContain("configuration applied, except the parts that failed");
     expect(String(fixture.logger.lines.findLast(({ level }) => level === "error")?.fields["err"])).toContain(
       'tap "second": The exact route /same is registered already',
     );
@@ -262,7 +262,7 @@ describe("plugins that do not shut down as they should", () => {
     expect(await statusOf(gateway, "payroll")).toBe(403);
     await vi.waitFor(() => expect(readDiary(fixture.diary)).toContain("shut down"), SOON);
     const reported = fixture.logger.lines.filter(({ level }) => level === "error");
-    expect(reported.map(({ message }) => message)).toEqual(Array(2).fill("A plugin did not shut down as it should."));
+    expect(reported.map(({ message }) => message)).toEqual(Array(2).fill("a plugin did not shut down in order"));
     expect(String(reported[0]?.fields["err"])).toContain('tap "failing": cannot let go');
     expect(String(reported[1]?.fields["err"])).toContain('tap "hanging": has not come to an end by the deadline');
   });

@@ -34,7 +34,7 @@ describe("EmbeddedGateway.reload", () => {
     await vi.waitFor(async () => {
       expect((await callHook(gateway, "/hooks/wake", { text: "x" })).status).toBe(200);
     }, 10_000);
-    expect(fixture.logged("info")).toContain("The new configuration is in force.");
+    expect(fixture.logged("info")).toContain("configuration applied");
   });
 
   it("drops no request while configurations follow one another under load", async () => {
@@ -68,9 +68,7 @@ describe("EmbeddedGateway.reload", () => {
     ] as const) {
       fixture.write(content);
       expect(await gateway.reload()).toEqual({ applied: false, restartNeeded: [] });
-      expect(fixture.logged("error").at(-1)).toContain(
-        "The new configuration is refused; the one before stays in force.",
-      );
+      expect(fixture.logged("error").at(-1)).toContain("configuration refused; the active one stays");
       expect(fixture.logged("error").at(-1)).toContain(issue);
       expect((await callHook(gateway, "/hooks/wake", { text: "x" })).status).toBe(200);
     }
@@ -98,9 +96,7 @@ describe("EmbeddedGateway.reload", () => {
     expect(await gateway.reload()).toEqual({ applied: true, restartNeeded: keys });
     // They are not in force yet, so they are named again.
     expect(await gateway.reload()).toEqual({ applied: true, restartNeeded: keys });
-    expect(fixture.logged("warn").at(-1)).toBe(
-      ["Some changed keys take effect when the gateway is restarted.", ...keys].join("\n"),
-    );
+    expect(fixture.logged("warn").at(-1)).toBe(["some changed keys take effect at the next start", ...keys].join("\n"));
     expect((await callHook(gateway, "/other/wake", { text: "x" })).status).toBe(200);
   });
 

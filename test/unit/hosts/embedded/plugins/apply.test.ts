@@ -29,7 +29,7 @@ describe("applyPlugin", () => {
     ["throw 'not today';", "not today"],
     [
       "return Promise.reject(new Error('late'));",
-      "apply returned a promise, which nobody waits for; tap at once, and do the rest in onConfigLoad",
+      "apply returned a promise, which is not awaited; tap at once, and do the rest in onConfigLoad",
     ],
     [
       "host.lifecycle.onConfigLoad.tap('p', async () => {});",

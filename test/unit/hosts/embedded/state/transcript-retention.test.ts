@@ -89,6 +89,6 @@ it("a database that cannot be written is told once, and tried again", async () =
   await vi.waitFor(() => expect(calls).toBeGreaterThan(2), SOON);
   await retention.stop();
   expect(logger.lines.map(({ message }) => message)).toEqual([
-    "Old transcripts could not be removed; it is tried again every minute.",
+    "old transcripts could not be removed; the next try is in a minute",
   ]);
 });

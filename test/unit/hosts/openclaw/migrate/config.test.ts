@@ -42,7 +42,7 @@ describe("what there is to adopt", () => {
 
   it("is refused when the plugin is on the list of those that are not loaded", () => {
     expect(reasonsOf({ hooks: on, plugins: { deny: [7, " Reveille"] } })).toEqual([
-      "plugins.deny names reveille, so nobody would answer the calls. Take it off the list, then adopt again.",
+      "plugins.deny names reveille, so calls would get no answer. Take it off the list, then adopt again.",
     ]);
   });
 

@@ -70,7 +70,7 @@ export const SHAPES_BY_THEME: Readonly<Record<string, Expected>> = {
         { match: { path: "gone" }, messageTemplate: "Gone: {{text}}", deliver: false },
       ],
     },
-    written: ['hooks.mappings[1].model: is written as "test/m", which the alias stands for.', ONE_MODEL],
+    written: ['hooks.mappings[1].model: is written as "test/m", which the alias means.', ONE_MODEL],
     lost: [
       "hooks.mappings[2].model: names a model that agents.defaults.models does not have, so it is left out and the agent's own model is used; add the model there and write the key into our block to have it back.",
     ],
@@ -83,7 +83,7 @@ export const SHAPES_BY_THEME: Readonly<Record<string, Expected>> = {
       ],
     },
     written: [
-      "plugins.entries.reveille.subagent: lets runs choose any model, since hooks.mappings[0].model cannot be told beforehand; narrow it with allowedModels.",
+      "plugins.entries.reveille.subagent: lets runs choose any model, since hooks.mappings[0].model cannot be known beforehand; narrow it with allowedModels.",
     ],
   },
   "plugins-on-a-list": {

@@ -105,7 +105,7 @@ export const SHAPES_BY_VERSION: Readonly<Record<string, Expected>> = {
       allowedSessionKeyPrefixes: ["hook:"],
       gmail: { model: "test/m", thinking: "low", maxBytes: 30_000 },
     },
-    written: ['hooks.gmail.model: is written as "test/m", which the alias stands for.', ONE_MODEL],
+    written: ['hooks.gmail.model: is written as "test/m", which the alias means.', ONE_MODEL],
     behavior: ["hooks.gmail.thinking: has no effect: OpenClaw lets no plugin choose it."],
   },
   "2026.7.1-body-limit": {
@@ -139,7 +139,7 @@ export const SHAPES_BY_VERSION: Readonly<Record<string, Expected>> = {
       ],
     },
     lost: [
-      "hooks.mappings[0].sessionMode: persistent is left out: each run begins with a fresh transcript, and of the agent's files AGENTS.md alone is loaded. What it has to keep from run to run belongs into a file that the message tells it to read and to write.",
+      "hooks.mappings[0].sessionMode: persistent is left out: each run begins with a fresh transcript, and of the agent's files AGENTS.md alone is loaded. To keep something from run to run, let the message ask for a file that it reads and writes.",
     ],
     behavior: [`hooks.mappings[0].sessionKey: ${IN_ORDER}`],
   },

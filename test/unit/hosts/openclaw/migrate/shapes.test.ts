@@ -23,7 +23,7 @@ const UNADOPTED: Readonly<Record<string, string>> = {
   "refused-short-token-on-the-network":
     "hooks.token: has fewer than 24 characters, and the gateway does not listen on loopback only; make a longer one with: openssl rand -hex 24",
   "refused-plugins-off":
-    "plugins.enabled is false: OpenClaw loads no plugin, so nobody would answer the calls. Set it to true, then adopt again.",
+    "plugins.enabled is false: OpenClaw loads no plugin, so calls would get no answer. Set it to true, then adopt again.",
   "refused-unknown-keys": [
     'hooks.tokens: unknown key; did you mean "token"?',
     'hooks.mappings[0].mesageTemplate: unknown key; did you mean "messageTemplate"?',
