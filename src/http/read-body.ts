@@ -6,6 +6,8 @@ export interface BodyLimits {
   readonly maxBytes: number;
   /** For the whole body, from the call on. */
   readonly timeoutMs: number;
+  /** Called before the first byte is kept; a refusal ends the reading. */
+  readonly onFirstByte?: () => Refusal | undefined;
 }
 
 /**
@@ -50,6 +52,8 @@ function collect(
     const end = length + chunk.length;
     if (end > limits.maxBytes) return stop(refuse("BODY_TOO_LARGE"));
     if (bytes === undefined) {
+      const refusal = limits.onFirstByte?.();
+      if (refusal) return stop(refusal);
       bytes = chunk;
     } else {
       if (bytes.length < end) bytes = grow(bytes.subarray(0, length), end, expectedBytes);

@@ -3,7 +3,7 @@ import type { GatewayHost } from "../core/host.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { RunWatch } from "../dispatch/run-watch.ts";
 import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
-import type { ByteBudget, InFlight } from "./request-limits.ts";
+import type { ByteBudget, InFlight, UnverifiedPlaces } from "./request-limits.ts";
 
 /** The parts that the stages share and a reload does not replace. */
 export interface IngressContext {
@@ -13,6 +13,7 @@ export interface IngressContext {
   /** Callers who wait for the result of their call. */
   readonly watch: RunWatch;
   readonly inFlight: InFlight;
+  readonly unverifiedPlaces: UnverifiedPlaces;
   readonly unverifiedBytes: ByteBudget;
 }
 

@@ -10,7 +10,7 @@ import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
 import { ConfigReload, SHUT_DOWN } from "./reload.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "../core/host.ts";
-import { ByteBudget, InFlight } from "./request-limits.ts";
+import { ByteBudget, InFlight, UnverifiedPlaces } from "./request-limits.ts";
 import { settledWithin } from "../core/settled-within.ts";
 import { answerRefusal } from "../http/answer.ts";
 import type { Answer } from "../http/answer.ts";
@@ -53,6 +53,9 @@ export class Ingress {
   readonly #reload: ConfigReload;
   readonly #inFlight = new InFlight({
     limit: () => this.#active?.config.maxInFlight ?? 0,
+  });
+  readonly #unverifiedPlaces = new UnverifiedPlaces({
+    maxInFlight: () => this.#active?.config.maxInFlight ?? 0,
   });
   readonly #unverifiedBytes = new ByteBudget({
     limit: () => this.#active?.config.maxUnverifiedBytes ?? 0,
@@ -210,6 +213,7 @@ export class Ingress {
       watch,
       host,
       inFlight: this.#inFlight,
+      unverifiedPlaces: this.#unverifiedPlaces,
       unverifiedBytes: this.#unverifiedBytes,
     };
     const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });

@@ -17,7 +17,7 @@ import type { RequestFacts } from "./request-log.ts";
 import { accept } from "./stages/accept.ts";
 import { authenticate } from "./stages/authenticate.ts";
 import { body } from "./stages/body.ts";
-import { edge, release } from "./stages/edge.ts";
+import { admitVerified, edge, release } from "./stages/edge.ts";
 import type { RequestContext } from "./stages/edge.ts";
 import { filter } from "./stages/filter.ts";
 import { answerUnsignedChallenge, handshake } from "./stages/handshake.ts";
@@ -71,6 +71,8 @@ async function handle(
 
   const verified = await verify(active, request, { raw, signed, credential });
   if (isRefusal(verified)) return verified;
+  const busy = admitVerified(ingress, request);
+  if (busy) return busy;
 
   const signedAnswer = await handshake(request, signed);
   if (signedAnswer) return signedAnswer;

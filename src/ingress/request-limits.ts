@@ -59,3 +59,47 @@ export class InFlight {
     this.#count--;
   }
 }
+
+/** Of the places for all requests, the part that requests may take whose sender is not verified yet. */
+const UNVERIFIED_SHARE = 1 / 4;
+/** Of the places for unverified requests, the part that one client may take. */
+const CLIENT_SHARE = 1 / 8;
+
+/**
+ * Bounds the requests that send a body and are not verified yet, in all and for each client address, so that
+ * strangers cannot take the places of verified calls. Refuses with BUSY (503).
+ */
+export class UnverifiedPlaces {
+  readonly #maxInFlight: () => number;
+  /** By client; there are no more of them than places. */
+  readonly #byClient = new Map<string, number>();
+  #count = 0;
+
+  /** `maxInFlight` is the bound of all requests; it is asked each time. */
+  constructor(options: { readonly maxInFlight: () => number }) {
+    this.#maxInFlight = options.maxInFlight;
+  }
+
+  /** Requests that entered and have not left. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Admits a request of a client, which then has to leave exactly once; or refuses it. */
+  enter(client: string): Refusal | undefined {
+    const places = Math.max(1, Math.floor(this.#maxInFlight() * UNVERIFIED_SHARE));
+    const held = this.#byClient.get(client) ?? 0;
+    if (this.#count >= places || held >= Math.max(1, Math.floor(places * CLIENT_SHARE))) return BUSY;
+    this.#byClient.set(client, held + 1);
+    this.#count++;
+    return undefined;
+  }
+
+  leave(client: string): void {
+    const held = this.#byClient.get(client);
+    if (held === undefined) throw new Error("A request left that had not entered.");
+    if (held === 1) this.#byClient.delete(client);
+    else this.#byClient.set(client, held - 1);
+    this.#count--;
+  }
+}

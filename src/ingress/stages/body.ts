@@ -2,10 +2,10 @@ import type { SenderMatch } from "../../auth/sender-routes.ts";
 import { refuse, isRefusal } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import { declaredLength, readBody } from "../../http/read-body.ts";
+import { type BodyLimits, declaredLength, readBody } from "../../http/read-body.ts";
 import type { BodyRules } from "../../mapping/index-mappings.ts";
 import type { RawRequest } from "../../core/delivery.ts";
-import type { RequestContext } from "./edge.ts";
+import { admitUnverified, type RequestContext } from "./edge.ts";
 import type { IngressContext } from "../context.ts";
 import { isDirect } from "../request-head.ts";
 
@@ -24,15 +24,35 @@ export async function body(
   const rules = bodyRules(active, request.sender, request.target.path);
   if (!rules) return refuse("NOT_FOUND");
   if (request.sender && !holdBytes(ingress, active, request, rules.maxBodyBytes)) return refuse("BUSY");
-  const { bodyTimeoutMs } = active.config;
-  const bytes = await readBody(request.req, { maxBytes: rules.maxBodyBytes, timeoutMs: bodyTimeoutMs });
+  const bytes = await readBody(request.req, limitsOf(ingress, active, request, rules.maxBodyBytes));
   if (isRefusal(bytes)) return bytes;
   return { raw: { ...active.readHead(request.req, request), body: bytes }, rules };
 }
 
+/** The least time that a body may take whose sender is not verified, and its least rate in bytes a millisecond. */
+const UNVERIFIED_MIN_MS = 5_000;
+const UNVERIFIED_BYTES_PER_MS = 64;
+
+/** A body whose sender is not verified yet has less time, and a place of its own from its first byte on. */
+function limitsOf(
+  ingress: IngressContext,
+  { config }: ActiveConfig,
+  request: RequestContext,
+  maxBytes: number,
+): BodyLimits {
+  const { bodyTimeoutMs } = config;
+  if (!request.sender) return { maxBytes, timeoutMs: bodyTimeoutMs };
+  const expected = Math.min(declaredLength(request.req), maxBytes);
+  return {
+    maxBytes,
+    timeoutMs: Math.min(bodyTimeoutMs, UNVERIFIED_MIN_MS + expected / UNVERIFIED_BYTES_PER_MS),
+    onFirstByte: () => admitUnverified(ingress, request),
+  };
+}
+
 /**
  * A signature needs the body, so unverified callers can send bodies too: the budget bounds large ones, and
- * `maxInFlight` bounds the number of ordinary ones.
+ * their places bound the number of ordinary ones.
  */
 function holdBytes(
   ingress: IngressContext,

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { lockoutKey } from "../../auth/client-address.ts";
 import type { SenderMatch } from "../../auth/sender-routes.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
@@ -28,6 +29,8 @@ export interface RequestContext {
   readonly facts: RequestFacts;
   /** Bytes reserved from the budget for unverified bodies. */
   heldBytes: number;
+  /** The place that it holds: among all requests, among those that are not verified yet, or none. */
+  place: "ordinary" | "unverified" | "none";
   /** True once it was released. */
   hasLeft: boolean;
 }
@@ -51,7 +54,7 @@ export function edge(
   const asksFor = sender ? undefined : deliveryAskedFor(req.method, target.path);
   if (asksFor === undefined && !takesMethod(req.method, sender)) return refuseMethod(sender);
   if (sender?.route.isBroken === true) return refuse("NOT_READY", SET_ASIDE);
-  const busy = ingress.inFlight.enter();
+  const busy = sender ? undefined : ingress.inFlight.enter();
   if (busy) return busy;
   const { transforms } = active;
   transforms.enter();
@@ -65,8 +68,32 @@ export function edge(
     transforms,
     facts,
     heldBytes: 0,
+    place: sender ? "none" : "ordinary",
     hasLeft: false,
   };
+}
+
+/** Gives a request on a sender's route its place from the first byte of its body on, while it is not verified. */
+export function admitUnverified(ingress: IngressContext, request: RequestContext): Refusal | undefined {
+  const busy = ingress.unverifiedPlaces.enter(lockoutKey(request.clientAddress));
+  if (!busy) request.place = "unverified";
+  return busy;
+}
+
+/** Moves a verified request to a place among all requests. */
+export function admitVerified(ingress: IngressContext, request: RequestContext): Refusal | undefined {
+  if (request.place === "ordinary") return undefined;
+  const busy = ingress.inFlight.enter();
+  if (busy) return busy;
+  leavePlace(ingress, request);
+  request.place = "ordinary";
+  return undefined;
+}
+
+function leavePlace(ingress: IngressContext, request: RequestContext): void {
+  if (request.place === "ordinary") ingress.inFlight.leave();
+  if (request.place === "unverified") ingress.unverifiedPlaces.leave(lockoutKey(request.clientAddress));
+  request.place = "none";
 }
 
 /** The address of the client, past trusted proxies. */
@@ -86,7 +113,7 @@ export function release(ingress: IngressContext, request: RequestContext): void 
   if (request.hasLeft) return;
   request.hasLeft = true;
   ingress.unverifiedBytes.release(request.heldBytes);
-  ingress.inFlight.leave();
+  leavePlace(ingress, request);
   request.transforms.leave();
 }
 
