@@ -32,6 +32,7 @@ import { openai } from "./senders/openai.ts";
 import { paddle } from "./senders/paddle.ts";
 import { pagerduty } from "./senders/pagerduty.ts";
 import { paypal } from "./senders/paypal.ts";
+import { postmarkInbound } from "./senders/postmark-inbound.ts";
 import { razorpay } from "./senders/razorpay.ts";
 import { resend } from "./senders/resend.ts";
 import { sendgrid } from "./senders/sendgrid.ts";
@@ -87,6 +88,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   paddle,
   pagerduty,
   paypal,
+  postmarkInbound,
   razorpay,
   resend,
   sendgrid,
