@@ -62,7 +62,11 @@ export default defineConfig({
         extends: true,
         test: {
           name: "unit",
-          include: ["test/unit/**/*.test.ts", "test/conformance/store/memory-*.test.ts"],
+          include: [
+            "test/unit/**/*.test.ts",
+            "test/conformance/presets/*.test.ts",
+            "test/conformance/store/memory-*.test.ts",
+          ],
           exclude: [...MOCKS, ...SQLITE, ...PROCESSES],
           // A process for each file costs 0.4 s of a core, and these files leave nothing behind.
           isolate: false,
