@@ -1,7 +1,7 @@
 import { parsePayload } from "../http/parse-payload.ts";
 import type { IncomingRequest, RequestView } from "./verifier.ts";
 
-const EVERY_FORMAT = ["json", "form", "text"] as const;
+const EVERY_FORMAT = ["json", "form", "multipart", "text"] as const;
 
 /**
  * What sources read from a call. Its body is parsed when a source first asks for it, also before the

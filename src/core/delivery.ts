@@ -65,7 +65,7 @@ export interface EventActor {
 }
 
 /** The body type of a payload. */
-export type PayloadFormat = "json" | "form" | "text";
+export type PayloadFormat = "json" | "form" | "multipart" | "text";
 
 export type WakeMode = "now" | "next-heartbeat";
 

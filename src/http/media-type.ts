@@ -2,8 +2,8 @@ import { isTokenValid, isTypeValid, parse } from "content-type";
 
 /** What a Content-Type header says of a body. */
 export interface MediaType {
-  /** `none`: no header; `other`: neither JSON, a form nor text, or not readable. */
-  readonly kind: "json" | "form" | "text" | "other" | "none";
+  /** `none`: no header; `other`: neither JSON, a form, a form in parts nor text, or not readable. */
+  readonly kind: "json" | "form" | "multipart" | "text" | "other" | "none";
   /** Lower case, for messages: `application/xml`; `undefined` when absent or not a media type. */
   readonly name: string | undefined;
   /** The charset parameter, in lower case, when it is one that UTF-8 decoding would misread. */
@@ -22,7 +22,7 @@ const MAX_NAME_CHARS = 100;
  * Classifies a Content-Type header; never throws, whatever a client wrote there.
  *
  * JSON is `application/json`, `text/json` and every `+json` (RFC 6839), a form is
- * `application/x-www-form-urlencoded`, text is every other `text/*`. An unreadable charset is
+ * `application/x-www-form-urlencoded`, a form in parts `multipart/form-data`, text is every other `text/*`. An unreadable charset is
  * reported as `unreadable`, and a name that is no media type (RFC 9110, 8.3.1) or is longer than 100
  * characters is left out, so that nothing else of the header can reach an answer.
  */
@@ -47,6 +47,7 @@ export function unsupportedTypeMessage({ name }: MediaType): string {
 function kindOf(name: string): MediaType["kind"] {
   if (name === "application/json" || name === "text/json" || name.endsWith("+json")) return "json";
   if (name === "application/x-www-form-urlencoded") return "form";
+  if (name === "multipart/form-data") return "multipart";
   return name.startsWith("text/") ? "text" : "other";
 }
 

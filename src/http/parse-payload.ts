@@ -2,6 +2,7 @@ import type { PayloadFormat } from "../core/delivery.ts";
 import { exceedsDepth } from "./json-depth.ts";
 import { type MediaType, readMediaType, unsupportedTypeMessage } from "./media-type.ts";
 import { parseForm } from "./parse-form.ts";
+import { parseMultipart } from "./parse-multipart.ts";
 
 /** Any escape of `_` or a lower-case letter: the only other way to write one of the keys. */
 const ESCAPED_LETTER = /\\u00[5-7]/;
@@ -48,7 +49,12 @@ export interface ParsePayloadOptions {
 }
 
 /** Why a body is no payload: 400, and 415 for the media type. */
-export type PayloadRefusalCode = "INVALID_JSON" | "INVALID_UTF8" | "TOO_DEEP" | "UNSUPPORTED_MEDIA_TYPE";
+export type PayloadRefusalCode =
+  | "INVALID_JSON"
+  | "INVALID_UTF8"
+  | "TOO_DEEP"
+  | "INVALID_PAYLOAD"
+  | "UNSUPPORTED_MEDIA_TYPE";
 
 export type ParsedPayload =
   | { readonly ok: true; readonly payload: Payload; readonly format: PayloadFormat }
@@ -65,7 +71,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  * JSON is read whatever the content type says, since `curl -d` says it is a form. What is not JSON is
  * INVALID_JSON under a JSON content type or none, and UNSUPPORTED_MEDIA_TYPE, naming the type, under
  * any other, unless the mapping takes it: then a form becomes an object of strings (the last value of
- * a repeated name wins), and text becomes `{ text }`.
+ * a repeated name wins), a form in parts what {@link parseMultipart} makes of it (INVALID_PAYLOAD when it is
+ * none), and text becomes `{ text }`.
  *
  * - UTF-8 is strict; one byte order mark is stripped; a charset parameter other than UTF-8 or ASCII is
  *   UNSUPPORTED_MEDIA_TYPE, naming the charset.
@@ -83,6 +90,10 @@ export function parsePayload(
   const media = readMediaType(contentType);
   if (media.foreignCharset !== undefined) {
     return refused("UNSUPPORTED_MEDIA_TYPE", `The charset "${media.foreignCharset}" is not supported; send UTF-8.`);
+  }
+  if (media.kind === "multipart" && options.accept?.includes("multipart")) {
+    const fields = parseMultipart(raw, contentType!);
+    return typeof fields === "string" ? refused("INVALID_PAYLOAD", fields) : accepted(fields, "multipart");
   }
   const text = decode(raw);
   const trimmed = text?.trim();

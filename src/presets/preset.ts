@@ -90,8 +90,15 @@ export interface PresetSample {
   readonly query?: Readonly<Record<string, string>>;
   /** `json` when absent. */
   readonly format?: PayloadFormat;
-  /** What is sent as JSON; for `form` an object of strings; for `text` a string. */
+  /** What is sent as JSON; for `form` an object of strings; for `multipart` of strings and {@link SampleFile}s; for `text` a string. */
   readonly payload: unknown;
+}
+
+/** A file in a sample of a form in parts. */
+export interface SampleFile {
+  readonly filename: string;
+  readonly type: string;
+  readonly content: string;
 }
 
 /** The bytes that a sample is sent as, and their content type. */
@@ -103,6 +110,21 @@ export function sampleBody({ format = "json", payload, headers = {} }: PresetSam
   if (format === "text") return { body: Buffer.from(String(payload)), contentType: written ?? "text/plain" };
   if (format === "json")
     return { body: Buffer.from(JSON.stringify(payload)), contentType: written ?? "application/json" };
+  if (format === "multipart") return multipartBody(payload as Parameters<typeof multipartBody>[0]);
   const form = new URLSearchParams(payload as Record<string, string>).toString();
   return { body: Buffer.from(form), contentType: written ?? "application/x-www-form-urlencoded" };
+}
+
+const BOUNDARY = "xYzZY";
+
+function multipartBody(fields: Readonly<Record<string, string | SampleFile>>): ReturnType<typeof sampleBody> {
+  const parts = Object.entries(fields).map(([name, value]) => {
+    const disposition = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"`;
+    if (typeof value === "string") return `${disposition}\r\n\r\n${value}\r\n`;
+    return `${disposition}; filename="${value.filename}"\r\nContent-Type: ${value.type}\r\n\r\n${value.content}\r\n`;
+  });
+  return {
+    body: Buffer.from(`${parts.join("")}--${BOUNDARY}--\r\n`),
+    contentType: `multipart/form-data; boundary=${BOUNDARY}`,
+  };
 }

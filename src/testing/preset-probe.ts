@@ -99,7 +99,7 @@ export interface Reading {
 /** Reads a sample through the preset; throws when its body is none that the ingress would parse. */
 export function readSample(preset: Preset, sample: PresetSample, settings: PresetSettings = {}): Reading {
   const { body, contentType } = sampleBody(sample);
-  const parsed = parsePayload(body, contentType, { accept: ["json", "form", "text"] });
+  const parsed = parsePayload(body, contentType, { accept: ["json", "form", "multipart", "text"] });
   if (!parsed.ok) throw new Error(parsed.detail);
   const headers = { "content-type": contentType, ...sample.headers };
   return readPayload(preset, parsed.payload, { sample: { ...sample, headers }, settings });

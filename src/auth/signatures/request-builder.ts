@@ -1,7 +1,9 @@
+import { parse } from "content-type";
 import { type CompiledPath, compilePath } from "../../core/payload-path.ts";
 import { queryOf, requestViewOf } from "../request-view.ts";
 import { splitSource } from "../value-source.ts";
 import type { IncomingRequest, RequestView } from "../verifier.ts";
+import { readMediaType } from "../../http/media-type.ts";
 import { isForm } from "./content-texts.ts";
 
 type Container = Record<string | number, unknown>;
@@ -80,6 +82,10 @@ export class RequestBuilder {
       this.body = Buffer.from(form.toString());
       return;
     }
+    if (readMediaType(this.headers["content-type"]).kind === "multipart") {
+      this.body = withPart(this.body, this.headers["content-type"]!, { name, value });
+      return;
+    }
     const payload = parseObject(this.body);
     setAll(
       [payload],
@@ -88,6 +94,15 @@ export class RequestBuilder {
     );
     this.body = Buffer.from(JSON.stringify(payload));
   }
+}
+
+/** The same form with one more part, before its end. */
+function withPart(body: Uint8Array, contentType: string, field: { name: string; value: string }): Uint8Array {
+  const boundary = parse(contentType).parameters["boundary"] ?? "";
+  const bytes = Buffer.from(body);
+  const end = Math.max(bytes.lastIndexOf(`--${boundary}--`), 0);
+  const part = `--${boundary}\r\nContent-Disposition: form-data; name="${field.name}"\r\n\r\n${field.value}\r\n`;
+  return Buffer.concat([bytes.subarray(0, end), Buffer.from(part), bytes.subarray(end)]);
 }
 
 function parseObject(body: Uint8Array): Container {

@@ -143,7 +143,7 @@ function idsOf(mappings: readonly MappingConfig[]): string {
 function madeUp(config: HooksConfig, preset: Preset | undefined): MappingConfig {
   const place = { id: MADE_UP, where: MADE_UP, retry: config.retry };
   const base = preset && { part: preset, mapping: preset.mapping(NOTHING) };
-  return { ...fillIn(NOTHING, place, new Findings(), base), accept: ["json", "form", "text"] };
+  return { ...fillIn(NOTHING, place, new Findings(), base), accept: ["json", "form", "multipart", "text"] };
 }
 
 /** The part of a configuration that a transform is tried with, read without loading any transform. */

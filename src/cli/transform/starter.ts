@@ -97,7 +97,7 @@ function plainTitle({ title }: Preset): string {
 function payloadsOf(preset: Preset): readonly unknown[] {
   return Object.values(preset.samples).flatMap((sample) => {
     const { body, contentType } = sampleBody(sample);
-    const parsed = parsePayload(body, contentType, { accept: ["json", "form", "text"] });
+    const parsed = parsePayload(body, contentType, { accept: ["json", "form", "multipart", "text"] });
     return parsed.ok ? [unwrapped(preset, parsed.payload)] : [];
   });
 }

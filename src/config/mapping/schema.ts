@@ -144,10 +144,10 @@ export const MappingSchema = Type.Object(
       size(BODY_BYTES, "Largest body, over which the answer is 413. Absent: `hooks.maxBodyBytes`."),
     ),
     accept: withDefault(
-      Type.Array(Type.Enum(["json", "form", "text"]), {
+      Type.Array(Type.Enum(["json", "form", "multipart", "text"]), {
         description:
-          "Body types besides JSON: `form` (`application/x-www-form-urlencoded`, becomes an object of strings), `text` (`text/*`, becomes `{ text }`). JSON is always accepted.",
-        maxItems: 3,
+          "Body types besides JSON: `form` (`application/x-www-form-urlencoded`, becomes an object of strings), `multipart` (`multipart/form-data`, the same; a file becomes `{ filename, type, size }`), `text` (`text/*`, becomes `{ text }`). JSON is always accepted.",
+        maxItems: 4,
       }),
       ["json"],
     ),
@@ -230,7 +230,7 @@ export interface MappingConfig extends RunConfig {
   readonly timeoutSeconds: number | undefined;
   readonly maxBodyBytes: number | undefined;
   /** Body types besides JSON that the mapping takes. */
-  readonly accept: readonly ("json" | "form" | "text")[];
+  readonly accept: readonly ("json" | "form" | "multipart" | "text")[];
   readonly interrupted: "rerun" | "hold" | undefined;
   readonly transform: { readonly module: string; readonly export: string | undefined } | undefined;
   /** The preset that knows its sender. */

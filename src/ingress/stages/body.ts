@@ -80,4 +80,4 @@ export function bodyRules(active: ActiveConfig, sender: SenderMatch | undefined,
   return { ...ordinary, accept: EVERY_FORMAT };
 }
 
-const EVERY_FORMAT: BodyRules["accept"] = ["json", "form", "text"];
+const EVERY_FORMAT: BodyRules["accept"] = ["json", "form", "multipart", "text"];

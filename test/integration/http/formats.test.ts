@@ -12,6 +12,7 @@ beforeAll(async () => {
       mappings: [
         { match: { path: "json" }, ...ECHO },
         { match: { path: "form" }, accept: ["form"], ...ECHO },
+        { match: { path: "parts" }, accept: ["multipart"], messageTemplate: "[{{a}}|{{b}}]", deliver: false },
         { match: { path: "text" }, accept: ["text"], ...ECHO },
         { match: { path: "all" }, accept: ["json", "form", "text"], ...ECHO },
         { match: { path: "shared", source: "form" }, accept: ["form"], ...ECHO },
@@ -131,6 +132,18 @@ describe("what a mapping takes besides JSON", () => {
     expect(await messageOf(await post("text", "disk 91 % full", "text/plain"))).toBe("[disk 91 % full||||]");
     expect(await messageOf(await post("text", "42", "text/plain"))).toBe("[42||||]");
     expect(await messageOf(await post("text", "<a/>", "text/xml"))).toBe("[<a/>||||]");
+  });
+
+  it("is a form in parts, of whose files only name, type and size are left", async () => {
+    const part = (name: string, rest: string) => `--x\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n`;
+    const file = part("b", '; filename="b.txt"\r\nContent-Type: text/plain\r\n\r\nhello');
+    const form = `${part("a", "\r\n\r\nx ü")}${file}--x--`;
+    expect(await messageOf(await post("parts", form, "multipart/form-data; boundary=x"))).toBe(
+      '[x ü|{"filename":"b.txt","type":"text/plain","size":5}]',
+    );
+    expect((await post("form", form, "multipart/form-data; boundary=x")).status).toBe(415);
+    const broken = await post("parts", form.slice(0, -2), "multipart/form-data; boundary=x");
+    expect([broken.status, codeOf(broken)]).toEqual([400, "INVALID_PAYLOAD"]);
   });
 
   it("is nothing that it does not list", async () => {

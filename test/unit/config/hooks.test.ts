@@ -331,7 +331,7 @@ describe("HooksSchema", () => {
       "hooks.presets[1]: 1 is not a string",
     ]);
     expect(refusalsOf(mapping({ accept: ["json", "xml"] }))).toEqual([
-      'hooks.mappings[0].accept[1]: "xml" is not one of json, form, text',
+      'hooks.mappings[0].accept[1]: "xml" is not one of json, form, multipart, text',
     ]);
     expect(refusalsOf({ mappings: [5, { transform: {} }] })).toEqual([
       "hooks.mappings[0]: 5 is not an object",

@@ -13,6 +13,8 @@ describe("readMediaType", () => {
     ["application/vnd.github.v3+json", "json", "application/vnd.github.v3+json"],
     ["application/cloudevents+json; charset=utf-8", "json", "application/cloudevents+json"],
     ["application/x-www-form-urlencoded", "form", "application/x-www-form-urlencoded"],
+    ["Multipart/Form-Data; boundary=x", "multipart", "multipart/form-data"],
+    ["multipart/mixed", "other", "multipart/mixed"],
     ["text/plain", "text", "text/plain"],
     ["text/xml;charset=utf8", "text", "text/xml"],
     ["application/xml", "other", "application/xml"],

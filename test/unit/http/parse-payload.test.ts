@@ -206,7 +206,7 @@ describe("the encoding of a body", () => {
 describe("parsePayload, for any input", () => {
   const types = [undefined, "application/json", FORM, "text/plain", "image/png"];
   const contentType = fc.oneof(fc.constantFrom(...types), fc.string());
-  const accept = fc.subarray(["json", "form", "text"] as const);
+  const accept = fc.subarray(["json", "form", "multipart", "text"] as const);
 
   it("gives back every JSON object and array", () => {
     const value = fc.oneof(fc.array(fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()));

@@ -74,7 +74,7 @@ describe("body", () => {
   it("reads on every path once a plugin resolves paths of its own, within the common limit", async () => {
     bench.hooks.resolve.tap("plugin", () => mappingOf({ messageTemplate: "m" }));
     const { outcome } = await read("none", "x", MAPPINGS);
-    expect(outcome).toMatchObject({ rules: { maxBodyBytes: 10, accept: ["json", "form", "text"] } });
+    expect(outcome).toMatchObject({ rules: { maxBodyBytes: 10, accept: ["json", "form", "multipart", "text"] } });
     expect((await read("none", "x".repeat(11), MAPPINGS)).outcome).toMatchObject({ refused: "BODY_TOO_LARGE" });
     expect((await read("", "x", MAPPINGS)).outcome).toMatchObject({ refused: "NOT_FOUND" });
   });
