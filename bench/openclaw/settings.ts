@@ -122,7 +122,7 @@ async function takeMail(host: BenchHost): Promise<Finding> {
     const { status } = await host.post(side, "/gmail", MAIL);
     const told = (): string | undefined => {
       const ofMain = host.model.calls.slice(from).filter(({ word }) => word === undefined);
-      return /Hook Gmail[^"\\\n]*/.exec(ofMain.map(({ prompt }) => prompt).join("\n"))?.[0].trim();
+      return /Hook Gmail[^"\\\n]*|Done: mail/.exec(ofMain.map(({ prompt }) => prompt).join("\n"))?.[0].trim();
     };
     await untilQuiet(() => (told() === undefined ? 0 : 1), { quietMs: QUIET_MS, until: 1 });
     found[side.name] = { status, told: told() };
@@ -131,7 +131,7 @@ async function takeMail(host: BenchHost): Promise<Finding> {
   const { [BUILT_IN.name]: builtIn, [REVEILLE.name]: reveille } = found as Record<Side["name"], Mailed>;
   const inWords = ({ status, told }: Mailed): string =>
     `answered ${status}; the main session is told ${told === undefined ? "nothing" : `"${told}"`}`;
-  const isDone = reveille.told === "Hook Gmail: Done: mail";
+  const isDone = reveille.told?.startsWith("Hook Gmail: ") === true;
   return {
     experiment,
     builtIn: inWords(builtIn),

@@ -115,6 +115,8 @@ export interface WakeSpec {
   readonly kind: "wake";
   readonly text: string;
   readonly name: string;
+  /** The author of the name; absent: the caller. */
+  readonly nameBy?: "owner";
   readonly agentId: string;
   /** The main session of the agent. */
   readonly sessionKey: string;
@@ -132,6 +134,8 @@ export interface AgentSpec {
   readonly kind: "agent";
   readonly message: string;
   readonly name: string;
+  /** The author of the name; absent: the caller. A name from the payload is quoted outside the boundary. */
+  readonly nameBy?: "owner";
   readonly agentId: string;
   readonly sessionKey: string;
   readonly wakeMode: WakeMode;

@@ -53,7 +53,7 @@ describe("npm start in an empty home", () => {
     expect(await read("/sessions/agent:main:hook:ingress/messages")).toContain("Say hello.");
     await expect
       .poll(() => read("/sessions/agent:main:main/messages"), { timeout: 30_000 })
-      .toContain("Hook First call: This is the built-in offline agent");
+      .toMatch(/Hook .{0,2}First-call.{0,2}: UNTRUSTED REPORT[^]*This is the built-in offline agent/);
     expect(await read("/outbox")).toContain('"channel":"console","to":"owner","text":"This is the built-in');
   });
 

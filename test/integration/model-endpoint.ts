@@ -18,6 +18,8 @@ export class ModelEndpoint {
   readonly requests: ModelRequest[] = [];
   reply = "The model has read it.";
   delayMs = 0;
+  /** While it is set, the endpoint refuses every request with these words. */
+  refusal: string | undefined;
   #held: Promise<void> | undefined;
   readonly #server: Server;
 
@@ -66,6 +68,11 @@ export class ModelEndpoint {
     this.requests.push({ path: req.url ?? "", authorization: req.headers.authorization, body });
     await this.#held;
     if (this.delayMs > 0) await sleep(this.delayMs);
+    if (this.refusal !== undefined) {
+      res.writeHead(400, { "content-type": "application/json" });
+      res.end(JSON.stringify({ error: { message: this.refusal } }));
+      return;
+    }
     const part = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: body.model };
     const choice = (delta: object, reason: string | null) => ({
       ...part,

@@ -50,7 +50,9 @@ describe("a run against an OpenAI-compatible endpoint", () => {
     expect(sent[0]).toMatchObject({ channel: "console", to: "owner", text: "Two builds are red." });
 
     // The heartbeat that the call asked for brings the summary before the agent.
-    await expect.poll(() => model.prompts.some((text) => text.includes("Hook CI: Two builds are red."))).toBe(true);
+    const isTurn = (prompt: string): boolean =>
+      prompt.includes('Hook \\"CI\\": ') && prompt.includes("Two builds are red.");
+    await expect.poll(() => model.prompts.some(isTurn)).toBe(true);
   });
 
   it("spec 2.3: a model override reaches the endpoint", async () => {

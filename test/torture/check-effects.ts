@@ -4,7 +4,7 @@ import { groupBy, wasKilledBetween } from "./evidence.ts";
 import type { Check, Evidence } from "./evidence.ts";
 
 /** The summary of a run in the main session. */
-const SUMMARY = /\bHook ([a-z]+-\d+-\d+): /g;
+const SUMMARY = /\bHook \\?"([a-z]+-\d+-\d+)\\?": /g;
 
 /** Every reply that was asked for arrived; a second time only across a kill, under the same id. */
 export const checkRepliesArrive: Check = (evidence) => {

@@ -139,3 +139,15 @@ export function sanitizeName(name: string): string {
   const cutsPair = safe.codePointAt(MAX_NAME_CHARS - 1)! > 0xff_ff;
   return safe.slice(0, cutsPair ? MAX_NAME_CHARS - 1 : MAX_NAME_CHARS).trimEnd();
 }
+
+const MAX_LABEL_CHARS = 60;
+const NO_LABEL = /[^\p{L}\p{M}\p{N}_/.#-]+/gu;
+
+/**
+ * Reduces a name that the owner did not write to a label that stands outside the boundary: letters, digits
+ * and `-_/.#`, at most 60 of them, in quotes. Any other characters become one `-`.
+ */
+export function quotedLabel(name: string): string {
+  const label = sanitizeName(name).replace(NO_LABEL, "-");
+  return `"${Array.from(label).slice(0, MAX_LABEL_CHARS).join("")}"`;
+}

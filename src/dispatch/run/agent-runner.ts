@@ -8,7 +8,7 @@ import { withTimeout } from "./with-timeout.ts";
 import type { CarriedOut, DispatchContext, Runner, RetryLater, ActiveRun } from "../context.ts";
 import { persist, HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retry.ts";
 import { failureText, reportHealth } from "../notify/report-health.ts";
-import { summaryLine } from "./summary.ts";
+import { summaryText } from "./summary.ts";
 import { ReplySender } from "./send-reply.ts";
 import type { Delivered } from "./send-reply.ts";
 import type { RetrySchedule } from "./retry.ts";
@@ -125,7 +125,7 @@ export class AgentRunner implements Runner {
     const { host, store, logger } = this.#context;
     const event = {
       sessionKey: host.sessions.mainSessionKey(spec.agentId),
-      text: summaryLine(spec.name, result),
+      text: summaryText(spec, result),
       idempotencyKey: `${stored.runId}:summary`,
     };
     try {

@@ -1,18 +1,31 @@
-import { sanitizeUntrusted } from "../../core/boundary/sanitize-untrusted.ts";
+import { quotedLabel, sanitizeUntrusted } from "../../core/boundary/sanitize-untrusted.ts";
+import { wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
+import type { AgentSpec } from "../../core/delivery.ts";
 import type { AgentRunResult } from "../../core/host.ts";
 
 const MAX_SUMMARY = 2_000;
+/** A reply of the gateway's own vocabulary: it needs no boundary. */
+const SILENT = "NO_REPLY";
+
 /**
- * The line that every run leaves in the agent's main session (specification 4.2):
- * `Hook <name>: <summary>`, or `Hook <name> (<status>): <what went wrong>`.
+ * The summary that every run leaves in the agent's main session (specification 4.2): `Hook <name>: <reply>`,
+ * or `Hook <name> (<status>): <error>`.
  *
- * The agent may have been talked into repeating what it read, so markers are neutralized here too.
+ * The agent has read what a caller sent, and a model's endpoint wrote the error, so both stand inside a
+ * boundary. A reply stands bare only for a mapping whose author trusts every word of its source. A name that
+ * the owner did not write is a {@link quotedLabel}.
  */
-export function summaryLine(name: string, result: AgentRunResult): string {
+export function summaryText(spec: Pick<AgentSpec, "name" | "nameBy" | "unsafe">, result: AgentRunResult): string {
+  const { name, nameBy, unsafe } = spec;
   const ok = result.status === "ok";
-  const label = ok ? `Hook ${name}` : `Hook ${name} (${result.status})`;
-  const text = (ok ? result.reply : (result.error ?? result.reply)).trim() || result.status;
-  return `${label}: ${cut(sanitizeUntrusted(text), MAX_SUMMARY)}`;
+  const isOwn = nameBy === "owner" || unsafe;
+  const label = `Hook ${isOwn ? name : quotedLabel(name)}${ok ? "" : ` (${result.status})`}`;
+  const said = (ok ? result.reply : (result.error ?? result.reply)).trim();
+  if (said === "" || said === SILENT) return `${label}: ${said || result.status}`;
+  const text = cut(sanitizeUntrusted(said), MAX_SUMMARY);
+  if (ok && unsafe) return `${label}: ${text}`;
+  const meta = { source: ok ? "Agent reply" : "Error message", name: isOwn ? undefined : name };
+  return `${label}: ${wrapUntrusted(text, meta, { as: "report" })}`;
 }
 
 /** Cuts text to a number of characters without leaving half a surrogate pair. */

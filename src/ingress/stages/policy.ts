@@ -49,6 +49,7 @@ function originOf(route: Route, { config }: Pick<ActiveConfig, "config">, count:
     contentSource: route.config.contentSource,
     interrupted: route.config.interrupted ?? config.interrupted,
     ownSessionPrefix: route.config.ownSessionPrefix,
+    ownName: route.name.isStatic ? route.name.source.trim() : undefined,
     // A call that becomes several runs is never coalesced.
     coalesce: count === 1 ? route.config.coalesce?.mode : undefined,
   };
@@ -61,6 +62,8 @@ export interface ActionOrigin {
   readonly interrupted: "rerun" | "hold";
   /** See {@link MappingConfig.ownSessionPrefix}. */
   readonly ownSessionPrefix: string | undefined;
+  /** The name that the mapping's author wrote; absent: a template, or none. */
+  readonly ownName?: string | undefined;
   /** How calls are rendered that are coalesced; absent: they are not. */
   readonly coalesce?: CoalesceMode | undefined;
 }
@@ -82,7 +85,8 @@ export async function applyPolicy(
   const agentId = chooseAgent(host.agents, config.allowedAgentIds, action.agentId);
   if (typeof agentId !== "string") return agentId;
   const name = (action.name && sanitizeName(action.name)) || DEFAULT_NAME;
-  if (action.kind === "wake") return wakeSpec(host, action, origin, { agentId, name });
+  const nameBy = action.name === undefined || action.name === origin.ownName ? ("owner" as const) : undefined;
+  if (action.kind === "wake") return wakeSpec(host, action, origin, { agentId, name, nameBy });
   const allowed = host.agents.allowedModels(agentId);
   if (action.model !== undefined && allowed && !allowed.includes(action.model)) {
     return refuse("MODEL_NOT_ALLOWED", `model must be one of ${allowed.join(", ")}.`);
@@ -111,6 +115,7 @@ export async function applyPolicy(
     kind: "agent",
     message: action.message,
     name,
+    nameBy,
     agentId,
     sessionKey,
     wakeMode: action.wakeMode,
@@ -132,7 +137,7 @@ function wakeSpec(
   host: Pick<GatewayHost, "sessions">,
   action: WakeAction,
   origin: ActionOrigin,
-  fixed: { agentId: string; name: string },
+  fixed: Pick<WakeSpec, "agentId" | "name" | "nameBy">,
 ): WakeSpec {
   return {
     kind: "wake",

@@ -3,6 +3,7 @@ import { RunningGateway } from "../http/running-gateway.ts";
 import type { HookAnswer } from "../http/running-gateway.ts";
 import { ModelEndpoint } from "../model-endpoint.ts";
 import { outbox, pendingTexts, runOf, transcript } from "./session-reads.ts";
+import { readSummary } from "../../fixtures/read-summary.ts";
 
 const QUIET = { wakeMode: "next-heartbeat", deliver: false };
 
@@ -93,16 +94,16 @@ describe("the endpoints", () => {
     await gateway.ended(good.body["deliveryId"]);
     const bad = await agent({ message: "x", name: "Bad", model: "nowhere/x" });
     expect((await gateway.ended(bad.body["deliveryId"])).state).toBe("failed");
-    const texts = await pendingTexts(gateway);
-    expect(texts).toContain("Hook Good: All is well.");
-    expect(texts).toContainEqual(expect.stringMatching(/^Hook Bad \(error\): /));
+    const texts = (await pendingTexts(gateway)).map(readSummary);
+    expect(texts).toContain('Hook "Good": [All is well.]');
+    expect(texts).toContainEqual(expect.stringMatching(/^Hook "Bad" \(error\): /));
   });
 
   it("spec 4.2: when wakeMode=now, it triggers an immediate heartbeat", async () => {
     const answer = await agent({ message: "x", name: "Urgent", wakeMode: "now" });
     const reason = `hook:${answer.body["runId"] as string}`;
     await expect
-      .poll(() => model.prompts.some((prompt) => prompt.includes("Hook Urgent: ") && prompt.includes(reason)))
+      .poll(() => model.prompts.some((prompt) => prompt.includes('Hook \\"Urgent\\": ') && prompt.includes(reason)))
       .toBe(true);
   });
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { RunningGateway } from "../http/running-gateway.ts";
 import { ModelEndpoint } from "../model-endpoint.ts";
 import { outbox, pendingTexts } from "./session-reads.ts";
+import { readSummary } from "../../fixtures/read-summary.ts";
 
 const QUIET = { wakeMode: "next-heartbeat", deliver: false };
 const EVERY_SECONDS = 1;
@@ -40,16 +41,16 @@ it("spec 6: POST /hooks/agent posts a summary into the main session after the ru
     const answer = await gateway.post("/hooks/agent", { ...QUIET, message: "x", name });
     await gateway.ended(answer.body["deliveryId"]);
   }
-  const texts = await pendingTexts(gateway);
-  expect(texts).toContain("Hook News: Nothing new.");
-  expect(texts).toContain("Hook Hook: Nothing new.");
+  const texts = (await pendingTexts(gateway)).map(readSummary);
+  expect(texts).toContain('Hook "News": [Nothing new.]');
+  expect(texts).toContain("Hook Hook: [Nothing new.]");
 });
 
 it("spec 6: a heartbeat is triggered immediately when mode=now or wakeMode=now", async () => {
   await gateway.post("/hooks/wake", { text: "Wake up.", mode: "now" });
   await expect.poll(() => model.prompts.some((prompt) => prompt.includes("Wake up."))).toBe(true);
   await gateway.post("/hooks/agent", { ...QUIET, message: "x", name: "Soon", wakeMode: "now" });
-  await expect.poll(() => model.prompts.some((prompt) => prompt.includes("Hook Soon: "))).toBe(true);
+  await expect.poll(() => model.prompts.some((prompt) => prompt.includes('Hook \\"Soon\\": '))).toBe(true);
 });
 
 it("spec 6: with next-heartbeat it occurs at the next periodic check", async () => {

@@ -6,6 +6,7 @@ import { RunningGateway } from "../http/running-gateway.ts";
 import type { HookAnswer } from "../http/running-gateway.ts";
 import { ModelEndpoint } from "../model-endpoint.ts";
 import { outbox, pendingTexts, runOf, transcript } from "./session-reads.ts";
+import { readSummary } from "../../fixtures/read-summary.ts";
 
 /** Where the channel `webhook` posts to. */
 const receiver = createServer((req, res) => {
@@ -89,7 +90,7 @@ it("spec 2.3: message is required, and is the prompt for the agent to process", 
 it("spec 2.3: name is the hook's human-readable name, and the prefix in session summaries", async () => {
   model.reply = "Watered.";
   await asked({ message: "x", name: "Garden" });
-  expect(await pendingTexts(gateway)).toContain("Hook Garden: Watered.");
+  expect((await pendingTexts(gateway)).map(readSummary)).toContain('Hook "Garden": [Watered.]');
 });
 
 it("spec 2.3: agentId routes the hook to a specific agent, whose configuration the run uses", async () => {
@@ -125,11 +126,11 @@ it("spec 2.3: wakeMode is now, which is the default, for an immediate heartbeat,
   const later = await agent({ message: "x", name: "Later" });
   await gateway.ended(later.body["deliveryId"]);
   const now = await agent({ message: "x", name: "Now", wakeMode: undefined });
-  const isHeartbeat = (prompt: string): boolean => prompt.includes("Hook Now: ");
+  const isHeartbeat = (prompt: string): boolean => prompt.includes('Hook \\"Now\\": ');
   await expect.poll(() => model.prompts.some(isHeartbeat)).toBe(true);
   const heartbeat = model.prompts.find(isHeartbeat);
   expect(heartbeat).toContain(`Heartbeat (hook:${now.body["runId"] as string})`);
-  expect(heartbeat).toContain("Hook Later: ");
+  expect(heartbeat).toContain('Hook \\"Later\\": ');
   expect((await agent({ message: "x", wakeMode: "soon" })).status).toBe(400);
 });
 

@@ -5,6 +5,7 @@ import { writeFirstConfig } from "../../../src/cli/init-command.ts";
 import { RunningGateway } from "../http/running-gateway.ts";
 import { ModelEndpoint } from "../model-endpoint.ts";
 import { outbox, pendingTexts } from "./session-reads.ts";
+import { readSummary } from "../../fixtures/read-summary.ts";
 
 let gateway: RunningGateway;
 let model: ModelEndpoint;
@@ -61,7 +62,7 @@ it("spec 1: an agent call runs one isolated turn after its answer, always posts 
   const answer = await gateway.post("/hooks/agent", call);
   expect((await gateway.delivery(answer.body["deliveryId"])).runs[0]!.reply).toBeNull();
   await gateway.ended(answer.body["deliveryId"]);
-  expect(await pendingTexts(gateway)).toContain("Hook Mail: Three mails.");
+  expect((await pendingTexts(gateway)).map(readSummary)).toContain('Hook "Mail": [Three mails.]');
   expect(await outbox(gateway)).toHaveLength(before);
   const delivered = await gateway.post("/hooks/agent", { ...call, deliver: true });
   await gateway.ended(delivered.body["deliveryId"]);

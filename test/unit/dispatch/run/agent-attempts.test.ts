@@ -3,6 +3,7 @@ import { HostError } from "../../../../src/core/host.ts";
 import type { AgentRunResult } from "../../../../src/core/host.ts";
 import { agentSpec } from "../dispatch-bench.ts";
 import { OVERLOADED, RunnerBench } from "../runner-bench.ts";
+import { readSummary } from "../../../fixtures/read-summary.ts";
 
 describe("a run", () => {
   let bench: RunnerBench;
@@ -36,7 +37,7 @@ describe("a run", () => {
       expect(await bench.carryOut(runId)).toEqual({ kind: "ended" });
       expect(bench.host.runs.map((run) => run.runId)).toEqual([`${runId}-a1`, `${runId}-a2`]);
       expect(bench.host.runs[1]!.prompt).not.toContain("interrupted");
-      expect(bench.host.events.map(({ text }) => text)).toEqual(["Hook Test: At last."]);
+      expect(bench.host.events.map(({ text }) => readSummary(text))).toEqual(['Hook "Test": [At last.]']);
       expect(await bench.detail(runId)).toMatchObject({ state: "done", reason: null });
       expect(bench.notices).toEqual([]);
     });
@@ -51,7 +52,9 @@ describe("a run", () => {
         reason: "error after 3 attempts: the model is overloaded",
         attempts: [{ status: "error" }, { status: "error" }, { status: "error" }],
       });
-      expect(bench.host.events.map(({ text }) => text)).toEqual(["Hook Test (error): the model is overloaded"]);
+      expect(bench.host.events.map(({ text }) => readSummary(text))).toEqual([
+        'Hook "Test" (error): [the model is overloaded]',
+      ]);
     });
 
     it("fails at once when one attempt is all there is", async () => {

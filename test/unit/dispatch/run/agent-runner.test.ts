@@ -4,6 +4,7 @@ import type { AgentRunResult } from "../../../../src/core/host.ts";
 import { StoreError } from "../../../../src/storage/delivery-store.ts";
 import { agentSpec, DispatchBench } from "../dispatch-bench.ts";
 import { OVERLOADED, RunnerBench } from "../runner-bench.ts";
+import { readSummary } from "../../../fixtures/read-summary.ts";
 
 describe("an agent run", () => {
   let bench: RunnerBench;
@@ -27,8 +28,9 @@ describe("an agent run", () => {
     });
     expect(bench.host.runs[0]!.prompt).toContain("EXTERNAL_UNTRUSTED_CONTENT");
     expect(bench.host.events).toEqual([
-      { sessionKey: "agent:main:main", text: "Hook GitHub: All done.", idempotencyKey: `${runId}:summary` },
+      { sessionKey: "agent:main:main", text: expect.any(String), idempotencyKey: `${runId}:summary` },
     ]);
+    expect(readSummary(bench.host.events[0]!.text)).toBe('Hook "GitHub": [All done.]');
     expect(bench.host.sent).toEqual([
       { channel: "console", to: "owner", text: "All done.", idempotencyKey: `${runId}:reply` },
     ]);
@@ -56,7 +58,7 @@ describe("an agent run", () => {
     bench.answers({ status: "error", reply: "", error: "the model refused" });
     const runId = await bench.run();
     expect(await bench.detail(runId)).toMatchObject({ state: "failed", reason: "error: the model refused" });
-    expect(bench.host.events[0]?.text).toBe("Hook Test (error): the model refused");
+    expect(readSummary(bench.host.events[0]!.text)).toBe('Hook "Test" (error): [the model refused]');
     expect(bench.host.sent).toEqual([]);
   });
 
@@ -79,7 +81,7 @@ describe("an agent run", () => {
       reason: "timeout: The run took longer than 0.03 s.",
       attempts: [{ status: "timeout" }],
     });
-    expect(bench.host.events[0]?.text).toContain("Hook Test (timeout): ");
+    expect(bench.host.events[0]?.text).toContain('Hook "Test" (timeout): ');
   });
 
   it("delivers its reply also when the summary can never be posted", async () => {
@@ -204,7 +206,7 @@ describe("an agent run", () => {
     it("a run that had ended is not run again: only what follows it is done", async () => {
       const runId = await leave(ended);
       expect(bench.host.runs).toEqual([]);
-      expect(bench.host.events[0]?.text).toBe("Hook Test: First reply.");
+      expect(readSummary(bench.host.events[0]!.text)).toBe('Hook "Test": [First reply.]');
       expect(bench.host.sent[0]?.text).toBe("First reply.");
       expect((await bench.detail(runId)).state).toBe("done");
     });

@@ -59,6 +59,7 @@ describe("an agent action", () => {
       kind: "agent",
       message: "do it",
       name: "Hook",
+      nameBy: "owner",
       agentId: "main",
       sessionKey: "agent:main:hook:all",
       wakeMode: "now",
@@ -70,6 +71,15 @@ describe("an agent action", () => {
       unsafe: false,
       delivery: { channel: "console", to: "owner" },
     });
+  });
+
+  it("knows whether the mapping's author wrote its name: a template over the payload and a caller do not", async () => {
+    const origin = { contentSource: "Webhook", interrupted: "rerun", ownSessionPrefix: undefined } as const;
+    const by = async (name: string, ownName?: string): Promise<unknown> =>
+      runOf({ ...AGENT, name }, { origin: { ...origin, ownName } });
+    expect(await by("Nightly", "Nightly")).toMatchObject({ nameBy: "owner" });
+    expect(await by("of a transform", "Nightly")).toMatchObject({ nameBy: undefined });
+    expect(await by("CI web")).toMatchObject({ nameBy: undefined });
   });
 
   it("spec 2.3: has no target when deliver is false, whatever channel it names", async () => {
