@@ -10,6 +10,7 @@ export interface ServeOptions extends LocationOptions {
   readonly host?: string;
   readonly port?: number;
   readonly strict?: boolean;
+  readonly acceptLoss?: boolean;
 }
 
 /** Exit codes of a process that a signal ended: 128 and the signal's number. */
@@ -31,7 +32,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   const first = existsSync(configFile) ? undefined : writeFirstConfig(configFile);
   if (first !== undefined) io.err(`A configuration with fresh tokens was written to ${configFile}\n`);
   const logger = io.createLogger();
-  const { host, port, strict } = options;
+  const { host, port, strict, acceptLoss } = options;
   const signals = new Signals(io, (error) => {
     logger.error({ err: error }, "the gateway failed and ends; accepted calls are on disk");
     void logger.flush().finally(() => {
@@ -39,7 +40,16 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
     });
   });
   try {
-    const gateway = await EmbeddedGateway.start({ configFile, stateDir, host, port, strict, logger, env: io.env });
+    const gateway = await EmbeddedGateway.start({
+      configFile,
+      stateDir,
+      host,
+      port,
+      strict,
+      acceptLoss,
+      logger,
+      env: io.env,
+    });
     if (first !== undefined) io.err(firstSteps(gateway.url, first));
     io.out(`Reveille is listening on ${gateway.url}\n`);
     await signals.untilStop(() => void gateway.reload());

@@ -35,14 +35,20 @@ export interface GatewayPartsOptions {
   readonly config: () => GatewayConfig;
   /** Absolute; made with mode 0700 when it does not exist. */
   readonly stateDir: string;
+  readonly acceptLoss?: boolean | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Opens the database, in which all state is, and puts the parts together. */
 export async function openGatewayParts(options: GatewayPartsOptions): Promise<GatewayParts> {
-  const { config, stateDir, clock, logger } = options;
-  const { database, openDeliveryStore } = await openStore({ stateDir, stateModule: STATE_MODULE_URL, logger });
+  const { config, stateDir, acceptLoss, clock, logger } = options;
+  const { database, openDeliveryStore } = await openStore({
+    stateDir,
+    stateModule: STATE_MODULE_URL,
+    logger,
+    acceptLoss,
+  });
   const sessions = new EmbeddedSessions({ database, clock, config });
   const agents = new EmbeddedAgents({ config, sessions, logger });
   const channels = new EmbeddedChannels({ config, database, sessions, clock, logger });

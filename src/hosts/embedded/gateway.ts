@@ -29,6 +29,8 @@ export interface GatewayOptions extends GatewayOverrides {
   readonly clock?: Clock;
   /** True: a mapping that refers to something missing refuses the configuration; otherwise it is set aside. */
   readonly strict?: boolean | undefined;
+  /** True: the database is opened also when calls that were accepted are missing from it. */
+  readonly acceptLoss?: boolean | undefined;
   /** For `${VAR}` and `{ env }`; the process's own when absent. */
   readonly env?: Environment;
   /**
@@ -120,12 +122,13 @@ export class EmbeddedGateway {
   }
 
   async #start(): Promise<void> {
-    const { configFile, stateDir } = this.#options;
+    const { configFile, stateDir, acceptLoss } = this.#options;
     const { plugins: pluginsConfig } = this.#config.current;
     const loaded = await loadPluginsWithTimeout(pluginsConfig, { logger: this.#logger, publicApi });
     const parts = await openGatewayParts({
       config: () => this.#config.current,
       stateDir,
+      acceptLoss,
       clock: this.#clock,
       logger: this.#logger,
     });

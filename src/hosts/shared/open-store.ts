@@ -1,10 +1,11 @@
 /** The one place that decides which delivery store a host opens. */
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Logger } from "../../core/host.ts";
 import type { DeliveryStore } from "../../storage/delivery-store.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../../storage/sqlite/delivery-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
+import { describeOpenError, SqliteError } from "../../storage/sqlite/engine/errors.ts";
 
 /** Holds the deliveries and the host's own state. */
 const DATABASE_FILE = "reveille.sqlite";
@@ -21,15 +22,43 @@ export interface HostStoreOptions {
   /** The file that exports the host's own tables and operations as `sqliteModule`. */
   readonly stateModule: URL;
   readonly logger: Logger;
+  /** Opens the database also when commits that were made are missing. */
+  readonly acceptLoss?: boolean | undefined;
 }
 
 /** Opens the database of a host in its state directory; rejects with a `SqliteError` when it cannot be opened. */
-export async function openHostStore({ stateDir, stateModule, logger }: HostStoreOptions): Promise<HostStore> {
-  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+export async function openHostStore(options: HostStoreOptions): Promise<HostStore> {
+  const { stateDir, stateModule, logger, acceptLoss } = options;
+  makeStateDir(stateDir, logger);
   const database = await SqliteDatabase.open({
     file: join(stateDir, DATABASE_FILE),
     modules: [stateModule, sqliteStoreModule],
     logger,
+    acceptLoss,
   });
   return { database, openDeliveryStore: async () => SqliteDeliveryStore.open(database) };
+}
+
+function makeStateDir(stateDir: string, logger: Logger): void {
+  try {
+    makeFolder(stateDir);
+  } catch (error) {
+    throw new SqliteError("UNAVAILABLE", describeOpenError(stateDir, error), { cause: error });
+  }
+  const mode = statSync(stateDir).mode & 0o777;
+  if ((mode & 0o022) === 0) return;
+  logger.warn({ stateDir, mode: mode.toString(8) }, "other users can change the state folder; run chmod 700 on it");
+}
+
+/** Node's own recursive mkdir loops without an end where a parent exists and allows no folder, as in /proc. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "EEXIST" && statSync(path).isDirectory()) return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    makeFolder(dirname(path));
+    mkdirSync(path, { mode: 0o700 });
+  }
 }

@@ -9,6 +9,8 @@ const STEP_BYTES = 8 * 1024 * 1024;
 /** Beyond this the writer waits for readers so that the log can start over. */
 const CAP_BYTES = 64 * 1024 * 1024;
 const RETRY_AFTER_MS = 1000;
+/** With at most so many commits in this time a burst is over, and the writer copies the log itself. */
+const PAUSE = { ms: 1000, commits: 20 };
 
 /** What the writer is asked for; `restart-log` also waits for readers. */
 export type FinishCheckpoint = "finish-checkpoint" | "restart-log";
@@ -18,7 +20,8 @@ export type FinishCheckpoint = "finish-checkpoint" | "restart-log";
  *
  * A second thread copies the log into the database file while writes continue. What they added
  * meanwhile, little, the writer copies itself between two commits (`finish`), and its next commit
- * starts the log over. A passive checkpoint alone would never catch up under steady load.
+ * starts the log over. A passive checkpoint alone would never catch up under steady load. After a burst the
+ * writer copies what is left, so that a damaged log costs nothing that is older than a moment.
  */
 export class Checkpoints {
   readonly #file: string;
@@ -29,6 +32,8 @@ export class Checkpoints {
   #startAtBytes = STEP_BYTES;
   #notBefore = 0;
   #logBytes = 0;
+  #pause: NodeJS.Timeout | undefined;
+  #commits = 0;
 
   constructor(file: string, finish: (how: FinishCheckpoint) => void, options: { logger?: SqliteLogger } = {}) {
     this.#file = file;
@@ -39,6 +44,8 @@ export class Checkpoints {
   /** To be called after each commit. */
   observe(logBytes: number): void {
     this.#logBytes = logBytes;
+    this.#commits++;
+    this.#pause ??= this.#awaitPause();
     if (logBytes < STEP_BYTES) {
       this.#startAtBytes = STEP_BYTES;
       return;
@@ -57,12 +64,24 @@ export class Checkpoints {
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#pause);
     const worker = this.#worker;
     if (worker === undefined) return;
     await new Promise((resolve) => {
       worker.once("exit", resolve);
       worker.postMessage("close" satisfies CheckpointRequest);
     });
+  }
+
+  #awaitPause(): NodeJS.Timeout {
+    this.#commits = 0;
+    return setTimeout(() => {
+      const isOver = this.#commits <= PAUSE.commits && !this.#busy;
+      this.#pause = isOver ? undefined : this.#awaitPause();
+      if (!isOver) return;
+      this.#busy = true;
+      this.#finish("finish-checkpoint");
+    }, PAUSE.ms).unref();
   }
 
   #launch(): Worker {

@@ -1,8 +1,7 @@
-import { reasonOf } from "../../../core/reason-of.ts";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Checkpoints, type FinishCheckpoint } from "./checkpoints.ts";
-import { isBusy, SqliteError } from "./errors.ts";
+import { describeOpenError, isBusy, SqliteError } from "./errors.ts";
 import type { SqliteLogger } from "./module.ts";
 import { makePrivate, openReadConnection } from "./open-connection.ts";
 import { WriteQueue } from "./write-queue.ts";
@@ -53,6 +52,8 @@ export interface SqliteDatabaseOptions {
   /** File URLs of the modules, each exporting `sqliteModule`; migrated in this order. */
   readonly modules: readonly URL[];
   readonly logger?: SqliteLogger;
+  /** Opens the file also when commits that were made are missing. */
+  readonly acceptLoss?: boolean | undefined;
 }
 
 /**
@@ -77,14 +78,14 @@ export class SqliteDatabase {
    * file or disk does not allow it, `FAILED` when a module or a migration is at fault.
    */
   static async open(options: SqliteDatabaseOptions): Promise<SqliteDatabase> {
-    const lock = FileLock.acquire(options.file);
+    const lock = acquireLock(options.file);
     try {
       makePrivate(options.file);
       const connections = new Connections(options, lock);
       return new SqliteDatabase(await connections.open(), connections);
     } catch (error) {
       lock.release();
-      throw error;
+      throw asOpenError(options.file, error);
     }
   }
 
@@ -110,6 +111,19 @@ export class SqliteDatabase {
   }
 }
 
+function acquireLock(file: string): FileLock {
+  try {
+    return FileLock.acquire(file);
+  } catch (error) {
+    throw asOpenError(`${file}.lock`, error);
+  }
+}
+
+function asOpenError(path: string, error: unknown): SqliteError {
+  if (error instanceof SqliteError) return error;
+  return new SqliteError("UNAVAILABLE", describeOpenError(path, error), { cause: error });
+}
+
 /** The threads behind a database and how they are wired. */
 class Connections {
   readonly queue: WriteQueue;
@@ -125,7 +139,7 @@ class Connections {
     this.#checkpoints = new Checkpoints(file, (how) => this.#finishCheckpoint(how), { logger });
     this.queue = new WriteQueue((batch, transfer) => this.writer.post(batch, transfer));
     this.writer = new WriterThread(
-      { file, modules: options.modules.map(String) },
+      { file, modules: options.modules.map(String), acceptLoss: options.acceptLoss },
       {
         committed: (reply) => {
           this.queue.settle(reply);
@@ -148,8 +162,7 @@ class Connections {
       return openReadConnection(this.#file);
     } catch (error) {
       await this.writer.close();
-      const reason = reasonOf(error);
-      throw new SqliteError("UNAVAILABLE", reason, { cause: error });
+      throw error;
     }
   }
 

@@ -1,3 +1,5 @@
+import { reasonOf } from "../../../core/reason-of.ts";
+
 /** The error that the database rejects with, and which failures of SQLite are temporary. */
 
 /**
@@ -30,6 +32,44 @@ const environmental = new Set([5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 26]);
 export function isEnvironmental(error: unknown): boolean {
   const code = resultCode(error);
   return code !== undefined && environmental.has(code & 0xff);
+}
+
+/** Advice for the failures of SQLite at the opening of a file, by primary result code. */
+const ADVICE_BY_RESULT: ReadonlyMap<number, string> = new Map([
+  [8, "Give the gateway's user the right to write it."],
+  [10, "Check the disk and its free space; when the file is damaged, restore it from a backup."],
+  [11, "The file is damaged. Restore it from a backup, or rescue what can be read with: sqlite3 <file> .recover"],
+  [13, "The disk is full. Free some space."],
+  [
+    14,
+    "Check that it is a file in a folder that the gateway's user may write, and the limit of open files (ulimit -n).",
+  ],
+  [26, "Restore it from a backup, or move it and the files beside it away to start with an empty one."],
+]);
+
+/** Advice for the failures of the operating system, by error code. */
+const ADVICE_BY_CODE: ReadonlyMap<string, string> = new Map([
+  ["EACCES", "Give the gateway's user the right to write there."],
+  ["EPERM", "Give the gateway's user the right to write there."],
+  ["EROFS", "The file system is read-only. Choose another state directory."],
+  ["ENOSPC", "The disk is full. Free some space."],
+  ["EDQUOT", "The disk quota is used up. Free some space."],
+  ["EMFILE", "The process has too many open files. Raise the limit (ulimit -n)."],
+  ["ENFILE", "The machine has too many open files. Close some programs."],
+  ["EEXIST", "A file has the name of the folder. Move it away or choose another state directory."],
+  ["ENOTDIR", "A part of the path is a file. Choose another state directory."],
+  ["ENOENT", "The folder cannot be created there. Choose another state directory."],
+]);
+
+/** An error of opening a file or a folder, for a person: the path, the problem and a way out. */
+export function describeOpenError(path: string, error: unknown): string {
+  const message = reasonOf(error);
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = "code" in cause && typeof cause.code === "string" ? ADVICE_BY_CODE.get(cause.code) : undefined;
+    const advice = ADVICE_BY_RESULT.get((resultCode(cause) ?? 0) & 0xff) ?? code;
+    if (advice !== undefined) return `${path} cannot be opened: ${message}. ${advice}`;
+  }
+  return message;
 }
 
 /** True when the file is locked by another connection. */

@@ -80,6 +80,9 @@ export class WriterThread {
       } else if (reply.kind === "checkpointed") {
         this.#listener.checkpointed();
       } else if (reply.kind === "ready") {
+        if (reply.accepted !== undefined) {
+          this.#logger?.warn({ file: this.#start.file, loss: reply.accepted }, "a loss of accepted calls was accepted");
+        }
         waiting?.resolve();
         waiting = undefined;
       } else {
@@ -122,12 +125,14 @@ export interface WriterStart {
   readonly file: string;
   /** File URLs of modules that export `sqliteModule`. */
   readonly modules: readonly string[];
+  /** Opens the file also when commits are missing. */
+  readonly acceptLoss?: boolean | undefined;
 }
 
 export type WriterRequest = WriteBatch | FinishCheckpoint | "close";
 
 export type WriterReply =
-  | { readonly kind: "ready" }
+  | { readonly kind: "ready"; readonly accepted: string | undefined }
   | { readonly kind: "refused"; readonly message: string; readonly environmental: boolean }
   /** Answers `finish-checkpoint` and `restart-log`. */
   | { readonly kind: "checkpointed" }

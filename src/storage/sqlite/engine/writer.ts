@@ -1,7 +1,9 @@
-import { reasonOf } from "../../../core/reason-of.ts";
+import { randomInt } from "node:crypto";
+import { copyFileSync, existsSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
-import { isEnvironmental } from "./errors.ts";
+import { CommitMark, findLoss, findReplacement, markFile } from "./commit-mark.ts";
+import { describeOpenError, isEnvironmental } from "./errors.ts";
 import { type CommitOutcome, GroupCommit, type WriteBatch } from "./group-commit.ts";
 import { migrate } from "./migrate.ts";
 import type { SqliteModule } from "./module.ts";
@@ -12,42 +14,58 @@ import type { WriterReply, WriterRequest, WriterStart } from "./writer-thread.ts
  * The one connection that writes: opened, migrated, with the operations of all modules prepared.
  */
 export class Writer {
+  /** The loss that the owner accepted at this start. */
+  readonly accepted: string | undefined;
   readonly #database: DatabaseSync;
+  readonly #mark: CommitMark;
   readonly #commits: GroupCommit;
   readonly #measureLog: StatementSync;
   readonly #copyLog: StatementSync;
   readonly #restartLog: StatementSync;
   readonly #pageBytes: number;
 
-  constructor(database: DatabaseSync, modules: readonly SqliteModule[]) {
+  constructor(database: DatabaseSync, modules: readonly SqliteModule[], opened: OpenedFile) {
+    this.accepted = opened.accepted;
     this.#database = database;
+    this.#mark = opened.mark;
     this.#commits = new GroupCommit(database, operationsOf(database, modules));
     this.#measureLog = database.prepare("PRAGMA wal_checkpoint(NOOP)");
     this.#copyLog = database.prepare("PRAGMA wal_checkpoint(PASSIVE)");
     this.#restartLog = database.prepare("PRAGMA wal_checkpoint(RESTART)");
-    this.#pageBytes = Number(database.prepare("PRAGMA page_size").get()?.["page_size"]);
+    this.#pageBytes = pageBytesOf(database);
+    this.#recordCommit();
   }
 
-  /** Rejects when the file cannot be opened or a migration fails; nothing stays open then. */
-  static async open(file: string, modules: readonly SqliteModule[]): Promise<Writer> {
+  /**
+   * Rejects when the file cannot be opened, a migration fails, or commits are missing that `acceptLoss` does
+   * not accept; nothing stays open then.
+   */
+  static async open(
+    file: string,
+    modules: readonly SqliteModule[],
+    options: { readonly acceptLoss?: boolean | undefined } = {},
+  ): Promise<Writer> {
+    const loss = refuseLoss(file, findLoss(file), options);
+    if (loss !== undefined) keepDamagedLog(file);
     const database = openWriteConnection(file);
     try {
       for (const module of modules) migrate(database, module);
-      return new Writer(database, modules);
+      const identity = identityOf(database);
+      const accepted = loss ?? refuseLoss(file, findReplacement(file, identity), options);
+      return new Writer(database, modules, {
+        accepted,
+        mark: new CommitMark(file, { identity, pageBytes: pageBytesOf(database) }),
+      });
     } catch (error) {
       database.close();
       throw error;
     }
   }
 
-  commit(batch: WriteBatch): CommitOutcome {
-    return this.#commits.commit(batch);
-  }
-
-  /** Bytes of the write-ahead log that readers may have to search. */
-  logBytes(): number {
-    const frames = Number(this.#measureLog.get()?.["log"]);
-    return frames * this.#pageBytes;
+  /** Gives also the bytes of the write-ahead log that readers may have to search. */
+  commit(batch: WriteBatch): CommitOutcome & { readonly logBytes: number } {
+    const outcome = this.#commits.commit(batch);
+    return { ...outcome, logBytes: this.#recordCommit() * this.#pageBytes };
   }
 
   /**
@@ -57,15 +75,63 @@ export class Writer {
   finishCheckpoint(options: { wait: boolean }): boolean {
     try {
       const row = (options.wait ? this.#restartLog : this.#copyLog).get();
-      return row?.["busy"] === 0;
+      if (row === undefined) return false;
+      this.#mark.record({ frames: Number(row["log"]), copied: Number(row["checkpointed"]) }, { sync: true });
+      return row["busy"] === 0;
     } catch {
       return false;
     }
   }
 
+  /** The mark says that the file has everything before SQLite removes the log. */
   close(): void {
+    this.finishCheckpoint({ wait: false });
+    this.#mark.close();
     this.#database.close();
   }
+
+  /** The frames of the log. */
+  #recordCommit(): number {
+    const row = this.#measureLog.get();
+    const frames = Number(row?.["log"]);
+    this.#mark.record({ frames, copied: Number(row?.["checkpointed"]) });
+    return frames;
+  }
+}
+
+interface OpenedFile {
+  readonly accepted: string | undefined;
+  readonly mark: CommitMark;
+}
+
+/** Throws for a loss that is not accepted. */
+function refuseLoss(
+  file: string,
+  loss: string | undefined,
+  { acceptLoss }: { readonly acceptLoss?: boolean | undefined },
+): string | undefined {
+  if (loss === undefined || acceptLoss === true) return loss;
+  throw new Error(
+    `${loss} Restore the files from a backup. To continue without what is missing, start once with --accept-loss, or remove ${markFile(file)}.`,
+  );
+}
+
+/** SQLite overwrites what it cannot read. */
+function keepDamagedLog(file: string): void {
+  if (existsSync(`${file}-wal`)) copyFileSync(`${file}-wal`, `${file}-wal.damaged`);
+}
+
+function pageBytesOf(database: DatabaseSync): number {
+  return Number(database.prepare("PRAGMA page_size").get()?.["page_size"]);
+}
+
+/** A number in the header of the file that no other database has; chosen when the file is new. */
+function identityOf(database: DatabaseSync): number {
+  const known = Number(database.prepare("PRAGMA application_id").get()?.["application_id"]);
+  if (known !== 0) return known >>> 0;
+  const identity = randomInt(1, 0x7f_ff_ff_ff);
+  database.exec(`PRAGMA application_id = ${identity}`);
+  return identity;
 }
 
 function operationsOf(database: DatabaseSync, modules: readonly SqliteModule[]) {
@@ -91,9 +157,9 @@ export async function serveWriter(port: MessagePort, start: WriterStart): Promis
   const reply = (message: WriterReply) => port.postMessage(message);
   let writer: Writer;
   try {
-    writer = await Writer.open(start.file, await Promise.all(start.modules.map(importSqliteModule)));
+    writer = await Writer.open(start.file, await Promise.all(start.modules.map(importSqliteModule)), start);
   } catch (error) {
-    const message = reasonOf(error);
+    const message = describeOpenError(start.file, error);
     reply({ kind: "refused", message, environmental: isEnvironmental(error) });
     port.close();
     return;
@@ -101,7 +167,7 @@ export async function serveWriter(port: MessagePort, start: WriterStart): Promis
 
   const commit = (batch: WriteBatch) => {
     const outcome = writer.commit(batch);
-    reply({ kind: "committed", count: batch.operations.length, ...outcome, logBytes: writer.logBytes() });
+    reply({ kind: "committed", count: batch.operations.length, ...outcome });
   };
   port.on("message", (first: WriterRequest) => {
     const operations: string[] = [];
@@ -126,7 +192,7 @@ export async function serveWriter(port: MessagePort, start: WriterStart): Promis
       port.close();
     }
   });
-  reply({ kind: "ready" });
+  reply({ kind: "ready", accepted: writer.accepted });
 }
 
 function nextRequest(port: MessagePort): WriterRequest | undefined {

@@ -67,6 +67,7 @@ describe("SqliteDatabase", () => {
       "a.sqlite-shm": "600",
       "a.sqlite-wal": "600",
       "a.sqlite.lock": "600",
+      "a.sqlite.mark": "600",
     });
   });
 
@@ -77,12 +78,14 @@ describe("SqliteDatabase", () => {
     ).rejects.toMatchObject({
       name: "SqliteError",
       code: "UNAVAILABLE",
-      message: "unable to open database file",
+      message: expect.stringMatching(/a\.sqlite cannot be opened: unable to open database file\. Check /u) as string,
     });
     const ports = (resources: readonly string[]) => resources.filter((kind) => kind === "MessagePort").length;
     expect(ports(process.getActiveResourcesInfo())).toBe(ports(before));
-    const database = await open();
+    await expect(open()).rejects.toThrow(/is gone or empty.+start once with --accept-loss/u);
+    const database = await SqliteDatabase.open({ file, modules: [notesModule], acceptLoss: true });
     await database.write("notes.add", [1, "x"]);
+    await database.close();
   });
 
   it("refuses a second opening of the file and lets the first go on", async () => {
