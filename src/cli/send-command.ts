@@ -1,5 +1,6 @@
 /** `reveille send`. */
 import { reasonOf } from "../core/reason-of.ts";
+import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,6 +11,7 @@ import { type Preset, type PresetSample, sampleBody, schemeName } from "../prese
 import { CliError } from "./errors.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
+import { freshSample } from "./fresh-sample.ts";
 import { askGateway } from "./gateway-client.ts";
 import type { LoadedConfiguration } from "./load-configuration.ts";
 import { knownPresets, presetNamed, senderNamed } from "./presets-command.ts";
@@ -28,11 +30,17 @@ interface AcceptedCall {
 const OPEN: ReadonlySet<State> = new Set(["queued", "running"]);
 const EVERY_MS = 200;
 
-/** Tells the state of the delivery that an answer speaks of; resolves with the exit code. */
+/** Prints the state of the delivery that an answer names; resolves with the exit code. */
 async function waitForDelivery(watched: AcceptedCall, io: CliIo): Promise<number> {
-  const id = await findDelivery(watched);
+  const { id, copy } = await findDelivery(watched);
   if (id === undefined) {
     io.out("The hook answered by itself: nothing was accepted for an agent.\n");
+    return 0;
+  }
+  if (copy !== undefined) {
+    const { state } = await readDelivery(watched, id);
+    io.out(`delivery ${copy}: duplicate of ${id}, which is ${state}; nothing ran\n`);
+    io.out("To send it as a new delivery, leave out --same.\n");
     return 0;
   }
   const deadline = Date.now() + watched.waitSeconds * 1_000;
@@ -53,16 +61,28 @@ function inBrackets(reason: string | null): string {
   return reason === null ? "" : ` (${printable(reason)})`;
 }
 
-/** The id in the answer; senders who need another answer do not get one, and then it is the route's latest. */
-async function findDelivery({ answer, mapping, ...watched }: AcceptedCall): Promise<string | undefined> {
+interface FoundDelivery {
+  readonly id: string | undefined;
+  /** The id of the delivery that repeats it, when the call was a copy. */
+  readonly copy?: string;
+}
+
+/**
+ * The id in the answer; senders who need another answer do not get one, and then it is the route's latest.
+ * A copy gets the answer of the first call, and is listed as the route's latest.
+ */
+async function findDelivery({ answer, mapping, ...watched }: AcceptedCall): Promise<FoundDelivery> {
   const answered = idIn(answer);
-  if (answered !== undefined) return answered;
   const query = new URLSearchParams({ route: mapping.match.path ?? "", limit: "1" });
   const page = await askGateway<{ deliveries: readonly DeliverySummary[] }>(
     watched.access,
     `/deliveries?${query.toString()}`,
   );
-  return page.deliveries[0]?.id;
+  const [latest] = page.deliveries;
+  const first = latest?.state === "duplicate" ? latest.relatedTo?.deliveryId : undefined;
+  if (latest !== undefined && first !== undefined && (answered ?? first) === first)
+    return { id: first, copy: latest.id };
+  return { id: answered ?? latest?.id };
 }
 
 function idIn(answer: string): string | undefined {
@@ -83,13 +103,15 @@ export interface SendOptions extends GatewayCommandOptions {
   readonly file?: string;
   /** PEM file of the sender's private key, for schemes that sign with one. */
   readonly key?: string;
+  /** Sends the sample under the id that it is written with, so that a second call is a copy of the first. */
+  readonly same?: boolean;
   /** Seconds to wait for the delivery's final state. */
   readonly wait: number;
 }
 
 /**
- * Signs a sample as its sender would, posts it to the running gateway, and tells the answer and what
- * became of the delivery. Resolves with the exit code: 0 when it was accepted and did not fail.
+ * Signs a sample as its sender would, posts it to the running gateway, and prints the answer and the
+ * delivery's final state. Resolves with the exit code: 0 when it was accepted and did not fail.
  */
 export async function send(
   name: string,
@@ -107,7 +129,8 @@ export async function send(
       `hooks.presets does not have "${name}"; for what to write: ${io.gateway.program} presets show ${name}`,
     );
   }
-  const sample = sampleOf(preset, sampleName, options.file);
+  const written = sampleOf(preset, sampleName, options.file);
+  const sample = options.same === true ? written : freshSample(preset, written, mapping.settings);
   const access = io.gateway.access(options);
   const { url: baseUrl } = access;
   const signed = signedAs(preset, { mapping, sample, loaded, baseUrl, options });
@@ -170,7 +193,8 @@ function signedAs(preset: Preset, { mapping, sample, loaded, baseUrl, options }:
       `${preset.title} signs with a key of its own (${schemeName(preset)}), which only the sender has. For a route with a key of yours, pass the private one: --key key.pem`,
     );
   }
-  return signRequest(mapping.auth, { method: "POST", ...request, now: Date.now(), key });
+  const id = options.same === true ? { id: `msg_${hash("sha256", body).slice(0, 24)}` } : {};
+  return signRequest(mapping.auth, { method: "POST", ...request, now: Date.now(), key, ...id });
 }
 
 /** The first secret, for schemes that sign with what they verify with. */

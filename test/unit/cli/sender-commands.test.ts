@@ -6,6 +6,7 @@ import { openDeliveredKeys } from "../../../src/auth/keys/delivered-keys.ts";
 import { RecordedProcess } from "./recorded-process.ts";
 
 const SECRET = "secret-of-the-command-tests-2c";
+const WHSEC = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 let terminal: RecordedProcess;
 
 beforeEach(() => {
@@ -150,6 +151,24 @@ describe("reveille send", () => {
     terminal.out = "";
     expect(await terminal.run("send", "github", "push", "--url", url)).toBe(1);
     expect(terminal.out).toMatch(/^401 Unauthorized/u);
+    terminal.signals.emit("SIGTERM");
+    expect(await code).toBe(0);
+  });
+
+  it("sends a new delivery each time; with --same a second call is a copy, and is called a duplicate", async () => {
+    const quiet = { deliver: false, wakeMode: "next-heartbeat" };
+    configure({ presets: ["github", "svix"], github: { secret: SECRET, ...quiet }, svix: { secret: WHSEC, ...quiet } });
+    const { url, code } = await terminal.serve();
+    for (const preset of ["github", "svix"]) {
+      const ids = [await printed("send", preset, "--url", url), await printed("send", preset, "--url", url)].map(
+        (text) => /^delivery (dlv_\w+): done$/mu.exec(text)?.[1],
+      );
+      expect([ids[0] === undefined, ids[0] === ids[1]]).toEqual([false, false]);
+      const first = /^delivery (dlv_\w+): done$/mu.exec(await printed("send", preset, "--same", "--url", url))?.[1];
+      const copy = await printed("send", preset, "--same", "--url", url);
+      expect(copy).toMatch(new RegExp(`^delivery dlv_\\w+: duplicate of ${first}, which is done; nothing ran$`, "mu"));
+      expect(copy).toContain("leave out --same");
+    }
     terminal.signals.emit("SIGTERM");
     expect(await code).toBe(0);
   });
