@@ -12,14 +12,25 @@ const SKIPPED = answerEmpty(204);
  * The answer to an accepted call: 200 for wakes, 202 when an agent runs, 204 when it was skipped
  * (specification 4.1, 4.2), 200 when it was filtered or an earlier run was still open; or what the mapping
  * says or the route's sender needs instead. A repeat gets the answer of the first call.
+ *
+ * With a preset, every accepted call is answered 200 with content: senders such as Linear and WorkOS count any
+ * other status as a failure, and no sender refuses 200.
  */
 export function respond({ route, context }: Resolved, accepted: Accepted): Answer {
   if (typeof route === "string") return ordinaryAnswer(accepted);
   const { respond: wanted, settings } = route.config;
   // The sender needs this answer in every state of the call.
   if (wanted.kind === "content") return contentAnswer(route, wanted, context, accepted);
-  const ofSender = route.preset && readAnswer(route.preset, context, settings);
-  return ofSender ? answerContent(ofSender) : ordinaryAnswer(accepted);
+  if (route.preset === undefined) return ordinaryAnswer(accepted);
+  const ofSender = readAnswer(route.preset, context, settings);
+  return ofSender ? answerContent(ofSender) : presetAnswer(accepted);
+}
+
+function presetAnswer(accepted: Accepted): Answer {
+  const answer = ordinaryAnswer(accepted);
+  if (answer.payload === "")
+    return answerJson(200, { ok: true, deliveryId: accepted.deliveryId, skipped: "no action" });
+  return answer.status === 200 ? answer : { ...answer, status: 200 };
 }
 
 function contentAnswer(

@@ -27,7 +27,7 @@ describe("presets", () => {
       },
     );
     const answer = await gateway.post("/hooks/plugged", { text: "hello" });
-    expect(answer.status).toBe(202);
+    expect(answer.status).toBe(200);
     const delivery = await gateway.delivery(answer.body["deliveryId"]);
     expect(delivery.mappingId).toBe("plugged");
     expect((delivery.runs[0]!.spec as AgentSpec).message).toBe("From a plugin: hello");

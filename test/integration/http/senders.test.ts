@@ -17,7 +17,7 @@ describe("a sender's own signature", () => {
   it("lets its call in without any hook token, and the agent is told what happened", async () => {
     await using gateway = await start();
     const answer = await github(gateway, pushOf("site"));
-    expect(answer.status).toBe(202);
+    expect(answer.status).toBe(200);
     expect(await messageOf(gateway, answer.body["deliveryId"])).toMatch(/ada.*acme\/site/u);
   });
 
@@ -26,7 +26,7 @@ describe("a sender's own signature", () => {
     const body = pushOf("site");
     const headers = githubHeaders(body);
     expect((await call(gateway, "/hooks/github", { headers, body: `${body} ` })).status).toBe(401);
-    expect((await call(gateway, "/hooks/github", { headers, body })).status).toBe(202);
+    expect((await call(gateway, "/hooks/github", { headers, body })).status).toBe(200);
   });
 
   it("is the only way in on its path: not the hook token, not another secret, not none", async () => {
@@ -60,7 +60,7 @@ describe("a sender's own signature", () => {
     const statuses: number[] = [];
     for (let at = 0; at < 5; at++) statuses.push((await github(gateway, pushOf("x"), { secret: "wrong" })).status);
     expect(statuses).toEqual([401, 401, 401, 429, 429]);
-    expect((await github(gateway, pushOf("site"))).status).toBe(202);
+    expect((await github(gateway, pushOf("site"))).status).toBe(200);
     expect((await github(gateway, pushOf("x"), { secret: "wrong" })).status).toBe(401);
   });
 
@@ -73,12 +73,12 @@ describe("a sender's own signature", () => {
   it("may be made with the old and the new secret while they are rotated, and with neither before nor after", async () => {
     const [old, fresh] = ["old-secret-of-the-rotation", "new-secret-of-the-rotation"];
     await using gateway = await start({ presets: ["github"], github: { secret: [old, fresh] } });
-    expect((await github(gateway, pushOf("a"), { secret: old })).status).toBe(202);
-    expect((await github(gateway, pushOf("b"), { secret: fresh })).status).toBe(202);
+    expect((await github(gateway, pushOf("a"), { secret: old })).status).toBe(200);
+    expect((await github(gateway, pushOf("b"), { secret: fresh })).status).toBe(200);
     gateway.writeHooks({ presets: ["github"], github: { secret: [fresh] } });
     expect((await gateway.reload()).applied).toBe(true);
     expect((await github(gateway, pushOf("c"), { secret: old })).status).toBe(401);
-    expect((await github(gateway, pushOf("d"), { secret: fresh })).status).toBe(202);
+    expect((await github(gateway, pushOf("d"), { secret: fresh })).status).toBe(200);
   });
 
   it("leaves its secret nowhere: not in a log line, not in the state directory", async () => {
@@ -216,7 +216,7 @@ describe("an event that is not for an agent", () => {
     expect((await gateway.delivery(own.body["deliveryId"])).reason).toBe(
       'ignoreActors: "Reveille-*" is the actor "reveille-agent"',
     );
-    expect((await github(gateway, pushOf("site", "dependabot[bot]", "Bot"))).status).toBe(202);
+    expect((await github(gateway, pushOf("site", "dependabot[bot]", "Bot"))).status).toBe(200);
   });
 
   it("is one of a source that no mapping of the path takes: 200, since senders give up on 404", async () => {
@@ -263,7 +263,7 @@ describe("a mapping that names a preset", () => {
     const body = new URLSearchParams({ payload: pushOf("site") }).toString();
     const headers = { ...githubHeaders(body), "content-type": "application/x-www-form-urlencoded" };
     const answer = await call(gateway, "/hooks/github", { headers, body });
-    expect(answer.status).toBe(202);
+    expect(answer.status).toBe(200);
     expect(await messageOf(gateway, answer.body["deliveryId"])).toMatch(/acme\/site/u);
   });
 });

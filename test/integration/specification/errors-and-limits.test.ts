@@ -11,7 +11,12 @@ beforeAll(async () => {
       agents: { defaults: { heartbeat: { every: "0m" }, models: { "test/small": {} } } },
       models: { providers: { test: { baseUrl: "http://127.0.0.1:9/v1" } } },
     },
-    hooks: { maxBodyBytes: 1_000, concurrency: 1, mappings: [{ match: { path: "mapped" }, messageTemplate: "{{a}}" }] },
+    hooks: {
+      maxBodyBytes: 1_000,
+      concurrency: 1,
+      retry: { attempts: 1 },
+      mappings: [{ match: { path: "mapped" }, messageTemplate: "{{a}}" }],
+    },
   });
 });
 afterAll(() => gateway[Symbol.asyncDispose]());

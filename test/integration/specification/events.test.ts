@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { ClientRequest } from "node:http";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { RunningGateway } from "../http/running-gateway.ts";
 import { ModelEndpoint } from "../model-endpoint.ts";
@@ -73,18 +75,25 @@ it("spec 6: the reply goes out to a messaging channel when deliver=true, and onl
 
 it("spec 6: nothing calls the caller back: all that goes out is the request to the model", async () => {
   const calls: string[] = [];
+  const record = (message: unknown): void => {
+    const { protocol, host, path } = (message as { readonly request: ClientRequest }).request;
+    calls.push(`${protocol}//${host}${path}`);
+  };
   const fetched = globalThis.fetch;
   globalThis.fetch = (input, init) => {
     calls.push(input instanceof Request ? input.url : String(input));
     return fetched(input, init);
   };
+  subscribe("http.client.request.start", record);
   try {
     const payload = { message: "x", callback: `${gateway.url}/callback`, deliver: true, wakeMode: "next-heartbeat" };
     const answer = await gateway.post("/hooks/agent", payload);
     await gateway.ended(answer.body["deliveryId"]);
   } finally {
+    unsubscribe("http.client.request.start", record);
     globalThis.fetch = fetched;
   }
   const outgoing = calls.filter((url) => !url.startsWith(gateway.url));
-  expect(outgoing).toEqual([`${model.baseUrl}/chat/completions`]);
+  const { hostname, pathname } = new URL(model.baseUrl);
+  expect(outgoing).toEqual([`http://${hostname}${pathname}/chat/completions`]);
 });

@@ -31,6 +31,7 @@ export async function outbox(gateway: RunningGateway): Promise<readonly OutboxEn
 
 /** The run that an agent call was accepted as. */
 export async function runOf(gateway: RunningGateway, answer: HookAnswer): Promise<AgentSpec> {
-  if (answer.status !== 202) throw new Error(`The call was answered ${answer.status}: ${answer.text}`);
+  if (answer.status !== 200 && answer.status !== 202)
+    throw new Error(`The call was answered ${answer.status}: ${answer.text}`);
   return (await gateway.delivery(answer.body["deliveryId"])).runs[0]!.spec as AgentSpec;
 }

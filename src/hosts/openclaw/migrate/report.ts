@@ -60,7 +60,8 @@ type AddNote = (text: string) => void;
 
 function reportAnswers({ hooks, read }: MigratedBlock, tell: AddNote): void {
   const { path } = read;
-  const runs = [`${path}/agent`, ...read.mappings.filter(({ action }) => action === "agent").map(routeOf(path))];
+  const own = read.mappings.filter(({ action, preset }) => action === "agent" && preset === undefined);
+  const runs = [`${path}/agent`, ...own.map(routeOf(path))];
   tell(
     `${[...new Set(runs)].join(", ")}: the answer is 202 in the place of 200 (as until 2026.2.26), with runId as before and deliveryId besides. A 4xx holds "error" and "code" as JSON.`,
   );

@@ -152,4 +152,19 @@ describe("the answer that a mapping wants", () => {
     expect(respond(resolvedAs(ordinary), ACCEPTED).payload).not.toBe("mine");
     expect(respond(resolvedAs(ordinary), ACCEPTED).headers["content-type"]).not.toBe(json);
   });
+
+  it("of a preset is 200 with content, whatever was made of the call", () => {
+    const preset = BUILT_IN_PRESETS.find(({ name }) => name === "linear");
+    const mapping = compileMapping(mappingOf({ messageTemplate: "m" }).config, undefined, preset);
+    const answer = (changes: Partial<Accepted>) => {
+      const { status, payload } = respond(resolvedAs(mapping), { ...ACCEPTED, ...changes });
+      return [status, JSON.parse(payload)];
+    };
+    const { deliveryId } = ACCEPTED;
+    expect(answer({})).toEqual([200, { ok: true, runId: ACCEPTED.runIds[0], deliveryId }]);
+    expect(answer({ ended: "coalesced" })).toMatchObject([200, { coalesced: true }]);
+    const none = { runIds: [], specs: [] };
+    expect(answer({ ...none, ended: "skipped" })).toEqual([200, { ok: true, deliveryId, skipped: "no action" }]);
+    expect(answer({ ...none, ended: "filtered" })).toEqual([200, { ok: true, deliveryId, skipped: "filter" }]);
+  });
 });
