@@ -19,6 +19,7 @@ import { PluginReload } from "./plugins/reload.ts";
 import type { PluginSet } from "./plugins/reload.ts";
 import { loadPluginsWithTimeout } from "./plugins/load.ts";
 import { GatewayServer } from "./server.ts";
+import { GatewayStatus } from "./status.ts";
 import { RoutingTable } from "./server/routing-table.ts";
 
 export interface GatewayOptions extends GatewayOverrides {
@@ -146,7 +147,15 @@ export class EmbeddedGateway {
     this.#open.plugins = plugins;
     plugins.start(loaded);
     await this.#config.start(plugins.current.host.lifecycle);
+    const status = new GatewayStatus({
+      database: parts.database,
+      stateDir,
+      refusal: () => this.#config.refusal,
+      clock: this.#clock,
+      logger: this.#logger,
+    });
     this.#api = new GatewayApi({
+      status,
       sources: { ...parts, operations: () => ingress.operations(), clock: this.#clock },
       guard: this.#guard,
     });

@@ -19,6 +19,14 @@ export interface ReloadOutcome {
   readonly failures?: readonly string[];
 }
 
+/** A file that was refused while the gateway ran. */
+export interface ConfigRefusal {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** What is wrong in it, one line each; no secret is part of any. */
+  readonly issues: readonly string[];
+}
+
 const ABANDONED = "The gateway is stopping and applies no further configuration.";
 const NOT_APPLIED: ReloadOutcome = Object.freeze({ applied: false, restartNeeded: [] });
 
@@ -43,6 +51,7 @@ export class GatewayConfigReload {
   #text: string;
   /** When the file was written that was refused last; `undefined` when the last one was accepted. */
   #refusedAt: number | undefined;
+  #refusal: ConfigRefusal | undefined;
 
   /** Reads the configuration. Throws a {@link ConfigError}. */
   constructor(options: GatewayConfigReloadOptions) {
@@ -55,6 +64,11 @@ export class GatewayConfigReload {
 
   get current(): GatewayConfig {
     return this.#current;
+  }
+
+  /** The refusal of the file as it is now; `undefined` when the active configuration is that of the file. */
+  get refusal(): ConfigRefusal | undefined {
+    return this.#refusal;
   }
 
   /**
@@ -94,6 +108,7 @@ export class GatewayConfigReload {
       const next = await plugins.prepare(plan.config.plugins);
       const accepted = await this.#prepare(plan.config, next, { plugins, isAbandoned });
       this.#refusedAt = undefined;
+      this.#refusal = undefined;
       this.#current = plan.config;
       const failures = this.#commit(accepted, () => {
         plugins.activate(next);
@@ -154,7 +169,9 @@ export class GatewayConfigReload {
   #logRefusal(error: unknown): void {
     const message = "configuration refused; the active one stays";
     const cause = findConfigError(error);
-    if (cause instanceof ConfigError) this.#options.logger.error({ issues: configLines(cause.issues) }, message);
+    const issues = cause instanceof ConfigError ? configLines(cause.issues) : [reasonLine(error)];
+    this.#refusal = { at: Date.now(), issues };
+    if (cause instanceof ConfigError) this.#options.logger.error({ issues }, message);
     else this.#options.logger.error({ err: error }, message);
   }
 }

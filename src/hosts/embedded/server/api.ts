@@ -11,7 +11,9 @@ import type { Clock, HttpRouter } from "../../../core/host.ts";
 import { answerJson } from "../../../http/answer.ts";
 import { sendAnswer } from "../../../http/send-answer.ts";
 import { sendError } from "./errors.ts";
-import { API_PATH, HEALTH_PATH } from "./routing-table.ts";
+import { readApiQuery } from "../../../api/request.ts";
+import type { GatewayStatus } from "../status.ts";
+import { API_PATH, HEALTH_PATH, READY_PATH } from "./routing-table.ts";
 import { type GatewaySources, SessionsApi } from "./sessions-api.ts";
 
 /** Who may use the gateway's API. */
@@ -65,16 +67,27 @@ export class ApiGuard {
   }
 }
 
-/** `GET /health` and everything under `/api/v1`, which takes the gateway token as bearer. */
+/** `GET /health`, `GET /ready` and everything under `/api/v1`, which takes the gateway token as bearer. */
 export class GatewayApi {
   readonly #guard: ApiGuard;
   readonly #api: ApiRouter;
+  readonly #status: GatewayStatus;
 
-  constructor({ sources, guard }: { sources: GatewaySources; guard: ApiGuard }) {
+  constructor({ sources, guard, status }: { sources: GatewaySources; guard: ApiGuard; status: GatewayStatus }) {
     this.#guard = guard;
+    this.#status = status;
     this.#api = new ApiRouter({
       prefix: API_PATH,
-      endpoints: { ...new SessionsApi(sources).endpoints(), ...operatorEndpoints(sources) },
+      endpoints: {
+        ...new SessionsApi(sources).endpoints(),
+        ...operatorEndpoints(sources),
+        status: {
+          GET: async ({ search }) => {
+            readApiQuery(search, []);
+            return answerJson(200, await status.details());
+          },
+        },
+      },
       admit: (req, res) => this.#admit(req, res),
     });
   }
@@ -82,7 +95,19 @@ export class GatewayApi {
   /** Registers the routes of the gateway itself. */
   route(router: HttpRouter): void {
     router.register({ path: HEALTH_PATH, match: "exact", handler: answerHealth });
+    router.register({ path: READY_PATH, match: "exact", handler: (req, res) => this.#answerReady(req, res) });
     router.register({ path: API_PATH, match: "prefix", handler: (req, res) => this.#api.handle(req, res) });
+  }
+
+  /** A refused file leaves it ready: to take the gateway out of service for that would lose what it still serves. */
+  async #answerReady(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (methodOf(req) !== "GET") {
+      sendError(res, "METHOD_NOT_ALLOWED", { headers: { allow: "GET, HEAD" } });
+      return;
+    }
+    const { isReady, problems } = await this.#status.readiness();
+    const status = !isReady ? "not ready" : problems.length > 0 ? "degraded" : "ready";
+    sendAnswer(req, res, answerJson(isReady ? 200 : 503, { ok: isReady, status, problems }));
   }
 
   /** False when the caller has been turned away. */

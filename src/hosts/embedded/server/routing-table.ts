@@ -31,6 +31,8 @@ function originForm(target: string): string {
 export const API_PATH = "/api/v1";
 /** Says that the process lives; takes no token. */
 export const HEALTH_PATH = "/health";
+/** Says whether calls can be accepted; takes no token. */
+export const READY_PATH = "/ready";
 
 /**
  * One routing table: filled once, then only read.

@@ -111,6 +111,10 @@ export const sqliteModule: SqliteModule = {
     const clearWake = database.prepare(
       "UPDATE embedded_session SET wake_agent = NULL, wake_reason = NULL WHERE id = ? AND pending = 0",
     );
+    const addTrial = database.prepare(
+      "INSERT INTO embedded_outbox (channel, key, recipient, at, state, text) VALUES ('', '', '', 0, 'trial', '')",
+    );
+    const dropTrial = database.prepare("DELETE FROM embedded_outbox WHERE channel = '' AND key = ''");
     const setRoute = database.prepare("UPDATE embedded_session SET route_channel = ?, route_to = ? WHERE id = ?");
 
     return {
@@ -151,6 +155,12 @@ export const sqliteModule: SqliteModule = {
       forgetRuns: (step: ForgetRuns): ForgetRunsOutcome => retention.forgetRuns(step),
 
       recordMessage: (record: RecordMessage): void => outbox.record(record),
+
+      /** Changes nothing and is committed all the same: SQLite does not write a page that stays as it is. */
+      tryWrite(): void {
+        addTrial.run();
+        dropTrial.run();
+      },
     };
   },
 };

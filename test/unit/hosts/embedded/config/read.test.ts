@@ -324,7 +324,7 @@ describe("readGatewayConfig", () => {
   });
 
   it("refuses a hook path that is the gateway's own", () => {
-    for (const path of ["/api/v1", "health", "/api/v1/x/"]) {
+    for (const path of ["/api/v1", "health", "/ready", "/api/v1/x/"]) {
       expect(refusal({ gateway: { auth }, hooks: { path } })).toEqual([
         `hooks.path: ${JSON.stringify(path)} is a path of the gateway itself; write for example "/hooks"`,
       ]);

@@ -1,0 +1,95 @@
+/** Says whether the gateway can accept calls, and whether its file was refused. */
+import { statfs } from "node:fs/promises";
+import type { Clock, Logger } from "../../core/host.ts";
+import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
+import type { ConfigRefusal } from "./config/reload.ts";
+
+/** A reason why the gateway is not ready, or not as its owner wants it. */
+export interface StatusProblem {
+  /** `CONFIG_REFUSED` leaves the gateway ready: it serves with the configuration before. */
+  readonly code: "STORE_UNAVAILABLE" | "CONFIG_REFUSED";
+  readonly message: string;
+}
+
+export interface GatewayStatusSources {
+  readonly database: Pick<SqliteDatabase, "write">;
+  readonly stateDir: string;
+  readonly refusal: () => ConfigRefusal | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How long one try of the store answers all who ask: readiness takes no token, and each try is an fsync. */
+const TRY_EVERY_MS = 2_000;
+/** Less than this is a full disk: a commit may need more than the try does. */
+const MIN_FREE_BYTES = 1_048_576;
+
+export class GatewayStatus {
+  readonly #sources: GatewayStatusSources;
+  #tried: { readonly at: number; readonly problem: Promise<StatusProblem | undefined> } | undefined;
+
+  constructor(sources: GatewayStatusSources) {
+    this.#sources = sources;
+  }
+
+  /** For everyone: codes and sentences without anything that the owner wrote. Never rejects. */
+  async readiness(): Promise<{ readonly isReady: boolean; readonly problems: readonly StatusProblem[] }> {
+    const store = await this.#storeProblem();
+    const refusal = this.#sources.refusal();
+    const config: StatusProblem | undefined = refusal && {
+      code: "CONFIG_REFUSED",
+      message: `The configuration file was refused at ${isoTime(refusal.at)}; the one before it stays active.`,
+    };
+    return { isReady: store === undefined, problems: [store, config].filter((problem) => problem !== undefined) };
+  }
+
+  /** For the owner: also what is wrong in the refused file. */
+  async details(): Promise<object> {
+    const { isReady, problems } = await this.readiness();
+    const refusal = this.#sources.refusal();
+    return {
+      ready: isReady,
+      problems,
+      refused: refusal === undefined ? null : { at: isoTime(refusal.at), issues: refusal.issues },
+      freeDiskBytes: (await this.#freeBytes()) ?? null,
+    };
+  }
+
+  #storeProblem(): Promise<StatusProblem | undefined> {
+    const now = this.#sources.clock.now();
+    const isFresh = this.#tried !== undefined && Math.abs(now - this.#tried.at) < TRY_EVERY_MS;
+    if (!isFresh) this.#tried = { at: now, problem: this.#tryStore() };
+    return this.#tried!.problem;
+  }
+
+  async #tryStore(): Promise<StatusProblem | undefined> {
+    const free = await this.#freeBytes();
+    if (free !== undefined && free < MIN_FREE_BYTES) {
+      return storeProblem("The disk of the state folder is full; calls may be refused.");
+    }
+    try {
+      await this.#sources.database.write("embedded.tryWrite", {});
+      return undefined;
+    } catch (error) {
+      this.#sources.logger.error({ err: error }, "the store took no write for the readiness check");
+      return storeProblem("The database takes no writes; calls are refused. The log says why.");
+    }
+  }
+
+  async #freeBytes(): Promise<number | undefined> {
+    try {
+      const { bavail, bsize } = await statfs(this.#sources.stateDir);
+      return bavail * bsize;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function storeProblem(message: string): StatusProblem {
+  return { code: "STORE_UNAVAILABLE", message };
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString();
+}
