@@ -25,6 +25,8 @@ import { intercom } from "./senders/intercom.ts";
 import { jira } from "./senders/jira/jira.ts";
 import { lemonSqueezy } from "./senders/lemon-squeezy.ts";
 import { linear } from "./senders/linear/linear.ts";
+import { mailgunInbound } from "./senders/mailgun-inbound.ts";
+import { mailgun } from "./senders/mailgun.ts";
 import { meta } from "./senders/meta/meta.ts";
 import { microsoftGraph } from "./senders/microsoft-graph.ts";
 import { notion } from "./senders/notion.ts";
@@ -81,6 +83,8 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   jira,
   lemonSqueezy,
   linear,
+  mailgun,
+  mailgunInbound,
   meta,
   microsoftGraph,
   notion,

@@ -1,4 +1,4 @@
-import { clip, itemLines, joinText, labeled, valueAt } from "../../core/payload-text.ts";
+import { clip, itemLines, joinText, labeled, textAt, valueAt } from "../../core/payload-text.ts";
 import { eventActor } from "../event-fields.ts";
 import type { EventActor } from "../preset.ts";
 import { oneLine } from "./headline.ts";
@@ -107,6 +107,26 @@ export function sizeAt(payload: unknown, path: string): number | undefined {
 }
 
 const MAX_HEADERS = 500;
+
+/** The pairs of a list `[[name, value], ...]` or of an object; what is neither a text nor a name is left out. */
+export function headerPairs(headers: unknown): readonly (readonly [string, string])[] {
+  if (typeof headers !== "object" || headers === null) return [];
+  const pairs: readonly unknown[] = Array.isArray(headers) ? headers : Object.entries(headers);
+  return pairs.slice(0, MAX_HEADERS).filter(isPair);
+}
+
+function isPair(pair: unknown): pair is readonly [string, string] {
+  return Array.isArray(pair) && typeof pair[0] === "string" && typeof pair[1] === "string";
+}
+
+/** The files of a form in parts. */
+export function formFiles(payload: unknown): readonly MailFile[] {
+  if (typeof payload !== "object" || payload === null) return [];
+  return Object.values(payload)
+    .flat()
+    .filter((value) => typeof valueAt(value, "filename") === "string")
+    .map((file) => ({ name: textAt(file, "filename"), type: textAt(file, "type"), size: sizeAt(file, "size") }));
+}
 
 /** The headers of a mail by lower-case name. The first of a name wins: services put their own above the sender's. */
 export function mailHeaders(pairs: Iterable<readonly [name: string, value: string]>): ReadonlyMap<string, string> {
