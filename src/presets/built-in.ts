@@ -37,6 +37,7 @@ import { paypal } from "./senders/paypal.ts";
 import { postmarkInbound } from "./senders/postmark-inbound.ts";
 import { razorpay } from "./senders/razorpay.ts";
 import { resend } from "./senders/resend.ts";
+import { sendgridInbound } from "./senders/sendgrid-inbound.ts";
 import { sendgrid } from "./senders/sendgrid.ts";
 import { sentry } from "./senders/sentry/sentry.ts";
 import { shopify } from "./senders/shopify.ts";
@@ -96,6 +97,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   razorpay,
   resend,
   sendgrid,
+  sendgridInbound,
   sentry,
   shopify,
   slack,

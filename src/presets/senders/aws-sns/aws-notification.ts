@@ -1,12 +1,16 @@
 import { itemLines, joinText, labeled, listAt, textAt, valueAt } from "../../../core/payload-text.ts";
+import type { EventActor } from "../../preset.ts";
 import { dataLines } from "../../message/data-lines.ts";
 import { headline, lineAt, phrase } from "../../message/headline.ts";
+import { receivedMail } from "./ses-mail.ts";
 
 /** What an AWS service tells through a topic or a bus, in words. */
 export interface AwsNotification {
-  /** `alarm.ALARM`, `s3.ObjectCreated:Put`, `ses.Bounce`, or what EventBridge calls it. */
+  /** `alarm.ALARM`, `s3.ObjectCreated:Put`, `ses.Bounce`, `mail.received`, or what EventBridge calls it. */
   readonly event: string;
   readonly lines: readonly string[];
+  /** Who wrote the mail that SES received. */
+  readonly actor?: EventActor | undefined;
 }
 
 /** Reads the JSON of CloudWatch alarms, S3, EventBridge and SES; `undefined` for anything else. */
@@ -76,6 +80,7 @@ function busEvent(message: unknown): AwsNotification | undefined {
 function mail(message: unknown): AwsNotification | undefined {
   const event = lineAt(message, "notificationType", "eventType");
   if (event === "" || textAt(message, "mail.messageId") === "") return undefined;
+  if (event === "Received") return { event: "mail.received", ...receivedMail(message) };
   const bounced = listAt(message, "bounce.bouncedRecipients");
   const complained = listAt(message, "complaint.complainedRecipients");
   const kind = headline(textAt(message, "bounce.bounceType"), textAt(message, "bounce.bounceSubType"));

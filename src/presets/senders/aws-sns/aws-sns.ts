@@ -82,7 +82,7 @@ export const awsSns = definePreset({
   deliveryId: { from: "body:MessageId", signed: true },
   sender({ payload }) {
     const name = textAt(payload, "Message.Records[0].userIdentity.principalId");
-    return eventActor(name);
+    return eventActor(name) ?? awsNotification(valueAt(payload, "Message"))?.actor;
   },
   unwrap(payload) {
     const message = valueAt(payload, "Message");
@@ -107,7 +107,10 @@ export const awsSns = definePreset({
     return messageOf(
       messageLines(payload),
       labeled("Topic", topic),
-      labeled("Message id", textAt(payload, "MessageId")),
+      // A mail has a message id of its own, which a reply needs.
+      textAt(payload, "Message.notificationType") === "Received"
+        ? ""
+        : labeled("Message id", textAt(payload, "MessageId")),
     );
   },
   samples: {
@@ -151,6 +154,54 @@ export const awsSns = definePreset({
       resources: ["arn:aws:ec2:eu-central-1:123456789012:instance/i-0123456789abcdef0"],
       detail: { "instance-id": "i-0123456789abcdef0", state: "stopped" },
     }),
+    ses_mail: notification(
+      {
+        notificationType: "Received",
+        receipt: {
+          timestamp: "2026-11-20T11:59:58.936Z",
+          processingTimeMillis: 222,
+          recipients: ["support@in.example.com"],
+          spamVerdict: { status: "PASS" },
+          virusVerdict: { status: "PASS" },
+          spfVerdict: { status: "PASS" },
+          dkimVerdict: { status: "PASS" },
+          dmarcVerdict: { status: "GRAY" },
+          action: { type: "SNS", topicArn: TOPIC, encoding: "UTF8" },
+        },
+        mail: {
+          timestamp: "2026-11-20T11:59:58.936Z",
+          source: "ada@example.com",
+          messageId: "d6iitobk75ur44p8kdnnp7g2n800",
+          destination: ["support@in.example.com"],
+          headersTruncated: false,
+          headers: [
+            { name: "From", value: "Ada Byron <ada@example.com>" },
+            { name: "To", value: "support@in.example.com" },
+            { name: "Subject", value: "Re: Your order 1007" },
+            { name: "Message-ID", value: "<CAF=ada-2@mail.example.com>" },
+            { name: "In-Reply-To", value: "<order-1007@shop.example.com>" },
+          ],
+          commonHeaders: { from: ["Ada Byron <ada@example.com>"], subject: "Re: Your order 1007" },
+        },
+        content: [
+          "From: Ada Byron <ada@example.com>",
+          'Content-Type: multipart/mixed; boundary="b1"',
+          "",
+          "--b1",
+          "Content-Type: text/plain; charset=UTF-8",
+          "Content-Transfer-Encoding: quoted-printable",
+          "",
+          "Where is it, caf=C3=A9?",
+          "--b1",
+          'Content-Type: application/pdf; name="receipt.pdf"',
+          "Content-Transfer-Encoding: base64",
+          "",
+          "JVBERi0xLjQ=",
+          "--b1--",
+        ].join("\r\n"),
+      },
+      { Subject: "Amazon SES Email Receipt Notification" },
+    ),
     ses_bounce: notification({
       notificationType: "Bounce",
       mail: { messageId: "0107018f-example", source: "shop@example.com", commonHeaders: { subject: "Your order" } },

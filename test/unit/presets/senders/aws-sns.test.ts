@@ -81,6 +81,23 @@ describe("the preset aws-sns", () => {
           "Message id: 22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324",
         ],
       },
+      ses_mail: {
+        event: "mail.received",
+        deliveryId: "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324",
+        sender: { name: "Ada Byron", id: "ada@example.com", bot: false },
+        answer: { status: 200 },
+        message: [
+          "New mail from Ada Byron <ada@example.com>: Re: Your order 1007",
+          "To: support@in.example.com",
+          "Message id: <CAF=ada-2@mail.example.com>",
+          "In reply to: <order-1007@shop.example.com>",
+          "Checks: SPF pass, DKIM pass, DMARC gray, spam check pass, virus check pass",
+          "Attachment: receipt.pdf (application/pdf, 8 bytes)",
+          "Where is it, café?",
+          "SES id: d6iitobk75ur44p8kdnnp7g2n800",
+          "Topic: arn:aws:sns:eu-central-1:123456789012:alerts",
+        ],
+      },
       ses_bounce: {
         event: "ses.Bounce",
         deliveryId: "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324",
@@ -251,5 +268,28 @@ describe("the confirmation of a subscription", () => {
     const { handshakes, call, fetched } = bench();
     expect(await handshakes.verified(call(changes))).toBeUndefined();
     expect(fetched).toEqual([]);
+  });
+});
+
+describe("a mail that SES received", () => {
+  const received = (more: object) => {
+    const payload = {
+      Message: { notificationType: "Received", mail: { messageId: "m1", source: "a@example.com" }, ...more },
+    };
+    return readSample(awsSns, { payload }, SETTINGS).message;
+  };
+
+  it("is read from base64 when its rule encodes it so", () => {
+    const content = Buffer.from("From: Ada <ada@example.com>\r\nTo: b@example.com\r\n\r\nHello").toString("base64");
+    expect(received({ content, receipt: { action: { encoding: "BASE64" } } })).toBe(
+      "New mail from Ada <ada@example.com>\nTo: b@example.com\nHello\nSES id: m1",
+    );
+  });
+
+  it("is where its rule has put it when the notification has no text", () => {
+    expect(received({ receipt: { action: { type: "S3", bucketName: "mails", objectKey: "in/m1" } } })).toBe(
+      "New mail from a@example.com\nIts text is in S3: mails/in/m1\nSES id: m1",
+    );
+    expect(received({})).toContain("Its text is not in the notification.");
   });
 });
