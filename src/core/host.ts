@@ -24,7 +24,7 @@ export interface GatewayHost {
 /** The hooks a host owns and fires; a plugin taps them in `apply(host)` and nowhere else. */
 export interface HostLifecycle {
   /**
-   * A configuration was read. A tap validates and prepares, and hands what takes it into use to
+   * A configuration was read. A tap validates and prepares, and hands the function that activates it to
    * `snapshot.onCommit`; a throw refuses the whole configuration and the previous one stays.
    */
   readonly onConfigLoad: AsyncSeriesHook<[ConfigSnapshot]>;
@@ -51,7 +51,7 @@ export interface ConfigSnapshot {
   /** Channels as they will be once this snapshot is committed. */
   readonly channels: readonly ChannelInfo[];
   /**
-   * Registers what takes the prepared state into use. It is called once, synchronously and in
+   * Registers the function that activates the prepared state. It is called once, synchronously and in
    * order of registration, after every tap has accepted the snapshot; it must not throw. Agents,
    * sessions and channels can be called from then on.
    */

@@ -37,7 +37,7 @@ export interface GatewayOptions extends GatewayOverrides {
   /**
    * Plugins of the program that embeds the gateway; applied after those of the configuration. When
    * `plugins` changes in the file, the same instances are applied once more, to a new host object with
-   * hooks of its own; `onShutdown` of the object before fires after the new one has come into use, and
+   * hooks of its own; `onShutdown` of the object before fires after the new one has become active, and
    * what an instance has for both is not to be closed by it.
    */
   readonly plugins?: readonly GatewayPlugin[];
@@ -103,7 +103,7 @@ export class EmbeddedGateway {
   }
 
   /**
-   * Reads the configuration again and takes it into use. A request in progress finishes on what it
+   * Reads the configuration again and applies it. A request in progress finishes on what it
    * began with; a refused configuration is logged and changes nothing. Reloads follow one another.
    */
   reload(): Promise<ReloadOutcome> {

@@ -113,7 +113,7 @@ export class GatewayServer {
     return address.port;
   }
 
-  /** Takes a new routing table into use; requests in progress keep the handler they have. */
+  /** Activates a new routing table; requests in progress keep the handler they have. */
   use(routes: RoutingTable): void {
     this.#routes = routes;
   }

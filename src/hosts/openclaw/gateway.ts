@@ -177,7 +177,7 @@ export class OpenClawGateway {
       if (reason === "start") this.#begin(open);
       this.#lastRefusal = undefined;
       this.#context.serviceHealth?.clearFailure();
-      this.#logger.info({ paths: open.routes.paths }, `Reveille has taken the configuration into use (${reason}).`);
+      this.#logger.info({ paths: open.routes.paths, reason }, "configuration applied");
       this.#probe(open, config);
       this.#options.onLoaded?.({ reason });
     } catch (error) {

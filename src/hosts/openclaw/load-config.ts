@@ -106,7 +106,7 @@ export function snapshotOf(
   };
 }
 
-/** By contract none throws. One that does must not keep the parts of others from coming into use. */
+/** By contract none throws. One that does must not keep the parts of others from becoming active. */
 function commitFailures(commit: () => void): readonly unknown[] {
   try {
     commit();

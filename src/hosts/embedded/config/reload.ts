@@ -181,7 +181,7 @@ function writtenAt(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** Which parts of a new configuration a running gateway cannot take into use. */
+/** The parts of a new configuration that a running gateway cannot apply. */
 
 interface ReloadPlan {
   /** The new configuration with everything that needs a restart as it is now. */

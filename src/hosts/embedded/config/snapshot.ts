@@ -1,4 +1,4 @@
-/** Offers a configuration to the plugins, which take it into use together or not at all. */
+/** Offers a configuration to the plugins, which apply it together or not at all. */
 import type { ConfigSnapshot, GatewayFacts, HostLifecycle } from "../../../core/host.ts";
 import { agentCatalog } from "../agents.ts";
 import { listChannels } from "../channels.ts";
@@ -7,7 +7,7 @@ import { reasonLine } from "../../../core/reason-of.ts";
 
 /** A configuration that every plugin has accepted. */
 export interface PreparedConfig {
-  /** Takes it into use: every plugin's part, in order, also when one throws; gives what was thrown. */
+  /** Applies it: every plugin's part, in order, also when one throws; gives what was thrown. */
   commit(): readonly Error[];
 }
 
@@ -38,7 +38,7 @@ export async function prepareConfig(
   };
 }
 
-/** By contract none throws. One that does must not keep the parts of others from coming into use. */
+/** By contract none throws. One that does must not keep the parts of others from becoming active. */
 function commitFailures(commit: () => void): readonly Error[] {
   try {
     commit();

@@ -117,7 +117,7 @@ export interface PluginReloadOptions extends Omit<PluginSetOptions, "host"> {
 export class PluginReload {
   readonly #options: PluginReloadOptions;
   #current: PluginSet;
-  /** Replaced, or refused before they came into use; each leaves when it has shut down. */
+  /** Replaced, or refused before they became active; each leaves when it has shut down. */
   readonly #draining = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 

@@ -95,7 +95,7 @@ it("settles a run that the host has lost by what its session tells", async () =>
   });
   turn = { endedAt: Date.now() - LONG_AGO };
   expect((await run({ runId: "d" })).error).toContain("its session is ended");
-  expect(openClaw.log.filter((line) => line.includes("told nobody of the end"))).toHaveLength(4);
+  expect(openClaw.log.filter((line) => line.includes("did not report the end"))).toHaveLength(4);
 });
 
 it("leaves a run alone whose session goes on, has ended just now, or is not known", async () => {

@@ -36,7 +36,7 @@ it("takes the other parts of a configuration into use when a commit throws, and 
   await vi.waitFor(() => expect(opened.outcomes).toEqual([{ reason: "start" }, { reason: "reload" }]), patience);
   expect(used).toEqual(["/a", "/b"]);
   expect(openClaw.routes.map(({ path }) => path)).toContain("/b");
-  expect(openClaw.log.join("\n")).toMatch(/could not be taken into use.*a commit that must not throw/);
+  expect(openClaw.log.join("\n")).toMatch(/a part of the new configuration failed.*a commit that must not throw/);
 });
 
 it("refuses the first configuration as a whole when a commit throws, and serves nothing", async () => {
