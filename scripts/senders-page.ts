@@ -1,5 +1,5 @@
 import { BUILT_IN_PRESETS } from "../src/presets/built-in.ts";
-import type { Preset } from "../src/presets/preset.ts";
+import type { Preset, PresetContext, PresetEvent } from "../src/presets/preset.ts";
 import { schemeName } from "../src/presets/preset.ts";
 
 const INTRODUCTION = `# Senders
@@ -25,7 +25,35 @@ export function sendersPage(): string {
     "|---|---|---|---|---|---|",
     ...presets.map(row),
   ].join("\n");
-  return `${INTRODUCTION}${table}\n\n\\* Not covered by the sender's signature: it tells an honest second try, and is never the only guard against a copy.\n${presets.map(section).join("")}`;
+  return `${INTRODUCTION}${table}\n\n\\* Not covered by the sender's signature: it tells an honest second try, and is never the only guard against a copy.\n\n${answers(presets)}\n${presets.map(section).join("")}`;
+}
+
+const ANSWERS = `## The answer that each sender takes
+
+An accepted call is answered 200 with \`{ ok, runId, deliveryId }\`, unless the sender needs another answer, which the second column names. \`hooks.<name>.respond.status\` sets another status. The last two columns are what the sender's documentation says.
+
+<!-- prettier-ignore -->
+| preset | accepted calls are answered | the sender takes as success | after any other answer it |
+|---|---|---|---|`;
+
+function answers(presets: readonly Preset[]): string {
+  const rows = presets.map((preset) => {
+    const { name, success } = preset;
+    const cells = [`\`${name}\``, answered(preset), success?.statuses ?? "2xx", success?.otherwise ?? "see its page"];
+    return `| ${cells.map(escape).join(" | ")} |`;
+  });
+  return [ANSWERS, ...rows].join("\n");
+}
+
+/** The status of the answers to the samples that have an event for an agent. */
+function answered(preset: Preset): string {
+  const statuses = Object.values(preset.samples).map(({ headers = {}, query = {}, payload }) => {
+    const request = { headers, query, payload: preset.unwrap(payload), path: preset.name, now: "", settings: {} };
+    const context = { ...request, actor: undefined } as unknown as PresetContext;
+    const event: PresetEvent = { ...context, event: preset.eventOf(context) };
+    return String(preset.answer(event)?.status ?? 200);
+  });
+  return [...new Set(statuses)].join(" or ");
 }
 
 function row(preset: Preset): string {
@@ -53,7 +81,7 @@ function pasteWhere({ setup, secret }: Preset): string {
     .join(" ");
 }
 
-function section({ name, title, secret, settings, setup, samples, eventSource }: Preset): string {
+function section({ name, title, secret, settings, setup, samples, eventSource, ignored }: Preset): string {
   const required = new Set(settings?.required);
   const keys = Object.entries(settings?.properties ?? {}).map(([key, schema]) => {
     const description = "description" in schema && typeof schema.description === "string" ? schema.description : "";
@@ -72,7 +100,7 @@ function section({ name, title, secret, settings, setup, samples, eventSource }:
 ${title}. ${event}Samples: ${Object.keys(samples)
     .map((sample) => `\`${sample}\``)
     .join(", ")}.
-${list === "" ? "" : `\n${list}\n`}
+${ignored === undefined ? "" : `\nWakes no agent by default: ${ignored}.\n`}${list === "" ? "" : `\n${list}\n`}
 ${steps}
 `;
 }

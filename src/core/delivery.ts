@@ -60,8 +60,10 @@ export interface EventActor {
   readonly name: string;
   /** Another name it goes by, such as an id. */
   readonly id?: string;
-  /** True when the sender marks it as a bot, an app or an automation. */
+  /** True when the sender marks it as a bot, or when it is the webhook's own app. */
   readonly bot: boolean;
+  /** True for the app or account that the webhook belongs to: the agent may have caused the event itself. */
+  readonly own?: boolean;
 }
 
 /** The body type of a payload. */

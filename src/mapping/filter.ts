@@ -52,7 +52,10 @@ function ignoreActorsClause({ ignoreActors: ignoreSenders }: MappingConfig): Cla
 /** Only a preset knows its bots. */
 function ignoreBotsClause({ ignoreBots, preset }: MappingConfig): Clause | undefined {
   if (!ignoreBots || preset === undefined) return undefined;
-  return ({ actor }) => (actor?.bot ? `ignoreBots: the actor ${showSeen(actor.name)} is a bot` : undefined);
+  return ({ actor }) => {
+    if (!actor?.bot) return undefined;
+    return `ignoreBots: the actor ${showSeen(actor.name)} is ${actor.own ? "the webhook's own app or account" : "a bot"}`;
+  };
 }
 
 function whenClause({ when }: MappingConfig): Clause | undefined {

@@ -2,7 +2,15 @@ import { compileSource } from "../auth/value-source.ts";
 import type { AuthInput } from "../config/auth/schema.ts";
 import type { Handshake } from "../config/handshake.ts";
 import type { SettingsSchema, PresetMapping, PresetSecret, PresetSettings } from "../config/preset.ts";
-import type { EventActor, Preset, PresetAnswer, PresetContext, PresetEvent, PresetSample } from "./preset.ts";
+import type {
+  EventActor,
+  Preset,
+  PresetAnswer,
+  PresetContext,
+  PresetEvent,
+  PresetSample,
+  SenderSuccess,
+} from "./preset.ts";
 
 /** A preset as its author writes it. */
 export interface PresetDefinition {
@@ -38,6 +46,10 @@ export interface PresetDefinition {
   /** Absent: `mapping` has a `messageTemplate`. */
   readonly message?: (event: PresetEvent) => string;
   readonly answer?: PresetAnswer | ((event: PresetEvent) => PresetAnswer | undefined);
+  /** What the sender takes as success, for the page of senders. */
+  readonly success?: SenderSuccess;
+  /** What wakes no agent by default: the actors that count as bots, pings and tests; for the page of senders. */
+  readonly ignored?: string;
   readonly mapping?: Partial<PresetMapping> | ((settings: PresetSettings) => Partial<PresetMapping>);
   readonly samples: Readonly<Record<string, PresetSample>>;
   readonly setup: readonly string[];
@@ -80,6 +92,8 @@ export function definePreset(definition: PresetDefinition): Preset {
     skip: definition.skip ?? (() => undefined),
     message: definition.message ?? (() => ""),
     answer: typeof answer === "function" ? answer : () => answer,
+    success: definition.success,
+    ignored: definition.ignored,
   });
   made.add(preset);
   return preset;

@@ -26,6 +26,12 @@ export function eventActor(name: string, id = "", bot = false): EventActor | und
   return { name, ...(id === "" || id === name ? {} : { id }), bot };
 }
 
+/** The app or account that the webhook belongs to. `ignoreBots` filters its events: the agent may have caused them. */
+export function ownActor(name: string, id = ""): EventActor | undefined {
+  const actor = eventActor(name, id, true);
+  return actor && { ...actor, own: true };
+}
+
 /** True when a login carries the mark of an app's account: `dependabot[bot]`. */
 export function hasBotMark(login: string): boolean {
   return login.toLowerCase().endsWith("[bot]");

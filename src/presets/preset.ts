@@ -60,6 +60,10 @@ export interface Preset extends PresetPart {
   message(event: PresetEvent): string;
   /** What the sender needs as an answer; `undefined`: the ordinary one. */
   answer(event: PresetEvent): PresetAnswer | undefined;
+  /** What the sender takes as success, for the page of senders. */
+  readonly success: SenderSuccess | undefined;
+  /** What wakes no agent by default, for the page of senders. */
+  readonly ignored: string | undefined;
   /** By name, as the sender would post them; at least one. */
   readonly samples: Readonly<Record<string, PresetSample>>;
 }
@@ -82,6 +86,14 @@ export interface PresetAnswer {
   readonly status: number;
   readonly contentType?: string;
   readonly body?: string;
+}
+
+/** The answers that a sender takes as success, and what it does after any other; in words. */
+export interface SenderSuccess {
+  /** `2xx, within 5 seconds`. */
+  readonly statuses: string;
+  /** `tries again for 24 hours`. */
+  readonly otherwise: string;
 }
 
 /** A request as the sender makes it, without its signature. */

@@ -68,7 +68,7 @@ function actorOf(preset: Preset, context: PresetContext): EventActor | undefined
   const name = bounded(actor?.name, MAX_NAME);
   if (actor === undefined || name === undefined) return undefined;
   const id = bounded(actor.id, MAX_NAME);
-  return { name, ...(id === undefined ? {} : { id }), bot: actor.bot };
+  return { name, ...(id === undefined ? {} : { id }), bot: actor.bot, ...(actor.own ? { own: true } : {}) };
 }
 
 function attempt<Result>(read: () => Result): Result | undefined {

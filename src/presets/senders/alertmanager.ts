@@ -59,6 +59,8 @@ export const alertmanager = definePreset({
       listAt(payload, "alerts").length === 0 ? asJson(payload) : "",
     ),
   mapping: { name: "Alertmanager", maxBodyBytes: MAX_BODY_BYTES },
+  success: { statuses: "2xx", otherwise: "5xx: tries again until the next notification; 4xx: gives up" },
+  ignored: "the alerts Watchdog and its like, which always fire",
   samples: {
     firing: { payload: notification },
     resolved: {

@@ -51,6 +51,8 @@ export const asana = definePreset({
   answer: { status: 200 },
   message,
   mapping: { name: "Asana", maxBodyBytes: 1_048_576 },
+  success: { statuses: "200 or 204", otherwise: "tries again for 24 hours, then deletes the webhook" },
+  ignored: "heartbeats. Asana marks no bots",
   samples: {
     "task.changed": {
       payload: {

@@ -37,6 +37,8 @@ export const calendly = definePreset({
   sender: senderOf,
   message,
   mapping: { name: "Calendly" },
+  success: { statuses: "2xx", otherwise: "tries again for 24 hours, then disables the webhook" },
+  ignored: "nothing. Calendly marks no bots",
   samples: {
     "invitee.created": sample("invitee.created", {
       email: "ada@example.com",

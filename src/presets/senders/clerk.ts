@@ -24,6 +24,11 @@ export const clerk = definePreset({
     const data = valueAt(payload, "data");
     return messageOf(titled(`Clerk: ${spoken(type) || "new event"}`, subjectOf(type, data)), detailsOf(type, data));
   },
+  success: {
+    statuses: "2xx",
+    otherwise: "tries again for about a day (Svix), then disables the endpoint after 5 days of failures",
+  },
+  ignored: "nothing. Clerk marks no bots",
   samples: {
     "user.created": event("user.created", {
       object: "user",

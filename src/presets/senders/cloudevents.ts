@@ -80,6 +80,11 @@ export const cloudevents = definePreset({
       labeled("Id", event.attribute("id")),
     );
   },
+  success: {
+    statuses: "2xx",
+    otherwise: "depends on the sender; 410 ends the subscription, 429 with Retry-After delays it",
+  },
+  ignored: "events whose authtype is a machine, batches without an event",
   samples: {
     structured: {
       headers: { "content-type": "application/cloudevents+json; charset=utf-8" },

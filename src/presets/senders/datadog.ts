@@ -39,6 +39,8 @@ export const datadog = definePreset({
   sender: senderOf,
   message: (event) => messageOf(...linesOf(event)),
   mapping: { name: "Datadog", accept: ["json", "form"] },
+  success: { statuses: "2xx", otherwise: "5xx: tries up to 5 times" },
+  ignored: "nothing. Datadog marks no bots",
   samples: {
     triggered: {
       payload: {

@@ -43,6 +43,12 @@ export const elevenlabs = definePreset({
     if (event === "post_call_audio") return messageOf(headline("ElevenLabs: recording of a call", agent), conversation);
     return messageOf(`ElevenLabs: ${lineAt(payload, "type") || "new event"}`, dataLines(data));
   },
+  success: {
+    statuses: "200",
+    otherwise:
+      "5xx, 429 and 408: tries up to 5 times within 40 minutes when retries are on; disables the webhook after 10 failures in a row",
+  },
+  ignored: "recordings. ElevenLabs marks no bots",
   samples: {
     post_call_transcription: {
       payload: {

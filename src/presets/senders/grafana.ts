@@ -87,6 +87,8 @@ export const grafana = definePreset({
     );
   },
   mapping: { name: "Grafana", maxBodyBytes: MAX_BODY_BYTES },
+  success: { statuses: "2xx", otherwise: "counts the notification as failed, and tries again" },
+  ignored: "tests of the contact point",
   samples: {
     firing: { payload: notification },
     resolved: {

@@ -23,6 +23,8 @@ export const homeAssistant = definePreset({
   sender: senderOf,
   message,
   mapping: { name: "Home Assistant" },
+  success: { statuses: "below 400", otherwise: "logs an error, and does not try again" },
+  ignored: "nothing. Home Assistant marks no bots",
   samples: {
     state_changed: {
       payload: {

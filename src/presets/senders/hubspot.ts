@@ -1,13 +1,13 @@
 import { definePreset } from "../define-preset.ts";
-import { batchEvent, batchId } from "../event-fields.ts";
+import { batchEvent, batchId, eventActor, ownActor } from "../event-fields.ts";
 import { itemLines, joinText, messageOf, textAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { happened, words } from "../message/headline.ts";
 import { capitalized, headline, lineAt, phrase } from "../message/headline.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
-/** Sources of a change that are programs; the agent's own changes come as one of them. */
-const PROGRAMS: ReadonlySet<string> = new Set(["API", "INTEGRATION", "INTEGRATIONS_PLATFORM"]);
+/** Sources of a change whose `sourceId` is the id of an app. */
+const APPS: ReadonlySet<string> = new Set(["API", "INTEGRATION", "INTEGRATIONS_PLATFORM"]);
 
 /** IDs of the object types of every account. */
 const TYPE_IDS: Readonly<Record<string, string>> = {
@@ -53,6 +53,8 @@ export const hubspot = definePreset({
   sender: senderOf,
   message,
   mapping: { name: "HubSpot" },
+  success: { statuses: "2xx, within 5 seconds", otherwise: "tries up to 10 times in 24 hours" },
+  ignored: "changes by the app that the webhook belongs to. Other apps and programs are no bots",
   samples: {
     "contact.creation": {
       payload: [
@@ -123,17 +125,17 @@ function identityOf(event: unknown): string {
   return parts.includes("") ? "" : parts.join("-");
 }
 
-/** Who made all the changes; no one when several did, unless all are programs. */
+/** Who made all the changes; no one when several did. HubSpot marks no bots; a change by the webhook's own app is the agent's. */
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const sources = eventsOf(payload).map((event) => ({
     source: lineAt(event, "changeSource"),
     id: lineAt(event, "sourceId"),
   }));
   const { source, id } = sources[0] ?? { source: "", id: "" };
-  const bot = sources.length > 0 && sources.every(({ source }) => PROGRAMS.has(source));
   const isOne = sources.every((other) => other.source === source && other.id === id);
-  if (source === "" || (!isOne && !bot)) return undefined;
-  return isOne && id !== "" ? { name: id, id: source, bot } : { name: source, bot };
+  if (source === "" || !isOne) return undefined;
+  const isOwn = APPS.has(source) && id !== "" && id === lineAt(eventsOf(payload)[0], "appId");
+  return isOwn ? ownActor(id, source) : eventActor(id || source, source);
 }
 
 function message(event: PresetEvent): string {

@@ -20,6 +20,11 @@ export const intercom = definePreset({
   skip: ({ event }) => (event === "ping" ? "Intercom checks the URL" : undefined),
   message,
   mapping: { name: "Intercom" },
+  success: {
+    statuses: "2xx, within 5 seconds",
+    otherwise: "tries once more after a minute; 410 disables the topic, many failures suspend the webhook",
+  },
+  ignored: "events of authors that Intercom marks as bots or AI agents, pings",
   samples: {
     "conversation.user.created": {
       payload: {

@@ -33,6 +33,8 @@ export const lemonSqueezy = definePreset({
   answer: { status: 200 },
   message,
   mapping: { name: "Lemon Squeezy" },
+  success: { statuses: "200", otherwise: "tries up to 3 times more" },
+  ignored: "nothing. Lemon Squeezy marks no bots",
   samples: {
     order_created: sample("order_created", "orders", "4201", {
       identifier: "636f855c-1fb9-4c07-b75c-000000000001",

@@ -61,6 +61,11 @@ export const microsoftGraph = definePreset({
       itemLines(changes, (change) => titled(titleOf(change), lineAt(change, "resource"))),
     );
   },
+  success: {
+    statuses: "2xx, within 3 seconds; 202 is recommended",
+    otherwise: "tries again for up to 4 hours, then drops the notification",
+  },
+  ignored: "nothing. Graph marks no bots",
   samples: {
     "message.created": {
       payload: {

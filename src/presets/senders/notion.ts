@@ -45,6 +45,8 @@ export const notion = definePreset({
   sender: senderOf,
   message,
   mapping: { name: "Notion" },
+  success: { statuses: "2xx", otherwise: "tries up to 8 times in about 24 hours" },
+  ignored: "events of which all authors are marked as bots or agents",
   samples: {
     "page.content_updated": sample("page.content_updated", "person", "page", {
       parent: { id: "0ef104cd-477e-80e1-8571-cfd10e92339a", type: "page" },

@@ -38,6 +38,8 @@ export const openai = definePreset({
     const link = linkOf(type, textAt(data, "id"));
     return messageOf(first, link === "" ? dataLines(data) : labeled("Read it at", link));
   },
+  success: { statuses: "2xx", otherwise: "tries again for up to 72 hours" },
+  ignored: "nothing. OpenAI marks no bots",
   samples: {
     "response.completed": event("response.completed", { id: "resp_1007example" }),
     "batch.failed": event("batch.failed", { id: "batch_1007example" }),

@@ -54,6 +54,8 @@ export const paddle = definePreset({
   answer: { status: 200 },
   message,
   mapping: { name: "Paddle" },
+  success: { statuses: "200, within 5 seconds", otherwise: "tries up to 60 times in 3 days" },
+  ignored: "nothing. Paddle marks no bots",
   samples: {
     "transaction.payment_failed": sample("transaction.payment_failed", "ntf_01sampletransaction", {
       id: "txn_01sampleada",

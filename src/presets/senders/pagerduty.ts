@@ -97,6 +97,11 @@ export const pagerduty = definePreset({
   skip: ({ event }) => (event === "pagey.ping" ? "a ping, by which PagerDuty tries the webhook" : undefined),
   message: (event) => messageOf(...linesOf(event)),
   mapping: { name: "PagerDuty" },
+  success: {
+    statuses: "2xx, within 5 seconds",
+    otherwise: "tries again for a time, then disables the webhook for a while",
+  },
+  ignored: "pings. PagerDuty's services count as no bots, since their incidents are news",
   samples,
   setup: [
     "Open Integrations, Generic Webhooks (v3), and choose New Webhook.",

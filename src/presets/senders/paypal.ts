@@ -80,6 +80,8 @@ export const paypal = definePreset({
   deliveryId: { from: "body:id", signed: false },
   message,
   mapping: { name: "PayPal" },
+  success: { statuses: "2xx", otherwise: "tries up to 25 times in 3 days" },
+  ignored: "nothing. PayPal marks no bots",
   samples: {
     "PAYMENT.CAPTURE.COMPLETED": sample("PAYMENT.CAPTURE.COMPLETED", "capture", "Payment completed for EUR 49.00 EUR", {
       id: "CAPTURE0001SAMPLE",

@@ -44,6 +44,8 @@ export const postmarkInbound = definePreset({
       }),
     );
   },
+  success: { statuses: "200", otherwise: "403: gives up; otherwise tries again 10 times in about 10 hours" },
+  ignored: "automatic replies (Auto-Submitted: auto-replied)",
   samples: {
     mail: {
       payload: {

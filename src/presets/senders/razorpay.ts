@@ -34,6 +34,8 @@ export const razorpay = definePreset({
   deliveryId: { from: "header:x-razorpay-event-id", signed: false },
   message,
   mapping: { name: "Razorpay" },
+  success: { statuses: "2xx, within 5 seconds", otherwise: "tries again for 24 hours, then disables the webhook" },
+  ignored: "nothing. Razorpay marks no bots",
   samples: {
     "payment.failed": sample("payment.failed", {
       payment: {

@@ -40,6 +40,8 @@ export const resend = definePreset({
       dataLines(data),
     );
   },
+  success: { statuses: "2xx", otherwise: "tries again for about a day (Svix), then may disable the endpoint" },
+  ignored: "nothing. Resend marks no bots",
   samples: {
     "email.received": mail("email.received", {
       from: "Ada <ada@example.net>",

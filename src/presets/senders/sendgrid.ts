@@ -58,6 +58,8 @@ export const sendgrid = definePreset({
       labeled("Message id", textAt(event, "sg_message_id")),
     );
   },
+  success: { statuses: "2xx", otherwise: "tries again for 24 hours" },
+  ignored: "calls without an event. SendGrid marks no bots",
   samples: {
     bounce: {
       payload: [

@@ -52,6 +52,11 @@ export const shopify = definePreset({
   skip: ({ headers }) => (headers["x-shopify-test"] === "true" ? "a test notification of Shopify" : undefined),
   message,
   mapping: { name: "Shopify", maxBodyBytes: 4_194_304 },
+  success: {
+    statuses: "200, within 5 seconds",
+    otherwise: "tries 8 times in 4 hours, then deletes a subscription made through the API",
+  },
+  ignored: "test notifications. Shopify marks no bots",
   samples: {
     "orders/create": {
       headers: headersOf("orders/create", "b54557e4-bdd9-4b37-8a5f-bf7d70bcd043"),

@@ -45,6 +45,8 @@ export const square = definePreset({
   deliveryId: { from: "body:event_id", signed: true },
   message,
   mapping: { name: "Square" },
+  success: { statuses: "2xx, within 10 seconds", otherwise: "tries again for 24 hours" },
+  ignored: "nothing. Square marks no bots",
   samples: {
     "payment.updated": sample("payment.updated", "payment", "PAYMENT0001SAMPLE", {
       payment: {

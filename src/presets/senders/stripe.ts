@@ -77,6 +77,8 @@ export const stripe = definePreset({
   skip: ({ event }) => (event === "v2.core.event_destination.ping" ? "a ping of Stripe" : undefined),
   message,
   mapping: { name: "Stripe", maxBodyBytes: 1_048_576 },
+  success: { statuses: "2xx", otherwise: "tries again for 3 days, then may disable the endpoint" },
+  ignored: "pings. Stripe marks no bots",
   samples: {
     "invoice.payment_failed": sample("invoice.payment_failed", "evt_1QsampleInvoiceFailed", {
       id: "in_1QsampleAda",

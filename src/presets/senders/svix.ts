@@ -23,6 +23,11 @@ export const svix = definePreset({
       dataLines(valueAt(event.payload, "data") ?? withoutKeys(event.payload, ...NAMES)),
       labeled("Id", textAt(event.headers, "svix-id")),
     ),
+  success: {
+    statuses: "2xx, within 15 seconds",
+    otherwise: "tries 7 times in about 28 hours, and disables the endpoint after 5 days of failures",
+  },
+  ignored: "nothing. Svix marks no bots",
   samples: {
     "invoice.paid": {
       payload: { type: "invoice.paid", data: { id: "inv_1007", customer: "Ada Lovelace", amount: 4_250 } },

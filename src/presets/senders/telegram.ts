@@ -47,6 +47,8 @@ export const telegram = definePreset({
   sender: senderOf,
   message,
   mapping: { name: "Telegram" },
+  success: { statuses: "2xx", otherwise: "tries again a reasonable number of times" },
+  ignored: "updates of users that Telegram marks as bots",
   samples: {
     message: {
       payload: {

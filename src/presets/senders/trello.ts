@@ -1,5 +1,6 @@
+import Type from "typebox";
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-fields.ts";
+import { eventActor, ownActor } from "../event-fields.ts";
 import { labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetSample } from "../preset.ts";
 import { asJson } from "../message/data-lines.ts";
@@ -41,12 +42,26 @@ export const trello = definePreset({
     content: "{body}{url}",
   },
   secret: { label: "API secret", madeBy: "sender", minLength: 16 },
+  settings: Type.Object({
+    appId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: "Id of the app that the agent acts through (action.appCreator.id). What it does wakes no agent.",
+      }),
+    ),
+  }),
   handshakes: [{ name: "callback check", method: "HEAD", verified: false, emptyBody: true, reply: { status: 200 } }],
   event: "body:action.type",
   deliveryId: { from: "body:action.id", signed: true },
   sender: senderOf,
   message: ({ payload }) => messageOf(...linesOf(payload)),
   mapping: { name: "Trello" },
+  success: {
+    statuses: "200",
+    otherwise: "tries 3 times more (30, 60 and 120 seconds), and disables the webhook after many failures in a row",
+  },
+  ignored: "actions of the app that hooks.trello.appId names. Other apps act for people and are no bots",
   samples: {
     createCard: sample("6f0000000000000000000001", "createCard", { card, list: { name: "To Do" } }),
     updateCard: sample("6f0000000000000000000002", "updateCard", {
@@ -66,14 +81,16 @@ export const trello = definePreset({
     "Set hooks.publicUrl to where the outside reaches the gateway: the URL is part of what Trello signs.",
     "Find the board's id: open it in the browser with .json at the end of its address.",
     "Make the webhook: POST https://api.trello.com/1/webhooks with key, token, idModel=<board id> and callbackURL={url}",
+    "If the agent writes to Trello through its API, set hooks.trello.appId to the id of its app, or put its member into hooks.trello.ignoreActors.",
   ],
 });
 
-/** Trello names the app of an action that came through its API. */
-function senderOf({ payload }: PresetContext): EventActor | undefined {
+/** Trello names the app of an action that came through its API. People act through many apps; only one is the agent's. */
+function senderOf({ payload, settings }: PresetContext): EventActor | undefined {
   const name = lineAt(payload, "action.memberCreator.username", "action.memberCreator.fullName");
   const id = lineAt(payload, "action.memberCreator.id", "action.idMemberCreator");
-  return eventActor(name, id, textAt(payload, "action.appCreator.id") !== "");
+  const app = textAt(payload, "action.appCreator.id");
+  return app !== "" && app === settings["appId"] ? ownActor(name, id) : eventActor(name, id);
 }
 
 function linesOf(payload: unknown): readonly string[] {

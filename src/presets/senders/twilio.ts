@@ -51,6 +51,8 @@ export const twilio = definePreset({
   answer: { status: 200, contentType: "text/xml", body: "<Response/>" },
   message,
   mapping: { name: "Twilio", accept: ["json", "form"] },
+  success: { statuses: "2xx with TwiML", otherwise: "calls the fallback URL of the number, if there is one" },
+  ignored: "the states of outgoing messages and calls that are not final",
   samples: {
     "message.received": {
       format: "form",

@@ -28,6 +28,8 @@ export const typeform = definePreset({
   deliveryId: { from: "body:event_id", signed: true },
   message,
   mapping: { name: "Typeform", maxBodyBytes: 1_048_576 },
+  success: { statuses: "2xx", otherwise: "tries again for some hours; 404 and 410 disable the webhook" },
+  ignored: "nothing. Typeform marks no bots",
   samples: {
     form_response: {
       payload: {

@@ -47,6 +47,8 @@ export const vercel = definePreset({
   sender: senderOf,
   message: (event) => messageOf(...linesOf(event)),
   mapping: { name: "Vercel" },
+  success: { statuses: "2xx", otherwise: "tries again for up to 24 hours" },
+  ignored: "nothing. Vercel marks no bots",
   samples: {
     "deployment.error": sample("deployment.error", "evt_0000000000000000000001", {
       deployment,

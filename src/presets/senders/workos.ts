@@ -38,6 +38,8 @@ export const workos = definePreset({
       labeled("Event id", textAt(payload, "id")),
     );
   },
+  success: { statuses: "200 only", otherwise: "tries up to 12 times in 3 days" },
+  ignored: "nothing. WorkOS marks no bots",
   samples: {
     "dsync.user.created": event("dsync.user.created", {
       object: "directory_user",

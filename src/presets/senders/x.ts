@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-fields.ts";
+import { eventActor, ownActor } from "../event-fields.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase } from "../message/headline.ts";
@@ -46,6 +46,11 @@ export const x = definePreset({
   answer: { status: 200 },
   message,
   mapping: { name: "X" },
+  success: {
+    statuses: "200, within 10 seconds",
+    otherwise: "tries again for a few minutes; a failed CRC ends the events",
+  },
+  ignored: "what the subscribed account does itself, reads and typing",
   samples: {
     tweet_create: {
       payload: {
@@ -116,7 +121,7 @@ export const x = definePreset({
     "At developer.x.com choose the app; under Keys and tokens copy the {secret} into hooks.x.secret, and start the gateway.",
     "Register {url} with POST https://api.x.com/2/webhooks: X checks it at once and every hour; the URL may have no port.",
     "Subscribe the account with POST /2/account_activity/webhooks/<webhook id>/subscriptions/all.",
-    "What the subscribed account does itself counts as a bot's, since the agent may have done it.",
+    "What the subscribed account does itself wakes no agent unless ignoreBots is false, since the agent may have done it.",
   ],
 });
 
@@ -168,7 +173,7 @@ function senderNamed(payload: unknown, item: unknown): EventActor | undefined {
   const author = listAt(payload, "includes.users").find((user) => id !== "" && lineAt(user, "id") === id);
   const known = memberOf(valueAt(payload, "users"), id) ?? author;
   const name = lineAt(item, "user.screen_name", "source.screen_name") || lineAt(known, "screen_name", "username") || id;
-  return eventActor(name, id, id !== "" && id === lineAt(payload, "for_user_id"));
+  return id !== "" && id === lineAt(payload, "for_user_id") ? ownActor(name, id) : eventActor(name, id);
 }
 
 /** Several events have a sender only if it is the same. */

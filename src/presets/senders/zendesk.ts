@@ -41,6 +41,11 @@ export const zendesk = definePreset({
   sender: senderOf,
   message,
   mapping: { name: "Zendesk", accept: ["json", "form"] },
+  success: {
+    statuses: "2xx, within 12 seconds",
+    otherwise: "409, 429, 503 and timeouts: tries a few times within minutes; stops for a while after many failures",
+  },
+  ignored: "changes that Zendesk says a trigger or the system made",
   samples: {
     "ticket.comment_added": {
       headers: { "x-zendesk-webhook-invocation-id": "01JEXAMPLE0000000000000001" },

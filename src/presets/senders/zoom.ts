@@ -37,6 +37,8 @@ export const zoom = definePreset({
   answer: { status: 204 },
   message,
   mapping: { name: "Zoom" },
+  success: { statuses: "200 or 204, within 3 seconds", otherwise: "tries again after 5, 25 and 85 minutes" },
+  ignored: "checks of the URL. Zoom marks no bots",
   samples: {
     "meeting.started": {
       payload: {

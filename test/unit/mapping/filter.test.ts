@@ -40,6 +40,9 @@ describe("a mapping's filter", () => {
 
   it("ignores bots where a preset can tell them", () => {
     expect(missOf(OF_PRESET, { actor: bot })).toBe('ignoreBots: the actor "renovate[bot]" is a bot');
+    expect(missOf(OF_PRESET, { actor: { ...octocat, bot: true, own: true } })).toBe(
+      'ignoreBots: the actor "octocat" is the webhook\'s own app or account',
+    );
     expect(missOf(OF_PRESET, { actor: octocat })).toBeUndefined();
     expect(missOf(OF_PRESET)).toBeUndefined();
     expect(missOf({ ...OF_PRESET, ignoreBots: false }, { actor: bot })).toBeUndefined();

@@ -113,6 +113,12 @@ export const awsSns = definePreset({
         : labeled("Message id", textAt(payload, "MessageId")),
     );
   },
+  success: {
+    statuses: "2xx",
+    otherwise:
+      "429 and 5xx: tries again by the delivery policy of the subscription, for an hour at most; other 4xx: gives up",
+  },
+  ignored: "requests to confirm a subscription, the test event of S3. SNS marks no bots",
   samples: {
     text: notification("The backup of shop-db has finished.", { Subject: "Backup finished" }),
     alarm: notification(

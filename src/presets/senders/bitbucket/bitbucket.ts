@@ -22,6 +22,8 @@ export const bitbucket = definePreset({
   sender: senderOf,
   message: (event) => messageOf(...linesOf(event)),
   mapping: { name: "Bitbucket", maxBodyBytes: MAX_BODY_BYTES },
+  success: { statuses: "2xx", otherwise: "5xx or no answer: tries twice more" },
+  ignored: "events of app users",
   samples: bitbucketSamples,
   setup: [
     "Open the repository's (or workspace's) settings, then Webhooks, and choose Add webhook.",

@@ -38,6 +38,8 @@ export const discordEvents = definePreset({
   answer: { status: 204, contentType: "application/json" },
   message,
   mapping: { name: "Discord" },
+  success: { statuses: "204", otherwise: "tries again for 10 minutes, then may disable the URL" },
+  ignored: "events of users that Discord marks as bots, pings",
   samples: {
     APPLICATION_AUTHORIZED: {
       payload: {

@@ -60,6 +60,11 @@ export const discordInteractions = definePreset({
   answer: ({ event }) => (event === undefined ? undefined : ownValue(ANSWERS, event)),
   message,
   mapping: { name: "Discord" },
+  success: {
+    statuses: "200 with JSON, within 3 seconds",
+    otherwise: "shows the person that the application did not respond, and does not try again",
+  },
+  ignored: "events of users that Discord marks as bots, pings, requests for suggestions",
   samples: {
     application_command: {
       payload: {

@@ -36,6 +36,8 @@ export function forgeWebhook(brand: "Gitea" | "Forgejo") {
     unwrap: unwrapFormPayload,
     message: ({ event, payload }) => forgeMessage(event, payload),
     mapping: { name: brand, accept: ["json", "form"], maxBodyBytes: MAX_BODY_BYTES },
+    success: { statuses: "2xx", otherwise: "marks the delivery as failed, and does not try again by itself" },
+    ignored: "events of accounts whose name ends in [bot], and of the account of Actions",
     samples: forgeSamples(`x-${name}`, `https://${name}.example.com`),
   } as const satisfies Partial<PresetDefinition>;
 }

@@ -30,6 +30,12 @@ export const github = definePreset({
   skip: ({ event }) => (event?.split(".", 1)[0] === "ping" ? "a ping, by which GitHub tries the webhook" : undefined),
   message: ({ event, payload }) => githubMessage(event, payload),
   mapping: { name: "GitHub", accept: ["json", "form"], maxBodyBytes: MAX_BODY_BYTES },
+  success: {
+    statuses: "2xx, within 10 seconds",
+    otherwise: "marks the delivery as failed, and does not try again by itself",
+  },
+  ignored:
+    "events of accounts of type Bot or whose name ends in [bot], except their deployments and commit statuses, and pings",
   samples: githubSamples,
   setup: [
     "Open the repository's (or organization's) Settings, then Webhooks, and choose Add webhook.",
@@ -40,8 +46,12 @@ export const github = definePreset({
   ],
 });
 
-function senderOf({ payload }: PresetContext): EventActor | undefined {
+/** Machines report by these events, so what a bot says in them is news. */
+const REPORTS: ReadonlySet<string> = new Set(["deployment", "deployment_status", "status"]);
+
+function senderOf({ payload, headers }: PresetContext): EventActor | undefined {
   const name = lineAt(payload, "sender.login", "pusher.name");
   const id = lineAt(payload, "sender.id");
-  return eventActor(name, id, lineAt(payload, "sender.type") === "Bot" || hasBotMark(name));
+  const isBot = lineAt(payload, "sender.type") === "Bot" || hasBotMark(name);
+  return eventActor(name, id, isBot && !REPORTS.has(headers["x-github-event"] ?? ""));
 }

@@ -14,5 +14,10 @@ export const gitlabWebhook = {
   sender: gitlabSender,
   message: ({ payload }) => gitlabMessage(payload),
   mapping: { name: "GitLab", maxBodyBytes: MAX_BODY_BYTES },
+  success: {
+    statuses: "2xx, within 10 seconds",
+    otherwise: "disables the webhook for a time after 4 failures in a row, permanently after 40",
+  },
+  ignored: "events of access tokens' bot users, service accounts and GitLab's own bots",
   samples: gitlabSamples,
 } as const satisfies Partial<PresetDefinition>;

@@ -42,6 +42,11 @@ export const gmailPush = definePreset({
       "What changed is in the Gmail API: users.history.list from the history id seen before this one.",
     );
   },
+  success: {
+    statuses: "102, 200, 201, 202 or 204",
+    otherwise: "tries again with growing delays until the message expires (7 days unless set otherwise)",
+  },
+  ignored: "notifications without a history id",
   samples: {
     new_mail: notification("13254678901234571", "ada@example.com", 9_876_543_210),
     history_id_as_text: notification("13254678901234572", "grace@example.com", "9876543299"),

@@ -46,6 +46,8 @@ export const gmail = definePreset({
       ownSessionPrefix: SESSION_PREFIX,
     };
   },
+  success: { statuses: "2xx", otherwise: "depends on the watcher" },
+  ignored: "nothing",
   samples: {
     message: {
       payload: {

@@ -26,6 +26,11 @@ export const googlePubsub = definePreset({
       labeled("Message id", textAt(payload, "message.messageId", "message.message_id")),
     );
   },
+  success: {
+    statuses: "102, 200, 201, 202 or 204",
+    otherwise: "tries again with growing delays until the message expires (7 days unless set otherwise)",
+  },
+  ignored: "nothing. Pub/Sub marks no bots",
   samples: {
     data: {
       payload: {

@@ -81,6 +81,8 @@ export const jira = definePreset({
   sender: senderOf,
   message: ({ event, payload }) => jiraMessage(event, payload),
   mapping: { name: "Jira", maxBodyBytes: MAX_BODY_BYTES },
+  success: { statuses: "2xx", otherwise: "408, 409, 425, 429 and 5xx: tries up to 5 times; other 4xx: gives up" },
+  ignored: "nothing. Automation and other apps are no bots: put the account of your own agent into ignoreActors",
   samples,
   setup: [
     "As a Jira administrator open Settings, System, WebHooks, and choose Create a WebHook.",
@@ -94,5 +96,5 @@ function senderOf({ payload }: PresetContext): EventActor | undefined {
   const actor = jiraActor(payload);
   const name = lineAt(actor, "displayName", "name", "accountId");
   const id = lineAt(actor, "accountId");
-  return eventActor(name, id, lineAt(actor, "accountType") === "app");
+  return eventActor(name, id);
 }

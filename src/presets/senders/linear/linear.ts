@@ -1,5 +1,5 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventActor } from "../../event-fields.ts";
+import { eventActor, ownActor } from "../../event-fields.ts";
 import { textAt } from "../../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetSample } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
@@ -85,12 +85,19 @@ export const linear = definePreset({
   sender: senderOf,
   message: ({ event, payload }) => linearMessage(event, payload),
   mapping: { name: "Linear", maxBodyBytes: MAX_BODY_BYTES },
+  success: {
+    statuses: "200 only, within 5 seconds",
+    otherwise: "tries again after 1 minute, 1 hour and 6 hours, and may disable the webhook",
+  },
+  ignored:
+    "what the app does that the webhook belongs to. Integrations such as Slack and Sentry and other apps are no bots: put the account of your own agent into ignoreActors",
   samples,
   setup: [
     "Open Linear's Settings, API, and under Webhooks choose New webhook.",
     "URL: {url}",
     "Choose the data change events and teams, and create the webhook.",
     "Copy the {secret} from the webhook's page, and set it as hooks.linear.secret.",
+    "If the agent writes to Linear, put the name or id of the account or app that it acts as into hooks.linear.ignoreActors.",
   ],
 });
 
@@ -104,10 +111,7 @@ function senderOf({ payload }: PresetContext): EventActor | undefined {
     "data.user.name",
   );
   const id = lineAt(payload, "actor.id");
-  return eventActor(name, id, isAutomation(textAt(payload, "actor.type")));
-}
-
-/** Linear names a person's type `user` or `externalUser`; every other actor is an integration or an app. */
-function isAutomation(type: string): boolean {
-  return type !== "" && !/^(?:external_?)?user$/i.test(type);
+  // Integrations and other apps act for people: an issue from Slack or Sentry is news.
+  const isOwn = id !== "" && [textAt(payload, "oauthClientId"), textAt(payload, "appUserId")].includes(id);
+  return isOwn ? ownActor(name, id) : eventActor(name, id);
 }

@@ -55,6 +55,8 @@ export const meta = definePreset({
   answer: { status: 200 },
   message,
   mapping: { name: "Meta", maxBodyBytes: MAX_BODY_BYTES },
+  success: { statuses: "200", otherwise: "tries again less and less often, for 36 hours (WhatsApp: 7 days)" },
+  ignored: "receipts (sent, delivered, read) and echoes of the page's own messages",
   samples: META_SAMPLES,
   setup: [
     "At developers.facebook.com/apps choose the app; under App settings, Basic copy the {secret} into hooks.meta.secret.",

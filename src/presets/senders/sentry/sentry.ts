@@ -29,6 +29,11 @@ export const sentry = definePreset({
       : undefined,
   message: ({ event, payload }) => sentryMessage(event, payload),
   mapping: { name: "Sentry", maxBodyBytes: MAX_BODY_BYTES },
+  success: {
+    statuses: "2xx, within a second",
+    otherwise: "does not try again; disables the webhook after many timeouts",
+  },
+  ignored: "events of other applications, installations",
   samples: sentrySamples,
   setup: [
     "Open Sentry's Settings, Custom Integrations (Developer Settings), and create an Internal Integration.",

@@ -1,6 +1,6 @@
 import { definePreset } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
-import { eventActor } from "../../event-fields.ts";
+import { eventActor, ownActor } from "../../event-fields.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { EventActor, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
 import { headline, lineAt, oneLine, phrase, titled } from "../../message/headline.ts";
@@ -63,6 +63,11 @@ export const slack = definePreset({
   answer: answerOf,
   message,
   mapping: { name: "Slack", accept: ["json", "form"] },
+  success: {
+    statuses: "2xx, within 3 seconds",
+    otherwise: "tries 3 times within about 6 minutes, and turns events off when nearly all fail",
+  },
+  ignored: "messages of bots and apps, Slackbot and the app itself, checks of the URL, requests for a menu's options",
   samples: SLACK_SAMPLES,
   setup: [
     "At api.slack.com/apps choose the app; under Basic Information, App Credentials, copy the {secret} into hooks.slack.secret.",
@@ -103,14 +108,16 @@ function senderOf({ payload }: PresetContext): EventActor | undefined {
     "user.name",
   );
   const name = named || id;
-  return eventActor(name, id, isBot(payload, id));
+  return isOwnBot(payload, id) ? ownActor(name, id) : eventActor(name, id, isBot(payload, id));
 }
 
 function isBot(payload: unknown, id: string): boolean {
   if (id === SLACKBOT || textAt(payload, "event.bot_id", "event.message.bot_id") !== "") return true;
-  if (textAt(payload, "event.subtype") === "bot_message" || textAt(payload, "event.user.is_bot") === "true")
-    return true;
-  // The app's own bot: what it does itself comes back as an event like anyone's.
+  return textAt(payload, "event.subtype") === "bot_message" || textAt(payload, "event.user.is_bot") === "true";
+}
+
+/** True for the app's own bot: its actions come back as events like anyone's. */
+function isOwnBot(payload: unknown, id: string): boolean {
   return listAt(payload, "authorizations").some(
     (own) => valueAt(own, "is_bot") === true && id !== "" && textAt(own, "user_id") === id,
   );

@@ -19,6 +19,11 @@ export const standardWebhooks = definePreset({
       labeled("Time", textAt(payload, "timestamp")),
       labeled("Id", textAt(headers, "webhook-id")),
     ),
+  success: {
+    statuses: "2xx",
+    otherwise: "depends on the sender, most try again for days; 410 may disable the endpoint",
+  },
+  ignored: "nothing. The specification has no mark for bots",
   samples: {
     "contact.created": {
       payload: {

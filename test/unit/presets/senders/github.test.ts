@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PresetSample } from "../../../../src/presets/preset.ts";
 import { github } from "../../../../src/presets/senders/github/github.ts";
-import { readSample } from "../../../../src/testing/preset-probe.ts";
+import { readPayload, readSample } from "../../../../src/testing/preset-probe.ts";
 import { itReadsSamples } from "../it-reads-samples.ts";
 
 const read = (event: string, payload: object) => readSample(github, { headers: { "x-github-event": event }, payload });
@@ -65,6 +65,14 @@ describe("the preset github", () => {
         '{"zen":"Mind your words, they are important.","hook_id":3301}',
       ],
     },
+  });
+
+  it.each(["deployment_status", "deployment", "status"])("takes a report by %s of an app's bot for news", (event) => {
+    const sample = { headers: { "x-github-event": event }, payload: {} };
+    const sender = { login: "vercel[bot]", id: 35613825, type: "Bot" };
+    expect(readPayload(github, { sender }, { sample }).sender).toMatchObject({ name: "vercel[bot]", bot: false });
+    const comment = { ...sample, headers: { "x-github-event": "issue_comment" } };
+    expect(readPayload(github, { sender }, { sample: comment }).sender).toMatchObject({ bot: true });
   });
 
   it.each([

@@ -68,18 +68,20 @@ describe("hubspot", () => {
     expect(read({ ...base, ...further, subscriptionType, portalId: undefined }).message).toBe(text);
   });
 
-  it("marks changes of programs, the agent's own among them, as a bot's", () => {
-    expect(read({ ...base, changeSource: "INTEGRATION", sourceId: "62515" }).sender).toEqual({
-      name: "62515",
-      id: "INTEGRATION",
-      bot: true,
-    });
-    expect(read({ ...base, changeSource: "API" }).sender).toEqual({ name: "API", bot: true });
+  it("takes a change by the webhook's own app for the agent's", () => {
+    const own = { ...base, appId: 54321, changeSource: "INTEGRATION", sourceId: "54321" };
+    expect(read(own).sender).toEqual({ name: "54321", id: "INTEGRATION", bot: true, own: true });
   });
 
-  it("takes changes of several programs for a bot's, and of a program and a person for nobody's", () => {
-    const program = { ...base, changeSource: "INTEGRATION", sourceId: "1" };
-    expect(read(program, { ...program, sourceId: "2" }).sender).toEqual({ name: "INTEGRATION", bot: true });
+  it.each(["API", "INTEGRATION", "INTEGRATIONS_PLATFORM"])("takes a change by %s of another app for news", (source) => {
+    const other = { ...base, appId: 54321, changeSource: source, sourceId: "62515" };
+    expect(read(other).sender).toEqual({ name: "62515", id: source, bot: false });
+    expect(read({ ...other, sourceId: undefined }).sender).toEqual({ name: source, bot: false });
+  });
+
+  it("names no one when several apps or people made the changes", () => {
+    const program = { ...base, appId: 1, changeSource: "INTEGRATION", sourceId: "1" };
+    expect(read(program, { ...program, sourceId: "2" }).sender).toBeUndefined();
     expect(read(program, { ...base, changeSource: "CRM_UI", sourceId: "userId:7" }).sender).toBeUndefined();
   });
 

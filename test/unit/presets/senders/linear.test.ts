@@ -54,18 +54,18 @@ describe("the preset linear", () => {
     expect(await verifyCall(linear, call, { secrets: ["another-secret-here"] })).toMatchObject({ ok: false });
   });
 
-  it.each([
-    ["user", false],
-    ["externalUser", false],
-    ["OauthClient", true],
-    ["oauthClient", true],
-    ["integration", true],
-  ])("knows of an actor of type %s whether it is a bot", (type, bot) => {
-    expect(read({ actor: { id: "a1", type, name: "Ada" } }).sender).toEqual({ name: "Ada", id: "a1", bot });
+  it.each(["user", "externalUser", "OauthClient", "integration"])("takes no actor of type %s for a bot", (type) => {
+    expect(read({ actor: { id: "a1", type, name: "Ada" } }).sender).toEqual({ name: "Ada", id: "a1", bot: false });
+  });
+
+  it.each(["oauthClientId", "appUserId"])("takes the app that %s names for the agent's own", (key) => {
+    const actor = { id: "a1", type: "oauthClient", name: "Agent" };
+    expect(read({ actor, [key]: "a1" }).sender).toEqual({ name: "Agent", id: "a1", bot: true, own: true });
+    expect(read({ actor, [key]: "a2" }).sender).toEqual({ name: "Agent", id: "a1", bot: false });
   });
 
   it("names an integration by its service, and who else is there without an actor", () => {
-    expect(read({ actor: { type: "integration", service: "slack" } }).sender).toEqual({ name: "slack", bot: true });
+    expect(read({ actor: { type: "integration", service: "slack" } }).sender).toEqual({ name: "slack", bot: false });
     expect(read({ agentSession: { creator: { name: "Ada" } } }).sender).toEqual({ name: "Ada", bot: false });
   });
 

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { trello } from "../../../../src/presets/senders/trello.ts";
-import { PUBLIC_URL, readSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
+import { PUBLIC_URL, readPayload, readSample, verifyCall } from "../../../../src/testing/preset-probe.ts";
 import { answerHandshake, plainCall } from "../answer-handshake.ts";
 import { itReadsSamples } from "../it-reads-samples.ts";
 import { sampleCall } from "../sample-call.ts";
@@ -59,10 +59,14 @@ describe("the preset trello", () => {
     expect(await answerHandshake(trello, plainCall("POST", "/hooks/trello"), { secrets: [secret] })).toBeUndefined();
   });
 
-  it("takes for a bot's what came through an app", () => {
-    const memberCreator = { username: "ada", id: "m1" };
-    expect(read({ memberCreator, appCreator: { id: "a1" } }).sender).toEqual({ name: "ada", id: "m1", bot: true });
-    expect(read({ memberCreator, appCreator: null }).sender).toEqual({ name: "ada", id: "m1", bot: false });
+  it("takes for the agent's own what came through the app that is named, and no other app for a bot", () => {
+    const action = { memberCreator: { username: "ada", id: "m1" }, appCreator: { id: "a1" } };
+    const senderFor = (settings: Record<string, unknown>) =>
+      readPayload(trello, { action }, { sample: { payload: {} }, settings }).sender;
+    expect(senderFor({ appId: "a1" })).toEqual({ name: "ada", id: "m1", bot: true, own: true });
+    for (const settings of [{}, { appId: "a2" }]) {
+      expect(senderFor(settings)).toEqual({ name: "ada", id: "m1", bot: false });
+    }
   });
 
   it.each<[string, object, readonly string[]]>([

@@ -53,12 +53,12 @@ describe("the preset x", () => {
     );
   });
 
-  it("takes what the subscribed account does itself for a bot's", () => {
+  it("takes what the subscribed account does itself for the agent's own", () => {
     const own = {
       for_user_id: "1",
       tweet_create_events: [{ id_str: "2", text: "x", user: { id_str: "1", screen_name: "me" } }],
     };
-    expect(read(own).sender).toEqual({ name: "me", id: "1", bot: true });
+    expect(read(own).sender).toEqual({ name: "me", id: "1", bot: true, own: true });
   });
 
   it("skips typing, read receipts and requests without an event", () => {
