@@ -1,5 +1,5 @@
 /**
- * Bundles the program into a folder: `node scripts/bundle.ts <folder>`.
+ * Bundles the program into a folder: `node scripts/bundle.ts <folder> [more entries, as below]`.
  *
  * The entries keep the paths that they have in `src`; what they share becomes chunks. Packages are part of the
  * bundle, so a start reads some 30 files instead of 1,800, and an installed package needs no other. Their licenses
@@ -30,7 +30,8 @@ const ROOT = resolve(import.meta.dirname, "..");
 const SOURCES = join(ROOT, "src");
 const BUNDLE_ROOT = "@bundle-root/";
 
-await bundle(resolve(process.argv[2] ?? "dist"));
+const [folder = "dist", ...moreEntries] = process.argv.slice(2);
+await bundle(resolve(folder));
 
 async function bundle(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
@@ -40,7 +41,7 @@ async function bundle(folder: string): Promise<void> {
 
 async function writeChunks(dir: string): Promise<readonly OutputChunk[]> {
   const build = await rolldown({
-    input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(SOURCES, `${entry}.ts`)])),
+    input: Object.fromEntries([...ENTRIES, ...moreEntries].map((entry) => [entry, join(SOURCES, `${entry}.ts`)])),
     platform: "node",
     external: EXTERNAL,
     // `jiti` looks for its compiler on the disk when it first needs it; this entry of the package imports it.

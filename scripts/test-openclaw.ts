@@ -11,8 +11,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { OLDEST_HOST } from "../src/hosts/openclaw/require-calls.ts";
-import { NEWEST_HOST, prepareOpenClaw } from "../test/openclaw/prepare-openclaw.ts";
+import { NEWEST_HOST, OLDEST_HOST } from "../src/hosts/openclaw/require-calls.ts";
+import { prepareOpenClaw } from "../test/openclaw/prepare-openclaw.ts";
 import type { PreparedOpenClaw } from "../test/openclaw/prepare-openclaw.ts";
 
 const root = resolve(import.meta.dirname, "..");

@@ -2,6 +2,9 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenClawGateway, OpenClawGatewayOptions } from "../../src/hosts/openclaw/gateway.ts";
 
+/** The entry of the bundle that the driver imports, and nothing else does. */
+export const DRIVER_ENTRY = "hosts/openclaw/gateway";
+
 /** The id under which the host has the driver. */
 export const DRIVER = "reveille-driver";
 
@@ -42,7 +45,7 @@ export function writeDriverPackage(folder: string, plugin: string): void {
 }
 
 const ENTRY = `import { AsyncLocalStorage } from "node:async_hooks";
-import { OpenClawGateway } from "./hosts/openclaw/gateway.js";
+import { OpenClawGateway } from "./${DRIVER_ENTRY}.js";
 
 export default {
   id: "${DRIVER}",

@@ -2,12 +2,11 @@ import { spawnSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
+import { NEWEST_HOST } from "../../src/hosts/openclaw/require-calls.ts";
 import { cachedHost } from "./cached-host.ts";
 import { homeEnvironment } from "./openclaw-installation.ts";
+import { DRIVER_ENTRY } from "./driver-package.ts";
 import { removeLeftovers } from "./remove-leftovers.ts";
-
-/** The newest version of the host that the suites are run with. */
-export const NEWEST_HOST = "2026.9.6";
 
 const root = resolve(import.meta.dirname, "../..");
 /** Folders of ours in the system's temporary one begin so. */
@@ -67,8 +66,7 @@ function installHost(version: string, folder: string): void {
 /** Builds a copy and packs it, so that the checkout's own `dist` stays as it is; returns the archive. */
 function packPackage(folder: string): string {
   mkdirSync(folder, { recursive: true });
-  const tsc = join(root, "node_modules/typescript/bin/tsc");
-  run(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", join(folder, "dist")], { cwd: root });
+  run(process.execPath, [join(root, "scripts/bundle.ts"), join(folder, "dist"), DRIVER_ENTRY], { cwd: root });
   for (const name of ["package.json", "plugin.json", "openclaw.plugin.json", "docs", "LICENSE", "README.md"]) {
     cpSync(join(root, name), join(folder, name), { recursive: true });
   }

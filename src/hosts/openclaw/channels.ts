@@ -13,7 +13,7 @@ const MAX_ROUTES = 1_000;
 export interface OpenClawChannelsOptions {
   readonly runtime: Pick<OpenClawRuntime, "channel" | "agent">;
   readonly config: () => OpenClawConfig;
-  readonly mainSessionKey: (agentId: string) => string;
+  readonly mainSession: (agentId: string) => { readonly sessionKey: string; readonly agentId: string };
   readonly state: Pick<OpenClawState, "sentParts" | "recordSent">;
 }
 
@@ -48,8 +48,8 @@ export class OpenClawChannels implements HostChannels {
   }
 
   #readRoute(agentId: string): ChannelTarget | undefined {
-    const { runtime, mainSessionKey } = this.#options;
-    const sessionKey = mainSessionKey(agentId);
+    const { runtime, mainSession } = this.#options;
+    const { sessionKey } = mainSession(agentId);
     const entry = runtime.agent?.session?.getSessionEntry?.({ sessionKey, agentId });
     const route = entry?.delivery?.kind === "external" ? entry.delivery.context : undefined;
     const channel = route?.channel ?? entry?.lastChannel;

@@ -2,44 +2,75 @@ import type { Clock, HeartbeatRequest, Logger } from "../../core/host.ts";
 import type { OpenClawSdk, OpenClawSystem } from "./sdk.ts";
 import type { OpenClawState, PendingEvent } from "./state.ts";
 
-/** The host keeps this many events of a session, and drops the oldest without a word. */
-const HOST_QUEUE = 20;
-/** Ours are one of them: as many as fit these limits, and at least one. */
+/** Ours are one event of the host's queue: as many as fit these limits, and at least one. */
 const MAX_BATCH = 200;
 const MAX_BATCH_CHARS = 65_536;
-/** How often is looked whether a turn has taken them. */
+/** Milliseconds between two looks at the host's queue. */
 const POLL_MS = 50;
-/** A turn that has not come is asked for again. */
+/** A turn that has not come is requested again after this, then after twice as long each time. */
 const REQUEST_AGAIN_MS = 5_000;
-/** How often is looked whether the turn that took them has ended; that reads the host's store. */
+const MAX_REQUEST_AGAIN_MS = 600_000;
+/** After this many requests without a turn the session is reported as stalled. */
+const STALLED_REQUESTS = 6;
+/** Milliseconds between two looks for the end of the turn; each reads the host's store. */
 const TURN_POLL_MS = 250;
-/** What a failed turn had taken is handed over again after this. */
+/** The events of a failed turn are handed over again after this. */
 const RETRY_MS = 60_000;
-/** A turn that neither continues nor has told of its end for this long is taken to have ended. */
+/** A turn that neither runs nor has reported its end for this long counts as ended. */
 const LOST_TURN_MS = 60_000;
+/** Events that have left a queue in which others wait were dropped, unless a turn shows within this time. */
+const DROPPED_MS = 3_000;
 
-/** By which ours is found in the host's queue. */
+/** Identifies our event in the host's queue. */
 const CONTEXT_KEY = "reveille:events";
 
-/** The session's latest turn, as far as the host tells. Times are milliseconds since the epoch. */
+/** The session's latest turn, as far as the host reports it. Times are milliseconds since the epoch. */
 export interface LatestTurn {
   readonly status?: string | undefined;
   readonly endedAt?: number | undefined;
 }
 
+/** Where the host keeps the events of a session, and whether its heartbeats run there. */
+export interface HostSession {
+  readonly agentId: string;
+  /** `global` where all conversations of an agent share one session. */
+  readonly sessionKey: string;
+  /** True when heartbeats run in a session of their own unless a request says otherwise. */
+  readonly isolatesHeartbeats: boolean;
+}
+
 export interface EventQueueOptions {
   readonly state: Pick<OpenClawState, "pendingEvents" | "consumeEvents">;
   readonly system: OpenClawSystem;
+  /** Absent when the host shows no queues: the end of a turn then counts as the proof that it took the events. */
   readonly peek: OpenClawSdk["peekSystemEventEntries"];
-  /** `undefined` when the host knows of none. */
-  readonly latestTurn: (sessionKey: string) => LatestTurn | undefined;
+  readonly hostSession: (session: string) => HostSession;
+  /** `undefined` when the host has none. */
+  readonly latestTurn: (session: HostSession) => LatestTurn | undefined;
+  /** Called with true when no turn takes the events of a session, and with false when one has. */
+  readonly onStalled: (session: string, isStalled: boolean) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
+/** Events that a turn takes or has taken, while its end is not known. */
+interface TakenEvents {
+  readonly ids: readonly number[];
+  /** The last time at which the host's queue still held them. */
+  readonly after: number;
+  /**
+   * `left`: they have left the host's queue. `dropped`: so they have, and others are in it, so it may have dropped
+   * them. `unseen`: the host does not show its queue.
+   */
+  readonly sign: "left" | "dropped" | "unseen";
+}
+
+/** Without the end of a turn for this long, what has left the queue counts as consumed, and what was dropped waits again. */
+const PATIENCE_MS = { left: LOST_TURN_MS, dropped: DROPPED_MS, unseen: Infinity } as const;
+
 /**
  * Hands one session's events to the host, in order. They are one event of the host's queue, which grows
- * until a turn takes it: so they need no more than one of its twenty places, and one of the few turns that it
+ * until a turn takes it: so they need no more than one of its places, and one of the few turns that it
  * allows in a minute. They count as consumed when the turn that took them has ended; what a full queue
  * dropped, and what a failed turn had taken, is handed over again.
  */
@@ -48,15 +79,18 @@ export class EventQueue {
   readonly #options: EventQueueOptions;
   /** Ids of the events in the host's queue. */
   #enqueued: readonly number[] = [];
-  /** Events that a turn has taken and that has not ended as far as is known. */
-  #taken: { readonly ids: readonly number[]; readonly after: number } | undefined;
-  /** When the host's queue was looked at last. */
+  /** Events of others that were behind ours in the host's queue: it drops none of them before ours. */
+  #behind: ReadonlySet<string> = new Set();
+  #taken: TakenEvents | undefined;
+  /** The time of the last look at the host's queue. */
   #polledAt = 0;
   #retryAt = 0;
   #request: HeartbeatRequest | undefined;
-  /** When the turn was asked for last, by the process's clock; `undefined` when it has to be asked for now. */
+  /** The time of the last request of a turn, by the process's clock; `undefined` when one is due now. */
   #requestedAt: number | undefined;
-  /** True when a turn has come since it was asked for: another one is worth it only when events are left. */
+  /** Requests since a turn last took events. */
+  #requests = 0;
+  /** True when a turn has come since it was requested: another one is worth it only when events are left. */
   #isFollowUp = false;
   #timer: NodeJS.Timeout | undefined;
   /** True while the next look is no further away than it ever is while events wait. */
@@ -70,12 +104,12 @@ export class EventQueue {
     this.#options = options;
   }
 
-  /** True when nothing of the session is in progress here. */
+  /** True when no work for the session is in progress here. */
   get isIdle(): boolean {
     return this.#working === undefined && this.#timer === undefined;
   }
 
-  /** Looks again: an event was stored, or a turn is asked for. */
+  /** Looks again: an event was stored, or a turn is requested. */
   nudge(request?: HeartbeatRequest): void {
     if (this.#closed) return;
     // The look that is due finds this event too. One for each of thousands would read all that wait each time.
@@ -113,77 +147,107 @@ export class EventQueue {
   async #poll(): Promise<void> {
     const { state, clock } = this.#options;
     const now = clock.now();
-    this.#detectTaken(now);
-    if (this.#taken !== undefined && !(await this.#finishTurn(this.#taken, now))) {
+    const at = this.#options.hostSession(this.#session);
+    this.#detectTaken(now, at);
+    if (this.#taken !== undefined && !(await this.#finishTurn(this.#taken, now, at))) {
+      if (this.#taken.sign === "unseen") this.#requestTurn(this.#taken.ids.length, at);
       return this.#pollLater(TURN_POLL_MS);
     }
     if (this.#closed) return;
     if (now < this.#retryAt) return this.#pollLater(this.#retryAt - now);
-    const left = this.#enqueueBatch(state.pendingEvents(this.#session, { limit: MAX_BATCH }));
-    this.#requestTurn(left);
+    const left = this.#enqueueBatch(state.pendingEvents(this.#session, { limit: MAX_BATCH }), at);
+    this.#requestTurn(left, at);
     if (left > 0) this.#pollLater(POLL_MS);
   }
 
-  /** What has left the host's queue was taken by a turn, unless the queue is full: then it was dropped. */
-  #detectTaken(now: number): void {
-    const queue = this.#options.peek(this.#session);
-    const isThere = queue.some(({ contextKey }) => contextKey === CONTEXT_KEY);
-    if (!isThere && this.#enqueued.length > 0) {
-      if (queue.length < HOST_QUEUE) this.#taken = { ids: this.#enqueued, after: this.#polledAt };
+  /** A turn takes every event of the host's queue; a full queue drops its oldest alone. */
+  #detectTaken(now: number, at: HostSession): void {
+    const queue = this.#options.peek?.(at.sessionKey, at.agentId);
+    const place = queue?.findIndex(({ contextKey }) => contextKey === CONTEXT_KEY) ?? -1;
+    if (place === -1 && this.#enqueued.length > 0) {
+      const wasDropped = queue?.some((event) => this.#behind.has(identityOf(event))) === true;
+      const sign = queue === undefined ? "unseen" : queue.length === 0 ? "left" : "dropped";
+      if (!wasDropped) this.#taken = { ids: this.#enqueued, after: this.#polledAt, sign };
       this.#enqueued = [];
     }
+    this.#behind = new Set(place === -1 ? [] : queue?.slice(place + 1).map(identityOf));
     this.#polledAt = now;
   }
 
-  /** False while the turn continues. */
-  async #finishTurn({ ids, after }: { ids: readonly number[]; after: number }, now: number): Promise<boolean> {
-    const turn = this.#options.latestTurn(this.#session);
-    const hasEnded = (turn?.endedAt ?? 0) >= after || now - after > LOST_TURN_MS;
-    if (!hasEnded || turn?.status === "running") return false;
+  /** False while the turn runs. */
+  async #finishTurn({ ids, after, sign }: TakenEvents, now: number, at: HostSession): Promise<boolean> {
+    const turn = this.#options.latestTurn(at);
+    if (turn?.status === "running") return false;
+    const hasEnded = (turn?.endedAt ?? 0) >= after;
+    if (!hasEnded && now - after <= PATIENCE_MS[sign]) return false;
+    this.#taken = undefined;
+    if (!hasEnded && sign === "dropped") return true;
     if (turn?.status === "failed" || turn?.status === "timeout") {
       this.#retryAt = now + RETRY_MS;
       this.#options.logger.warn({ session: this.#session }, "a turn failed; its system events are handed over again");
     } else {
       await this.#options.state.consumeEvents(this.#session, ids);
     }
-    this.#taken = undefined;
+    this.#endStall();
     // One turn does not take more than it was given: the rest needs a turn of its own.
     if (this.#request !== undefined) this.#requestedAt = undefined;
     this.#isFollowUp = true;
     return true;
   }
 
-  /** Puts what fits into the host's queue, instead of what is there; returns how many events wait. */
-  #enqueueBatch(events: readonly PendingEvent[]): number {
+  /** Puts what fits into the host's queue, in the place of what is there; returns how many events wait. */
+  #enqueueBatch(events: readonly PendingEvent[], at: HostSession): number {
     const batch = firstBatch(events);
     if (batch.length > this.#enqueued.length) {
       const text = batch.map((event) => event.text).join("\n");
-      const place = { sessionKey: this.#session, contextKey: CONTEXT_KEY, replace: true } as const;
+      const { sessionKey, agentId } = at;
+      const place = { sessionKey, agentId, contextKey: CONTEXT_KEY, replace: true } as const;
       const isTaken = this.#options.system.enqueueSystemEvent(text, place);
       // What the host has refused would count as taken by a turn once it is seen not to be in the queue.
-      if (isTaken || this.#isInHostQueue(text)) this.#enqueued = batch.map(({ id }) => id);
+      if (isTaken || this.#isInHostQueue(text, at)) this.#enqueued = batch.map(({ id }) => id);
     }
     return events.length;
   }
 
   /** The host says no as well of what is in its queue already. */
-  #isInHostQueue(text: string): boolean {
-    const queue = this.#options.peek(this.#session);
+  #isInHostQueue(text: string, { sessionKey, agentId }: HostSession): boolean {
+    const queue = this.#options.peek?.(sessionKey, agentId) ?? [];
     return queue.some((event) => event.contextKey === CONTEXT_KEY && event.text === text.trim());
   }
 
-  #requestTurn(left: number): void {
+  #requestTurn(left: number, { sessionKey, agentId, isolatesHeartbeats }: HostSession): void {
     const request = this.#request;
     if (request === undefined) return;
     const now = performance.now();
     const isDue =
-      this.#requestedAt === undefined ? left > 0 || !this.#isFollowUp : now - this.#requestedAt >= REQUEST_AGAIN_MS;
+      this.#requestedAt === undefined
+        ? left > 0 || !this.#isFollowUp
+        : now - this.#requestedAt >= this.#requestAgainMs();
     if (isDue) {
       this.#requestedAt = now;
-      const { agentId, sessionKey, reason } = request;
-      this.#options.system.requestHeartbeat({ source: "hook", intent: "immediate", reason, agentId, sessionKey });
+      this.#requests++;
+      const { reason } = request;
+      const shared = isolatesHeartbeats ? { heartbeat: { isolatedSession: false } as const } : {};
+      const turn = { source: "hook", intent: "immediate", reason, agentId, sessionKey, ...shared } as const;
+      this.#options.system.requestHeartbeat(turn);
+      if (left > 0 && this.#requests === STALLED_REQUESTS) this.#reportStall(left);
     }
     if (left === 0) this.#request = undefined;
+  }
+
+  #requestAgainMs(): number {
+    return Math.min(REQUEST_AGAIN_MS * 2 ** Math.max(0, this.#requests - 1), MAX_REQUEST_AGAIN_MS);
+  }
+
+  #reportStall(events: number): void {
+    const { logger, onStalled } = this.#options;
+    logger.warn({ session: this.#session, events }, "system events wait: no turn of the host takes them");
+    onStalled(this.#session, true);
+  }
+
+  #endStall(): void {
+    if (this.#requests >= STALLED_REQUESTS) this.#options.onStalled(this.#session, false);
+    this.#requests = 0;
   }
 
   #pollLater(ms: number): void {
@@ -202,4 +266,9 @@ function firstBatch(events: readonly PendingEvent[]): readonly PendingEvent[] {
   let chars = 0;
   const end = events.findIndex(({ text }, at) => (chars += text.length) > MAX_BATCH_CHARS && at > 0);
   return end === -1 ? events : events.slice(0, end);
+}
+
+/** The host gives each event an id; of one without, the text is compared. */
+function identityOf({ id, text = "" }: { readonly id?: string; readonly text?: string }): string {
+  return id ?? text;
 }

@@ -14,7 +14,7 @@ import { OpenClawRoutes } from "./routes.ts";
 import type { OpenClawApi, OpenClawConfig, OpenClawSdk, OpenClawServiceContext } from "./sdk.ts";
 import { operatorRoute } from "./operator-route.ts";
 import { blockKey } from "./plugin-block.ts";
-import { requireCalls } from "./require-calls.ts";
+import { requireCalls, untestedHost } from "./require-calls.ts";
 import { RunCleanup } from "./run-cleanup.ts";
 import { scopedRuntime } from "./async-context.ts";
 import type { ScopedRuntime } from "./async-context.ts";
@@ -58,6 +58,9 @@ export interface OpenClawGatewayOptions extends LoadConfigOptions {
   readonly onOpened?: (gateway: OpenClawGateway) => void;
 }
 
+const NO_PEEK =
+  "this OpenClaw does not show its queues of system events: the end of the next turn counts as the proof that it took a wake";
+
 /** What is open while the gateway serves. */
 interface OpenParts {
   readonly database: SqliteDatabase;
@@ -88,6 +91,8 @@ export class OpenClawGateway {
   #lastRefusal: string | undefined;
   /** Ends the probe of the configuration before. */
   #probing = new AbortController();
+  /** Sessions whose events no turn takes. */
+  readonly #stalled = new Set<string>();
   #working: Promise<void> = Promise.resolve();
   #isWorking = false;
   #timer: NodeJS.Timeout | undefined;
@@ -199,6 +204,9 @@ export class OpenClawGateway {
   async #openHost(): Promise<OpenParts> {
     const { pluginId, loadSdk = requireCalls } = this.#options;
     const sdk = await loadSdk(this.#api);
+    const { version } = this.#api.runtime;
+    const untested = untestedHost(version);
+    if (untested !== undefined) this.#logger.info({ version }, untested);
     const stateDir = stateFolder(this.#context.stateDir, pluginId);
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
     await chmod(stateDir, 0o700);
@@ -217,7 +225,9 @@ export class OpenClawGateway {
     const runtime = this.#runtime;
     const logger = this.#logger;
     const configDir = configFolder(this.#context.stateDir);
-    const host = new OpenClawHost({ pluginId, runtime, sdk, database, logger, stateDir, configDir });
+    const onStalled = (session: string, isStalled: boolean): void => this.#reportStall(session, isStalled);
+    const host = new OpenClawHost({ pluginId, runtime, sdk, database, logger, stateDir, configDir, onStalled });
+    if (sdk.peekSystemEventEntries === undefined) logger.warn({}, NO_PEEK);
     const config = (): OpenClawConfig => runtime.config.current();
     const guarded = bare === true ? [] : [applyIngress(host, { openStore, pluginId, config })];
     for (const plugin of plugins?.() ?? []) plugin.apply(host);
@@ -227,6 +237,16 @@ export class OpenClawGateway {
     const closing = this.#closing.signal;
     const housekeeping = new RunCleanup({ agents: host.agents, logger, closing, endAgainMs: forgetAgainMs });
     return { database, host, routes, cleanup: housekeeping, isStarted: false };
+  }
+
+  /** The service stays unhealthy until a turn has taken the events of every stalled session. */
+  #reportStall(session: string, isStalled: boolean): void {
+    const { serviceHealth } = this.#context;
+    if (isStalled) this.#stalled.add(session);
+    else this.#stalled.delete(session);
+    const sessions = [...this.#stalled].slice(0, 3).join(", ");
+    if (sessions === "") serviceHealth?.clearFailure();
+    else serviceHealth?.reportFailure(new Error(`System events wait and no turn takes them: ${sessions}.`));
   }
 
   #begin({ host, cleanup: housekeeping }: OpenParts): void {

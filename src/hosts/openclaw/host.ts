@@ -2,11 +2,12 @@ import { dirname, join } from "node:path";
 import type { Clock, GatewayHost, HostLifecycle, Logger } from "../../core/host.ts";
 import { createLifecycle } from "../shared/lifecycle.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
-import type { LatestTurn } from "./event-queue.ts";
+import type { HostSession, LatestTurn } from "./event-queue.ts";
 import { memoizePerTick } from "./memoize.ts";
 import { OpenClawAgents } from "./agents.ts";
 import { OpenClawChannels } from "./channels.ts";
 import type { OpenClawSdk } from "./sdk.ts";
+import { agentOf, hostSession } from "./read-config.ts";
 import { OpenClawSessions } from "./sessions.ts";
 import type { ScopedRuntime } from "./async-context.ts";
 import { OpenClawState } from "./state.ts";
@@ -21,6 +22,8 @@ export interface OpenClawHostOptions {
   readonly stateDir: string;
   /** Absolute; the folder of the host's configuration file. */
   readonly configDir: string;
+  /** Called with true when no turn takes the events of a session, and with false when one has. */
+  readonly onStalled: (session: string, isStalled: boolean) => void;
 }
 
 /** OpenClaw as the host contract has it; opened in the start of the plugin's service, closed at its stop. */
@@ -35,27 +38,31 @@ export class OpenClawHost implements GatewayHost {
   readonly clock: Clock = { now: () => Date.now() };
 
   constructor(options: OpenClawHostOptions) {
-    const { pluginId, runtime, sdk, database, logger, stateDir, configDir } = options;
+    const { pluginId, runtime, sdk, database, logger, stateDir, configDir, onStalled } = options;
     // Each request asks for it, and the host looks up the plugin's rights with each answer.
     const config = memoizePerTick(() => runtime.config.current());
     const state = new OpenClawState(database, this.clock);
     const { system, subagent } = runtime;
-    const peek: OpenClawSdk["peekSystemEventEntries"] = (sessionKey) => sdk.peekSystemEventEntries(sessionKey);
+    const peek = sdk.peekSystemEventEntries;
     this.logger = logger;
     this.paths = { stateDir, configDir };
     const { getSessionEntry } = runtime.agent?.session ?? {};
-    // Of a host that does not tell of turns, each is taken to have ended.
+    // Of a host that does not report turns, each counts as ended.
+    const latestTurnAt = ({
+      sessionKey,
+      agentId,
+    }: Pick<HostSession, "sessionKey" | "agentId">): LatestTurn | undefined =>
+      getSessionEntry === undefined ? { endedAt: Infinity } : getSessionEntry({ sessionKey, agentId });
     const latestTurn = (sessionKey: string): LatestTurn | undefined =>
-      getSessionEntry === undefined
-        ? { endedAt: Infinity }
-        : getSessionEntry({ sessionKey, agentId: agentOf(sessionKey) });
+      latestTurnAt({ sessionKey, agentId: agentOf(sessionKey) });
     const { clock } = this;
-    this.sessions = new OpenClawSessions({ pluginId, config, state, system, peek, latestTurn, clock, logger });
+    const sessions = { pluginId, config, state, system, peek, latestTurn: latestTurnAt, onStalled, clock, logger };
+    this.sessions = new OpenClawSessions(sessions);
     this.agents = new OpenClawAgents({ pluginId, config, subagent, state, latestTurn, logger });
     this.channels = new OpenClawChannels({
       runtime,
       config,
-      mainSessionKey: (agentId) => this.sessions.mainSessionKey(agentId),
+      mainSession: (agentId) => hostSession(config(), this.sessions.mainSessionKey(agentId)),
       state,
     });
   }
@@ -70,9 +77,4 @@ export function configFolder(stateDir: string, env: NodeJS.ProcessEnv = process.
 /** The plugin's folder below the host's state directory. */
 export function stateFolder(stateDir: string, pluginId: string): string {
   return join(stateDir, pluginId);
-}
-
-/** The agent of a full session key: `agent:<id>:<rest>`. */
-function agentOf(sessionKey: string): string {
-  return sessionKey.split(":")[1] ?? "";
 }

@@ -1,5 +1,6 @@
 /** What the adapter reads of the host's configuration, in the shapes of its versions. */
 import type { AgentCatalog, AgentInfo, ChannelInfo, GatewayFacts } from "../../core/host.ts";
+import type { HostSession } from "./event-queue.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 
 const DEFAULT_PORT = 18_789;
@@ -105,6 +106,30 @@ export function mainKey(config: OpenClawConfig): string {
   return isText(key) ? key.trim().toLowerCase() : "main";
 }
 
+/**
+ * Where the host keeps a session of ours. With `session.scope: "global"` an agent has one session, `global`, and its
+ * heartbeats run in no other.
+ */
+export function hostSession(config: OpenClawConfig, session: string): HostSession {
+  const agentId = agentOf(session);
+  const isGlobal = fieldsAt(config, "session")["scope"] === "global";
+  const sessionKey = isGlobal ? "global" : session;
+  return { agentId, sessionKey, isolatesHeartbeats: isolatesHeartbeats(config, agentId) };
+}
+
+/** `heartbeat.isolatedSession` of an agent; what it does not set is that of the defaults. */
+export function isolatesHeartbeats(config: OpenClawConfig, agentId: string): boolean {
+  const agents = fieldsAt(config, "agents");
+  const own = writtenAgents(agents).find(({ id }) => foldAgentId(String(id)) === foldAgentId(agentId)) ?? {};
+  const settings = { ...fieldsAt(fieldsAt(agents, "defaults"), "heartbeat"), ...fieldsAt(own, "heartbeat") };
+  return (settings as Fields)["isolatedSession"] === true;
+}
+
+/** The agent of a full session key: `agent:<id>:<rest>`. */
+export function agentOf(sessionKey: string): string {
+  return sessionKey.split(":")[1] ?? "";
+}
+
 /** The prefix of the host's own hooks; `undefined` when they are off. */
 export function builtInPrefix(config: OpenClawConfig): string | undefined {
   const hooks = fieldsAt(config, "hooks");
@@ -116,13 +141,7 @@ export function builtInPrefix(config: OpenClawConfig): string | undefined {
 /** `agents.entries` of today; `agents.list` of before, with the default one marked. */
 function agentList(config: OpenClawConfig): readonly AgentInfo[] {
   const agents = fieldsAt(config, "agents");
-  const listed = Array.isArray(agents["list"]) ? agents["list"].filter(isFields) : [];
-  const entries = Object.entries(fieldsAt(agents, "entries")).map(([id, entry]): Fields => ({
-    ...(isFields(entry) ? entry : {}),
-    id,
-  }));
-  const written = entries.length > 0 ? entries : listed;
-  const named = written.filter(({ id }) => isText(id));
+  const named = writtenAgents(agents).filter(({ id }) => isText(id));
   const found = named.length > 0 ? named : [{ id: DEFAULT_AGENT }];
   const marked = found.findIndex((agent: Fields) => agent["default"] === true);
   const main = found.findIndex(({ id }) => id === DEFAULT_AGENT);
@@ -130,6 +149,15 @@ function agentList(config: OpenClawConfig): readonly AgentInfo[] {
   const owning = owner === undefined ? -1 : found.findIndex(({ id }) => foldAgentId(String(id)) === owner);
   const chosen = [owning, marked, main].find((at) => at !== -1) ?? 0;
   return found.map(({ id }, at) => ({ id: String(id), isDefault: at === chosen }));
+}
+
+function writtenAgents(agents: Fields): readonly Fields[] {
+  const listed = Array.isArray(agents["list"]) ? agents["list"].filter(isFields) : [];
+  const entries = Object.entries(fieldsAt(agents, "entries")).map(([id, entry]): Fields => ({
+    ...(isFields(entry) ? entry : {}),
+    id,
+  }));
+  return entries.length > 0 ? entries : listed;
 }
 
 /** Where agents are owned explicitly, the host goes by its system agent and by no other mark. */

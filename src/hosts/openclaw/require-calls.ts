@@ -1,10 +1,13 @@
-/** True when this version of the host has every call that the adapter needs. */
+/** Finds the calls of the host that the adapter needs. */
 import semver from "semver";
 import { inLoadContext } from "./async-context.ts";
 import type { OpenClawApi, OpenClawSdk } from "./sdk.ts";
 
 /** The oldest version of the host in which the adapter works: `npm run test:openclaw` runs it there. */
 export const OLDEST_HOST = "2026.8.1";
+
+/** The newest version of the host that the adapter was tested with: `npm run test:openclaw` runs it there. */
+export const NEWEST_HOST = "2026.9.6";
 
 /** The host's calls, by the paths under which they are found. */
 const RUNTIME_CALLS = [
@@ -18,10 +21,10 @@ const RUNTIME_CALLS = [
   "channel.outbound.loadAdapter",
 ] as const;
 
-const MODULE_CALLS = [
-  ["openclaw/plugin-sdk/webhook-ingress", "registerPluginHttpRoute"],
-  ["openclaw/plugin-sdk/system-event-runtime", "peekSystemEventEntries"],
-] as const;
+const MODULE_CALLS = [["openclaw/plugin-sdk/webhook-ingress", "registerPluginHttpRoute"]] as const;
+
+/** The modules that may export `peekSystemEventEntries`: the host promises neither. */
+const PEEK_MODULES = ["openclaw/plugin-sdk/system-event-runtime", "openclaw/plugin-sdk/infra-runtime"] as const;
 
 /**
  * The modules of the SDK, after every call was looked for. Rejects with an error that names the missing
@@ -50,7 +53,22 @@ export async function requireCalls(
   if (semver.valid(version) !== null && semver.lt(version, OLDEST_HOST)) {
     throw new Error(`This OpenClaw (${version}) is too old for Reveille: update the host to ${OLDEST_HOST} or later.`);
   }
+  found["peekSystemEventEntries"] = await findPeek(load);
   return withSecondTry(found as unknown as OpenClawSdk);
+}
+
+/** A line for the log of a host that is newer than those that the adapter was tested with. */
+export function untestedHost(version: string | undefined): string | undefined {
+  if (semver.valid(version) === null || !semver.gt(version ?? "", NEWEST_HOST)) return undefined;
+  return `this Reveille was tested up to OpenClaw ${NEWEST_HOST}; update it if wakes or runs do not behave as documented`;
+}
+
+async function findPeek(load: (specifier: string) => Promise<unknown>): Promise<unknown> {
+  for (const specifier of PEEK_MODULES) {
+    const peek = at(await load(specifier).catch(() => undefined), "peekSystemEventEntries");
+    if (typeof peek === "function") return peek;
+  }
+  return undefined;
 }
 
 /** What the host says of a route when it takes the context of the call for one of a service that has stopped. */

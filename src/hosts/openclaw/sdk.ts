@@ -72,14 +72,19 @@ export interface OpenClawRuntime {
 }
 
 export interface OpenClawSystem {
-  /** Takes the place of the event with the same key, if there is one. False when it was not taken, or is there already. */
-  enqueueSystemEvent(text: string, options: { sessionKey: string; contextKey: string; replace: true }): boolean;
+  /** Replaces the event with the same key, if there is one. False when it was not taken, or is there already. */
+  enqueueSystemEvent(
+    text: string,
+    options: { sessionKey: string; agentId: string; contextKey: string; replace: true },
+  ): boolean;
   requestHeartbeat(request: {
     source: "hook";
     intent: "immediate";
     reason: string;
     agentId: string;
     sessionKey: string;
+    /** Laid over the agent's heartbeat settings for this turn. */
+    heartbeat?: { isolatedSession: false };
   }): void;
 }
 
@@ -138,9 +143,13 @@ export type OpenClawConfig = Readonly<Record<string, unknown>>;
 /** What is imported from `openclaw/plugin-sdk/*` besides. */
 export interface OpenClawSdk {
   registerPluginHttpRoute(route: PluginHttpRoute): () => void;
-  peekSystemEventEntries(
-    sessionKey: string,
-  ): readonly { readonly text?: string; readonly contextKey?: string | null }[];
+  /** `undefined` in a host that does not export it. */
+  readonly peekSystemEventEntries:
+    | ((
+        sessionKey: string,
+        agentId: string,
+      ) => readonly { readonly id?: string; readonly text?: string; readonly contextKey?: string | null }[])
+    | undefined;
 }
 
 export interface PluginHttpRoute {

@@ -1,21 +1,16 @@
 import { HostError } from "../../core/host.ts";
-import type { Clock, HeartbeatRequest, HostSessions, Logger, SystemEvent } from "../../core/host.ts";
+import type { HeartbeatRequest, HostSessions, SystemEvent } from "../../core/host.ts";
 import { EventQueue } from "./event-queue.ts";
-import type { LatestTurn } from "./event-queue.ts";
-import type { OpenClawConfig, OpenClawSdk, OpenClawSystem } from "./sdk.ts";
-import { agentCatalog, mainKey } from "./read-config.ts";
+import type { EventQueueOptions } from "./event-queue.ts";
+import type { OpenClawConfig } from "./sdk.ts";
+import { agentCatalog, hostSession, mainKey } from "./read-config.ts";
 import { OPENCLAW_LIMITS } from "./sqlite-state-module.ts";
 import type { OpenClawState } from "./state.ts";
 
-export interface OpenClawSessionsOptions {
+export interface OpenClawSessionsOptions extends Omit<EventQueueOptions, "state" | "hostSession"> {
   readonly pluginId: string;
   readonly config: () => OpenClawConfig;
   readonly state: OpenClawState;
-  readonly system: OpenClawSystem;
-  readonly peek: OpenClawSdk["peekSystemEventEntries"];
-  readonly latestTurn: (sessionKey: string) => LatestTurn | undefined;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /**
@@ -81,7 +76,10 @@ export class OpenClawSessions implements HostSessions {
     const known = this.#queues.get(session);
     if (known !== undefined) return known;
     for (const [other, handover] of this.#queues) if (handover.isIdle) this.#queues.delete(other);
-    const handover = new EventQueue(session, this.#options);
+    const handover = new EventQueue(session, {
+      ...this.#options,
+      hostSession: (key) => hostSession(this.#options.config(), key),
+    });
     this.#queues.set(session, handover);
     return handover;
   }

@@ -62,8 +62,8 @@ it("says in the log and in the host's health that the host lacks what it needs",
 it("finds the calls where the host has them", async () => {
   using openClaw = new FakeOpenClaw();
   const sdk = await requireCalls(openClaw.api, async () => openClaw.sdk);
-  expect(sdk.peekSystemEventEntries("agent:main:main")).toEqual([]);
-  await expect(requireCalls(openClaw.api, async () => null)).rejects.toThrow("peekSystemEventEntries");
+  expect(sdk.peekSystemEventEntries?.("agent:main:main", "main")).toEqual([]);
+  await expect(requireCalls(openClaw.api, async () => null)).rejects.toThrow("registerPluginHttpRoute");
 });
 
 it("opens nothing when the host has stopped the service before its start had ended", async () => {

@@ -26,7 +26,7 @@ export class FakeOpenClaw {
   readonly stateDir = mkdtempSync(join(tmpdir(), "reveille-fake-openclaw-"));
   config: OpenClawConfig = {};
   readonly queues = new Map<string, QueuedEvent[]>();
-  readonly heartbeats: { readonly sessionKey: string; readonly reason: string }[] = [];
+  readonly heartbeats: { readonly sessionKey: string; readonly reason: string; readonly heartbeat?: object }[] = [];
   readonly runs: SubagentRun[] = [];
   readonly deleted: string[] = [];
   readonly routes: PluginHttpRoute[] = [];
@@ -59,7 +59,8 @@ export class FakeOpenClaw {
       state: { resolveStateDir: () => this.stateDir },
       system: {
         enqueueSystemEvent: (text, { sessionKey, contextKey }) => this.#enqueue(text, sessionKey, contextKey),
-        requestHeartbeat: ({ sessionKey, reason }) => void this.heartbeats.push({ sessionKey, reason }),
+        requestHeartbeat: ({ sessionKey, reason, heartbeat }) =>
+          void this.heartbeats.push({ sessionKey, reason, ...(heartbeat === undefined ? {} : { heartbeat }) }),
       },
       subagent: {
         run: async (run) => {
@@ -80,7 +81,7 @@ export class FakeOpenClaw {
   };
 
   readonly sdk: OpenClawSdk = {
-    peekSystemEventEntries: (sessionKey) => this.queues.get(sessionKey) ?? [],
+    peekSystemEventEntries: (sessionKey) => this.peek(sessionKey),
     registerPluginHttpRoute: (route) => {
       this.routes.push(route);
       return () => void this.routes.splice(this.routes.indexOf(route), 1);
@@ -95,6 +96,10 @@ export class FakeOpenClaw {
       clearFailure: () => void this.health.push("clear"),
     },
   };
+
+  peek(sessionKey: string): readonly QueuedEvent[] {
+    return this.queues.get(sessionKey) ?? [];
+  }
 
   /** A turn of the session takes what is in its queue, and ends like this. */
   turn(sessionKey: string, status = "done"): string[] {

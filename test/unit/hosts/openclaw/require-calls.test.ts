@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { OpenClawSdk, PluginHttpRoute } from "../../../../src/hosts/openclaw/sdk.ts";
-import { OLDEST_HOST, requireCalls } from "../../../../src/hosts/openclaw/require-calls.ts";
+import { OLDEST_HOST, requireCalls, untestedHost } from "../../../../src/hosts/openclaw/require-calls.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 
 /** Modules of the SDK, of which the routes' one registers like this. */
@@ -17,14 +17,13 @@ it("names what a host lacks, its version, and the oldest one that has it", async
   using openClaw = new FakeOpenClaw();
   const { runtime } = openClaw.api;
   const lacking = { runtime: { ...runtime, version: "2026.4.22", config: {}, system: {} } } as never;
-  const load = async (specifier: string): Promise<unknown> => {
-    if (specifier.endsWith("system-event-runtime")) throw new Error("no such module");
-    return { registerPluginHttpRoute: () => {} };
+  const load = async (): Promise<unknown> => {
+    throw new Error("no such module");
   };
   await expect(requireCalls(lacking, load)).rejects.toThrow(
     "This OpenClaw (2026.4.22) lacks calls that Reveille needs: runtime.config.current, " +
       "runtime.system.enqueueSystemEvent, runtime.system.requestHeartbeat, " +
-      "openclaw/plugin-sdk/system-event-runtime peekSystemEventEntries. " +
+      "openclaw/plugin-sdk/webhook-ingress registerPluginHttpRoute. " +
       `OpenClaw ${OLDEST_HOST} has them: update the host.`,
   );
 });
@@ -37,6 +36,25 @@ it("refuses an older host that has the calls, and takes one whose version it can
   await expect(old).rejects.toThrow(`(2026.7.35) is too old for Reveille: update the host to ${OLDEST_HOST} or later.`);
   await requireCalls({ runtime: { ...runtime, version: OLDEST_HOST } }, load);
   await requireCalls({ runtime: { ...runtime, version: "a build of somebody" } }, load);
+});
+
+it("finds the view of the queues in either module of the SDK, and does without it", async () => {
+  using openClaw = new FakeOpenClaw();
+  const peek = (): never[] => [];
+  const without = (missing: RegExp) => async (specifier: string) => {
+    if (missing.test(specifier)) throw new Error("no such module");
+    return { registerPluginHttpRoute: () => {}, peekSystemEventEntries: peek };
+  };
+  const moved = await requireCalls(openClaw.api, without(/system-event-runtime/));
+  expect(moved.peekSystemEventEntries).toBe(peek);
+  const gone = await requireCalls(openClaw.api, without(/system-event-runtime|infra-runtime/));
+  expect(gone.peekSystemEventEntries).toBeUndefined();
+});
+
+it("says so of a host that is newer than those it was tested with", () => {
+  expect(untestedHost("2026.9.6")).toBeUndefined();
+  expect(untestedHost("a build of somebody")).toBeUndefined();
+  expect(untestedHost("2099.1.1")).toContain("tested up to OpenClaw");
 });
 
 it("registers a route outside of the moment's context when the host takes that for one of a stopped service", async () => {

@@ -23,7 +23,7 @@ it("hands an event to the host once, also when it is stored twice", async () => 
 
 it("does not look anew for each event of many", async () => {
   using openClaw = new FakeOpenClaw();
-  const peek = vi.spyOn(openClaw.sdk, "peekSystemEventEntries");
+  const peek = vi.spyOn(openClaw, "peek");
   await using opened = await OpenGateway.start({ openClaw });
   const { sessions } = opened.host;
   const texts = Array.from({ length: 150 }, (_, at) => `event ${at}`);

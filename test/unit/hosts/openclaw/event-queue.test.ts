@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { EventQueue } from "../../../../src/hosts/openclaw/event-queue.ts";
+import type { EventQueueOptions, LatestTurn } from "../../../../src/hosts/openclaw/event-queue.ts";
+import { hostSession } from "../../../../src/hosts/openclaw/read-config.ts";
+import type { OpenClawConfig } from "../../../../src/hosts/openclaw/sdk.ts";
+
+const MAIN = "agent:main:main";
+const request = { agentId: "main", sessionKey: MAIN, reason: "hook:wake" };
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** One session's queue over a host whose turns the test makes. */
+class Fixture {
+  readonly events = new Map<number, string>();
+  readonly hostQueue: { id: string; text: string; contextKey: string }[] = [];
+  readonly turns: Parameters<EventQueueOptions["system"]["requestHeartbeat"]>[0][] = [];
+  readonly enqueued: { text: string; sessionKey: string; agentId: string }[] = [];
+  readonly stalls: boolean[] = [];
+  readonly warnings: string[] = [];
+  latest: LatestTurn | undefined;
+  readonly queue: EventQueue;
+
+  constructor({ config = {}, peeks = true }: { config?: OpenClawConfig; peeks?: boolean } = {}) {
+    const silent = { debug: () => {}, info: () => {}, error: () => {} };
+    this.queue = new EventQueue(MAIN, {
+      state: {
+        pendingEvents: () => [...this.events].map(([id, text]) => ({ id, text })),
+        consumeEvents: async (_session, ids) => ids.forEach((id) => this.events.delete(id)),
+      },
+      system: {
+        enqueueSystemEvent: (text, { sessionKey, agentId, contextKey }) => {
+          this.enqueued.push({ text, sessionKey, agentId });
+          const place = this.hostQueue.findIndex((event) => event.contextKey === contextKey);
+          if (place !== -1) this.hostQueue.splice(place, 1);
+          this.hostQueue.push({ id: `${this.enqueued.length}`, text, contextKey });
+          return true;
+        },
+        requestHeartbeat: (turn) => void this.turns.push(turn),
+      },
+      peek: peeks ? () => [...this.hostQueue] : undefined,
+      hostSession: (session) => hostSession(config, session),
+      latestTurn: () => this.latest,
+      onStalled: (_session, isStalled) => void this.stalls.push(isStalled),
+      clock: { now: () => Date.now() },
+      logger: { ...silent, warn: (_fields, message) => void this.warnings.push(message) },
+    });
+  }
+
+  wake(text: string): void {
+    this.events.set(this.events.size + 1, text);
+    this.queue.nudge();
+    this.queue.nudge(request);
+  }
+
+  endTurn(): void {
+    this.hostQueue.length = 0;
+    this.latest = { status: "done", endedAt: Date.now() };
+  }
+}
+
+it("puts events where conversations of the host share one session, and names their agent", async () => {
+  const fixture = new Fixture({ config: { session: { scope: "global" } } });
+  fixture.wake("one");
+  await vi.advanceTimersByTimeAsync(100);
+  expect(fixture.enqueued).toEqual([{ text: "one", sessionKey: "global", agentId: "main" }]);
+  expect(fixture.turns).toEqual([expect.objectContaining({ sessionKey: "global", agentId: "main" })]);
+});
+
+it.each([
+  { agents: { defaults: { heartbeat: { isolatedSession: true } } } },
+  { agents: { entries: { main: { heartbeat: { isolatedSession: true } } } } },
+])("asks for a turn of the main session where heartbeats run in one of their own", async (config) => {
+  const fixture = new Fixture({ config });
+  fixture.wake("one");
+  await vi.advanceTimersByTimeAsync(100);
+  expect(fixture.turns).toEqual([expect.objectContaining({ sessionKey: MAIN, heartbeat: { isolatedSession: false } })]);
+});
+
+it("leaves an agent's heartbeat settings alone where they say nothing of a session", async () => {
+  const fixture = new Fixture({ config: { agents: { entries: { ops: { heartbeat: { isolatedSession: true } } } } } });
+  fixture.wake("one");
+  await vi.advanceTimersByTimeAsync(100);
+  expect(fixture.turns[0]).not.toHaveProperty("heartbeat");
+});
+
+it("requests turns that do not come more and more rarely, reports the stall once, and its end", async () => {
+  const fixture = new Fixture();
+  fixture.wake("one");
+  await vi.advanceTimersByTimeAsync(24 * 3_600_000);
+  // One each ten minutes at most, and a few in the first ones.
+  expect(fixture.turns.length).toBeLessThan(160);
+  expect(fixture.turns.length).toBeGreaterThan(100);
+  expect(fixture.stalls).toEqual([true]);
+  expect(fixture.warnings).toEqual(["system events wait: no turn of the host takes them"]);
+  expect([...fixture.events.values()]).toEqual(["one"]);
+  fixture.endTurn();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(fixture.events.size).toBe(0);
+  expect(fixture.stalls).toEqual([true, false]);
+});
+
+it("hands over again what left the queue without a turn while others stayed in it, however long the queue is", async () => {
+  const fixture = new Fixture();
+  fixture.wake("ours");
+  await vi.advanceTimersByTimeAsync(100);
+  fixture.hostQueue.push({ id: "x", text: "theirs", contextKey: "cron:1" });
+  await vi.advanceTimersByTimeAsync(100);
+  fixture.hostQueue.shift();
+  await vi.advanceTimersByTimeAsync(200);
+  expect(fixture.hostQueue.map(({ text }) => text)).toEqual(["theirs", "ours"]);
+});
+
+it("counts events as taken when a turn has ended and others are in the queue since", async () => {
+  const fixture = new Fixture();
+  fixture.wake("ours");
+  await vi.advanceTimersByTimeAsync(100);
+  fixture.endTurn();
+  fixture.hostQueue.push({ id: "x", text: "theirs", contextKey: "cron:1" });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(fixture.events.size).toBe(0);
+  expect(fixture.hostQueue.map(({ text }) => text)).toEqual(["theirs"]);
+});
+
+it("waits for the end of a turn in a host that does not show its queues", async () => {
+  const fixture = new Fixture({ peeks: false });
+  fixture.wake("one");
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect([...fixture.events.values()]).toEqual(["one"]);
+  expect(fixture.turns.length).toBeGreaterThan(5);
+  expect(fixture.enqueued).toHaveLength(1);
+  fixture.endTurn();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(fixture.events.size).toBe(0);
+});
