@@ -1,6 +1,6 @@
 /** What OpenClaw loads of this package: `openclaw.runtimeExtensions` of `package.json` names it. */
 import { defineOpenClawPlugin } from "./hosts/openclaw/define-plugin.ts";
-import { withDefaultPath } from "./hosts/openclaw/plugin-block.ts";
+import { withHostDefaults } from "./hosts/openclaw/plugin-block.ts";
 
 const plugin = defineOpenClawPlugin(
   {
@@ -9,10 +9,10 @@ const plugin = defineOpenClawPlugin(
     description: "The webhook ingress of an AI-agent gateway: outside systems wake an agent, and no call is lost.",
   },
   {
-    block: withDefaultPath,
+    block: withHostDefaults,
     async runCommand(args, context) {
       const { runOpenClawCli } = await import("./cli/openclaw/gateway.ts");
-      return runOpenClawCli(args, { ...context, block: withDefaultPath });
+      return runOpenClawCli(args, { ...context, block: withHostDefaults });
     },
   },
 );

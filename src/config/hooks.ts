@@ -109,6 +109,12 @@ export const HooksSchema = Type.Object(
           "Agents that an explicit `agentId` may choose. Absent or with `*`: any. Empty: every explicit `agentId` is denied.",
       }),
     ),
+    requireAllowedAgent: withDefault(
+      flag(
+        "Makes `allowedAgentIds` govern calls that name no agent too: where the list lacks the default agent, they are answered 400.",
+      ),
+      false,
+    ),
     defaultSessionKey: Type.Optional(
       text({
         description: "Session of agent runs that name none. Absent: each run gets a session of its own.",
@@ -199,6 +205,7 @@ export interface HooksConfig {
   readonly lockout: LockoutConfig;
   /** `undefined`: any agent. */
   readonly allowedAgentIds: ReadonlySet<string> | undefined;
+  readonly requireAllowedAgent: boolean;
   readonly defaultSessionKey: string | undefined;
   readonly allowRequestSessionKey: boolean;
   /** Lower case; empty: no restriction. */

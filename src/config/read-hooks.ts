@@ -120,6 +120,7 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
     idempotencyTtlMs: readTtlMs(input.idempotencyTtl ?? keys.idempotencyTtl.default, "hooks.idempotencyTtl", findings),
     lockout: readLockout(input.lockout ?? {}),
     allowedAgentIds: readAllowedAgentIds(input.allowedAgentIds, enabled ? context.agents : undefined, findings),
+    requireAllowedAgent: input.requireAllowedAgent ?? keys.requireAllowedAgent.default,
     defaultSessionKey: input.defaultSessionKey?.trim() || undefined,
     allowRequestSessionKey: input.allowRequestSessionKey ?? keys.allowRequestSessionKey.default,
     allowedSessionKeyPrefixes: readPrefixes(input.allowedSessionKeyPrefixes),

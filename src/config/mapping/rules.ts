@@ -139,14 +139,14 @@ function checkModel(
 ): void {
   if (model === undefined || isTemplated(model)) return;
   const allowed = agents.allowedModels(agentId);
-  if (allowed?.includes(model) === false) {
+  const problem = agents.modelProblem?.(model);
+  if (allowed?.includes(model) === false && (allowed.length > 0 || problem === undefined)) {
     findings.refuseReference(
       path,
       `${showValue(model)} is not one of the gateway's allowed models: ${showNames(allowed)}`,
     );
     return;
   }
-  const problem = agents.modelProblem?.(model);
   if (problem !== undefined) findings.refuseReference(path, problem);
 }
 

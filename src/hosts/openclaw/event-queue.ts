@@ -7,6 +7,8 @@ const MAX_BATCH = 200;
 const MAX_BATCH_CHARS = 65_536;
 /** Milliseconds between two looks at the host's queue. */
 const POLL_MS = 50;
+/** The same while no turn takes the events of the session. */
+const STALLED_POLL_MS = 1_000;
 /** A turn that has not come is requested again after this, then after twice as long each time. */
 const REQUEST_AGAIN_MS = 5_000;
 const MAX_REQUEST_AGAIN_MS = 600_000;
@@ -157,7 +159,7 @@ export class EventQueue {
     if (now < this.#retryAt) return this.#pollLater(this.#retryAt - now);
     const left = this.#enqueueBatch(state.pendingEvents(this.#session, { limit: MAX_BATCH }), at);
     this.#requestTurn(left, at);
-    if (left > 0) this.#pollLater(POLL_MS);
+    if (left > 0) this.#pollLater(this.#requests < STALLED_REQUESTS ? POLL_MS : STALLED_POLL_MS);
   }
 
   /** A turn takes every event of the host's queue; a full queue drops its oldest alone. */

@@ -11,10 +11,14 @@ export function blockKey(pluginId: string): string {
   return `plugins.entries.${pluginId}.config`;
 }
 
-/** The block as it is written, with the path of this host where it names none. */
-export function withDefaultPath(written: unknown): unknown {
-  if (typeof written !== "object" || written === null || "path" in written) return written;
-  return { path: DEFAULT_PATH, ...written };
+/**
+ * The block as it is written, with the defaults of this host: its path, and its rule that `allowedAgentIds` governs
+ * every call, also one that names no agent.
+ */
+export function withHostDefaults(written: unknown): unknown {
+  if (typeof written !== "object" || written === null) return written;
+  const rule = "allowedAgentIds" in written ? { requireAllowedAgent: true } : {};
+  return { path: DEFAULT_PATH, ...rule, ...written };
 }
 
 /** The prefix of the hooks; `undefined` when they are off, or have none that could be one. */

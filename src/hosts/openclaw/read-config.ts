@@ -76,6 +76,7 @@ export function operatorAccess(config: OpenClawConfig): { readonly mode: unknown
 export function agentCatalog(config: OpenClawConfig, pluginId: string): AgentCatalog {
   const agents = agentList(config);
   const models = allowedModels(config, pluginId);
+  const mayChooseModel = fieldsAt(pluginEntry(config, pluginId), "subagent")["allowModelOverride"] === true;
   const main = agents.find(({ isDefault }) => isDefault) ?? { id: DEFAULT_AGENT, isDefault: true };
   // Of two that the host compares as equal, the first.
   const byFoldedId = new Map(agents.toReversed().map((agent) => [foldAgentId(agent.id), agent]));
@@ -87,6 +88,11 @@ export function agentCatalog(config: OpenClawConfig, pluginId: string): AgentCat
       return byId.get(agentId) ?? byFoldedId.get(foldAgentId(agentId)) ?? main;
     },
     allowedModels: () => models,
+    modelProblem: () => {
+      if (mayChooseModel) return undefined;
+      const key = `plugins.entries.${pluginId}.subagent.allowModelOverride`;
+      return `cannot be chosen until ${key} is true in OpenClaw's configuration`;
+    },
   };
 }
 

@@ -10,7 +10,7 @@ import type {
   WakeSpec,
 } from "../../core/delivery.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
-import type { GatewayHost } from "../../core/host.ts";
+import type { AgentCatalog, GatewayHost } from "../../core/host.ts";
 import { sanitizeName } from "../../core/boundary/sanitize-untrusted.ts";
 import { chooseAgent } from "../../policy/agent.ts";
 import { checkCallbackUrl } from "../../policy/callback-url.ts";
@@ -82,14 +82,14 @@ export async function applyPolicy(
   action: Action,
   origin: ActionOrigin,
 ): Promise<RunSpec | Refusal> {
-  const agentId = chooseAgent(host.agents, config.allowedAgentIds, action.agentId);
+  const agentId = chooseAgent(host.agents, config, action.agentId);
   if (typeof agentId !== "string") return agentId;
   const name = (action.name && sanitizeName(action.name)) || DEFAULT_NAME;
   const nameBy = action.name === undefined || action.name === origin.ownName ? ("owner" as const) : undefined;
   if (action.kind === "wake") return wakeSpec(host, action, origin, { agentId, name, nameBy });
   const allowed = host.agents.allowedModels(agentId);
   if (action.model !== undefined && allowed && !allowed.includes(action.model)) {
-    return refuse("MODEL_NOT_ALLOWED", `model must be one of ${allowed.join(", ")}.`);
+    return refuse("MODEL_NOT_ALLOWED", `model ${modelRefusal(host.agents, action.model, allowed)}.`);
   }
   const sessionKey = resolveSessionKey(
     config,
@@ -131,6 +131,12 @@ export async function applyPolicy(
     callbackUrl,
     coalesce: origin.coalesce,
   } satisfies AgentSpec;
+}
+
+/** An empty list allows no model; the host then knows what would. */
+function modelRefusal(agents: AgentCatalog, model: string, allowed: readonly string[]): string {
+  if (allowed.length > 0) return `must be one of ${allowed.join(", ")}`;
+  return agents.modelProblem?.(model) ?? "cannot be chosen: leave it out";
 }
 
 function wakeSpec(

@@ -36,6 +36,7 @@ const DEFAULTS: HooksConfig = {
   idempotencyTtlMs: 86_400_000,
   lockout: { failures: 20, windowMs: 60_000, lockMs: 60_000, maxClients: 10_000 },
   allowedAgentIds: undefined,
+  requireAllowedAgent: false,
   defaultSessionKey: undefined,
   allowRequestSessionKey: false,
   allowedSessionKeyPrefixes: [],

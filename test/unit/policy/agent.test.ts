@@ -3,8 +3,11 @@ import { chooseAgent } from "../../../src/policy/agent.ts";
 import { gatewayOf } from "./gateway-parts.ts";
 
 const { agents } = gatewayOf();
-const choose = (requested: string | undefined, ...allowed: (readonly string[])[]): unknown => {
-  const agent = chooseAgent(agents, allowed[0] && new Set(allowed[0]), requested);
+const choose = (requested: string | undefined, ...allowed: (readonly string[])[]): unknown =>
+  chosen(requested, allowed[0], false);
+const chosen = (requested: string | undefined, ids: readonly string[] | undefined, require: boolean): unknown => {
+  const rules = { allowedAgentIds: ids && new Set(ids), requireAllowedAgent: require };
+  const agent = chooseAgent(agents, rules, requested);
   return typeof agent === "string" ? agent : agent.refused;
 };
 
@@ -49,5 +52,12 @@ describe("the agent of a run", () => {
   it("spec 2.1: is not asked of the list when nobody asks for one: the list governs explicit agentId routing", () => {
     expect(choose(undefined, [])).toBe("main");
     expect(choose(undefined, ["ops"])).toBe("main");
+  });
+
+  it("must be on the list, also when nobody asks for one, where requireAllowedAgent says so", () => {
+    expect(chosen(undefined, [], true)).toBe("AGENT_NOT_ALLOWED");
+    expect(chosen(undefined, ["ops"], true)).toBe("AGENT_NOT_ALLOWED");
+    expect(chosen(undefined, ["main"], true)).toBe("main");
+    expect(chosen(undefined, undefined, true)).toBe("main");
   });
 });

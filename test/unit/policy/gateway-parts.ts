@@ -12,6 +12,8 @@ export interface GatewayState {
   readonly last?: Readonly<Record<string, ChannelTarget>>;
   /** Allowed models by agent; absent: any. */
   readonly models?: Readonly<Record<string, readonly string[]>>;
+  /** Why the host lets no model be chosen. */
+  readonly modelProblem?: string;
 }
 
 export const TWO_CHANNELS: readonly ChannelInfo[] = [{ id: "console", defaultTo: "owner" }, { id: "telegram" }];
@@ -33,6 +35,7 @@ export function gatewayOf(state: GatewayState = {}): Pick<GatewayHost, "agents" 
       list: () => AGENTS,
       resolve: (agentId) => AGENTS.find(({ id }) => id === agentId?.toLowerCase()) ?? AGENTS[0]!,
       allowedModels: (agentId) => state.models?.[agentId],
+      modelProblem: () => state.modelProblem,
       run: refuse,
     },
     channels: channelsOf(state),

@@ -96,12 +96,6 @@ function reportAgentCalls(adopted: MigratedBlock, tell: AddNote): void {
   tell(
     `A repeated idempotency key is answered with the first answer for 24 hours, after a restart too (OpenClaw: 5 minutes, in memory), on every route; with another body it is answered 422.`,
   );
-  const { allowedAgentIds } = read;
-  if (allowedAgentIds !== undefined && facts.agentIds !== undefined && !allowedAgentIds.has(defaultAgent)) {
-    tell(
-      `allowedAgentIds does not name ${defaultAgent}, the default agent: calls without agentId reach it all the same, where OpenClaw since 2026.7.1 answers 400.`,
-    );
-  }
   if (hooks.allowRequestSessionKey === true) {
     tell(
       `${path}: sessionKey decides which runs follow one another; the run itself has a session of its own, which is removed three days later.`,

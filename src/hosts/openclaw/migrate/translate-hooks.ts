@@ -79,6 +79,7 @@ export function translateHooks(hooks: HostHooks, context: TranslateContext): Hoo
     allowRequestSessionKey: hooks.allowRequestSessionKey,
     allowedSessionKeyPrefixes: translatePrefixes(hooks, context),
     allowedAgentIds: hooks.allowedAgentIds?.map((id, at) => allowedAgent(id, at, context)),
+    requireAllowedAgent: hooks.allowedAgentIds === undefined ? undefined : true,
     defaultTimeoutSeconds: defaultTimeout(context),
     transformsDir: notBlank(hooks.transformsDir)?.trim(),
     transforms: context.isolation === "none" && hasTransforms(hooks) ? { isolation: "none" } : undefined,

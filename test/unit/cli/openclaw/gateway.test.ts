@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { addAdopt } from "../../../../src/cli/openclaw/commands.ts";
 import { OpenClawCliGateway } from "../../../../src/cli/openclaw/gateway.ts";
-import { withDefaultPath } from "../../../../src/hosts/openclaw/plugin-block.ts";
+import { withHostDefaults } from "../../../../src/hosts/openclaw/plugin-block.ts";
 import { RecordedProcess } from "../recorded-process.ts";
 
 const token = "the-token-of-the-hooks-of-this-test";
@@ -18,7 +18,13 @@ afterEach(() => {
 
 function gatewayOf(config: object, env: NodeJS.ProcessEnv = {}): OpenClawCliGateway {
   const stateDir = join(terminal.homeDir, ".openclaw");
-  return new OpenClawCliGateway({ config: { ...config }, stateDir, env, pluginId: "reveille", block: withDefaultPath });
+  return new OpenClawCliGateway({
+    config: { ...config },
+    stateDir,
+    env,
+    pluginId: "reveille",
+    block: withHostDefaults,
+  });
 }
 
 function run(config: object, ...args: readonly string[]): Promise<number> {

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { expect, it, vi } from "vitest";
 
 import type { OpenClawConfig, PluginHttpRoute } from "../../../../src/hosts/openclaw/sdk.ts";
-import { withDefaultPath } from "../../../../src/hosts/openclaw/plugin-block.ts";
+import { withHostDefaults } from "../../../../src/hosts/openclaw/plugin-block.ts";
 import { PlaceholderRoute } from "../../../../src/hosts/openclaw/placeholder-route.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 
@@ -24,7 +24,7 @@ function register(openClaw: FakeOpenClaw, config: OpenClawConfig | undefined): R
   openClaw.config = config ?? {};
   const registerHttpRoute = (route: HostRoute): void => void routes.push(route);
   const api = { ...openClaw.api, registerHttpRoute, ...(config === undefined ? {} : { config }) };
-  const standing = PlaceholderRoute.register(api, { pluginId: "reveille", block: withDefaultPath });
+  const standing = PlaceholderRoute.register(api, { pluginId: "reveille", block: withHostDefaults });
   return { standing, routes };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { OpenClawConfig } from "../../../../src/hosts/openclaw/sdk.ts";
 import {
   agentCatalog,
   builtInPrefix,
@@ -90,6 +91,13 @@ describe("the models that runs may choose", () => {
   it("are none until the owner has allowed the plugin to choose", () => {
     expect(agentCatalog({}, "reveille").allowedModels("main")).toEqual([]);
     expect(allowed({ allowModelOverride: false })).toEqual([]);
+  });
+
+  it("are none for a reason that names the key to set", () => {
+    const problem = (config: OpenClawConfig): string | undefined =>
+      agentCatalog(config, "reveille").modelProblem?.("p/a");
+    expect(problem({})).toContain("plugins.entries.reveille.subagent.allowModelOverride");
+    expect(problem({ ...entry({ subagent: { allowModelOverride: true } }) })).toBeUndefined();
   });
 
   it("are all without a list, those of the plugin's list, and those that both lists have", () => {

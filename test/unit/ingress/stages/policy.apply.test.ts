@@ -238,6 +238,13 @@ describe("a refusal", () => {
     expect(await runOf(AGENT, { gateway })).toMatchObject({ model: undefined });
   });
 
+  it("meets a model where none may be chosen, with what the host says would allow it", async () => {
+    const problem = "cannot be chosen until the key x is true";
+    expect(
+      await runOf({ ...AGENT, model: "a/b" }, { gateway: { models: { main: [] }, modelProblem: problem } }),
+    ).toEqual({ refused: "MODEL_NOT_ALLOWED", message: `model ${problem}.`, retryAfterSeconds: undefined });
+  });
+
   it("spec 2.1: meets no model when no list is enforced", async () => {
     expect(await runOf({ ...AGENT, model: "any/model" })).toMatchObject({ model: "any/model" });
   });

@@ -71,7 +71,6 @@ describe("what there is to adopt", () => {
     const behavior = told(adoption, "behavior").join("\n");
     expect(behavior).toContain("/hooks/agent: an unknown agentId goes to the default agent,");
     expect(behavior).toContain("it wakes the main session of the default agent.");
-    expect(behavior).not.toContain("allowedAgentIds does not name");
     expect(told(adoption, "todo").join("\n")).not.toContain("no agent is called");
   });
 });
@@ -285,10 +284,10 @@ describe("what is told of a block", () => {
     expect(toldOf({ agents: { ownership: "explicit" }, hooks: on })).not.toContain("A call that names no agent");
   });
 
-  it("says when the default agent is not on the list of allowed ones", () => {
-    const words = "allowedAgentIds does not name main, the default agent";
-    expect(toldOf({ hooks: { ...on, allowedAgentIds: [] } })).toContain(words);
-    expect(toldOf({ hooks: { ...on, allowedAgentIds: ["main"] } })).not.toContain(words);
+  it("keeps the default agent closed where the list of allowed ones lacks it", () => {
+    const denied = blockOf(adopted({ hooks: { ...on, allowedAgentIds: [] } }));
+    expect(denied).toMatchObject({ allowedAgentIds: [], requireAllowedAgent: true });
+    expect(blockOf(adopted({ hooks: on }))).not.toHaveProperty("requireAllowedAgent");
   });
 
   it("says what becomes of the mail watcher, and where it posts to", () => {

@@ -7,6 +7,7 @@ export const SHAPES_BY_THEME: Readonly<Record<string, Expected>> = {
     block: {
       token: "recorded-hook-token-of-entries",
       allowedAgentIds: ["Night_Watch"],
+      requireAllowedAgent: true,
       mappings: [
         { match: { path: "night" }, agentId: "Night_Watch", messageTemplate: "Night: {{text}}", deliver: false },
         { match: { path: "nobody" }, agentId: "desk", messageTemplate: "Nobody: {{text}}", deliver: false },

@@ -11,6 +11,7 @@ export const SHAPES_BY_VERSION: Readonly<Record<string, Expected>> = {
       allowRequestSessionKey: false,
       allowedSessionKeyPrefixes: ["hook:"],
       allowedAgentIds: ["ops", "main"],
+      requireAllowedAgent: true,
       mappings: [
         {
           id: "alerts",
@@ -151,6 +152,7 @@ export const SHAPES_BY_VERSION: Readonly<Record<string, Expected>> = {
       allowRequestSessionKey: true,
       allowedSessionKeyPrefixes: ["hook:"],
       allowedAgentIds: ["*"],
+      requireAllowedAgent: true,
       defaultTimeoutSeconds: 900,
       presets: ["gmail"],
       transformsDir: ".",
