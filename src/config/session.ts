@@ -78,8 +78,8 @@ export function checkTemplatedKeys(
 ): void {
   if (prefixes.length > 0) return;
   const templated = effective.find(
-    ({ action, sessionKey, ownSessionPrefix }) =>
-      action === "agent" && ownSessionPrefix === undefined && sessionKey !== undefined && isTemplated(sessionKey),
+    ({ sessionKey, ownSessionPrefix }) =>
+      ownSessionPrefix === undefined && sessionKey !== undefined && isTemplated(sessionKey),
   );
   if (!templated) return;
   findings.refuse(

@@ -78,6 +78,10 @@ export interface WakeAction {
   readonly mode: WakeMode;
   readonly name?: string;
   readonly agentId?: string;
+  /** The main session of the agent when absent. */
+  readonly sessionKey?: string;
+  /** `request` when any part of the key came from the caller or the payload. */
+  readonly sessionKeySource?: "request" | "static";
   /** Turns the boundary off; only a mapping's author can set it. */
   readonly allowUnsafeExternalContent?: boolean;
 }
@@ -120,7 +124,7 @@ export interface WakeSpec {
   /** The author of the name; absent: the caller. */
   readonly nameBy?: "owner";
   readonly agentId: string;
-  /** The main session of the agent. */
+  /** The session of the event; by default the main session of the agent. */
   readonly sessionKey: string;
   readonly mode: WakeMode;
   readonly source: string;

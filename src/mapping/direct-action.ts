@@ -5,13 +5,18 @@ import type { Refusal } from "../core/errors.ts";
 const MAX_TIMEOUT_SECONDS = 86_400;
 const MAX_WAIT_SECONDS = 300;
 
-/** Reads the payload of `POST /hooks/wake` (specification 2.2). */
+/** Reads the payload of `POST /hooks/wake` (specification 2.2), with the agent and the session that it may name. */
 export function readWakePayload(payload: unknown): WakeAction | Refusal {
-  return readFields(payload, (fields) => ({
-    kind: "wake",
-    text: fields.required("text"),
-    mode: fields.wakeMode("mode"),
-  }));
+  return readFields(payload, (fields) => {
+    const sessionKey = fields.optional("sessionKey");
+    return {
+      kind: "wake",
+      text: fields.required("text"),
+      mode: fields.wakeMode("mode"),
+      agentId: fields.optional("agentId"),
+      ...(sessionKey === undefined ? {} : { sessionKey, sessionKeySource: "request" }),
+    };
+  });
 }
 
 /**
@@ -51,11 +56,13 @@ export interface Wait {
   readonly waitMs: number | undefined;
 }
 
-/** Reads `wait` and `waitSeconds` of the payload of `POST /hooks/agent`; `undefined`: the caller does not wait. */
+/** Reads `wait` (or `waitForCompletion`) and `waitSeconds` of the payload of `POST /hooks/agent`; `undefined`: the caller does not wait. */
 export function readWait(payload: unknown): Wait | undefined | Refusal {
   return readFields(payload, (fields) => {
     const seconds = fields.seconds("waitSeconds", MAX_WAIT_SECONDS);
-    if (!fields.boolean("wait", false)) return undefined;
+    // OpenClaw's name of the same wish.
+    const alsoWaits = fields.boolean("waitForCompletion", false);
+    if (!fields.boolean("wait", alsoWaits)) return undefined;
     return { waitMs: seconds === undefined ? undefined : Math.round(seconds * 1_000) };
   });
 }

@@ -14,21 +14,24 @@ export function renderAction(mapping: CompiledMapping, context: PayloadContext):
     agentId: config.agentId,
     allowUnsafeExternalContent: config.allowUnsafeExternalContent,
   };
+  const sessionKey = optional(mapping.sessionKey, context);
+  const keySource = sessionKey === undefined || mapping.sessionKey.isStatic ? "static" : "request";
   if (config.action === "wake") {
     return {
       kind: "wake",
       ...shared,
+      sessionKey,
+      sessionKeySource: keySource,
       text: mapping.content.render(context),
       mode: config.wakeMode,
     } satisfies WakeAction;
   }
-  const sessionKey = optional(mapping.sessionKey, context);
   return {
     kind: "agent",
     ...shared,
     message: mapping.content.render(context),
     sessionKey,
-    sessionKeySource: sessionKey === undefined || mapping.sessionKey.isStatic ? "static" : "request",
+    sessionKeySource: keySource,
     wakeMode: config.wakeMode,
     deliver: config.deliver,
     channel: config.channel,

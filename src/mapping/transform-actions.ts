@@ -57,6 +57,7 @@ function mergeWake(base: Action, override: TransformAction): WakeAction {
   return {
     kind: "wake",
     ...mergeShared(base, override),
+    ...mergeSessionKey(mapped, override),
     text: ifString(override, "text") ?? mapped?.text ?? "",
     mode: own(override, "mode") === "next-heartbeat" ? "next-heartbeat" : (mapped?.mode ?? "now"),
   };
@@ -91,7 +92,7 @@ function mergeShared(base: Action, override: TransformAction) {
 }
 
 function mergeSessionKey(
-  mapped: AgentAction | undefined,
+  mapped: Action | undefined,
   override: TransformAction,
 ): Pick<AgentAction, "sessionKey" | "sessionKeySource"> {
   if (!isText(own(override, "sessionKey"))) {

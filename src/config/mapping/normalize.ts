@@ -59,7 +59,8 @@ export function fillIn(
     wakeMode: input.wakeMode ?? given.wakeMode ?? defaults.wakeMode.default,
     name: trimmed(input.name) ?? given.name ?? part?.title,
     agentId: trimmed(input.agentId) ?? given.agentId,
-    sessionKey: sessionKey ?? given.sessionKey,
+    // A preset's key is for its runs: its wakes go to the main session.
+    sessionKey: sessionKey ?? (action === "wake" ? undefined : given.sessionKey),
     messageTemplate: input.messageTemplate ?? given.messageTemplate,
     // A preset that has a template has one for either action.
     textTemplate: input.textTemplate ?? given.textTemplate ?? (action === "wake" ? given.messageTemplate : undefined),

@@ -15,7 +15,7 @@ export interface References {
 }
 
 /** Keys that only a run of an agent reads. */
-const AGENT_ONLY = ["sessionKey", "messageTemplate", "to", "model", "thinking", "timeoutSeconds"] as const;
+const AGENT_ONLY = ["messageTemplate", "to", "model", "thinking", "timeoutSeconds"] as const;
 /** Keys whose value is a template. */
 const TEMPLATES = ["name", "sessionKey", "messageTemplate", "textTemplate", "to", "model", "thinking"] as const;
 /** Paths that no mapping gets. */
@@ -103,13 +103,13 @@ export function checkReferences(
       findings.warn(`${where}.agentId`, "is not in hooks.allowedAgentIds: calls that use it are answered 400");
     }
   }
+  checkSessionKey(mapping, config, findings);
   if (mapping.action === "wake") return;
   checkModel(mapping.model, `${where}.model`, { agents, agentId: id }, findings);
   if (mapping.deliver) {
     checkChannel(mapping.channel, `${where}.channel`, channels, findings);
     if (mapping.fallback) checkChannel(mapping.fallback.channel, `${where}.fallback.channel`, channels, findings);
   }
-  checkSessionKey(mapping, config, findings);
 }
 
 /** Warns of a key that policy answers with 400 on each call. */

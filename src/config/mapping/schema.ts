@@ -84,7 +84,7 @@ export const MappingSchema = Type.Object(
     sessionKey: Type.Optional(
       text({
         description:
-          "Session of the run; a template. A templated key counts as one from the caller: it needs `hooks.allowRequestSessionKey` and `hooks.allowedSessionKeyPrefixes`. Absent: `hooks.defaultSessionKey`.",
+          "Session of the run or of the wake; a template. A templated key counts as one from the caller: it needs `hooks.allowRequestSessionKey` and `hooks.allowedSessionKeyPrefixes`. Absent: `hooks.defaultSessionKey` for a run, the main session of the agent for a wake.",
         title: "a template",
       }),
     ),

@@ -1,4 +1,5 @@
 import type { HooksConfig } from "../../config/hooks.ts";
+import { isKnownAgent } from "../../config/mapping/rules.ts";
 import type {
   Action,
   AgentAction,
@@ -85,8 +86,7 @@ export async function applyPolicy(
   const agentId = chooseAgent(host.agents, config, action.agentId);
   if (typeof agentId !== "string") return agentId;
   const name = (action.name && sanitizeName(action.name)) || DEFAULT_NAME;
-  const nameBy = action.name === undefined || action.name === origin.ownName ? ("owner" as const) : undefined;
-  if (action.kind === "wake") return wakeSpec(host, action, origin, { agentId, name, nameBy });
+  if (action.kind === "wake") return wakeSpec(host, config, action, origin, { agentId, name });
   const allowed = host.agents.allowedModels(agentId);
   if (action.model !== undefined && allowed && !allowed.includes(action.model)) {
     return refuse("MODEL_NOT_ALLOWED", `model ${modelRefusal(host.agents, action.model, allowed)}.`);
@@ -140,16 +140,27 @@ function modelRefusal(agents: AgentCatalog, model: string, allowed: readonly str
 }
 
 function wakeSpec(
-  host: Pick<GatewayHost, "sessions">,
+  { sessions, agents }: Pick<GatewayHost, "sessions" | "agents">,
+  config: HooksConfig,
   action: WakeAction,
   origin: ActionOrigin,
-  fixed: Pick<WakeSpec, "agentId" | "name" | "nameBy">,
-): WakeSpec {
+  fixed: { agentId: string; name: string },
+): WakeSpec | Refusal {
+  const { agentId, sessionKey: key, sessionKeySource: source = "static" } = action;
+  // A wake for another agent is no news for the default one.
+  if (agentId !== undefined && !isKnownAgent(agents, agentId)) {
+    return refuse("AGENT_NOT_ALLOWED", "agentId names no agent of this gateway.");
+  }
+  const sessionKey =
+    key === undefined
+      ? sessions.mainSessionKey(fixed.agentId)
+      : resolveSessionKey(config, { key, source }, fixed.agentId);
+  if (typeof sessionKey !== "string") return sessionKey;
   return {
     kind: "wake",
     text: action.text.trim(),
     ...fixed,
-    sessionKey: host.sessions.mainSessionKey(fixed.agentId),
+    sessionKey,
     mode: action.mode,
     source: origin.contentSource,
     unsafe: action.allowUnsafeExternalContent === true,

@@ -59,6 +59,7 @@ describe("rules for session keys", () => {
   it("refuses a templated key of an effective mapping when there are no prefixes, whatever callers may choose", () => {
     expect(refusalsOf({ mappings: [templated] })).toEqual([NEEDS_PREFIXES]);
     expect(refusalsOf({ mappings: [templated], allowRequestSessionKey: true })).toEqual([NEEDS_PREFIXES]);
+    expect(refusalsOf({ mappings: [{ ...templated, action: "wake", textTemplate: "t" }] })).toEqual([NEEDS_PREFIXES]);
     expect(refusalsOf({ mappings: [templated], allowedSessionKeyPrefixes: ["hook:"] })).toEqual([]);
   });
 
@@ -66,7 +67,6 @@ describe("rules for session keys", () => {
     const fixed = { messageTemplate: "m" };
     expect(refusalsOf({ mappings: [{ ...fixed, match: { path: "/a/" } }, templated] })).toEqual([]);
     expect(refusalsOf({ mappings: [fixed, templated] })).toEqual([]);
-    expect(refusalsOf({ mappings: [{ ...templated, action: "wake", textTemplate: "t" }] })).toEqual([]);
     expect(refusalsOf({ mappings: [{ ...templated, sessionKey: "hook:fixed" }] })).toEqual([]);
   });
 

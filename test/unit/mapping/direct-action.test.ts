@@ -35,8 +35,21 @@ describe("the payload of /hooks/wake", () => {
   });
 
   it("leaves fields alone that it does not name", () => {
-    const payload = { text: "a", sessionKey: "agent:x:y", agentId: 7, allowUnsafeExternalContent: true };
+    const payload = { text: "a", to: 7, allowUnsafeExternalContent: true };
     expect(readWakePayload(payload)).toEqual({ kind: "wake", text: "a", mode: "now" });
+  });
+
+  it("names an agent and a session, as the caller's", () => {
+    expect(readWakePayload({ text: "a", agentId: " ops ", sessionKey: "hook:x" })).toEqual({
+      kind: "wake",
+      text: "a",
+      mode: "now",
+      agentId: "ops",
+      sessionKey: "hook:x",
+      sessionKeySource: "request",
+    });
+    expect(readWakePayload({ text: "a", agentId: 7 })).toEqual(invalid("agentId must be a string."));
+    expect(readWakePayload({ text: "a", sessionKey: {} })).toEqual(invalid("sessionKey must be a string."));
   });
 });
 
@@ -211,6 +224,8 @@ describe.each([
 describe("whether a caller of /agent waits for the result", () => {
   it("is told by wait, and how long by waitSeconds", () => {
     expect(readWait({ wait: true })).toEqual({ waitMs: undefined });
+    expect(readWait({ waitForCompletion: true })).toEqual({ waitMs: undefined });
+    expect(readWait({ waitForCompletion: true, wait: false })).toBeUndefined();
     expect(readWait({ wait: true, waitSeconds: 1.5 })).toEqual({ waitMs: 1_500 });
     expect(readWait({ wait: true, waitSeconds: 300 })).toEqual({ waitMs: 300_000 });
     expect(readWait({ wait: true, waitSeconds: null })).toEqual({ waitMs: undefined });

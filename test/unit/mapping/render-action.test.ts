@@ -16,7 +16,21 @@ describe("a mapping's own action", () => {
       mode: "next-heartbeat",
       name: undefined,
       agentId: undefined,
+      sessionKey: undefined,
+      sessionKeySource: "static",
       allowUnsafeExternalContent: false,
+    });
+  });
+
+  it("is a wake for the session that the mapping names, the caller's where it is a template", () => {
+    const wake = { action: "wake", textTemplate: "t" } as const;
+    expect(renderAction(mappingOf({ ...wake, sessionKey: "hook:builds" }), push)).toMatchObject({
+      sessionKey: "hook:builds",
+      sessionKeySource: "static",
+    });
+    expect(renderAction(mappingOf({ ...wake, sessionKey: "hook:{{repo}}" }), push)).toMatchObject({
+      sessionKey: "hook:site",
+      sessionKeySource: "request",
     });
   });
 

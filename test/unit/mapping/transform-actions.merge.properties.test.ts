@@ -54,13 +54,16 @@ const isFlag = (it: unknown): boolean => typeof it === "boolean";
 const isMode = (it: unknown): boolean => it === "now" || it === "next-heartbeat";
 
 const SHARED: Rules = { name: isOptionalText, agentId: isOptionalText, allowUnsafeExternalContent: isFlag };
-const WAKE: Rules = { kind: (it) => it === "wake", ...SHARED, text: isText, mode: isMode };
+const SESSION: Rules = {
+  sessionKey: isOptionalText,
+  sessionKeySource: (it) => it === undefined || it === "static" || it === "request",
+};
+const WAKE: Rules = { kind: (it) => it === "wake", ...SHARED, ...SESSION, text: isText, mode: isMode };
 const AGENT: Rules = {
   kind: (it) => it === "agent",
   ...SHARED,
+  ...SESSION,
   message: isText,
-  sessionKey: isOptionalText,
-  sessionKeySource: (it) => it === undefined || it === "static" || it === "request",
   wakeMode: isMode,
   deliver: isFlag,
   channel: (it) => it !== undefined && isOptionalText(it),

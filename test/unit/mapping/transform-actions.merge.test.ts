@@ -77,7 +77,12 @@ describe("a wake override", () => {
     [{ allowUnsafeExternalContent: true }, { allowUnsafeExternalContent: true }],
     [{ allowUnsafeExternalContent: "true" }, {}],
     [{ allowUnsafeExternalContent: 1 }, {}],
-    [{ message: "other kind's field", sessionKey: "x", deliver: false, wakeMode: "next-heartbeat" }, {}],
+    [{ sessionKey: "x" }, { sessionKey: "x", sessionKeySource: "request" }],
+    [
+      { sessionKey: "x", sessionKeySource: "static" },
+      { sessionKey: "x", sessionKeySource: "static" },
+    ],
+    [{ message: "other kind's field", deliver: false, wakeMode: "next-heartbeat" }, {}],
   ])("%j changes %j", (override, changes) => {
     expect(merge(WAKE, override)).toEqual({ ...WAKE, ...changes });
   });

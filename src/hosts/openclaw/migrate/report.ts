@@ -91,7 +91,7 @@ function reportAgentCalls(adopted: MigratedBlock, tell: AddNote): void {
     tell(`A call that names no agent goes to ${defaultAgent}, where OpenClaw answers 400.`);
   }
   tell(
-    `${path}: sessionMode and waitForCompletion are not read; each run begins with a fresh transcript, and a caller that waits for the result sends "wait": true.`,
+    `${path}: sessionMode is not read; each run begins with a fresh transcript. waitForCompletion waits as "wait": true does, and is answered in the form of that.`,
   );
   tell(
     `A repeated idempotency key is answered with the first answer for 24 hours, after a restart too (OpenClaw: 5 minutes, in memory), on every route; with another body it is answered 422.`,
@@ -121,18 +121,13 @@ function modelWords(config: Fields): string {
   return `a call that names another model than ${listed.join(", ")} is answered 400; add those that callers may name to ${where}.allowedModels.`;
 }
 
-function reportWakes({ hooks, read, facts }: MigratedBlock, tell: AddNote): void {
+function reportWakes({ read }: MigratedBlock, tell: AddNote): void {
   const route = `${read.path}/wake`;
   tell(
     `${route}: the text reaches the agent inside the boundary around untrusted content, which OpenClaw puts around agent calls only. None of a burst is dropped (OpenClaw keeps 20); waiting ones come together in one turn.`,
   );
-  const unread = [
-    ...(facts.agentIds === undefined || facts.agentIds.length > 1 ? ["agentId"] : []),
-    ...(hooks.allowRequestSessionKey === true ? ["sessionKey"] : []),
-  ];
-  if (unread.length === 0) return;
   tell(
-    `${route}: ${unread.join(" and ")} of a call ${unread.length === 1 ? "is" : "are"} not read: it wakes the main session of ${nameOfDefault(facts)}. For another agent, make a mapping with action "wake" and agentId.`,
+    `${route}: a mode other than "now" and "next-heartbeat" is answered 400. The answer has no eventOutcome, and equal wakes are kept apart.`,
   );
 }
 

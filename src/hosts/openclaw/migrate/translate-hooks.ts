@@ -30,7 +30,7 @@ function translatePrefixes(hooks: HostHooks, { notes }: TranslateContext): reado
   if (starts.some((start) => start === "" || hasReference(start))) return written;
   const fixed = mappings.flatMap((mapping) => {
     const key = notBlank(mapping.sessionKey)?.trim();
-    return key === undefined || mapping.action === "wake" || hasTemplatedKey(mapping) ? [] : [key];
+    return key === undefined || hasTemplatedKey(mapping) ? [] : [key];
   });
   const wanted = [notBlank(hooks.defaultSessionKey)?.trim() ?? GENERATED, ...starts, ...fixed];
   if (wanted.some(hasReference)) return written;

@@ -49,7 +49,7 @@ export function translateMapping(written: HostMapping, at: number, context: Tran
     ...withoutBlank(same),
     match: match && withoutUndefined({ ...match }),
     agentId: knownAgentId(translateAgentId(agentId, `${where}.agentId`, context), `${where}.agentId`, context),
-    sessionKey: isWake ? refuseKey(sessionKey, `${where}.sessionKey`, notes) : notBlank(sessionKey),
+    sessionKey: notBlank(sessionKey),
     forEach: notBlank(forEach)?.trim(),
     ...translateChannel(written, where, context),
     model: isWake ? notBlank(model) : translateModel(model, `${where}.model`, context),
@@ -93,11 +93,6 @@ function knownAgentId(
   return facts.defaultAgent;
 }
 
-function refuseKey(written: string | undefined, path: string, notes: MigrationNotes): undefined {
-  if (notBlank(written) === undefined) return;
-  notes.add("lost", "is left out: a wake always goes to the main session of its agent.", path);
-}
-
 /** `channel`, and `deliver: false` where no reply could be sent anyway. */
 function translateChannel(
   { action, channel, deliver }: HostMapping,
@@ -121,9 +116,9 @@ function translateChannel(
   return { channel: id, deliver: false };
 }
 
-/** True when the session of the runs comes from the payload. */
-export function hasTemplatedKey({ action, sessionKey }: HostMapping): boolean {
-  return action !== "wake" && sessionKey !== undefined && isTemplated(sessionKey);
+/** True when the session of the runs or wakes comes from the payload. */
+export function hasTemplatedKey({ sessionKey }: HostMapping): boolean {
+  return sessionKey !== undefined && isTemplated(sessionKey);
 }
 
 export function notBlank(text: string | undefined): string | undefined {

@@ -60,7 +60,6 @@ describe("rules for a mapping", () => {
 
   it.each([
     [{ ...wake, messageTemplate: "m" }, "messageTemplate", "wake"],
-    [{ ...wake, sessionKey: "k" }, "sessionKey", "wake"],
     [{ ...wake, to: "t" }, "to", "wake"],
     [{ ...wake, model: "m" }, "model", "wake"],
     [{ ...wake, thinking: "low" }, "thinking", "wake"],

@@ -171,6 +171,25 @@ describe("a wake action", () => {
     expect(await runOf({ ...WAKE, agentId: "ops" })).toMatchObject({ agentId: "ops", sessionKey: "agent:ops:main" });
   });
 
+  it("goes to the session that it names, when the caller may choose one", async () => {
+    const named: WakeAction = { ...WAKE, agentId: "ops", sessionKey: "hook:x", sessionKeySource: "request" };
+    expect(await runOf(named)).toMatchObject({ refused: "SESSION_KEY_DISABLED" });
+    const { config } = read({ allowRequestSessionKey: true, allowedSessionKeyPrefixes: ["hook:"] });
+    expect(await runOf(named, { config })).toMatchObject({ agentId: "ops", sessionKey: "agent:ops:hook:x" });
+    expect(await runOf({ ...named, sessionKey: "main" }, { config })).toMatchObject({ refused: "SESSION_KEY_PREFIX" });
+    expect(await runOf({ ...WAKE, sessionKey: "hook:x", sessionKeySource: "static" })).toMatchObject({
+      sessionKey: "agent:main:hook:x",
+    });
+  });
+
+  it("goes to no other agent than the one it names", async () => {
+    expect(await runOf({ ...WAKE, agentId: "nobody" })).toEqual({
+      refused: "AGENT_NOT_ALLOWED",
+      message: "agentId names no agent of this gateway.",
+      retryAfterSeconds: undefined,
+    });
+  });
+
   it("is trimmed, named and marked like any other", async () => {
     const run = await runOf(
       { ...WAKE, text: " \n it happened\n", allowUnsafeExternalContent: true },

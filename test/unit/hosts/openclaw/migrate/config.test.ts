@@ -70,7 +70,6 @@ describe("what there is to adopt", () => {
     expect(blockOf(adoption)).toMatchObject({ allowedAgentIds: ["Ops"], mappings });
     const behavior = told(adoption, "behavior").join("\n");
     expect(behavior).toContain("/hooks/agent: an unknown agentId goes to the default agent,");
-    expect(behavior).toContain("it wakes the main session of the default agent.");
     expect(told(adoption, "todo").join("\n")).not.toContain("no agent is called");
   });
 });
@@ -266,11 +265,12 @@ describe("what is told of a block", () => {
     expect(toldOf({ hooks: { ...on, mappings: open } })).toContain("callers may name any model");
   });
 
-  it("speaks of agents only where there are several", () => {
-    const words = "/hooks/wake: agentId of a call is not read";
-    expect(toldOf({ hooks: on })).not.toContain(words);
-    expect(toldOf({ agents: { entries: { main: {}, ops: {} } }, hooks: on })).toContain(words);
-    expect(toldOf({ hooks: { ...on, allowRequestSessionKey: true } })).toContain("sessionKey of a call is not read");
+  it("keeps the agent and the session of a wake", () => {
+    const wake = { action: "wake", textTemplate: "x", agentId: "ops", sessionKey: "hook:ops:{{id}}" };
+    const adoption = adopted({ agents: { entries: { main: {}, ops: {} } }, hooks: { ...on, mappings: [wake] } });
+    expect(blockOf(adoption)["mappings"]).toEqual([wake]);
+    expect(blockOf(adoption)["allowedSessionKeyPrefixes"]).toEqual(["hook:"]);
+    expect(told(adoption, "lost")).toEqual([]);
   });
 
   it("says when calls without an agent go to another than before", () => {

@@ -175,7 +175,14 @@ export const SHAPES_BY_VERSION: Readonly<Record<string, Expected>> = {
           thinking: "high",
           timeoutSeconds: 300,
         },
-        { id: "nudge", match: { path: "nudge" }, action: "wake", agentId: "ops", textTemplate: "Nudge: {{text}}" },
+        {
+          id: "nudge",
+          match: { path: "nudge" },
+          action: "wake",
+          agentId: "ops",
+          sessionKey: "hook:nudge",
+          textTemplate: "Nudge: {{text}}",
+        },
       ],
       gmail: { allowUnsafeExternalContent: false },
     },
@@ -183,7 +190,6 @@ export const SHAPES_BY_VERSION: Readonly<Record<string, Expected>> = {
       "plugins.entries.reveille.config: defaultTimeoutSeconds is 900, after agents.defaults.timeoutSeconds.",
       ONE_MODEL,
     ],
-    lost: ["hooks.mappings[1].sessionKey: is left out: a wake always goes to the main session of its agent."],
     behavior: [
       `hooks.mappings[0].forEach: "items" ${ANY_ARRAY}`,
       `hooks.mappings[0].sessionKey: ${IN_ORDER}`,
