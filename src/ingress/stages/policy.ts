@@ -86,7 +86,8 @@ export async function applyPolicy(
   const agentId = chooseAgent(host.agents, config, action.agentId);
   if (typeof agentId !== "string") return agentId;
   const name = (action.name && sanitizeName(action.name)) || DEFAULT_NAME;
-  if (action.kind === "wake") return wakeSpec(host, config, action, origin, { agentId, name });
+  const nameBy = action.name === undefined || action.name === origin.ownName ? ("owner" as const) : undefined;
+  if (action.kind === "wake") return wakeSpec(host, config, action, origin, { agentId, name, nameBy });
   const allowed = host.agents.allowedModels(agentId);
   if (action.model !== undefined && allowed && !allowed.includes(action.model)) {
     return refuse("MODEL_NOT_ALLOWED", `model ${modelRefusal(host.agents, action.model, allowed)}.`);
@@ -144,7 +145,7 @@ function wakeSpec(
   config: HooksConfig,
   action: WakeAction,
   origin: ActionOrigin,
-  fixed: { agentId: string; name: string },
+  fixed: Pick<WakeSpec, "agentId" | "name" | "nameBy">,
 ): WakeSpec | Refusal {
   const { agentId, sessionKey: key, sessionKeySource: source = "static" } = action;
   // A wake for another agent is no news for the default one.
