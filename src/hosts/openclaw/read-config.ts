@@ -124,7 +124,7 @@ export function hostSession(config: OpenClawConfig, session: string): HostSessio
 }
 
 /** `heartbeat.isolatedSession` of an agent; what it does not set is that of the defaults. */
-export function isolatesHeartbeats(config: OpenClawConfig, agentId: string): boolean {
+function isolatesHeartbeats(config: OpenClawConfig, agentId: string): boolean {
   const agents = fieldsAt(config, "agents");
   const own = writtenAgents(agents).find(({ id }) => foldAgentId(String(id)) === foldAgentId(agentId)) ?? {};
   const settings = { ...fieldsAt(fieldsAt(agents, "defaults"), "heartbeat"), ...fieldsAt(own, "heartbeat") };
