@@ -99,9 +99,14 @@ export interface HostSessions {
    * Puts a line before the agent at the session's next turn. Resolves when the event is as
    * durable as the host can make it. Calls take effect in the order in which they were made, and
    * a second event with the same idempotency key is dropped, even after the first was consumed.
-   * Rejects with a {@link HostError}.
+   * Resolves with `waiting` for an event that no turn has taken yet, when {@link onEventsTaken} is
+   * going to report it. Rejects with a {@link HostError}.
    */
-  enqueueSystemEvent(event: SystemEvent): Promise<void>;
+  enqueueSystemEvent(event: SystemEvent): Promise<void | "waiting">;
+  /** Registers a listener for events that turns have taken, by their idempotency keys. */
+  onEventsTaken?(listener: (idempotencyKeys: readonly string[]) => void): void;
+  /** Drops an event that no turn has taken. One that a turn is about to take may reach the agent all the same. */
+  withdrawSystemEvent?(idempotencyKey: string): Promise<void>;
   /** Asks for a turn of the session soon; requests that arrive together make one turn. */
   requestHeartbeat(request: HeartbeatRequest): void;
 }

@@ -63,9 +63,9 @@ export class Dispatcher {
     this.#wakes = new WakeRunner(context, { isBusy, gate, expiries, ended });
   }
 
-  /** Runs that wait or are active, and those that are being accepted. */
+  /** Runs that wait or are active here, and those that are being accepted; a wake that its session has is neither. */
   get open(): number {
-    return this.#reserved + this.#runs.size;
+    return this.#reserved + this.#runs.size - this.#wakes.handedOver;
   }
 
   /** Keeps room for runs that are about to be stored; false when there would be more than `maxOpen`. */

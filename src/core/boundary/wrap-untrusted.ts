@@ -35,6 +35,8 @@ const NOTICES = {
   ].join("\n"),
 };
 
+const KINDS = ["input", "report"] as const;
+
 /**
  * Puts content from outside behind the boundary: a notice, then a start marker, metadata lines, `---`,
  * the content and an end marker. The two markers carry one id, new for each call, which content that was
@@ -42,7 +44,6 @@ const NOTICES = {
  * Source: docs/architecture.md, rule 4.
  */
 export function wrapUntrusted(content: string, meta: UntrustedMeta, options: WrapOptions = {}): string {
-  const id = options.randomId?.() ?? randomBytes(ID_BYTES).toString("hex");
   const lines = [
     metadata("Source", meta.source),
     metadata("Name", meta.name),
@@ -51,7 +52,40 @@ export function wrapUntrusted(content: string, meta: UntrustedMeta, options: Wra
   ];
   // In one piece: a marker could otherwise begin in a name and end in the content.
   const body = sanitizeUntrusted(`${lines.join("")}---\n${content}`);
-  return `${NOTICES[options.as ?? "input"]}\n\n<<<EXTERNAL_UNTRUSTED_CONTENT id="${id}">>>\n${body}\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="${id}">>>`;
+  return bounded(body, options);
+}
+
+/** A text that is nothing but content behind the boundary. */
+const WRAPPED =
+  /^([\s\S]{1,2000}?)\n\n<<<EXTERNAL_UNTRUSTED_CONTENT id="([0-9a-f]{16})">>>\n([\s\S]*)\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="\2">>>$/;
+
+/**
+ * Texts of one session as one text. Those in a row that {@link wrapUntrusted} has made share one boundary: the notice
+ * is four times as long as most of what is behind it.
+ */
+export function joinUntrusted(texts: readonly string[]): string {
+  const groups: { readonly as: keyof typeof NOTICES | undefined; readonly parts: string[] }[] = [];
+  for (const text of texts) {
+    const [, notice, , body] = WRAPPED.exec(text) ?? [];
+    const as = KINDS.find((kind) => NOTICES[kind] === notice);
+    const part = as === undefined ? text : (body ?? "");
+    const last = groups.at(-1);
+    if (last !== undefined && last.as === as && as !== undefined) last.parts.push(part);
+    else groups.push({ as, parts: [part] });
+  }
+  return groups
+    .map(({ as, parts }) => {
+      if (as === undefined) return parts.join("\n");
+      const numbered = parts.map((part, at) => `Event ${at + 1} of ${parts.length}\n${part}`);
+      return bounded(parts.length === 1 ? (parts[0] ?? "") : sanitizeUntrusted(numbered.join("\n\n")), { as });
+    })
+    .join("\n");
+}
+
+/** Puts content in which no marker is left between two of them, behind the notice. */
+function bounded(body: string, { as = "input", randomId }: WrapOptions): string {
+  const id = randomId?.() ?? randomBytes(ID_BYTES).toString("hex");
+  return `${NOTICES[as]}\n\n<<<EXTERNAL_UNTRUSTED_CONTENT id="${id}">>>\n${body}\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="${id}">>>`;
 }
 
 function metadata(label: string, value: string | undefined): string {

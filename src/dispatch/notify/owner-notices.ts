@@ -73,7 +73,7 @@ export class OwnerNotices implements Notices {
     const { agents, sessions } = this.#options.host;
     const agentId = agents.resolve(undefined).id;
     const sessionKey = sessions.mainSessionKey(agentId);
-    await this.#retrying(() => sessions.enqueueSystemEvent({ sessionKey, ...notice }));
+    await this.#retrying(async () => void (await sessions.enqueueSystemEvent({ sessionKey, ...notice })));
     sessions.requestHeartbeat({ agentId, sessionKey, reason: "hook:notice" });
   }
 

@@ -9,6 +9,9 @@ import { wakeText } from "./agent-prompt.ts";
 import { isRetryable, retrying, STORE_RETRY } from "./retry.ts";
 import { withTimeout } from "./with-timeout.ts";
 
+/** Wakes of all sessions that are remembered until a turn takes them. */
+const MAX_HANDED_OVER = 100_000;
+
 /** A wake as it was read for being carried out. */
 export interface Wake {
   readonly tracked: TrackedRun;
@@ -19,17 +22,38 @@ export interface Wake {
   readonly attempt: StartedAttempt;
 }
 
-/** `refused`: it may be taken later; `left`: it was canceled, or stays on disk for the next process. */
-type Outcome = "done" | "refused" | "left" | { readonly failed: string };
+/**
+ * `waiting`: the session has it, and a turn is still to take it; `refused`: it may be taken later; `left`: it was
+ * canceled, or stays on disk for the next process.
+ */
+type Outcome = "done" | "waiting" | "refused" | "left" | { readonly failed: string };
 
-/** Carries out wakes of one session: system events, heartbeat, settle. */
+/** Wakes that are not settled yet. */
+export interface UnsettledWakes {
+  /** Those that the session would not take for now, in their order. */
+  readonly refused: readonly TrackedRun[];
+  /** Those that the session has: `ended` is called for each once a turn has taken it. */
+  readonly waiting: readonly TrackedRun[];
+}
+
+/** Carries out wakes: system events, heartbeat, settle. */
 export class WakeBatch {
   readonly #context: DispatchContext;
+  readonly #ended: (run: TrackedRun) => void;
+  /** Wakes that their sessions have until a turn takes them, by run. */
+  readonly #waiting = new Map<string, Wake>();
   /** Those that were refused before: observers know of them. */
   readonly #dispatched = new WeakSet<TrackedRun>();
 
-  constructor(context: DispatchContext) {
+  constructor(context: DispatchContext, ended: (run: TrackedRun) => void) {
     this.#context = context;
+    this.#ended = ended;
+    context.host.sessions.onEventsTaken?.((runIds) => void this.#settleTaken(runIds));
+  }
+
+  /** Wakes that their sessions have until a turn takes them. */
+  get handedOver(): number {
+    return this.#waiting.size;
   }
 
   /** `undefined` for a run that was settled elsewhere. */
@@ -47,8 +71,8 @@ export class WakeBatch {
     }
   }
 
-  /** Gives those that the session would not take for now, in their order. Rejects with a `StoreError`. */
-  async deliver(wakes: readonly Wake[]): Promise<readonly TrackedRun[]> {
+  /** Rejects with a `StoreError`. */
+  async deliver(wakes: readonly Wake[]): Promise<UnsettledWakes> {
     const { abandon, outages } = this.#context;
     const end = (): void => {
       for (const { tracked } of wakes) tracked.stop?.abort();
@@ -59,31 +83,69 @@ export class WakeBatch {
     try {
       const outcomes = await Promise.all(wakes.map((wake) => this.#enqueue(wake)));
       const done = wakes.filter((_, at) => outcomes[at] === "done");
-      this.#requestHeartbeats(done.map(({ spec }) => spec));
+      const waiting = wakes.filter((_, at) => outcomes[at] === "waiting");
+      const arrived = wakes.filter((_, at) => outcomes[at] === "done" || outcomes[at] === "waiting");
+      this.#requestHeartbeats(arrived.map(({ spec }) => spec));
       await this.#settle(done, null);
-      for (const agentId of new Set(done.map(({ spec }) => spec.agentId))) {
+      for (const agentId of new Set(arrived.map(({ spec }) => spec.agentId))) {
         void outages.works(`wakes:${agentId}`);
       }
       for (const [at, outcome] of outcomes.entries()) {
         if (typeof outcome === "object") await this.#fail(wakes[at]!, outcome.failed);
       }
       const refused = wakes.filter(({ tracked }, at) => outcomes[at] === "refused" && !tracked.withdrawn);
-      return refused.map(({ tracked }) => tracked);
+      return { refused: refused.map(({ tracked }) => tracked), waiting: waiting.map(({ tracked }) => tracked) };
     } finally {
       abandon.removeEventListener("abort", end);
-      for (const { tracked } of wakes) tracked.stop = undefined;
+      for (const wake of wakes) {
+        wake.tracked.stop = undefined;
+        if (this.#waiting.has(wake.runId)) this.#letCancel(wake);
+      }
     }
   }
 
-  async #enqueue({ tracked, runId, spec, coalesced }: Wake): Promise<Outcome> {
+  /** A wake that is canceled while its session has it is taken back. */
+  #letCancel({ tracked, runId }: Wake): void {
+    const { host, logger } = this.#context;
+    const takeBack = (): void => {
+      if (!this.#waiting.delete(runId)) return;
+      this.#ended(tracked);
+      host.sessions.withdrawSystemEvent?.(runId).catch((error: unknown) => {
+        logger.warn({ err: error, runId }, "a canceled wake could not be taken back from its session");
+      });
+    };
+    tracked.stop = new AbortController();
+    tracked.stop.signal.addEventListener("abort", takeBack, { once: true });
+    if (tracked.withdrawn) takeBack();
+  }
+
+  /** Never rejects: what could not be settled stays on disk, and its session knows it at the next start. */
+  async #settleTaken(runIds: readonly string[]): Promise<void> {
+    const wakes = runIds.flatMap((runId) => this.#waiting.get(runId) ?? []);
+    for (const { runId } of wakes) this.#waiting.delete(runId);
+    try {
+      await this.#settle(wakes, null);
+    } catch (error) {
+      if (!this.#context.abandon.aborted) {
+        this.#context.logger.error({ err: error }, "wakes that a turn has taken could not be settled");
+      }
+    }
+    for (const { tracked } of wakes) this.#ended(tracked);
+  }
+
+  async #enqueue(wake: Wake): Promise<Outcome> {
+    const { tracked, runId, spec, coalesced } = wake;
     const { host, events } = this.#context;
     const { signal } = tracked.stop!;
     if (!this.#dispatched.has(tracked)) await events.dispatched({ runId, kind: "wake", attempt: 1 });
     if (tracked.withdrawn || signal.aborted) return "left";
     const event = { sessionKey: spec.sessionKey, text: wakeText(spec, coalesced), idempotencyKey: runId };
     try {
-      await withTimeout(host.sessions.enqueueSystemEvent(event), signal);
-      return "done";
+      if ((await withTimeout(host.sessions.enqueueSystemEvent(event), signal)) !== "waiting") return "done";
+      // The session knows it already when it is offered again.
+      if (this.#waiting.size >= MAX_HANDED_OVER) return "refused";
+      this.#waiting.set(runId, wake);
+      return "waiting";
     } catch (error) {
       if (!isRetryable(error)) return { failed: reasonOf(error) };
       if (signal.aborted) return "left";

@@ -40,6 +40,11 @@ export class WakeRunner {
     this.#sessions = new WakeSessions(context, { expiries, ended, pace: () => this.#pace() });
   }
 
+  /** Wakes that their sessions have until a turn takes them. */
+  get handedOver(): number {
+    return this.#sessions.handedOver;
+  }
+
   push(tracked: TrackedRun): void {
     this.#queue.push(tracked);
     this.#goOn();

@@ -4,7 +4,7 @@ import type { Expiries, TrackedRun } from "../queue/timers.ts";
 import { LinkedList } from "../queue/lanes.ts";
 import { HOST_RETRY, retryDelayMs } from "./retry.ts";
 import { WakeBatch } from "./wake-batch.ts";
-import type { Wake } from "./wake-batch.ts";
+import type { UnsettledWakes, Wake } from "./wake-batch.ts";
 
 /** As many as one commit is worth. */
 export const BATCH = 64;
@@ -35,7 +35,12 @@ export class WakeSessions {
   constructor(context: DispatchContext, options: WakeSessionsOptions) {
     this.#context = context;
     this.#options = options;
-    this.#delivery = new WakeBatch(context);
+    this.#delivery = new WakeBatch(context, options.ended);
+  }
+
+  /** Wakes that their sessions have until a turn takes them. */
+  get handedOver(): number {
+    return this.#delivery.handedOver;
   }
 
   /** Resolves when they are carried out, or wait for a session that does not take them; never rejects. */
@@ -138,15 +143,15 @@ export class WakeSessions {
 
   /** Never rejects; gives those that were refused. */
   async #deliver(wakes: readonly Wake[]): Promise<readonly TrackedRun[]> {
-    let refused: readonly TrackedRun[] = [];
+    let unsettled: UnsettledWakes = { refused: [], waiting: [] };
     try {
-      refused = await this.#delivery.deliver(wakes);
+      unsettled = await this.#delivery.deliver(wakes);
     } catch (error) {
       this.#report(error);
     }
-    const again = new Set(refused);
-    for (const { tracked } of wakes) if (!again.has(tracked)) this.#options.ended(tracked);
-    return refused;
+    const open = new Set([...unsettled.refused, ...unsettled.waiting]);
+    for (const { tracked } of wakes) if (!open.has(tracked)) this.#options.ended(tracked);
+    return unsettled.refused;
   }
 
   /** Logs an error; the wakes stay on disk and are recovered at the next start. */

@@ -1,4 +1,5 @@
 import type { Clock, HeartbeatRequest, Logger } from "../../core/host.ts";
+import { joinUntrusted } from "../../core/boundary/wrap-untrusted.ts";
 import type { OpenClawSdk, OpenClawSystem } from "./sdk.ts";
 import type { OpenClawState, PendingEvent } from "./state.ts";
 
@@ -49,15 +50,19 @@ export interface EventQueueOptions {
   readonly hostSession: (session: string) => HostSession;
   /** `undefined` when the host has none. */
   readonly latestTurn: (session: HostSession) => LatestTurn | undefined;
+  /** Called with the idempotency keys of events that a turn has taken. */
+  readonly onTaken: (keys: readonly string[]) => void;
   /** Called with true when no turn takes the events of a session, and with false when one has. */
   readonly onStalled: (session: string, isStalled: boolean) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
+type EnqueuedEvent = Pick<PendingEvent, "id" | "key">;
+
 /** Events that a turn takes or has taken, while its end is not known. */
 interface TakenEvents {
-  readonly ids: readonly number[];
+  readonly events: readonly EnqueuedEvent[];
   /** The last time at which the host's queue still held them. */
   readonly after: number;
   /**
@@ -79,8 +84,8 @@ const PATIENCE_MS = { left: LOST_TURN_MS, dropped: DROPPED_MS, unseen: Infinity 
 export class EventQueue {
   readonly #session: string;
   readonly #options: EventQueueOptions;
-  /** Ids of the events in the host's queue. */
-  #enqueued: readonly number[] = [];
+  /** The events in the host's queue. */
+  #enqueued: readonly EnqueuedEvent[] = [];
   /** Events of others that were behind ours in the host's queue: it drops none of them before ours. */
   #behind: ReadonlySet<string> = new Set();
   #taken: TakenEvents | undefined;
@@ -152,7 +157,7 @@ export class EventQueue {
     const at = this.#options.hostSession(this.#session);
     this.#detectTaken(now, at);
     if (this.#taken !== undefined && !(await this.#finishTurn(this.#taken, now, at))) {
-      if (this.#taken.sign === "unseen") this.#requestTurn(this.#taken.ids.length, at);
+      if (this.#taken.sign === "unseen") this.#requestTurn(this.#taken.events.length, at);
       return this.#pollLater(TURN_POLL_MS);
     }
     if (this.#closed) return;
@@ -169,7 +174,7 @@ export class EventQueue {
     if (place === -1 && this.#enqueued.length > 0) {
       const wasDropped = queue?.some((event) => this.#behind.has(identityOf(event))) === true;
       const sign = queue === undefined ? "unseen" : queue.length === 0 ? "left" : "dropped";
-      if (!wasDropped) this.#taken = { ids: this.#enqueued, after: this.#polledAt, sign };
+      if (!wasDropped) this.#taken = { events: this.#enqueued, after: this.#polledAt, sign };
       this.#enqueued = [];
     }
     this.#behind = new Set(place === -1 ? [] : queue?.slice(place + 1).map(identityOf));
@@ -177,7 +182,7 @@ export class EventQueue {
   }
 
   /** False while the turn runs. */
-  async #finishTurn({ ids, after, sign }: TakenEvents, now: number, at: HostSession): Promise<boolean> {
+  async #finishTurn({ events, after, sign }: TakenEvents, now: number, at: HostSession): Promise<boolean> {
     const turn = this.#options.latestTurn(at);
     if (turn?.status === "running") return false;
     const hasEnded = (turn?.endedAt ?? 0) >= after;
@@ -188,7 +193,9 @@ export class EventQueue {
       this.#retryAt = now + RETRY_MS;
       this.#options.logger.warn({ session: this.#session }, "a turn failed; its system events are handed over again");
     } else {
+      const ids = events.map(({ id }) => id);
       await this.#options.state.consumeEvents(this.#session, ids);
+      this.#options.onTaken(events.map(({ key }) => key));
     }
     this.#endStall();
     // One turn does not take more than it was given: the rest needs a turn of its own.
@@ -200,13 +207,15 @@ export class EventQueue {
   /** Puts what fits into the host's queue, in the place of what is there; returns how many events wait. */
   #enqueueBatch(events: readonly PendingEvent[], at: HostSession): number {
     const batch = firstBatch(events);
-    if (batch.length > this.#enqueued.length) {
-      const text = batch.map((event) => event.text).join("\n");
+    // One that was withdrawn leaves the text in the host's queue as well.
+    const isOther = batch.length !== this.#enqueued.length || batch.some(({ id }, at) => id !== this.#enqueued[at]?.id);
+    if (batch.length > 0 && isOther) {
+      const text = joinUntrusted(batch.map((event) => event.text));
       const { sessionKey, agentId } = at;
       const place = { sessionKey, agentId, contextKey: CONTEXT_KEY, replace: true } as const;
       const isTaken = this.#options.system.enqueueSystemEvent(text, place);
       // What the host has refused would count as taken by a turn once it is seen not to be in the queue.
-      if (isTaken || this.#isInHostQueue(text, at)) this.#enqueued = batch.map(({ id }) => id);
+      if (isTaken || this.#isInHostQueue(text, at)) this.#enqueued = batch.map(({ id, key }) => ({ id, key }));
     }
     return events.length;
   }

@@ -7,7 +7,7 @@ import { agentCatalog, hostSession, mainKey } from "./read-config.ts";
 import { OPENCLAW_LIMITS } from "./sqlite-state-module.ts";
 import type { OpenClawState } from "./state.ts";
 
-export interface OpenClawSessionsOptions extends Omit<EventQueueOptions, "state" | "hostSession"> {
+export interface OpenClawSessionsOptions extends Omit<EventQueueOptions, "state" | "hostSession" | "onTaken"> {
   readonly pluginId: string;
   readonly config: () => OpenClawConfig;
   readonly state: OpenClawState;
@@ -20,6 +20,7 @@ export interface OpenClawSessionsOptions extends Omit<EventQueueOptions, "state"
 export class OpenClawSessions implements HostSessions {
   readonly #options: OpenClawSessionsOptions;
   readonly #queues = new Map<string, EventQueue>();
+  readonly #listeners: ((idempotencyKeys: readonly string[]) => void)[] = [];
   #closed = false;
 
   constructor(options: OpenClawSessionsOptions) {
@@ -35,7 +36,7 @@ export class OpenClawSessions implements HostSessions {
    * Resolves when the event is on disk. Rejects retryably when the session holds too many, and permanently
    * when the text is too long: cutting it could cut the boundary around it.
    */
-  async enqueueSystemEvent({ sessionKey, text, idempotencyKey }: SystemEvent): Promise<void> {
+  async enqueueSystemEvent({ sessionKey, text, idempotencyKey }: SystemEvent): Promise<"waiting" | undefined> {
     const max = OPENCLAW_LIMITS.maxEventChars;
     if (text.length > max) {
       throw new HostError(`A system event may have ${max} characters; this one has more.`, { retryable: false });
@@ -47,6 +48,20 @@ export class OpenClawSessions implements HostSessions {
       throw new HostError(message, { retryable: true });
     }
     this.#queueOf(session)?.nudge();
+    const isTaken = outcome === "duplicate" && this.#options.state.waitingEvent(idempotencyKey) === undefined;
+    return isTaken ? undefined : "waiting";
+  }
+
+  onEventsTaken(listener: (idempotencyKeys: readonly string[]) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async withdrawSystemEvent(idempotencyKey: string): Promise<void> {
+    const { state } = this.#options;
+    const event = state.waitingEvent(idempotencyKey);
+    if (event === undefined) return;
+    await state.consumeEvents(event.session, [event.id]);
+    this.#queueOf(event.session)?.nudge();
   }
 
   /** The request outlives a restart as long as events wait. */
@@ -78,6 +93,7 @@ export class OpenClawSessions implements HostSessions {
     for (const [other, handover] of this.#queues) if (handover.isIdle) this.#queues.delete(other);
     const handover = new EventQueue(session, {
       ...this.#options,
+      onTaken: (keys) => this.#listeners.forEach((listener) => listener(keys)),
       hostSession: (key) => hostSession(this.#options.config(), key),
     });
     this.#queues.set(session, handover);

@@ -9,6 +9,8 @@ import type { BeginRunOutcome, EnqueueOutcome } from "./sqlite-state-module.ts";
 /** A system event that no turn has taken yet. */
 export interface PendingEvent {
   readonly id: number;
+  /** The idempotency key, as it is stored. */
+  readonly key: string;
   readonly text: string;
 }
 
@@ -52,6 +54,11 @@ export class OpenClawState {
   /** The oldest events of a session that wait, `after` an id. */
   pendingEvents(session: string, { after = 0, limit }: { after?: number; limit: number }): readonly PendingEvent[] {
     return this.#reads.events.all(session, after, limit).map((row) => ({ ...row }));
+  }
+
+  /** The session in which the event with this key waits; `undefined` when a turn has taken it. */
+  waitingEvent(key: string): { readonly id: number; readonly session: string } | undefined {
+    return this.#reads.waitingEvent.get(shortKey(key));
   }
 
   /** Sessions in which events wait. */
@@ -122,8 +129,13 @@ function prepareReads({ reader }: SqliteDatabase) {
   return {
     events: rowQuery(
       reader,
-      { id: "integer", text: "text" },
-      "SELECT id, text FROM openclaw_event WHERE session = ? AND id > ? AND text IS NOT NULL ORDER BY id LIMIT ?",
+      { id: "integer", key: "text", text: "text" },
+      "SELECT id, key, text FROM openclaw_event WHERE session = ? AND id > ? AND text IS NOT NULL ORDER BY id LIMIT ?",
+    ),
+    waitingEvent: rowQuery(
+      reader,
+      { id: "integer", session: "text" },
+      "SELECT id, session FROM openclaw_event WHERE key = ? AND text IS NOT NULL",
     ),
     sessions: rowQuery(
       reader,

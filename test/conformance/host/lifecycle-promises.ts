@@ -137,7 +137,7 @@ export function testLifecycle({ start, startProbe }: SuiteContext): void {
           const sessionKey = host.sessions.mainSessionKey(host.agents.resolve(undefined).id);
           host.sessions
             .enqueueSystemEvent({ sessionKey, text: "early", idempotencyKey: "early" })
-            .then(stored.resolve, stored.reject);
+            .then(() => stored.resolve(), stored.reject);
         });
       },
     });

@@ -16,12 +16,15 @@ export class ScriptedHost implements Pick<GatewayHost, "agents" | "channels" | "
   readonly sent: ChannelMessage[] = [];
   readonly heartbeats: string[] = [];
   onRun: (request: AgentRunRequest) => Promise<AgentRunResult> = replies;
-  onEvent: (event: SystemEvent) => Promise<void> = takes;
+  onEvent: (event: SystemEvent) => Promise<void | "waiting"> = takes;
+  /** Called by a test whose host reports what turns have taken. */
+  taken: (idempotencyKeys: readonly string[]) => void = () => {};
+  readonly withdrawn: string[] = [];
   onSend: (message: ChannelMessage) => Promise<void> = takes;
 
   /** Forgets what it was asked, and answers as at first. */
   reset(): void {
-    for (const kept of [this.runs, this.events, this.sent, this.heartbeats]) kept.length = 0;
+    for (const kept of [this.runs, this.events, this.sent, this.heartbeats, this.withdrawn]) kept.length = 0;
     this.onRun = replies;
     this.onEvent = takes;
     this.onSend = takes;
@@ -40,9 +43,12 @@ export class ScriptedHost implements Pick<GatewayHost, "agents" | "channels" | "
   readonly sessions: GatewayHost["sessions"] = {
     mainSessionKey: (agentId) => `agent:${agentId}:main`,
     enqueueSystemEvent: async (event) => {
-      await this.onEvent(event);
+      const outcome = await this.onEvent(event);
       this.events.push(event);
+      return outcome;
     },
+    onEventsTaken: (listener) => void (this.taken = listener),
+    withdrawSystemEvent: async (key) => void this.withdrawn.push(key),
     requestHeartbeat: ({ sessionKey, reason }) => {
       this.heartbeats.push(`${sessionKey} ${reason}`);
     },

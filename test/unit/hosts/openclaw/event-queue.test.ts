@@ -17,6 +17,7 @@ class Fixture {
   readonly turns: Parameters<EventQueueOptions["system"]["requestHeartbeat"]>[0][] = [];
   readonly enqueued: { text: string; sessionKey: string; agentId: string }[] = [];
   readonly stalls: boolean[] = [];
+  readonly taken: string[] = [];
   readonly warnings: string[] = [];
   latest: LatestTurn | undefined;
   readonly queue: EventQueue;
@@ -25,7 +26,7 @@ class Fixture {
     const silent = { debug: () => {}, info: () => {}, error: () => {} };
     this.queue = new EventQueue(MAIN, {
       state: {
-        pendingEvents: () => [...this.events].map(([id, text]) => ({ id, text })),
+        pendingEvents: () => [...this.events].map(([id, text]) => ({ id, key: `key ${id}`, text })),
         consumeEvents: async (_session, ids) => ids.forEach((id) => this.events.delete(id)),
       },
       system: {
@@ -41,6 +42,7 @@ class Fixture {
       peek: peeks ? () => [...this.hostQueue] : undefined,
       hostSession: (session) => hostSession(config, session),
       latestTurn: () => this.latest,
+      onTaken: (keys) => void this.taken.push(...keys),
       onStalled: (_session, isStalled) => void this.stalls.push(isStalled),
       clock: { now: () => Date.now() },
       logger: { ...silent, warn: (_fields, message) => void this.warnings.push(message) },
@@ -97,6 +99,7 @@ it("requests turns that do not come more and more rarely, reports the stall once
   fixture.endTurn();
   await vi.advanceTimersByTimeAsync(2_000);
   expect(fixture.events.size).toBe(0);
+  expect(fixture.taken).toEqual(["key 1"]);
   expect(fixture.stalls).toEqual([true, false]);
 });
 
