@@ -24,6 +24,7 @@ beforeAll(async () => {
             "{{toString}}{{hasOwnProperty}}{{a.constructor}}{{payload.__proto__}}{{headers.__proto__}}{{query.constructor}}]",
           deliver: false,
         },
+        { match: { path: "ids" }, messageTemplate: "order {{order.id}} of {{shop}}", deliver: false },
         { match: { path: "merge" }, transform: { module: "merge.mjs" }, deliver: false },
       ],
     },
@@ -258,5 +259,18 @@ describe("keys that name a prototype", () => {
   it("are no fields of a form", async () => {
     const answer = await post("form", "__proto__=1&constructor=2&a=3", "application/x-www-form-urlencoded");
     expect(await messageOf(answer)).toBe("[|3|||]");
+  });
+});
+
+describe("an id beyond 2^53", () => {
+  it("reaches the agent with all of its digits", async () => {
+    const { text } = await post(
+      "ids",
+      '{"order":{"id":820982911946154508},"shop":1234567890123456}',
+      "application/json",
+    );
+    const { deliveryId } = JSON.parse(text) as { readonly deliveryId: string };
+    const spec = (await gateway.delivery(deliveryId)).runs[0]!.spec as AgentSpec;
+    expect(spec.message).toBe("order 820982911946154508 of 1234567890123456");
   });
 });

@@ -180,6 +180,19 @@ describe("a second copy of a signed call", () => {
   });
 });
 
+describe("alerts whose ids differ in the last digit", () => {
+  it("are different deliveries, also where the id is a number beyond 2^53", async () => {
+    await using gateway = await start({ presets: ["datadog"], datadog: { secret: GITHUB_SECRET, deliver: false } });
+    const headers = { authorization: `Bearer ${GITHUB_SECRET}`, "content-type": "application/json" };
+    const ids = ["7301450000000000001", "7301450000000000002", "7301450000000000003"];
+    for (const id of ids) {
+      const answer = await call(gateway, "/hooks/datadog", { headers, body: `{"id":${id},"title":"CPU"}` });
+      expect(answer.status).toBe(200);
+    }
+    expect((await gateway.deliveries()).filter(({ state }) => state === "duplicate")).toEqual([]);
+  });
+});
+
 describe("an event that is not for an agent", () => {
   it("is answered 200 and listed as filtered, with the reason", async () => {
     await using gateway = await start();
