@@ -127,7 +127,11 @@ describe("each reason of a callback can be produced and seen through the API", (
     states.answerWith({ status: 400 });
     const { reason } = await states.onlyRun(await sent(), "failed");
     expect(reason).toMatch(/^error: .*400.*; the callback to ci\.example\.com failed: it answers with status 410$/);
-    expect(receiver.results.at(-1)).toMatchObject({ state: "failed", error: expect.stringMatching(/^error: /) });
+    expect(receiver.results.at(-1)).toMatchObject({
+      state: "failed",
+      code: "RUN_FAILED",
+      error: "The agent's run failed.",
+    });
   });
 
   describe("after a restart of a gateway that still had the caller to tell: that of the reply, as far as it is known", () => {

@@ -13,6 +13,7 @@ import { ReplySender } from "./send-reply.ts";
 import type { Delivered } from "./send-reply.ts";
 import type { RetrySchedule } from "./retry.ts";
 import { RunCallback } from "./callback.ts";
+import { callerError } from "./caller-error.ts";
 import { RetryCounters } from "./retry-counters.ts";
 import { isRetryLater } from "../context.ts";
 
@@ -86,7 +87,12 @@ export class AgentRunner implements Runner {
     if (spec.kind !== "agent" || spec.callbackUrl === undefined) return;
     if (state !== "canceled" || steps.includes("called-back")) return;
     const run: ActiveRun = { stored, spec, mappingId, ending: abandon };
-    const { reason } = await this.#callbacks.call(run, spec.callbackUrl, { state, reply: null, error: null, delivery });
+    const { reason } = await this.#callbacks.call(run, spec.callbackUrl, {
+      state,
+      reply: null,
+      failure: undefined,
+      delivery,
+    });
     if (reason === undefined) await store.recordStep(runId, "called-back");
     else logger.warn({ runId, reason }, "the callback of a canceled run failed");
   }
@@ -173,7 +179,7 @@ export class AgentRunner implements Runner {
     const outcome = await this.#callbacks.call(run, url, {
       state,
       reply: result.status === "ok" ? result.reply || null : null,
-      error: state === "failed" ? reason : null,
+      failure: callerError({ state, reason }, result.status),
       delivery: delivery.outcome,
     });
     if (isRetryLater(outcome)) this.#notes.of(stored.runId).delivery = delivery.reason;

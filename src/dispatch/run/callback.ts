@@ -4,6 +4,7 @@ import { createGuardedFetch, FetchError, isSuccess, type GuardedFetch } from "..
 import { messageId, signMessage } from "../../http/sign-message.ts";
 import { isCallbackHost } from "../../policy/callback-url.ts";
 import type { DispatchContext, RetryLater, ActiveRun } from "../context.ts";
+import type { CallerError } from "./caller-error.ts";
 import { fullJitter } from "./full-jitter.ts";
 import type { RetryCounters } from "./retry-counters.ts";
 
@@ -12,7 +13,8 @@ export interface RunResult {
   readonly state: SettledState;
   /** The whole reply; `null` when there is none. */
   readonly reply: string | null;
-  readonly error: string | null;
+  /** `undefined` unless the run failed. */
+  readonly failure: CallerError | undefined;
   readonly delivery: ReplyOutcome;
 }
 
@@ -67,8 +69,9 @@ export class RunCallback {
     { url, result, callbacks }: { url: string; result: RunResult; callbacks: CallbacksConfig },
   ): Promise<FetchError | undefined> {
     const { runId, deliveryId } = stored;
-    const { state, reply, error, delivery } = result;
-    const body = JSON.stringify({ type: "run.settled", runId, deliveryId, state, reply, error, delivery });
+    const { state, reply, failure, delivery } = result;
+    const { error = null, code = null } = failure ?? {};
+    const body = JSON.stringify({ type: "run.settled", runId, deliveryId, state, reply, error, code, delivery });
     const id = messageId(`${runId}:callback`);
     const signature = signMessage(body, { id, atMs: this.#context.clock.now(), secret: callbacks.secret });
     const headers = { ...signature, "content-type": "application/json" };

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { RunDetail } from "../../core/delivery.ts";
+import { callerError } from "../../dispatch/run/caller-error.ts";
 import type { Watching } from "../../dispatch/run-watch.ts";
 import { type Answer, answerJson } from "../../http/answer.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
@@ -118,9 +119,8 @@ function isSettled({ state }: RunDetail): boolean {
 }
 
 function resultOfRun(run: RunDetail, replies: Watching["replies"]): object {
-  const { id, state, attempts, delivery, reason } = run;
+  const { id, state, attempts, delivery } = run;
   const reply = replies.get(id) ?? run.reply;
-  const last = attempts.at(-1);
-  const error = state === "done" ? undefined : (reason ?? last?.error ?? undefined);
-  return { runId: id, state, status: last?.status ?? null, reply, delivery, error };
+  const status = attempts.at(-1)?.status;
+  return { runId: id, state, status: status ?? null, reply, delivery, ...callerError(run, status) };
 }

@@ -49,7 +49,7 @@ describe("a caller who waits", () => {
     const { status, body } = await modeled.gateway.post("/hooks/agent", { ...WAITING_CALL, timeoutSeconds: 0.05 });
     expect(status).toBe(200);
     expect(body).toMatchObject({ ok: false, state: "failed", status: "timeout", reply: null });
-    expect(body["error"]).toEqual(expect.any(String));
+    expect(body).toMatchObject({ code: "RUN_TIMED_OUT", error: "The agent's run took longer than it may." });
   });
 
   it("is answered as usual when the time is up, and its run goes on", async () => {

@@ -63,6 +63,7 @@ describe("the callback of a run", () => {
       state: "done",
       reply: "All done.",
       error: null,
+      code: null,
       delivery: "sent",
     });
     expect(() => new Webhook(SECRET).verify(`${body} `, headers)).toThrow("No matching signature");
@@ -77,14 +78,15 @@ describe("the callback of a run", () => {
     expect(JSON.parse(calls[0]!.body)).toMatchObject({ reply });
   });
 
-  it("tells of a run that failed, and why", async () => {
+  it("reports a run that failed in the gateway's own words", async () => {
     bench.host.onRun = async () => ({ status: "error", reply: "", error: "no credit" });
     const { url, calls } = await receiver(200);
     await bench.run({ callbackUrl: url });
     expect(JSON.parse(calls[0]!.body)).toMatchObject({
       state: "failed",
       reply: null,
-      error: "error: no credit",
+      error: "The agent's run failed.",
+      code: "RUN_FAILED",
       delivery: "none",
     });
   });
@@ -198,9 +200,10 @@ describe("the callback of a run", () => {
     };
     const { url, calls } = await receiver(500, 200);
     const runId = await bench.run({ callbackUrl: url });
-    expect(calls.map(({ body }) => (JSON.parse(body) as { error: string }).error)).toEqual(
-      Array(2).fill("delivery to console failed: chat not found"),
+    expect(calls.map(({ body }) => (JSON.parse(body) as { code: string }).code)).toEqual(
+      Array(2).fill("REPLY_NOT_DELIVERED"),
     );
+    expect(calls[0]!.body).not.toContain("chat not found");
     expect(await bench.detail(runId)).toMatchObject({
       state: "failed",
       reason: "delivery to console failed: chat not found",

@@ -29,7 +29,7 @@ describe("waiting for a result", () => {
     }, SOON);
   }
 
-  async function settle(runId: string, state: "done" | "canceled", reason: string | null): Promise<void> {
+  async function settle(runId: string, state: "done" | "canceled" | "failed", reason: string | null): Promise<void> {
     await bench.ingress.store.settle(runId, { state, reason });
     bench.ingress.watch.notify(runId);
   }
@@ -51,16 +51,17 @@ describe("waiting for a result", () => {
     expect(bench.ingress.watch.count).toBe(0);
   });
 
-  it("gives the error of the last attempt where the run itself has no reason", async () => {
+  it("keeps the text of the model's endpoint from the caller: it reads the gateway's own words and a code", async () => {
     const answered = call();
     const runId = await waitedFor();
     await bench.ingress.store.beginAttempt(runId, { number: 1, startedAt: 1 });
-    await bench.ingress.store.endAttempt(runId, { endedAt: 2, status: "error", error: "no model", reply: null });
-    await settle(runId, "canceled", null);
+    await bench.ingress.store.endAttempt(runId, { endedAt: 2, status: "error", error: "bad key sk-abc", reply: null });
+    await settle(runId, "failed", "error: bad key sk-abc");
     expect(JSON.parse((await answered).payload)).toMatchObject({
-      state: "canceled",
+      state: "failed",
       status: "error",
-      error: "no model",
+      code: "RUN_FAILED",
+      error: "The agent's run failed.",
     });
   });
 
