@@ -62,7 +62,7 @@ function outcomeText(change: DeliveryChange, delivery: ChangedDelivery | Coalesc
     case "removed":
       return "removed";
     case "emptied":
-      return "its request is removed; it stays listed for now, since copies of it could arrive";
+      return "its request is removed; it stays listed for now: it is the newest delivery, or copies of it could arrive";
     case "planned":
       return `${PLANNED[change]}${delivery.replay === undefined ? "" : factsText(delivery.replay)}`;
     case "left":

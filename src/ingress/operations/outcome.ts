@@ -18,7 +18,7 @@ export type OperationOutcome =
   /** So many of its runs were queued, running or held and are now canceled. */
   | { readonly kind: "canceled"; readonly runs: number }
   | { readonly kind: "removed" }
-  /** It lost its request and stays listed for now: it must be known while copies of the call could arrive. */
+  /** It lost its request and stays listed for now: it is the newest delivery, or copies of the call could arrive. */
   | { readonly kind: "emptied" }
   /** In a dry run: it would be carried out; what that means for a replay. */
   | { readonly kind: "planned"; readonly replay?: ReplayFacts | undefined }

@@ -180,7 +180,11 @@ describe("a change of deliveries", () => {
   const changed = { ok: true, dryRun: false, matched: 1, more: false, stopped: null };
 
   it.each([
-    [{ outcome: "emptied" }, "its request is removed; it stays listed for now, since copies of it could arrive", 0],
+    [
+      { outcome: "emptied" },
+      "its request is removed; it stays listed for now: it is the newest delivery, or copies of it could arrive",
+      0,
+    ],
     [{ outcome: "refused", code: "NOT_FOUND", error: "No hook\u0007." }, "refused: No hook�.", 1],
     [{ outcome: "canceled", runs: 2 }, "canceled (2 runs)", 0],
     [{ outcome: "left", reason: "it is done" }, "left alone: it is done", 0],
