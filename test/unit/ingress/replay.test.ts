@@ -118,7 +118,7 @@ describe("a replay of the stored bytes", () => {
     const active = await bench.active(block);
     const body = '{"ref":"refs/heads/main","repository":{"full_name":"acme/site"}}';
     const { status, id } = await send(active, "github", body, signedBy(body));
-    expect(status).toBe(202);
+    expect(status).toBe(200);
     const original = (await bench.ingress.store.get(id))!;
     // What it was signed with is no secret of the sender any more.
     const rotated = await bench.active({ ...block, github: { ...block.github, secret: `${SECRET}-rotated` } });
@@ -330,6 +330,13 @@ describe("a replay of a run that has gathered calls", () => {
     const [, second] = await deadLetter(active, ["one", "two", "three"]);
     expect(messageOf(await replayed(active, second!, AS_ACCEPTED))).toBe("as it was: two");
     expect(messageOf(await replayed(active, second!))).toBe("as it was: two");
+  });
+
+  it("as accepted is one run that holds all of its calls, and replays none of them a second time", async () => {
+    const active = await bench.active({ mappings: [gathering()] });
+    const [first] = await deadLetter(active, ["one", "two", "three"]);
+    const outcome = await replayDelivery(bench.ingress, active, first!, AS_ACCEPTED);
+    expect(outcome).toMatchObject({ members: [], left: [], stopped: undefined });
   });
 
   it("by today's configuration replays each of its calls, oldest first, which gather anew", async () => {

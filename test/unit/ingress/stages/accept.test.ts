@@ -10,6 +10,7 @@ import { policy } from "../../../../src/ingress/stages/policy.ts";
 import { render } from "../../../../src/ingress/stages/render.ts";
 import type { Rendered } from "../../../../src/ingress/stages/render.ts";
 import { resolve } from "../../../../src/ingress/stages/resolve.ts";
+import { StoreError } from "../../../../src/storage/delivery-store.ts";
 import type { NewDelivery } from "../../../../src/storage/new-delivery.ts";
 import { acceptedBy, callPipeline } from "./pipeline-calls.ts";
 import { CREDENTIAL, verifiedRequest, RECEIVED_AT, StageBench } from "./stage-bench.ts";
@@ -251,6 +252,15 @@ describe("a call whose transform failed", () => {
     // The run that a coalesced call became a part of has a session of its own.
     expect({ ...repeat, specs: [] }).toMatchObject({ ...first, specs: [], isRepeat: true });
     expect(repeat.specs.map(({ kind }) => kind)).toEqual(first.specs.map(({ kind }) => kind));
+  });
+});
+
+describe("a repeat", () => {
+  it("is refused as any call is while the first answer cannot be read", async () => {
+    const active = await bench.active({ mappings: [mapping] });
+    await acceptedCall(active, { named: "by key" });
+    bench.ingress.store.loadRun = () => Promise.reject(new StoreError("UNAVAILABLE", "the disk is gone"));
+    expect(await acceptCall(active, { named: "by key" })).toBe("STORE_UNAVAILABLE");
   });
 });
 
