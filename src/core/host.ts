@@ -210,10 +210,13 @@ export class HostError extends Error {
   override readonly name = "HostError";
   /** True when the same call may succeed later. */
   readonly retryable: boolean;
+  /** With `retryable`: the host refuses the same call until these milliseconds have passed, so it waits elsewhere. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, options: { retryable: boolean; cause?: unknown }) {
+  constructor(message: string, options: { retryable: boolean; retryAfterMs?: number; cause?: unknown }) {
     super(message, { cause: options.cause });
     this.retryable = options.retryable;
+    this.retryAfterMs = options.retryAfterMs;
   }
 }
 

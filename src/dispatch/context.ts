@@ -49,8 +49,11 @@ export interface Notice {
 export interface Outages {
   /** Records a permanent failure; the first one of a subject sends a {@link Notice}. Never rejects. */
   failed(subject: string, text: string, detail?: string): Promise<void>;
-  /** The subject works: its next failure is a new outage. Costs nothing while there is none. Never rejects. */
-  works(subject: string): Promise<void> | undefined;
+  /**
+   * The subject works: its next failure is a new outage. With `text`, the owner of a notice gets another one that
+   * the outage is over. Costs nothing while there is none. Never rejects.
+   */
+  works(subject: string, text?: string): Promise<void> | undefined;
   /** Resolves when pending notices are sent or given up. Never rejects. */
   written(): Promise<void>;
 }

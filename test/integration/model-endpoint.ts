@@ -18,8 +18,8 @@ export class ModelEndpoint {
   readonly requests: ModelRequest[] = [];
   reply = "The model has read it.";
   delayMs = 0;
-  /** While it is set, the endpoint refuses every request with these words. */
-  refusal: string | undefined;
+  /** While it is set, the endpoint refuses every request so. */
+  refusal: { readonly status: number; readonly message: string } | undefined;
   #held: Promise<void> | undefined;
   readonly #server: Server;
 
@@ -69,8 +69,9 @@ export class ModelEndpoint {
     await this.#held;
     if (this.delayMs > 0) await sleep(this.delayMs);
     if (this.refusal !== undefined) {
-      res.writeHead(400, { "content-type": "application/json" });
-      res.end(JSON.stringify({ error: { message: this.refusal } }));
+      const { status, message } = this.refusal;
+      res.writeHead(status, { "content-type": "application/json" });
+      res.end(JSON.stringify({ error: { message } }));
       return;
     }
     const part = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: body.model };

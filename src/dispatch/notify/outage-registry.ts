@@ -58,18 +58,25 @@ export class OutageRegistry implements Outages {
     const isQuiet = this.#isQuiet(subject);
     this.#open.set(subject, !isQuiet);
     if (isQuiet) return;
-    const notifying = this.#notify(subject, text, detail);
-    this.#notifying.add(notifying);
-    await notifying;
-    this.#notifying.delete(notifying);
+    await this.#track(this.#notify(subject, text, detail));
   }
 
-  works(subject: string): Promise<void> | undefined {
+  works(subject: string, text?: string): Promise<void> | undefined {
     const isTold = this.#open.get(subject);
     if (isTold === undefined) return undefined;
     this.#open.delete(subject);
-    this.#options.logger.info({ subject }, "recovered");
+    const { logger, notices, clock } = this.#options;
+    logger.info({ subject }, "recovered");
+    // No run waits for it.
+    if (isTold && text !== undefined)
+      void this.#track(notices.notify({ key: `recovered:${subject}:${clock.now()}`, text }));
     return isTold ? this.#close(subject) : undefined;
+  }
+
+  async #track(notifying: Promise<void>): Promise<void> {
+    this.#notifying.add(notifying);
+    await notifying;
+    this.#notifying.delete(notifying);
   }
 
   async written(): Promise<void> {

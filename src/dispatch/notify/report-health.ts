@@ -31,12 +31,17 @@ export function failureText({ status, failures }: FinalResult): string {
 function reportAgent(outages: Outages, { spec, mappingId }: ActiveRun, result: FinalResult): Promise<unknown> {
   const agent = `runs:${spec.agentId}`;
   const mapping = `${agent}:${mappingId ?? ""}`;
-  if (result.status === "ok") return Promise.all([outages.works(agent), outages.works(mapping)]);
-  // What may pass is the agent's own trouble; anything else is that of the mapping and what it asks for.
-  const subject = result.retryable === true ? agent : mapping;
-  const asked = mappingId === null ? "" : ` for the mapping ${mappingId}`;
-  const text = `Runs of the agent ${spec.agentId}${asked} fail (${failureText(result)}). ${KEPT}`;
-  return outages.failed(subject, text, result.error);
+  const whose = `Runs of the agent ${spec.agentId}`;
+  const ofMapping = mappingId === null ? whose : `${whose} for the mapping ${mappingId}`;
+  if (result.status === "ok") {
+    return Promise.all([
+      outages.works(agent, `${whose} succeed again.`),
+      outages.works(mapping, `${ofMapping} succeed again.`),
+    ]);
+  }
+  // An error that may pass is the agent's own trouble, whichever mapping met it first; any other is the mapping's.
+  const [subject, failing] = result.retryable === true ? [agent, whose] : [mapping, ofMapping];
+  return outages.failed(subject, `${failing} fail (${failureText(result)}). ${KEPT}`, result.error);
 }
 
 function reportTarget(
@@ -46,10 +51,10 @@ function reportTarget(
 ): Promise<void> | undefined {
   // Without a mapping it is a call of the route `agent`.
   const subject = `target:${mappingId ?? "agent"}`;
-  if (outcome === "sent" || outcome === "fallback") return outages.works(subject);
+  const whose = mappingId === null ? "Messages" : `Messages of the mapping ${mappingId}`;
+  if (outcome === "sent" || outcome === "fallback") return outages.works(subject, `${whose} are delivered again.`);
   const missing = state === "failed" ? missingTarget(spec, outcome) : undefined;
   if (missing === undefined) return undefined;
-  const whose = mappingId === null ? "Messages" : `Messages of the mapping ${mappingId}`;
   return outages.failed(subject, `${whose} cannot be delivered. ${missing} ${KEPT}`);
 }
 

@@ -3,6 +3,7 @@ import type { AgentRunResult } from "../../core/host.ts";
 import type { AttemptEnd } from "../../storage/delivery-store.ts";
 import type { StartedAttempt } from "../run-log.ts";
 import { runTurn } from "./agent-turn.ts";
+import type { NotBegun } from "./agent-turn.ts";
 import type { CarriedOut, DispatchContext, PostponedRun, RetryLater, ActiveRun } from "../context.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { persist } from "./retry.ts";
@@ -18,6 +19,8 @@ export interface FinalResult extends AgentRunResult {
   readonly attempt: StartedAttempt;
 }
 
+/** Runs that wait for the same time begin within this much after it. */
+const SPREAD_MS = 1_000;
 const ENDED: CarriedOut = { kind: "ended" };
 const INTERRUPTED: Pick<AttemptEnd, "status" | "error" | "reply"> = {
   status: "interrupted",
@@ -103,12 +106,12 @@ export class AgentAttempts {
     const request = { runId: `${runId}-a${number}`, agentId, sessionKey, prompt, model, thinking, timeoutMs };
     const result = await runTurn(host.agents, request, { ending: run.ending, begin: this.#begin });
     const isOk = !("notBegun" in result) && result.status === "ok";
-    if (run.ending.aborted && "notBegun" in result) return this.#endUnbegun(run, result.notBegun);
+    if (run.ending.aborted && "notBegun" in result) return this.#endUnbegun(run, result);
     if (run.ending.aborted && !isOk) {
       await this.#end(run, this.#context.abandon.aborted ? INTERRUPTED : CANCELED);
       return ENDED;
     }
-    return "notBegun" in result ? this.#wait(run, result.notBegun) : this.#conclude(run, result, { number, startedAt });
+    return "notBegun" in result ? this.#wait(run, result) : this.#conclude(run, result, { number, startedAt });
   }
 
   /** Ends the attempt: permanently, or until the next one. */
@@ -132,31 +135,33 @@ export class AgentAttempts {
    * A host that cannot begin a run is no failure of the agent and uses up no attempt: the run waits, as
    * long as it takes, and gives its slot to others meanwhile.
    */
-  async #wait(run: ActiveRun, why: string): Promise<CarriedOut> {
+  async #wait(run: ActiveRun, refused: NotBegun): Promise<CarriedOut> {
     const { agentId } = run.spec;
-    const postponed = await this.#postponeUnbegun(run, why);
+    const postponed = await this.#postponeUnbegun(run, refused);
     // The notice goes to the same host: the run must not wait for it.
     void this.#context.outages.failed(
       `runs:${agentId}`,
       `Runs of the agent ${agentId} cannot begin. They wait and are tried again.`,
-      why,
+      refused.notBegun,
     );
     return postponed;
   }
 
   /** The run was aborted before the host began it: the agent never saw it. */
-  async #endUnbegun(run: ActiveRun, why: string): Promise<CarriedOut> {
-    if (this.#context.abandon.aborted) return this.#postponeUnbegun(run, why);
-    await this.#end(run, unbegun(why));
+  async #endUnbegun(run: ActiveRun, refused: NotBegun): Promise<CarriedOut> {
+    if (this.#context.abandon.aborted) return this.#postponeUnbegun(run, refused);
+    await this.#end(run, unbegun(refused.notBegun));
     return ENDED;
   }
 
-  async #postponeUnbegun(run: ActiveRun, why: string): Promise<CarriedOut> {
+  async #postponeUnbegun(run: ActiveRun, { notBegun: why, retryAfterMs }: NotBegun): Promise<CarriedOut> {
     const { clock, rulesFor } = this.#context;
     const note = this.#notes.of(run.stored.runId);
     note.refusals++;
+    const jitterMs = fullJitter(rulesFor(run.mappingId).retry.runs, note.refusals);
+    const delayMs = retryAfterMs === undefined ? jitterMs : retryAfterMs + Math.min(jitterMs, SPREAD_MS);
     const postponed = await this.#postpone(run, unbegun(why), {
-      dueAt: clock.now() + fullJitter(rulesFor(run.mappingId).retry.runs, note.refusals),
+      dueAt: clock.now() + Math.ceil(delayMs),
       reason: `the gateway could not begin it, it is tried again: ${why}`,
     });
     return { ...postponed, refused: true };

@@ -1,6 +1,6 @@
 import type { AgentRunRequest, AgentRunResult, HostAgents } from "../../core/host.ts";
 import { reasonOf } from "../../core/reason-of.ts";
-import { BRIEF_RETRY, isRetryable, retrying } from "./retry.ts";
+import { BRIEF_RETRY, isRetryable, retryAfterOf, retrying } from "./retry.ts";
 import type { RetrySchedule } from "./retry.ts";
 
 /** How long a host may take to return after its run was aborted. */
@@ -9,6 +9,8 @@ const ABORT_GRACE_MS = 10_000;
 /** The host could not begin the run for now, and nothing came of it. */
 export interface NotBegun {
   readonly notBegun: string;
+  /** The time for which the host refuses it, if it knows. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 export interface TurnOptions {
@@ -30,7 +32,7 @@ export async function runTurn(
   try {
     return await retrying(() => tryOnce(agents, request, ending), begin, ending);
   } catch (error) {
-    if (isRetryable(error)) return { notBegun: reasonOf(error) };
+    if (isRetryable(error)) return { notBegun: reasonOf(error), retryAfterMs: retryAfterOf(error) };
     return { status: "error", reply: "", error: reasonOf(error) };
   }
 }

@@ -33,7 +33,7 @@ export async function retrying<Result>(
     try {
       return await step();
     } catch (error) {
-      if (!isRetryable(error) || attempt >= policy.tries) throw error;
+      if (!isRetryable(error) || attempt >= policy.tries || retryAfterOf(error) !== undefined) throw error;
       await sleep(retryDelayMs(policy, attempt), undefined, { signal }).catch(() => {});
       // An aborted step must not begin again, such as a run past its timeout.
       if (signal.aborted) throw error;
@@ -44,6 +44,11 @@ export async function retrying<Result>(
 /** Milliseconds until the next try of what has failed so many times. */
 export function retryDelayMs({ firstDelayMs, maxDelayMs }: RetrySchedule, failures: number): number {
   return Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
+}
+
+/** The time for which a host refuses the same call, if it knows: no slot is held meanwhile. */
+export function retryAfterOf(error: unknown): number | undefined {
+  return error instanceof HostError ? error.retryAfterMs : undefined;
 }
 
 /** True for an error that may pass when the step is repeated. */

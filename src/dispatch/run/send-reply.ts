@@ -84,7 +84,7 @@ export class ReplySender {
     } catch (error) {
       return run.ending.aborted ? { refused: reasonOf(error) } : this.#refused(run, target, { error, place });
     }
-    await outages.works(`channel:${target.channel}`);
+    await outages.works(`channel:${target.channel}`, `Replies are delivered on the channel ${target.channel} again.`);
     return undefined;
   }
 

@@ -88,7 +88,7 @@ export class WakeBatch {
       this.#requestHeartbeats(arrived.map(({ spec }) => spec));
       await this.#settle(done, null);
       for (const agentId of new Set(arrived.map(({ spec }) => spec.agentId))) {
-        void outages.works(`wakes:${agentId}`);
+        void outages.works(`wakes:${agentId}`, `Wakes of the agent ${agentId} reach its main session again.`);
       }
       for (const [at, outcome] of outcomes.entries()) {
         if (typeof outcome === "object") await this.#fail(wakes[at]!, outcome.failed);

@@ -11,7 +11,14 @@ import {
 import type { AgentConfig, GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
 import { quoteReference, resolveModel } from "./agents/model-endpoint.ts";
-import { type ModelOutcome, type ModelTurnLimits, runModelTurn, type TurnMessage } from "./agents/model-turn.ts";
+import { ProviderBreaker, turnEnd } from "./agents/provider-breaker.ts";
+import {
+  DEFAULT_MODEL_TURN_LIMITS,
+  type ModelOutcome,
+  type ModelTurnLimits,
+  runModelTurn,
+  type TurnMessage,
+} from "./agents/model-turn.ts";
 import { acknowledgeOffline, answerOffline } from "./agents/offline.ts";
 
 /** The end of a run: by its own time limit or by a request to abort it. */
@@ -60,12 +67,19 @@ export interface ConversationTurn {
   readonly signal: AbortSignal;
 }
 
+/** A turn's place at a provider; it leaves with the result that it has, if any. */
+interface ProviderPlace {
+  readonly isProbe: boolean;
+  leave(result: AgentRunResult | undefined): void;
+}
+
 /** Runs turns by the configuration of the moment at which each begins. */
 export class EmbeddedAgents implements HostAgents {
   readonly #config: () => GatewayConfig;
   readonly #sessions: EmbeddedSessions;
   readonly #logger: Logger;
-  readonly #limits: ModelTurnLimits | undefined;
+  readonly #limits: ModelTurnLimits;
+  readonly #breaker = new ProviderBreaker();
   #conversing = 0;
 
   constructor(options: {
@@ -77,7 +91,7 @@ export class EmbeddedAgents implements HostAgents {
     this.#config = options.config;
     this.#sessions = options.sessions;
     this.#logger = options.logger;
-    this.#limits = options.limits;
+    this.#limits = options.limits ?? DEFAULT_MODEL_TURN_LIMITS;
   }
 
   list(): readonly AgentInfo[] {
@@ -95,37 +109,68 @@ export class EmbeddedAgents implements HostAgents {
   /**
    * Runs one isolated turn: the model sees the prompt and nothing of the session before it. The
    * prompt is on disk before the model is asked. Rejects with a `HostError` when the prompt could
-   * not be stored, and permanently when a run with this id has begun before.
+   * not be stored or the model's provider is down, and permanently when a run with this id has begun before.
    */
   async run(request: AgentRunRequest): Promise<AgentRunResult> {
     const { runId, sessionKey, prompt, timeoutMs } = request;
     if (request.signal.aborted) {
       return { status: "aborted", reply: "", error: "The run was aborted before it began." };
     }
-    if (!(await this.#sessions.beginRun({ sessionKey, runId, prompt }))) {
-      throw new HostError(`A run with the id ${JSON.stringify(runId)} has begun before.`, { retryable: false });
-    }
     const agent = findAgent(this.#config(), request.agentId);
-    const messages: TurnMessage[] = [{ role: "user", text: prompt }];
-    const override = { model: request.model, thinking: request.thinking };
-    const result = await withDeadline(timeoutMs, request.signal, (signal) =>
-      this.#answer(agent, { messages, override, idle: false, signal }),
-    );
+    const place = this.#enter(agent, request.model);
+    if ("problem" in place) {
+      throw new HostError(place.problem, { retryable: true, retryAfterMs: place.waitMs });
+    }
+    let result: AgentRunResult | undefined;
+    try {
+      if (!(await this.#sessions.beginRun({ sessionKey, runId, prompt }))) {
+        throw new HostError(`A run with the id ${JSON.stringify(runId)} has begun before.`, { retryable: false });
+      }
+      const messages: TurnMessage[] = [{ role: "user", text: prompt }];
+      const override = { model: request.model, thinking: request.thinking };
+      result = await withDeadline(timeoutMs, request.signal, (signal) =>
+        this.#answer(agent, { messages, override, idle: false, isProbe: place.isProbe, signal }),
+      );
+    } finally {
+      place.leave(result);
+    }
     await this.#endTranscript(request, result);
     return result;
+  }
+
+  /** A turn begins at the provider of its model, unless that one is down. */
+  #enter(agent: AgentConfig, override: string | undefined): ProviderPlace | { problem: string; waitMs: number } {
+    const reference = override ?? agent.model;
+    const model = reference === undefined ? undefined : resolveModel(this.#config(), reference);
+    if (model === undefined || "problem" in model) return { isProbe: false, leave: () => {} };
+    const { provider, providerId } = model;
+    const entry = this.#breaker.enter(provider);
+    if ("waitMs" in entry) {
+      const problem = `The provider ${JSON.stringify(providerId)} is down; it is tried again in ${Math.ceil(entry.waitMs / 1_000)} s.`;
+      return { problem, waitMs: entry.waitMs };
+    }
+    const leave = (result: AgentRunResult | undefined): void => {
+      this.#breaker.ended(provider, entry, result === undefined ? "unknown" : turnEnd(result));
+    };
+    return { ...entry, leave };
   }
 
   /** Runs one turn of a conversation and stores nothing; never rejects. */
   async converse(turn: ConversationTurn): Promise<AgentRunResult> {
     const { messages, idle, timeoutMs } = turn;
     const agent = findAgent(this.#config(), turn.agentId);
+    const place = this.#enter(agent, undefined);
+    if ("problem" in place) return { status: "error", reply: "", error: place.problem, retryable: true };
     this.#conversing += 1;
+    let result: AgentRunResult | undefined;
     try {
-      return await withDeadline(timeoutMs, turn.signal, (signal) =>
-        this.#answer(agent, { messages, override: {}, idle, signal }),
+      result = await withDeadline(timeoutMs, turn.signal, (signal) =>
+        this.#answer(agent, { messages, override: {}, idle, isProbe: place.isProbe, signal }),
       );
+      return result;
     } finally {
       this.#conversing -= 1;
+      place.leave(result);
     }
   }
 
@@ -140,10 +185,12 @@ export class EmbeddedAgents implements HostAgents {
       messages: readonly TurnMessage[];
       override: { model?: string | undefined; thinking?: string | undefined };
       idle: boolean;
+      /** True: the provider was down, and one request shows whether it still is. */
+      isProbe: boolean;
       signal: AbortSignal;
     },
   ): Promise<ModelOutcome> {
-    const { messages, override, signal } = turn;
+    const { messages, override, isProbe, signal } = turn;
     const config = this.#config();
     const allowed = agentCatalog(config).allowedModels(agent.id);
     if (override.model !== undefined && allowed?.includes(override.model) === false) {
@@ -160,7 +207,7 @@ export class EmbeddedAgents implements HostAgents {
     const thinking = override.thinking ?? agent.thinking;
     return runModelTurn(
       { model, systemPrompt: agent.systemPrompt, messages, thinking, signal },
-      { logger: this.#logger, ...(this.#limits === undefined ? {} : { limits: this.#limits }) },
+      { logger: this.#logger, limits: isProbe ? { ...this.#limits, retryDelaysMs: [] } : this.#limits },
     );
   }
 

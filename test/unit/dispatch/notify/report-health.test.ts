@@ -56,14 +56,35 @@ describe("notices of what a person has to see to", () => {
       expect(await bench.store.outages()).toEqual([]);
     });
 
-    it("say for which mapping and after how many attempts, and give the error apart from their own words", async () => {
+    it("name no mapping for trouble of the agent, which others have as well, and give the error apart from their own words", async () => {
       bench.mappingId = "ci";
       answers(OVERLOADED);
       await bench.run();
+      bench.mappingId = "mail";
+      await bench.run();
       expect(bench.notices).toEqual([
-        "Runs of the agent main for the mapping ci fail (error after 3 attempts). They are kept: reveille deliveries list --state failed",
+        "Runs of the agent main fail (error after 3 attempts). They are kept: reveille deliveries list --state failed",
       ]);
       expect(bench.details).toEqual(["the model is overloaded"]);
+    });
+
+    it("name the mapping for an error that the same run would meet again", async () => {
+      bench.mappingId = "ci";
+      answers({ status: "error", reply: "", error: "no such model" });
+      await bench.run();
+      expect(bench.notices).toEqual([
+        "Runs of the agent main for the mapping ci fail (error). They are kept: reveille deliveries list --state failed",
+      ]);
+    });
+
+    it("are followed by one that they succeed again", async () => {
+      answers(OVERLOADED);
+      await bench.run();
+      answers({ status: "ok", reply: "Back." });
+      await bench.run();
+      await bench.run();
+      expect(bench.notices.slice(1)).toEqual(["Runs of the agent main succeed again."]);
+      expect(bench.details).toEqual(["the model is overloaded", undefined]);
     });
 
     it("the outage of one agent is not that of another", async () => {
@@ -87,9 +108,10 @@ describe("notices of what a person has to see to", () => {
       expect(bench.details).toEqual(["chat not found"]);
       refuse({});
       await bench.run();
+      expect(bench.notices.slice(1)).toEqual(["Replies are delivered on the channel console again."]);
       refuse({ console: gone });
       await bench.run();
-      expect(bench.notices).toHaveLength(2);
+      expect(bench.notices).toHaveLength(3);
     });
 
     it("one is given also when the fallback took the reply", async () => {

@@ -122,9 +122,26 @@ describe("a run", () => {
       expect(postponed[8]!.dueAt).toBeGreaterThanOrEqual(before + 60_000);
       expect(new Set(bench.host.runs.map((run) => run.runId))).toEqual(new Set([`${runId}-a1`]));
       expect(await bench.detail(runId)).toMatchObject({ state: "done", attempts: [{ number: 1, status: "ok" }] });
-      expect(bench.notices).toEqual(["Runs of the agent main cannot begin. They wait and are tried again."]);
-      expect(bench.details).toEqual(["the agent is starting"]);
+      expect(bench.notices).toEqual([
+        "Runs of the agent main cannot begin. They wait and are tried again.",
+        "Runs of the agent main succeed again.",
+      ]);
+      expect(bench.details).toEqual(["the agent is starting", undefined]);
       expect(await bench.store.outages()).toEqual([]);
+    });
+
+    it("is not asked again on the spot when the host knows how long it refuses", async () => {
+      const down = new HostError("the provider is down", { retryable: true, retryAfterMs: 29_999.5 });
+      bench.host.onRun = () => Promise.reject(down);
+      const runId = await bench.accept();
+      const before = Date.now();
+      const left = await bench.carryOut(runId);
+      expect(bench.host.runs).toHaveLength(1);
+      expect(left).toMatchObject({ kind: "postponed", refused: true });
+      // A store keeps whole milliseconds.
+      expect((left as { dueAt: number }).dueAt % 1).toBe(0);
+      expect((left as { dueAt: number }).dueAt).toBeGreaterThanOrEqual(before + 30_000);
+      expect((left as { dueAt: number }).dueAt).toBeLessThanOrEqual(Date.now() + 31_000);
     });
 
     it("says that nothing was begun, so that nothing is counted as spent", async () => {
