@@ -9,16 +9,37 @@ export interface FoundMarker {
 const JOINT = "\\s_\\-.\\\\/*~`\"'+:=";
 const JOINTS = `[${JOINT}]*`;
 /** Letters that ASCII itself has look-alikes for. None of these is a joint, so no match can be had in two ways. */
-const ALIKE: Readonly<Record<string, string>> = { o: "[o0]", l: "[l1i|]", i: "[i1l|]" };
+const ALIKE: Readonly<Record<string, string>> = {
+  o: "[o0]",
+  l: "[l1i|]",
+  i: "[i1l|]",
+  e: "[e3]",
+  a: "[a4]",
+  s: "[s5$]",
+  t: "[t7]",
+};
+
+/** Between words also other separators and brackets, but none that the word before could end with. */
+const SEPARATORS = `[${JOINT},;#|()[\\]{}!?@$^]*`;
+/** A character as URLs, HTML and JSON write it. */
+const ENCODED = "&#?\\w{1,8};|%[0-9a-f]{2}|(?<=\\\\)(?:u[0-9a-f]{4}|[nrt])";
 
 /**
- * Between words also a line break or tab as JSON text writes it. A bounded number of them: an unbounded
- * loop over a group takes the engine's stack, and fails on megabytes; one over a class does not.
+ * Also encoded characters. A bounded number of them: an unbounded loop over a group takes the engine's
+ * stack, and fails on megabytes; one over a class does not.
  */
-const GAP = `${JOINTS}(?:(?<=\\\\)[nrt]${JOINTS}){0,8}`;
+const GAP = `${SEPARATORS}(?:(?:${ENCODED})${SEPARATORS}){0,8}`;
+/** An underscore, also encoded. */
+const UNDERSCORE = /_|&lowbar;|&#0*95;|&#x0*5f;|%5f|\\u005f/i;
+/** What joins words and is no white space. */
+const JOINED = /[^\s]/;
 
 const WORDS = new RegExp(
   `(${spelled("end")}${GAP})?${spelled("external")}(${GAP})${spelled("untrusted")}(${GAP})${spelled("content")}`,
+  "gi",
+);
+const REVERSED = new RegExp(
+  `${backwards("content")}${GAP}${backwards("untrusted")}${GAP}${backwards("external")}(${GAP}${backwards("end")})?`,
   "gi",
 );
 /** The rarest letters of the words: ordinary text is done with when they are not found. */
@@ -37,10 +58,24 @@ const AFTER = new RegExp(
  *
  * A marker is its three words, or four with END, in any case, with any joints between and inside them,
  * after at least one opening bracket; or without a bracket when underscores join the words, since prose
- * has them with spaces. An id and closing brackets that follow belong to it. A part of a text without a
+ * has them with spaces; or behind other brackets, three of them, or behind two dashes and the like when the
+ * words are joined. An id and closing brackets that follow belong to it. A part of a text without a
  * marker has none. Linear in the length of the text: the search starts at the words, never at a bracket.
+ *
+ * `reversed`: the text has a character that turns its direction, so that the words are also read backwards.
  */
-export function findMarkers(folded: string): FoundMarker[] {
+export function findMarkers(folded: string, { reversed = false }: { readonly reversed?: boolean } = {}): FoundMarker[] {
+  const found = findForward(folded);
+  if (!reversed) return found;
+  for (const { 0: words, 1: closing, index } of folded.matchAll(REVERSED)) {
+    const end = index + words.length;
+    if (found.some((marker) => index < marker.end && marker.start < end)) continue;
+    found.push({ start: index, end, kind: closing === undefined ? "start" : "end" });
+  }
+  return found.toSorted((one, other) => one.start - other.start);
+}
+
+function findForward(folded: string): FoundMarker[] {
   const found: FoundMarker[] = [];
   if (!RARE.test(folded)) return found;
   let floor = 0;
@@ -48,7 +83,15 @@ export function findMarkers(folded: string): FoundMarker[] {
     const [, closing, firstGap = "", secondGap = ""] = words;
     let start = openingBracket(folded, words.index, floor);
     if (start === undefined) {
-      if (!firstGap.includes("_") || !secondGap.includes("_")) continue;
+      const isJoined = JOINED.test(firstGap) && JOINED.test(secondGap);
+      start = otherOpening(
+        folded.slice(Math.max(floor, words.index - MAX_OPENING), words.index),
+        words.index,
+        isJoined,
+      );
+    }
+    if (start === undefined) {
+      if (!UNDERSCORE.test(firstGap) || !UNDERSCORE.test(secondGap)) continue;
       start = words.index;
     }
     AFTER.lastIndex = words.index + words[0].length;
@@ -70,6 +113,21 @@ function openingBracket(folded: string, at: number, floor: number): number | und
   return bracket;
 }
 
+/** Characters before the words in which an opening without an angle bracket is looked for. */
+const MAX_OPENING = 64;
+const ENCODED_BRACKETS = /(?:(?:&lt;?|&#0*60;|&#x0*3c;|%3c|\\u003c)\s*)+$/i;
+const BRACKETS = /[([{](?:\s*[([{]){2,}\s*$/;
+const DASHES = /[-=#*~|]{2,}\s*$/;
+
+function otherOpening(before: string, at: number, isJoined: boolean): number | undefined {
+  const opening = ENCODED_BRACKETS.exec(before) ?? BRACKETS.exec(before) ?? (isJoined ? DASHES.exec(before) : null);
+  return opening === null ? undefined : at - before.length + opening.index;
+}
+
 function spelled(word: string): string {
   return Array.from(word, (letter) => ALIKE[letter] ?? letter).join(JOINTS);
+}
+
+function backwards(word: string): string {
+  return spelled(Array.from(word).toReversed().join(""));
 }

@@ -15,12 +15,12 @@ export interface FoldedText {
 const OTHER = "\u0001";
 /** Above the planes of scripts and symbols: ideographs, private use, and the tags and selectors of plane 14. */
 const FIRST_UNFOLDED = 0x2_00_00;
+/** From the tags on also the planes of private use: no reader sees any of them. */
 const TAGS_START = 0xe_00_00;
-const TAGS_END = 0xe_0f_ff;
 
 const NOT_PLAIN = /[^\t-\r -~]/;
 const LINE_BREAK = /[\t-\r\u0085]/;
-const IGNORABLE = /[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}]/u;
+const IGNORABLE = /[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Co}\p{Default_Ignorable_Code_Point}\uFFFC\uFFFD]/u;
 const MARKS = /[\p{Mn}\p{Me}]/gu;
 const PRINTABLE = /^[ -~]+$/;
 
@@ -71,7 +71,7 @@ export function foldText(text: string): FoldedText {
 }
 
 function foldCodePoint(codePoint: number): string {
-  if (codePoint >= FIRST_UNFOLDED) return codePoint >= TAGS_START && codePoint <= TAGS_END ? "" : OTHER;
+  if (codePoint >= FIRST_UNFOLDED) return codePoint >= TAGS_START ? "" : OTHER;
   return (memory[codePoint] ??= foldCharacter(String.fromCodePoint(codePoint)));
 }
 

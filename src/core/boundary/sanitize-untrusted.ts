@@ -2,8 +2,13 @@ import { findMarkers } from "./find-markers.ts";
 import { type FoldedText, foldText } from "./fold-text.ts";
 import { LOOK_ALIKES } from "./look-alikes.ts";
 
-/** Every marker and every token holds one of these, once folded. */
+/** Nearly every marker and every token holds one of these, once folded. */
 const SUSPECT = /[<[_]/;
+/** Openings of a marker without any of them: other brackets, rules, encoded characters, a turned direction. */
+const OPENING =
+  /[({\uFF08\uFF5B\uFE59\uFE5B][^\p{L}\p{N}]{0,8}[({\uFF08\uFF5B\uFE59\uFE5B]|[=#*~|\u00AF\u02D7\u2010-\u2015\u2043\u2212\u2500\u2501\uFE58\uFE63\uFF0D-]{2}|&(?:lt|#|low)|%[35]|\\u00|[\u202B\u202E\u2067]/iu;
+/** Characters that turn the direction of a text. */
+const REVERSAL = /[\u202B\u202E\u2067]/;
 /** Where Unicode keeps what decomposes to one of them: negated relations, vertical, small and full-width forms. */
 const DECOMPOSED = [
   [0x22_00, 0x22_ff],
@@ -29,11 +34,11 @@ function markIfSuspect(codePoint: number): void {
  */
 export function isSuspect(text: string): boolean {
   // Two native passes are ten times faster than one loop, for a text that is all ASCII.
-  if (Buffer.byteLength(text) === text.length) return SUSPECT.test(text);
+  if (Buffer.byteLength(text) === text.length) return SUSPECT.test(text) || OPENING.test(text);
   for (let index = 0; index < text.length; index++) {
     if (SUSPECT_UNITS[text.charCodeAt(index)] === 1) return true;
   }
-  return false;
+  return OPENING.test(text);
 }
 
 const REPLACED = { start: "[[MARKER_SANITIZED]]", end: "[[END_MARKER_SANITIZED]]" } as const;
@@ -57,12 +62,17 @@ const TOKENS = new RegExp(
     String.raw`(?i:<(?:start_of_turn|end_of_turn|start_of_image|end_of_image|unused\d+)>)`,
     String.raw`(?i:<(?:bos|eos|pad|unk|sop|eop|bos_token|eos_token|fim_(?:prefix|middle|suffix|pad)|endoftext)>)`,
     String.raw`(?i:<\/?(?:think|tool_call|tool_response|seed:\w+|tokens_unused_\d+)>)`,
+    // Claude and agents that speak XML.
+    String.raw`(?i:<\/?(?:function_calls|function_results|tool_use|tool_result|system|system-reminder|antml:\w+)>)`,
     // Mistral, GLM, InternLM. Not MiniMax's, which a replacement could complete by its closing bracket.
     String.raw`(?i:\[\/?(?:inst|system_prompt|available_tools|tool_calls|tool_results|tool_content)\])`,
     String.raw`(?i:\[(?:gmask|unused_token_\d+)\])`,
   ].join("|"),
   "g",
 );
+
+/** Where a line would begin a turn of a conversation, as some models were trained: it becomes a quoted line. */
+const TURN = /(?<=\n[ \t\r]{0,8}\n[ \t\r]{0,8})(?=(?:Human|Assistant)[ \t]{0,8}:)/g;
 
 interface Edit {
   readonly start: number;
@@ -73,17 +83,22 @@ interface Edit {
 /**
  * Neutralizes what content could use to step out of the boundary: forged boundary markers in any
  * disguise become `[[MARKER_SANITIZED]]` or `[[END_MARKER_SANITIZED]]`, control tokens of chat models
- * become `[REMOVED_SPECIAL_TOKEN]`. Everything else is returned unit for unit, lone surrogates too.
+ * become `[REMOVED_SPECIAL_TOKEN]`, and a line that would begin a turn is quoted. Everything else is returned unit for unit, lone surrogates too.
  *
  * Sanitizing the result, or any part of it, changes nothing more. Linear in the length of the text.
  */
-export function sanitizeUntrusted(text: string): string {
+export function sanitizeUntrusted(content: string): string {
+  const text = content.replaceAll(TURN, "> ");
   if (!isSuspect(text)) return text;
   const folded = foldText(text);
   const unmarked = replace(
     text,
     folded,
-    findMarkers(folded.text).map(({ start, end, kind }) => ({ start, end, by: REPLACED[kind] })),
+    findMarkers(folded.text, { reversed: REVERSAL.test(text) }).map(({ start, end, kind }) => ({
+      start,
+      end,
+      by: REPLACED[kind],
+    })),
   );
   // Markers first: the words of one may stand inside the bars of a token.
   const rest = unmarked === text ? folded : foldText(unmarked);

@@ -72,7 +72,56 @@ const soup = fc
   )
   .map((parts) => parts.join(""));
 
+/** Digits and signs that are read as letters, and letters of alphabets that Unicode does not decompose. */
+const DRAWN: Readonly<Record<string, string>> = {
+  a: "4\u15E9\u{10300}",
+  c: "\u1455\u{10302}",
+  d: "\u15EA\u{10303}",
+  e: "3\u15F4\u{10304}",
+  l: "1\u14AA\u{1030B}",
+  n: "\u144E\u{1030D}",
+  o: "0\u{1030F}",
+  r: "\u1587\u{10313}",
+  s: "5$\u1515\u{10314}",
+  t: "7\u{10315}",
+  u: "\u144C\u{10316}",
+  x: "\u166D\u{10317}",
+};
+const drawnWord = (word: string): fc.Arbitrary<string> =>
+  fc
+    .tuple(
+      ...Array.from(word, (letter) =>
+        fc.tuple(
+          fc.constantFrom("", "", "", "\uE000", "\uFFFC", "\u{10FFFD}"),
+          fc.constantFrom(letter, letter.toUpperCase(), ...Array.from(DRAWN[letter] ?? "")),
+        ),
+      ),
+    )
+    .map((letters) => letters.map((parts) => parts.join("")).join(""));
+const JOINED = ["|", ",", ";", "#", ") (", "][", "-", "_", "%5F", "&#95;", "&#x5f;", "&lowbar;", "\\u005f"];
+const otherForgery = fc
+  .tuple(
+    fc.constantFrom("<<<", "(((", "[[[", "{{{", "---", "===", "###", "&lt;&lt;", "%3C%3C", "\\u003c", "( ( ("),
+    fc.tuple(...["end", "external", "untrusted", "content"].map(drawnWord)),
+    fc.tuple(...[0, 1, 2].map(() => fc.constantFrom(...JOINED))),
+  )
+  .map(
+    ([opening, words, [one, two, three]]) =>
+      `${opening}${words[0]}${one}${words[1]}${two}${words[2]}${three}${words[3]}`,
+  );
+
 describe("sanitizeUntrusted, for any content", () => {
+  it("neutralizes one in other brackets, with other separators, alphabets, digits for letters and encodings", () => {
+    fc.assert(
+      fc.property(harmless, otherForgery, (before, forgery) => {
+        const safe = sanitizeUntrusted(`${before} x ${forgery} y`);
+        expect(safe).toBe(`${before} x [[END_MARKER_SANITIZED]] y`);
+        expect(sanitizeUntrusted(safe)).toBe(safe);
+      }),
+      RUNS,
+    );
+  });
+
   it("replaces exactly the span of a forged marker in any disguise and leaves the text around it unit for unit", () => {
     fc.assert(
       fc.property(harmless, forgedMarker, harmless, (before, { text, kind }, after) => {
