@@ -1,4 +1,4 @@
-import { clip, itemLines, joinText, listAt, textAt } from "../../core/payload-text.ts";
+import { clip, itemLines, joinText, labeled, listAt, textAt } from "../../core/payload-text.ts";
 
 const MAX_LINE = 200;
 const BREAKS = /[\s\p{Cc}]+/gu;
@@ -37,6 +37,12 @@ export function bodyAt(payload: unknown, ...paths: readonly string[]): string {
 /** The names in a list, as one line: texts, or what the items have under the path. */
 export function namesAt(payload: unknown, list: string, path = ""): string {
   return joinText(", ", ...itemLines(listAt(payload, list), (item) => lineAt(item, path)));
+}
+
+/** The ids that an agent needs to answer or to look something up, as one line: `Ids: chat 5001, message 41`. */
+export function idLine(payload: unknown, places: Readonly<Record<string, string | readonly string[]>>): string {
+  const ids = Object.entries(places).map(([name, paths]) => phrase(name, lineAt(payload, ...[paths].flat())));
+  return labeled("Ids", joinText(", ", ...ids));
 }
 
 /** A text as one line of at most 200 characters. */

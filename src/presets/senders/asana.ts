@@ -91,6 +91,7 @@ export const asana = definePreset({
   },
   setup: [
     "Turn the route on without a secret first, so that it can take the X-Hook-Secret that Asana sends.",
+    "Each webhook of Asana has a secret of its own and needs a path of its own: for a second project add hooks.senders.<name> with preset asana, and give that webhook the target that ends in its name.",
     "Create the webhook by Asana's API: POST https://app.asana.com/api/1.0/webhooks with resource (the id of a project) and target {url}.",
     "Asana delivers the {secret} at once to the gateway, which keeps it; add filters, such as task changed due_on, to hear less.",
   ],
@@ -134,6 +135,11 @@ function changeLine(event: unknown): string {
     kind === "story" ? words(textAt(event, "resource.resource_subtype")) : "",
   );
   const who = joinText(", ", phrase("by user", lineAt(event, "user.gid")), timeText(valueAt(event, "created_at")));
-  const link = LINKED.has(kind) && GID.test(id) ? `https://app.asana.com/0/0/${id}` : "";
+  // A story has no page of its own: its task has.
+  const link = linkOf(kind, id) || linkOf(lineAt(event, "parent.resource_type"), lineAt(event, "parent.gid"));
   return headline(titled(said, details), who === "" ? "" : `(${who})`, link);
+}
+
+function linkOf(kind: string, id: string): string {
+  return LINKED.has(kind) && GID.test(id) ? `https://app.asana.com/0/0/${id}` : "";
 }

@@ -1,9 +1,9 @@
 import { definePreset } from "../define-preset.ts";
 import { eventActor } from "../event-fields.ts";
-import { joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
-import { headline, lineAt, oneLine, phrase, titled } from "../message/headline.ts";
-import { plainText } from "../message/value-text.ts";
+import { headline, idLine, lineAt, oneLine, phrase, titled } from "../message/headline.ts";
+import { personText, plainText } from "../message/value-text.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
 /** Topics of an Intercom app: conversations, contacts, tickets. */
@@ -161,6 +161,27 @@ function senderOf({ payload }: PresetContext): EventActor | undefined {
   return eventActor(name, id, bot);
 }
 
+/** `Ada Lovelace <ada@example.com>`; the mail to which an answer goes. */
+function authorOf(part: unknown, item: unknown): string {
+  const author = valueAt(part, "author") ?? valueAt(item, "source.author");
+  const address = lineAt(author, "email");
+  return address === "" ? "" : personText(lineAt(author, "name"), address);
+}
+
+function attachmentLine(file: unknown): string {
+  return labeled("Attachment", headline(lineAt(file, "name"), textAt(file, "url")));
+}
+
+const APP_ID = /^[\w-]{1,64}$/u;
+
+/** The address that Intercom gives, or the conversation's in the inbox of the app. */
+function linkOf(payload: unknown, item: unknown): string {
+  const own = textAt(item, "links.conversation_web");
+  const [app, id] = [lineAt(payload, "app_id"), lineAt(item, "id")];
+  if (own !== "" || lineAt(item, "type") !== "conversation" || !APP_ID.test(app) || !APP_ID.test(id)) return own;
+  return `https://app.intercom.com/a/apps/${app}/conversations/${id}`;
+}
+
 function isPerson(item: unknown): boolean {
   return ["contact", "user", "lead", "visitor"].includes(textAt(item, "type"));
 }
@@ -183,7 +204,10 @@ function message(context: PresetEvent): string {
       text,
       labeled(kind === "ticket" ? "Ticket" : "Conversation", textAt(item, "id", "ticket_id")),
       labeled("State", textAt(item, "ticket_state", "state")),
-      textAt(item, "links.conversation_web"),
+      labeled("Author", authorOf(part, item)),
+      itemLines([...listAt(part ?? valueAt(item, "source"), "attachments")], attachmentLine),
+      idLine(payload, { app: "app_id", contact: ["data.item.contacts.contacts[0].id", "data.item.contact.id"] }),
+      linkOf(payload, item),
     );
   }
   if (isPerson(item)) {

@@ -1,6 +1,7 @@
 import { definePreset } from "../define-preset.ts";
-import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
+import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { PresetEvent } from "../preset.ts";
+import { changeLines } from "../message/change-lines.ts";
 import { words } from "../message/headline.ts";
 import { headline, lineAt, phrase, titled } from "../message/headline.ts";
 import { minorAmount } from "../message/value-text.ts";
@@ -168,12 +169,55 @@ function message({ payload, event }: PresetEvent): string {
     itemLines(listAt(object, "lines.data"), (line) => lineAt(line, "description"), 5),
     labeled("Description", lineAt(object, "description")),
     labeled("Status", words(textAt(object, "status"))),
+    subscriptionLines(object),
+    changeLines(valueAt(payload, "data.previous_attributes"), object),
     labeled("Attempt", textAt(object, "attempt_count")),
     labeled("Next attempt", timeText(valueAt(object, "next_payment_attempt"))),
     labeled("Evidence due by", timeText(valueAt(object, "evidence_details.due_by"))),
     labeled("Arrives", timeText(valueAt(object, "arrival_date"))),
     labeled("Reference", lineAt(object, "client_reference_id")),
     ids,
+  );
+}
+
+/** Plan and end of a subscription; nothing for any other object. */
+function subscriptionLines(object: unknown): readonly string[] {
+  if (valueAt(object, "object") !== "subscription") return [];
+  const item = valueAt(object, "items.data[0]");
+  const why = valueAt(object, "cancellation_details");
+  return [
+    labeled("Plan", planOf(item)),
+    valueAt(object, "cancel_at_period_end") === true ? "It ends with the current period." : "",
+    labeled("Ends", timeText(valueAt(object, "ended_at") ?? valueAt(object, "cancel_at"))),
+    labeled("Period until", timeText(valueAt(item, "current_period_end") ?? valueAt(object, "current_period_end"))),
+    labeled("Trial until", timeText(valueAt(object, "trial_end"))),
+    labeled(
+      "Canceled because",
+      joinText(", ", words(textAt(why, "reason")), words(textAt(why, "feedback")), lineAt(why, "comment")),
+    ),
+  ].filter((line) => line !== "");
+}
+
+/** `2 x Team, 20.00 USD a month (price_1)`. */
+function planOf(item: unknown): string {
+  const price = valueAt(item, "price") ?? valueAt(item, "plan");
+  const id = lineAt(price, "id");
+  const name = lineAt(price, "nickname", "lookup_key", "product.name", "product");
+  const count = textAt(item, "quantity");
+  const interval = lineAt(price, "recurring.interval", "interval");
+  const every = textAt(price, "recurring.interval_count", "interval_count");
+  const cost = minorAmount(
+    valueAt(price, "unit_amount") ?? valueAt(price, "amount"),
+    valueAt(price, "currency"),
+    STRIPE_DIGITS,
+  );
+  return headline(
+    joinText(
+      ", ",
+      headline(count === "" || count === "1" ? "" : `${count} x`, name),
+      headline(cost, phrase(every === "" || every === "1" ? "a" : `every ${every}`, interval)),
+    ),
+    id === "" || id === name ? "" : `(${id})`,
   );
 }
 
@@ -217,8 +261,10 @@ function idLines(payload: unknown, object: unknown): readonly string[] {
   return [
     isTest ? "Test mode: no money moved." : "",
     labeled("Number", lineAt(object, "number")),
-    labeled("Customer", lineAt(object, "customer")),
+    labeled("Customer", lineAt(object, "customer.id", "customer")),
+    labeled("Subscription", lineAt(object, "subscription", "parent.subscription_details.subscription")),
     labeled("Charge", lineAt(object, "charge")),
+    labeled("Payment", lineAt(object, "payment_intent")),
     labeled("Account", lineAt(payload, "account")),
     labeled("Id", lineAt(object, "id")),
     labeled("Link", lineAt(object, "hosted_invoice_url", "receipt_url")),

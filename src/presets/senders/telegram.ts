@@ -2,7 +2,7 @@ import { definePreset } from "../define-preset.ts";
 import { eventActor } from "../event-fields.ts";
 import { joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
-import { headline, lineAt, phrase } from "../message/headline.ts";
+import { headline, idLine, lineAt, phrase } from "../message/headline.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
 /** Kinds of an update that hold a message, and what is said of one. */
@@ -160,6 +160,14 @@ function message(context: PresetEvent): string {
       headline(what, phrase("by", nameOf(valueAt(content, "from"))), placeOf(valueAt(content, "message"))),
       textAt(content, "data", "query"),
       labeled("On the message", textAt(content, "message.text", "message.caption")),
+      idLine(content, {
+        query: "id",
+        chat: "message.chat.id",
+        message: ["message.message_id", "inline_message_id"],
+        thread: "message.message_thread_id",
+        user: "from.id",
+      }),
+      linkOf(valueAt(content, "message")),
     );
   }
   return unknownEvent("Telegram", context.event, sender, content);
@@ -178,6 +186,14 @@ function chatMessage(what: string, content: unknown, sender: EventActor | undefi
     }),
     labeled("Joined", joinText(", ", ...listAt(content, "new_chat_members").map(nameOf))),
     labeled("In reply to", textAt(content, "reply_to_message.text", "reply_to_message.caption")),
+    idLine(content, {
+      chat: "chat.id",
+      message: "message_id",
+      thread: "message_thread_id",
+      "reply to": "reply_to_message.message_id",
+      user: ["from.id", "sender_chat.id"],
+      "business connection": "business_connection_id",
+    }),
     linkOf(content),
   );
 }

@@ -2,7 +2,7 @@ import { definePreset } from "../../define-preset.ts";
 import { eventActor } from "../../event-fields.ts";
 import { joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../../preset.ts";
-import { headline, lineAt, phrase } from "../../message/headline.ts";
+import { headline, idLine, lineAt, phrase } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { discordApplication } from "./discord-application.ts";
 
@@ -143,6 +143,7 @@ function message(context: PresetEvent): string {
     return messageOf(
       headline(what, by, phrase("for the server", lineAt(data, "guild.name", "guild.id"))),
       labeled("Scopes", joinText(", ", ...scopes)),
+      idLine(data, { user: "user.id", guild: "guild.id" }),
     );
   }
   const purchase = Object.hasOwn(ENTITLEMENT_WORDS, event) ? ENTITLEMENT_WORDS[event]! : "";
@@ -152,12 +153,17 @@ function message(context: PresetEvent): string {
       labeled("SKU", textAt(data, "sku_id")),
       labeled("Entitlement", textAt(data, "id")),
       labeled("Ends", textAt(data, "ends_at")),
+      idLine(data, { user: "user_id", guild: "guild_id" }),
     );
   }
   const about = MESSAGE_EVENT.exec(event)?.[1];
   if (about !== undefined) {
     const place = phrase("in", lineAt(data, "channel.name", "lobby_id", "channel_id"));
-    return messageOf(headline(MESSAGE_WORDS[about]!, by, place), textAt(data, "content"));
+    return messageOf(
+      headline(MESSAGE_WORDS[about]!, by, place),
+      textAt(data, "content"),
+      idLine(data, { user: "author.id", lobby: "lobby_id", channel: ["channel.id", "channel_id"], message: "id" }),
+    );
   }
   return unknownEvent("Discord", context.event, sender, data);
 }

@@ -11,7 +11,7 @@ import {
   memberOf,
 } from "../../../core/payload-text.ts";
 import type { EventActor, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
-import { headline, lineAt, phrase } from "../../message/headline.ts";
+import { headline, idLine, lineAt, phrase } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { discordApplication } from "./discord-application.ts";
 
@@ -146,6 +146,7 @@ function message(context: PresetEvent): string {
       headline("Discord command", name && slash + name, by, place),
       itemLines(optionsOf(valueAt(payload, "data")), String),
       targetOf(payload),
+      idsOf(payload),
     );
   }
   if (event === "message_component") {
@@ -153,12 +154,41 @@ function message(context: PresetEvent): string {
       headline("Discord component", name, "used", by, place),
       labeled("Chosen", joinText(", ", ...listAt(payload, "data.values").map((value) => textAt(value, "")))),
       labeled("On the message", textAt(payload, "message.content")),
+      idsOf(payload),
+      linkOf(payload),
     );
   }
   if (event === "modal_submit") {
-    return messageOf(headline("Discord form", name, "submitted", by, place), itemLines(inputsOf(payload), inputLine));
+    return messageOf(
+      headline("Discord form", name, "submitted", by, place),
+      itemLines(inputsOf(payload), inputLine),
+      idsOf(payload),
+    );
   }
   return unknownEvent("Discord", event, sender, valueAt(payload, "data"));
+}
+
+/** Without the interaction's token, by which anyone could answer as the application. */
+function idsOf(payload: unknown): string {
+  return idLine(payload, {
+    guild: "guild_id",
+    channel: ["channel_id", "channel.id"],
+    message: ["message.id", "data.target_id"],
+    user: ["member.user.id", "user.id"],
+    interaction: "id",
+  });
+}
+
+const SNOWFLAKE = /^\d{1,20}$/u;
+
+function linkOf(payload: unknown): string {
+  const [guild, channel, message] = [
+    lineAt(payload, "guild_id") || "@me",
+    lineAt(payload, "channel_id", "channel.id"),
+    lineAt(payload, "message.id"),
+  ];
+  const isPlain = [channel, message].every((id) => SNOWFLAKE.test(id)) && (guild === "@me" || SNOWFLAKE.test(guild));
+  return isPlain ? `https://discord.com/channels/${guild}/${channel}/${message}` : "";
 }
 
 /** Groups hold subcommands, and these hold the options with values. */

@@ -73,7 +73,8 @@ function verdict(state: string): string {
 function reviewComment(view: GithubView): MessageLines {
   const { payload } = view;
   const path = lineAt(payload, "comment.path");
-  const line = lineAt(payload, "comment.line", "comment.original_line");
+  const line =
+    lineAt(payload, "comment.line", "comment.original_line") || lastLine(textAt(payload, "comment.diff_hunk"));
   const [opening, ...rest] = comment(view, numbered(view, "pull_request", "pull request"), "pull_request");
   return [
     opening ?? "",
@@ -81,6 +82,16 @@ function reviewComment(view: GithubView): MessageLines {
     clip(bodyAt(payload, "comment.diff_hunk"), MAX_HUNK),
     ...rest,
   ];
+}
+
+const HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/u;
+
+/** The last line of a piece of a diff in the new file, which the comment is about: GitHub did not always name it. */
+function lastLine(hunk: string): string {
+  const [head = "", ...lines] = hunk.split("\n");
+  const first = Number(HUNK.exec(head)?.[1] ?? 0);
+  const kept = lines.filter((line) => !line.startsWith("-") && !line.startsWith("\\")).length;
+  return first === 0 || kept === 0 ? "" : String(first + kept - 1);
 }
 
 function reviewThread(view: GithubView): MessageLines {

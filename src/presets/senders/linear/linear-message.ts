@@ -1,7 +1,17 @@
-import { labeled, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
+import { clip, labeled, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { MessageLines } from "../../../core/payload-text.ts";
 import { asJson } from "../../message/data-lines.ts";
-import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../../message/headline.ts";
+import {
+  bodyAt,
+  capitalized,
+  headline,
+  idLine,
+  lineAt,
+  namesAt,
+  phrase,
+  spoken,
+  titled,
+} from "../../message/headline.ts";
 
 const ACTIONS: ReadonlyMap<string, string> = new Map([
   ["create", "created"],
@@ -53,6 +63,7 @@ function issue(payload: unknown): MessageLines {
     ),
     isUpdate ? changes(payload) : FIELDS.map(({ label, now }) => labeled(label, now(payload))),
     isUpdate && valueAt(payload, "updatedFrom.description") === undefined ? "" : bodyAt(payload, "data.description"),
+    idLine(payload, { issue: "data.id", team: ["data.teamId", "data.team.id"], user: "actor.id" }),
     textAt(payload, "url", "data.url"),
   ];
 }
@@ -87,16 +98,30 @@ function changes(payload: unknown): readonly string[] {
 function comment(payload: unknown): MessageLines {
   const action = textAt(payload, "action");
   const on = headline(
-    lineAt(payload, "data.issue.identifier") && "issue",
-    lineAt(payload, "data.issue.identifier") || "something",
+    lineAt(payload, "data.issue.identifier", "data.issueId") && "issue",
+    lineAt(payload, "data.issue.identifier", "data.issueId") || "something",
   );
   const doing = action === "create" ? "commented on" : `${done(payload)} a comment on`;
   return [
     titled(headline(who(payload), doing, on), lineAt(payload, "data.issue.title", "data.projectUpdate.project.name")),
     labeled("In reply to", lineAt(payload, "data.parent.body")),
     bodyAt(payload, "data.body"),
+    idLine(payload, {
+      issue: ["data.issueId", "data.issue.id"],
+      comment: "data.id",
+      thread: ["data.parentId", "data.parent.id"],
+      user: ["actor.id", "data.userId", "data.user.id"],
+    }),
     textAt(payload, "url", "data.url"),
   ];
+}
+
+const MAX_CONTEXT = 8_000;
+
+/** The issue, its comments and the workspace's guidance, as Linear writes them for an agent. */
+function promptContext(payload: unknown): string {
+  const context = valueAt(payload, "promptContext") ?? valueAt(payload, "agentSession.promptContext");
+  return typeof context === "string" ? clip(context.trim(), MAX_CONTEXT) : "";
 }
 
 /** Someone mentioned or asked the app that the webhook belongs to. */
@@ -119,6 +144,13 @@ function agentSession(payload: unknown): MessageLines {
       "agentSession.comment.body",
       "agentSession.issue.description",
     ),
+    labeled("Context", promptContext(payload)),
+    idLine(payload, {
+      session: ["agentSession.id", "agentSessionId"],
+      issue: ["agentSession.issueId", "agentSession.issue.id"],
+      comment: ["agentSession.commentId", "agentSession.comment.id"],
+      activity: "agentActivity.id",
+    }),
     textAt(payload, "agentSession.url", "agentSession.issue.url", "url"),
   ];
 }

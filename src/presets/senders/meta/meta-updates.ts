@@ -1,6 +1,6 @@
 import { joinText, labeled, listAt, textAt, valueAt } from "../../../core/payload-text.ts";
 import { dataLines } from "../../message/data-lines.ts";
-import { headline, lineAt } from "../../message/headline.ts";
+import { headline, idLine, lineAt } from "../../message/headline.ts";
 
 /** One thing of a batch: a message, a receipt, a change. Texts are empty where there is nothing. */
 export interface MetaUpdate {
@@ -13,6 +13,8 @@ export interface MetaUpdate {
   readonly fromId: string;
   readonly to: string;
   readonly text: string;
+  /** What an answer needs: `Ids: message wamid.1, phone number 2`. */
+  readonly ids: string;
   /** Says only that a message of ours is on its way or was read. */
   readonly isReceipt: boolean;
   /** A message that the account itself sent. */
@@ -27,6 +29,7 @@ const NOTHING: MetaUpdate = {
   fromId: "",
   to: "",
   text: "",
+  ids: "",
   isReceipt: false,
   isEcho: false,
 };
@@ -58,7 +61,9 @@ function messagingUpdate(item: unknown): MetaUpdate {
         ...listAt(item, "message.attachments").map((attachment) =>
           labeled("Attached", headline(textAt(attachment, "type"), textAt(attachment, "payload.url"))),
         ),
+        labeled("Choice", lineAt(item, "message.quick_reply.payload")),
       ),
+      ids: idLine(item, { message: "message.mid", "in reply to": "message.reply_to.mid" }),
       isEcho,
     };
   }
@@ -119,9 +124,21 @@ function whatsAppMessage(message: unknown, value: unknown, to: string): MetaUpda
     from: lineAt(contact, "profile.name"),
     fromId,
     to,
-    text: joinText("\n", contentText(message), labeled("Media id", mediaId(message))),
+    text: joinText(
+      "\n",
+      contentText(message),
+      labeled("Choice", lineAt(message, ...CHOICES)),
+      labeled("Media id", mediaId(message)),
+    ),
+    ids: idLine(
+      { message, value },
+      { message: "message.id", "in reply to": "message.context.id", "phone number": "value.metadata.phone_number_id" },
+    ),
   };
 }
+
+/** What the business itself put into the button or the row that was chosen. */
+const CHOICES = ["interactive.button_reply.id", "interactive.list_reply.id", "button.payload"];
 
 function contentText(message: unknown): string {
   return (

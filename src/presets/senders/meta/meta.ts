@@ -115,7 +115,11 @@ function message({ payload, event }: PresetEvent): string {
   const [only] = updates;
   if (only === undefined) return unknownEvent(title, event, undefined, valueAt(payload, "entry"));
   if (updates.length === 1) {
-    return messageOf(headline(title, only.what, phrase("from", whoOf(only)), phrase("to", only.to)), only.text);
+    return messageOf(
+      headline(title, only.what, phrase("from", whoOf(only)), phrase("to", only.to)),
+      only.text,
+      only.ids,
+    );
   }
   return messageOf(
     `${title}: ${updates.length} updates`,
@@ -124,7 +128,10 @@ function message({ payload, event }: PresetEvent): string {
 }
 
 function updateLine(update: MetaUpdate): string {
-  return titled(headline("-", update.what, phrase("from", whoOf(update))), update.text);
+  return titled(
+    headline("-", update.what, phrase("from", whoOf(update)), update.ids && `(${update.ids})`),
+    update.text,
+  );
 }
 
 function whoOf({ from, fromId }: MetaUpdate): string {

@@ -1,7 +1,17 @@
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { MessageLines } from "../../../core/payload-text.ts";
 import { asJson } from "../../message/data-lines.ts";
-import { bodyAt, capitalized, headline, lineAt, namesAt, phrase, spoken, titled } from "../../message/headline.ts";
+import {
+  bodyAt,
+  capitalized,
+  headline,
+  idLine,
+  lineAt,
+  namesAt,
+  phrase,
+  spoken,
+  titled,
+} from "../../message/headline.ts";
 
 /** Frames of a stack trace that are shown, from where the error was thrown. */
 const MAX_FRAMES = 5;
@@ -73,9 +83,12 @@ function errorEvent(payload: unknown, key: string, kind: string): MessageLines {
     titled(headline(kind, phrase("in", projectOf(payload, at))), lineAt(payload, `${at}.title`, `${at}.message`)),
     labeled("Where", lineAt(payload, `${at}.culprit`, `${at}.transaction`)),
     labeled("Level", lineAt(payload, `${at}.level`)),
+    labeled("Request", headline(lineAt(payload, `${at}.request.method`), textAt(payload, `${at}.request.url`))),
+    labeled("User", lineAt(payload, `${at}.user.username`, `${at}.user.email`, `${at}.user.id`)),
     labeled("Environment", lineAt(payload, `${at}.environment`)),
     labeled("Release", lineAt(payload, `${at}.release`, `${at}.release.version`)),
     stack(payload, at),
+    idLine(payload, { issue: `${at}.issue_id`, event: `${at}.event_id` }),
     textAt(payload, `${at}.web_url`, `${at}.url`),
   ];
 }
@@ -96,7 +109,11 @@ function stack(payload: unknown, at: string): readonly string[] {
 function frameLine(frame: unknown): string {
   const file = lineAt(frame, "filename", "module", "abs_path");
   const line = lineAt(frame, "lineno");
-  return phrase("  at", headline(lineAt(frame, "function"), file && `(${file && line ? `${file}:${line}` : file})`));
+  const place = file && line ? `${file}:${line}` : file;
+  return titled(
+    phrase("  at", headline(lineAt(frame, "function"), place && `(${place})`)),
+    lineAt(frame, "context_line"),
+  );
 }
 
 function metricAlert(payload: unknown): MessageLines {

@@ -3,9 +3,9 @@ import { unwrapFormPayload } from "../../embedded-payload.ts";
 import { eventActor, ownActor } from "../../event-fields.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
 import type { EventActor, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
-import { headline, lineAt, oneLine, phrase, titled } from "../../message/headline.ts";
-import { decodeEntities } from "../../message/value-text.ts";
+import { headline, idLine, lineAt, oneLine, phrase, titled } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
+import { slackText } from "./slack-text.ts";
 import { SLACK_SAMPLES } from "./slack-samples.ts";
 
 /** Types whose answer Slack would not take for that of an interaction. */
@@ -139,14 +139,17 @@ function message(context: PresetEvent): string {
   if (event === "slash_command") {
     return messageOf(
       headline("Slack command", lineAt(payload, "command"), by, placeOf(payload)),
-      readable(textAt(payload, "text")),
+      slackText(textAt(payload, "text")),
+      idsOf(payload),
     );
   }
   if (type === "block_actions") {
     return messageOf(
       headline("Slack action", by, placeOf(payload)),
       itemLines(listAt(payload, "actions"), actionLine),
-      labeled("On the message", readable(textAt(payload, "message.text"))),
+      labeled("On the message", slackText(textAt(payload, "message.text"))),
+      idsOf(payload),
+      linkOf(payload),
     );
   }
   if (type === "view_submission" || type === "view_closed") {
@@ -154,12 +157,15 @@ function message(context: PresetEvent): string {
       headline("Slack form", textAt(payload, "view.title.text"), type === "view_closed" ? "closed" : "submitted", by),
       labeled("Form", textAt(payload, "view.callback_id")),
       itemLines(inputsOf(payload), String),
+      idsOf(payload),
     );
   }
   if (type === "shortcut" || type === "message_action") {
     return messageOf(
       headline("Slack shortcut", lineAt(payload, "callback_id"), by, placeOf(payload)),
-      labeled("On the message", readable(textAt(payload, "message.text"))),
+      labeled("On the message", slackText(textAt(payload, "message.text"))),
+      idsOf(payload),
+      linkOf(payload),
     );
   }
   return unknownEvent("Slack", event, sender, withoutSecrets(payload));
@@ -184,10 +190,12 @@ function eventMessage({ payload, event }: PresetEvent, sender: EventActor | unde
     return messageOf(
       headline(what, by, channel),
       labeled("In the thread", textAt(inner, "thread_ts", "message.thread_ts")),
-      readable(text),
+      slackText(text),
       itemLines(listAt(inner, "files"), (file) =>
         labeled("File", headline(textAt(file, "name", "title"), textAt(file, "permalink"))),
       ),
+      idsOf(payload),
+      linkOf(payload),
     );
   }
   if (type === "reaction_added" || type === "reaction_removed") {
@@ -195,7 +203,8 @@ function eventMessage({ payload, event }: PresetEvent, sender: EventActor | unde
     return messageOf(
       headline(what, by, channel),
       labeled("Reaction", textAt(inner, "reaction")),
-      labeled("On the message", textAt(inner, "item.ts")),
+      idsOf(payload),
+      linkOf(payload),
     );
   }
   return unknownEvent("Slack", event, sender, inner);
@@ -241,9 +250,39 @@ function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
 }
 
-/** Slack escapes three characters in every text. */
-function readable(text: string): string {
-  return decodeEntities(text);
+const TS = [
+  "event.message.ts",
+  "event.previous_message.ts",
+  "event.ts",
+  "event.item.ts",
+  "message.ts",
+  "container.message_ts",
+];
+const CHANNELS = [
+  "event.channel",
+  "event.channel.id",
+  "event.item.channel",
+  "channel_id",
+  "channel.id",
+  "container.channel_id",
+];
+
+/** With `ts` and channel an agent answers in the thread, with the user's id it mentions the person. */
+function idsOf(payload: unknown): string {
+  return idLine(payload, {
+    team: ["team_id", "team.id"],
+    channel: CHANNELS,
+    ts: TS,
+    thread_ts: ["event.thread_ts", "event.message.thread_ts", "message.thread_ts"],
+    user: ["event.user", "event.user.id", "event.message.user", "event.previous_message.user", "user_id", "user.id"],
+  });
+}
+
+/** The message's address; only commands and interactivity name the workspace's domain. */
+function linkOf(payload: unknown): string {
+  const [domain, channel, ts] = [lineAt(payload, "team.domain"), lineAt(payload, ...CHANNELS), lineAt(payload, ...TS)];
+  const isPlain = /^[a-z0-9-]{1,64}$/u.test(domain) && /^[A-Z0-9]{1,32}$/u.test(channel) && /^\d+\.\d+$/u.test(ts);
+  return isPlain ? `https://${domain}.slack.com/archives/${channel}/p${ts.replace(".", "")}` : "";
 }
 
 const SECRETS: ReadonlySet<string> = new Set(["token", "response_url", "response_urls"]);

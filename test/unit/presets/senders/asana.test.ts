@@ -47,7 +47,7 @@ describe("asana", () => {
       [
         "2 changes in Asana:",
         "Task 1200000000000101 was added in project 1200000000000010 (by user 1200000000000002, 2026-11-20 11:59 UTC) https://app.asana.com/0/0/1200000000000101",
-        "Story 1200000000000200 was added in task 1200000000000101: comment added (by user 1200000000000002, 2026-11-20 11:59 UTC)",
+        "Story 1200000000000200 was added in task 1200000000000101: comment added (by user 1200000000000002, 2026-11-20 11:59 UTC) https://app.asana.com/0/0/1200000000000101",
       ].join("\n"),
     );
   });

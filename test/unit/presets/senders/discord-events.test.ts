@@ -25,10 +25,10 @@ describe("the preset discord-events", () => {
 
   it("says who authorized the application, and for what", () => {
     expect(sample("APPLICATION_AUTHORIZED").message).toBe(
-      "Discord application authorized by Ada Lovelace for the server Analytical Engines\nScopes: applications.commands, bot",
+      "Discord application authorized by Ada Lovelace for the server Analytical Engines\nScopes: applications.commands, bot\nIds: user 1000000000000000001, guild 1100000000000000000",
     );
     expect(event("APPLICATION_DEAUTHORIZED", { user: { id: "1" } }).message).toBe(
-      "Discord application deauthorized by 1",
+      "Discord application deauthorized by 1\nIds: user 1",
     );
   });
 
@@ -39,6 +39,7 @@ describe("the preset discord-events", () => {
         "SKU: 1400000000000000000",
         "Entitlement: 1400000000000000001",
         "Ends: 2026-12-20T12:00:00.000000",
+        "Ids: user 1000000000000000001",
       ].join("\n"),
     );
     expect(event("ENTITLEMENT_DELETE", { id: "1" }).message).toBe("Discord purchase withdrawn\nEntitlement: 1");
@@ -46,12 +47,12 @@ describe("the preset discord-events", () => {
 
   it("renders messages that come, change and go", () => {
     expect(sample("LOBBY_MESSAGE_CREATE").message).toBe(
-      "Discord message by Grace Hopper in 1500000000000000000\nReady when you are.",
+      "Discord message by Grace Hopper in 1500000000000000000\nReady when you are.\nIds: user 1000000000000000002, lobby 1500000000000000000, message 1500000000000000001",
     );
     expect(event("GAME_DIRECT_MESSAGE_UPDATE", { author: { username: "ada" }, content: "No." }).message).toBe(
       "Discord message edited by ada\nNo.",
     );
-    expect(event("LOBBY_MESSAGE_DELETE", { lobby_id: "3" }).message).toBe("Discord message deleted in 3");
+    expect(event("LOBBY_MESSAGE_DELETE", { lobby_id: "3" }).message).toBe("Discord message deleted in 3\nIds: lobby 3");
   });
 
   it("gives events it does not know a generic message", () => {

@@ -19,19 +19,19 @@ describe("the preset discord-interactions", () => {
 
   it("says which command was used by whom, where and with what", () => {
     expect(sample("application_command").message).toBe(
-      "Discord command /ask by Ada Lovelace in support\nquestion: When is the next release?",
+      "Discord command /ask by Ada Lovelace in support\nquestion: When is the next release?\nIds: guild 1100000000000000000, channel 1100000000000000001, user 1000000000000000001, interaction 1300000000000000001",
     );
   });
 
   it("says which button was pressed on which message", () => {
     expect(sample("message_component").message).toBe(
-      "Discord component deploy:118:approve used by Grace Hopper in 1100000000000000002\nOn the message: Deploy build 118?",
+      "Discord component deploy:118:approve used by Grace Hopper in 1100000000000000002\nOn the message: Deploy build 118?\nIds: channel 1100000000000000002, message 1300000000000000000, user 1000000000000000002, interaction 1300000000000000002\nhttps://discord.com/channels/@me/1100000000000000002/1300000000000000000",
     );
   });
 
   it("lists what was entered into a form, in rows and under labels", () => {
     expect(sample("modal_submit").message).toBe(
-      "Discord form report submitted by ada in support\nsummary: The page is blank.",
+      "Discord form report submitted by ada in support\nsummary: The page is blank.\nIds: channel 1100000000000000001, user 1000000000000000001, interaction 1300000000000000003",
     );
     const components = [
       { type: 18, component: { type: 3, custom_id: "severity", values: ["high", "night"] } },
@@ -44,7 +44,7 @@ describe("the preset discord-interactions", () => {
       },
     ];
     expect(read({ type: 5, user: { id: "1" }, data: { custom_id: "r", components } }).message).toBe(
-      "Discord form r submitted by 1\nseverity: high, night\nwithout a name",
+      "Discord form r submitted by 1\nseverity: high, night\nwithout a name\nIds: user 1",
     );
   });
 
@@ -69,9 +69,9 @@ describe("the preset discord-interactions", () => {
 
   it("shows what a command of a menu was used on", () => {
     const data = { name: "Report", type: 3, target_id: "7", resolved: { messages: { "7": { content: "Bad words" } } } };
-    expect(read({ type: 2, data }).message).toBe("Discord command Report\nOn the message: Bad words");
+    expect(read({ type: 2, data }).message).toBe("Discord command Report\nOn the message: Bad words\nIds: message 7");
     const onUser = { name: "Greet", type: 2, target_id: "8", resolved: { users: { "8": { username: "bob" } } } };
-    expect(read({ type: 2, data: onUser }).message).toBe("Discord command Greet\nOn the user: bob");
+    expect(read({ type: 2, data: onUser }).message).toBe("Discord command Greet\nOn the user: bob\nIds: message 8");
   });
 
   it.each([

@@ -283,4 +283,15 @@ describe("the preset github", () => {
     const { message } = read("issues", { action: "opened", issue: { number: 1, title: body, body } });
     expect(message.length).toBeLessThan(5_000);
   });
+
+  it.each([
+    ["@@ -1,2 +10,3 @@ fn\n a\n-b\n+c\n+d", "12"],
+    ["@@ -0,0 +1 @@\n+only", "1"],
+    ["@@ -1,2 +10,3 @@", ""],
+    ["no hunk", ""],
+  ])("finds the line of a review comment in the diff %j", (diff_hunk, line) => {
+    const payload = { action: "created", comment: { path: "README.md", diff_hunk, line: null, body: "Why?" } };
+    const file = line === "" ? "README.md" : `README.md:${line}`;
+    expect(read("pull_request_review_comment", payload).message.split("\n")).toContain(`File: ${file}`);
+  });
 });

@@ -28,6 +28,8 @@ describe("the preset intercom", () => {
         "Can you look & correct it?",
         "Conversation: 9000001",
         "State: open",
+        "Author: Ada Lovelace <ada@example.com>",
+        "Ids: app a0example",
         "https://app.example.com/a/inbox/conversation/9000001",
       ].join("\n"),
     );
@@ -35,7 +37,7 @@ describe("the preset intercom", () => {
 
   it("shows the newest part of a conversation", () => {
     expect(sample("conversation.user.replied").message).toBe(
-      "Intercom: conversation.user.replied by Ada Lovelace\nIt is number 2026-118.\nConversation: 9000001",
+      "Intercom: conversation.user.replied by Ada Lovelace\nIt is number 2026-118.\nConversation: 9000001\nAuthor: Ada Lovelace <ada@example.com>\nIds: app a0example\nhttps://app.intercom.com/a/apps/a0example/conversations/9000001",
     );
   });
 
@@ -56,7 +58,7 @@ describe("the preset intercom", () => {
     expect(notify("ticket.created", item)).toMatchObject({
       sender: { name: "ada@example.com", id: "c1", bot: false },
       message:
-        "Intercom: ticket.created by ada@example.com\nSubject: Broken\nIt does not work.\nTicket: 5\nState: submitted",
+        "Intercom: ticket.created by ada@example.com\nSubject: Broken\nIt does not work.\nTicket: 5\nState: submitted\nIds: contact c1",
     });
     const part = {
       type: "ticket",
@@ -78,6 +80,30 @@ describe("the preset intercom", () => {
     expect(notify("company.created", { type: "company", name: "Engines Ltd" }).message).toBe(
       "Intercom: company.created\ntype: company\nname: Engines Ltd",
     );
+  });
+
+  it("lists the attachments of a reply, and whom to answer", () => {
+    const part = {
+      part_type: "comment",
+      body: "<p>Here it is.</p>",
+      author: { type: "user", id: "u1", name: "Ada", email: "ada@example.com" },
+      attachments: [{ type: "upload", name: "bill.pdf", url: "https://downloads.example.com/bill.pdf" }],
+    };
+    const item = { type: "conversation", id: "147", conversation_parts: { conversation_parts: [part] } };
+    const payload = {
+      type: "notification_event",
+      app_id: "a86dr8yl",
+      topic: "conversation.user.replied",
+      data: { item },
+    };
+    expect(readSample(intercom, { payload }).message.split("\n").slice(1)).toEqual([
+      "Here it is.",
+      "Conversation: 147",
+      "Author: Ada <ada@example.com>",
+      "Attachment: bill.pdf https://downloads.example.com/bill.pdf",
+      "Ids: app a86dr8yl",
+      "https://app.intercom.com/a/apps/a86dr8yl/conversations/147",
+    ]);
   });
 });
 

@@ -20,6 +20,7 @@ describe("the preset linear", () => {
         "Assignee: Ada Lund",
         "Labels: bug",
         "Sessions end after a minute.",
+        "Ids: issue 7b2c0000-0000-4000-8000-000000000003, team 7b2c0000-0000-4000-8000-000000000002, user 7b2c0000-0000-4000-8000-000000000001",
         "https://linear.example.com/acme/issue/APP-11/login-ends-too-soon",
       ],
     },
@@ -30,6 +31,7 @@ describe("the preset linear", () => {
       message: [
         "Ada Lund updated issue APP-11 in App: Login ends too soon",
         "State: In Progress",
+        "Ids: issue 7b2c0000-0000-4000-8000-000000000003, team 7b2c0000-0000-4000-8000-000000000002, user 7b2c0000-0000-4000-8000-000000000001",
         "https://linear.example.com/acme/issue/APP-11/login-ends-too-soon",
       ],
     },
@@ -40,6 +42,7 @@ describe("the preset linear", () => {
       message: [
         "Ada Lund commented on issue APP-11: Login ends too soon",
         "It also happens on the phone.",
+        "Ids: issue 7b2c0000-0000-4000-8000-000000000003, comment 7b2c0000-0000-4000-8000-000000000009, user 7b2c0000-0000-4000-8000-000000000001",
         "https://linear.example.com/acme/issue/APP-11/login-ends-too-soon#comment-7b2c0000",
       ],
     },
@@ -116,5 +119,42 @@ describe("the preset linear", () => {
 
   it("shows an event of which it knows nothing as it is", () => {
     expect(read({ strange: 1 }).message).toBe('Linear event changed\n{"strange":1}');
+  });
+
+  it("names the issue of a comment without an actor", () => {
+    // The example of linear.app/developers/webhooks.
+    const reading = read({
+      action: "create",
+      type: "Comment",
+      data: {
+        id: "2174add1-f7c8-44e3-bbf3-2d60b5ea8bc9",
+        createdAt: "2020-01-23T12:53:18.084Z",
+        body: "Indeed, I think this is definitely an improvement over the previous version.",
+        edited: false,
+        issueId: "539068e2-ae88-4d09-bd75-22eb4a59612f",
+        userId: "aacdca22-6266-4c0a-ab3c-8fa70a26765c",
+      },
+      url: "https://linear.app/issue/LIN-1778/foo-bar#comment-77217de3-fb52-4dad-bb9a-b356beb93de8",
+    });
+    expect(reading.message).toBe(
+      [
+        "Someone commented on issue 539068e2-ae88-4d09-bd75-22eb4a59612f",
+        "Indeed, I think this is definitely an improvement over the previous version.",
+        "Ids: issue 539068e2-ae88-4d09-bd75-22eb4a59612f, comment 2174add1-f7c8-44e3-bbf3-2d60b5ea8bc9, user aacdca22-6266-4c0a-ab3c-8fa70a26765c",
+        "https://linear.app/issue/LIN-1778/foo-bar#comment-77217de3-fb52-4dad-bb9a-b356beb93de8",
+      ].join("\n"),
+    );
+  });
+
+  it("gives an agent's session its id and the whole context that Linear wrote for it", () => {
+    const promptContext = `<issue identifier="ENG-7"><title>Login</title>${"x".repeat(6_000)}</issue>`;
+    const { message } = read({
+      type: "AgentSessionEvent",
+      action: "created",
+      promptContext,
+      agentSession: { id: "s1", commentId: "c1", issue: { id: "i1", identifier: "ENG-7", title: "Login" } },
+    });
+    expect(message).toContain(`Context: ${promptContext}`);
+    expect(message).toContain("Ids: session s1, issue i1, comment c1");
   });
 });

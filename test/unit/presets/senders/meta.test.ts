@@ -30,7 +30,7 @@ describe("the preset meta", () => {
 
   it("says who wrote what to which number", () => {
     expect(sample("whatsapp.message").message).toBe(
-      "WhatsApp message from Ada Lovelace (15550100002) to 15550100001\nIs my order on its way?",
+      "WhatsApp message from Ada Lovelace (15550100002) to 15550100001\nIs my order on its way?\nIds: message wamid.EXAMPLE0000000001, phone number 200000000000001",
     );
   });
 
@@ -40,6 +40,7 @@ describe("the preset meta", () => {
         "Messenger message from 400000000000001 to 300000000000001",
         "Are you open on Sunday?",
         "Attached: image https://cdn.example.com/door.jpg",
+        "Ids: message m_example0000000001",
       ].join("\n"),
     );
     expect(sample("messenger.postback").message).toBe(
@@ -54,20 +55,23 @@ describe("the preset meta", () => {
   });
 
   it.each([
-    [{ type: "image", image: { id: "m1", caption: "Look" } }, "WhatsApp message (image) from 1555\nLook\nMedia id: m1"],
-    [{ type: "audio", audio: { id: "m2" } }, "WhatsApp message (audio) from 1555\nMedia id: m2"],
+    [
+      { type: "image", image: { id: "m1", caption: "Look" } },
+      "WhatsApp message (image) from 1555\nLook\nMedia id: m1\nIds: message w1",
+    ],
+    [{ type: "audio", audio: { id: "m2" } }, "WhatsApp message (audio) from 1555\nMedia id: m2\nIds: message w1"],
     [
       { type: "interactive", interactive: { list_reply: { id: "a", title: "Tuesday" } } },
-      "WhatsApp message (interactive) from 1555\nTuesday",
+      "WhatsApp message (interactive) from 1555\nTuesday\nChoice: a\nIds: message w1",
     ],
-    [{ type: "reaction", reaction: { emoji: "👍" } }, "WhatsApp message (reaction) from 1555\n👍"],
+    [{ type: "reaction", reaction: { emoji: "👍" } }, "WhatsApp message (reaction) from 1555\n👍\nIds: message w1"],
     [
       { type: "location", location: { latitude: 52.5, longitude: 13.4 } },
-      "WhatsApp message (location) from 1555\n52.5, 13.4",
+      "WhatsApp message (location) from 1555\n52.5, 13.4\nIds: message w1",
     ],
     [
       { type: "unsupported", errors: [{ title: "Unsupported" }] },
-      "WhatsApp message (unsupported) from 1555\nUnsupported",
+      "WhatsApp message (unsupported) from 1555\nUnsupported\nIds: message w1",
     ],
   ])("renders the WhatsApp message %j", (content, text) => {
     expect(message(content)).toBe(text);
@@ -98,7 +102,7 @@ describe("the preset meta", () => {
       event: "messenger.echo",
       sender: { name: "1", bot: true },
       skip: "an echo of the account's own messages",
-      message: "Messenger message of the account from 1\nHello",
+      message: "Messenger message of the account from 1\nHello\nIds: message m",
     });
     const echoes = whatsApp({ message_echoes: [{ from: "1", to: "2", id: "w", type: "text", text: { body: "Hi" } }] });
     expect(echoes).toMatchObject({ event: "whatsapp.echo", skip: "an echo of the account's own messages" });
@@ -118,7 +122,7 @@ describe("the preset meta", () => {
       sender: { name: "7" },
     });
     expect(batch.message).toBe(
-      "Messenger: 3 updates\n- read receipt from 7\n- message from 7: One\n- reaction react from 7: ❤️",
+      "Messenger: 3 updates\n- read receipt from 7\n- message from 7 (Ids: message m1): One\n- reaction react from 7: ❤️",
     );
   });
 
@@ -138,7 +142,7 @@ describe("the preset meta", () => {
   it("reads messages in standby, and those that were deleted", () => {
     const standby = [{ sender: { id: "7" }, message: { mid: "m", is_deleted: true } }];
     expect(readSample(meta, { payload: { object: "instagram", entry: [{ standby }] } }).message).toBe(
-      "Instagram message deleted from 7",
+      "Instagram message deleted from 7\nIds: message m",
     );
   });
 
@@ -157,6 +161,28 @@ describe("the preset meta", () => {
       event: "permissions",
       message: 'Meta permissions: permissions\n{"uid":"1"}',
     });
+  });
+
+  it("names the button that was pressed on WhatsApp, and the message that it answers", () => {
+    // From developers.facebook.com/docs/whatsapp/cloud-api/webhooks/payload-examples.
+    const message = {
+      context: { from: "15550783881", id: "wamid.gBGGFlA5FpafAgkOuJbRq54qwbM=" },
+      from: "16505551234",
+      id: "wamid.HBgLMTY1MDM4Nzk0MzkVAgASGBQzQTRBNjU5OUFFRTAzODEwMTQ0RgA=",
+      timestamp: "1603059201",
+      type: "interactive",
+      interactive: { type: "button_reply", button_reply: { id: "cancel-button", title: "Yes" } },
+    };
+    const value = {
+      metadata: { display_phone_number: "15550783881", phone_number_id: "106540352242922" },
+      messages: [message],
+    };
+    const payload = { object: "whatsapp_business_account", entry: [{ changes: [{ field: "messages", value }] }] };
+    expect(readSample(meta, { payload }).message.split("\n").slice(1)).toEqual([
+      "Yes",
+      "Choice: cancel-button",
+      "Ids: message wamid.HBgLMTY1MDM4Nzk0MzkVAgASGBQzQTRBNjU5OUFFRTAzODEwMTQ0RgA=, in reply to wamid.gBGGFlA5FpafAgkOuJbRq54qwbM=, phone number 106540352242922",
+    ]);
   });
 });
 

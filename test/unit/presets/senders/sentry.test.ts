@@ -33,6 +33,7 @@ describe("the preset sentry", () => {
         "Release: app@1.4.2",
         "  at login (src/login.ts:8)",
         "  at handle (src/server.ts:21)",
+        "Ids: issue 1170820242, event e4874d664c3540c1a32eab185f12c5ab",
         "https://sentry.example.com/organizations/acme/issues/1170820242/events/e4874d66/",
       ],
     },
@@ -127,5 +128,34 @@ describe("the preset sentry", () => {
     ],
   ])("says of %s %j what happened", (resource, payload, lines) => {
     expect(read(resource, { ...payload, actor: { name: "Ada", id: 1, type: "user" } }).message).toBe(lines.join("\n"));
+  });
+
+  it("shows the line of code of each frame and the request that failed", () => {
+    const event = {
+      title: "ZeroDivisionError: division by zero",
+      event_id: "e1",
+      issue_id: "117",
+      request: { method: "GET", url: "https://shop.example.com/cart/9" },
+      exception: {
+        values: [
+          {
+            stacktrace: {
+              frames: [
+                { filename: "cart.py", function: "total", lineno: 12, in_app: true, context_line: "    return a / b" },
+              ],
+            },
+          },
+        ],
+      },
+    };
+    const headers = { "sentry-hook-resource": "error" };
+    const { message } = readSample(sentry, { headers, payload: { action: "created", data: { error: event } } });
+    expect(message.split("\n")).toEqual(
+      expect.arrayContaining([
+        "  at total (cart.py:12): return a / b",
+        "Request: GET https://shop.example.com/cart/9",
+        "Ids: issue 117, event e1",
+      ]),
+    );
   });
 });

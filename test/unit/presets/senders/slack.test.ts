@@ -26,7 +26,7 @@ describe("the preset slack", () => {
 
   it("says who mentioned the app, where and how", () => {
     expect(readSample(slack, slack.samples["app_mention"]!).message).toBe(
-      "Slack mention by U0ADA in C0BUILDS\n<@U0AGENT> is the nightly build green & deployed?",
+      "Slack mention by U0ADA in C0BUILDS\n@U0AGENT is the nightly build green & deployed?\nIds: team T0EXAMPLE, channel C0BUILDS, ts 1795176000.000100, user U0ADA",
     );
   });
 
@@ -37,19 +37,20 @@ describe("the preset slack", () => {
         "In the thread: 1795175000.000100",
         "Please look at the invoice.",
         "File: invoice.pdf https://example.slack.com/files/U0ADA/F0INVOICE/invoice.pdf",
+        "Ids: team T0EXAMPLE, channel D0ADA, ts 1795176060.000200, thread_ts 1795175000.000100, user U0ADA",
       ].join("\n"),
     );
   });
 
   it("renders a slash command without its token and answer URL", () => {
     expect(readSample(slack, slack.samples["slash_command"]!).message).toBe(
-      "Slack command /agent by ada in builds\nsummarize the incident of this morning",
+      "Slack command /agent by ada in builds\nsummarize the incident of this morning\nIds: team T0EXAMPLE, channel C0BUILDS, user U0ADA",
     );
   });
 
   it("unwraps interactivity out of its form field", () => {
     expect(readSample(slack, slack.samples["block_actions"]!).message).toBe(
-      "Slack action by ada in builds\nApprove: build-118\nOn the message: Deploy build 118 to production?",
+      "Slack action by ada in builds\nApprove: build-118\nOn the message: Deploy build 118 to production?\nIds: team T0EXAMPLE, channel C0BUILDS, ts 1795176000.000100, user U0ADA\nhttps://example.slack.com/archives/C0BUILDS/p1795176000000100",
     );
   });
 
@@ -91,18 +92,21 @@ describe("the preset slack", () => {
       channel: "C1",
       message: { user: "U1", text: "b" },
     });
-    expect(edited).toMatchObject({ event: "message.message_changed", message: "Slack message edited by U1 in C1\nb" });
+    expect(edited).toMatchObject({
+      event: "message.message_changed",
+      message: "Slack message edited by U1 in C1\nb\nIds: channel C1, user U1",
+    });
     const deleted = event({ type: "message", subtype: "message_deleted", previous_message: { user: "U1", text: "a" } });
-    expect(deleted.message).toBe("Slack message deleted by U1\na");
+    expect(deleted.message).toBe("Slack message deleted by U1\na\nIds: user U1");
     expect(event({ type: "message", subtype: "file_share", user: "U1", text: "c" }).message).toBe(
-      "Slack message by U1\nc",
+      "Slack message by U1\nc\nIds: user U1",
     );
   });
 
   it("renders reactions that come and go", () => {
     expect(
       event({ type: "reaction_removed", user: "U1", reaction: "eyes", item: { channel: "C1", ts: "1.2" } }).message,
-    ).toBe("Slack reaction removed by U1 in C1\nReaction: eyes\nOn the message: 1.2");
+    ).toBe("Slack reaction removed by U1 in C1\nReaction: eyes\nIds: channel C1, ts 1.2, user U1");
   });
 
   it("lists what was entered into a form", () => {
@@ -126,13 +130,13 @@ describe("the preset slack", () => {
       },
     });
     expect(reading.message).toBe(
-      "Slack form Report submitted by ada\nForm: report\nsummary: It is broken.\nwhen: 2026-11-20\nwho: Us, them",
+      "Slack form Report submitted by ada\nForm: report\nsummary: It is broken.\nwhen: 2026-11-20\nwho: Us, them\nIds: user U1",
     );
   });
 
   it("renders a closed form and shortcuts", () => {
     expect(interaction({ type: "view_closed", user: { id: "U1" }, view: { callback_id: "report" } }).message).toBe(
-      "Slack form closed by U1\nForm: report",
+      "Slack form closed by U1\nForm: report\nIds: user U1",
     );
     expect(
       interaction({

@@ -96,4 +96,59 @@ describe("stripe", () => {
   it("skips the ping of an event destination", () => {
     expect(read("v2.core.event_destination.ping", {}).skip).toBe("a ping of Stripe");
   });
+
+  it("says that a subscription was canceled at the end of its period, by whom and why", () => {
+    // From docs.stripe.com/api/subscriptions/object and the event after a cancellation in the customer portal.
+    const object = {
+      id: "sub_1MowQVLkdIwHu7ixeRlqHVzs",
+      object: "subscription",
+      cancel_at: 1_797_768_000,
+      cancel_at_period_end: true,
+      canceled_at: 1_795_176_000,
+      cancellation_details: { comment: "We moved on.", feedback: "switched_service", reason: "cancellation_requested" },
+      currency: "usd",
+      customer: "cus_Na6dX7aXxi11N4",
+      items: {
+        object: "list",
+        data: [
+          {
+            id: "si_1",
+            current_period_end: 1_797_768_000,
+            price: {
+              id: "price_1MowQULkdIwHu7ixraBm864M",
+              currency: "usd",
+              nickname: "Team",
+              product: "prod_Na6dGcTsmU0I4R",
+              recurring: { interval: "month", interval_count: 1 },
+              unit_amount: 2000,
+            },
+            quantity: 2,
+          },
+        ],
+      },
+      status: "active",
+    };
+    const previous_attributes = {
+      cancel_at: null,
+      cancel_at_period_end: false,
+      canceled_at: null,
+      cancellation_details: { comment: null, feedback: null, reason: null },
+    };
+    const data = { object, previous_attributes };
+    const lines = read("customer.subscription.updated", object, { data }).message.split("\n");
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        "Subscription of 20.00 USD was changed",
+        "Status: active",
+        "Plan: 2 x Team, 20.00 USD a month (price_1MowQULkdIwHu7ixraBm864M)",
+        "It ends with the current period.",
+        "Ends: 2026-12-20 12:00 UTC",
+        "Canceled because: cancellation requested, switched service, We moved on.",
+        "Changed cancel at period end: false, now true",
+        "Changed cancel at: none, now 2026-12-20 12:00 UTC",
+        "Customer: cus_Na6dX7aXxi11N4",
+        "Id: sub_1MowQVLkdIwHu7ixeRlqHVzs",
+      ]),
+    );
+  });
 });

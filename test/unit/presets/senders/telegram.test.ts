@@ -18,7 +18,9 @@ describe("the preset telegram", () => {
   });
 
   it("says who wrote what in a private chat", () => {
-    expect(sample("message").message).toBe("Telegram message from Ada Lovelace\n/status of the nightly build");
+    expect(sample("message").message).toBe(
+      "Telegram message from Ada Lovelace\n/status of the nightly build\nIds: chat 5001, message 41, user 5001",
+    );
   });
 
   it("names the group, what is attached and the address of a public message", () => {
@@ -27,6 +29,7 @@ describe("the preset telegram", () => {
         "Telegram message edited from Grace in Operations",
         "The log of last night",
         "Document: night.log",
+        "Ids: chat -1009000, message 42, user 5002",
         "https://t.me/example_ops/42",
       ].join("\n"),
     );
@@ -34,13 +37,13 @@ describe("the preset telegram", () => {
 
   it("names a channel once", () => {
     expect(sample("channel_post").message).toBe(
-      "Telegram channel post in Release notes\nVersion 2.4 is out.\nhttps://t.me/example_releases/7",
+      "Telegram channel post in Release notes\nVersion 2.4 is out.\nIds: chat -1008000, message 7, user -1008000\nhttps://t.me/example_releases/7",
     );
   });
 
   it("says which button was pressed on which message", () => {
     expect(sample("callback_query").message).toBe(
-      "Telegram button pressed by Ada in Operations\ndeploy:118:approve\nOn the message: Deploy build 118?",
+      "Telegram button pressed by Ada in Operations\ndeploy:118:approve\nOn the message: Deploy build 118?\nIds: query 4382bfdwdsb323b2d9, chat -1009000, message 43, user 5001",
     );
   });
 
@@ -52,12 +55,14 @@ describe("the preset telegram", () => {
     [{ new_chat_members: [{ first_name: "Bob" }, { username: "eve" }] }, "Joined: Bob, eve"],
     [{ text: "Yes", reply_to_message: { text: "Shall we?" } }, "Yes\nIn reply to: Shall we?"],
   ])("renders the content %j", (content, text) => {
-    expect(message(content)).toBe(`Telegram message from Ada\n${text}`);
+    expect(message(content)).toBe(`Telegram message from Ada\n${text}\nIds: user 1`);
   });
 
   it("links nothing whose address is not plain", () => {
     const chat = { username: "evil/../x", type: "channel", title: "T" };
-    expect(message({ chat, message_id: 1, text: "x" })).toBe("Telegram message from Ada in T\nx");
+    expect(message({ chat, message_id: 1, text: "x" })).toBe(
+      "Telegram message from Ada in T\nx\nIds: message 1, user 1",
+    );
   });
 
   it("knows bots", () => {
