@@ -1,6 +1,9 @@
 import type { PayloadFormat } from "../core/delivery.ts";
 import type { CompiledMapping } from "./compile-mapping.ts";
 
+/** Senders that sign send up to this, unless their documentation names a smaller limit: 413 is permanent to them. */
+const MIN_SIGNED_BODY_BYTES = 1_048_576;
+
 /** A mapping and its place in the order of all mappings. */
 interface Placed {
   readonly order: number;
@@ -78,8 +81,10 @@ export class MappingIndex {
 
   /** The rules for a body of one mapping. */
   rulesOf({ config }: CompiledMapping): BodyRules {
+    const isSigned = config.preset !== undefined && config.auth?.scheme === "signature";
+    const ordinary = Math.max(this.#defaultMaxBodyBytes, isSigned ? MIN_SIGNED_BODY_BYTES : 0);
     return {
-      maxBodyBytes: config.maxBodyBytes ?? this.#defaultMaxBodyBytes,
+      maxBodyBytes: config.maxBodyBytes ?? ordinary,
       accept: config.accept,
     };
   }

@@ -71,8 +71,8 @@ describe("zoom against @zoom/rivet", () => {
     expect(await bothSay(appended)).toEqual({ we: false, sdk: false });
   });
 
-  it("we refuse what the SDK takes: a request of an hour ago", async () => {
-    const stale = { ...signed(), receivedAt: NOW + 3_600_000 };
+  it("we refuse what the SDK takes: a request of two hours ago", async () => {
+    const stale = { ...signed(), receivedAt: NOW + 7_200_000 };
     expect(await bothSay(stale)).toEqual({ we: false, sdk: true });
   });
 

@@ -141,7 +141,10 @@ export const MappingSchema = Type.Object(
     ),
     transform: Type.Optional(TransformSchema),
     maxBodyBytes: Type.Optional(
-      size(BODY_BYTES, "Largest body, over which the answer is 413. Absent: `hooks.maxBodyBytes`."),
+      size(
+        BODY_BYTES,
+        "Largest body, over which the answer is 413. Absent: `hooks.maxBodyBytes`, and 1 MiB at least where a preset's sender signs.",
+      ),
     ),
     accept: withDefault(
       Type.Array(Type.Enum(["json", "form", "multipart", "text"]), {

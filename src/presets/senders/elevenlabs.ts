@@ -10,7 +10,7 @@ const MAX_TURNS = 100;
 
 /**
  * Calls of ElevenLabs agents: transcripts, calls that failed to start, recordings. The key is the whole
- * secret with its prefix; the SDK takes a time up to 30 minutes old.
+ * secret with its prefix; the SDK takes a time up to 30 minutes old. The last retry comes after 40 minutes and may have the first time.
  */
 export const elevenlabs = definePreset({
   name: "elevenlabs",
@@ -23,7 +23,7 @@ export const elevenlabs = definePreset({
     separator: ",",
     encoding: "hex",
     algorithm: "hmac-sha256",
-    timestamp: { from: "pair:t", unit: "seconds", toleranceSeconds: 1_800, futureSeconds: 300 },
+    timestamp: { from: "pair:t", unit: "seconds", toleranceSeconds: 3_000, futureSeconds: 300 },
     content: "{timestamp}.{body}",
   },
   secret: { label: "Webhook secret", madeBy: "sender", minLength: 16 },

@@ -112,6 +112,7 @@ export const hubspot = definePreset({
     "In HubSpot open Development (or Settings, Integrations, Private apps), choose the app, and open its Webhooks.",
     "Paste {url} as the target URL and create subscriptions, such as contact.creation and deal.propertyChange.",
     "Copy the {secret} from the app's Auth page and put it in the configuration.",
+    "Only signatures of version 3 are accepted, which every app sends. A refusal that says that x-hubspot-signature-v3 is missing comes from an old workflow action that signs by version 1 or 2, which cover no time: send that through an app's subscription instead.",
   ],
 });
 

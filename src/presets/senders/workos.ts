@@ -77,6 +77,7 @@ export const workos = definePreset({
   setup: [
     "Open the WorkOS Dashboard: Developer > Webhooks > Create Webhook, paste {url} and choose the events.",
     "Open the webhook, copy its {secret} and set it as hooks.workos.secret.",
+    "WorkOS, like its library, takes a signed time of up to 3 minutes ago for valid, so a retry has to be signed again. If retries are refused as too old, set hooks.workos.auth.timestamp.toleranceSeconds to 259200 (3 days); copies are still recognized.",
   ],
 });
 

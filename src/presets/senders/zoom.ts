@@ -4,6 +4,9 @@ import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, lineAt, phrase } from "../message/headline.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
+/** Zoom tries again after 5, 25 and 85 minutes, and does not say whether it signs again each time. */
+const TOLERANCE_SECONDS = 6_000;
+
 /** Events of a Zoom app: meetings, recordings, phone, team chat. */
 export const zoom = definePreset({
   name: "zoom",
@@ -14,7 +17,7 @@ export const zoom = definePreset({
     from: "header:x-zm-signature",
     prefix: "v0=",
     content: "v0:{timestamp}:{body}",
-    timestamp: { from: "header:x-zm-request-timestamp" },
+    timestamp: { from: "header:x-zm-request-timestamp", toleranceSeconds: TOLERANCE_SECONDS, futureSeconds: 300 },
   },
   secret: { label: "Secret Token", madeBy: "sender", minLength: 16 },
   handshakes: [

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
@@ -42,6 +43,21 @@ describe("a sender's own signature", () => {
     expect(refused.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
     expect(new Set(refused.map(({ text }) => text)).size).toBe(1);
     expect(await gateway.deliveries()).toEqual([]);
+  });
+
+  it("may cover 1 MiB, however little other callers may send", async () => {
+    const secret = "secret-of-the-intercom-tests";
+    await using gateway = await start({ maxBodyBytes: "64kb", presets: ["intercom"], intercom: { secret } });
+    const post = (bytes: number) => {
+      const body = JSON.stringify({ topic: "conversation.user.created", id: `n${bytes}`, data: { pad: "" } });
+      const padded = body.replace('"pad":""', `"pad":"${"x".repeat(bytes - body.length)}"`);
+      const mac = createHmac("sha1", secret).update(padded).digest("hex");
+      const headers = { "content-type": "application/json", "x-hub-signature": `sha1=${mac}` };
+      return call(gateway, "/hooks/intercom", { headers, body: padded });
+    };
+    expect((await post(1_048_576)).status).toBe(200);
+    expect((await post(1_048_577)).status).toBe(413);
+    expect((await gateway.post("/hooks/agent", { message: "x".repeat(65_536) })).status).toBe(413);
   });
 
   it("opens no other path: not the fixed ones, not a mapping that takes any path", async () => {

@@ -14,6 +14,9 @@ const TOPIC = "arn:aws:sns:eu-central-1:123456789012:alerts";
 /** A message has up to 256 KiB, which JSON within JSON can more than double. */
 const MAX_BODY_BYTES = 1_048_576;
 
+/** SNS tries again for 3,600 seconds at most, with the first `Timestamp`; the last try may then take a while. */
+const TOLERANCE_SECONDS = 5_400;
+
 /** What SNS posts; it says `text/plain`, whatever it holds. */
 function notification(message: unknown, more: Readonly<Record<string, string>> = {}): PresetSample {
   const type = more["Type"] ?? "Notification";
@@ -54,7 +57,7 @@ export const awsSns = definePreset({
     algorithm: { from: "body:SignatureVersion", values: { "1": "rsa-sha1", "2": "rsa-sha256" } },
     content: "{sns}",
     certificate: { from: "body:SigningCertURL", hosts: certificateHosts(settings) },
-    timestamp: { from: "body:Timestamp", unit: "iso8601", toleranceSeconds: 3_600 },
+    timestamp: { from: "body:Timestamp", unit: "iso8601", toleranceSeconds: TOLERANCE_SECONDS, futureSeconds: 3_600 },
     require: { "body:TopicArn": topicsIn(settings) },
   }),
   settings: Type.Object(
