@@ -1,6 +1,6 @@
 import { itemLines, joinText, labeled, memberOf } from "../../core/payload-text.ts";
 import { asJson } from "./data-lines.ts";
-import { oneLine, words } from "./headline.ts";
+import { lineAt, words } from "./headline.ts";
 import { timeText } from "./value-text.ts";
 
 const MAX_CHANGES = 10;
@@ -26,5 +26,5 @@ function attributeText(value: unknown): string {
   if (value === null || value === undefined) return "none";
   if (typeof value === "number" && value >= MIN_TIME && value < MAX_TIME) return timeText(value);
   if (typeof value === "object") return asJson(value) || "empty";
-  return oneLine(String(value)) || "empty";
+  return lineAt(value, "") || "empty";
 }
