@@ -2,7 +2,7 @@ import { definePreset } from "../define-preset.ts";
 import { eventActor } from "../event-fields.ts";
 import { joinText, labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
-import { headline, lineAt, phrase } from "../message/headline.ts";
+import { headline, idLine, lineAt, phrase } from "../message/headline.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
 /** Stations of an outgoing message on its way; only its failure is news. */
@@ -182,6 +182,13 @@ function message(context: PresetEvent): string {
       textAt(payload, "Body"),
       ...mediaOf(payload),
       labeled("Location", joinText(", ", textAt(payload, "Latitude"), textAt(payload, "Longitude"))),
+      labeled("Choice", textAt(payload, "ButtonPayload", "ListId")),
+      idLine(payload, {
+        message: ["MessageSid", "SmsSid"],
+        "reply to": "OriginalRepliedMessageSid",
+        account: "AccountSid",
+        service: "MessagingServiceSid",
+      }),
     );
   }
   if (kind === "message") {
@@ -205,6 +212,7 @@ function message(context: PresetEvent): string {
       headline("Recording of a call is", status),
       labeled("Duration in seconds", textAt(payload, "RecordingDuration")),
       textAt(payload, "TranscriptionText"),
+      idLine(payload, { call: "CallSid", recording: "RecordingSid" }),
       textAt(payload, "RecordingUrl"),
     );
   }

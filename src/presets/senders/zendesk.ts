@@ -1,8 +1,8 @@
 import { definePreset } from "../define-preset.ts";
 import { eventActor } from "../event-fields.ts";
-import { labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
+import { itemLines, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
-import { headline, lineAt, phrase } from "../message/headline.ts";
+import { headline, idLine, lineAt, phrase } from "../message/headline.ts";
 import { plainText } from "../message/value-text.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
@@ -171,5 +171,14 @@ function message(context: PresetEvent): string {
     labeled("Priority", textAt(detail, "priority")),
     isPrivate ? labeled("Internal note", plainText(text)) : plainText(text),
     text === "" && event === "ticket.created" ? textAt(detail, "description") : "",
+    itemLines([...listAt(payload, "event.comment.attachments")], (file) =>
+      labeled("Attachment", headline(lineAt(file, "filename", "file_name"), textAt(file, "content_url"))),
+    ),
+    idLine(payload, {
+      comment: "event.comment.id",
+      requester: "detail.requester_id",
+      assignee: "detail.assignee_id",
+      author: ["event.comment.author.id", "event.actor.id", "detail.actor_id"],
+    }),
   );
 }

@@ -1,7 +1,7 @@
 import { definePreset } from "../define-preset.ts";
 import { joinText, labeled, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
-import { headline, lineAt, phrase } from "../message/headline.ts";
+import { headline, idLine, lineAt, phrase } from "../message/headline.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
 /** Zoom tries again after 5, 25 and 85 minutes, and does not say whether it signs again each time. */
@@ -168,6 +168,7 @@ function message(context: PresetEvent): string {
       labeled("Starts", textAt(object, "start_time")),
       labeled("Ended", textAt(object, "end_time")),
       labeled("Minutes", textAt(object, "duration")),
+      idLine(object, { uuid: "uuid", host: "host_id" }),
       textAt(object, "join_url"),
     );
   }
@@ -179,6 +180,11 @@ function message(context: PresetEvent): string {
       labeled("Mail", textAt(object, "participant.email")),
       labeled("At", textAt(object, "participant.join_time", "participant.leave_time")),
       labeled("Reason", textAt(object, "participant.leave_reason")),
+      idLine(object, {
+        meeting: "id",
+        uuid: "uuid",
+        participant: ["participant.participant_user_id", "participant.user_id"],
+      }),
     );
   }
   if (event === "recording.completed" || event === "recording.transcript_completed") {
@@ -187,6 +193,7 @@ function message(context: PresetEvent): string {
       headline(what, phrase("of", topic), phrase("by", lineAt(object, "host_email"))),
       labeled("Started", textAt(object, "start_time")),
       labeled("Minutes", textAt(object, "duration")),
+      idLine(object, { meeting: "id", uuid: "uuid", host: "host_id" }),
       textAt(object, "share_url"),
     );
   }
@@ -198,12 +205,24 @@ function message(context: PresetEvent): string {
         phrase("in", lineAt(payload, "payload.channelName")),
       ),
       textAt(payload, "payload.cmd"),
+      idLine(payload, {
+        account: "payload.accountId",
+        to: "payload.toJid",
+        user: ["payload.userJid", "payload.userId"],
+        robot: "payload.robotJid",
+      }),
     );
   }
   if (/^chat_(?:channel_)?message\./.test(event) || event === "team_chat.app_mention") {
     return messageOf(
       headline("Zoom chat message", phrase("by", sender?.name ?? ""), phrase("in", lineAt(object, "channel_name"))),
       textAt(object, "message"),
+      idLine(object, {
+        channel: "channel_id",
+        message: ["message_id", "id"],
+        "reply to": ["reply_main_message_id", "reply_to"],
+        session: "session_id",
+      }),
     );
   }
   // Not the whole payload, which may hold a token for downloads.

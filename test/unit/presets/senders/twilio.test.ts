@@ -29,6 +29,7 @@ describe("the preset twilio", () => {
         "Message from Ada (+15550100002) to +15550100001",
         "The delivery is at the back door, see the picture.",
         "Attached: image/jpeg https://api.example.com/media/ME00000000000000000000000000000001",
+        "Ids: message SM00000000000000000000000000000001, account AC00000000000000000000000000000000",
       ].join("\n"),
     );
   });
@@ -72,14 +73,14 @@ describe("the preset twilio", () => {
     });
     expect(recording).toMatchObject({ event: "recording.completed", deliveryId: "RE1:completed" });
     expect(recording.message).toBe(
-      "Recording of a call is completed\nDuration in seconds: 9\nCall me back.\nhttps://api.example.com/RE1",
+      "Recording of a call is completed\nDuration in seconds: 9\nCall me back.\nIds: call CA1, recording RE1\nhttps://api.example.com/RE1",
     );
   });
 
   it("takes a message without a status for one that was received", () => {
     expect(form({ MessageSid: "SM1", From: "+1", Body: "Hi" })).toMatchObject({
       event: "message.received",
-      message: "Message from +1\nHi",
+      message: "Message from +1\nHi\nIds: message SM1",
     });
   });
 

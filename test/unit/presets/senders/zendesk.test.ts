@@ -34,6 +34,7 @@ describe("the preset zendesk", () => {
         "Status: OPEN",
         "Priority: HIGH",
         "It has stopped burning, but it does not print.",
+        "Ids: comment 900001, requester 700001, author 700001",
       ].join("\n"),
     );
   });
@@ -53,6 +54,7 @@ describe("the preset zendesk", () => {
         "Before: OPEN",
         "Now: SOLVED",
         "Status: SOLVED",
+        "Ids: author 700009",
       ].join("\n"),
     );
     expect(event("ticket.tags_changed", { event: { tags_added: ["vip", "late"] } }).message).toBe(

@@ -33,7 +33,7 @@ describe("the preset zoom", () => {
 
   it("says which meeting started", () => {
     expect(sample("meeting.started").message).toBe(
-      "Zoom meeting Weekly planning started\nMeeting: 95200000001\nStarts: 2026-11-20T12:00:00Z\nMinutes: 60",
+      "Zoom meeting Weekly planning started\nMeeting: 95200000001\nStarts: 2026-11-20T12:00:00Z\nMinutes: 60\nIds: uuid 4444AAAiAAAAAiAiAiiAii==, host x1yCzABCDEfg23HiJKl4mN",
     );
     expect(event("webinar.ended", { operator: "ada@example.com", object: { end_time: "later" } }).message).toBe(
       "Zoom webinar ended by ada@example.com\nEnded: later",
@@ -42,7 +42,7 @@ describe("the preset zoom", () => {
 
   it("says who joined and who left", () => {
     expect(sample("meeting.participant_joined").message).toBe(
-      "Ada Lovelace joined the Zoom meeting Weekly planning\nMail: ada@example.com\nAt: 2026-11-20T12:01:00Z",
+      "Ada Lovelace joined the Zoom meeting Weekly planning\nMail: ada@example.com\nAt: 2026-11-20T12:01:00Z\nIds: meeting 95200000001, uuid 4444AAAiAAAAAiAiAiiAii==, participant 16778240",
     );
     expect(event("webinar.participant_left", { object: { participant: { leave_reason: "done" } } }).message).toBe(
       "A participant left the Zoom webinar\nReason: done",
@@ -55,6 +55,7 @@ describe("the preset zoom", () => {
         "Zoom recording ready of Weekly planning by grace@example.com",
         "Started: 2026-11-20T12:00:00Z",
         "Minutes: 58",
+        "Ids: meeting 95200000001, uuid 4444AAAiAAAAAiAiAiiAii==",
         "https://zoom.example.com/rec/share/example",
       ].join("\n"),
     );
@@ -65,12 +66,12 @@ describe("the preset zoom", () => {
 
   it("renders chat messages to the app and in channels", () => {
     expect(sample("bot_notification").message).toBe(
-      "Zoom chat message by Ada Lovelace in Planning\nwhat did we decide on Monday?",
+      "Zoom chat message by Ada Lovelace in Planning\nwhat did we decide on Monday?\nIds: account AAAAAAexample, to example@conference.xmpp.zoom.us, user x1yCzABCDEfg23HiJKl4mN, robot v1example@xmpp.zoom.us",
     );
     const object = { channel_name: "Ops", message: "It is down.", message_id: "m1" };
     expect(event("chat_message.sent", { operator: "ada@example.com", object })).toMatchObject({
       deliveryId: "chat_message.sent:1:m1",
-      message: "Zoom chat message by ada@example.com in Ops\nIt is down.",
+      message: "Zoom chat message by ada@example.com in Ops\nIt is down.\nIds: message m1",
     });
   });
 
