@@ -6,7 +6,7 @@ const INTRODUCTION = `# Senders
 
 <!-- Made from src/presets/ by scripts/generate.ts: change a preset and run it again. -->
 
-Each of these senders has a preset: it knows how the sender proves who it is, how it shakes hands, what it sends and what a person wants to read of it. To take a sender's calls:
+Each of these senders has a preset: it knows how the sender proves who it is, how it shakes hands, what it sends and what people want to read of it. To take a sender's calls:
 
 1. Write its name into \`hooks.presets\` and its secret into \`hooks.<name>.secret\` ([how presets are configured](presets.md)).
 2. Paste the URL, \`https://<your gateway>/hooks/<name>\`, and the secret where the last column says.
@@ -25,7 +25,7 @@ export function sendersPage(): string {
     "|---|---|---|---|---|---|",
     ...presets.map(row),
   ].join("\n");
-  return `${INTRODUCTION}${table}\n\n\\* Not covered by the sender's signature: it tells an honest second try, and is never the only guard against a copy.\n\n${answers(presets)}\n${presets.map(section).join("")}`;
+  return `${INTRODUCTION}${table}\n\n\\* Not covered by the sender's signature: it identifies an honest second try, and is never the only guard against a copy.\n\n${answers(presets)}\n${presets.map(section).join("")}`;
 }
 
 const ANSWERS = `## The answer that each sender takes
@@ -106,7 +106,7 @@ ${steps}
 }
 
 function madeBy(maker: "owner" | "sender"): string {
-  return maker === "owner" ? "which you make up, for example with `openssl rand -hex 24`" : "which the sender shows";
+  return maker === "owner" ? "which you choose, for example with `openssl rand -hex 24`" : "which the sender shows";
 }
 
 function fillIn(step: string, label = "secret"): string {

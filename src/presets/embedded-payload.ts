@@ -5,7 +5,7 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 /** How JSON begins that is more than a scalar. */
 const NESTED = /^\s*[[{]/;
 
-/** What a text within a payload means: a JSON object or array, as safely read as a body, or null; else the text. */
+/** The value of a text within a payload: a JSON object or array, as safely read as a body, or null; else the text. */
 export function embeddedPayload(text: string): unknown {
   if (text.trim() === "null") return null;
   return (NESTED.test(text) ? readJson(text) : undefined) ?? text;

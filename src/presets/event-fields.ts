@@ -9,7 +9,7 @@ export function batchEvent(names: readonly string[]): string | undefined {
   return distinct.length === 0 ? undefined : distinct.join("+");
 }
 
-/** Longer ids are told apart by a digest, since an id that is cut is no id. */
+/** Longer ids are replaced by a digest: two ids cut to the same length could be equal. */
 const MAX_ID = 200;
 
 /** The delivery id of a request that carries several events, made of their ids; none unless each has one. */

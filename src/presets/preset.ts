@@ -1,9 +1,9 @@
-/** A preset: the bundle that knows how a sender signs, what it sends, and what a person wants to read of it. */
+/** A preset: the bundle that knows how a sender signs, what it sends, and what people want to read of it. */
 import type { AuthInput } from "../config/auth/schema.ts";
 import type { PresetPart, PresetSettings } from "../config/preset.ts";
 import type { EventActor, PayloadContext, PayloadFormat } from "../core/delivery.ts";
 
-/** How a preset's sender proves who it is, in a few words for lists: `HMAC-SHA256 in x-hub-signature-256`. */
+/** The scheme of a preset's sender, in a few words for lists: `HMAC-SHA256 in x-hub-signature-256`. */
 export function schemeName(preset: Preset): string {
   const auth = preset.auth(EXAMPLE_SETTINGS);
   const from = auth.from === undefined ? "" : [auth.from].flat()[0]!;

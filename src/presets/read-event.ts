@@ -4,7 +4,7 @@ import { joinText } from "../core/payload-text.ts";
 import type { Preset, PresetAnswer, PresetContext, PresetEvent } from "./preset.ts";
 import { asJson } from "./message/data-lines.ts";
 
-/** What a preset knows of a request. */
+/** A preset's reading of a request. */
 export interface RecognizedEvent {
   /** With the payload as the preset unwraps it, the event's name and its actor. */
   readonly context: PayloadContext;
@@ -18,8 +18,8 @@ const MAX_NAME = 200;
 const MAX_EVENT = 2_000;
 
 /**
- * Asks a preset what a request is. Its code meets payloads that no one foresaw: what throws counts as
- * not known, so that an event that its sender signed is never lost for it.
+ * Reads a request through a preset. A preset meets payloads that its author did not foresee: a function that
+ * throws counts as unknown, so that a signed event is never lost.
  */
 export function readEvent(preset: Preset, given: PayloadContext, settings: PresetSettings): RecognizedEvent {
   const payload = attempt(() => preset.unwrap(given.payload)) ?? given.payload;

@@ -5,7 +5,7 @@ const MAX_VALUES = 300;
 const MAX_DEPTH = 16;
 
 /**
- * Data no one has words for, as compact JSON of at most 2,000 characters: without nulls, blank texts, empty
+ * Data without a wording of its own, as compact JSON of at most 2,000 characters: without nulls, blank texts, empty
  * values and the keys that `isNoise` names. `""` when nothing is left. However large the data is, only its
  * first 300 values are looked at.
  */
@@ -40,7 +40,7 @@ export function asJson(data: unknown, isNoise: (key: string) => boolean = () => 
 const MAX_VALUE = 1_000;
 
 /**
- * Data no one has words for as lines: one `key: value` for each key that holds anything (nested values as
+ * Data without a wording of its own, as lines: one `key: value` for each key that holds anything (nested values as
  * compact JSON without what is empty), one line for each item of an array, a text as it is.
  */
 export function dataLines(data: unknown, limit = 20): readonly string[] {

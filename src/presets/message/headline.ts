@@ -50,7 +50,7 @@ export function oneLine(text: string): string {
   return clip(text.replace(BREAKS, " ").trim(), MAX_LINE);
 }
 
-/** What a name in a sender's protocol says in words: `review_requested` is `review requested`. */
+/** A name of a sender's protocol in plain words: `review_requested` is `review requested`. */
 export function spoken(name: string): string {
   return oneLine(name.replace(/[_.:-]+/g, " "));
 }

@@ -4,7 +4,7 @@ import { dataLines } from "./data-lines.ts";
 import { headline, oneLine, phrase } from "./headline.ts";
 
 /**
- * What is said of an event that a preset has no words for: `Zoom: user.created by ada@example.com`, and
+ * The message about an event that a preset has no wording for: `Zoom: user.created by ada@example.com`, and
  * below it what `content` holds, a line for each key.
  */
 export function unknownEvent(
@@ -20,7 +20,7 @@ export function unknownEvent(
 
 const MAX_FIELDS = 12;
 
-/** What a message about an event without words of its own is made of. */
+/** The parts of a message about an event that has no wording of its own. */
 export interface GenericParts {
   /** Title of the sender. */
   readonly title: string;

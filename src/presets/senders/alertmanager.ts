@@ -80,7 +80,7 @@ export const alertmanager = definePreset({
   },
   setup: [
     "Add a receiver to alertmanager.yml whose webhook_configs entry has url: {url}",
-    "Make up the {secret}, for example with openssl rand -hex 32, and set it as hooks.alertmanager.secret.",
+    "Choose the {secret}, for example with openssl rand -hex 32, and set it as hooks.alertmanager.secret.",
     "Give that entry http_config: { authorization: { type: Bearer, credentials_file: <a file that holds the same> } }",
     "Route alerts to the receiver, and reload Alertmanager.",
   ],

@@ -93,7 +93,7 @@ export const asana = definePreset({
     "Turn the route on without a secret first, so that it can take the X-Hook-Secret that Asana sends.",
     "Each webhook of Asana has a secret of its own and needs a path of its own: for a second project add hooks.senders.<name> with preset asana, and give that webhook the target that ends in its name.",
     "Create the webhook by Asana's API: POST https://app.asana.com/api/1.0/webhooks with resource (the id of a project) and target {url}.",
-    "Asana delivers the {secret} at once to the gateway, which keeps it; add filters, such as task changed due_on, to hear less.",
+    "Asana delivers the {secret} at once to the gateway, which keeps it; add filters, such as task changed due_on, to receive fewer events.",
   ],
 });
 

@@ -78,7 +78,7 @@ export const calendly = definePreset({
   setup: [
     "Create the subscription by Calendly's API: POST https://api.calendly.com/webhook_subscriptions with a personal access token.",
     "Give it url {url}, the events invitee.created and invitee.canceled, your organization, and the scope organization or user.",
-    "Give it the {secret}, which you make up, as signing_key, and put the same in the configuration.",
+    "Give it the {secret}, which you choose, as signing_key, and put the same in the configuration.",
     "Calendly recommends to refuse a signed time of more than 3 minutes ago, so a retry has to be signed again. If retries are refused as too old, set hooks.calendly.auth.timestamp.toleranceSeconds to 86400 (a day); copies are still recognized.",
   ],
 });

@@ -133,7 +133,7 @@ export const cloudevents = definePreset({
     },
   },
   setup: [
-    "Make up a {secret}, for example with openssl rand -hex 32, and set it as hooks.cloudevents.secret.",
+    "Choose a {secret}, for example with openssl rand -hex 32, and set it as hooks.cloudevents.secret.",
     "Give the sender {url} as the sink or endpoint, with the header Authorization: Bearer <{secret}>.",
     'For a sender that can only add it to the URL, set hooks.cloudevents.auth to {"scheme": "secret", "from": "query:access_token"} and give it {url}?access_token=<{secret}>.',
   ],

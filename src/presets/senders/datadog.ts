@@ -84,7 +84,7 @@ export const datadog = definePreset({
   setup: [
     "Open Integrations, Webhooks, and choose New. URL: {url}",
     `Payload: ${TEMPLATE}`,
-    "Make up the {secret}, for example with openssl rand -hex 32, and set it as hooks.datadog.secret.",
+    "Choose the {secret}, for example with openssl rand -hex 32, and set it as hooks.datadog.secret.",
     'Tick Custom Headers: {"Authorization": "Bearer <the same secret>"}',
     "Write @webhook-<name> into the message of each monitor that is to call the gateway.",
   ],

@@ -11,7 +11,7 @@ const MAX_BODY_BYTES = 4_194_304;
 const SIGNATURE_HEADER = "X-Grafana-Alerting-Signature";
 
 /**
- * Without a signed time a copy can only be told from a repetition by when it comes: Grafana repeats a
+ * Without a signed time a copy differs from a repetition only in when it arrives: Grafana repeats a
  * notification word for word, but not within a minute.
  */
 const REPLAY_SECONDS = 60;
@@ -117,7 +117,7 @@ export const grafana = definePreset({
   setup: [
     "Open Alerting, Contact points, choose Add contact point, and the integration Webhook.",
     "URL: {url}",
-    "Under Optional Webhook settings, HMAC Signature, {secret}: make one up, for example with openssl rand -hex 32, and set the same as hooks.grafana.secret.",
+    "Under Optional Webhook settings, HMAC Signature, {secret}: generate one, for example with openssl rand -hex 32, and set the same as hooks.grafana.secret.",
     "Better: fill in the Timestamp Header there too, and set its name as hooks.grafana.timestampHeader.",
     "Choose Test, which the gateway takes and skips, then save, and use the contact point in a notification policy.",
   ],

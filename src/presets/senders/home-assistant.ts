@@ -57,7 +57,7 @@ export const homeAssistant = definePreset({
     },
   },
   setup: [
-    "Make up the {secret} (for example openssl rand -hex 32); put it into hooks.home-assistant.secret, and with Bearer before it into secrets.yaml of Home Assistant: reveille: Bearer <{secret}>",
+    "Choose the {secret} (for example openssl rand -hex 32); put it into hooks.home-assistant.secret, and with Bearer before it into secrets.yaml of Home Assistant: reveille: Bearer <{secret}>",
     'In configuration.yaml under rest_command: tell_agent: with url: {url}, method: post, content_type: application/json, headers: with authorization: !secret reveille, and payload: \'{{ {"event": event, "name": name, "entity_id": entity, "message": message} | to_json }}\'',
     "Restart Home Assistant, and call the action rest_command.tell_agent from automations, with event, name, entity and message as its data.",
   ],

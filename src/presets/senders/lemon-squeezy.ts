@@ -73,7 +73,7 @@ export const lemonSqueezy = definePreset({
   },
   setup: [
     "In Lemon Squeezy open Settings, Webhooks, and add a webhook.",
-    "Paste {url} as its callback URL and the {secret}, 16 to 40 characters that you make up, as its signing secret.",
+    "Paste {url} as its callback URL and the {secret}, 16 to 40 characters that you choose, as its signing secret.",
     "Tick the events, such as order_created and subscription_payment_failed; test mode has webhooks of its own.",
   ],
 });
@@ -113,7 +113,7 @@ function message({ payload, event = "" }: PresetEvent): string {
   );
 }
 
-/** Refunds come with the whole order; their own amount stands beside its total. */
+/** Refunds come with the whole order; their own amount is beside its total. */
 function amountOf(object: unknown): string {
   const isRefund = valueAt(object, "refunded") === true;
   const refunded = isRefund ? minorAmount(valueAt(object, "refunded_amount"), valueAt(object, "currency")) : "";

@@ -118,7 +118,7 @@ export const microsoftGraph = definePreset({
     },
   },
   setup: [
-    "Make up a {secret} of 16 to 128 characters, for example with openssl rand -hex 32, and set it as hooks.microsoft-graph.secret.",
+    "Choose a {secret} of 16 to 128 characters, for example with openssl rand -hex 32, and set it as hooks.microsoft-graph.secret.",
     "Start the gateway: Graph calls {url}?validationToken=... while the subscription is made.",
     'Make the subscription: POST https://graph.microsoft.com/v1.0/subscriptions with {"changeType":"created","notificationUrl":"{url}","lifecycleNotificationUrl":"{url}","resource":"me/mailFolders(\'Inbox\')/messages","expirationDateTime":"<up to 7 days ahead for mail>","clientState":"<{secret}>"}',
     "Renew it before it expires: PATCH https://graph.microsoft.com/v1.0/subscriptions/<id> with a new expirationDateTime.",
@@ -142,7 +142,7 @@ function nameOf(change: unknown): string {
   return lifecycle === "" ? joinText(".", kindOf(change), lineAt(change, "changeType")) : `lifecycle.${lifecycle}`;
 }
 
-/** Without an id of its own a change is told apart by the version of its resource; without that not at all. */
+/** Without an id of its own a change is identified by the version of its resource, or not at all. */
 function idOf(change: unknown): string {
   const id = textAt(change, "id");
   if (id !== "") return id;

@@ -111,7 +111,7 @@ export const pagerduty = definePreset({
   ],
 });
 
-/** Monitoring opens incidents as a service; that is news and no automation of one's own, so no one is a bot. */
+/** Monitoring opens incidents as a service. That is news, so no actor is a bot. */
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = lineAt(payload, "event.agent.summary", "event.client.name");
   const id = lineAt(payload, "event.agent.id");

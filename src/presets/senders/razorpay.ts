@@ -93,7 +93,7 @@ export const razorpay = definePreset({
   },
   setup: [
     "In Razorpay's dashboard open Account & Settings, Webhooks, and add a webhook.",
-    "Paste {url} as its URL and the {secret}, which you make up, as its secret; without one nothing is signed.",
+    "Paste {url} as its URL and the {secret}, which you choose, as its secret; without one nothing is signed.",
     "Tick the active events, such as payment.failed and payment.dispute.created.",
   ],
 });

@@ -19,7 +19,7 @@ const SUBJECTS: Readonly<Record<string, readonly [what: string, page: string]>> 
   refunds: ["Refund", ""],
 };
 
-/** Topics that Shopify's rules for apps ask everybody to act on. */
+/** Topics that Shopify's rules require every app to act on. */
 const DUTIES: Readonly<Record<string, string>> = {
   "app/uninstalled": "The app was uninstalled",
   "customers/data_request": "A customer asks for the data that is stored about them",

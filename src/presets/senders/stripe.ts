@@ -12,7 +12,7 @@ import { genericMessage } from "../message/unknown-event.ts";
 /** Currencies that Stripe counts otherwise than ISO 4217: docs.stripe.com/currencies, special cases. */
 const STRIPE_DIGITS = { ISK: 2, UGX: 2, MGA: 0 };
 
-/** What an event is about, and what happened to it. */
+/** The subject of an event, and what happened to it. */
 const STORIES: Readonly<Record<string, readonly [what: string, how: string]>> = {
   "charge.succeeded": ["Charge", "succeeded"],
   "charge.failed": ["Charge", "failed"],
@@ -143,7 +143,7 @@ export const stripe = definePreset({
   },
   setup: [
     "In Stripe's dashboard open Developers (Workbench), Webhooks, and add a destination.",
-    "Choose the events that your agent is to hear of, such as invoice.payment_failed and charge.dispute.created.",
+    "Choose the events that your agent needs, such as invoice.payment_failed and charge.dispute.created.",
     "Choose webhook endpoint as the type and paste {url} as its URL.",
     "Reveal the {secret} of the new destination (it begins with whsec_) and put it in the configuration.",
   ],

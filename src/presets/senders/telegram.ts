@@ -5,7 +5,7 @@ import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, idLine, lineAt, phrase } from "../message/headline.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
-/** Kinds of an update that hold a message, and what is said of one. */
+/** The kinds of update that hold a message, and the wording of each. */
 const MESSAGES: Readonly<Record<string, string>> = {
   message: "Telegram message",
   edited_message: "Telegram message edited",
@@ -15,7 +15,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   edited_business_message: "Telegram business message edited",
 };
 
-/** Contents of a message besides text: the key they stand under, and where a word about them is. */
+/** Contents of a message besides text: their key, and the paths of a description. */
 const CONTENTS: readonly (readonly [key: string, label: string, ...paths: string[]])[] = [
   ["document", "Document", "file_name", "mime_type"],
   ["photo", "Photo"],
@@ -116,8 +116,8 @@ export const telegram = definePreset({
     },
   },
   setup: [
-    "Make up the {secret} (16 to 256 letters, digits, _ and -, for example openssl rand -hex 32) and put it into hooks.telegram.secret.",
-    'Tell Telegram, with the bot\'s token from @BotFather: curl https://api.telegram.org/bot<token>/setWebhook -H "content-type: application/json" -d \'{"url":"{url}","secret_token":"<{secret}>"}\'',
+    "Choose the {secret} (16 to 256 letters, digits, _ and -, for example openssl rand -hex 32) and put it into hooks.telegram.secret.",
+    'Register the webhook with the bot\'s token from @BotFather: curl https://api.telegram.org/bot<token>/setWebhook -H "content-type: application/json" -d \'{"url":"{url}","secret_token":"<{secret}>"}\'',
     "A bot has one webhook: setting this one ends getUpdates and any other webhook of the same bot.",
   ],
 });

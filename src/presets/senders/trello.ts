@@ -143,7 +143,7 @@ interface Doing {
   readonly verb: string;
   /** What it was done with, by its key in the action's data. */
   readonly thing: string;
-  /** What stands between that and the card. */
+  /** The preposition between that and the card. */
   readonly joint: string;
 }
 

@@ -87,7 +87,7 @@ export const typeform = definePreset({
   },
   setup: [
     "In Typeform open the form, Connect, Webhooks, and add a webhook with {url} as its endpoint.",
-    "Edit it, paste the {secret}, which you make up, as its secret, and turn SSL verification on.",
+    "Edit it, paste the {secret}, which you choose, as its secret, and turn SSL verification on.",
     "Turn the webhook on; the test that Typeform offers is signed as an answer is.",
   ],
 });
@@ -130,7 +130,7 @@ function answerLine(answer: unknown, questions: ReadonlyMap<string, string>): st
   );
 }
 
-/** Each type of answer stands under a key of its own. */
+/** Each type of answer has a key of its own. */
 function answerText(answer: unknown): string {
   const yesOrNo = valueAt(answer, "boolean");
   if (typeof yesOrNo === "boolean") return yesOrNo ? "yes" : "no";

@@ -104,7 +104,7 @@ export const zendesk = definePreset({
   },
   setup: [
     "In the Admin Center under Apps and integrations, Actions and webhooks, create a webhook: Zendesk events, or Trigger or automation; paste {url} as Endpoint URL, method POST, format JSON, no authentication.",
-    "Save it (a test before that is signed with a secret that everybody knows), then reveal its {secret} on its page and copy it into hooks.zendesk.secret.",
+    "Save it (a test before that is signed with a published secret), then reveal its {secret} on its page and copy it into hooks.zendesk.secret.",
     'For a trigger add the action Notify active webhook with the body {"ticket_id":"{{ticket.id}}","title":"{{ticket.title}}","status":"{{ticket.status}}","requester":"{{ticket.requester.name}}","comment":"{{ticket.latest_comment}}","url":"{{ticket.link}}"}.',
     "If the agent writes into tickets through the API, put the id of the user it writes as into ignoreActors, or exclude it in the trigger's conditions.",
     "Zendesk tries again within minutes, within the 5 minutes for which a signed time is valid.",

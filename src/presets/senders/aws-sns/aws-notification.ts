@@ -4,7 +4,7 @@ import { dataLines } from "../../message/data-lines.ts";
 import { headline, lineAt, phrase } from "../../message/headline.ts";
 import { receivedMail } from "./ses-mail.ts";
 
-/** What an AWS service tells through a topic or a bus, in words. */
+/** The message of an AWS service that publishes to a topic or a bus. */
 export interface AwsNotification {
   /** `alarm.ALARM`, `s3.ObjectCreated:Put`, `ses.Bounce`, `mail.received`, or what EventBridge calls it. */
   readonly event: string;

@@ -33,7 +33,7 @@ const pullrequest = {
   links: { html: { href: "https://bitbucket.example.com/acme/app/pull-requests/12" } },
 };
 
-/** What Bitbucket Cloud posts, shortened to what a message is made of. */
+/** Payloads of Bitbucket Cloud, shortened to the fields that a message uses. */
 export const bitbucketSamples: Readonly<Record<string, PresetSample>> = {
   push: {
     headers: headers("repo:push", "8a7c0000-0000-4000-8000-000000000001"),

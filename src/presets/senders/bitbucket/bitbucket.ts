@@ -28,7 +28,7 @@ export const bitbucket = definePreset({
   setup: [
     "Open the repository's (or workspace's) settings, then Webhooks, and choose Add webhook.",
     "URL: {url}",
-    "{secret}: make one up, for example with openssl rand -hex 32, and set the same as hooks.bitbucket.secret. Without one Bitbucket signs nothing.",
+    "{secret}: generate one, for example with openssl rand -hex 32, and set the same as hooks.bitbucket.secret. Without one Bitbucket signs nothing.",
     "Status: Active. Choose the triggers, and save.",
   ],
 });

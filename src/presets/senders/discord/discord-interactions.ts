@@ -34,7 +34,7 @@ const json = (body: object): PresetAnswer => ({
 const EPHEMERAL = 64;
 const RECEIVED = json({ type: 4, data: { content: "Received.", flags: EPHEMERAL } });
 
-/** Discord wants a real answer within 3 seconds, or tells the person that the application did not respond. */
+/** Discord wants a real answer within 3 seconds, or shows the person that the application did not respond. */
 const ANSWERS: Readonly<Record<string, PresetAnswer>> = {
   application_command: RECEIVED,
   message_component: json({ type: 6 }),

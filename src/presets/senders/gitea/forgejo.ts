@@ -10,7 +10,7 @@ export const forgejo = definePreset({
   setup: [
     "Open the repository's (or organization's) Settings, then Webhooks, and choose Add webhook, Forgejo.",
     "Target URL: {url}, HTTP method: POST, POST content type: application/json.",
-    "{secret}: make one up, for example with openssl rand -hex 32, and set the same as hooks.forgejo.secret. Without one the signature is empty.",
+    "{secret}: generate one, for example with openssl rand -hex 32, and set the same as hooks.forgejo.secret. Without one the signature is empty.",
     "Choose the events under Trigger on, keep Active ticked, and choose Add webhook.",
   ],
 });

@@ -10,7 +10,7 @@ export const gitea = definePreset({
   setup: [
     "Open the repository's (or organization's) Settings, then Webhooks, and choose Add Webhook, Gitea.",
     "Target URL: {url}, HTTP Method: POST, POST Content Type: application/json.",
-    "{secret}: make one up, for example with openssl rand -hex 32, and set the same as hooks.gitea.secret. Without one the signature is empty.",
+    "{secret}: generate one, for example with openssl rand -hex 32, and set the same as hooks.gitea.secret. Without one the signature is empty.",
     "Choose the events under Trigger On, keep Active ticked, and choose Add Webhook.",
   ],
 });

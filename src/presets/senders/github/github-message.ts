@@ -47,7 +47,7 @@ function anyEvent({ payload, event, action, where }: GithubView): MessageLines {
   ];
 }
 
-/** Under which key the subject stands when it is not the event's own name. */
+/** The key of the subject, where it is not the event's own name. */
 const SUBJECTS = [
   "key",
   "installation",

@@ -34,7 +34,7 @@ const pullRequest = {
   changed_files: 3,
 };
 
-/** What GitHub posts, shortened to what a message is made of. */
+/** Payloads of GitHub, shortened to the fields that a message uses. */
 export const githubSamples: Readonly<Record<string, PresetSample>> = {
   push: {
     headers: headers("push", "11111111-0000-4000-8000-000000000001"),

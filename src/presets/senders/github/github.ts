@@ -41,7 +41,7 @@ export const github = definePreset({
     "Open the repository's (or organization's) Settings, then Webhooks, and choose Add webhook.",
     "Payload URL: {url}",
     "Content type: application/json.",
-    "{secret}: make one up, for example with openssl rand -hex 32, and set the same as hooks.github.secret.",
+    "{secret}: generate one, for example with openssl rand -hex 32, and set the same as hooks.github.secret.",
     "Choose the events under Let me select individual events, keep Active ticked, and choose Add webhook.",
   ],
 });

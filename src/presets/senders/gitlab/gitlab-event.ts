@@ -14,7 +14,7 @@ export function gitlabEvent({ payload }: PresetContext): string | undefined {
   return joinText(".", kind, detail) || undefined;
 }
 
-/** Where the state stands of events that have no action. */
+/** The path of the state, for events that have no action. */
 function statusPaths(kind: string): readonly string[] {
   if (kind === "pipeline") return ["object_attributes.status"];
   if (kind === "build") return ["build_status"];

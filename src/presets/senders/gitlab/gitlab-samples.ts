@@ -18,7 +18,7 @@ const headers = (event: string, delivery: string) => ({
   "webhook-id": delivery,
 });
 
-/** What GitLab posts, shortened to what a message is made of. */
+/** Payloads of GitLab, shortened to the fields that a message uses. */
 export const gitlabSamples: Readonly<Record<string, PresetSample>> = {
   push: {
     headers: headers("Push Hook", "f5e5f430-f57b-4e6e-9fac-d9128cd7232f"),

@@ -15,7 +15,7 @@ export const gitlab = definePreset({
   setup: [
     "Open the project's (or group's) Settings, then Webhooks, and choose Add new webhook.",
     "URL: {url}",
-    "{secret}: make one up, for example with openssl rand -hex 32, and set the same as hooks.gitlab.secret.",
+    "{secret}: generate one, for example with openssl rand -hex 32, and set the same as hooks.gitlab.secret.",
     "Under Trigger tick the events, keep Enable SSL verification ticked, and choose Add webhook.",
     "A 4xx answer turns the webhook off: use Test, then push events, to turn it on again.",
   ],

@@ -87,7 +87,7 @@ export const jira = definePreset({
   setup: [
     "As a Jira administrator open Settings, System, WebHooks, and choose Create a WebHook.",
     "URL: {url}",
-    "{secret}: make one up, for example with openssl rand -hex 32, and set the same as hooks.jira.secret. Without one Jira signs nothing.",
+    "{secret}: generate one, for example with openssl rand -hex 32, and set the same as hooks.jira.secret. Without one Jira signs nothing.",
     "Choose the events, with a JQL filter if you like, leave Exclude body unticked, and choose Create.",
   ],
 });

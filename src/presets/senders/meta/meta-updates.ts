@@ -43,7 +43,7 @@ export function metaUpdates(payload: unknown): readonly MetaUpdate[] {
   ]);
 }
 
-/** An item of Messenger or Instagram messaging: what it is stands under a key of its own. */
+/** An item of Messenger or Instagram messaging: each kind has a key of its own. */
 function messagingUpdate(item: unknown): MetaUpdate {
   const fromId = lineAt(item, "sender.id");
   const common = { ...NOTHING, fromId, to: lineAt(item, "recipient.id") };

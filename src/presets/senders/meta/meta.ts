@@ -60,7 +60,7 @@ export const meta = definePreset({
   samples: META_SAMPLES,
   setup: [
     "At developers.facebook.com/apps choose the app; under App settings, Basic copy the {secret} into hooks.meta.secret.",
-    "Make up a verify token (for example openssl rand -hex 16), put it into hooks.meta.verifyToken and start the gateway.",
+    "Choose a verify token (for example openssl rand -hex 16), put it into hooks.meta.verifyToken and start the gateway.",
     "Under WhatsApp, Configuration (or Messenger, or Instagram: Webhooks) paste {url} as Callback URL and the same verify token, then Verify and save.",
     "Subscribe to the field messages; for Messenger also to messaging_postbacks. Receipts need no subscription.",
   ],

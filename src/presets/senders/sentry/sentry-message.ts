@@ -93,7 +93,7 @@ function errorEvent(payload: unknown, key: string, kind: string): MessageLines {
   ];
 }
 
-/** A project is a number here; its name stands among the tags of the API's address. */
+/** A project is a number here; its name is in the API's address. */
 function projectOf(payload: unknown, at: string): string {
   const [, slug = ""] = /\/projects\/[\w-]+\/([\w-]+)\//.exec(textAt(payload, `${at}.url`)) ?? [];
   return lineAt(payload, `${at}.project_name`, `${at}.project_slug`) || slug;

@@ -24,7 +24,7 @@ const exception = {
   ],
 };
 
-/** What Sentry posts, shortened to what a message is made of. */
+/** Payloads of Sentry, shortened to the fields that a message uses. */
 export const sentrySamples: Readonly<Record<string, PresetSample>> = {
   issue: {
     headers: headers("issue", "c1a50000-0000-4000-8000-000000000001"),
