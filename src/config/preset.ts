@@ -9,7 +9,7 @@ const { auth, name, agentId, sessionKey, messageTemplate, textTemplate, action, 
 const { model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } = MappingSchema.properties;
 const { ignoreActors, ignoreSenders, ignoreBots, handshakes, events, when, coalesce, order, overlap, maxAgeSeconds } =
   MappingSchema.properties;
-const { priority, concurrency, retry, fallback, budget, respond, waitSeconds, mode } = MappingSchema.properties;
+const { priority, concurrency, retry, fallback, budget, respond, waitSeconds, mode, tools } = MappingSchema.properties;
 
 /** The keys of every `hooks.<preset>`, without the preset's own settings. */
 export const PresetBlockSchema = Type.Object(
@@ -58,6 +58,7 @@ export const PresetBlockSchema = Type.Object(
     respond,
     waitSeconds,
     mode,
+    tools,
   },
   {
     additionalProperties: false,

@@ -147,6 +147,8 @@ export interface AgentSpec {
   readonly wakeMode: WakeMode;
   readonly model?: string;
   readonly thinking?: string;
+  /** `none`: the agent has no tools in this run. */
+  readonly tools?: "none" | undefined;
   readonly timeoutMs: number;
   /** The crash recovery of the run. */
   readonly interrupted: "rerun" | "hold";

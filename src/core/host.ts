@@ -161,6 +161,8 @@ export interface AgentRunRequest {
   /** Model reference `<provider>/<model>` or an alias; the agent's own model when absent. */
   readonly model?: string;
   readonly thinking?: string;
+  /** `none`: the agent has no tools in this run. */
+  readonly tools?: "none" | undefined;
   /** The run is aborted after this many milliseconds. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -198,6 +200,10 @@ export interface ChannelInfo {
 export interface ChannelTarget {
   readonly channel: string;
   readonly to: string;
+  /** The account of the channel; its default one when absent. */
+  readonly accountId?: string;
+  /** The thread or topic of the conversation; the conversation itself when absent. */
+  readonly threadId?: string | number;
 }
 
 export interface ChannelMessage extends ChannelTarget {

@@ -26,7 +26,10 @@ export async function resolveTarget(
     const names = ["last", ...known.map(({ id }) => id)].join(", ");
     return refuse("UNKNOWN_CHANNEL", `channel must be one of ${names}.`);
   }
-  const to = wanted.to ?? (last?.channel === channel.id ? last.to : channel.defaultTo);
+  const lastHere = last?.channel === channel.id ? last : undefined;
+  const to = wanted.to ?? lastHere?.to ?? channel.defaultTo;
+  // The last conversation is more than its recipient: an account of the channel, and a thread.
+  if (lastHere !== undefined && to === lastHere.to) return { ...lastHere };
   if (to === undefined) {
     return { unresolved: `Nobody said to whom on channel "${channel.id}": set "to" in the call or the mapping.` };
   }

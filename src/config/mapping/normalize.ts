@@ -65,6 +65,7 @@ export function fillIn(
     // A preset that has a template has one for either action.
     textTemplate: input.textTemplate ?? given.textTemplate ?? (action === "wake" ? given.messageTemplate : undefined),
     forEach: input.forEach ?? given.forEach,
+    tools: input.tools ?? given.tools,
     deliver: input.deliver ?? given.deliver ?? defaults.deliver.default,
     allowUnsafeExternalContent:
       input.allowUnsafeExternalContent ??

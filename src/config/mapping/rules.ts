@@ -15,7 +15,7 @@ export interface References {
 }
 
 /** Keys that only a run of an agent reads. */
-const AGENT_ONLY = ["messageTemplate", "to", "model", "thinking", "timeoutSeconds"] as const;
+const AGENT_ONLY = ["messageTemplate", "tools", "to", "model", "thinking", "timeoutSeconds"] as const;
 /** Keys whose value is a template. */
 const TEMPLATES = ["name", "sessionKey", "messageTemplate", "textTemplate", "to", "model", "thinking"] as const;
 /** Paths that no mapping gets. */

@@ -106,6 +106,12 @@ export const MappingSchema = Type.Object(
         pattern: PAYLOAD_PATH,
       }),
     ),
+    tools: Type.Optional(
+      Type.Enum(["none"], {
+        description:
+          "`none`: the agent runs without any tool, for payloads that strangers write. Absent: with its own.",
+      }),
+    ),
     deliver: withDefault(flag("Sends the agent's reply to a channel."), true),
     allowUnsafeExternalContent: withDefault(
       flag(
@@ -224,6 +230,8 @@ export interface MappingConfig extends RunConfig {
   readonly messageTemplate: string | undefined;
   readonly textTemplate: string | undefined;
   readonly forEach: string | undefined;
+  /** `none`: its runs have no tools. */
+  readonly tools?: "none" | undefined;
   readonly deliver: boolean;
   readonly allowUnsafeExternalContent: boolean;
   readonly channel: string;

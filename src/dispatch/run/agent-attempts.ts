@@ -98,12 +98,12 @@ export class AgentAttempts {
   async #attempt(run: ActiveRun, { number, interrupted }: OpenAttempt): Promise<FinalResult | CarriedOut> {
     const { store, clock, events, host } = this.#context;
     const { runId, coalesced } = run.stored;
-    const { agentId, sessionKey, model, thinking, timeoutMs } = run.spec;
+    const { agentId, sessionKey, model, thinking, timeoutMs, tools } = run.spec;
     const startedAt = clock.now();
     await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));
     await events.dispatched({ runId, kind: "agent", attempt: number });
     const prompt = agentPrompt(run.spec, { now: new Date(startedAt), interrupted, coalesced });
-    const request = { runId: `${runId}-a${number}`, agentId, sessionKey, prompt, model, thinking, timeoutMs };
+    const request = { runId: `${runId}-a${number}`, agentId, sessionKey, prompt, model, thinking, tools, timeoutMs };
     const result = await runTurn(host.agents, request, { ending: run.ending, begin: this.#begin });
     const isOk = !("notBegun" in result) && result.status === "ok";
     if (run.ending.aborted && "notBegun" in result) return this.#endUnbegun(run, result);

@@ -121,6 +121,7 @@ export class OpenClawAgents implements HostAgents {
         lane: LANE,
         idempotencyKey: `${request.runId}#${Date.now().toString(36)}`,
         ...(request.model === undefined ? {} : { model: request.model }),
+        ...(request.tools === "none" ? { disableTools: true } : {}),
       });
       return runId;
     } catch (error) {

@@ -54,7 +54,15 @@ export class OpenClawChannels implements HostChannels {
     const route = entry?.delivery?.kind === "external" ? entry.delivery.context : undefined;
     const channel = route?.channel ?? entry?.lastChannel;
     const to = route?.to ?? entry?.lastTo;
-    return channel && to ? { channel, to } : undefined;
+    if (!channel || !to) return undefined;
+    const accountId = route?.accountId ?? entry?.lastAccountId;
+    const threadId = route?.threadId ?? entry?.lastThreadId;
+    return {
+      channel,
+      to,
+      ...(accountId ? { accountId } : {}),
+      ...(threadId === undefined || threadId === "" ? {} : { threadId }),
+    };
   }
 
   /** A long text is sent in parts, as the channel cuts it; a second try continues behind the last that was taken. */
@@ -71,13 +79,17 @@ export class OpenClawChannels implements HostChannels {
     return sent;
   }
 
-  async #send({ channel, to, text, idempotencyKey }: ChannelMessage): Promise<void> {
+  async #send({ channel, to, accountId, threadId, text, idempotencyKey }: ChannelMessage): Promise<void> {
     const { config, state } = this.#options;
     const adapter = await this.#adapter(channel);
+    const place = {
+      ...(accountId === undefined ? {} : { accountId }),
+      ...(threadId === undefined ? {} : { threadId }),
+    };
     const parts = adapter.cut(text);
     for (let sent = state.sentParts(channel, idempotencyKey) ?? 0; sent < parts.length; sent++) {
       try {
-        await adapter.sendText({ cfg: config(), to, text: parts[sent] ?? "" });
+        await adapter.sendText({ cfg: config(), to, ...place, text: parts[sent] ?? "" });
       } catch (error) {
         throw notSent(channel, error);
       }

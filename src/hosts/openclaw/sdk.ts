@@ -103,6 +103,8 @@ export interface SubagentRun {
   readonly lane: string;
   readonly idempotencyKey: string;
   readonly model?: string;
+  /** The exact empty set of tools. */
+  readonly disableTools?: true;
 }
 
 export interface SubagentOutcome {
@@ -124,7 +126,21 @@ export interface SubagentOutcome {
 export interface OutboundAdapter {
   readonly textChunkLimit?: number;
   chunker?: ((text: string, limit: number) => string[]) | null;
-  sendText?(message: { cfg: OpenClawConfig; to: string; text: string }): Promise<unknown>;
+  sendText?(message: {
+    cfg: OpenClawConfig;
+    to: string;
+    text: string;
+    accountId?: string;
+    threadId?: string | number;
+  }): Promise<unknown>;
+}
+
+/** Where the last message of a session came from. */
+export interface DeliveryContext {
+  readonly channel?: string;
+  readonly to?: string;
+  readonly accountId?: string;
+  readonly threadId?: string | number;
 }
 
 /** A session of the host's store, with the route of its last message in the form of today or of before. */
@@ -132,9 +148,11 @@ export interface SessionEntry {
   /** Of its latest turn: `running`, `done`, `failed`, `killed`, `timeout`. */
   readonly status?: string;
   readonly endedAt?: number;
-  readonly delivery?: { readonly kind: string; readonly context?: { readonly channel?: string; readonly to?: string } };
+  readonly delivery?: { readonly kind: string; readonly context?: DeliveryContext };
   readonly lastChannel?: string;
   readonly lastTo?: string;
+  readonly lastAccountId?: string;
+  readonly lastThreadId?: string | number;
 }
 
 /** The host's configuration active; read with care, since each version has its own shape. */

@@ -49,6 +49,7 @@ function originOf(route: Route, { config }: Pick<ActiveConfig, "config">, count:
   return {
     contentSource: route.config.contentSource,
     interrupted: route.config.interrupted ?? config.interrupted,
+    tools: route.config.tools,
     ownSessionPrefix: route.config.ownSessionPrefix,
     ownName: route.name.isStatic ? route.name.source.trim() : undefined,
     // A call that becomes several runs is never coalesced.
@@ -61,6 +62,8 @@ export interface ActionOrigin {
   /** The source that the boundary names: `Webhook`, `Email`. */
   readonly contentSource: string;
   readonly interrupted: "rerun" | "hold";
+  /** `none`: the mapping's runs have no tools, whatever its transform says. */
+  readonly tools?: "none" | undefined;
   /** See {@link MappingConfig.ownSessionPrefix}. */
   readonly ownSessionPrefix: string | undefined;
   /** The name that the mapping's author wrote; absent: a template, or none. */
@@ -122,6 +125,7 @@ export async function applyPolicy(
     wakeMode: action.wakeMode,
     model: action.model,
     thinking: action.thinking,
+    tools: origin.tools,
     timeoutMs: timeoutMs(config, action),
     interrupted: origin.interrupted,
     source: origin.contentSource,

@@ -15,6 +15,14 @@ describe("the channel `last`", () => {
     expect(await target(TALKED)).toEqual({ channel: "telegram", to: "42" });
   });
 
+  it("is the account and the thread of that conversation as well, for its recipient alone", async () => {
+    const place = { channel: "telegram", to: "42", accountId: "work", threadId: 7 };
+    const state: GatewayState = { last: { main: place } };
+    expect(await target(state)).toEqual(place);
+    expect(await target(state, { to: "42" })).toEqual(place);
+    expect(await target(state, { to: "43" })).toEqual({ channel: "telegram", to: "43" });
+  });
+
   it("is that of the agent that runs, not of another one", async () => {
     const last = { main: { channel: "telegram", to: "42" }, ops: { channel: "console", to: "desk" } };
     expect(await target({ last }, { agentId: "ops" })).toEqual({ channel: "console", to: "desk" });

@@ -18,6 +18,15 @@ it("runs each attempt in a session of its own, which the host does not take up b
   expect(runs[1]?.sessionKey).toMatch(/^agent:main:subagent:run-1-0-a2-[0-9a-f]{12}$/);
 });
 
+it("runs without any tool what is to have none", async () => {
+  await using opened = await OpenGateway.start();
+  await opened.host.agents.run(runRequest({ tools: "none" }));
+  await opened.host.agents.run(runRequest({ runId: "run_2_0-a1" }));
+  const [bare, equipped] = opened.openClaw.runs;
+  expect(bare).toHaveProperty("disableTools", true);
+  expect(equipped).not.toHaveProperty("disableTools");
+});
+
 it("never runs an id twice, also not in the next process", async () => {
   const openClaw = new FakeOpenClaw();
   const first = await OpenGateway.start({ openClaw });

@@ -93,3 +93,26 @@ it("asks the host for a last route once a second at most, and then sees what has
   expect(await route()).toEqual({ channel: "slack", to: "C2" });
   now.mockRestore();
 });
+
+it("keeps the account and the thread of the last conversation, and sends there", async () => {
+  await using opened = await OpenGateway.start({ openClaw: withTelegram() });
+  const { openClaw } = opened;
+  const context = { channel: "telegram", to: "7", accountId: "work", threadId: 42 };
+  openClaw.entries.set("agent:main:main", { delivery: { kind: "external", context } });
+  const route = await opened.host.channels.lastRoute("main");
+  expect(route).toEqual(context);
+  await opened.host.channels.send({ ...message, ...route });
+  expect(openClaw.sent).toEqual([{ to: "7", text: "Hello.", accountId: "work", threadId: 42 }]);
+});
+
+it("finds them in the session of an older host too", async () => {
+  await using opened = await OpenGateway.start({ openClaw: withTelegram() });
+  const entry: SessionEntry = { lastChannel: "telegram", lastTo: "7", lastAccountId: "work", lastThreadId: "9" };
+  opened.openClaw.entries.set("agent:main:main", entry);
+  expect(await opened.host.channels.lastRoute("main")).toEqual({
+    channel: "telegram",
+    to: "7",
+    accountId: "work",
+    threadId: "9",
+  });
+});

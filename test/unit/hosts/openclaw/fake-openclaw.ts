@@ -30,7 +30,7 @@ export class FakeOpenClaw {
   readonly runs: SubagentRun[] = [];
   readonly deleted: string[] = [];
   readonly routes: PluginHttpRoute[] = [];
-  readonly sent: { readonly to: string; readonly text: string }[] = [];
+  readonly sent: { readonly to: string; readonly text: string; accountId?: string; threadId?: string | number }[] = [];
   readonly health: string[] = [];
   readonly log: string[] = [];
   readonly entries = new Map<string, SessionEntry>();
@@ -39,7 +39,9 @@ export class FakeOpenClaw {
   outcome: SubagentOutcome | undefined = { status: "ok", terminalReply: { text: "done" } };
   /** Thrown by the next calls of `run`. */
   refusals: unknown[] = [];
-  adapter: OutboundAdapter | undefined = { sendText: async ({ to, text }) => void this.sent.push({ to, text }) };
+  adapter: OutboundAdapter | undefined = {
+    sendText: async ({ cfg: _, ...message }) => void this.sent.push(message),
+  };
 
   readonly logger = {
     debug: (line: string) => void this.log.push(line),

@@ -264,6 +264,11 @@ describe("a refusal", () => {
     ).toEqual({ refused: "MODEL_NOT_ALLOWED", message: `model ${problem}.`, retryAfterSeconds: undefined });
   });
 
+  it("has no tools where its mapping says so, whatever the action says", async () => {
+    expect(await runOf(AGENT, { origin: { tools: "none" } })).toMatchObject({ tools: "none" });
+    expect(await runOf(AGENT)).not.toMatchObject({ tools: "none" });
+  });
+
   it("spec 2.1: meets no model when no list is enforced", async () => {
     expect(await runOf({ ...AGENT, model: "any/model" })).toMatchObject({ model: "any/model" });
   });
