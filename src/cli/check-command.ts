@@ -2,7 +2,7 @@
 import { configLines } from "../config/errors.ts";
 import { qualifyKeys } from "../config/qualify-keys.ts";
 import { type AuditFinding, auditHooks } from "../config/audit.ts";
-import type { CliIo } from "./io.ts";
+import { type CliIo, warningsOnly } from "./io.ts";
 import { untilSignal } from "./end-signals.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { loadConfiguration, type LoadedConfiguration, type LoadOptions } from "./load-configuration.ts";
@@ -21,7 +21,7 @@ export function check(options: CheckOptions, io: CliIo): Promise<number> {
     const { gateway } = io;
     const { warnings, audit } = await checkConfig(options, {
       gateway,
-      logger: io.createLogger(),
+      logger: warningsOnly(io.createLogger()),
       signal,
       strict: options.strict,
     });

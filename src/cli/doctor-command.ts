@@ -10,7 +10,7 @@ import { detectIsolation } from "../transform/sandbox/isolation/detect.ts";
 import { probeIsolation } from "../transform/sandbox/isolation/probe.ts";
 import type { IsolationReport } from "../transform/sandbox/isolation/describe.ts";
 import { reviewConfig } from "./check-command.ts";
-import type { CliIo } from "./io.ts";
+import { type CliIo, warningsOnly } from "./io.ts";
 import { untilSignal } from "./end-signals.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { loadConfiguration, type LoadOptions } from "./load-configuration.ts";
@@ -198,7 +198,7 @@ export function doctor(options: DoctorOptions, io: CliIo): Promise<number> {
 
 async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): Promise<number> {
   const { gateway } = io;
-  const load = { gateway, logger: io.createLogger(), signal };
+  const load = { gateway, logger: warningsOnly(io.createLogger()), signal };
   const { findings: ofConfiguration, use } = await configurationFindings(options, load);
   signal.throwIfAborted();
   const findings: readonly DoctorFinding[] = [

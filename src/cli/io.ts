@@ -1,6 +1,7 @@
 /** What the command line touches of its process. */
 import type { EventEmitter } from "node:events";
 import { createInterface } from "node:readline/promises";
+import type { Logger } from "../core/host.ts";
 import { createGatewayLogger, type GatewayLogger } from "../hosts/embedded/logger.ts";
 import type { CliGateway } from "./gateway.ts";
 
@@ -49,4 +50,14 @@ async function confirm(question: string): Promise<boolean> {
   } finally {
     terminal.close();
   }
+}
+
+/** A logger for a command whose report says what happened: it logs what is wrong, and nothing else. */
+export function warningsOnly(logger: Logger): Logger {
+  return {
+    debug: () => {},
+    info: () => {},
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+  };
 }

@@ -79,7 +79,10 @@ describe("the installed package in the real OpenClaw", () => {
     expect(others.filter(({ session }) => session !== "agent:main:main")).toEqual([]);
     expect(run?.session).toMatch(/^agent:main:subagent:run-/);
     expect(run?.prompt).toContain("UNTRUSTED INPUT");
-    await vi.waitFor(() => expect(mainPrompts()).toMatch(/Hook \\*"Look\\*": UNTRUSTED REPORT[^]*Done: hello/), patience);
+    await vi.waitFor(
+      () => expect(mainPrompts()).toMatch(/Hook \\*"Look\\*": UNTRUSTED REPORT[^]*Done: hello/),
+      patience,
+    );
   });
 
   it("runs a mapping", async () => {

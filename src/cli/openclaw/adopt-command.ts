@@ -7,13 +7,19 @@ import JSON5 from "json5";
 import { configLines, findConfigError } from "../../config/errors.ts";
 import type { HooksConfig } from "../../config/hooks.ts";
 import type { Logger } from "../../core/host.ts";
-import { type Fields, isFields } from "../../hosts/openclaw/fields.ts";
-import { migrateConfig, type MigratedConfig, redactedBlocks } from "../../hosts/openclaw/migrate/config.ts";
+import { type Fields, fieldsAt, isFields } from "../../hosts/openclaw/fields.ts";
+import {
+  migrateConfig,
+  type MigratedConfig,
+  type MigrationResult,
+  redactedBlocks,
+} from "../../hosts/openclaw/migrate/config.ts";
+import { mappingsIn, type SkippedMappings, skipMappings } from "../../hosts/openclaw/migrate/skip-mappings.ts";
 import type { MigrationNote } from "../../hosts/openclaw/migrate/notes.ts";
 import { loadTransforms } from "../../transform/load.ts";
 import { CliError } from "../errors.ts";
 import type { CliGateway } from "../gateway.ts";
-import type { CliIo } from "../io.ts";
+import { type CliIo, warningsOnly } from "../io.ts";
 import { findConfigFile, readConfigText, replaceConfigFile } from "./adopt-file.ts";
 import { type AdoptReport, adoptText } from "./adopt-report.ts";
 
@@ -34,6 +40,8 @@ export interface AdoptOptions {
   readonly json?: boolean;
   /** Where transforms are to run; `process` when absent. */
   readonly transforms?: "process" | "none";
+  /** Leave out mappings that cannot be adopted. */
+  readonly skipBroken?: boolean;
 }
 
 /** What the command touches of its process. */
@@ -69,30 +77,80 @@ interface AdoptTask {
 async function runAdoption({ file, text, dryRun, options }: AdoptTask, io: AdoptIo): Promise<AdoptReport> {
   const common = { file, dryRun };
   const configDir = dirname(file);
-  const env = { ...envFile(configDir), ...io.env };
-  const isolation = options.transforms ?? "process";
-  const adoption = migrateConfig(parse(text, file), { configDir, env, exists: existsSync, isolation });
+  const whole = parse(text, file);
+  const { adoption, broken, inWhole } = await findAdoption(whole, { configDir, options, io });
   if (adoption.outcome === "nothing") {
     return { ...common, outcome: "nothing", reasons: [adoption.reason], notes: [] };
   }
-  if (adoption.outcome === "refused") return { ...common, ...adoption, notes: [] };
-  const after = `${JSON.stringify(adoption.config, null, 2)}\n`;
+  const refused = adoption.outcome === "refused" ? adoption.reasons : [];
+  const isSkipping = options.skipBroken === true && adoption.outcome === "adopted";
+  if (adoption.outcome === "refused" || (broken.length > 0 && !isSkipping)) {
+    const hint = adoption.outcome === "adopted" ? [SKIP_BROKEN] : [];
+    return { ...common, outcome: "refused", reasons: [...broken, ...refused, ...hint], notes: [] };
+  }
+  // The file keeps every mapping of the block that is off now.
+  const config = { ...adoption.config, hooks: { ...fieldsAt(whole, "hooks"), enabled: false } };
+  const after = `${JSON.stringify(config, null, 2)}\n`;
   const reasons = [
     ...refuseWriting(text, after, io.env),
-    ...(isDeepStrictEqual(JSON.parse(after), adoption.config) ? [] : [UNWRITABLE]),
-    ...(await tryTransforms(adoption.read, { configDir, logger: io.createLogger() })),
+    ...(isDeepStrictEqual(JSON.parse(after), config) ? [] : [UNWRITABLE]),
   ];
   if (reasons.length > 0) return { ...common, outcome: "refused", reasons, notes: [] };
   const backup = dryRun ? undefined : replaceConfigFile(file, { before: text, after });
+  const notes = adoption.notes.map((note) => inWholeFile(note, inWhole));
+  const skipped = broken.map((reason) => ({ kind: "lost" as const, text: `${reason} The mapping is left out.` }));
   return {
     ...common,
     outcome: "adopted",
     reasons: [],
-    notes: [...adoption.notes, ...ownNotes(text, adoption, { configDir, io })],
+    notes: [...skipped, ...notes, ...ownNotes(text, adoption, { configDir, io })],
     written: redactedBlocks(adoption),
     ...(backup === undefined ? {} : { backup }),
   };
 }
+
+/** Keys of the block of OpenClaw are those of the file, which keeps every mapping. */
+function inWholeFile({ kind, path, text }: MigrationNote, inWhole: SkippedMappings["inWhole"]): MigrationNote {
+  const whole = (words: string): string => (words.startsWith("hooks.") ? inWhole(words) : words);
+  return { kind, ...(path === undefined ? {} : { path: whole(path) }), text: whole(text) };
+}
+
+interface FoundAdoption {
+  /** Without the broken mappings. */
+  readonly adoption: MigrationResult;
+  /** The reasons against single mappings. */
+  readonly broken: readonly string[];
+  readonly inWhole: SkippedMappings["inWhole"];
+}
+
+/** Adopts without every mapping that has a reason against it, so that one run finds all reasons. */
+async function findAdoption(
+  whole: Fields,
+  { configDir, options, io }: { configDir: string; options: AdoptOptions; io: AdoptIo },
+): Promise<FoundAdoption> {
+  const env = { ...envFile(configDir), ...io.env };
+  const isolation = options.transforms ?? "process";
+  const skipped = new Set<number>();
+  const broken: string[] = [];
+  for (;;) {
+    const { config, inWhole } = skipMappings(whole, skipped);
+    const adoption = migrateConfig(config, { configDir, env, exists: existsSync, isolation });
+    if (adoption.outcome === "nothing") return { adoption, broken, inWhole };
+    const reasons =
+      adoption.outcome === "refused"
+        ? adoption.reasons
+        : await tryTransforms(adoption.read, { configDir, logger: warningsOnly(io.createLogger()) });
+    const found = reasons.map(inWhole);
+    const places = found.flatMap((reason) => mappingsIn(reason).slice(0, 1));
+    if (places.length === 0) {
+      return { adoption: reasons.length > 0 ? { outcome: "refused", reasons: found } : adoption, broken, inWhole };
+    }
+    broken.push(...found.filter((reason) => mappingsIn(reason).length > 0));
+    for (const place of places) skipped.add(place);
+  }
+}
+
+const SKIP_BROKEN = "To adopt the rest, leave these mappings out: adopt --skip-broken";
 
 function parse(text: string, file: string): Fields {
   let value: unknown;

@@ -33,7 +33,7 @@ export function adoptText(report: AdoptReport): string {
   }
   const sections = HEADINGS.flatMap(([kind, heading]) => {
     const told = report.notes.filter((note) => note.kind === kind);
-    return told.length === 0 ? [] : ["", `${heading}:`, ...told.map((note) => item(noteText(note)))];
+    return told.length === 0 ? [] : ["", `${heading}:`, ...groupNotes(told).map(item)];
   });
   const blocks = JSON.stringify(report.written, null, 2).split("\n");
   return lines([
@@ -45,8 +45,35 @@ export function adoptText(report: AdoptReport): string {
   ]);
 }
 
-function noteText({ path, text }: MigrationNote): string {
-  return path === undefined ? text : `${path}: ${text}`;
+/** One line for each text, with every key that it is about. */
+function groupNotes(notes: readonly MigrationNote[]): readonly string[] {
+  const byText = Map.groupBy(notes, ({ text }) => text);
+  return [...byText].map(([text, same]) => {
+    const paths = same.flatMap(({ path }) => path ?? []);
+    return paths.length === 0 ? text : `${joinPaths(paths)}: ${text}`;
+  });
+}
+
+/** `hooks.mappings[1].transform, hooks.mappings[2].transform` is `hooks.mappings[1-2].transform`. */
+function joinPaths(paths: readonly string[]): string {
+  const places = new Map<string, number[]>();
+  for (const path of new Set(paths)) {
+    const [, before, place, after] = /^([^[]*mappings\[)(\d+)(\].*)$/.exec(path) ?? [];
+    const pattern = place === undefined ? path : `${before}\0${after}`;
+    places.set(pattern, [...(places.get(pattern) ?? []), ...(place === undefined ? [] : [Number(place)])]);
+  }
+  return [...places].map(([pattern, at]) => pattern.replace("\0", ranges(at))).join(", ");
+}
+
+/** `1-3, 7`, of numbers in their order. */
+function ranges(numbers: readonly number[]): string {
+  const found: [number, number][] = [];
+  for (const number of numbers) {
+    const last = found.at(-1);
+    if (last !== undefined && last[1] === number - 1) last[1] = number;
+    else found.push([number, number]);
+  }
+  return found.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(", ");
 }
 
 function item(text: string): string {

@@ -16,6 +16,7 @@ export function addAdopt(program: Command, io: CliIo, finish: Finish): void {
     .description("convert the hooks block of OpenClaw, and report what changes")
     .option("--config <file>", "OpenClaw's configuration (default: where OpenClaw looks for it)")
     .option("--transforms <isolation>", "process or none: where transforms are to run (default: process)")
+    .option("--skip-broken", "leave out mappings that cannot be adopted, and adopt the rest")
     .option("--dry-run", "print what would be written, and write nothing")
     .option("--json", "as one JSON document")
     .action(async (options: AdoptOptions) => {

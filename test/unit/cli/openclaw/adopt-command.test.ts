@@ -21,10 +21,17 @@ import { recordingLogger } from "../../hosts/embedded/server/recording-logger.ts
 
 const token = "a-hook-token-of-these-tests-24";
 const hooks = { enabled: true, token };
+/** The first has no template, the last a module that is not there. */
+const BROKEN = [
+  { match: { path: "a" } },
+  { match: { path: "b" }, action: "wake", textTemplate: "x" },
+  { match: { path: "c" }, messageTemplate: "x", transform: { module: "gone.mjs" } },
+] as const;
 let home: string;
 let file: string;
 let env: Record<string, string>;
 let out: string;
+let logger: ReturnType<typeof recordingLogger>;
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "reveille-adopt-test-"));
@@ -32,6 +39,7 @@ beforeEach(() => {
   file = join(home, ".openclaw/openclaw.json");
   env = { HOME: home };
   out = "";
+  logger = recordingLogger();
 });
 
 afterEach(() => {
@@ -45,7 +53,7 @@ function write(config: object | string, mode = 0o600): string {
 }
 
 function run(options: AdoptOptions = {}, gateway?: { readonly takesLocations: boolean }): Promise<number> {
-  const createLogger = () => ({ ...recordingLogger(), flush: async () => {} });
+  const createLogger = () => ({ ...logger, flush: async () => {} });
   const io = { env, createLogger, out: (text: string | Uint8Array) => (out += String(text)) };
   return adopt(options, gateway === undefined ? io : { ...io, gateway });
 }
@@ -120,6 +128,42 @@ describe("adopt", () => {
     expect(out).toContain('  - hooks.path: must not be "/"');
     expect(readFileSync(file, "utf8")).toBe(text);
     expect(folder()).toEqual(["openclaw.json"]);
+  });
+
+  it("finds every reason against a block in one run, and what would leave the broken mappings out", async () => {
+    const text = write({ hooks: { ...hooks, mappings: BROKEN } });
+    expect(await run()).toBe(1);
+    expect(out).toContain("hooks.mappings[0]");
+    expect(out).toContain("hooks.mappings[2].transform");
+    expect(out).toContain("--skip-broken");
+    expect(readFileSync(file, "utf8")).toBe(text);
+  });
+
+  it("leaves out what is broken when it is told to, and keeps the block of the host as it was", async () => {
+    write({ hooks: { ...hooks, mappings: BROKEN } });
+    expect(await run({ skipBroken: true })).toBe(0);
+    const { hooks: kept, plugins } = written() as { hooks: object; plugins: { entries: { reveille: object } } };
+    expect(kept).toEqual({ ...hooks, enabled: false, mappings: BROKEN });
+    expect(plugins.entries.reveille).toMatchObject({ config: { mappings: [BROKEN[1]] } });
+    expect(out).toMatch(/What is not carried over:[^]*hooks\.mappings\[0\][^]*hooks\.mappings\[2\][^]*left out/);
+    // The report speaks of the block as it is in the file.
+    expect(out).toContain("hooks.mappings[1]: the text of the wake");
+  });
+
+  it("says once what holds for several mappings", async () => {
+    const wake = (path: string): object => ({ match: { path }, action: "wake", textTemplate: "x" });
+    write({ hooks: { ...hooks, mappings: ["a", "b", "c"].map(wake) } });
+    expect(await run({ dryRun: true })).toBe(0);
+    expect(out.match(/the text of the wake reaches/g)).toHaveLength(1);
+    expect(out).toContain("hooks.mappings[0-2]: the text of the wake reaches");
+  });
+
+  it("logs nothing before its report but what is wrong", async () => {
+    mkdirSync(join(home, ".openclaw/hooks/transforms"), { recursive: true });
+    writeFileSync(join(home, ".openclaw/hooks/transforms/a.mjs"), "export default () => null;\n");
+    write({ hooks: { ...hooks, mappings: [{ match: { path: "a" }, transform: { module: "a.mjs" } }] } });
+    expect(await run({ dryRun: true })).toBe(0);
+    expect(logger.lines).toEqual([]);
   });
 
   it("tells as JSON, without a secret", async () => {

@@ -40,7 +40,10 @@ export class FakeOpenClaw {
   /** Thrown by the next calls of `run`. */
   refusals: unknown[] = [];
   adapter: OutboundAdapter | undefined = {
-    sendText: async ({ cfg: _, ...message }) => void this.sent.push(message),
+    sendText: async (message) => {
+      const { cfg, ...sent } = message;
+      if (cfg === this.config) this.sent.push(sent);
+    },
   };
 
   readonly logger = {
