@@ -36,7 +36,7 @@ export const ERRORS = Object.freeze({
   INVALID_UTF8: entry(400, false, "The body is not valid UTF-8."),
   TOO_DEEP: entry(400, false, "The JSON body is nested too deeply."),
   INVALID_PAYLOAD: entry(400, false, "The payload is not valid for this hook."),
-  INVALID_IDEMPOTENCY_KEY: entry(400, false, "The idempotency key must be a string of 1 to 255 visible characters."),
+  INVALID_IDEMPOTENCY_KEY: entry(400, false, "The idempotency key must be a string of 1 to 256 visible characters."),
   NOT_FOUND: entry(404, false, "No hook is configured under this path."),
   TRANSFORM_FAILED: entry(500, false, "The transform of this hook failed; the gateway's log says why."),
   INVALID_ACTION: entry(400, false, "The mapping of this hook made no usable action from the payload."),

@@ -35,6 +35,10 @@ export function defineOpenClawPlugin(
       // A change of the block is taken up by the running service: no request fails and no run is cut off.
       api.registerReload?.({ noopPrefixes: [blockKey(about.id)] });
       registerCommand(api, { name: about.id, description: about.description, run: runCommand });
+      api.registerSecurityAuditCollector?.(async (context) => {
+        const { auditSecurity } = await import("./security-audit.ts");
+        return auditSecurity(context, { pluginId: about.id, block: options.block });
+      });
       if (api.registrationMode !== "full") return;
       const standing = PlaceholderRoute.register(api, { pluginId: about.id, block: options.block });
       let gateway: Stoppable | undefined;

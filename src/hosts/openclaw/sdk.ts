@@ -18,11 +18,32 @@ export interface OpenClawApi {
   registerService(service: OpenClawService): void;
   /** A route that is there as soon as the host has taken up the plugin. */
   registerHttpRoute?(route: Pick<PluginHttpRoute, "path" | "match" | "auth" | "handler">): void;
+  /** Adds findings to `openclaw security audit`. */
+  registerSecurityAuditCollector?(
+    collect: (context: OpenClawAuditContext) => Promise<readonly OpenClawAuditFinding[]>,
+  ): void;
   registerReload?(registration: { noopPrefixes: string[] }): void;
   registerCli?(
     register: (context: { readonly program: CliProgram; readonly config: OpenClawConfig }) => void,
     options: { descriptors: { name: string; description: string; hasSubcommands: boolean }[] },
   ): void;
+}
+
+/** What a collector of the host's security audit reads. */
+export interface OpenClawAuditContext {
+  /** With its references replaced. */
+  readonly config: OpenClawConfig;
+  /** As it is written. */
+  readonly sourceConfig: OpenClawConfig;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly configPath: string;
+}
+
+export interface OpenClawAuditFinding {
+  readonly checkId: string;
+  readonly severity: "info" | "warn" | "critical";
+  readonly title: string;
+  readonly detail: string;
 }
 
 /** What is used of the host's own `Command` of commander. */

@@ -128,7 +128,7 @@ function nameOf({ specs, resolved: { route } }: Accepting): string {
 }
 
 const HEADERS = ["idempotency-key", "x-service-idempotency-key", "x-openclaw-idempotency-key"] as const;
-const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/;
 
 /** The parts of a request that make a claim. */
 export interface ClaimedRequest {

@@ -47,6 +47,8 @@ function reportGmail({ hooks, read, config }: MigratedBlock, notes: MigrationNot
 /** Adds the notes that hold for this block, and none that does not. */
 export function reportBehavior(adopted: MigratedBlock, notes: MigrationNotes): void {
   const tell = (text: string): void => notes.add("behavior", text);
+  // The largest loss of all is what the owner reads first.
+  notes.add("behavior", LESS_THAN_HOOKS);
   reportAnswers(adopted, tell);
   reportAgentCalls(adopted, tell);
   reportWakes(adopted, tell);
@@ -134,6 +136,8 @@ function reportWakes({ read }: MigratedBlock, tell: AddNote): void {
 /** Tools that OpenClaw gives to no subagent, as far as runs are likely to miss them. */
 const WITHHELD = ["message", "automations", "sessions_send", "gateway", "session_status", "agents_list"] as const;
 
+const LESS_THAN_HOOKS = `Each run is a turn of a subagent, which OpenClaw gives less than a turn of its hooks: no ${WITHHELD.join(", ")} or conversations_* among its tools, a shorter system prompt, and of the agent's files AGENTS.md alone, without SOUL.md, IDENTITY.md, USER.md and MEMORY.md. What a run has to know belongs into AGENTS.md or the message, and what it has to send into its reply. A wake has the whole agent.`;
+
 function reportRuns({ read, facts, hooks }: MigratedBlock, notes: MigrationNotes): void {
   if (read.defaultSessionKey !== undefined) {
     notes.add(
@@ -147,10 +151,6 @@ function reportRuns({ read, facts, hooks }: MigratedBlock, notes: MigrationNotes
       `A run that names no time is aborted after ${read.defaultTimeoutMs / 1_000} seconds (OpenClaw: two days); for longer ones set defaultTimeoutSeconds in our block.`,
     );
   }
-  notes.add(
-    "behavior",
-    `Each run is a turn of a subagent, which OpenClaw gives less than a turn of its hooks: no ${WITHHELD.join(", ")} or conversations_* among its tools, a shorter system prompt, and of the agent's files AGENTS.md alone, without SOUL.md, IDENTITY.md, USER.md and MEMORY.md. What a run has to know belongs into AGENTS.md or the message, and what it has to send into its reply.`,
-  );
   notes.add(
     "behavior",
     "Every run leaves its line in the main session, also one whose reply was delivered; OpenClaw leaves none then.",

@@ -129,8 +129,8 @@ describe("the key of a claim", () => {
     expect(identity({ payloadKey: '"k"' })).not.toBe(identity({ payloadKey: "k" }));
   });
 
-  it("may have 255 visible characters, and spaces between them", () => {
-    expect(identity(withHeader("k".repeat(255)))).toMatch(/^[0-9a-f]{64}$/);
+  it("may have 256 visible characters, and spaces between them", () => {
+    expect(identity(withHeader("k".repeat(256)))).toMatch(/^[0-9a-f]{64}$/);
     expect(identity(withHeader("order 17, try 2"))).toMatch(/^[0-9a-f]{64}$/);
     expect(identity(withHeader("~"))).toMatch(/^[0-9a-f]{64}$/);
   });
@@ -138,8 +138,8 @@ describe("the key of a claim", () => {
   const refusal = { refused: "INVALID_IDEMPOTENCY_KEY", message: undefined, retryAfterSeconds: undefined };
 
   it.each([
-    ["of 256 characters", "k".repeat(256)],
-    ["of 256 characters in quotes", `"${"k".repeat(256)}"`],
+    ["of 257 characters", "k".repeat(257)],
+    ["of 257 characters in quotes", `"${"k".repeat(257)}"`],
     ["with a control character", "a\u0001b"],
     ["with a tab", "a\tb"],
     ["outside ASCII", "schlüssel"],
@@ -149,7 +149,7 @@ describe("the key of a claim", () => {
     expect(claimOf({ headers: { [SERVICE_HEADER]: key } })).toEqual(refusal);
   });
 
-  it.each([[7], [true], [{ k: 1 }], [["k"]], ["k\n1"], ["k".repeat(256)]])(
+  it.each([[7], [true], [{ k: 1 }], [["k"]], ["k\n1"], ["k".repeat(257)]])(
     "spec 7: is refused in a payload when it is no such string: %#",
     (payloadKey) => {
       expect(claimOf({ payloadKey })).toEqual(refusal);
