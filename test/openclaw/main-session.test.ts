@@ -7,9 +7,9 @@ const heartbeat = { every: "0m", isolatedSession: true };
 
 /** Settings of the host under which its heartbeats do not run where its main session is by default. */
 describe.each([
-  { name: "heartbeats in a session of their own", session: {} },
-  { name: "such heartbeats and one session for all conversations", session: { scope: "global" } },
-])("wakes in a host with $name", ({ session }) => {
+  { name: "heartbeats in a session of their own", agent: "apart", session: {} },
+  { name: "such heartbeats and one session for all", agent: "whole", session: { scope: "global" } },
+])("wakes in a host with $name", ({ agent, session }) => {
   let installation: RunningInstallation;
 
   beforeAll(async () => {
@@ -17,7 +17,8 @@ describe.each([
     const workspace = `${installation.home}/workspace`;
     installation.withHostSections({
       session,
-      agents: { defaults: { model: "test/m", workspace, heartbeat } },
+      // An agent of its own: the host fails turns of an agent whose conversations were in other sessions before.
+      agents: { defaults: { model: "test/m", workspace, heartbeat }, entries: { [agent]: { default: true } } },
     });
     installation.configure(block);
     await installation.restart();
