@@ -26,7 +26,7 @@ interface CompiledToken {
  * Prepares the hook tokens for comparison (specification 5.1, 5.2).
  *
  * The token is taken from `Authorization: Bearer <token>`; only when that header is absent, of
- * another scheme or empty, from the header `tokenHeader` (lower case). More than one Authorization
+ * another scheme or empty, from the header `tokenHeader` (lower case) or `x-openclaw-token`. More than one Authorization
  * header is ambiguous and never accepted. Every token is compared on every check, in a time that
  * depends on the lengths of the candidate and the tokens only. Throws a TypeError for a blank token.
  */
@@ -62,10 +62,13 @@ function compileToken(wire: string, size: number): CompiledToken {
   return { wire, padded, credential: Object.freeze({ scheme: "token", id }) };
 }
 
+/** The header of OpenClaw's senders, who do not change when their `hooks` block moves. */
+const OPENCLAW_HEADER = "x-openclaw-token";
+
 function presentedToken(headers: IncomingHttpHeaders, tokenHeader: string): string {
   const bearer = bearerToken(headers.authorization);
   if (bearer !== "") return bearer;
-  const value = headers[tokenHeader];
+  const value = headers[tokenHeader] ?? headers[OPENCLAW_HEADER];
   return typeof value === "string" ? trimBlanks(value) : "";
 }
 

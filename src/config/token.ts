@@ -7,7 +7,7 @@ import { isKnownSecret, type SecretInput, readSecrets, type NamedSecret, type Se
 /** `hooks.tokenHeader`. */
 export const TOKEN_HEADER = withDefault(
   text({
-    description: "The header that may carry the token besides `Authorization: Bearer`.",
+    description: "The header that may carry the token besides `Authorization: Bearer` and `X-OpenClaw-Token`.",
     title: "the name of a header",
     maxLength: 100,
     pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",

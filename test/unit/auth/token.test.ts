@@ -35,6 +35,12 @@ describe("spec 5.2: accepted carriers", () => {
     expect(await statusOf(`X-Service-Token: ${TOKEN}`)).toBe(200);
   });
 
+  test("the header of OpenClaw's senders is accepted, behind the configured one", async () => {
+    expect(await statusOf(`X-OpenClaw-Token: ${TOKEN}`)).toBe(200);
+    expect(await statusOf("X-Service-Token: wrong", `X-OpenClaw-Token: ${TOKEN}`)).toBe(401);
+    expect(await statusOf("X-OpenClaw-Token: wrong")).toBe(401);
+  });
+
   test("spec 5.1: a request without any token is not accepted", async () => {
     expect(await statusOf()).toBe(401);
   });
