@@ -98,7 +98,7 @@ describe("the installed package in the real OpenClaw", () => {
     const send = (body: string, id: string): Promise<{ status: number }> =>
       installation().post("/reveille/github", body, { ...headers, "x-github-delivery": id });
     expect(await send(forged, "d-1")).toMatchObject({ status: 401 });
-    expect(await send(signed, "d-2")).toMatchObject({ status: 202 });
+    expect(await send(signed, "d-2")).toMatchObject({ status: 200 });
     await vi.waitFor(() => {
       const runs = installation().model.callsWith("Keep it logically awesome");
       expect(runs.filter(({ session }) => session.startsWith("agent:main:subagent:run-"))).not.toEqual([]);
