@@ -1,11 +1,16 @@
 import type { Preset } from "./preset.ts";
+import { a2a } from "./senders/a2a.ts";
+import { agentmail } from "./senders/agentmail.ts";
 import { alertmanager } from "./senders/alertmanager.ts";
+import { anthropic } from "./senders/anthropic.ts";
 import { asana } from "./senders/asana.ts";
 import { awsSns } from "./senders/aws-sns/aws-sns.ts";
 import { bitbucket } from "./senders/bitbucket/bitbucket.ts";
 import { calendly } from "./senders/calendly.ts";
 import { clerk } from "./senders/clerk.ts";
 import { cloudevents } from "./senders/cloudevents.ts";
+import { composio } from "./senders/composio.ts";
+import { cursor } from "./senders/cursor.ts";
 import { datadog } from "./senders/datadog.ts";
 import { discordEvents } from "./senders/discord/discord-events.ts";
 import { discordInteractions } from "./senders/discord/discord-interactions.ts";
@@ -17,6 +22,9 @@ import { gitlabSigning } from "./senders/gitlab/gitlab-signing.ts";
 import { gitlab } from "./senders/gitlab/gitlab.ts";
 import { gmailPush } from "./senders/google/gmail-push.ts";
 import { gmail } from "./senders/google/gmail.ts";
+import { googleCalendar } from "./senders/google/google-calendar.ts";
+import { googleChat } from "./senders/google/google-chat.ts";
+import { googleDrive } from "./senders/google/google-drive.ts";
 import { googlePubsub } from "./senders/google/google-pubsub.ts";
 import { grafana } from "./senders/grafana.ts";
 import { homeAssistant } from "./senders/home-assistant.ts";
@@ -29,6 +37,7 @@ import { mailgunInbound } from "./senders/mailgun-inbound.ts";
 import { mailgun } from "./senders/mailgun.ts";
 import { meta } from "./senders/meta/meta.ts";
 import { microsoftGraph } from "./senders/microsoft-graph.ts";
+import { microsoftTeams } from "./senders/microsoft-teams.ts";
 import { notion } from "./senders/notion.ts";
 import { openai } from "./senders/openai.ts";
 import { paddle } from "./senders/paddle.ts";
@@ -58,13 +67,18 @@ import { zoom } from "./senders/zoom.ts";
 
 /** The presets that ship with the product. */
 export const BUILT_IN_PRESETS: readonly Preset[] = [
+  a2a,
+  agentmail,
   alertmanager,
+  anthropic,
   asana,
   awsSns,
   bitbucket,
   calendly,
   clerk,
   cloudevents,
+  composio,
+  cursor,
   datadog,
   discordEvents,
   discordInteractions,
@@ -76,6 +90,9 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   gitlabSigning,
   gmail,
   gmailPush,
+  googleCalendar,
+  googleChat,
+  googleDrive,
   googlePubsub,
   grafana,
   homeAssistant,
@@ -88,6 +105,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   mailgunInbound,
   meta,
   microsoftGraph,
+  microsoftTeams,
   notion,
   openai,
   paddle,

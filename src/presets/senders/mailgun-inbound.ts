@@ -20,7 +20,8 @@ export const mailgunInbound = definePreset({
   deliveryId: { from: ["body:Message-Id", "body:recipient"], signed: false },
   sender: ({ payload }) =>
     mailActor(lineAt(payload, "from", "From", "sender"), headersOf(payload).get("auto-submitted")),
-  answer: { status: 200 },
+  success: { statuses: "200", otherwise: "406: gives up; otherwise tries again for 8 hours" },
+  ignored: "automatic replies (Auto-Submitted: auto-replied)",
   mapping: {
     name: "Mail",
     contentSource: "Email",

@@ -41,7 +41,8 @@ export const mailgun = definePreset({
   eventWhere: "body:event-data.event + severity of failed",
   deliveryId: { from: "body:event-data.id", signed: false },
   skip: ({ payload }) => (valueAt(payload, "event-data") === undefined ? "it holds no event" : undefined),
-  answer: { status: 200 },
+  success: { statuses: "200", otherwise: "406: gives up; otherwise tries again for 8 hours" },
+  ignored: "calls without an event. Mailgun marks no bots",
   mapping: { name: "Mailgun" },
   message({ payload, event }) {
     const data = valueAt(payload, "event-data");

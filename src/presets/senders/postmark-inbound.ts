@@ -17,7 +17,6 @@ export const postmarkInbound = definePreset({
   eventWhere: "mail.received, if there is a MessageID",
   deliveryId: { from: "body:MessageID", signed: false },
   sender: ({ payload }) => mailActor(fromOf(payload), headersOf(payload).get("auto-submitted")),
-  answer: { status: 200 },
   mapping: { name: "Mail", contentSource: "Email", maxBodyBytes: MAX_BODY_BYTES },
   message({ payload }) {
     const headers = headersOf(payload);

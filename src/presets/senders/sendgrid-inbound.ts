@@ -39,7 +39,8 @@ export const sendgridInbound = definePreset({
     return mailActor(fromOf(payload, headers), headers.get("auto-submitted"));
   },
   unwrap: inTheirCharsets,
-  answer: { status: 200 },
+  success: { statuses: "2xx", otherwise: "4xx: gives up; 5xx: tries again for 3 days" },
+  ignored: "automatic replies (Auto-Submitted: auto-replied)",
   mapping: {
     name: "Mail",
     contentSource: "Email",

@@ -6,6 +6,7 @@ import { describePreset } from "../../../src/testing/describe-preset.ts";
 const SETTINGS: Readonly<Record<string, PresetSettings>> = {
   "aws-sns": { topicArns: ["arn:aws:sns:eu-central-1:123456789012:alerts"] },
   "gmail-push": { audience: "https://gateway.example.com", serviceAccount: "push@project.iam.gserviceaccount.com" },
+  "google-chat": { audience: "1234567890" },
   "google-pubsub": { audience: "https://gateway.example.com", serviceAccount: "push@project.iam.gserviceaccount.com" },
   meta: { verifyToken: "verify-token-of-the-tests" },
   paypal: { webhookId: "8PT597110X687430LKGECATA" },

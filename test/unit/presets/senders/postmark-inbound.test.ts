@@ -12,7 +12,6 @@ describe("the preset postmark-inbound", () => {
       event: "mail.received",
       deliveryId: "73e6d360-66eb-11e1-8e72-a8904824019b",
       sender: { name: "Ada Byron", id: "ada@example.com", bot: false },
-      answer: { status: 200 },
       message: [
         "New mail from Ada Byron <ada@example.com>: Re: Your order 1007",
         'To: "Support" <451d9b70cf9364d23ff6f9d51d870251569e@inbound.postmarkapp.com>',
@@ -29,7 +28,6 @@ describe("the preset postmark-inbound", () => {
       event: "mail.received",
       deliveryId: "a8c1040e-db1c-4e18-ac79-bc5f64c7ce2c",
       sender: { name: "Grace Murray", id: "grace@example.com", bot: true },
-      answer: { status: 200 },
       message: [
         "New mail from Grace Murray <grace@example.com>: Out of office",
         "To: support@in.example.com",

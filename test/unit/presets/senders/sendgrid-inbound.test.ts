@@ -16,7 +16,6 @@ describe("the preset sendgrid-inbound", () => {
     mail: {
       event: "mail.received",
       sender: { name: "Ada Byron", id: "ada@example.com", bot: false },
-      answer: { status: 200 },
       message: [
         "New mail from Ada Byron <ada@example.com>: Re: Your order 1007",
         "To: support@in.example.com",
@@ -32,7 +31,6 @@ describe("the preset sendgrid-inbound", () => {
     raw: {
       event: "mail.received",
       sender: { name: "grace@example.com", bot: false },
-      answer: { status: 200 },
       message: [
         "New mail from grace@example.com: A receipt",
         "To: support@in.example.com",
