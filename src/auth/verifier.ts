@@ -25,6 +25,8 @@ export interface IncomingRequest {
   readonly receivedAt: number;
   /** The last segment of the path, for routes whose secret is in the path. */
   readonly pathSecret: string | undefined;
+  /** The client that its fetches are counted for; absent: they are counted for no client. */
+  readonly client?: string;
 }
 
 /** What came of a verification; reasons are for the gateway's owner and never hold a secret or a signature. */
@@ -56,9 +58,9 @@ export interface RemoteKeys {
   jwks(url: string): JwksKeys;
   /**
    * The certificate at a URL whose host has been checked, as PEM. Known ones are answered at once;
-   * a first one is waited for, bounded in time. `undefined`: not to be had now.
+   * a first one is waited for, bounded in time, and counted for `client`. `undefined`: not to be had now.
    */
-  certificate(url: string): Promise<string | undefined> | string | undefined;
+  certificate(url: string, client?: string): Promise<string | undefined> | string | undefined;
   /** Fetches a URL once and says whether it answered 2xx; the answer is thrown away. */
   confirm(url: string): Promise<boolean>;
   /** Stops refreshing. */

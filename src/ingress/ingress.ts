@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
+import { CERTIFICATES_FILE, openCertificateFile } from "../auth/keys/certificate-file.ts";
 import { openDeliveredKeys, SENDER_KEYS_FILE } from "../auth/keys/delivered-keys.ts";
 import { createRemoteKeys } from "../auth/keys/remote-keys.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
@@ -224,8 +225,9 @@ export class Ingress {
 
   async #openKeys(): Promise<ActiveConfigOptions["keys"]> {
     const { clock, logger, paths } = this.#host;
+    const certificateFile = await openCertificateFile(join(paths.stateDir, CERTIFICATES_FILE), logger);
     return {
-      remoteKeys: createRemoteKeys({ clock, logger }),
+      remoteKeys: createRemoteKeys({ clock, logger, certificateFile }),
       deliveredKeys: await openDeliveredKeys({ file: join(paths.stateDir, SENDER_KEYS_FILE), clock, logger }),
     };
   }

@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import type { Clock, Logger } from "../../core/host.ts";
 import { FetchError, isSuccess, MAX_URL_LENGTH } from "../../http/guarded-fetch.ts";
 import type { GuardedFetch } from "../../http/guarded-fetch.ts";
+import type { CertificateFile } from "./certificate-file.ts";
 import { settledWithin } from "../../core/settled-within.ts";
 
 export interface CertificateBounds {
@@ -11,10 +12,12 @@ export interface CertificateBounds {
   readonly maxRefused?: number;
   /** How long such a one is not asked again, in milliseconds. Absent: 30 seconds. */
   readonly refusedMs?: number;
-  /** First fetches in progress at a time. Absent: 4. */
+  /** First fetches in progress at a time from one host, and refreshes from all. Absent: 4. */
   readonly maxFetches?: number;
-  /** First fetches begun within a minute. Absent: 30. */
+  /** First fetches begun within a minute: for all callers, from one host, for one client address. Absent: 120, 30, 5. */
   readonly maxFetchesPerMinute?: number;
+  readonly maxFetchesPerHost?: number;
+  readonly maxFetchesPerClient?: number;
   /** How long a first fetch is waited for, in milliseconds. Absent: 2 seconds. */
   readonly waitMs?: number;
   /** The age from which a certificate is fetched again, in milliseconds. Absent: a day. */
@@ -27,6 +30,8 @@ export interface CertificateCacheOptions extends CertificateBounds {
   readonly fetch: GuardedFetch;
   /** Stops fetching permanently. */
   readonly signal: AbortSignal;
+  /** Keeps certificates over a restart. Absent: they are only in memory. */
+  readonly file?: Pick<CertificateFile, "stored" | "save"> | undefined;
 }
 
 interface CachedCertificate {
@@ -40,42 +45,52 @@ const MINUTE_MS = 60_000;
 /** After a refresh that failed: what is known is still good. */
 const RETRY_MS = 300_000;
 const GONE = new Set([404, 410]);
+const NO_FILE: Pick<CertificateFile, "stored" | "save"> = { stored: [], save: () => {} };
 const DEFAULTS: Required<CertificateBounds> = {
   maxCertificates: 64,
   maxRefused: 256,
   refusedMs: 30_000,
   maxFetches: 4,
-  maxFetchesPerMinute: 30,
+  maxFetchesPerMinute: 120,
+  maxFetchesPerHost: 30,
+  maxFetchesPerClient: 5,
   waitMs: 2_000,
   refreshMs: 86_400_000,
 };
 
 /**
- * Certificates by URL. Anyone who calls names the URL, so first fetches are few at a time and a minute, and a
- * URL that had none is left alone for a while; certificates that are known stay at hand meanwhile.
+ * Certificates by URL. Anyone who calls names the URL, so first fetches are counted for each client address and
+ * each host, and a URL that had none is left alone for a while; known certificates stay at hand meanwhile, also
+ * after a restart. A client that uses up its share leaves that of other clients alone.
  */
 export class CertificateCache {
-  readonly #options: Required<CertificateCacheOptions>;
+  readonly #options: Required<Omit<CertificateCacheOptions, "file">>;
+  readonly #file: Pick<CertificateFile, "stored" | "save">;
   /** In the order in which they were last asked for. */
   readonly #known = new Map<string, CachedCertificate>();
   /** Until when a URL is not asked again. */
   readonly #refused = new Map<string, number>();
-  readonly #fetches = new Map<string, Promise<void>>();
+  readonly #fetches = new Map<string, { readonly host: string; readonly done: Promise<void> }>();
   readonly #refreshes = new Set<string>();
   #minuteStart = Number.NEGATIVE_INFINITY;
   #begunThisMinute = 0;
+  /** First fetches of this minute by client and by host; at most two entries for each fetch. */
+  readonly #begun = new Map<string, number>();
 
   constructor(options: CertificateCacheOptions) {
     this.#options = { ...DEFAULTS, ...options };
+    this.#file = options.file ?? NO_FILE;
+    const kept = this.#file.stored.slice(-this.#options.maxCertificates);
+    for (const { url, pem, checkedAt } of kept) this.#known.set(url, { pem, checkedAt });
   }
 
   /** See {@link "../verifier".RemoteKeys.certificate}. */
-  get(url: string): Promise<string | undefined> | string | undefined {
+  get(url: string, client?: string): Promise<string | undefined> | string | undefined {
     if (url.length > MAX_URL_LENGTH) return undefined;
     const known = this.#known.get(url);
     if (known !== undefined) return this.#touch(url, known);
-    const under = this.#fetches.get(url) ?? this.#begin(url);
-    return under && this.#await(url, under);
+    const fetch = this.#fetches.get(url)?.done ?? this.#begin(url, client);
+    return fetch && this.#await(url, fetch);
   }
 
   #touch(url: string, known: CachedCertificate): string {
@@ -94,18 +109,35 @@ export class CertificateCache {
     return this.#known.get(url)?.pem;
   }
 
-  #begin(url: string): Promise<void> | undefined {
+  #begin(url: string, client: string | undefined): Promise<void> | undefined {
     const now = this.#options.clock.now();
-    if ((this.#refused.get(url) ?? 0) > now || this.#fetches.size >= this.#options.maxFetches) return undefined;
+    if ((this.#refused.get(url) ?? 0) > now) return undefined;
+    const host = URL.parse(url)?.host ?? "";
+    if ([...this.#fetches.values()].filter((fetch) => fetch.host === host).length >= this.#options.maxFetches) {
+      return undefined;
+    }
+    if (!this.#count(now, host, client)) return undefined;
+    const done = this.#fetchFirst(url).finally(() => this.#fetches.delete(url));
+    this.#fetches.set(url, { host, done });
+    return done;
+  }
+
+  /** Counts a first fetch; false when a share of this minute is used up. */
+  #count(now: number, host: string, client: string | undefined): boolean {
     if (now - this.#minuteStart >= MINUTE_MS) {
       this.#minuteStart = now;
       this.#begunThisMinute = 0;
+      this.#begun.clear();
     }
-    if (this.#begunThisMinute >= this.#options.maxFetchesPerMinute) return undefined;
+    const { maxFetchesPerMinute, maxFetchesPerHost, maxFetchesPerClient } = this.#options;
+    const ofHost = this.#begun.get(`host ${host}`) ?? 0;
+    const ofClient = this.#begun.get(`client ${client}`) ?? 0;
+    if (this.#begunThisMinute >= maxFetchesPerMinute || ofHost >= maxFetchesPerHost) return false;
+    if (client !== undefined && ofClient >= maxFetchesPerClient) return false;
     this.#begunThisMinute++;
-    const fetch = this.#fetchFirst(url).finally(() => this.#fetches.delete(url));
-    this.#fetches.set(url, fetch);
-    return fetch;
+    this.#begun.set(`host ${host}`, ofHost + 1);
+    this.#begun.set(`client ${client}`, ofClient + 1);
+    return true;
   }
 
   /** Never rejects. */
@@ -126,6 +158,7 @@ export class CertificateCache {
       if (error instanceof CertificateGoneError) {
         this.#known.delete(url);
         this.#refuse(url);
+        this.#save();
       } else {
         known.checkedAt = this.#options.clock.now() - this.#options.refreshMs + RETRY_MS;
       }
@@ -144,6 +177,11 @@ export class CertificateCache {
   #keep(url: string, pem: string): void {
     this.#known.set(url, { pem, checkedAt: this.#options.clock.now() });
     dropFirst(this.#known, this.#options.maxCertificates);
+    this.#save();
+  }
+
+  #save(): void {
+    this.#file.save([...this.#known].map(([url, { pem, checkedAt }]) => ({ url, pem, checkedAt })));
   }
 
   #refuse(url: string): void {

@@ -1,7 +1,7 @@
-import { open, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { open } from "node:fs/promises";
 import type { Clock, Logger } from "../../core/host.ts";
 import type { DeliveredKeys } from "../verifier.ts";
+import { readBoundedFile, writePrivateFile } from "./private-file.ts";
 
 /** Name of the file in the state directory that holds the keys which senders deliver. */
 export const SENDER_KEYS_FILE = "sender-keys.json";
@@ -103,7 +103,7 @@ export async function openDeliveredKeys(options: DeliveredKeysOptions): Promise<
 
 /** Reads the keys of a file by route; none when there is no file. Throws an Error for a damaged one. */
 export async function readDeliveredKeys(file: string): Promise<ReadonlyMap<string, string>> {
-  const text = await textIn(file);
+  const text = await readBoundedFile(file, MAX_FILE_BYTES);
   if (text === undefined) return new Map();
   const keys = keysIn(text);
   if (keys === undefined) {
@@ -112,21 +112,6 @@ export async function readDeliveredKeys(file: string): Promise<ReadonlyMap<strin
     );
   }
   return keys;
-}
-
-/** `undefined` when there is no file. */
-async function textIn(file: string): Promise<string | undefined> {
-  const handle = await open(file, "r").catch((error: unknown) => {
-    if (hasCode(error, "ENOENT")) return undefined;
-    throw error;
-  });
-  if (handle === undefined) return undefined;
-  try {
-    const { size } = await handle.stat();
-    return size > MAX_FILE_BYTES ? "" : await handle.readFile("utf8");
-  } finally {
-    await handle.close();
-  }
 }
 
 /** `undefined` for anything but what {@link textOf} writes. An error of `JSON.parse` would show a part of the text. */
@@ -160,39 +145,6 @@ async function closeToOthers(file: string, logger: Logger): Promise<void> {
     if ((mode & OTHERS) === 0) return;
     await handle.chmod(0o600);
     logger.warn({ file }, "others could read the file of delivered keys; now only its owner can");
-  } finally {
-    await handle.close();
-  }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
-}
-
-/**
- * Replaces a file that only its owner may read (mode 0600) at once and durably: after a crash it holds
- * either the old text or the new one, and the new one once this has resolved. One writer at a time.
- */
-async function writePrivateFile(file: string, text: string): Promise<void> {
-  const temporary = `${file}.tmp`;
-  // What a crash left behind may have another mode.
-  await rm(temporary, { force: true });
-  const handle = await open(temporary, "wx", 0o600);
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(temporary, file);
-  await syncFolder(dirname(file));
-}
-
-/** The new name is durable only once the folder is. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
   } finally {
     await handle.close();
   }

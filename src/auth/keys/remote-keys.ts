@@ -8,6 +8,7 @@ import {
 } from "../../http/guarded-fetch.ts";
 import type { JwksKeys, RemoteKeys, SchemeContext } from "../verifier.ts";
 import { type CertificateBounds, CertificateCache } from "./certificate-cache.ts";
+import type { CertificateFile } from "./certificate-file.ts";
 import { type JwksBounds, JwksSource } from "./jwks-source.ts";
 
 /** Keys of a configuration that is only looked at: nothing is fetched, read or written. */
@@ -28,6 +29,8 @@ export interface RemoteKeysOptions {
   readonly fetch?: GuardedFetch;
   readonly jwks?: JwksBounds;
   readonly certificates?: CertificateBounds;
+  /** Keeps certificates over a restart. Absent: they are only in memory. */
+  readonly certificateFile?: CertificateFile;
   /** For tests only: see {@link "../../http/guarded-fetch".GuardedFetchOptions.allowLoopback}. */
   readonly allowLoopback?: boolean;
 }
@@ -44,7 +47,7 @@ export function createRemoteKeys(options: RemoteKeysOptions): RemoteKeys {
   const closing = new AbortController();
   const { signal } = closing;
   const common = { clock, logger, fetch, signal };
-  const certificates = new CertificateCache({ ...options.certificates, ...common });
+  const certificates = new CertificateCache({ ...options.certificates, ...common, file: options.certificateFile });
   const keySets = new Map<string, JwksKeys>();
 
   return {
@@ -57,7 +60,7 @@ export function createRemoteKeys(options: RemoteKeysOptions): RemoteKeys {
       keySets.set(url.href, added);
       return added;
     },
-    certificate: (url) => certificates.get(url),
+    certificate: (url, client) => certificates.get(url, client),
     async confirm(url) {
       let reason: string;
       try {

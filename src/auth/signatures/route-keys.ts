@@ -7,10 +7,11 @@ import { type AlgorithmSpec, compileKey, type SignatureKey, wrapPublicKey } from
 const MAX_URL_CHARS = 2_048;
 const RETRY_AFTER_SECONDS = 30;
 const MAX_REMEMBERED = 16;
+const HEX_DIGIT = /[0-9a-f]/;
 
 /**
  * Compiles how a route takes its key from the certificate that a request names: over https, from a host
- * that the configuration names, without user, port, query and fragment; valid at the time of the request.
+ * and a path that the configuration names, without user, port, query and fragment; valid at the time of the request.
  */
 function compileCertificateKey(
   rule: CertificateRule,
@@ -18,6 +19,7 @@ function compileCertificateKey(
 ): (input: SignedInput, spec: AlgorithmSpec) => Promise<SignatureKey | Unverified> | SignatureKey | Unverified {
   const read = compileRequestSource(rule.from);
   const hosts = rule.hosts.map((host) => host.toLowerCase().split("."));
+  const isPath = compilePath(rule.path);
   const remembered = new Map<string, Certificate | undefined>();
 
   const keyOf = (pem: string | undefined, receivedAt: number, spec: AlgorithmSpec): SignatureKey | Unverified => {
@@ -38,10 +40,10 @@ function compileCertificateKey(
   return (input, spec) => {
     const text = read(input);
     if (text === undefined) return refused(`${nameSource(rule.from)} is missing`);
-    const url = allowedUrl(text, hosts);
+    const url = allowedUrl(text, hosts, isPath);
     if (url === undefined) return refused("the certificate's URL is not allowed");
-    const { receivedAt } = input.call;
-    const fetched = remoteKeys.certificate(url);
+    const { receivedAt, client } = input.call;
+    const fetched = remoteKeys.certificate(url, client);
     if (typeof fetched !== "object") return keyOf(fetched, receivedAt, spec);
     return fetched.then(
       (pem) => keyOf(pem, receivedAt, spec),
@@ -76,7 +78,20 @@ function readCertificate(pem: string, route: string, spec: AlgorithmSpec): Certi
   }
 }
 
-function allowedUrl(text: string, hosts: readonly (readonly string[])[]): string | undefined {
+/** Compiles a path in which `#` is one hexadecimal digit; without one, every path is right. */
+function compilePath(path: string | undefined): (pathname: string) => boolean {
+  if (path === undefined) return () => true;
+  const chars = [...path];
+  return (pathname) =>
+    pathname.length === path.length &&
+    chars.every((char, at) => (char === "#" ? HEX_DIGIT.test(pathname[at]!) : char === pathname[at]));
+}
+
+function allowedUrl(
+  text: string,
+  hosts: readonly (readonly string[])[],
+  isPath: (pathname: string) => boolean,
+): string | undefined {
   const url = text.length <= MAX_URL_CHARS ? URL.parse(text) : null;
   if (url === null || url.protocol !== "https:" || url.port !== "" || url.username !== "" || url.password !== "") {
     return undefined;
@@ -89,7 +104,7 @@ function allowedUrl(text: string, hosts: readonly (readonly string[])[]): string
       host.length === labels.length &&
       host.every((label, at) => label === labels[at] || (label === "*" && labels[at] !== "")),
   );
-  return isAllowed ? url.href : undefined;
+  return isAllowed && isPath(url.pathname) ? url.href : undefined;
 }
 
 function refused(reason: string): Unverified {

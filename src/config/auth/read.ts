@@ -78,6 +78,7 @@ function normalizeScheme(
         certificate: certificate && {
           from: certificate.from ?? "",
           hosts: certificate.hosts ?? [],
+          path: certificate.path,
           subject: certificate.subject,
         },
         replaySeconds: input.replaySeconds,

@@ -51,6 +51,9 @@ const CertificateSchema = Type.Object(
           "Hosts it may be fetched from, over https only; `*` matches one label. Required unless the preset has them.",
       }),
     ),
+    path: Type.Optional(
+      text({ description: "Path of the certificate's URL; `#` matches one hexadecimal digit. Absent: any path." }),
+    ),
     subject: Type.Optional(text({ description: "The common name that the certificate must have." })),
   },
   { additionalProperties: false, description: "Takes the public key from a certificate that the request names." },
@@ -244,6 +247,7 @@ export interface TimestampRule {
 export interface CertificateRule {
   readonly from: string;
   readonly hosts: readonly string[];
+  readonly path?: string | undefined;
   readonly subject: string | undefined;
 }
 

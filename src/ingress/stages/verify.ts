@@ -73,7 +73,7 @@ export interface Unverified {
 
 /** The request on a sender's route as the sender made it, with its credentials: for the scheme and the handshakes only. */
 export function signedRequest(
-  { req, sender, receivedAt }: RequestContext,
+  { req, sender, receivedAt, clientAddress }: RequestContext,
   body: Uint8Array,
 ): IncomingRequest | undefined {
   if (!sender) return undefined;
@@ -84,6 +84,7 @@ export function signedRequest(
     body,
     receivedAt,
     pathSecret: sender.pathSecret,
+    client: lockoutKey(clientAddress),
   };
 }
 

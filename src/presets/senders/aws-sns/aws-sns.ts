@@ -9,6 +9,8 @@ import { dataLines } from "../../message/data-lines.ts";
 import { awsNotification } from "./aws-notification.ts";
 
 const HOSTS = ["sns.*.amazonaws.com", "sns.*.amazonaws.com.cn"];
+/** Other paths of the same hosts only cost a fetch. */
+const CERTIFICATE_PATH = `/SimpleNotificationService-${"#".repeat(32)}.pem`;
 const TOPIC = "arn:aws:sns:eu-central-1:123456789012:alerts";
 
 /** A message has up to 256 KiB, which JSON within JSON can more than double. */
@@ -35,7 +37,8 @@ function notification(message: unknown, more: Readonly<Record<string, string>> =
       Message: typeof message === "string" ? message : JSON.stringify(message),
       Timestamp: "2026-11-20T12:00:00.000Z",
       SignatureVersion: "2",
-      SigningCertURL: "https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0000000000000000.pem",
+      SigningCertURL:
+        "https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-00000000000000000000000000000000.pem",
       ...more,
     },
   };
@@ -56,7 +59,7 @@ export const awsSns = definePreset({
     encoding: "base64",
     algorithm: { from: "body:SignatureVersion", values: { "1": "rsa-sha1", "2": "rsa-sha256" } },
     content: "{sns}",
-    certificate: { from: "body:SigningCertURL", hosts: certificateHosts(settings) },
+    certificate: { from: "body:SigningCertURL", hosts: certificateHosts(settings), path: CERTIFICATE_PATH },
     timestamp: { from: "body:Timestamp", unit: "iso8601", toleranceSeconds: TOLERANCE_SECONDS, futureSeconds: 3_600 },
     require: { "body:TopicArn": topicsIn(settings) },
   }),

@@ -1,12 +1,18 @@
 import { X509Certificate } from "node:crypto";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { CertificateCache } from "../../../../src/auth/keys/certificate-cache.ts";
-import type { CertificateBounds } from "../../../../src/auth/keys/certificate-cache.ts";
+import type { CertificateCacheOptions } from "../../../../src/auth/keys/certificate-cache.ts";
+import { openCertificateFile } from "../../../../src/auth/keys/certificate-file.ts";
 import { createGuardedFetch, FetchError } from "../../../../src/http/guarded-fetch.ts";
 import type { FetchedAnswer, GuardedFetch } from "../../../../src/http/guarded-fetch.ts";
 import { eventually, keepingLogger, silence, startKeyServer, testClock, text } from "./key-server.ts";
 import type { KeyServer } from "./key-server.ts";
 import { makeCertificate } from "./make-certificate.ts";
+
+type TestedOptions = Partial<CertificateCacheOptions>;
 
 const CERTIFICATE = new X509Certificate(makeCertificate({ commonName: "sns.example.com" }).pem);
 const PEM = CERTIFICATE.toString();
@@ -18,7 +24,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function cacheWith(fetch: GuardedFetch, bounds: CertificateBounds = {}) {
+function cacheWith(fetch: GuardedFetch, bounds: TestedOptions = {}) {
   const clock = testClock();
   const logger = keepingLogger();
   const closing = new AbortController();
@@ -32,15 +38,21 @@ function cacheWith(fetch: GuardedFetch, bounds: CertificateBounds = {}) {
   };
 }
 
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "reveille-certificates-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
 /** A cache in front of a server; how fast that is asked is not these tests' matter. */
-async function servedCache(answer: KeyServer["answer"], bounds: CertificateBounds = {}) {
+async function servedCache(answer: KeyServer["answer"], bounds: TestedOptions = {}) {
   const server = await startKeyServer(answer);
   const fetch = createGuardedFetch({ allowLoopback: true, timeoutMs: 15_000 });
   return { server, url: `${server.origin}/a.pem`, ...cacheWith(fetch, { waitMs: 15_000, ...bounds }) };
 }
 
 /** A cache whose fetches a test answers one by one. */
-function heldCache(bounds: CertificateBounds = {}) {
+function heldCache(bounds: TestedOptions = {}) {
   const held: { url: string; signal: AbortSignal; answer: (status: number, body?: string) => void }[] = [];
   const fetch: GuardedFetch = (url, { signal } = {}) =>
     new Promise<FetchedAnswer>((resolve) => {
@@ -205,6 +217,21 @@ describe("what a caller can bring about by naming URLs", () => {
     expect(server.asked.length).toBe(60);
   });
 
+  test("a client that uses up its share leaves that of others alone, and a host that of other hosts", async () => {
+    const asked: string[] = [];
+    const { cache } = cacheWith((url) => {
+      asked.push(url);
+      return Promise.resolve({ status: url.endsWith("real.pem") ? 200 : 404, headers: {}, body: Buffer.from(PEM) });
+    });
+    const ask = (url: string, client: string) => Promise.resolve(cache.get(url, client));
+    for (let at = 0; at < 30; at++) await ask(`https://sns.example/${at}`, "192.0.2.1");
+    expect(asked).toHaveLength(5);
+    expect(await ask("https://sns.example/real.pem", "198.51.100.1")).toBe(PEM);
+    for (let at = 30; at < 60; at++) await ask(`https://sns.example/${at}`, `203.0.113.${at}`);
+    expect(asked).toHaveLength(30);
+    expect(await ask("https://pay.example/real.pem", "198.51.100.1")).toBe(PEM);
+  });
+
   test("64 certificates are kept, the one not asked for the longest goes first", async () => {
     const { cache, server, clock } = await servedCache(text(PEM));
     const url = (at: number) => `${server.origin}/${at}`;
@@ -219,6 +246,37 @@ describe("what a caller can bring about by naming URLs", () => {
     expect(server.asked.length).toBe(65);
     expect(cache.get(url(1))).toBeInstanceOf(Promise);
   });
+});
+
+describe("after a restart", () => {
+  test("a certificate is known without a fetch, and one that is gone is not", async () => {
+    const file = join(await temporaryFolder(), "certificates.json");
+    const first = await openCertificateFile(file, keepingLogger());
+    const { cache, url } = await servedCache(text(PEM), { file: first });
+    await cache.get(url);
+    await vi.waitFor(async () => expect(await readFile(file, "utf8")).toContain(url));
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+
+    const second = await openCertificateFile(file, keepingLogger());
+    const after = heldCache({ file: second });
+    expect(after.cache.get(url)).toBe(PEM);
+    expect(after.held).toEqual([]);
+    after.clock.nowMs += DAY_MS + 1;
+    after.cache.get(url);
+    after.held[0]!.answer(404);
+    await vi.waitFor(async () => expect(await readFile(file, "utf8")).not.toContain(url));
+  });
+
+  test.each(["", "{", '{"version":1,"certificates":[{"url":"https://a.example/","pem":"x","checkedAt":0}]}', "[null]"])(
+    "a damaged file (%s) is empty, and that is logged",
+    async (damaged) => {
+      const file = join(await temporaryFolder(), "certificates.json");
+      await writeFile(file, damaged);
+      const logger = keepingLogger();
+      expect((await openCertificateFile(file, logger)).stored).toEqual([]);
+      expect(logger.lines).toHaveLength(1);
+    },
+  );
 });
 
 describe("a certificate that is known", () => {

@@ -91,6 +91,23 @@ describe("a certificate that is known", () => {
     expect(isAsked).toBe(false);
   });
 
+  it("is fetched only from the path that the configuration names, where # is a hexadecimal digit", () => {
+    const certificate = { from: "header:cert-url", hosts: ["keys.*.example.com"], path: "/key.v1-##.pem" };
+    const input: AuthInput = { ...INPUT, certificate };
+    const outcome = (path: string) => outcomeOf(check(`https://keys.eu-1.example.com${path}`, { input }));
+    expect(outcome("/key.v1-a0.pem")).toBe(true);
+    for (const path of [
+      "/key.v1-g0.pem",
+      "/key.v1-a00.pem",
+      "/keyXv1-a0.pem",
+      "/key.v1-a0.pem/x",
+      "/x/key.v1-a0.pem",
+      "/",
+    ]) {
+      expect(outcome(path)).toBe("the certificate's URL is not allowed");
+    }
+  });
+
   it("may have a URL of 2,048 characters", () => {
     const url = `https://keys.eu-1.example.com/${"a".repeat(2_018)}`;
     expect(outcomeOf(check(url))).toBe(true);

@@ -1,0 +1,50 @@
+import { open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/**
+ * Replaces a file that only its owner may read (mode 0600) at once and durably: after a crash it holds
+ * either the old text or the new one, and the new one once this has resolved. One writer at a time.
+ */
+export async function writePrivateFile(file: string, text: string): Promise<void> {
+  const temporary = `${file}.tmp`;
+  // A file that a crash left behind may have another mode.
+  await rm(temporary, { force: true });
+  const handle = await open(temporary, "wx", 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, file);
+  await syncFolder(dirname(file));
+}
+
+/** Reads a file of at most so many bytes; `undefined` when there is none, and an empty text for a larger one. */
+export async function readBoundedFile(file: string, maxBytes: number): Promise<string | undefined> {
+  const handle = await open(file, "r").catch((error: unknown) => {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
+  });
+  if (handle === undefined) return undefined;
+  try {
+    const { size } = await handle.stat();
+    return size > maxBytes ? "" : await handle.readFile("utf8");
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The new name is durable only once the folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
