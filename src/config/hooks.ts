@@ -38,7 +38,7 @@ export const HooksSchema = Type.Object(
     enabled: withDefault(flag("Turns the webhook endpoint on."), false),
     token: Type.Optional(
       secrets(
-        "The secret that every request presents; required when `enabled`. Of a list any is accepted, so that tokens can be rotated. At least 24 characters unless the gateway listens on loopback only, and none of the gateway's own secrets.",
+        "The secret that every request presents; required when `enabled`. Of a list any is accepted, so that tokens can be rotated. At least 24 characters unless the gateway listens on loopback only, with neither `gateway.trustedProxies` nor `hooks.publicUrl`, and none of the gateway's own secrets.",
       ),
     ),
     tokenHeader: TOKEN_HEADER,

@@ -100,7 +100,10 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
   const enabled = input.enabled ?? keys.enabled.default;
   const config: HooksConfig = {
     enabled,
-    tokens: enabled && part.isValid("token") ? readTokens(input.token, context, findings) : [],
+    tokens:
+      enabled && part.isValid("token")
+        ? readTokens(input.token, { ...context, publicUrl: input.publicUrl }, findings)
+        : [],
     tokenHeader: readTokenHeader(input.tokenHeader, findings),
     path: readHookPath(input.path, findings),
     publicUrl: undefined,

@@ -24,11 +24,11 @@ const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 /**
  * Resolves the hook tokens and refuses those that cannot protect anything: a secret of the gateway
  * itself (specification 5.6), one of some example, one too short to resist guessing where strangers
- * can try. On loopback a short one is a finding of {@link "./audit".auditHooks}.
+ * can try: on more than loopback, behind a proxy, at a public URL. Elsewhere a short one is a finding of {@link "./audit".auditHooks}.
  */
 export function readTokens(
   input: SecretInput | undefined,
-  sources: SecretSources & { readonly gateway: GatewayFacts },
+  sources: SecretSources & { readonly gateway: GatewayFacts; readonly publicUrl: string | undefined },
   findings: Findings,
 ): string[] {
   if (input === undefined) {
@@ -37,13 +37,16 @@ export function readTokens(
   }
   const tokens = readSecrets(input, "hooks.token", sources, findings);
   for (const token of tokens) {
-    const problem = tokenProblem(token, sources.gateway);
+    const problem = tokenProblem(token, sources);
     if (problem !== undefined) findings.refuse(token.path, problem);
   }
   return [...new Set(tokens.map(({ value }) => value))];
 }
 
-function tokenProblem({ value }: NamedSecret, gateway: GatewayFacts): string | undefined {
+function tokenProblem(
+  { value }: NamedSecret,
+  { gateway, publicUrl }: { readonly gateway: GatewayFacts; readonly publicUrl: string | undefined },
+): string | undefined {
   if (gateway.secrets.some((secret) => secret.trim() === value)) {
     return "is also a secret of the gateway itself; give the hooks a token of their own";
   }
@@ -53,8 +56,16 @@ function tokenProblem({ value }: NamedSecret, gateway: GatewayFacts): string | u
   }
   if (CONTROL.test(value)) return "holds a line break or another control character, which no header can carry";
   if (value.length > MAX_TOKEN_CHARACTERS) return `has more than ${MAX_TOKEN_CHARACTERS} characters`;
-  if (value.length >= MIN_TOKEN_CHARACTERS || gateway.loopbackOnly) return undefined;
-  return `has fewer than ${MIN_TOKEN_CHARACTERS} characters, and the gateway does not listen on loopback only; make a longer one with: openssl rand -hex 24`;
+  const why = value.length < MIN_TOKEN_CHARACTERS ? reachedFromOutside(gateway, publicUrl) : undefined;
+  if (why === undefined) return undefined;
+  return `has fewer than ${MIN_TOKEN_CHARACTERS} characters, and ${why}; make a longer one with: openssl rand -hex 24`;
+}
+
+/** The sign that strangers reach the gateway, also one that listens on loopback behind a proxy. */
+function reachedFromOutside({ loopbackOnly, trustedProxies }: GatewayFacts, publicUrl?: string): string | undefined {
+  if (!loopbackOnly) return "the gateway does not listen on loopback only";
+  if (trustedProxies.length > 0) return "gateway.trustedProxies names a proxy, which strangers reach";
+  return publicUrl === undefined ? undefined : "hooks.publicUrl names an address that strangers reach";
 }
 
 /** Headers with another meaning to a server, a proxy or this ingress. */

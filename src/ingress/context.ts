@@ -3,7 +3,7 @@ import type { GatewayHost } from "../core/host.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { RunWatch } from "../dispatch/run-watch.ts";
 import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
-import type { ByteBudget, InFlight, UnverifiedPlaces } from "./request-limits.ts";
+import type { ByteBudget, HeldAnswers, InFlight, UnverifiedPlaces } from "./request-limits.ts";
 
 /** The parts that the stages share and a reload does not replace. */
 export interface IngressContext {
@@ -15,6 +15,7 @@ export interface IngressContext {
   readonly inFlight: InFlight;
   readonly unverifiedPlaces: UnverifiedPlaces;
   readonly unverifiedBytes: ByteBudget;
+  readonly heldAnswers: HeldAnswers;
 }
 
 /** Notifies observers, if there are any; an error they throw is logged and never fatal. */

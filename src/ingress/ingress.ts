@@ -11,7 +11,7 @@ import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
 import { ConfigReload, SHUT_DOWN } from "./reload.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "../core/host.ts";
-import { ByteBudget, InFlight, UnverifiedPlaces } from "./request-limits.ts";
+import { ByteBudget, HeldAnswers, InFlight, UnverifiedPlaces } from "./request-limits.ts";
 import { settledWithin } from "../core/settled-within.ts";
 import { answerRefusal } from "../http/answer.ts";
 import type { Answer } from "../http/answer.ts";
@@ -61,6 +61,7 @@ export class Ingress {
   readonly #unverifiedBytes = new ByteBudget({
     limit: () => this.#active?.config.maxUnverifiedBytes ?? 0,
   });
+  readonly #heldAnswers = new HeldAnswers();
   readonly #requestLog: RequestLog;
   #keys: ActiveConfigOptions["keys"] | undefined;
   #running: Running | undefined;
@@ -144,6 +145,7 @@ export class Ingress {
   async #close({ context, retention }: Running, deadlineMs: number): Promise<void> {
     // Requests that wait for a result are answered now: the call was accepted.
     context.watch.close();
+    context.heldAnswers.close();
     try {
       await context.dispatcher.stop(deadlineMs);
       this.#abandon.abort();
@@ -216,6 +218,7 @@ export class Ingress {
       inFlight: this.#inFlight,
       unverifiedPlaces: this.#unverifiedPlaces,
       unverifiedBytes: this.#unverifiedBytes,
+      heldAnswers: this.#heldAnswers,
     };
     const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });
     const operated = { ingress: context, active };

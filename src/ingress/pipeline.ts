@@ -38,6 +38,16 @@ export async function answerRequest(
   req: IncomingMessage,
   facts: RequestFacts,
 ): Promise<Answer> {
+  const answer = await answerAdmitted(ingress, active, req, facts);
+  return facts.code === "TOO_MANY_FAILURES" ? ingress.heldAnswers.hold(answer, req.socket) : answer;
+}
+
+async function answerAdmitted(
+  ingress: IngressContext,
+  active: ActiveConfig,
+  req: IncomingMessage,
+  facts: RequestFacts,
+): Promise<Answer> {
   const request = edge(ingress, active, req, facts);
   if (isRefusal(request)) return refused(facts, request);
   try {

@@ -1,4 +1,7 @@
+import type { Socket } from "node:net";
 import { type Refusal, refuse } from "../core/errors.ts";
+import type { Answer } from "../http/answer.ts";
+import { onClientGone } from "./client-gone.ts";
 
 /**
  * Bounds the total bytes of unverified bodies in memory. A single request is always admitted when no other
@@ -101,5 +104,51 @@ export class UnverifiedPlaces {
     if (held === 1) this.#byClient.delete(client);
     else this.#byClient.set(client, held - 1);
     this.#count--;
+  }
+}
+
+/** Answers to guesses from a locked address that are held at a time; each costs its sender a connection as well. */
+const MAX_HELD = 256;
+const HELD_MS = 1_000;
+
+/**
+ * Holds the answers to wrong credentials from locked addresses for a second, so that a client that ignores 429
+ * guesses slowly on each connection. Over the bound an answer is not held, and its connection closes instead. A
+ * request whose answer is held has no place among the requests in flight.
+ */
+export class HeldAnswers {
+  readonly #bounds: { readonly max: number; readonly ms: number };
+  readonly #held = new Set<() => void>();
+  #closed = false;
+
+  constructor(bounds: { readonly max?: number; readonly ms?: number } = {}) {
+    this.#bounds = { max: bounds.max ?? MAX_HELD, ms: bounds.ms ?? HELD_MS };
+  }
+
+  /** Answers that are held now. */
+  get count(): number {
+    return this.#held.size;
+  }
+
+  /** Resolves with the answer after its time, or once its client has gone or the gateway shuts down. */
+  async hold(answer: Answer, socket: Socket): Promise<Answer> {
+    if (this.#closed || this.#held.size >= this.#bounds.max) {
+      return { ...answer, headers: { ...answer.headers, connection: "close" } };
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, this.#bounds.ms);
+    const stay = onClientGone(socket, resolve);
+    this.#held.add(resolve);
+    await promise;
+    this.#held.delete(resolve);
+    stay();
+    clearTimeout(timer);
+    return answer;
+  }
+
+  /** Releases all, and holds no further ones. */
+  close(): void {
+    this.#closed = true;
+    for (const release of this.#held) release();
   }
 }

@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import type { RunDetail } from "../../core/delivery.ts";
 import { callerError } from "../../dispatch/run/caller-error.ts";
 import type { Watching } from "../../dispatch/run-watch.ts";
@@ -7,36 +6,10 @@ import { StoreError } from "../../storage/delivery-store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
 import type { Accepted } from "../commit.ts";
+import { onClientGone } from "../client-gone.ts";
 import { release, type RequestContext } from "./edge.ts";
 import type { WantedWait } from "./render.ts";
 import type { Resolved } from "./resolve.ts";
-
-type Listener = () => void;
-
-const listenersOf = new WeakMap<Socket, Set<Listener>>();
-
-/**
- * Calls `listener` when the client's connection closes, or at once when it has; the returned function
- * removes the listener. All requests of one connection share one listener on the socket.
- */
-export function onClientGone(socket: Socket, listener: Listener): () => void {
-  if (socket.destroyed) {
-    listener();
-    return () => {};
-  }
-  const listeners = listenersOf.get(socket) ?? listen(socket);
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-function listen(socket: Socket): Set<Listener> {
-  const listeners = new Set<Listener>();
-  listenersOf.set(socket, listeners);
-  socket.once("close", () => {
-    for (const listener of listeners) listener();
-  });
-  return listeners;
-}
 
 /** A call whose delivery is on disk. */
 export interface AcceptedCall {

@@ -34,6 +34,18 @@ describe("rules for hooks.token", () => {
     expect(refusals({ enabled: true, token: list }, exposed())[0]).toContain("hooks.token[1]: has fewer than 24");
   });
 
+  it("refuses a token of fewer than 24 characters behind a proxy and at a public URL", () => {
+    const token = "k".repeat(23);
+    const proxied = context({ gateway: { secrets: [], loopbackOnly: true, trustedProxies: ["127.0.0.1"] } });
+    expect(refusals({ enabled: true, token }, proxied)).toEqual([
+      "hooks.token: has fewer than 24 characters, and gateway.trustedProxies names a proxy, which strangers reach; make a longer one with: openssl rand -hex 24",
+    ]);
+    expect(refusals({ enabled: true, token, publicUrl: "https://hooks.example.com" })).toEqual([
+      "hooks.token: has fewer than 24 characters, and hooks.publicUrl names an address that strangers reach; make a longer one with: openssl rand -hex 24",
+    ]);
+    expect(refusals({ enabled: true, token: GOOD_TOKEN, publicUrl: "https://hooks.example.com" })).toEqual([]);
+  });
+
   it("warns of a short token on loopback", () => {
     const { config, warnings } = readHooksConfig({ enabled: true, token: "k".repeat(23) }, context());
     expect(config.tokens).toEqual(["k".repeat(23)]);

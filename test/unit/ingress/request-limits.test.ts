@@ -1,5 +1,8 @@
+import { Socket } from "node:net";
 import { describe, expect, it, test } from "vitest";
-import { InFlight, UnverifiedPlaces } from "../../../src/ingress/request-limits.ts";
+import { refuse } from "../../../src/core/errors.ts";
+import { answerRefusal } from "../../../src/http/answer.ts";
+import { HeldAnswers, InFlight, UnverifiedPlaces } from "../../../src/ingress/request-limits.ts";
 
 test("as many requests as the limit are let in, the next is refused as BUSY until one has left", () => {
   const inFlight = new InFlight({ limit: () => 2 });
@@ -61,5 +64,36 @@ describe("the places of unverified requests", () => {
     expect(() => {
       places.leave("a");
     }).toThrow("had not entered");
+  });
+});
+
+describe("an answer to a guess from a locked address", () => {
+  const ANSWER = answerRefusal(refuse("TOO_MANY_FAILURES", undefined, { retryAfterSeconds: 9 }));
+  const LONG = { ms: 3_600_000 };
+
+  it("is held for its time, and then sent as it is", async () => {
+    expect(await new HeldAnswers({ ms: 0 }).hold(ANSWER, new Socket())).toBe(ANSWER);
+  });
+
+  it("is held no longer than its client stays", async () => {
+    const answers = new HeldAnswers(LONG);
+    const socket = new Socket();
+    const held = answers.hold(ANSWER, socket);
+    expect(answers.count).toBe(1);
+    socket.destroy();
+    expect(await held).toBe(ANSWER);
+    expect(answers.count).toBe(0);
+  });
+
+  it("is sent at once over the bound, and its connection closes", async () => {
+    const answers = new HeldAnswers({ ...LONG, max: 1 });
+    const held = answers.hold(ANSWER, new Socket());
+    expect(await answers.hold(ANSWER, new Socket())).toMatchObject({
+      status: 429,
+      headers: { connection: "close" },
+    });
+    answers.close();
+    expect(await held).toBe(ANSWER);
+    expect((await answers.hold(ANSWER, new Socket())).headers).toMatchObject({ connection: "close" });
   });
 });

@@ -10,7 +10,7 @@ import { createIngressHooks } from "../../../../src/ingress/hooks.ts";
 import type { IngressHooks } from "../../../../src/ingress/hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "../../../../src/core/host.ts";
 import { NO_KEYS } from "../../../../src/auth/keys/remote-keys.ts";
-import { ByteBudget, InFlight, UnverifiedPlaces } from "../../../../src/ingress/request-limits.ts";
+import { ByteBudget, HeldAnswers, InFlight, UnverifiedPlaces } from "../../../../src/ingress/request-limits.ts";
 import type { IngressContext } from "../../../../src/ingress/context.ts";
 import { Lockout } from "../../../../src/auth/lockout.ts";
 import { RequestFacts } from "../../../../src/ingress/request-log.ts";
@@ -49,6 +49,7 @@ export class StageBench implements AsyncDisposable {
       inFlight: new InFlight({ limit: () => this.limit }),
       unverifiedPlaces: new UnverifiedPlaces({ maxInFlight: () => 1_000 }),
       unverifiedBytes: new ByteBudget({ limit: () => this.byteLimit }),
+      heldAnswers: new HeldAnswers({ ms: 0 }),
     };
   }
 

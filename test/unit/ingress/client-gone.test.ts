@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { onClientGone } from "../../../../src/ingress/stages/wait.ts";
+import { onClientGone } from "../../../src/ingress/client-gone.ts";
 
 describe("onClientGone", () => {
   let client: Socket;
