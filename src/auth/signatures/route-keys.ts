@@ -81,7 +81,7 @@ function readCertificate(pem: string, route: string, spec: AlgorithmSpec): Certi
 /** Compiles a path in which `#` is one hexadecimal digit; without one, every path is right. */
 function compilePath(path: string | undefined): (pathname: string) => boolean {
   if (path === undefined) return () => true;
-  const chars = [...path];
+  const chars = path.split("");
   return (pathname) =>
     pathname.length === path.length &&
     chars.every((char, at) => (char === "#" ? HEX_DIGIT.test(pathname[at]!) : char === pathname[at]));

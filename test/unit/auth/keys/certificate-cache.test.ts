@@ -262,7 +262,7 @@ describe("after a restart", () => {
     expect(after.cache.get(url)).toBe(PEM);
     expect(after.held).toEqual([]);
     after.clock.nowMs += DAY_MS + 1;
-    after.cache.get(url);
+    void after.cache.get(url);
     after.held[0]!.answer(404);
     await vi.waitFor(async () => expect(await readFile(file, "utf8")).not.toContain(url));
   });
