@@ -11,7 +11,8 @@ import { fixedKey } from "./fixed-keys.ts";
 import { recordVectors } from "./record-vectors.ts";
 
 const { pem, key } = makeRsaCertificate({ commonName: "sns.amazonaws.com", key: fixedKey("rsa") });
-const CERT_URL = "https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem";
+const CERT_URL =
+  "https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem";
 const TOPIC = "arn:aws:sns:eu-central-1:123456789012:alerts";
 
 type Message = Readonly<Record<string, string>>;
