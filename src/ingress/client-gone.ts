@@ -5,11 +5,15 @@ type Listener = () => void;
 const listenersOf = new WeakMap<Socket, Set<Listener>>();
 
 /**
- * Calls `listener` when the client's connection closes, or at once when it has; the returned function
- * removes the listener. All requests of one connection share one listener on the socket.
+ * Calls `listener` when the client closes its side of the connection or the connection closes, or at once when
+ * that has happened; the returned function removes the listener. All requests of one connection share the listeners
+ * on the socket.
+ *
+ * A client that has gone and one that only sends no more look alike until an answer is written: for both, a wait
+ * ends and the usual answer is sent, which only the second one reads.
  */
 export function onClientGone(socket: Socket, listener: Listener): () => void {
-  if (socket.destroyed) {
+  if (socket.destroyed || socket.readableEnded) {
     listener();
     return () => {};
   }
@@ -21,8 +25,11 @@ export function onClientGone(socket: Socket, listener: Listener): () => void {
 function listen(socket: Socket): Set<Listener> {
   const listeners = new Set<Listener>();
   listenersOf.set(socket, listeners);
-  socket.once("close", () => {
+  const notify = (): void => {
     for (const listener of listeners) listener();
-  });
+    listeners.clear();
+  };
+  socket.once("end", notify);
+  socket.once("close", notify);
   return listeners;
 }

@@ -87,6 +87,8 @@ export class GatewayServer {
       connectionsCheckingInterval: limit.checkIntervalMs,
       noDelay: true,
     });
+    // A client may close its side right after its request, and still gets the answer. Node's types lack the property.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on("request", this.#handle);
     this.#server.on("checkContinue", (req, res) => {
       continueOnRead(req, res);

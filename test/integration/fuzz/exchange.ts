@@ -12,7 +12,7 @@ export interface ExchangeOptions {
   readonly withinMs: number;
   /**
    * Closes this side when nothing has come for that long, since the server then waits for the rest of
-   * something. Answers that come later are lost: to Node a client that closes its side has gone.
+   * something. A wait ends then, and its usual answer still comes.
    */
   readonly idleMs?: number | undefined;
   /** True while an answer may still come: then this side stays open, however long it takes. */

@@ -34,6 +34,27 @@ describe("onClientGone", () => {
     expect(told).toHaveLength(20);
   });
 
+  it("notifies when the client closes its side alone, and at once from then on", async () => {
+    const heard: string[] = [];
+    const half = createServer({ allowHalfOpen: true });
+    half.listen(0, "127.0.0.1");
+    await once(half, "listening");
+    const address = half.address();
+    const sender = connect({ port: typeof address === "object" ? (address?.port ?? 0) : 0, allowHalfOpen: true });
+    const [accepted] = (await once(half, "connection")) as [Socket];
+    onClientGone(accepted, () => heard.push("end"));
+    sender.end();
+    accepted.resume();
+    await once(accepted, "end");
+    onClientGone(accepted, () => heard.push("ended"));
+    expect(accepted.destroyed).toBe(false);
+    expect(heard).toEqual(["end", "ended"]);
+    accepted.destroy();
+    sender.destroy();
+    half.close();
+    await once(half, "close");
+  });
+
   it("does not tell those who listen no more", async () => {
     const told: string[] = [];
     const forget = onClientGone(served, () => told.push("gone"));

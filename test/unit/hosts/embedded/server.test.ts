@@ -314,12 +314,13 @@ describe("broken requests", () => {
   });
 
   it("drops a connection that breaks while an earlier answer is awaited and that goes away", async () => {
-    const gate = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
     const server = await serve({
-      "/slow": async (_req, res) => {
+      "/slow": async (req, res) => {
         res.on("close", closed.resolve);
-        await gate.promise;
+        req.socket.once("end", gone.resolve);
+        await gone.promise;
         answer(res, "slow");
       },
     });
@@ -327,7 +328,6 @@ describe("broken requests", () => {
     connection.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\nb r o k e n\r\n\r\n");
     connection.destroy();
     await closed.promise;
-    gate.resolve();
     expect((await fetch(`http://127.0.0.1:${server.port}/none`)).status).toBe(404);
   });
 
@@ -343,6 +343,24 @@ describe("broken requests", () => {
     const connection = await open(server);
     connection.send("CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n");
     expect(await connection.untilEnd()).toMatch(/^HTTP\/1\.1 405/u);
+  });
+
+  it("answers a client that closes its side right after its request, and then closes", async () => {
+    const gate = Promise.withResolvers<void>();
+    const server = await serve({
+      "/": async (req, res) => {
+        req.resume();
+        await once(req, "end");
+        await once(req.socket, "end");
+        await gate.promise;
+        answer(res, "late");
+      },
+    });
+    const connection = await RawConnection.open(server.port, { allowHalfOpen: true });
+    connection.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}");
+    connection.end();
+    gate.resolve();
+    expect(await connection.untilEnd()).toMatch(/^HTTP\/1\.1 200[\s\S]*late/u);
   });
 
   it("cuts off a refused client that goes on sending", async () => {
@@ -424,11 +442,12 @@ describe("shutting down", () => {
     const [started, gone, ended] = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
     let hasEnded = false;
     const server = await serve({
-      "/": async (req) => {
-        req.once("close", () => gone!.resolve());
+      "/": async (req, res) => {
+        req.socket.once("end", () => gone!.resolve());
         started!.resolve();
         await ended!.promise;
         hasEnded = true;
+        answer(res, "late");
       },
     });
     const connection = await open(server);

@@ -40,6 +40,11 @@ export class RawConnection {
     this.#socket.write(text);
   }
 
+  /** Closes this side; with `allowHalfOpen` answers still arrive. */
+  end(): void {
+    this.#socket.end();
+  }
+
   /** Resolves with everything received once that many whole answers with a JSON body are there. */
   async answers(count: number): Promise<string> {
     return await this.until(
