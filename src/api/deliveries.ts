@@ -1,12 +1,12 @@
 import Type from "typebox";
-import type { DeliverySummary } from "../core/delivery.ts";
+import type { DeliverySummary, State } from "../core/delivery.ts";
 import { ERRORS, isRefusal, type Refusal } from "../core/errors.ts";
 import { type Answer, answerJson, answerRefusal } from "../http/answer.ts";
 import type { BulkOutcome, DeliveryOperations, Operation, OperationOutcome } from "../index.ts";
 import { FILTER_NAMES, readBulkRequest, readFilter } from "./selection.ts";
 import { type ApiCall, type ApiEndpoints, type ApiReply, type ApiSources, decodeSegment } from "./endpoint.ts";
 import { answerError } from "./errors.ts";
-import { compileBodyReader, readApiQuery, readPage } from "./request.ts";
+import { ApiQueryError, compileBodyReader, readApiQuery, readPage } from "./request.ts";
 
 const readEmptyBody = compileBodyReader<object>(Type.Object({}, { additionalProperties: false }));
 const readReplayBody = compileBodyReader<{ readonly asAccepted?: boolean }>(
@@ -39,9 +39,10 @@ export class DeliveriesApi {
   }
 
   async #list({ search }: ApiCall): Promise<Answer> {
-    const query = readApiQuery(search, [...FILTER_NAMES, "limit", "cursor"]);
+    const query = readApiQuery(search, [...FILTER_NAMES, "open", "limit", "cursor"]);
     const filter = readFilter(Object.fromEntries(query), this.#sources.clock.now());
-    const { deliveries, ...page } = await this.#deliveries.list({ ...readPage(query), ...filter });
+    const open = readOpen(query.get("open"), filter.state);
+    const { deliveries, ...page } = await this.#deliveries.list({ ...readPage(query), ...filter, open });
     return answerJson(200, { deliveries: deliveries.map(withSender), ...page });
   }
 
@@ -79,6 +80,17 @@ export class DeliveriesApi {
     const { target, options } = await readBulkRequest(req, { isReplay: operation === "replay", now });
     return answerJson(200, bulkJson(await this.#deliveries.bulk(operation, target, options), options));
   }
+}
+
+/** `open=true` asks for dead letters, so that another state contradicts it. */
+function readOpen(text: string | undefined, state: State | undefined): boolean {
+  if (text !== undefined && text !== "true" && text !== "false") {
+    throw new ApiQueryError("open must be true or false.");
+  }
+  if (text === "true" && state !== undefined && state !== "failed") {
+    throw new ApiQueryError("open asks for failed deliveries; leave state out.");
+  }
+  return text === "true";
 }
 
 /** Adds `sender`, the earlier name of `actor`, for clients that still read it. */

@@ -29,15 +29,16 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
   deliveries.description("list, inspect, replay, cancel and purge deliveries");
   withFilters(withGateway(deliveries.command("list", { isDefault: true }), io))
     .description("list the newest (the default)")
+    .option("--open", "only failed ones of which no replay is done")
     .option("--limit <number>", "how many at most", readWhole(1, MAX_LISTED), DEFAULT_LISTED)
     .action(async (options: ListOptions) => {
       await listDeliveries(options, io);
     });
   withGateway(deliveries.command("show"), io)
-    .description("show one with its runs, their attempts and the reasons")
-    .argument("<id>", "as it is listed")
+    .description("show one with its runs, attempts, reasons and the reply of the agent")
+    .argument("[id]", "as it is listed (default: the newest)")
     .option("--body", "print only the body, as it was received")
-    .action(async (id: string, options: ShowOptions) => {
+    .action(async (id: string | undefined, options: ShowOptions) => {
       await showDelivery(id, options, io);
     });
   const addChange = (change: DeliveryChange, description: string): Command =>

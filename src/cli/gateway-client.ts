@@ -1,11 +1,54 @@
 /** How commands reach the API of the running gateway. */
 import { CliError } from "./errors.ts";
-import type { GatewayAccess } from "./gateway.ts";
+import type { GatewayAccess, GatewayCommandOptions } from "./gateway.ts";
+import type { CliIo } from "./io.ts";
+import { printable } from "./terminal-text.ts";
 
 export interface GatewayRequest {
   readonly method?: "GET" | "POST";
   /** Sent as JSON. */
   readonly body?: object;
+}
+
+/** The answer of `/api/v1/status`; see `src/hosts/embedded/status.ts`. */
+export interface RunningStatus {
+  readonly ready: boolean;
+  readonly problems: readonly { readonly code: string; readonly message: string }[];
+  readonly refused: { readonly at: string; readonly issues: readonly string[] } | null;
+  readonly freeDiskBytes: number | null;
+}
+
+const STATUS_TIMEOUT_MS = 5_000;
+const ISSUE_CHARS = 300;
+
+/**
+ * How the running gateway is reached. Prints on standard error when that gateway has refused the file:
+ * what a command shows comes from the configuration before.
+ */
+export async function reachGateway(options: GatewayCommandOptions, io: CliIo): Promise<GatewayAccess> {
+  const access = io.gateway.access(options);
+  const refused = (await readStatus(access))?.refused ?? undefined;
+  if (refused !== undefined) {
+    io.err(
+      `The running gateway refused the file at ${refused.at.slice(0, 19)}Z and uses the configuration before it:\n`,
+    );
+    for (const issue of refused.issues) io.err(`  ${printable(issue, ISSUE_CHARS)}\n`);
+  }
+  return access;
+}
+
+/** `undefined` when there is no answer, or the gateway has no such path: the command itself says so if it matters. */
+export async function readStatus({ apiUrl, token }: GatewayAccess): Promise<RunningStatus | undefined> {
+  try {
+    const response = await fetch(`${apiUrl}/status`, {
+      redirect: "manual",
+      signal: AbortSignal.timeout(STATUS_TIMEOUT_MS),
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    });
+    return response.ok ? ((await response.json()) as RunningStatus) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Asks the API; `path` is below its prefix. Rejects with a {@link CliError} that says what the gateway said. */

@@ -1,7 +1,7 @@
 /** `reveille hooks`. */
 import type { BudgetUse, HookStates, MappingState, ScopeState } from "../index.ts";
 import type { CliIo } from "./io.ts";
-import { askGateway } from "./gateway-client.ts";
+import { askGateway, reachGateway } from "./gateway-client.ts";
 import type { GatewayCommandOptions } from "./gateway.ts";
 import { printable } from "./terminal-text.ts";
 import { textTable } from "./terminal-text.ts";
@@ -14,7 +14,7 @@ const CELL_CHARS = 60;
 
 /** Lists the mappings: where each is reached, which are paused, and what of the budgets is used. */
 export async function listHooks(options: HooksOptions, io: CliIo): Promise<void> {
-  const states = await askGateway<HookStates>(io.gateway.access(options), "/hooks");
+  const states = await askGateway<HookStates>(await reachGateway(options, io), "/hooks");
   if (options.json === true) {
     io.out(`${JSON.stringify(states, undefined, 2)}\n`);
     return;
@@ -31,7 +31,7 @@ export async function changeHook(
   io: CliIo,
 ): Promise<void> {
   const path = `/hooks/${encodeURIComponent(scope)}/${change}`;
-  const changed = await askGateway<{ readonly changed: boolean }>(io.gateway.access(options), path, {
+  const changed = await askGateway<{ readonly changed: boolean }>(await reachGateway(options, io), path, {
     method: "POST",
     body: {},
   });

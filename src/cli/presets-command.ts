@@ -1,4 +1,6 @@
 /** `reveille presets`. */
+import { dirname, join } from "node:path";
+import { configLines, ConfigError } from "../config/errors.ts";
 import type { MappingConfig } from "../config/mapping/schema.ts";
 import { qualifyKeys } from "../config/qualify-keys.ts";
 import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
@@ -7,6 +9,7 @@ import { CliError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { loadConfiguration, type LoadedConfiguration } from "./load-configuration.ts";
+import { printable } from "./terminal-text.ts";
 
 export interface PresetsOptions extends LocationOptions {
   readonly json?: boolean;
@@ -14,7 +17,7 @@ export interface PresetsOptions extends LocationOptions {
 
 /** Lists the presets: what each is for, how its sender proves who it is, and where it is in use. */
 export async function listPresets(options: PresetsOptions, io: CliIo): Promise<void> {
-  const { presets, loaded } = await knownPresets(options, io);
+  const { presets, loaded } = await presetsToShow(options, io);
   const rows = [...presets.values()]
     .toSorted((left, right) => (left.name < right.name ? -1 : 1))
     .map((preset) => ({
@@ -38,9 +41,9 @@ export async function listPresets(options: PresetsOptions, io: CliIo): Promise<v
   io.out(`\n${io.gateway.program} presets show <name> prints the setup steps.\n`);
 }
 
-/** Tells what has to be written in the configuration, and what to be pasted where in the sender's settings. */
+/** Prints what to write in the configuration, and what to paste where in the sender's settings. */
 export async function showPreset(name: string, options: LocationOptions, io: CliIo): Promise<void> {
-  const { presets, loaded } = await knownPresets(options, io);
+  const { presets, loaded } = await presetsToShow(options, io);
   const sender = senderNamed(loaded, name);
   const preset = presetNamed(presets, sender?.preset ?? name);
   const mappings = sender ? [sender] : mappingsOf(preset, loaded);
@@ -59,7 +62,11 @@ export async function showPreset(name: string, options: LocationOptions, io: Cli
     "",
     ...(mapping
       ? mappings.map((each) => `It is in use ${placeOfSender(each)}under ${urlOf(preset, each, where)}`)
-      : [`In the configuration${placeOf(io.gateway.block)}:`, ...configOf(preset)]),
+      : [
+          `In the configuration${placeOf(io.gateway.block)}:`,
+          ...configOf(preset),
+          ...secretFileHint(preset, dirname(io.gateway.locate(options).configFile)),
+        ]),
     "",
     `At ${preset.title}:`,
     ...preset.setup.map((step, at) => `  ${at + 1}. ${fillIn(step, preset, url)}`),
@@ -112,12 +119,25 @@ function deliveryIdOf({ deliveryIdSource, deliveryIdSigned }: Preset): string {
 function configOf({ name, secret, settings }: Preset): string[] {
   const required = settings?.required ?? [];
   const keys = [
-    ...(secret ? [`secret: { env: "${name.toUpperCase().replaceAll("-", "_")}_SECRET" }`] : []),
+    ...(secret ? [`secret: { file: "${secretFile(name)}" }`] : []),
     ...required.map((key) => `${key}: "..."`),
   ];
   const key = /^[a-z]+$/u.test(name) ? name : `"${name}"`;
   const block = keys.length === 0 ? [] : [`    ${key}: { ${keys.join(", ")} },`];
   return ["  hooks: {", `    presets: ["${name}"],`, ...block, "  }"];
+}
+
+/** A file takes effect with the configuration; a variable has to be set before the gateway starts. */
+function secretFileHint({ name, secret }: Preset, folder: string): string[] {
+  if (!secret) return [];
+  return [
+    `  The file holds only the ${secret.label}: ${join(folder, secretFile(name))}, readable by you alone (chmod 600).`,
+    `  Or write { env: "NAME" }, and set the variable before the gateway starts.`,
+  ];
+}
+
+function secretFile(name: string): string {
+  return `${name}-secret`;
 }
 
 function fillIn(step: string, { secret }: Preset, url: string): string {
@@ -132,11 +152,27 @@ interface KnownPresets {
   readonly loaded: LoadedConfiguration | undefined;
 }
 
+const builtIn = (): KnownPresets => ({
+  presets: new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset])),
+  loaded: undefined,
+});
+
+/** What is shown also helps to write the configuration, so it needs no valid one. */
+async function presetsToShow(options: LocationOptions, io: CliIo): Promise<KnownPresets> {
+  try {
+    return await knownPresets(options, io);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    io.err("The configuration is not valid, so these are the built-in presets, without what is set in it:\n");
+    for (const line of configLines(error.issues)) io.err(`  ${printable(qualifyKeys(line, io.gateway.block))}\n`);
+    io.err("\n");
+    return builtIn();
+  }
+}
+
 /** Rejects with a `ConfigError` when there is a configuration and it is not valid. */
 export async function knownPresets(options: LocationOptions, io: CliIo): Promise<KnownPresets> {
-  if (!io.gateway.isConfigured(options)) {
-    return { presets: new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset])), loaded: undefined };
-  }
+  if (!io.gateway.isConfigured(options)) return builtIn();
   const loaded = await loadConfiguration(options, { gateway: io.gateway, logger: io.createLogger() });
   return { presets: loaded.active.presets, loaded };
 }

@@ -12,7 +12,7 @@ import { CliError } from "./errors.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
 import { freshSample } from "./fresh-sample.ts";
-import { askGateway } from "./gateway-client.ts";
+import { askGateway, reachGateway } from "./gateway-client.ts";
 import type { LoadedConfiguration } from "./load-configuration.ts";
 import { knownPresets, presetNamed, senderNamed } from "./presets-command.ts";
 import { printable } from "./terminal-text.ts";
@@ -98,6 +98,10 @@ function readDelivery(watched: AcceptedCall, id: string): Promise<DeliveryDetail
   return askGateway<DeliveryDetail>(watched.access, `/deliveries/${encodeURIComponent(id)}`);
 }
 
+/** Its log has the cause, which no caller is answered. */
+const UNAUTHORIZED_HINT =
+  "The running gateway did not accept the signature. It may still use an older configuration, or another value of a variable or a file that holds the secret. Its log names the cause; save the file again or restart the gateway.\n";
+
 export interface SendOptions extends GatewayCommandOptions {
   /** A body to send instead of the sample's. */
   readonly file?: string;
@@ -131,13 +135,14 @@ export async function send(
   }
   const written = sampleOf(preset, sampleName, options.file);
   const sample = options.same === true ? written : freshSample(preset, written, mapping.settings);
-  const access = io.gateway.access(options);
+  const access = await reachGateway(options, io);
   const { url: baseUrl } = access;
   const signed = signedAs(preset, { mapping, sample, loaded, baseUrl, options });
   const { pathname, search } = new URL(signed.url);
   const response = await post(`${baseUrl}${pathname.slice(basePath(loaded).length)}${search}`, signed);
   const answer = await response.text();
   io.out(`${response.status} ${response.statusText}\n${answer === "" ? "" : `${answer}\n`}`);
+  if (response.status === 401) io.err(UNAUTHORIZED_HINT);
   if (!response.ok) return 1;
   return waitForDelivery({ access, answer, mapping, waitSeconds: options.wait }, io);
 }

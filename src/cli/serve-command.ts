@@ -65,11 +65,15 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
 /** For people; the log beside it is for machines. */
 function firstSteps(url: string, tokens: FirstTokens): string {
   return `
-No model is configured, so a built-in agent answers offline. Try it:
+No model is configured, so a built-in agent answers offline. In another terminal, set both tokens:
+
+export HOOK_TOKEN=${tokens.hookToken} GATEWAY_TOKEN=${tokens.gatewayToken}
+
+Make a call:
 
 ${curlLine(url, tokens)}
 
-and read what came of it:
+and read its outcome:
 
 curl -H 'Authorization: Bearer ${tokens.gatewayToken}' ${url}/api/v1/deliveries
 

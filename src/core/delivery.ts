@@ -210,6 +210,8 @@ export interface DeliverySummary {
   readonly actor: string | null;
   /** The delivery that it repeats, that its call is a part of, or that it is a replay of. */
   readonly relatedTo: RelatedDelivery | null;
+  /** Of a dead letter, where an operator reads it: its replay that is open or done, if there is one. */
+  readonly replayedAs?: { readonly deliveryId: string; readonly state: State };
 }
 
 export interface RelatedDelivery {

@@ -3,7 +3,7 @@ import type { State } from "../../core/delivery.ts";
 import { CliError } from "../errors.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";
 import type { CliIo } from "../io.ts";
-import { askGateway } from "../gateway-client.ts";
+import { askGateway, reachGateway } from "../gateway-client.ts";
 import { printable, textTable } from "../terminal-text.ts";
 import { type FilterOptions, filtersOf, secondOf } from "./list.ts";
 
@@ -128,7 +128,7 @@ export async function changeDeliveries(
   if (mustAsk && io.confirm === undefined) {
     throw new CliError("This changes every delivery that fits. Look at them with --dry-run first, then add --yes.");
   }
-  const access = io.gateway.access(options);
+  const access = await reachGateway(options, io);
   const ask = (which: DeliverySelection, dryRun: boolean) => askFor(access, change, which, { ...options, dryRun });
   if (!mustAsk || io.confirm === undefined) return printOutcomes(change, await ask(which, dryRun), ids, options, io);
 

@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import type { DeliverySummary } from "../../core/delivery.ts";
 import type { GatewayCommandOptions } from "../gateway.ts";
 import type { CliIo } from "../io.ts";
-import { askGateway } from "../gateway-client.ts";
+import { askGateway, reachGateway } from "../gateway-client.ts";
 import { printable, textTable } from "../terminal-text.ts";
 
 /** The options that say which deliveries are meant. */
@@ -41,6 +41,8 @@ export function filtersOf(options: FilterOptions): Readonly<Record<string, strin
 }
 
 export interface ListOptions extends GatewayCommandOptions, FilterOptions {
+  /** Only dead letters that no replay has resolved. */
+  readonly open?: boolean;
   readonly limit: number;
   readonly json?: boolean;
 }
@@ -64,21 +66,33 @@ export async function listDeliveries(options: ListOptions, io: CliIo): Promise<v
   }
   const { deliveries, nextCursor } = page;
   if (deliveries.length === 0) {
-    io.out("No delivery fits.\n");
+    io.out(options.open === true ? "No dead letter is open.\n" : "No delivery fits.\n");
     return;
   }
   io.out(textTable(["ID", "RECEIVED", "ROUTE", "STATE", "WHAT", "WHY"], deliveries.map(rowOf)));
+  io.out(countOf(deliveries, options));
   if (nextCursor !== null) io.out(`\nThere may be older ones: raise --limit, or narrow the search.\n`);
+}
+
+/** How many of the listed dead letters need nothing more. */
+function countOf(deliveries: readonly DeliverySummary[], { open }: ListOptions): string {
+  const failed = deliveries.filter(({ state }) => state === "failed");
+  const resolved = failed.filter(({ replayedAs }) => replayedAs?.state === "done").length;
+  if (open === true) return `\n${failed.length} open.\n`;
+  return resolved === 0
+    ? ""
+    : `\n${failed.length} failed, ${resolved} of them done by a replay; --open leaves those out.\n`;
 }
 
 /** A page may hold fewer rows than were asked for and still not be the last. */
 async function read(options: ListOptions, io: CliIo): Promise<Page> {
-  const access = io.gateway.access(options);
+  const access = await reachGateway(options, io);
   const deliveries: DeliverySummary[] = [];
   let nextCursor: string | null = null;
   do {
     const query = new URLSearchParams({
       ...filtersOf(options),
+      ...(options.open === true ? { open: "true" } : {}),
       limit: String(Math.min(PAGE, options.limit - deliveries.length)),
       ...(nextCursor === null ? {} : { cursor: nextCursor }),
     });
@@ -89,7 +103,7 @@ async function read(options: ListOptions, io: CliIo): Promise<Page> {
   return { deliveries, nextCursor };
 }
 
-function rowOf({ id, receivedAt, route, state, name, event, actor, reason }: DeliverySummary): string[] {
+function rowOf({ id, receivedAt, route, state, name, event, actor, ...why }: DeliverySummary): string[] {
   const what = `${event ?? name}${actor === null ? "" : ` by ${actor}`}`;
   return [
     id,
@@ -97,8 +111,13 @@ function rowOf({ id, receivedAt, route, state, name, event, actor, reason }: Del
     printable(route, NAME_CHARS),
     state,
     printable(what, NAME_CHARS),
-    printable(reason ?? "", REASON_CHARS),
+    printable(reasonCell(why), REASON_CHARS),
   ];
+}
+
+function reasonCell({ reason, replayedAs }: Pick<DeliverySummary, "reason" | "replayedAs">): string {
+  if (replayedAs === undefined) return reason ?? "";
+  return `replayed as ${replayedAs.deliveryId} (${replayedAs.state})${reason === null ? "" : `; ${reason}`}`;
 }
 
 /** As it can be given to `--since`. */

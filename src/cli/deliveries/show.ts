@@ -1,9 +1,9 @@
 /** `reveille deliveries show`. */
-import type { DeliveryDetail, RelatedDelivery, RunDetail } from "../../core/delivery.ts";
+import type { DeliveryDetail, DeliverySummary, RelatedDelivery, RunDetail } from "../../core/delivery.ts";
 import { CliError } from "../errors.ts";
 import type { CliIo } from "../io.ts";
-import { askGateway, askGatewayForBytes } from "../gateway-client.ts";
-import type { GatewayCommandOptions } from "../gateway.ts";
+import { askGateway, askGatewayForBytes, reachGateway } from "../gateway-client.ts";
+import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";
 import { printable, printableLines } from "../terminal-text.ts";
 
 export interface ShowOptions extends GatewayCommandOptions {
@@ -13,11 +13,11 @@ export interface ShowOptions extends GatewayCommandOptions {
 
 const TEXT_CHARS = 500;
 
-/** Prints one delivery with its runs, or its body as it arrived. */
-export async function showDelivery(id: string, options: ShowOptions, io: CliIo): Promise<void> {
+/** Prints one delivery with its runs, or its body as it arrived; the newest when none is named. */
+export async function showDelivery(named: string | undefined, options: ShowOptions, io: CliIo): Promise<void> {
   if (options.body === true && options.json === true) throw new CliError("--body prints the bytes; leave --json out.");
-  const access = io.gateway.access(options);
-  const path = `/deliveries/${encodeURIComponent(id)}`;
+  const access = await reachGateway(options, io);
+  const path = `/deliveries/${encodeURIComponent(named ?? (await newestId(access)))}`;
   if (options.body === true) {
     const bytes = await askGatewayForBytes(access, `${path}/body`);
     io.out(io.isTerminal ? `${printableLines(Buffer.from(bytes).toString())}\n` : bytes);
@@ -27,8 +27,15 @@ export async function showDelivery(id: string, options: ShowOptions, io: CliIo):
   io.out(options.json === true ? `${JSON.stringify(delivery, undefined, 2)}\n` : linesOf(delivery).join("\n") + "\n");
 }
 
+async function newestId(access: GatewayAccess): Promise<string> {
+  const { deliveries } = await askGateway<{ deliveries: readonly DeliverySummary[] }>(access, "/deliveries?limit=1");
+  const [newest] = deliveries;
+  if (newest === undefined) throw new CliError("There is no delivery yet.");
+  return newest.id;
+}
+
 function linesOf(delivery: DeliveryDetail): string[] {
-  const { id, state, reason, receivedAt, route, mappingId, name, event, actor, relatedTo } = delivery;
+  const { id, state, reason, receivedAt, route, mappingId, name, event, actor, relatedTo, replayedAs } = delivery;
   return [
     `${id}  ${state}`,
     ...line("reason", reason),
@@ -39,6 +46,7 @@ function linesOf(delivery: DeliveryDetail): string[] {
     ...line("event", event),
     ...line("actor", actor),
     ...(relatedTo === null ? [] : line(RELATIONS[relatedTo.how], relatedTo.deliveryId)),
+    ...(replayedAs === undefined ? [] : line("replayed", `${replayedAs.deliveryId} (${replayedAs.state})`)),
     ...line("body", `${delivery.bodyBytes} bytes`),
     ...Object.entries(delivery.headers).map(([header, value]) => `    ${printable(`${header}: ${value}`, TEXT_CHARS)}`),
     ...delivery.runs.flatMap(linesOfRun),
@@ -58,12 +66,12 @@ function linesOfRun({ id, state, reason, spec, attempts, reply, delivery, dueAt,
     ...line("due", dueAt),
     ...line("calls", calls === 1 ? null : String(calls)),
     ...line("session", spec.sessionKey),
-    ...line("text", spec.kind === "wake" ? spec.text : spec.message),
+    ...paragraph("text", spec.kind === "wake" ? spec.text : spec.message),
     ...attempts.map(({ number, startedAt, endedAt, status, error }) => {
       const why = error === null ? "" : `: ${printable(error, TEXT_CHARS)}`;
       return `  attempt ${number}  ${startedAt} to ${endedAt ?? "now"}  ${status}${why}`;
     }),
-    ...line("reply", reply),
+    ...paragraph("reply", reply),
     ...line("delivery", delivery === "none" ? null : delivery),
   ];
 }
@@ -72,4 +80,15 @@ const LABEL_CHARS = 11;
 
 function line(label: string, value: string | null): string[] {
   return value === null || value === "" ? [] : [`  ${label.padEnd(LABEL_CHARS)}${printable(value, TEXT_CHARS)}`];
+}
+
+/** A text with lines of its own keeps them. */
+function paragraph(label: string, text: string | null): string[] {
+  if (text === null || !text.trim().includes("\n")) return line(label, text);
+  return [
+    `  ${label}`,
+    ...printableLines(text.trim())
+      .split("\n")
+      .map((each) => `    ${each}`),
+  ];
 }

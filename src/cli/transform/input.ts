@@ -6,7 +6,7 @@ import { sampleBody } from "../../presets/preset.ts";
 import { CliError } from "../errors.ts";
 import type { CliIo } from "../io.ts";
 import type { GatewayCommandOptions } from "../gateway.ts";
-import { askGateway, askGatewayForBytes } from "../gateway-client.ts";
+import { askGateway, askGatewayForBytes, reachGateway } from "../gateway-client.ts";
 import { presetNamed } from "../presets-command.ts";
 
 export interface InputOptions extends GatewayCommandOptions {
@@ -82,7 +82,7 @@ function readSample(preset: Preset, name: string | undefined): Omit<TransformInp
 
 /** Through the gateway, which alone may open its database, and which has left out what is secret. */
 async function readDelivery(id: string, options: GatewayCommandOptions, io: CliIo): Promise<TransformInput> {
-  const access = io.gateway.access(options);
+  const access = await reachGateway(options, io);
   const path = `/deliveries/${encodeURIComponent(id)}`;
   const { headers, query, route, receivedAt, mappingId } = await askGateway<DeliveryDetail>(access, path);
   const body = await askGatewayForBytes(access, `${path}/body`);

@@ -9,7 +9,7 @@ import type { Replayed } from "../replay.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { DeliveryPage, DeliveryQuery } from "../../storage/delivery-store.ts";
 import type { Operation, OperationOutcome } from "./outcome.ts";
-import { planInBulk, planOperation } from "./plan.ts";
+import { laterReplay, planInBulk, planOperation } from "./plan.ts";
 import type { ReplayOptions } from "./plan.ts";
 import { findDeliveries, selectDeliveries } from "./select.ts";
 import type { DeliveryFilter, Planner, Selection } from "./select.ts";
@@ -18,6 +18,11 @@ import type { DeliveryFilter, Planner, Selection } from "./select.ts";
 export type Target =
   | { readonly ids: readonly string[] }
   | { readonly filter: DeliveryFilter; readonly limit?: number | undefined };
+
+export interface ListedQuery extends DeliveryQuery {
+  /** True: only dead letters that no replay has resolved. */
+  readonly open?: boolean;
+}
 
 export interface BulkOptions extends ReplayOptions {
   /** Nothing is changed; the outcome says what would be. */
@@ -53,13 +58,28 @@ export class DeliveryOperations {
     this.#active = active;
   }
 
-  /** Newest first. A page may hold fewer rows than the limit and still have a `nextCursor`. */
-  list(query: DeliveryQuery): Promise<DeliveryPage> {
-    return this.#ingress.store.list(query);
+  /**
+   * Newest first. A page may hold fewer rows than the limit and still have a `nextCursor`. With `open`,
+   * dead letters alone, without those of which a replay is done.
+   */
+  async list({ open = false, ...query }: ListedQuery): Promise<DeliveryPage> {
+    const { deliveries, nextCursor } = await this.#ingress.store.list(open ? { ...query, state: "failed" } : query);
+    const listed: DeliverySummary[] = [];
+    for (const delivery of deliveries) listed.push(await this.#withReplay(delivery));
+    return { deliveries: open ? listed.filter((each) => each.replayedAs?.state !== "done") : listed, nextCursor };
   }
 
-  get(deliveryId: string): Promise<DeliveryDetail | undefined> {
-    return this.#ingress.store.get(deliveryId);
+  async get(deliveryId: string): Promise<DeliveryDetail | undefined> {
+    const delivery = await this.#ingress.store.get(deliveryId);
+    return delivery && (await this.#withReplay(delivery));
+  }
+
+  /** Adds to a dead letter the replay that makes another one needless. */
+  async #withReplay<Delivery extends DeliverySummary>(delivery: Delivery): Promise<Delivery> {
+    if (delivery.state !== "failed") return delivery;
+    const replay = await laterReplay(this.#ingress.store, delivery, new Set());
+    if (replay === undefined || replay.state === "failed") return delivery;
+    return { ...delivery, replayedAs: { deliveryId: replay.id, state: replay.state } };
   }
 
   /** The body exactly as received; `undefined` when there is none, or not any more. */

@@ -27,7 +27,7 @@ interface LaterReplay extends Replay {
  * delivery that is `chosen`. Of too many, it is one of them. `undefined` when there is
  * none. Rejects with a `StoreError`.
  */
-async function laterReplay(
+export async function laterReplay(
   store: Reader,
   delivery: DeliverySummary,
   chosen: ReadonlySet<string>,

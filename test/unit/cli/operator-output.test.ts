@@ -19,6 +19,10 @@ beforeEach(async () => {
   asked = [];
   terminal = new RecordedProcess();
   server = createServer((req, res) => {
+    if (req.url === "/api/v1/status") {
+      res.writeHead(404).end();
+      return;
+    }
     asked.push(`${req.method} ${req.url}`);
     const { status, body } = answers.shift()!;
     res.writeHead(status).end(body);

@@ -77,9 +77,11 @@ describe("reveille presets", () => {
     });
   });
 
-  it("refuses a configuration that is not valid", async () => {
+  it("lists the built-in ones, with what is wrong, when the configuration is not valid", async () => {
     configure({ presets: ["githb"] });
-    expect(await refused("presets")).toMatch(/hooks\.presets\[0\]/u);
+    expect(await terminal.run("presets")).toBe(0);
+    expect(terminal.err).toMatch(/^The configuration is not valid, .*\n {2}hooks\.presets\[0\]/u);
+    expect(terminal.out).toMatch(/^github /mu);
   });
 });
 
@@ -87,10 +89,21 @@ describe("reveille presets show", () => {
   it("tells what to write in the configuration, and what to paste where", async () => {
     const text = await printed("presets", "show", "github");
     expect(text).toContain('presets: ["github"]');
-    expect(text).toContain('github: { secret: { env: "GITHUB_SECRET" } }');
+    expect(text).toContain('github: { secret: { file: "github-secret" } }');
+    expect(text).toContain(join(dirname(terminal.configFile), "github-secret"));
     expect(text).toContain("https://<your gateway>/hooks/github");
     expect(text).toContain("Try it: reveille send github ");
     expect(text).not.toMatch(/\{url\}|\{secret\}/u);
+  });
+
+  it("needs no valid configuration: it helps to write one", async () => {
+    configure({ presets: ["githb"], tokn: "x" });
+    expect(await terminal.run("presets", "show", "github")).toBe(0);
+    expect(terminal.err).toContain("hooks.tokn");
+    expect(terminal.out).toContain("https://<your gateway>/hooks/github");
+    terminal.err = "";
+    expect(await terminal.run("presets", "show", "no-such")).toBe(1);
+    expect(terminal.err).toContain('There is no preset "no-such"');
   });
 
   it("names the keys that a preset needs besides its secret", async () => {
@@ -151,6 +164,7 @@ describe("reveille send", () => {
     terminal.out = "";
     expect(await terminal.run("send", "github", "push", "--url", url)).toBe(1);
     expect(terminal.out).toMatch(/^401 Unauthorized/u);
+    expect(terminal.err).toContain("may still use an older configuration");
     terminal.signals.emit("SIGTERM");
     expect(await code).toBe(0);
   });
