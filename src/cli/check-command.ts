@@ -1,5 +1,5 @@
 /** `reveille check`. */
-import { configLines } from "../config/errors.ts";
+import { ConfigError, type ConfigIssue, configLines } from "../config/errors.ts";
 import { qualifyKeys } from "../config/qualify-keys.ts";
 import { type AuditFinding, auditHooks } from "../config/audit.ts";
 import { type CliIo, warningsOnly } from "./io.ts";
@@ -10,6 +10,7 @@ import { printable } from "./terminal-text.ts";
 
 export interface CheckOptions extends LocationOptions {
   readonly strict?: boolean;
+  readonly json?: boolean;
 }
 
 /**
@@ -19,14 +20,12 @@ export interface CheckOptions extends LocationOptions {
 export function check(options: CheckOptions, io: CliIo): Promise<number> {
   return untilSignal(io, async (signal) => {
     const { gateway } = io;
-    const { warnings, audit } = await checkConfig(options, {
-      gateway,
-      logger: warningsOnly(io.createLogger()),
-      signal,
-      strict: options.strict,
-    });
+    const file = gateway.locate(options).configFile;
+    const load = { gateway, logger: warningsOnly(io.createLogger()), signal, strict: options.strict };
+    if (options.json === true) return printDocument(await checkedDocument(file, options, load), io);
+    const { warnings, audit } = await checkConfig(options, load);
     const lines = [
-      `${gateway.locate(options).configFile} is valid.`,
+      `${file} is valid.`,
       ...warnings.map((warning) => `warning  ${warning}`),
       ...audit.map(({ severity, path, message, id }) => `${severity.padEnd(8)} ${path}: ${message} (${id})`),
     ];
@@ -35,7 +34,28 @@ export function check(options: CheckOptions, io: CliIo): Promise<number> {
   });
 }
 
-/** Judges a configuration without starting a gateway. */
+interface CheckedDocument {
+  readonly ok: boolean;
+  readonly file: string;
+  /** What makes the configuration invalid. */
+  readonly issues: readonly ConfigIssue[];
+  readonly warnings: readonly string[];
+  readonly audit: readonly AuditFinding[];
+}
+
+async function checkedDocument(file: string, options: LocationOptions, load: LoadOptions): Promise<CheckedDocument> {
+  try {
+    return { ok: true, file, issues: [], ...(await checkConfig(options, load)) };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { ok: false, file, issues: error.issues, warnings: [], audit: [] };
+  }
+}
+
+function printDocument(document: CheckedDocument, io: CliIo): number {
+  io.out(`${JSON.stringify(document, undefined, 2)}\n`);
+  return document.ok ? 0 : 1;
+}
 
 /** What was found in a configuration that is valid. */
 interface ConfigReport {

@@ -90,6 +90,7 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
   withConfig(program.command("check"), io)
     .description("say whether the configuration is valid, and what could be safer")
     .option("--strict", STRICT)
+    .option("--json", "as one JSON document")
     .action(async (options: CheckOptions) => {
       finish(await check(options, io));
     });
@@ -100,7 +101,7 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
       const { doctor } = await import("./doctor-command.ts");
       finish(await doctor(options, io));
     });
-  addPresets(withConfig(program.command("presets"), io), io);
+  addPresets(program.command("presets"), io);
   withConfig(program.command("send"), io)
     .description("sign a sample as its sender would, post it to the running gateway and show the outcome")
     .argument("<preset>", "its name, or the name of a sender in hooks.senders")
@@ -123,8 +124,9 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
 }
 
 function addPresets(presets: Command, io: CliIo): void {
-  presets
-    .description("list the senders that are known, and how each proves who it is")
+  presets.description("the senders that are known, and their setup steps");
+  withConfig(presets.command("list", { isDefault: true }), io)
+    .description("list them, and how each proves who it is (the default)")
     .option("--json", "as JSON")
     .action(async (options: PresetsOptions) => {
       await listPresets(options, io);

@@ -1,4 +1,15 @@
 /** A failure of a command, in words for its user. */
 export class CliError extends Error {
-  override readonly name = "CliError";
+  override readonly name: string = "CliError";
+}
+
+/** A refusal by the running gateway. */
+export class AnswerError extends CliError {
+  override readonly name = "AnswerError";
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
 }

@@ -1,5 +1,5 @@
 /** How commands reach the API of the running gateway. */
-import { CliError } from "./errors.ts";
+import { AnswerError, CliError } from "./errors.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
 import { printable } from "./terminal-text.ts";
@@ -76,7 +76,7 @@ async function answerOf({ apiUrl, token }: GatewayAccess, path: string, request:
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  if (!response.ok) throw new CliError(await refusalText(response, path));
+  if (!response.ok) throw new AnswerError(await refusalText(response, path), response.status);
   return response;
 }
 

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/errors.ts";
 import { qualifyKeys } from "../config/qualify-keys.ts";
+import { closestKey, shorten } from "../config/show-value.ts";
 import { StartError } from "../hosts/embedded/errors.ts";
 import { CliError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
@@ -25,6 +26,7 @@ export async function runCli(args: readonly string[], io: CliIo, addCommands: Ad
   // Commands inherit the program's settings only when they are made after them.
   for (const add of [addCommands, ...COMMON]) add(program, io, finish);
   try {
+    refuseUnknownCommand(program, args);
     await program.parseAsync([...args], { from: "user" });
     return code;
   } catch (error) {
@@ -32,6 +34,25 @@ export async function runCli(args: readonly string[], io: CliIo, addCommands: Ad
     // Much of it may be someone else's words: a plugin's, a sender's, a file's.
     io.err(`${printableLines(qualifyKeys(explain(error), io.gateway.block))}\n`);
     return 1;
+  }
+}
+
+/** Commander would give an unknown word to the default command, whose error names neither. */
+function refuseUnknownCommand(program: Command, args: readonly string[]): void {
+  let command = program;
+  const path: string[] = [];
+  for (const arg of args) {
+    if (arg.startsWith("-") || command.commands.length === 0 || arg === "help") return;
+    const names = command.commands.map((each) => each.name());
+    const next = command.commands.find((each) => each.name() === arg);
+    if (next === undefined) {
+      const closest = closestKey(arg, names);
+      const hint =
+        closest === undefined ? `There are: ${names.join(", ")}.` : `Did you mean ${[...path, closest].join(" ")}?`;
+      throw new CliError(`There is no command "${[...path, shorten(arg)].join(" ")}". ${hint}`);
+    }
+    path.push(arg);
+    command = next;
   }
 }
 

@@ -86,9 +86,7 @@ function wordUnknownKey(key: string, known: readonly string[]): string {
 }
 
 function wordValue({ error, value, node, isSecret }: Violation): string {
-  // A long text instead of a block is likely the secret that belongs into it.
-  const isMisplaced = typeof value === "string" && value.length >= 16 && node.type === "object";
-  const shown = isSecret || isMisplaced ? "the value" : showValue(value);
+  const shown = isSecret || isMisplaced(value, node) ? "the value" : showValue(value);
   switch (error.keyword) {
     case "enum": {
       const allowed = error.params.allowedValues.map(String);
@@ -110,6 +108,13 @@ function wordValue({ error, value, node, isSecret }: Violation): string {
       return noun === undefined ? `${shown} ${error.message}` : `${shown} is not ${noun}`;
     }
   }
+}
+
+/** A text instead of a block, a number or a switch, and too long to be one, may be a secret in a wrong place. */
+function isMisplaced(value: unknown, { type = "" }: SchemaNode): boolean {
+  if (typeof value !== "string") return false;
+  if (type === "object" || type === "array") return value.length >= 16;
+  return ["integer", "number", "boolean"].includes(type) && value.length >= 8;
 }
 
 const NOUNS: ReadonlyMap<string, string> = new Map([

@@ -1,6 +1,7 @@
 /** `reveille deliveries show`. */
 import type { DeliveryDetail, DeliverySummary, RelatedDelivery, RunDetail } from "../../core/delivery.ts";
-import { CliError } from "../errors.ts";
+import { shorten } from "../../config/show-value.ts";
+import { AnswerError, CliError } from "../errors.ts";
 import type { CliIo } from "../io.ts";
 import { askGateway, askGatewayForBytes, reachGateway } from "../gateway-client.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";
@@ -17,7 +18,17 @@ const TEXT_CHARS = 500;
 export async function showDelivery(named: string | undefined, options: ShowOptions, io: CliIo): Promise<void> {
   if (options.body === true && options.json === true) throw new CliError("--body prints the bytes; leave --json out.");
   const access = await reachGateway(options, io);
-  const path = `/deliveries/${encodeURIComponent(named ?? (await newestId(access)))}`;
+  const id = named ?? (await newestId(access));
+  try {
+    await printDelivery(id, access, options, io);
+  } catch (error) {
+    if (!(error instanceof AnswerError && error.status === 404)) throw error;
+    throw new CliError(`There is no delivery "${shorten(id)}". To find one: ${io.gateway.program} deliveries list`);
+  }
+}
+
+async function printDelivery(id: string, access: GatewayAccess, options: ShowOptions, io: CliIo): Promise<void> {
+  const path = `/deliveries/${encodeURIComponent(id)}`;
   if (options.body === true) {
     const bytes = await askGatewayForBytes(access, `${path}/body`);
     io.out(io.isTerminal ? `${printableLines(Buffer.from(bytes).toString())}\n` : bytes);

@@ -39,7 +39,9 @@ export function createGatewayLogger(options: GatewayLoggerOptions = {}): Gateway
   // Asynchronous: a reader of the log that is slow, or stands still, must not hold up requests.
   // A least length of 1 writes at once as 0 would, but with 0 the destination's flush waits for nothing.
   const destination = pino.destination({ fd, sync: false, maxLength: maxBufferBytes, minLength: 1 });
-  const stream = readable ? pretty({ destination, colorize: isatty(fd) }) : destination;
+  const stream = readable
+    ? pretty({ destination, colorize: isatty(fd), translateTime: "SYS:yyyy-mm-dd HH:MM:ss.l" })
+    : destination;
   const redacting = (paths: string[]): pino.Logger =>
     pino(
       {

@@ -82,6 +82,9 @@ describe("a dead letter that was replayed with success", () => {
     expect(shown).toMatch(/^ {2}reply\n {4}first\n {4}line two$/mu);
     expect(shown).toContain(`${replayed}  done`);
 
+    expect(await terminal.run("deliveries", "show", "dlv_nosuch", "--url", url)).toBe(1);
+    expect(terminal.err).toBe('There is no delivery "dlv_nosuch". To find one: reveille deliveries list\n');
+
     const api = (query: string): Promise<Response> =>
       fetch(`${url}/api/v1/deliveries?${query}`, { headers: { authorization: `Bearer ${GATEWAY_TOKEN}` } });
     const { deliveries } = (await (await api("open=true")).json()) as { deliveries: { id: string }[] };

@@ -78,7 +78,7 @@ describe("createGatewayLogger", () => {
       },
       { readable: true },
     );
-    expect(text).toMatch(/INFO.*listening/u);
+    expect(text).toMatch(/^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\] INFO.*listening/u);
     expect(text).toContain("port: 1");
     expect(text).not.toContain("never-in-a-log");
   });

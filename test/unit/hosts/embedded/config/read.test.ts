@@ -323,6 +323,14 @@ describe("readGatewayConfig", () => {
     }
   });
 
+  it("does not quote a text where a number or a switch belongs, unless it reads like one", () => {
+    const secret = "SECRETPORT";
+    const [port, retries] = refusal({ gateway: { auth, port: secret }, channels: { console: { enabled: secret } } });
+    expect([port, retries].join()).not.toContain(secret);
+    expect(port).toBe("gateway.port: the value is not a whole number");
+    expect(refusal({ gateway: { auth, port: "18789" } })[0]).toContain('"18789" is not');
+  });
+
   it("refuses a hook path that is the gateway's own", () => {
     for (const path of ["/api/v1", "health", "/ready", "/api/v1/x/"]) {
       expect(refusal({ gateway: { auth }, hooks: { path } })).toEqual([

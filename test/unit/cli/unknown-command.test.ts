@@ -1,0 +1,49 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { RecordedProcess } from "./recorded-process.ts";
+
+let terminal: RecordedProcess;
+beforeEach(() => {
+  terminal = new RecordedProcess();
+});
+afterEach(() => {
+  terminal.remove();
+});
+
+async function refused(...args: readonly string[]): Promise<string> {
+  terminal.err = "";
+  expect(await terminal.run(...args)).toBe(1);
+  return terminal.err.trimEnd();
+}
+
+describe("a command that does not exist", () => {
+  it("is named, with the one that was likely meant", async () => {
+    expect(await refused("chek")).toBe('There is no command "chek". Did you mean check?');
+    expect(await refused("deliveries", "lst")).toBe(
+      'There is no command "deliveries lst". Did you mean deliveries list?',
+    );
+    expect(await refused("hooks", "lst")).toContain("Did you mean hooks list?");
+    expect(await refused("completion")).toMatch(/^There is no command "completion"\. There are: .*serve.*deliveries/u);
+  });
+
+  it("does not include presets list, --version and options of a default command", async () => {
+    for (const args of [["presets", "list"], ["presets", "--json"], ["--version"], ["help"]]) {
+      expect([args, await terminal.run(...args)]).toEqual([args, 0]);
+    }
+  });
+});
+
+describe("reveille check --json", () => {
+  it("is one document, of a valid configuration and of one that is not", async () => {
+    mkdirSync(dirname(terminal.configFile), { recursive: true });
+    const config = { gateway: { auth: { token: "gateway-token-of-these-tests" } } };
+    writeFileSync(terminal.configFile, JSON.stringify(config), { mode: 0o600 });
+    expect(await terminal.run("check", "--json")).toBe(0);
+    expect(JSON.parse(terminal.out)).toMatchObject({ ok: true, file: terminal.configFile, issues: [] });
+    terminal.out = "";
+    writeFileSync(terminal.configFile, JSON.stringify({ ...config, gatway: {} }), { mode: 0o600 });
+    expect(await terminal.run("check", "--json")).toBe(1);
+    expect(JSON.parse(terminal.out)).toMatchObject({ ok: false, issues: [{ path: "gatway" }] });
+  });
+});
