@@ -11,9 +11,10 @@ import { probeIsolation } from "../transform/sandbox/isolation/probe.ts";
 import type { IsolationReport } from "../transform/sandbox/isolation/describe.ts";
 import { reviewConfig } from "./check-command.ts";
 import { type CliIo, warningsOnly } from "./io.ts";
+import { diskFindings, gatewayFindings, modelFindings, senderFindings, setAsideFindings } from "./doctor-gateway.ts";
 import { untilSignal } from "./end-signals.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { loadConfiguration, type LoadOptions } from "./load-configuration.ts";
+import { loadConfiguration, type LoadedConfiguration, type LoadOptions } from "./load-configuration.ts";
 import { printable } from "./terminal-text.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
@@ -25,6 +26,8 @@ export interface TransformUse {
 }
 
 export interface ConfigurationFindings {
+  /** Absent when there is no configuration, or none that is valid. */
+  readonly loaded?: LoadedConfiguration;
   readonly findings: readonly DoctorFinding[];
   readonly use: TransformUse;
 }
@@ -48,11 +51,13 @@ export async function configurationFindings(
     const { mappings, transforms } = loaded.active.config;
     const found = warnings.length + audit.length;
     return {
+      loaded,
       findings: [
         configurationFinding("ok", `${file} is valid`),
         ...(found === 0
           ? []
           : [configurationFinding("warning", `${found} could be better; see: ${gateway.program} check`)]),
+        ...setAsideFindings(loaded),
       ],
       use: {
         count: mappings.filter(({ transform }) => transform !== undefined).length,
@@ -199,18 +204,40 @@ export function doctor(options: DoctorOptions, io: CliIo): Promise<number> {
 async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): Promise<number> {
   const { gateway } = io;
   const load = { gateway, logger: warningsOnly(io.createLogger()), signal };
-  const { findings: ofConfiguration, use } = await configurationFindings(options, load);
+  const { findings: ofConfiguration, use, loaded } = await configurationFindings(options, load);
   signal.throwIfAborted();
+  const { stateDir } = gateway.locate(options);
   const findings: readonly DoctorFinding[] = [
     nodeFinding(process.versions.node),
     ...ofConfiguration,
-    stateFinding(gateway.locate(options).stateDir),
+    stateFinding(stateDir),
+    ...(await diskFindings(stateDir)),
+    ...(gateway.isConfigured(options) ? await gatewayFindings(gateway, options) : []),
+    ...(loaded === undefined ? [] : await modelFindings(gateway.modelEndpoints?.(options) ?? [])),
+    ...(loaded === undefined ? [] : await senderFindings(loaded)),
     ...(await isolationFindings(use)),
   ];
   const isWell = !findings.some(({ level }) => level === "problem");
   if (options.json === true) io.out(`${JSON.stringify({ ok: isWell, findings }, undefined, 2)}\n`);
-  else for (const finding of findings) io.out(qualifyKeys(lineOf(finding), gateway.block));
+  else for (const finding of joinWalls(findings)) io.out(qualifyKeys(lineOf(finding), gateway.block));
   return isWell ? 0 : 1;
+}
+
+/** What holds by the same means is one line for people. */
+function joinWalls(findings: readonly DoctorFinding[]): readonly DoctorFinding[] {
+  const joined = new Map<string, DoctorFinding>();
+  for (const finding of findings) {
+    const { level, message, wall } = finding;
+    const isJoined = wall?.holds === true && level === "ok";
+    const key = isJoined ? `by ${wall.by}` : message;
+    const before = joined.get(key);
+    if (!isJoined || before?.wall === undefined) joined.set(key, finding);
+    else {
+      const cannot = `${before.wall.cannot}, ${wall.cannot}`;
+      joined.set(key, { ...before, wall: { ...wall, cannot }, message: `cannot ${cannot}: ${wall.by}` });
+    }
+  }
+  return [...joined.values()];
 }
 
 function lineOf({ level, about, message }: DoctorFinding): string {
@@ -221,7 +248,16 @@ function lineOf({ level, about, message }: DoctorFinding): string {
 export interface DoctorFinding {
   /** `problem`: something that has to hold does not. */
   readonly level: "ok" | "warning" | "problem";
-  readonly about: "node" | "configuration" | "state folder" | "transforms";
+  readonly about:
+    | "node"
+    | "configuration"
+    | "state folder"
+    | "disk"
+    | "gateway"
+    | "deliveries"
+    | "models"
+    | "senders"
+    | "transforms";
   readonly message: string;
   /** Of a wall around transforms: what a transform cannot do, and what sees to that. */
   readonly wall?: { readonly cannot: string; readonly holds: boolean; readonly by: string };

@@ -17,6 +17,7 @@ import {
   type GatewayAccess,
   type GatewayCommandOptions,
   idleHost,
+  type ModelEndpoint,
   type OpenedConfiguration,
   type OpenOptions,
 } from "./gateway.ts";
@@ -82,6 +83,15 @@ export class EmbeddedCliGateway implements CliGateway {
     const { gateway } = readGatewayConfig({ file: this.locate(options).configFile, env: this.#environment.env }).config;
     const url = (options.url ?? gatewayUrl(gateway)).replace(/\/+$/u, "");
     return { url, apiUrl: `${url}/api/v1`, token: gateway.authTokens[0]! };
+  }
+
+  modelEndpoints(options: LocationOptions): readonly ModelEndpoint[] {
+    const { models } = readGatewayConfig({ file: this.locate(options).configFile, env: this.#environment.env }).config;
+    return [...models.providers].map(([name, { baseUrl, apiKey, headers }]) => ({
+      name,
+      url: baseUrl,
+      headers: { ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
+    }));
   }
 }
 

@@ -62,6 +62,15 @@ export interface CliGateway {
   open(options: LocationOptions, open: OpenOptions): Promise<OpenedConfiguration>;
   /** Throws a `ConfigError`, or a `CliError` when the configuration does not tell. */
   access(options: GatewayCommandOptions): GatewayAccess;
+  /** The endpoints of the models that agents use; absent for a gateway that has models of its own. */
+  modelEndpoints?(options: LocationOptions): readonly ModelEndpoint[];
+}
+
+/** An endpoint of models, with the headers that it takes. */
+export interface ModelEndpoint {
+  readonly name: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** What is known of a gateway from its configuration alone. */
