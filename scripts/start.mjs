@@ -6,21 +6,43 @@
  * 11 MiB of memory there.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import * as fs from "node:fs";
 import { join } from "node:path";
+
+// By name, an older Node could not even load this file: it has no globSync.
+const { existsSync, globSync, readdirSync, renameSync, rmSync, statSync } = fs;
 
 const root = join(import.meta.dirname, "..");
 const builds = join(root, ".build");
 /** A running gateway loads some chunks late: its bundle stays while newer ones are made. */
 const KEPT = 5;
 
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < 24 || (major === 24 && minor < 16)) {
+  refuse(`This is Node ${process.versions.node}, and Reveille needs 24.16 or later.`);
+}
 await import(program());
+
+/**
+ * `npm ci --omit=dev` leaves out Node 24 and what builds the bundle.
+ *
+ * @param {string} missing
+ */
+function refuse(missing) {
+  console.error(`${missing} Run npm ci, which installs what is needed, with a Node of its own.
+To run Reveille without these packages, make its package once where npm ci has run (npm pack) and install that:
+npm install -g ./reveille-*.tgz. It has no dependencies, and needs Node 24.`);
+  process.exit(1);
+}
 
 /** @returns {string} the file that runs the command line */
 function program() {
   const folder = join(builds, stamp());
   const main = join(folder, "cli/main.js");
   if (existsSync(main)) return main;
+  if (!existsSync(join(root, "node_modules/rolldown"))) {
+    refuse("The packages that build the program are not installed.");
+  }
   const unfinished = `${folder}.${process.pid}`;
   const { status } = spawnSync(process.execPath, [join(root, "scripts/bundle.ts"), unfinished], { stdio: "inherit" });
   if (status !== 0) process.exit(status ?? 1);

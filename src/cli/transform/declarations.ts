@@ -43,8 +43,10 @@ declare module "reveille" {
     readonly name: string;
     /** Another name it goes by, such as an id. */
     readonly id?: string;
-    /** True when the sender marks it as a bot, an app or an automation. */
+    /** True when the sender marks it as a bot, or when it is the webhook's own app. */
     readonly bot: boolean;
+    /** True for the app or account that the webhook belongs to: the agent may have caused the event itself. */
+    readonly own?: boolean;
   }
 
   /** What a transform says of an action, field by field; what is left out is as the mapping says. */

@@ -19,7 +19,7 @@ describe("a fresh sample", () => {
           const ids = [before, after, readSample(preset, second, settings)].map(({ deliveryId }) => deliveryId);
           expect(new Set(ids).size).toBe(3);
         }
-        if (sample.format !== "form") expect(bytesOf(first)).not.toBe(bytesOf(second));
+        if (/^[[{]/u.test(bytesOf(sample))) expect(bytesOf(first)).not.toBe(bytesOf(second));
         expect(sampleBody(first).contentType).toBe(sampleBody(sample).contentType);
       });
     }

@@ -130,7 +130,7 @@ describe("reveille deliveries show", () => {
     expect(text).toMatch(/^run_\w+ {2}agent {2}done$/mu);
     expect(text).toMatch(/^ {2}text +The build of shown�\[2J failed\.$/mu);
     expect(text).toMatch(/^ {2}attempt 1 {2}\S+Z to \S+Z {2}ok$/mu);
-    expect(text).toMatch(/^ {2}reply /mu);
+    expect(text).toMatch(/^ {2}reply\n {4}\S/mu);
     expect(text).not.toContain("\u001B");
     expect(await json("deliveries", "show", id)).toMatchObject({ id, state: "done" });
   });
@@ -148,7 +148,7 @@ describe("reveille deliveries show", () => {
   it("says that there is no such delivery", async () => {
     expect(await run("deliveries", "show", "dlv_nobody")).toMatchObject({
       code: 1,
-      err: "The gateway answered 404: There is nothing under this path.\n",
+      err: 'There is no delivery "dlv_nobody". To find one: reveille deliveries list\n',
     });
   });
 });

@@ -116,3 +116,20 @@ describe("npm start", () => {
     expect(builds()).toHaveLength(3);
   });
 });
+
+describe("scripts/start.mjs without the development packages", () => {
+  it("says what is missing and how to run without them", () => {
+    const bare = join(folder, "bare");
+    cpSync(join(root, "scripts/start.mjs"), join(bare, "scripts/start.mjs"));
+    for (const file of ["package.json", "package-lock.json", "scripts/bundle.ts"])
+      cpSync(join(root, file), join(bare, file));
+    mkdirSync(join(bare, ".build"));
+    const { status, stderr } = spawnSync(process.execPath, [join(bare, "scripts/start.mjs"), "check"], {
+      encoding: "utf8",
+    });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^The packages that build the program are not installed\. Run npm ci/u);
+    expect(stderr).toContain("npm install -g ./reveille-*.tgz");
+    expect(stderr).not.toContain("    at ");
+  });
+});
