@@ -11,7 +11,14 @@ import { probeIsolation } from "../transform/sandbox/isolation/probe.ts";
 import type { IsolationReport } from "../transform/sandbox/isolation/describe.ts";
 import { reviewConfig } from "./check-command.ts";
 import { type CliIo, warningsOnly } from "./io.ts";
-import { diskFindings, gatewayFindings, modelFindings, senderFindings, setAsideFindings } from "./doctor-gateway.ts";
+import {
+  diskFindings,
+  type DoctorFinding,
+  gatewayFindings,
+  modelFindings,
+  senderFindings,
+  setAsideFindings,
+} from "./doctor-gateway.ts";
 import { untilSignal } from "./end-signals.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { loadConfiguration, type LoadedConfiguration, type LoadOptions } from "./load-configuration.ts";
@@ -242,25 +249,6 @@ function joinWalls(findings: readonly DoctorFinding[]): readonly DoctorFinding[]
 
 function lineOf({ level, about, message }: DoctorFinding): string {
   return `${level.padEnd(9)}${about.padEnd(15)}${printable(message)}\n`;
-}
-
-/** One thing that `reveille doctor` has looked at. */
-export interface DoctorFinding {
-  /** `problem`: something that has to hold does not. */
-  readonly level: "ok" | "warning" | "problem";
-  readonly about:
-    | "node"
-    | "configuration"
-    | "state folder"
-    | "disk"
-    | "gateway"
-    | "deliveries"
-    | "models"
-    | "senders"
-    | "transforms";
-  readonly message: string;
-  /** Of a wall around transforms: what a transform cannot do, and what sees to that. */
-  readonly wall?: { readonly cannot: string; readonly holds: boolean; readonly by: string };
 }
 
 /** Holds a version of Node to what the package asks for. */

@@ -3,12 +3,30 @@ import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { reasonOf } from "../core/reason-of.ts";
-import type { DoctorFinding } from "./doctor-command.ts";
 import { CliError } from "./errors.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { askGateway, readStatus } from "./gateway-client.ts";
 import type { CliGateway, GatewayAccess, ModelEndpoint } from "./gateway.ts";
 import type { LoadedConfiguration } from "./load-configuration.ts";
+
+/** One thing that `reveille doctor` has looked at. */
+export interface DoctorFinding {
+  /** `problem`: something that has to hold does not. */
+  readonly level: "ok" | "warning" | "problem";
+  readonly about:
+    | "node"
+    | "configuration"
+    | "state folder"
+    | "disk"
+    | "gateway"
+    | "deliveries"
+    | "models"
+    | "senders"
+    | "transforms";
+  readonly message: string;
+  /** Of a wall around transforms: what a transform cannot do, and what sees to that. */
+  readonly wall?: { readonly cannot: string; readonly holds: boolean; readonly by: string };
+}
 
 const TIMEOUT_MS = 5_000;
 /** More are not counted one by one. */
