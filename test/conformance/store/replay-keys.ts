@@ -60,6 +60,17 @@ export function describeReplayKeys(underTest: () => StoreUnderTest): void {
     expect(await openRuns(store)).toHaveLength(1);
   });
 
+  it("keeps a replay key that a newer delivery holds when an older one with the same key is removed", async () => {
+    const { store } = underTest();
+    const older = newReplayKey(RECEIVED_AT + 1_000);
+    const newer = { ...older, expiresAt: RECEIVED_AT + 86_400_000 };
+    const first = accepted(await store.accept({ ...endedDelivery("filtered"), replayKeys: [older] }));
+    const second = await accept(store, { replayKeys: [newer], receivedAt: RECEIVED_AT + 1_000 });
+    expect(await store.remove([first.deliveryId], RECEIVED_AT + 40_000_000)).toMatchObject({ removed: 1 });
+    const copy = await store.accept(newDelivery({ replayKeys: [newer], receivedAt: RECEIVED_AT + 41_000_000 }));
+    expect(copy).toMatchObject({ kind: "repeat", deliveryId: second.deliveryId });
+  });
+
   it("lets a replay key lapse at its time and not before", async () => {
     const { store } = underTest();
     const replayKey = newReplayKey(RECEIVED_AT + 1000);

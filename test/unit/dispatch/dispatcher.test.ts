@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HostError } from "../../../src/core/host.ts";
 import { agentSpec, DispatchBench, wakeSpec, PATIENT } from "./dispatch-bench.ts";
 
@@ -103,6 +103,14 @@ describe("the dispatcher", () => {
     expect(bench.host.events[0]!.text).toContain("EXTERNAL_UNTRUSTED_CONTENT");
     expect(bench.host.heartbeats).toEqual(["agent:main:main hook:wake"]);
     expect((await bench.detail(runId!)).state).toBe("done");
+  });
+
+  it("a heartbeat is asked for before a wake is settled, so that a store that fails in between costs none", async () => {
+    vi.spyOn(bench.store, "settleAll").mockReturnValue(new Promise(() => {}));
+    bench.dispatcher.start();
+    await bench.acceptAndEnqueue(wakeSpec());
+    await vi.waitFor(() => expect(bench.store.settleAll).toHaveBeenCalled());
+    expect(bench.host.heartbeats).toEqual(["agent:main:main hook:wake"]);
   });
 
   it("spec 6: with next-heartbeat the event waits for the next periodic check", async () => {

@@ -56,6 +56,15 @@ describe("budgets", () => {
     counting = await Counting.start();
   });
 
+  it("get back a run of the oldest minute that still counts for the hour", () => {
+    const draw = counting.budgets.count(hourly)!;
+    counting.count(hourly, 2);
+    counting.nowMs += HOUR_MS;
+    expect(counting.budgets.usedUp(hourly)).toMatchObject({ scope: "mail" });
+    counting.budgets.giveBack(draw);
+    expect(counting.budgets.usedUp(hourly)).toBeUndefined();
+  });
+
   it("are used up by as many runs as they allow, and say which of them is", () => {
     counting.count(hourly, 2);
     expect(counting.budgets.usedUp(hourly)).toBeUndefined();

@@ -34,6 +34,15 @@ describe("lanes", () => {
     return order;
   }
 
+  it("count no turns against a priority that has no work", () => {
+    priorities = { h: "high", l: "low" };
+    for (let at = 1; at <= 20; at++) lanes.push(`lane ${at}`, `h${at}`);
+    drain(10);
+    lanes.push("low", "l1");
+    // Seven turns pass over it from now on, and the eighth is its own.
+    expect(drain(8).indexOf("l1")).toBe(7);
+  });
+
   it("give nothing while they are empty", () => {
     expect(lanes.next()).toBeUndefined();
     expect(lanes.take()).toBeUndefined();

@@ -31,6 +31,13 @@ describe("GroupCommit", () => {
           },
         ],
         [
+          "addThenBusy",
+          (args) => {
+            insert.run(args as number, "half", null);
+            throw Object.assign(new Error("database is locked"), { errcode: 5 });
+          },
+        ],
+        [
           "throwText",
           () => {
             // oxlint-disable-next-line typescript/only-throw-error -- a module may do that
@@ -111,6 +118,14 @@ describe("GroupCommit", () => {
     database.exec("PRAGMA max_page_count = 1000000");
     expect(commits.commit(large).failures).toEqual([]);
     expect(stored()).toEqual([1, 2, 3]);
+  });
+
+  it("leaves no transaction open when an error that SQLite does not roll back refuses the batch", () => {
+    const busy = { operations: ["add", "addThenBusy"], args: [[1, "x", null], 2] };
+    expect(commits.commit(busy).failures.map(({ code }) => code)).toEqual(["UNAVAILABLE", "UNAVAILABLE"]);
+    expect(database.isTransaction).toBe(false);
+    expect(commits.commit(add(3)).failures).toEqual([]);
+    expect(stored()).toEqual([3]);
   });
 
   it("refuses the whole batch when space ends among writes of which another has failed", () => {

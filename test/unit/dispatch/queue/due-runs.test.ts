@@ -1,0 +1,38 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { DueRuns, TrackedRun } from "../../../../src/dispatch/queue/timers.ts";
+import type { DispatchContext } from "../../../../src/dispatch/context.ts";
+import { openRun } from "../dispatch-bench.ts";
+
+const DAY_MS = 86_400_000;
+const policy = (maxDelayMs: number) => ({ attempts: 3, firstDelayMs: 1_000, maxDelayMs });
+const RULES = { retry: { runs: policy(60_000), deliveries: policy(10_000) }, coalesceMs: 20_000 };
+
+describe("a run that waits for a time", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  // The clock was set back by a day: the time that is on disk is far away.
+  it.each([
+    ["for its next attempt", { begun: true }, 60_000],
+    ["for the next try to send its reply", { begun: true, replied: true }, 10_000],
+    ["for more calls", {}, 20_000],
+  ])("%s waits no longer than its own policy allows at a time", async (_what, state, maxMs) => {
+    const arrived: TrackedRun[] = [];
+    const context = {
+      rulesFor: () => RULES,
+      clock: { now: () => Date.now() },
+      store: { stopCoalescing: async () => {} },
+    };
+    const due = new DueRuns({ ...context, abandon: new AbortController().signal } as unknown as DispatchContext, {
+      arrived: (run) => void arrived.push(run),
+      lost: () => {},
+    });
+    due.start();
+    due.add(new TrackedRun(openRun({ ...state, dueAt: Date.now() + DAY_MS })));
+    await vi.advanceTimersByTimeAsync(maxMs - 1_000);
+    expect(arrived).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(arrived).toHaveLength(1);
+    due.stop();
+  });
+});
