@@ -28,8 +28,8 @@ const MARK_BYTES = 48;
  * damaged, cut or gone for a shorter one, and says nothing.
  *
  * It is written after the fsync of a commit and before its answer, without an fsync: a killed process leaves
- * it exact, and a machine that loses power leaves an older one, which asks for less. It costs a commit about
- * 5 microseconds (`npm run bench -- calls` shows no difference).
+ * it exact, and a machine that loses power leaves an older one, which asks for less. It takes 2 % of the time
+ * of a commit with its fsync (40 of 1,800 microseconds on a busy machine), which concurrent calls share.
  */
 export class CommitMark {
   readonly #descriptor: number;

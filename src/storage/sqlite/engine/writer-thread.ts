@@ -1,6 +1,6 @@
 import type { Worker } from "node:worker_threads";
 import type { FinishCheckpoint } from "./checkpoints.ts";
-import { SqliteError } from "./errors.ts";
+import { describeOpenError, SqliteError } from "./errors.ts";
 import type { WriteBatch, WriteFailure } from "./group-commit.ts";
 import type { SqliteLogger } from "./module.ts";
 import { startThread } from "./start-thread.ts";
@@ -94,7 +94,7 @@ export class WriterThread {
     });
     worker.on("exit", () => {
       this.#worker = undefined;
-      if (waiting !== undefined) waiting.reject(asSqliteError(cause));
+      if (waiting !== undefined) waiting.reject(asSqliteError(this.#start.file, cause));
       else if (!this.#closing) this.#died(cause);
     });
     this.#worker = worker;
@@ -113,9 +113,12 @@ export class WriterThread {
   }
 }
 
-function asSqliteError(cause: unknown): SqliteError {
+function asSqliteError(file: string, cause: unknown): SqliteError {
   if (cause instanceof SqliteError) return cause;
-  return new SqliteError("FAILED", "The writer thread of the database ended before it was ready.", { cause });
+  const reason = cause === undefined ? "" : ` (${describeOpenError(file, cause)})`;
+  const advice = "Check the memory of the machine and the limit of open files (ulimit -n).";
+  const message = `The writer thread of the database ${file} ended before it was ready${reason}. ${advice}`;
+  return new SqliteError("FAILED", message, { cause });
 }
 
 /** The messages between the main thread and the writer thread. */
