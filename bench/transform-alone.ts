@@ -51,15 +51,17 @@ const loaded = await (isolation === "none"
       logger: silent,
       previous: undefined,
       loadTimeoutMs,
+      mustAllWork: true,
     }));
-if (!loaded.ok) throw new Error(loaded.failures.map(({ message }) => message).join());
-const transform = loaded.set.get("push");
+const { set } = loaded;
+if (set === undefined) throw new Error(loaded.failures.map(({ message }) => message).join());
+const transform = set.get("push");
 if (!transform) throw new Error("there is no transform");
 await callOneByOne(transform, Math.ceil(calls / 4));
 const alone = await callOneByOne(transform, calls);
 const result: AloneResult = { ...alone, callsPerSecond: await callAtOnce(transform, calls) };
 console.log(JSON.stringify(result));
-await loaded.set.close();
+await set.close();
 await rm(folder, { recursive: true });
 
 async function callOneByOne(call: CallTransform, times: number): Promise<Omit<AloneResult, "callsPerSecond">> {

@@ -42,7 +42,8 @@ export class SenderRoutes {
   readonly #byParent = new Map<string, SenderRoute>();
 
   constructor(mappings: readonly MappingConfig[], context: SenderRouteContext) {
-    for (const [path, ofPath] of Map.groupBy(mappings, ({ match }) => match.path)) {
+    for (const [path, all] of Map.groupBy(mappings, ({ match }) => match.path)) {
+      const ofPath = thoseThatDecide(all);
       const auth = ofPath.find((mapping) => mapping.auth !== undefined)?.auth;
       if (path === undefined || auth === undefined) continue;
       (takesPathSecret(auth) ? this.#byParent : this.#byPath).set(path, compileRoute(path, auth, ofPath, context));
@@ -86,13 +87,12 @@ function compileRoute(
   const [{ where, sender, settings }] = mappings as readonly [MappingConfig, ...MappingConfig[]];
   const differing = mappings.find((other) => !isDeepStrictEqual(other.auth, auth));
   if (differing) throw new ConfigError([{ path: `${differing.where}.auth`, message: `differs from that of ${where}` }]);
-  const isBroken =
-    "secrets" in auth && auth.secrets.length === 0 && mappings.some(({ broken }) => broken !== undefined);
+  const isBroken = lacksSecret(auth) && mappings.some(({ broken }) => broken !== undefined);
   const verifier = isBroken
     ? UNVERIFIABLE
     : asConfigError(`${where}.auth`, () => compileScheme(auth, { route: path, ...context }));
   const handshakes = asConfigError(`${where}.handshakes`, () =>
-    compileHandshakes(handshakesOf(mappings), {
+    compileHandshakes(isBroken ? [] : handshakesOf(mappings), {
       route: path,
       secrets: "secrets" in auth ? auth.secrets : [],
       settings,
@@ -117,6 +117,17 @@ function compileRoute(
     eventMethods,
     methods,
   };
+}
+
+/** A mapping that is set aside has no say in how the calls of its path are verified while another one works. */
+function thoseThatDecide(ofPath: readonly MappingConfig[]): readonly MappingConfig[] {
+  const working = ofPath.filter(({ broken }) => broken === undefined);
+  return working.length > 0 ? working : ofPath;
+}
+
+/** True when nothing can be verified; a key that a handshake delivers comes later. */
+function lacksSecret(auth: AuthConfig): boolean {
+  return "secrets" in auth && auth.secrets.length === 0 && !("deliveredKey" in auth && auth.deliveredKey);
 }
 
 /** Those of all mappings of a path, each once: a sender asks the path, whichever mapping takes its events. */

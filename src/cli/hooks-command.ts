@@ -55,16 +55,15 @@ function sentence(
 }
 
 function rowOf(mapping: MappingState): string[] {
-  const { scope, where, route, source, action, preset, broken } = mapping;
+  const { scope, where, route, source, action, preset, broken, kept } = mapping;
+  const problem = broken === null ? kept && `keeps the version before: ${kept}` : `set aside: ${broken}`;
   const taken = route ?? (source === null ? "any" : `source ${source}`);
   return [
     printable(scope, CELL_CHARS),
     where === null ? "no longer configured" : printable(taken, CELL_CHARS),
     action ?? "",
     preset ?? "",
-    ...(broken === null
-      ? stateCells(mapping)
-      : [stateCells(mapping)[0], printable(`set aside: ${broken}`, 4 * CELL_CHARS)]),
+    ...(problem === null ? stateCells(mapping) : [stateCells(mapping)[0], printable(problem, 4 * CELL_CHARS)]),
   ];
 }
 

@@ -14,7 +14,7 @@ import { checkWhen } from "./mapping/run-rules.ts";
 import { checkChannel, readTarget } from "./channel-target.ts";
 import { readBudget, checkBudget } from "./budget.ts";
 import type { MappingConfig } from "./mapping/schema.ts";
-import { setAside } from "./set-aside.ts";
+import { setAside, type WorkingMappings } from "./set-aside.ts";
 import type { PresetPart } from "./preset.ts";
 import { checkPublicUrl, readPublicUrl } from "./public-url.ts";
 import { milliseconds, readBodyBytes, readTtlMs, BUDGET_BYTES } from "./schema-parts.ts";
@@ -40,8 +40,8 @@ export interface HooksContext {
   /** Every preset there is by its name, built-in ones and those of plugins. */
   readonly presets: ReadonlyMap<string, PresetPart>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** False for a mapping that is set aside when what it refers to is missing. Absent: every mapping must work. */
-  readonly mustWork?: ((mapping: MappingConfig) => boolean) | undefined;
+  /** A mapping that refers to something missing keeps its version in here, or is set aside. Absent: every mapping must work. */
+  readonly working?: WorkingMappings | undefined;
 }
 
 /** Findings that are logged at every start, and not only shown by an audit. */
@@ -72,10 +72,19 @@ export function readHooksConfig(
   if (typeof block !== "object" || block === null || Array.isArray(block)) throw new ConfigError(findings.issues);
 
   const config = normalize(validSubset(block, schemaIssues), context, findings);
-  const mappings = setAside(config.mappings, findings, context.mustWork ?? (() => true));
+  const mappings = setAside(config.mappings, findings, {
+    working: context.working,
+    stillWorks: (mapping) => refersToNothingMissing(mapping, config, context),
+  });
   if (mappings === undefined) throw new ConfigError(findings.issues, findings.warnings);
   const audited = auditHooks(config, context.gateway).filter(({ id }) => LOGGED_AT_LOAD.has(id));
   return { config: { ...config, mappings }, warnings: configLines([...findings.warnings, ...audited]) };
+}
+
+function refersToNothingMissing(mapping: MappingConfig, config: HooksConfig, context: HooksContext): boolean {
+  const findings = new Findings();
+  checkReferences(mapping, config, context, findings);
+  return findings.issues.length === 0;
 }
 
 /** Warns of a token without `enabled`: the owner of the block expects hooks to be on. */

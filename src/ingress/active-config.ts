@@ -5,7 +5,9 @@ import { Lockout } from "../auth/lockout.ts";
 import { compileTokens, type TokenSet } from "../auth/token.ts";
 import { SenderRoutes, type SenderRouteContext } from "../auth/sender-routes.ts";
 import type { HooksConfig } from "../config/hooks.ts";
+import type { ConfigIssue } from "../config/errors.ts";
 import type { MappingConfig } from "../config/mapping/schema.ts";
+import { brokenBy, keptVersion, setAsideLine, versionBefore } from "../config/set-aside.ts";
 import { type HooksContext, readHooksConfig } from "../config/read-hooks.ts";
 import { compileDispatchRules, type DispatchRules } from "../dispatch/rules.ts";
 import type { IngressHooks } from "./hooks.ts";
@@ -17,7 +19,12 @@ import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
 import { loadPresetModules } from "../presets/load-modules.ts";
 import type { Preset } from "../presets/preset.ts";
 import { PresetRegistry } from "../presets/registry.ts";
-import { loadTransforms } from "../transform/load.ts";
+import {
+  loadTransforms,
+  loadWorkingTransforms,
+  type LoadTransformsOptions,
+  type WorkingTransforms,
+} from "../transform/load.ts";
 import type { TransformSet } from "../transform/set.ts";
 
 /**
@@ -46,6 +53,10 @@ export interface ActiveConfig {
   readonly dispatchRules: (mappingId: string | null) => DispatchRules;
   /** Warnings for the gateway's owner. */
   readonly warnings: readonly string[];
+  /** The transforms that did not load: their mappings are set aside, or keep the version before. */
+  readonly brokenTransforms: readonly ConfigIssue[];
+  /** What was read of the snapshot, before its transforms were loaded. */
+  readonly read: ReadSnapshot;
 }
 
 /** Options of {@link prepareActiveConfig}. */
@@ -81,9 +92,9 @@ export async function readSnapshot(
     host,
     hooks,
     env = process.env,
-    mustWork,
+    working,
   }: Pick<ActiveConfigOptions, "hooks"> & {
-    readonly mustWork?: HooksContext["mustWork"];
+    readonly working?: HooksContext["working"];
     readonly host: Pick<GatewayHost, "paths">;
     readonly env?: Readonly<Record<string, string | undefined>>;
   },
@@ -94,7 +105,7 @@ export async function readSnapshot(
   hooks.presets.call(registry);
   const block = await loadPresetModules(written, { configDir, registry });
   const presets = registry.all();
-  return { ...readHooksConfig(block, { configDir, gateway, agents, channels, presets, env, mustWork }), presets };
+  return { ...readHooksConfig(block, { configDir, gateway, agents, channels, presets, env, working }), presets };
 }
 
 /** Prepares a snapshot, or throws a `ConfigError` that names every key that is wrong. */
@@ -102,15 +113,16 @@ export async function prepareActiveConfig(
   snapshot: Omit<ConfigSnapshot, "onCommit">,
   { host, hooks, keys, workDir, previous, read, signal, strict = false }: ActiveConfigOptions,
 ): Promise<ActiveConfig> {
-  const { config, warnings, presets } =
-    read ?? (await readSnapshot(snapshot, { host, hooks, mustWork: strict ? undefined : worksIn(previous) }));
+  const working = workingIn(previous);
+  const found = read ?? (await readSnapshot(snapshot, { host, hooks, working: strict ? undefined : working }));
+  const { config, presets } = found;
   const { gateway } = snapshot;
   const { mappings } = config;
   const senders = new SenderRoutes(config.enabled ? mappings : [], { publicUrl: config.publicUrl, ...keys });
   const lockout = lockoutOf(config, host, previous);
   const tokens = compileTokens(config.tokens, { tokenHeader: config.tokenHeader });
   const parts = {
-    config,
+    read: found,
     hooks,
     readTarget: compileRequestTarget(config.path, { credentialParameters: senders.credentialNames("query") }),
     clientAddress: compileClientAddress(gateway.trustedProxies),
@@ -120,11 +132,10 @@ export async function prepareActiveConfig(
     lockout,
     readHead: compileRequestHead({ credentialHeaders: [config.tokenHeader, ...senders.credentialNames("header")] }),
     presets,
-    dispatchRules: compileDispatchRules(config),
-    warnings,
   };
   // Last: transforms are processes that must be ended when a later step fails.
-  const transforms = await loadTransforms(config, {
+  const { set: transforms, issues } = await loadWorking(config, {
+    strict,
     configDir: host.paths.configDir,
     workDir,
     logger: host.logger,
@@ -132,21 +143,47 @@ export async function prepareActiveConfig(
     signal,
   });
   try {
-    const compiled = mappings.map((mapping) =>
+    const settled = mappings.map((mapping) => {
+      const issue = issues.get(mapping.id);
+      if (issue === undefined || mapping.broken !== undefined) return mapping;
+      const before = versionBefore(mapping, working);
+      if (before !== undefined && previous?.transforms.get(mapping.id) !== undefined) {
+        transforms.keep(mapping.id, previous.transforms);
+        return keptVersion(mapping, before, issue);
+      }
+      return brokenBy(mapping, issue);
+    });
+    const compiled = settled.map((mapping) =>
       compileMapping(mapping, transforms.get(mapping.id), presets.get(mapping.preset ?? "")),
     );
-    return { ...parts, transforms, mappings: new MappingIndex(compiled, { maxBodyBytes: config.maxBodyBytes }) };
+    const complete = { ...config, mappings: settled };
+    return {
+      ...parts,
+      config: complete,
+      dispatchRules: compileDispatchRules(complete),
+      warnings: [...found.warnings, ...settled.flatMap((mapping) => setAsideLine(mapping, issues.get(mapping.id)))],
+      brokenTransforms: [...issues.values()],
+      transforms,
+      mappings: new MappingIndex(compiled, { maxBodyBytes: config.maxBodyBytes }),
+    };
   } catch (error) {
     if (transforms !== previous?.transforms) await transforms.close();
     throw error;
   }
 }
 
-/** True for mappings that work in the active configuration: a reload that would break one is refused. */
-function worksIn(previous: ActiveConfig | undefined): (mapping: MappingConfig) => boolean {
+async function loadWorking(
+  config: HooksConfig,
+  { strict, ...options }: LoadTransformsOptions & { readonly strict: boolean },
+): Promise<WorkingTransforms> {
+  if (strict) return { set: await loadTransforms(config, options), issues: new Map() };
+  return await loadWorkingTransforms(config, options);
+}
+
+/** The mappings that work now, by their ids: a reload that breaks one keeps this version of it. */
+function workingIn(previous: ActiveConfig | undefined): ReadonlyMap<string, MappingConfig> {
   const working = previous?.config.mappings.filter(({ broken }) => broken === undefined) ?? [];
-  const ids = new Set(working.map(({ id }) => id));
-  return ({ id }) => ids.has(id);
+  return new Map(working.map((mapping) => [mapping.id, mapping]));
 }
 
 function lockoutOf(

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { configLines, ConfigError } from "../config/errors.ts";
 import { prepareActiveConfig } from "./active-config.ts";
-import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
+import type { ActiveConfig, ActiveConfigOptions, ReadSnapshot } from "./active-config.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost } from "../core/host.ts";
 import { settledWithin } from "../core/settled-within.ts";
@@ -127,7 +127,7 @@ export class ConfigReload {
   }
 
   /** `read`: what was read of the configuration before; nothing else of it is applied then. */
-  async #prepare(origin: Origin, read?: ActiveConfig, signal = this.#closing.signal): Promise<Prepared> {
+  async #prepare(origin: Origin, read?: ReadSnapshot, signal = this.#closing.signal): Promise<Prepared> {
     const changes = this.#changes;
     const active = await prepareActiveConfig(origin.snapshot, {
       host: this.#options.host,
@@ -170,7 +170,9 @@ export class ConfigReload {
   }
 
   #watchTransforms({ transforms, config }: ActiveConfig): void {
-    const folder = transforms.size > 0 ? config.transformsDir : undefined;
+    // Also when none of them works: a change may repair one.
+    const isUsed = config.enabled && config.mappings.some(({ transform }) => transform !== undefined);
+    const folder = isUsed ? config.transformsDir : undefined;
     if (folder === this.#watch?.folder || this.#closing.signal.aborted) return;
     const old = this.#watch?.opened;
     if (old) this.#unwatched = Promise.all([this.#unwatched, old.then((watch) => watch.close())]);
@@ -209,7 +211,7 @@ export class ConfigReload {
     const renewal = new AbortController();
     this.#renewal = renewal;
     try {
-      const next = await this.#prepare(base.origin, base.active, AbortSignal.any([renewal.signal, closing]));
+      const next = await this.#prepare(base.origin, base.active.read, AbortSignal.any([renewal.signal, closing]));
       if (closing.aborted) return await next.active.transforms.close();
       // A configuration that was committed meanwhile looks after itself.
       if (this.#current !== base) return this.#release(next);
@@ -217,7 +219,8 @@ export class ConfigReload {
       const { transforms } = next.active;
       if (transforms === base.active.transforms) return void (this.#current = { ...base, changes });
       this.#commit(next);
-      logger.info({ transforms: transforms.size }, "changed transforms are active");
+      if (transforms.loaded > 0) logger.info({ transforms: transforms.loaded }, "changed transforms are active");
+      this.#logBroken(next.active);
     } catch (error) {
       // A newer change is waiting, or the ingress was closed.
       if (renewal.signal.aborted || closing.aborted) return;
@@ -227,11 +230,14 @@ export class ConfigReload {
     }
   }
 
+  #logBroken({ brokenTransforms: issues }: ActiveConfig): void {
+    if (issues.length > 0) this.#options.host.logger.error({ issues: configLines(issues) }, REFUSED_CHANGE);
+  }
+
   #refuse(base: Prepared, changes: number, error: unknown): void {
     const { logger } = this.#options.host;
-    const message = "A change of the transforms is refused; those before stay in use.";
-    if (error instanceof ConfigError) logger.error({ issues: configLines(error.issues) }, message);
-    else logger.error({ err: error }, message);
+    if (error instanceof ConfigError) logger.error({ issues: configLines(error.issues) }, REFUSED_CHANGE);
+    else logger.error({ err: error }, REFUSED_CHANGE);
     if (error instanceof ConfigError && !(error instanceof TransformsUnavailableError)) {
       // Tried: another change is needed before it can be any better.
       if (this.#current === base) this.#current = { ...base, changes };
@@ -243,6 +249,7 @@ export class ConfigReload {
   }
 }
 
+const REFUSED_CHANGE = "a change of transforms is refused; the versions before stay active";
 /** Why a configuration is refused after the end of all. */
 export const SHUT_DOWN = "The ingress has been shut down.";
 /** The time allowed for a transient reason to pass. */

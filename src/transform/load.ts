@@ -7,12 +7,18 @@ import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { Logger } from "../core/host.ts";
 import { type CallTransform, TransformError } from "./call.ts";
 import { contextFields, transformContext, type TransformFunction } from "./context.ts";
-import { loadInSandbox } from "./load-in-sandbox.ts";
+import { loadInSandbox, TransformsUnavailableError } from "./load-in-sandbox.ts";
 import { containedPath, nameInRoot, type TransformsRoot } from "./loader/containment.ts";
 import { describeFailure, describeThrown, type DescribeThrownOptions } from "./loader/describe-error.ts";
 import { withLoadTimeout } from "./loader/load-timeout.ts";
 import { pickExport } from "./loader/pick-export.ts";
-import { type LoadedTransforms, type NamedTransform, noTransforms, TransformSet } from "./set.ts";
+import {
+  type LoadedTransforms,
+  type NamedTransform,
+  noTransforms,
+  type TransformFailure,
+  TransformSet,
+} from "./set.ts";
 
 export interface LoadTransformsOptions {
   /** Absolute; `transformsDir` has to be inside `<configDir>/hooks/transforms`. */
@@ -20,7 +26,7 @@ export interface LoadTransformsOptions {
   /** Absolute; copies of the folder are made there. Need not exist. */
   readonly workDir: string;
   readonly logger: Logger;
-  /** The set active; it is given back when nothing that it was made from has changed. */
+  /** The active set; it is given back when nothing that it was made from has changed. */
   readonly previous?: TransformSet | undefined;
   /** How long one module may take to load, its top-level awaits included. Default: 30 seconds. */
   readonly loadTimeoutMs?: number;
@@ -31,7 +37,12 @@ export interface LoadTransformsOptions {
 export type TransformsOfConfig = Pick<HooksConfig, "enabled" | "mappings" | "transformsDir" | "transforms">;
 
 const DEFAULT_LOAD_TIMEOUT_MS = 30_000;
-const NOTHING: LoadedTransforms = { ok: false, failures: [] };
+
+/** The transforms that work, and the issues of those that do not, by the mapping's id. */
+export interface WorkingTransforms {
+  readonly set: TransformSet;
+  readonly issues: ReadonlyMap<string, ConfigIssue>;
+}
 
 /**
  * Makes the transforms of a configuration's mappings ready, in processes of their own or, when it says
@@ -42,27 +53,54 @@ const NOTHING: LoadedTransforms = { ok: false, failures: [] };
  * export the function. Source: specification 2.1 and 4.3.
  */
 export async function loadTransforms(
+  config: TransformsOfConfig,
+  options: LoadTransformsOptions,
+): Promise<TransformSet> {
+  const { set, issues } = await load(config, options, { mustAllWork: true });
+  if (set !== undefined) return set;
+  throw new ConfigError([...issues.values()]);
+}
+
+/** Loads the transforms that work, as {@link loadTransforms} does. Throws for what concerns all of them. */
+export async function loadWorkingTransforms(
+  config: TransformsOfConfig,
+  options: LoadTransformsOptions,
+): Promise<WorkingTransforms> {
+  const { set, issues } = await load(config, options, { mustAllWork: false });
+  return { set: set ?? noTransforms(), issues };
+}
+
+async function load(
   { enabled, mappings, transformsDir, transforms: limits }: TransformsOfConfig,
   { configDir, workDir, logger, previous, signal, loadTimeoutMs = DEFAULT_LOAD_TIMEOUT_MS }: LoadTransformsOptions,
-): Promise<TransformSet> {
+  { mustAllWork }: { readonly mustAllWork: boolean },
+): Promise<{ readonly set: TransformSet | undefined; readonly issues: ReadonlyMap<string, ConfigIssue> }> {
   const root = rootOf(transformsDir, configDir);
   const wanted = enabled ? mappings.filter(({ transform }) => transform !== undefined) : [];
-  if (wanted.length === 0) return noTransforms();
+  if (wanted.length === 0) return { set: noTransforms(), issues: new Map() };
   const located = wanted.map((mapping) => locate(mapping, root));
   const named = located.filter((one) => typeof one === "object");
-  const load = (): Promise<LoadedTransforms> =>
+  /** A folder that cannot be copied breaks each of its modules; a reason that may pass is thrown. */
+  const breakAll = (error: unknown): LoadedTransforms => {
+    if (mustAllWork || !(error instanceof ConfigError) || error instanceof TransformsUnavailableError) throw error;
+    return { set: undefined, failures: named.map((_, at) => ({ at, message: error.message })) };
+  };
+  const loadNamed = (): Promise<LoadedTransforms> =>
     limits.isolation === "none"
       ? loadInProcess(named, { root, loadTimeoutMs })
-      : loadInSandbox(named, { root, limits, workDir, logger, previous, loadTimeoutMs, signal });
-  const loaded = named.length > 0 ? await load() : NOTHING;
-  const failed = new Map(loaded.ok ? [] : loaded.failures.map(({ at, message }) => [named[at], message]));
-  const issues = located.flatMap((one, at): ConfigIssue[] => {
-    const message = typeof one === "string" ? one : failed.get(one);
-    return message === undefined ? [] : [{ path: `${wanted[at]?.where}.transform.module`, message }];
-  });
-  if (loaded.ok && issues.length === 0) return loaded.set;
-  if (loaded.ok && loaded.set !== previous) await loaded.set.close();
-  throw new ConfigError(issues);
+      : loadInSandbox(named, { root, limits, workDir, logger, previous, loadTimeoutMs, signal, mustAllWork });
+  const { set, failures } = named.length > 0 ? await loadNamed().catch(breakAll) : { set: undefined, failures: [] };
+  const failed = new Map(failures.map(({ at, message }) => [named[at], message]));
+  const issues = new Map(
+    located.flatMap((one, at): [string, ConfigIssue][] => {
+      const { id = "", where } = wanted[at] ?? {};
+      const message = typeof one === "string" ? one : failed.get(one);
+      return message === undefined ? [] : [[id, { path: `${where}.transform.module`, message }]];
+    }),
+  );
+  if (!mustAllWork || issues.size === 0) return { set, issues };
+  if (set !== undefined && set !== previous) await set.close();
+  return { set: undefined, issues };
 }
 
 function rootOf(transformsDir: string, configDir: string): TransformsRoot {
@@ -104,9 +142,9 @@ export async function loadInProcess(
   const { positions } = loader;
   const modules = new Map<string, Promise<unknown>>();
   const calls = new Map<string, CallTransform>();
-  const failures: { at: number; message: string }[] = [];
+  const failures: TransformFailure[] = [];
   for (const [at, { mappingId, file, export: name }] of named.entries()) {
-    // The requests of the generation active have their turn between two modules.
+    // The requests of the active configuration have their turn between two modules.
     await setImmediate();
     try {
       const loading = modules.get(file) ?? withLoadTimeout(loader.load(file), loadTimeoutMs);
@@ -118,8 +156,7 @@ export async function loadInProcess(
       failures.push({ at, message: describeFailure(error, { entry: file, root, positions }) });
     }
   }
-  if (failures.length > 0) return { ok: false, failures };
-  return { ok: true, set: new TransformSet({ calls, key: undefined, release: () => Promise.resolve() }) };
+  return { set: new TransformSet({ calls, key: undefined, release: () => Promise.resolve() }), failures };
 }
 
 function callInProcess(transform: TransformFunction, options: DescribeThrownOptions): CallTransform {

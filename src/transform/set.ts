@@ -12,6 +12,8 @@ export interface TransformSetParts {
   readonly figures?: () => TransformFigures;
   /** True when the files that it was made from have changed; never rejects. */
   readonly isStale?: () => Promise<boolean>;
+  /** Keeps no process warm from now on: only few of its transforms are still called. */
+  readonly shrink?: () => void;
 }
 
 export interface TransformFigures {
@@ -23,12 +25,18 @@ export interface TransformFigures {
  * The transforms of one configuration, ready to be called.
  *
  * It outlives the configuration until the requests have ended that began under it: they `enter` and
- * `leave`, and a set that was retired closes when the last one has left.
+ * `leave`, and a set that was retired closes when the last one has left. It also outlives the configuration
+ * while a later set keeps one of its transforms, whose own next version does not load.
  */
 export class TransformSet {
   readonly #parts: TransformSetParts;
   #users = 0;
   #closed: Promise<void> | undefined;
+  /** Transforms of earlier sets, by the mapping's id. */
+  readonly #kept = new Map<string, { readonly call: CallTransform; readonly owner: TransformSet }>();
+  /** Later sets that keep a transform of this one. */
+  #keepers = 0;
+  #released: PromiseWithResolvers<void> | undefined;
   /** Waits until no one is in progress. */
   #idle: PromiseWithResolvers<void> | undefined;
 
@@ -41,11 +49,25 @@ export class TransformSet {
   }
 
   get size(): number {
+    return this.#parts.calls.size + this.#kept.size;
+  }
+
+  /** Transforms that were loaded for this set, without those that it keeps. */
+  get loaded(): number {
     return this.#parts.calls.size;
   }
 
   get(mappingId: string): CallTransform | undefined {
-    return this.#parts.calls.get(mappingId);
+    return this.#parts.calls.get(mappingId) ?? this.#kept.get(mappingId)?.call;
+  }
+
+  /** Keeps the transform that an earlier set has for a mapping; the earlier set ends after this one. */
+  keep(mappingId: string, earlier: TransformSet): void {
+    const call = earlier.get(mappingId);
+    if (earlier === this || call === undefined || this.get(mappingId) !== undefined) return;
+    const owner = earlier.#kept.get(mappingId)?.owner ?? earlier;
+    this.#kept.set(mappingId, { call, owner });
+    owner.#keepers++;
   }
 
   figures(): TransformFigures {
@@ -80,13 +102,28 @@ export class TransformSet {
   /** No further request will enter; resolves when it is closed, after those in progress have left. */
   async retire(): Promise<void> {
     await this.whenIdle();
+    if (this.#keepers > 0) {
+      this.#parts.shrink?.();
+      this.#released ??= Promise.withResolvers<void>();
+      await this.#released.promise;
+    }
     await this.close();
   }
 
   /** Ends it at once; calls in progress are refused. Later calls wait for the same end. */
   close(): Promise<void> {
-    this.#closed ??= this.#parts.release();
+    this.#closed ??= this.#release();
     return this.#closed;
+  }
+
+  async #release(): Promise<void> {
+    await this.#parts.release();
+    for (const { owner } of this.#kept.values()) owner.#letGo();
+  }
+
+  #letGo(): void {
+    this.#keepers--;
+    if (this.#keepers === 0) this.#released?.resolve();
   }
 }
 
@@ -102,7 +139,14 @@ export interface NamedTransform {
   readonly export: string | undefined;
 }
 
-/** `failures` tell places in the list of what was asked for, and say why in words for the gateway's owner. */
-export type LoadedTransforms =
-  | { readonly ok: true; readonly set: TransformSet }
-  | { readonly ok: false; readonly failures: readonly { readonly at: number; readonly message: string }[] };
+/** `failures` name places in the list of what was asked for, and say why in words for the gateway's owner. */
+export interface LoadedTransforms {
+  /** With those that work; `undefined` when one had to be refused and all were asked for. */
+  readonly set: TransformSet | undefined;
+  readonly failures: readonly TransformFailure[];
+}
+
+export interface TransformFailure {
+  readonly at: number;
+  readonly message: string;
+}

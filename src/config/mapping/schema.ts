@@ -250,6 +250,8 @@ export interface MappingConfig extends RunConfig {
   readonly sender?: string | undefined;
   /** The reason why it is set aside: its calls are answered 503. Absent when it works. */
   readonly broken?: string | undefined;
+  /** The reason why a reload kept the version of before. Absent: it is as the configuration says. */
+  readonly kept?: string | undefined;
   /** The preset's further settings, secrets resolved. */
   readonly settings: PresetSettings;
   /** The authentication of its sender; `undefined`: the hook token. All mappings of a path have the same. */

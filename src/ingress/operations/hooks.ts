@@ -30,6 +30,8 @@ export interface MappingState extends ScopeState {
   readonly preset: string | null;
   /** The reason why it is set aside; `null` when it works. */
   readonly broken: string | null;
+  /** The reason why a reload kept its version of before; `null` when it is as configured. */
+  readonly kept: string | null;
 }
 
 export interface HookStates {
@@ -112,9 +114,17 @@ export class HookOperations {
   }
 }
 
-const NO_FACTS = { where: null, route: null, source: null, action: null, preset: null, broken: null } as const;
+const NO_FACTS = {
+  where: null,
+  route: null,
+  source: null,
+  action: null,
+  preset: null,
+  broken: null,
+  kept: null,
+} as const;
 
-function factsOf({ where, match, action, preset, broken }: MappingConfig): Omit<MappingState, keyof ScopeState> {
+function factsOf({ where, match, action, preset, broken, kept }: MappingConfig): Omit<MappingState, keyof ScopeState> {
   return {
     where,
     route: match.path || null,
@@ -122,6 +132,7 @@ function factsOf({ where, match, action, preset, broken }: MappingConfig): Omit<
     action,
     preset: preset ?? null,
     broken: broken ?? null,
+    kept: kept ?? null,
   };
 }
 

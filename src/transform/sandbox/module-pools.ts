@@ -47,11 +47,14 @@ export class ModulePools {
   /** Starts that wait until another pool is idle; at most one for each file. */
   readonly #waiting = new Set<() => void>();
   #pools = 0;
+  /** Pools that stay when they are idle. */
+  #warmPools: number;
   #last: FilePool | undefined;
   #sweep: NodeJS.Timeout | undefined;
 
   private constructor(options: ModulePoolsOptions, isolation: SandboxIsolation) {
     this.#options = options;
+    this.#warmPools = options.limits.workers;
     this.#isolation = isolation;
     const files = new Map<string, FilePool>();
     this.#byModule = options.modules.map((module, place) => {
@@ -117,6 +120,12 @@ export class ModulePools {
     const sum = (name: "calls" | "restarts" | "waiting"): number => all.reduce((total, one) => total + one[name], 0);
     const rssBytes = this.#last?.pool?.figures().rssBytes;
     return { rssBytes, calls: sum("calls"), restarts: sum("restarts"), waiting: sum("waiting") };
+  }
+
+  /** Keeps no process warm from now on: each ends after a minute without a call, and starts with the next one. */
+  shrink(): void {
+    this.#warmPools = 0;
+    this.#becameIdle();
   }
 
   /** Ends all processes and refuses unsettled calls as busy. Resolves when no process is left. */
@@ -229,7 +238,7 @@ export class ModulePools {
 
   #becameIdle(): void {
     this.#wakeOne();
-    if (this.#sweep !== undefined || this.#abort.signal.aborted || this.#pools <= this.#options.limits.workers) return;
+    if (this.#sweep !== undefined || this.#abort.signal.aborted || this.#pools <= this.#warmPools) return;
     this.#sweep = setTimeout(() => {
       this.#sweep = undefined;
       void this.#endIdle();
@@ -240,7 +249,7 @@ export class ModulePools {
   async #endIdle(): Promise<void> {
     const idleMs = this.#options.idleMs ?? IDLE_MS;
     const before = performance.now() - idleMs;
-    const spare = this.#pools - this.#options.limits.workers;
+    const spare = this.#pools - this.#warmPools;
     const long = this.#idlePools().filter(({ usedAt }) => usedAt <= before);
     await Promise.all(long.slice(0, Math.max(0, spare)).map((file) => this.#end(file)));
     this.#becameIdle();

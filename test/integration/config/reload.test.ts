@@ -85,10 +85,6 @@ describe("a configuration file that changes", () => {
       [JSON.stringify(gateway.configWith({ tokn: "x" })), "hooks.tokn"],
       [JSON.stringify(gateway.configWith({ token: "" })), "hooks.token"],
       [JSON.stringify(gateway.configWith({ transformsDir: "../elsewhere" })), "hooks.transformsDir"],
-      [
-        JSON.stringify(gateway.configWith({ mappings: [{ transform: { module: "missing.mjs" } }] })),
-        "hooks.mappings[0].transform.module",
-      ],
     ] as const) {
       await rewrite(() => gateway.writeFile(text), REFUSED);
       const { fields } = gateway.logger.lines.findLast((line) => line.message === REFUSED)!;
@@ -144,7 +140,7 @@ describe("a configuration file that changes", () => {
     await rewrite(() => gateway.writeHooks({ mappings, maxDepth: 20 }));
     expect(await say()).toBe("second");
     gateway.writeTransform("code.ts", `export default () => ({ message: `);
-    await rewrite(() => gateway.writeHooks({ mappings, maxDepth: 21 }), REFUSED);
+    await rewrite(() => gateway.writeHooks({ mappings, maxDepth: 21 }));
     expect(await say()).toBe("second");
   });
 });

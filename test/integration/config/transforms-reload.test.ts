@@ -10,7 +10,7 @@ const SOON = { timeout: 30_000, interval: 20 };
 const CALLS = 200;
 const CLIENTS = 4;
 const MAPPINGS = [{ match: { path: "code" }, transform: { module: "code.ts" }, deliver: false }];
-const REFUSED = "A change of the transforms is refused; those before stay in use.";
+const REFUSED = "a change of transforms is refused; the versions before stay active";
 
 /** Says a word that another file of the folder has. */
 const CODE = `import { word } from "./word.ts";\nexport default () => ({ message: word });`;

@@ -36,17 +36,49 @@ describe("a part whose reference is missing", () => {
     expect((await github(gateway, body, { path: "/hooks/two" })).body["ok"]).toBe(true);
   });
 
-  it("keeps the version that works when a reload would break it", async () => {
+  it("keeps the version that works when a reload breaks it, and takes the rest", async () => {
     await using gateway = await RunningGateway.start({ hooks: { mappings: [good] } });
-    gateway.writeHooks({ mappings: [{ ...good, deliver: true, channel: "nowhere" }] });
-    expect((await gateway.reload()).applied).toBe(false);
-    expect((await gateway.post("/hooks/good", "{}")).status).toBe(202);
     const added = { id: "added", match: { path: "added" }, ...QUIET, channel: "nowhere" };
-    gateway.writeHooks({ mappings: [good, added] });
+    gateway.writeHooks({ mappings: [{ ...good, messageTemplate: "new", deliver: true, channel: "nowhere" }, added] });
     expect((await gateway.reload()).applied).toBe(true);
+    const { status, body } = await gateway.post("/hooks/good", "{}");
+    expect([status, (await gateway.delivery(body["deliveryId"])).runs[0]?.spec]).toEqual([
+      202,
+      expect.objectContaining({ message: "m" }),
+    ]);
+    expect(JSON.stringify(gateway.logger.lines)).toContain("the version before stays active for this part");
     expect((await gateway.post("/hooks/added", "{}")).status).toBe(503);
     gateway.writeHooks({ mappings: [good, { ...added, channel: "console" }] });
     expect((await gateway.reload()).applied).toBe(true);
     expect((await gateway.post("/hooks/added", "{}")).status).toBe(202);
+  });
+
+  it("keeps its secret when a reload cannot read the new one; a second reload does not lose it", async () => {
+    const senders = { one: { ...org, secret: GITHUB_SECRET } };
+    await using gateway = await RunningGateway.start({ hooks: { senders } });
+    const body = pushOf("site");
+    for (const maxDepth of [20, 21]) {
+      gateway.writeHooks({ senders: { one: { ...org, secret: { env: "SECRET_THAT_IS_NOT_SET" } } }, maxDepth });
+      expect((await gateway.reload()).applied).toBe(true);
+      expect((await github(gateway, body, { path: "/hooks/one" })).body["ok"]).toBe(true);
+      expect((await github(gateway, body, { path: "/hooks/one", secret: "another-secret-of-a-stranger" })).status).toBe(
+        401,
+      );
+    }
+  });
+
+  it("is the mapping that uses the missing secret of hooks.<preset>, and not one with a secret of its own", async () => {
+    const mapping = { preset: "github", deliver: false, wakeMode: "next-heartbeat" };
+    const mappings = [
+      { id: "common", match: { path: "common" }, ...mapping },
+      { id: "own", match: { path: "own" }, ...mapping, secret: GITHUB_SECRET },
+    ];
+    const hooks = { mappings, github: { secret: { env: "SECRET_THAT_IS_NOT_SET" } } };
+    await using gateway = await RunningGateway.start({ hooks });
+    const body = pushOf("site");
+    expect((await github(gateway, body, { path: "/hooks/common" })).status).toBe(503);
+    expect((await call(gateway, "/hooks/common", { method: "GET" })).status).toBe(503);
+    expect((await gateway.post("/hooks/common", body)).status).toBe(503);
+    expect((await github(gateway, body, { path: "/hooks/own" })).body["ok"]).toBe(true);
   });
 });

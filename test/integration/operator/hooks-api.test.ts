@@ -39,6 +39,7 @@ describe("the hooks API", () => {
             action: "agent",
             preset: null,
             broken: null,
+            kept: null,
           },
           {
             scope: "notes",
@@ -50,6 +51,7 @@ describe("the hooks API", () => {
             action: "wake",
             preset: null,
             broken: null,
+            kept: null,
           },
         ],
       },

@@ -58,7 +58,7 @@ describe("a transform that hides what it does", () => {
     expect(answers).toHaveLength(15);
     for (const answer of answers) expect(answer).toMatch(/^refused: /);
     expect(answers.join()).not.toContain(HOOK_TOKEN);
-    const refusal = "A change of the transforms is refused; those before stay in use.";
+    const refusal = "a change of transforms is refused; the versions before stay active";
     await vi.waitFor(() => expect(hostile.gateway.errors).toContain(refusal), 30_000);
     expect(await messageOf(hostile, "reader", { file: configFile, folder: transforms })).toBe(answers.join("\n"));
   });
@@ -164,7 +164,7 @@ describe("a transform that means another than itself", () => {
     const edited = join(hostile.gateway.folder, "hooks", "transforms", "text.mjs");
     expect(await messageOf(hostile, "versioned")).toBe("one");
     writeFileSync(edited, 'export const text = "two"; export default () => ');
-    const refusal = "A change of the transforms is refused; those before stay in use.";
+    const refusal = "a change of transforms is refused; the versions before stay active";
     await vi.waitFor(() => expect(hostile.gateway.errors).toContain(refusal), 30_000);
     for (let round = 0; round < 3; round++) {
       await hostile.failed("versioned", { loop: true });

@@ -219,7 +219,7 @@ describe("a change of the transforms folder", STARTS, () => {
     write("a.mjs", "export default () => {");
     await vi.waitFor(() => expect(fixture.logger.lines.filter(({ level }) => level === "error")).toHaveLength(1), SOON);
     const [refused] = fixture.logger.lines.filter(({ level }) => level === "error");
-    expect(refused?.message).toBe("A change of the transforms is refused; those before stay in use.");
+    expect(refused?.message).toBe("a change of transforms is refused; the versions before stay active");
     expect(String(refused?.fields["issues"])).toMatch(/^hooks\.mappings\[0\]\.transform\.module: .*a\.mjs:1:\d+/);
     expect(await said()).toEqual({ message: "first" });
     write("a.mjs", SECOND);

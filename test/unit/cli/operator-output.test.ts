@@ -275,7 +275,7 @@ describe("a change of deliveries", () => {
 
 describe("reveille hooks", () => {
   it("prints mappings that take a source or any call, and those that are gone", async () => {
-    const none = { paused: null, budget: null, preset: null, broken: null };
+    const none = { paused: null, budget: null, preset: null, broken: null, kept: null };
     const mapping = (changes: object) => ({
       ...none,
       where: "hooks.mappings[0]",
