@@ -57,7 +57,8 @@ function renderRoute(
   if (route === "wake") return single(readWakePayload(context.payload));
   if (route === "agent") return directAgent(context.payload);
   const items = fanOut(context, route.forEach, config.maxFanOut);
-  if (isRefusal(items)) return items;
+  // A payload without the array has nothing for the mapping, and a sender may give up on a hook that answers 4xx.
+  if (isRefusal(items)) return UNFIT.has(items.refused) ? { actions: [], ended: unfit(items) } : items;
   if (items.length === 0) return { actions: [], ended: skipped(`${route.forEach?.name} is empty`) };
   if (!route.transform && items.length === 1) return single(own(route, items[0]!));
   const call = { method, rawBody, basePath: config.path, deliveryId };

@@ -97,8 +97,13 @@ describe("a call that was accepted", () => {
     const before = (await gateway.deliveries())[0]?.id;
     const answer = await gateway.post("/hooks/many", { items: ["a", "  ", "c"] });
     expect([answer.status, answer.body["code"]]).toEqual([400, "INVALID_ACTION"]);
-    expect((await gateway.post("/hooks/many", { items: "a" })).status).toBe(400);
     expect((await gateway.deliveries())[0]?.id).toBe(before);
+  });
+
+  it.each([{ items: "a" }, {}])("without the array of forEach is skipped: %j", async (payload) => {
+    expect((await gateway.post("/hooks/many", payload)).status).toBe(204);
+    const reason = "payload.items must be an array.";
+    expect((await gateway.deliveries())[0]).toMatchObject({ state: "skipped", reason });
   });
 
   it("carries the raw body and its safe headers into the store", async () => {

@@ -40,10 +40,7 @@ function reportContent(written: HostMapping, mapping: MappingConfig, tell: AddMa
     );
   }
   if (mapping.forEach !== undefined) {
-    tell(
-      `"${mapping.forEach}" must be an array, or the answer is 400; more than 200 items are answered 413, where OpenClaw drops the rest.`,
-      ".forEach",
-    );
+    tell(`more than 200 items of "${mapping.forEach}" are answered 413, where OpenClaw drops the rest.`, ".forEach");
   }
   const templates = [written.messageTemplate, written.textTemplate, written.name, written.to, written.sessionKey];
   if (templates.some((template) => template !== undefined && CREDENTIAL_HEADER.test(template))) {

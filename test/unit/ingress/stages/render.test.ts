@@ -85,11 +85,14 @@ describe("render", () => {
       });
     });
 
-    it("with forEach refuses more items than hooks.maxFanOut, and what is no list", async () => {
+    it("with forEach refuses more items than hooks.maxFanOut, and skips what is no list", async () => {
       const mapping = mappingOf({ messageTemplate: "m", forEach: "items" });
       expect(await contentOf(mapping, { items: [1, 2, 3] })).toEqual(["m", "m", "m"]);
       expect(await contentOf(mapping, { items: [1, 2, 3, 4] })).toBe("BODY_TOO_LARGE");
-      expect(await contentOf(mapping, { items: "1" })).toBe("INVALID_PAYLOAD");
+      expect(await contentOf(mapping, { items: "1" })).toEqual({
+        contents: [],
+        ended: { state: "skipped", reason: "payload.items must be an array." },
+      });
     });
 
     it("with forEach refuses the whole request when one item comes out blank: nothing is half accepted", async () => {

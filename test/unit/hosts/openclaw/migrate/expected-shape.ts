@@ -15,7 +15,6 @@ export const IN_SANDBOX =
   "runs in a process of its own that can only compute: no files, no network, no environment, 2 seconds a call, and the token is not among its headers. One that needs more: adopt with --transforms none. A module that cannot be loaded disables the whole block.";
 export const NO_WATCHER =
   "hooks.gmail: The gateway no longer starts the Gmail watcher (gog gmail watch): OpenClaw does so only while hooks.enabled is true.";
-export const ANY_ARRAY =
-  "must be an array, or the answer is 400; more than 200 items are answered 413, where OpenClaw drops the rest.";
+export const ANY_ARRAY = "are answered 413, where OpenClaw drops the rest.";
 export const ONE_MODEL =
   "plugins.entries.reveille.subagent: lets runs choose test/m: OpenClaw takes no model from a plugin without it.";

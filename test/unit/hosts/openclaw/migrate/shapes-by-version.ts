@@ -129,7 +129,7 @@ export const SHAPES_BY_VERSION: Readonly<Record<string, Expected>> = {
         },
       ],
     },
-    behavior: [`hooks.mappings[0].forEach: "alerts" ${ANY_ARRAY}`],
+    behavior: [`hooks.mappings[0].forEach: more than 200 items of "alerts" ${ANY_ARRAY}`],
   },
   "2026.8.5-persistent": {
     block: {
@@ -191,7 +191,7 @@ export const SHAPES_BY_VERSION: Readonly<Record<string, Expected>> = {
       ONE_MODEL,
     ],
     behavior: [
-      `hooks.mappings[0].forEach: "items" ${ANY_ARRAY}`,
+      `hooks.mappings[0].forEach: more than 200 items of "items" ${ANY_ARRAY}`,
       `hooks.mappings[0].sessionKey: ${IN_ORDER}`,
       "hooks.mappings[0].thinking: has no effect: OpenClaw lets no plugin choose it, and the agent's own level is used.",
       `hooks.mappings[1]: ${IN_BOUNDARY}`,
