@@ -4,7 +4,6 @@ import { mkdtempSync, rmdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { satisfies } from "semver";
 import { ConfigError, configLines } from "../config/errors.ts";
-import type { MappingConfig } from "../config/mapping/schema.ts";
 import { qualifyKeys } from "../config/qualify-keys.ts";
 import { describeIsolation } from "../transform/sandbox/isolation/describe.ts";
 import { detectIsolation } from "../transform/sandbox/isolation/detect.ts";
@@ -62,7 +61,6 @@ export async function configurationFindings(
       loaded,
       findings: [
         configurationFinding("ok", `${file} is valid`),
-        ...setAsideFindings(mappings),
         ...(found === 0
           ? []
           : [configurationFinding("warning", `${found} could be better; see: ${gateway.program} check`)]),
@@ -80,15 +78,6 @@ export async function configurationFindings(
       use: UNKNOWN_USE,
     };
   }
-}
-
-/** One for each mapping that is set aside. */
-function setAsideFindings(mappings: readonly MappingConfig[]): readonly DoctorFinding[] {
-  return mappings.flatMap(({ id, broken }) =>
-    broken === undefined
-      ? []
-      : [configurationFinding("problem", `${id} is set aside, and its calls are answered 503: ${broken}`)],
-  );
 }
 
 function configurationFinding(level: DoctorFinding["level"], message: string): DoctorFinding {

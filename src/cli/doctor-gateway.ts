@@ -102,7 +102,9 @@ async function countOf(access: GatewayAccess, query: string): Promise<string> {
 /** The mappings that a start of this file would set aside, by name. */
 export function setAsideFindings({ active }: LoadedConfiguration): readonly DoctorFinding[] {
   return active.config.mappings.flatMap(({ id, broken }) =>
-    broken === undefined ? [] : [finding("configuration", "problem", `${id} is set aside: ${broken}`)],
+    broken === undefined
+      ? []
+      : [finding("configuration", "problem", `${id} is set aside, and its calls are answered 503: ${broken}`)],
   );
 }
 
