@@ -106,10 +106,10 @@ describe("the dispatcher", () => {
   });
 
   it("a heartbeat is asked for before a wake is settled, so that a store that fails in between costs none", async () => {
-    vi.spyOn(bench.store, "settleAll").mockReturnValue(new Promise(() => {}));
+    const settleAll = vi.spyOn(bench.store, "settleAll").mockReturnValue(new Promise(() => {}));
     bench.dispatcher.start();
     await bench.acceptAndEnqueue(wakeSpec());
-    await vi.waitFor(() => expect(bench.store.settleAll).toHaveBeenCalled());
+    await vi.waitFor(() => expect(settleAll).toHaveBeenCalled());
     expect(bench.host.heartbeats).toEqual(["agent:main:main hook:wake"]);
   });
 
