@@ -30,7 +30,7 @@ export function sendersPage(): string {
 
 const ANSWERS = `## The answer that each sender takes
 
-An accepted call is answered 200 with \`{ ok, runId, deliveryId }\`, unless the sender needs another answer, which the second column names. \`hooks.<name>.respond.status\` sets another status. The last two columns are what the sender's documentation says.
+An accepted call is answered 200 with \`{ ok, runId, deliveryId }\`, unless the sender needs another answer, which the second column names. \`hooks.<name>.respond.status\` sets another status. The last two columns follow the sender's documentation as far as it says so; test a sender that disables hooks before you rely on them.
 
 <!-- prettier-ignore -->
 | preset | accepted calls are answered | the sender takes as success | after any other answer it |

@@ -75,8 +75,8 @@ describe("bursts", () => {
     expect(gathered.reduce((sum, { calls }) => sum + calls.length, 0)).toBe(CALLS);
     for (const { run, calls } of gathered) expect(run?.calls).toBe(calls.length);
 
-    // Each prompt says how many calls the run stands for.
-    const told = model.runPrompts.map((prompt) => Number(/stands for (\d+) calls/.exec(prompt)?.[1] ?? 1));
+    // Each prompt says how many calls the run serves.
+    const told = model.runPrompts.map((prompt) => Number(/serves (\d+) calls/.exec(prompt)?.[1] ?? 1));
     expect(told).toEqual(gathered.map(({ calls }) => calls.length));
 
     // A run begins when it is due and not before, and from then on calls are gathered for the next one.
