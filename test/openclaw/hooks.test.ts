@@ -113,7 +113,7 @@ describe("the installed package in the real OpenClaw", () => {
     );
     const from = installation().gateway.log.length;
     installation().configure(shapedBlock);
-    await installation().gateway.waitForLog("into use (reload)", from);
+    await installation().gateway.waitForLog("configuration applied (reload)", from);
     expect(await installation().post("/elsewhere/shaped", { word: "clay" })).toMatchObject({ status: 200 });
     await vi.waitFor(() => expect(mainPrompts()).toContain("shaped: clay"), patience);
     expect(await installation().post("/reveille/wake", { text: "gone" })).toMatchObject({ status: 404 });
@@ -125,7 +125,7 @@ describe("the installed package in the real OpenClaw", () => {
     await installation().gateway.waitForLog("The new configuration is refused", from);
     expect(installation().gateway.log.slice(from)).not.toContain(GATEWAY_TOKEN);
     // The service that runs goes on: the host has not loaded the plugin anew.
-    expect(installation().gateway.log.slice(from)).not.toContain("into use (start)");
+    expect(installation().gateway.log.slice(from)).not.toContain("configuration applied (start)");
     const call = { message: "Look again [say still]", channel: "telegram", to: "778" };
     expect(await installation().post("/elsewhere/agent", call)).toMatchObject({ status: 202 });
     await vi.waitFor(
@@ -142,7 +142,7 @@ describe("the installed package in the real OpenClaw", () => {
     installation().withHostSections({});
     from = installation().gateway.log.length;
     installation().configure(shapedBlock);
-    await installation().gateway.waitForLog("into use (reload)", from);
+    await installation().gateway.waitForLog("configuration applied (reload)", from);
   });
 
   /** Configures, and waits for what a wake without a text is answered then: 400 by the ingress, 404 by the host. */

@@ -182,7 +182,7 @@ export class OpenClawGateway {
       if (reason === "start") this.#begin(open);
       this.#lastRefusal = undefined;
       this.#context.serviceHealth?.clearFailure();
-      this.#logger.info({ paths: open.routes.paths, reason }, "configuration applied");
+      this.#logger.info({ paths: open.routes.paths }, `configuration applied (${reason})`);
       this.#probe(open, config);
       this.#options.onLoaded?.({ reason });
     } catch (error) {
