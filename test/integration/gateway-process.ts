@@ -9,7 +9,8 @@ import type { DeliveryDetail, DeliverySummary, State } from "../../src/core/deli
 export const HOOK_TOKEN = "hook-token-of-the-integration-tests";
 const GATEWAY_TOKEN = "gateway-token-of-the-integration-tests";
 const OPEN: ReadonlySet<State> = new Set(["queued", "running"]);
-const program = join(import.meta.dirname, "../../scripts/start.mjs");
+const bundled = join(import.meta.dirname, "../../scripts/start.mjs");
+const sources = join(import.meta.dirname, "../../src/cli/main.ts");
 
 export interface HookAnswer {
   readonly status: number;
@@ -39,11 +40,15 @@ export class GatewayProcess {
     writeFileSync(this.#configFile, JSON.stringify({ ...minimal, ...config }), { mode: 0o600 });
   }
 
-  /** Resolves when it listens. `nodeArgs` come before the program, `env` beside the variables of this process. */
+  /**
+   * Resolves when it listens. `env` is added to the variables of this process. With `nodeArgs`, which may preload a
+   * module that changes those of the sources, it runs from the sources instead of the bundle.
+   */
   async start({
     nodeArgs = [],
     env = {},
   }: { nodeArgs?: readonly string[]; env?: NodeJS.ProcessEnv } = {}): Promise<void> {
+    const program = nodeArgs.length > 0 ? sources : bundled;
     const args = [
       ...nodeArgs,
       program,

@@ -80,7 +80,7 @@ describe("reveille doctor", () => {
     expect(idle).toContain(`warning gateway: none answers under http://127.0.0.1:${port}: `);
     expect(idle).toContain(`problem senders: http://127.0.0.1:${port}/hooks/github cannot be reached: `);
     expect(idle).toMatch(/^(?:ok|warning) disk: \d+ MiB are free/mu);
-    expect(idle).toMatch(/^problem configuration: .*stripe.* is set aside: .*NO_SUCH_VARIABLE/mu);
+    expect(idle).toMatch(/^problem configuration: .*stripe is set aside, .*NO_SUCH_VARIABLE/mu);
     expect(idle).toContain("ok models: good answers (200)");
     expect(idle).toContain("problem models: bad refuses the API key (401)");
 
