@@ -75,11 +75,18 @@ export const SHAPES_WITH_CALLS: readonly Shape[] = [
   {
     name: "2026.5.7-gmail-stock",
     calls: [
-      run(
-        "gmail",
-        { source: "gmail", messages: [{ id: "m1", from: "Ada", subject: "Hello", snippet: "Dear", body: "Dear you" }] },
-        "New email from Ada\nSubject: Hello\nDear\nDear you",
-      ),
+      {
+        ...run(
+          "gmail",
+          {
+            source: "gmail",
+            messages: [{ id: "m1", from: "Ada", subject: "Hello", snippet: "Dear", body: "Dear you" }],
+          },
+          "New email from Ada\nSubject: Hello\nDear\nDear you",
+        ),
+        // A preset's call is answered 200 on both sides.
+        statuses: [200, 200],
+      },
     ],
   },
   {

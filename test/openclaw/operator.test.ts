@@ -82,9 +82,11 @@ describe("what an operator sees and does in the real OpenClaw", () => {
       token: HOOK_TOKEN,
       mappings: [{ action: "agent", transform: { module: "no.js" } }],
     });
-    const refused = await installation().openclaw("reveille", "check");
-    expect(refused.code).toBe(1);
-    expect(refused.out).toContain("plugins.entries.reveille.config.mappings[0].transform.module: ");
+    const module = "plugins.entries.reveille.config.mappings[0].transform.module: ";
+    const setAside = await installation().openclaw("reveille", "check");
+    expect([setAside.code, setAside.out]).toEqual([0, expect.stringContaining(module)]);
+    const refused = await installation().openclaw("reveille", "check", "--strict");
+    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining(module)]);
   });
 
   it("is kept in a folder of the host's state that nobody else can open", () => {
