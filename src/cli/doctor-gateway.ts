@@ -101,11 +101,14 @@ async function countOf(access: GatewayAccess, query: string): Promise<string> {
 
 /** The mappings that a start of this file would set aside, by name. */
 export function setAsideFindings({ active }: LoadedConfiguration): readonly DoctorFinding[] {
-  return active.config.mappings.flatMap(({ id, broken }) =>
+  const { mappings, closed } = active.config;
+  const all = closed === undefined ? [] : [finding("configuration", "problem", `hooks are closed: ${closed}`)];
+  const each = mappings.flatMap(({ id, broken }) =>
     broken === undefined
       ? []
       : [finding("configuration", "problem", `${id} is set aside, and its calls are answered 503: ${broken}`)],
   );
+  return [...all, ...each];
 }
 
 /** Calls the public URL of each sender: a gateway answers GET with an error of its own, and another server does not. */

@@ -7,7 +7,7 @@ import { listChannels } from "../hosts/embedded/channels.ts";
 import { readGatewayConfig } from "../hosts/embedded/config/read.ts";
 import type { GatewayConfig } from "../hosts/embedded/config/file.ts";
 import { prepareConfig, snapshotOf } from "../hosts/embedded/config/snapshot.ts";
-import { loadPluginsWithTimeout } from "../hosts/embedded/plugins/load.ts";
+import { loadPlugins } from "../hosts/embedded/plugins/load.ts";
 import { applyPlugin } from "../hosts/embedded/plugins/load.ts";
 import { limitShutdownTaps } from "../hosts/embedded/plugins/shutdown.ts";
 import { createLifecycle } from "../hosts/shared/lifecycle.ts";
@@ -54,12 +54,20 @@ export class EmbeddedCliGateway implements CliGateway {
   }
 
   /** Goes the way of a start: the file, and the plugins that it names. */
-  async open(options: LocationOptions, { logger, loadTimeoutMs }: OpenOptions): Promise<OpenedConfiguration> {
+  async open(
+    options: LocationOptions,
+    { logger, loadTimeoutMs, strict = false }: OpenOptions,
+  ): Promise<OpenedConfiguration> {
     const { configFile, stateDir } = this.locate(options);
     const { config, written, warnings } = readGatewayConfig({ file: configFile, env: this.#environment.env });
     const host = hostOf(config, { stateDir, logger });
     const close = (): Promise<void> => host.lifecycle.onShutdown.promise({ deadlineMs: Date.now() + SHUTDOWN_MS });
-    const plugins = await loadPluginsWithTimeout(config.plugins, { logger, publicApi, loadTimeoutMs });
+    const plugins = await loadPlugins(config.plugins, {
+      logger,
+      publicApi,
+      loadTimeoutMs,
+      setAside: strict ? undefined : { before: undefined },
+    });
     try {
       for (const plugin of plugins) applyPlugin(plugin, host);
     } catch (error) {

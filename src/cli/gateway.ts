@@ -24,6 +24,8 @@ export interface OpenOptions {
   readonly logger: Logger;
   /** How long plugins may take to load. */
   readonly loadTimeoutMs?: number;
+  /** True: a plugin that fails to load refuses the configuration. Default: it is set aside. */
+  readonly strict?: boolean | undefined;
 }
 
 /** A configuration whose plugins have been applied to a host that does not run. */

@@ -19,7 +19,10 @@ export async function listHooks(options: HooksOptions, io: CliIo): Promise<void>
     io.out(`${JSON.stringify(states, undefined, 2)}\n`);
     return;
   }
-  const rows = [[states.all.scope, "", "all runs", "", ...stateCells(states.all)], ...states.mappings.map(rowOf)];
+  const rows = [
+    [states.all.scope, "", "all runs", "", ...problemCells(states.all, asideText(states.all))],
+    ...states.mappings.map(rowOf),
+  ];
   io.out(textTable(["MAPPING", "ROUTE", "ACTION", "PRESET", "BUDGET", "PAUSED"], rows));
 }
 
@@ -55,16 +58,26 @@ function sentence(
 }
 
 function rowOf(mapping: MappingState): string[] {
-  const { scope, where, route, source, action, preset, broken, kept } = mapping;
-  const problem = broken === null ? kept && `keeps the version before: ${kept}` : `set aside: ${broken}`;
+  const { scope, where, route, source, action, preset, kept } = mapping;
+  const problem = asideText(mapping) ?? (kept === null ? undefined : `keeps the version before: ${kept}`);
   const taken = route ?? (source === null ? "any" : `source ${source}`);
   return [
     printable(scope, CELL_CHARS),
     where === null ? "no longer configured" : printable(taken, CELL_CHARS),
     action ?? "",
     preset ?? "",
-    ...(problem === null ? stateCells(mapping) : [stateCells(mapping)[0], printable(problem, 4 * CELL_CHARS)]),
+    ...problemCells(mapping, problem),
   ];
+}
+
+function asideText({ broken }: { readonly broken: string | null }): string | undefined {
+  return broken === null ? undefined : `set aside: ${broken}`;
+}
+
+/** A problem takes the place of the pause. */
+function problemCells(state: ScopeState, problem: string | undefined): [string, string] {
+  const [budget, paused] = stateCells(state);
+  return [budget, problem === undefined ? paused : printable(problem, 4 * CELL_CHARS)];
 }
 
 function stateCells({ budget, paused }: ScopeState): [string, string] {

@@ -232,6 +232,8 @@ export interface HooksConfig {
   readonly retention: RetentionConfig;
   /** Names of enabled presets, in order. */
   readonly presets: readonly string[];
+  /** The reason why every call is answered 503: a plugin that may deny calls is missing. Absent: calls are taken. */
+  readonly closed?: string | undefined;
   /** The own ones in their order, then one for each enabled preset and one for each named sender. */
   readonly mappings: readonly MappingConfig[];
 }

@@ -15,6 +15,7 @@ import { checkChannel, readTarget } from "./channel-target.ts";
 import { readBudget, checkBudget } from "./budget.ts";
 import type { MappingConfig } from "./mapping/schema.ts";
 import { setAside, type WorkingMappings } from "./set-aside.ts";
+import { closedBy, type KeptPresets, leaveOutMissing, missingLines, type MissingPresets } from "./missing-presets.ts";
 import type { PresetPart } from "./preset.ts";
 import { checkPublicUrl, readPublicUrl } from "./public-url.ts";
 import { milliseconds, readBodyBytes, readTtlMs, BUDGET_BYTES } from "./schema-parts.ts";
@@ -42,6 +43,10 @@ export interface HooksContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** A mapping that refers to something missing keeps its version in here, or is set aside. Absent: every mapping must work. */
   readonly working?: WorkingMappings | undefined;
+  /** Modules and plugins that fail to load: what names their presets is set aside. */
+  readonly missing?: readonly MissingPresets[];
+  /** Those whose version before stays active. */
+  readonly kept?: readonly KeptPresets[];
 }
 
 /** Findings that are logged at every start, and not only shown by an audit. */
@@ -61,7 +66,8 @@ export function readHooksConfig(
   raw: unknown,
   context: HooksContext,
 ): { config: HooksConfig; warnings: readonly string[] } {
-  const block: unknown = raw === undefined ? {} : raw;
+  const { missing = [], kept = [] } = context;
+  const { block, places, brought } = leaveOutMissing(raw === undefined ? {} : raw, { ...context, missing });
   const schemaIssues = [
     ...checkSchema(block, [...context.presets.keys()]),
     ...checkPresetBlocks(block, context),
@@ -71,14 +77,27 @@ export function readHooksConfig(
   for (const { path, message } of schemaIssues) findings.refuse(path, message);
   if (typeof block !== "object" || block === null || Array.isArray(block)) throw new ConfigError(findings.issues);
 
-  const config = normalize(validSubset(block, schemaIssues), context, findings);
+  for (const { path, message } of missingLines(missing, kept)) findings.warn(path, message);
+  const valid = validSubset(block, schemaIssues);
+  const written = valid.mappings.map((mapping, at) => (places.has(at) ? undefined : mapping));
+  const config = normalize({ ...valid, mappings: written }, context, findings);
   const mappings = setAside(config.mappings, findings, {
     working: context.working,
     stillWorks: (mapping) => refersToNothingMissing(mapping, config, context),
   });
   if (mappings === undefined) throw new ConfigError(findings.issues, findings.warnings);
   const audited = auditHooks(config, context.gateway).filter(({ id }) => LOGGED_AT_LOAD.has(id));
-  return { config: { ...config, mappings }, warnings: configLines([...findings.warnings, ...audited]) };
+  const complete = mappings.map((mapping) => withKept(mapping, kept));
+  return {
+    config: { ...config, mappings: [...complete, ...(config.enabled ? brought : [])], closed: closedBy(missing) },
+    warnings: configLines([...findings.warnings, ...audited]),
+  };
+}
+
+function withKept(mapping: MappingConfig, kept: readonly KeptPresets[]): MappingConfig {
+  if (mapping.kept !== undefined || mapping.broken !== undefined) return mapping;
+  const source = kept.find(({ names }) => mapping.preset !== undefined && names.includes(mapping.preset));
+  return source === undefined ? mapping : { ...mapping, kept: `${source.path}: ${source.message}` };
 }
 
 function refersToNothingMissing(mapping: MappingConfig, config: HooksConfig, context: HooksContext): boolean {

@@ -16,7 +16,7 @@ import { compileRequestHead, compileRequestTarget } from "./request-head.ts";
 import { compileMapping } from "../mapping/compile-mapping.ts";
 import { MappingIndex } from "../mapping/index-mappings.ts";
 import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
-import { loadPresetModules } from "../presets/load-modules.ts";
+import { loadPresetModules, type PresetModules } from "../presets/load-modules.ts";
 import type { Preset } from "../presets/preset.ts";
 import { PresetRegistry } from "../presets/registry.ts";
 import {
@@ -83,6 +83,8 @@ export interface ReadSnapshot {
   readonly warnings: readonly string[];
   /** Every preset there is: built-in ones, those of plugins and those of the configuration's folder. */
   readonly presets: ReadonlyMap<string, Preset>;
+  /** Those of the configuration's folder, by the paths that name them. */
+  readonly presetModules: PresetModules;
 }
 
 /** Reads a snapshot and the presets it names, or throws a `ConfigError`; nothing is opened or started. */
@@ -93,8 +95,11 @@ export async function readSnapshot(
     hooks,
     env = process.env,
     working,
+    presetModules = new Map(),
   }: Pick<ActiveConfigOptions, "hooks"> & {
+    /** The mappings active now. Absent: every part must work. */
     readonly working?: HooksContext["working"];
+    readonly presetModules?: PresetModules | undefined;
     readonly host: Pick<GatewayHost, "paths">;
     readonly env?: Readonly<Record<string, string | undefined>>;
   },
@@ -103,9 +108,12 @@ export async function readSnapshot(
   const registry = new PresetRegistry();
   for (const preset of BUILT_IN_PRESETS) registry.add(preset);
   hooks.presets.call(registry);
-  const block = await loadPresetModules(written, { configDir, registry });
+  const before = working && presetModules;
+  const { block, modules } = await loadPresetModules(written, { configDir, registry, before });
   const presets = registry.all();
-  return { ...readHooksConfig(block, { configDir, gateway, agents, channels, presets, env, working }), presets };
+  const { missing, kept } = registry;
+  const context = { configDir, gateway, agents, channels, presets, env, working, missing, kept };
+  return { ...readHooksConfig(block, context), presets, presetModules: modules };
 }
 
 /** Prepares a snapshot, or throws a `ConfigError` that names every key that is wrong. */
@@ -114,7 +122,14 @@ export async function prepareActiveConfig(
   { host, hooks, keys, workDir, previous, read, signal, strict = false }: ActiveConfigOptions,
 ): Promise<ActiveConfig> {
   const working = workingIn(previous);
-  const found = read ?? (await readSnapshot(snapshot, { host, hooks, working: strict ? undefined : working }));
+  const found =
+    read ??
+    (await readSnapshot(snapshot, {
+      host,
+      hooks,
+      working: strict ? undefined : working,
+      presetModules: previous?.read.presetModules,
+    }));
   const { config, presets } = found;
   const { gateway } = snapshot;
   const { mappings } = config;

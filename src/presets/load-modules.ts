@@ -1,4 +1,4 @@
-import { join, relative } from "node:path";
+import { join, parse, relative } from "node:path";
 import { ConfigError } from "../config/errors.ts";
 import type { ConfigIssue } from "../config/errors.ts";
 import { containedPath } from "../transform/loader/containment.ts";
@@ -14,9 +14,21 @@ const FOLDER = join("hooks", "presets");
 /** Of each module, its top-level awaits included. */
 const LOAD_TIMEOUT_MS = 30_000;
 
+/** The presets that were loaded from modules, by the paths that name them. */
+export type PresetModules = ReadonlyMap<string, Preset>;
+
+interface LoadPresetModulesOptions {
+  readonly configDir: string;
+  readonly registry: PresetRegistry;
+  /** Presets active now: a module that fails keeps its version in here, or is set aside. Absent: it refuses the block. */
+  readonly before?: PresetModules | undefined;
+  readonly loadTimeoutMs?: number;
+}
+
 /**
  * Loads the presets that `hooks.presets` names by a path (`./acme.ts`) in `<configDir>/hooks/presets`,
- * adds them to the registry, and gives the block back with their names instead of the paths.
+ * adds them to the registry, and gives the block back with their names instead of the paths, and the presets by
+ * their paths.
  *
  * A module exports by default what `definePreset` made, or the definition itself. It is confined to the
  * folder by the real path of every file it loads; `reveille` is this package's own copy. Throws a
@@ -24,14 +36,11 @@ const LOAD_TIMEOUT_MS = 30_000;
  */
 export async function loadPresetModules(
   block: unknown,
-  {
-    configDir,
-    registry,
-    loadTimeoutMs = LOAD_TIMEOUT_MS,
-  }: { readonly configDir: string; readonly registry: PresetRegistry; readonly loadTimeoutMs?: number },
-): Promise<unknown> {
+  { configDir, registry, before, loadTimeoutMs = LOAD_TIMEOUT_MS }: LoadPresetModulesOptions,
+): Promise<{ readonly block: unknown; readonly modules: PresetModules }> {
   const written = presetsOf(block);
-  if (!written.some(isPath)) return block;
+  const modules = new Map<string, Preset>();
+  if (!written.some(isPath)) return { block, modules };
   const folder = join(configDir, FOLDER);
   const found = containedPath(configDir, folder);
   if (!found.ok) throw new ConfigError([{ path: "hooks.presets", message: `${FOLDER} ${found.reason}` }]);
@@ -51,17 +60,41 @@ export async function loadPresetModules(
       if (registry.get(preset.name) === undefined) registry.add(preset);
       else issues.push({ path: `hooks.presets[${at}]`, message: `"${preset.name}" is the name of a preset already` });
       presets.push(preset.name);
+      modules.set(entry, preset);
     } catch (error) {
       const entryFile = join(root.path, entry);
       const reason =
         error instanceof TypeError
           ? error.message
           : describeFailure(error, { entry: entryFile, root, positions: loader.positions });
-      issues.push({ path: `hooks.presets[${at}]`, message: reason });
+      const issue = { path: `hooks.presets[${at}]`, message: reason };
+      const name = before === undefined ? undefined : setAside(entry, issue, { registry, before, modules });
+      if (before === undefined) issues.push(issue);
+      if (name !== undefined) presets.push(name);
     }
   }
   if (issues.length > 0) throw new ConfigError(issues);
-  return { ...(block as object), presets };
+  return { block: { ...(block as object), presets }, modules };
+}
+
+/** Keeps the version before of a preset, or records it as missing; gives the name that it has or seems to have. */
+function setAside(
+  entry: string,
+  issue: ConfigIssue,
+  { registry, before, modules }: { registry: PresetRegistry; before: PresetModules; modules: Map<string, Preset> },
+): string | undefined {
+  const version = before.get(entry);
+  if (version !== undefined && registry.get(version.name) === undefined) {
+    registry.add(version);
+    registry.keep({ ...issue, names: [version.name] });
+    modules.set(entry, version);
+    return version.name;
+  }
+  const name = parse(entry).name;
+  // The module cannot have a name that is taken, so its preset has another one.
+  const isTaken = registry.get(name) !== undefined;
+  registry.miss({ ...issue, ...(!isTaken && { name }) });
+  return isTaken ? undefined : name;
 }
 
 function presetsOf(block: unknown): readonly unknown[] {

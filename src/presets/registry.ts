@@ -1,8 +1,11 @@
+import type { KeptPresets, MissingPresets } from "../config/missing-presets.ts";
 import type { Preset } from "./preset.ts";
 
 /** The presets of one configuration: the built-in ones and what plugins add to them. */
 export class PresetRegistry {
   readonly #presets = new Map<string, Preset>();
+  readonly #missing: MissingPresets[] = [];
+  readonly #kept: KeptPresets[] = [];
 
   /** Adds a preset; a second one of the same name throws. */
   add(preset: Preset): void {
@@ -19,5 +22,23 @@ export class PresetRegistry {
   /** All of them by name. */
   all(): ReadonlyMap<string, Preset> {
     return this.#presets;
+  }
+
+  /** Records that a module or plugin failed to load: what names one of its presets is set aside. */
+  miss(source: MissingPresets): void {
+    this.#missing.push(source);
+  }
+
+  /** Records that presets are still those of the version before. */
+  keep(source: KeptPresets): void {
+    this.#kept.push(source);
+  }
+
+  get missing(): readonly MissingPresets[] {
+    return this.#missing;
+  }
+
+  get kept(): readonly KeptPresets[] {
+    return this.#kept;
   }
 }

@@ -10,6 +10,9 @@ export class PluginError extends Error {
   }
 }
 
+/** Thrown for a plugin that loads and does not fit the configuration: it is never set aside. */
+export class PluginRefusal extends PluginError {}
+
 /** Why a gateway cannot start, in a sentence for its owner. */
 export class StartError extends Error {
   override readonly name: string = "StartError";

@@ -17,7 +17,7 @@ import type { GatewayParts } from "./gateway-parts.ts";
 import { PLUGIN_GRACE_MS } from "./plugins/shutdown.ts";
 import { PluginReload } from "./plugins/reload.ts";
 import type { PluginSet } from "./plugins/reload.ts";
-import { loadPluginsWithTimeout } from "./plugins/load.ts";
+import { loadPlugins } from "./plugins/load.ts";
 import { GatewayServer } from "./server.ts";
 import { GatewayStatus } from "./status.ts";
 import { RoutingTable } from "./server/routing-table.ts";
@@ -125,7 +125,12 @@ export class EmbeddedGateway {
   async #start(): Promise<void> {
     const { configFile, stateDir, acceptLoss } = this.#options;
     const { plugins: pluginsConfig } = this.#config.current;
-    const loaded = await loadPluginsWithTimeout(pluginsConfig, { logger: this.#logger, publicApi });
+    const { strict = false } = this.#options;
+    const loaded = await loadPlugins(pluginsConfig, {
+      logger: this.#logger,
+      publicApi,
+      setAside: strict ? undefined : { before: undefined },
+    });
     const parts = await openGatewayParts({
       config: () => this.#config.current,
       stateDir,
@@ -134,11 +139,12 @@ export class EmbeddedGateway {
       logger: this.#logger,
     });
     this.#open.parts = parts;
-    const ingress = new publicApi.WebhookIngress({ openStore: parts.openDeliveryStore, strict: this.#options.strict });
+    const ingress = new publicApi.WebhookIngress({ openStore: parts.openDeliveryStore, strict });
     const plugins = new PluginReload(pluginsConfig, {
       createHost: parts.createHost,
       builtIn: ingress,
       given: this.#options.plugins ?? [],
+      strict,
       publicApi,
       clock: this.#clock,
       logger: this.#logger,

@@ -36,7 +36,10 @@ export interface MappingState extends ScopeState {
 
 export interface HookStates {
   /** All runs, those of direct calls included. */
-  readonly all: ScopeState;
+  readonly all: ScopeState & {
+    /** The reason why every call is answered 503; `null` when calls are taken. */
+    readonly broken: string | null;
+  };
   /** In the order of the configuration; then those that are gone and still paused. */
   readonly mappings: readonly MappingState[];
 }
@@ -63,7 +66,7 @@ export class HookOperations {
   /** The mappings of the active configuration, their pauses, and the used share of their budgets. */
   async list(): Promise<HookStates> {
     const { dispatcher, store, host } = this.#ingress;
-    const { budget, mappings } = this.#active().config;
+    const { budget, mappings, closed } = this.#active().config;
     const minute = Math.floor(host.clock.now() / 60_000);
     const usage = await store.usageSince(minute - DAY_MINUTES);
     const pauses = new Map(dispatcher.pausedScopes().map((pause) => [pause.scope, pause]));
@@ -75,7 +78,7 @@ export class HookOperations {
     });
     const gone = [...pauses.keys()].filter((scope) => !known.has(scope));
     return {
-      all: stateOf(SCOPE_ALL, budget),
+      all: { ...stateOf(SCOPE_ALL, budget), broken: closed ?? null },
       mappings: [
         ...mappings.map((mapping) => ({ ...stateOf(mapping.id, mapping.budget), ...factsOf(mapping) })),
         ...gone.map((scope) => ({ ...stateOf(scope, undefined), ...NO_FACTS })),

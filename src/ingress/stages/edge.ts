@@ -51,7 +51,7 @@ export function edge(
   facts.route = loggedRoute(active, target.path, sender);
   if (sender) facts.sender = sender.route.sender ?? sender.route.path;
   if (target.hasQueryToken) return refuse("TOKEN_IN_QUERY");
-  if (sender?.route.isBroken === true) return refuse("NOT_READY", SET_ASIDE);
+  if (active.config.closed !== undefined || sender?.route.isBroken === true) return refuse("NOT_READY", SET_ASIDE);
   const asksFor = sender ? undefined : deliveryAskedFor(req.method, target.path);
   if (asksFor === undefined && !takesMethod(req.method, sender)) return refuseMethod(sender);
   const busy = sender ? undefined : ingress.inFlight.enter();

@@ -43,6 +43,10 @@ function refusal({ logger }: RunningGateway): string {
   return inspect(line?.fields, { depth: 5, breakLength: Infinity });
 }
 
+function warnings({ logger }: RunningGateway): string {
+  return logger.lines.map(({ fields }) => String(fields["warning"])).join("\n");
+}
+
 async function sendCreated(gateway: RunningGateway, id: string): Promise<string> {
   const body = JSON.stringify({ id, type: "created", who: "Ada" });
   const answer = await call(gateway, "/hooks/acme", { headers: { "x-acme-signature": hmac(SECRET, body) }, body });
@@ -61,7 +65,7 @@ describe("a preset of the configuration's folder", () => {
     expect(await sendCreated(gateway, "1")).toBe("Acme says: created\nWho: Ada");
   });
 
-  it("is read anew by a reload; a broken edit is refused with its place, and the one before stays", async () => {
+  it("is read anew by a reload; a broken edit is logged with its place, and the one before stays", async () => {
     await using gateway = await started({
       "hooks/presets/acme.ts": ACME,
       "hooks/presets/greeting.ts": 'export const greeting = "one";',
@@ -73,8 +77,10 @@ describe("a preset of the configuration's folder", () => {
     await gateway.reload();
     expect(await sendCreated(gateway, "1")).toMatch(/^two: /u);
     writeFileSync(greeting, 'export const greeting = "three;');
-    expect((await gateway.reload()).applied).toBe(false);
-    expect(refusal(gateway)).toMatch(/hooks\.presets\[0\]: hooks\/presets\/greeting\.ts:1:\d+:/u);
+    expect((await gateway.reload()).applied).toBe(true);
+    expect(warnings(gateway)).toMatch(
+      /hooks\.presets\[0\]: hooks\/presets\/greeting\.ts:1:\d+:.*; the version before stays active for this part/u,
+    );
     expect(await sendCreated(gateway, "2")).toMatch(/^two: /u);
   });
 
@@ -97,34 +103,35 @@ describe("a preset of the configuration's folder", () => {
       /hooks\.presets\[0\]: The preset "A B" cannot be used: name must be .*; title is empty/u,
     ],
     [
-      "has the name of a built-in one",
-      {
-        "hooks/presets/a.ts": ACME.replace('"acme"', '"github"').replace(
-          /import \{ greeting.*\n/u,
-          "const greeting = 1;",
-        ),
-      },
-      "./a.ts",
-      /hooks\.presets\[0\]: "github" is the name of a preset already/u,
-    ],
-    [
       "imports from elsewhere",
       { "hooks/presets/a.ts": 'import "../../outside.ts";', "outside.ts": "" },
       "./a.ts",
       /lies outside of hooks\/presets/u,
     ],
-  ])("is refused at load, with what to do, when it %s", async (_case, files, entry, message) => {
+  ])("is set aside, with what to do, when it %s", async (_case, files, entry, message) => {
     await using gateway = await started(files);
     gateway.writeHooks({ presets: [entry] });
-    expect((await gateway.reload()).applied).toBe(false);
-    expect(refusal(gateway)).toMatch(message);
+    expect((await gateway.reload()).applied).toBe(true);
+    expect(warnings(gateway)).toMatch(message);
+    const path = entry.slice(2, -3);
+    if (/^[a-z]+$/u.test(path)) expect((await call(gateway, `/hooks/${path}`, { body: "{}" })).status).toBe(503);
   });
 
-  it("is refused when a link leads out of the folder", async () => {
+  it("refuses the configuration when it has the name of a built-in one", async () => {
+    const text = ACME.replace('"acme"', '"github"').replace(/import \{ greeting.*\n/u, "const greeting = 1;");
+    await using gateway = await started({ "hooks/presets/a.ts": text });
+    gateway.writeHooks({ presets: ["./a.ts"] });
+    expect((await gateway.reload()).applied).toBe(false);
+    expect(refusal(gateway)).toMatch(/hooks\.presets\[0\]: "github" is the name of a preset already/u);
+  });
+
+  it("is not loaded when a link leads out of the folder", async () => {
     await using gateway = await started({ "outside.ts": ACME, "hooks/presets/greeting.ts": "" });
     symlinkSync(join(gateway.folder, "outside.ts"), join(gateway.folder, "hooks/presets/acme.ts"));
     gateway.writeHooks({ presets: ["./acme.ts"], acme: { secret: SECRET } });
-    expect((await gateway.reload()).applied).toBe(false);
+    expect((await gateway.reload()).applied).toBe(true);
+    expect((await call(gateway, "/hooks/acme", { body: "{}" })).status).toBe(503);
+    expect(warnings(gateway)).toContain("leads outside by a link");
   });
 });
 

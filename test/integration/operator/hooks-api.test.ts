@@ -27,7 +27,7 @@ describe("the hooks API", () => {
     expect([status, body]).toEqual([
       200,
       {
-        all: { scope: "*", paused: null, budget: { perHour: null, perDay: { used: 2, limit: 5_000 } } },
+        all: { scope: "*", broken: null, paused: null, budget: { perHour: null, perDay: { used: 2, limit: 5_000 } } },
         mappings: [
           {
             scope: "build",

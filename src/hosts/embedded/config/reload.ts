@@ -49,13 +49,14 @@ export class GatewayConfigReload {
   #current: GatewayConfig;
   /** What was read last, accepted or not. */
   #text: string;
-  /** When the file was written that was refused last; `undefined` when the last one was accepted. */
-  #refusedAt: number | undefined;
+  /** When the file was written that was read last. */
+  #writtenAt: number | undefined;
   #refusal: ConfigRefusal | undefined;
 
   /** Reads the configuration. Throws a {@link ConfigError}. */
   constructor(options: GatewayConfigReloadOptions) {
     this.#options = options;
+    this.#writtenAt = writtenAt(options.file);
     const read = readGatewayConfig(options);
     this.#current = read.config;
     this.#text = read.text;
@@ -72,14 +73,13 @@ export class GatewayConfigReload {
   }
 
   /**
-   * True when the file holds something else than what was read last, or cannot be read. One that was
-   * refused is worth another try when it is saved again: the plugin or the module that it names may
-   * have been mended.
+   * True when the file holds something else than what was read last, was saved again, or cannot be read:
+   * a plugin or a module that it names may have been mended.
    */
   hasChanged(): boolean {
     const { file } = this.#options;
     try {
-      return readText(file) !== this.#text || (this.#refusedAt !== undefined && this.#refusedAt !== writtenAt(file));
+      return readText(file) !== this.#text || this.#writtenAt !== writtenAt(file);
     } catch {
       return true;
     }
@@ -100,14 +100,13 @@ export class GatewayConfigReload {
   async reload({ plugins, activate: inForce, isAbandoned }: ReloadOptions): Promise<ReloadOutcome> {
     try {
       // Noted first: a text that is refused for its form is not to be reported again and again.
-      this.#refusedAt = writtenAt(this.#options.file);
+      this.#writtenAt = writtenAt(this.#options.file);
       this.#text = readText(this.#options.file);
       const read = readGatewayConfig(this.#options);
       this.#text = read.text;
       const plan = planReload(this.#current, read.config);
       const next = await plugins.prepare(plan.config.plugins);
       const accepted = await this.#prepare(plan.config, next, { plugins, isAbandoned });
-      this.#refusedAt = undefined;
       this.#refusal = undefined;
       this.#current = plan.config;
       const failures = this.#commit(accepted, () => {

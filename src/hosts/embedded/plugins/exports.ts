@@ -4,7 +4,7 @@ import { showKeyPath } from "../../../config/show-value.ts";
 import { reasonLine } from "../../../core/reason-of.ts";
 import type { GatewayHost, GatewayPlugin } from "../../../core/host.ts";
 import { definePreset, type Preset, type PresetDefinition, WebhookIngress } from "../../../index.ts";
-import { PluginError } from "../errors.ts";
+import { PluginError, PluginRefusal } from "../errors.ts";
 import type { PluginManifest } from "./manifest.ts";
 import type { PluginModules } from "./modules.ts";
 
@@ -35,7 +35,7 @@ export async function loadPluginPresets(
       const twin = presets.find((other) => other.preset.name === preset.name);
       if (twin === undefined) continue;
       const whose = id === undefined ? "the same plugin" : `the plugin "${id}"`;
-      throw new PluginError(
+      throw new PluginRefusal(
         `${file}: the preset "${preset.name}" has the name of one of ${whose} (${twin.file}); give it another name`,
       );
     }

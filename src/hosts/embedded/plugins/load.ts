@@ -6,11 +6,12 @@ import { compileSchemaCheck } from "../../../config/schema-check.ts";
 import { reasonLine } from "../../../core/reason-of.ts";
 import type { GatewayHost, GatewayPlugin, Logger } from "../../../core/host.ts";
 import type { PluginEntryConfig, PluginsConfig } from "../config/file.ts";
-import { PluginError } from "../errors.ts";
+import { PluginError, PluginRefusal } from "../errors.ts";
 import { type PluginManifest, readPluginManifest } from "./manifest.ts";
 import type { PluginModules } from "./modules.ts";
-import { findPluginClass, loadPluginPresets, type PluginPreset, tapPresets } from "./exports.ts";
+import { findPluginClass, loadPluginPresets, tapPresets } from "./exports.ts";
 import { TappedHooks } from "./apply.ts";
+import { type LoadedPlugin, setPluginAside, tapFailure } from "./set-aside.ts";
 
 /** The built-in ingress; no other plugin can have the id. */
 const BUILT_IN_ID = "reveille";
@@ -21,23 +22,34 @@ interface LocatedPlugin {
   readonly where: string;
 }
 
-/** Reads the manifests in the order of the configuration; what is wrong is added to `issues`. */
-function locatePlugins(config: PluginsConfig, issues: ConfigIssue[]): readonly LocatedPlugin[] {
+/** A plugin whose manifest cannot be read. */
+interface UnreadablePlugin {
+  readonly manifest: undefined;
+  readonly where: string;
+  readonly path: string;
+  readonly issues: readonly ConfigIssue[];
+}
+
+/** Reads the manifests in the order of the configuration; an unknown id is added to `issues`. */
+function locatePlugins(config: PluginsConfig, issues: ConfigIssue[]): readonly (LocatedPlugin | UnreadablePlugin)[] {
   const located: LocatedPlugin[] = [];
+  const all: (LocatedPlugin | UnreadablePlugin)[] = [];
   for (const [at, path] of config.load.entries()) {
     const where = `plugins.load.paths[${at}]`;
     try {
       const manifest = readPluginManifest(path);
       refuseTakenId(manifest, located);
       located.push({ manifest, where });
+      all.push({ manifest, where });
     } catch (error) {
       if (!(error instanceof PluginError)) throw error;
-      issues.push(...error.messages.map((message) => ({ path: where, message })));
+      const unread = error.messages.map((message) => ({ path: where, message }));
+      all.push({ manifest: undefined, where, path, issues: unread });
     }
   }
   // When a plugin could not be read, no one knows its id.
-  if (issues.length === 0) issues.push(...unknownEntries(config, located));
-  return located;
+  if (all.length === located.length) issues.push(...unknownEntries(config, located));
+  return all;
 }
 
 function refuseTakenId({ id, file }: PluginManifest, located: readonly LocatedPlugin[]): void {
@@ -64,68 +76,118 @@ function unknownIdProblem(id: string, known: readonly string[]): string {
   return `is the id of no plugin in plugins.load.paths; ${hint}`;
 }
 
-/** A plugin that is ready for {@link applyPlugin}. */
-export interface LoadedPlugin {
-  readonly id: string;
-  readonly manifest: PluginManifest;
-  /** The instance; one that does nothing when the plugin brings presets only. */
-  readonly plugin: GatewayPlugin;
-  readonly presets: readonly PluginPreset[];
-}
-
 export interface LoadPluginsOptions {
   readonly logger: Logger;
   /** The exports of this package, for plugins that import it: they get the gateway's own copy. */
   readonly publicApi: object;
-  /** Aborted when no one waits any more: nothing that is loaded later is constructed. */
-  readonly signal?: AbortSignal;
+  /** Present: a plugin that fails keeps its version in `before`, or is set aside. Absent: it refuses the configuration. */
+  readonly setAside?:
+    | { /** `undefined` at a start. */ readonly before: readonly LoadedPlugin[] | undefined }
+    | undefined;
+  /** For each plugin. */
+  readonly loadTimeoutMs?: number | undefined;
 }
+
+/** Long enough for modules that are compiled; what awaits something at its top level permanently has to end. */
+const DEFAULT_LOAD_TIMEOUT_MS = 30_000;
 
 /**
  * Loads and constructs the enabled plugins in the order of `plugins.load.paths`, every file of theirs as
  * it is now.
  *
- * Rejects with a {@link ConfigError} that names everything wrong with any of them; then none is
- * used. Options are held to the plugin's own schema, and no message shows them, since they may
+ * Rejects with a {@link ConfigError} that names everything wrong with the options and ids of any of them,
+ * and without `setAside` also with their files; then none is used. No message shows options, since they may
  * hold secrets.
  */
 export async function loadPlugins(
   config: PluginsConfig,
-  { logger, publicApi, signal }: LoadPluginsOptions,
+  options: LoadPluginsOptions,
 ): Promise<readonly LoadedPlugin[]> {
+  const { logger, setAside } = options;
   const issues: ConfigIssue[] = [];
   const loaded: LoadedPlugin[] = [];
-  for (const { manifest, where } of locatePlugins(config, issues)) {
-    signal?.throwIfAborted();
-    const { id, folder } = manifest;
-    const entry = config.entries.get(id);
-    if (entry?.enabled === false) {
-      logger.info({ plugin: id }, "a disabled plugin was not loaded");
+  const fail = (
+    found: readonly ConfigIssue[],
+    failed: { path: string; manifest: PluginManifest | undefined },
+  ): void => {
+    const plugin = setAside && setPluginAside(found, { ...failed, before: setAside.before });
+    if (plugin === undefined) issues.push(...found);
+    else loaded.push(plugin);
+  };
+  for (const located of locatePlugins(config, issues)) {
+    const { manifest, where } = located;
+    if (manifest === undefined) {
+      fail(located.issues, { path: located.path, manifest });
       continue;
     }
+    const entry = config.entries.get(manifest.id);
+    if (entry?.enabled === false) {
+      logger.info({ plugin: manifest.id }, "a disabled plugin was not loaded");
+      continue;
+    }
+    const path = config.load[Number(/\d+/.exec(where))]!;
     try {
-      const options = checkedOptions(manifest, entry);
-      // The loader of modules is needed by gateways with plugins only.
-      const { PluginModules } = await import("./modules.ts");
-      const modules = new PluginModules({
-        folder,
-        publicApi,
-        onReplaced: (replaced) => {
-          logger.warn(
-            { plugin: id, ...replaced },
-            "a package of the plugin was replaced; the loaded version stays until a restart",
-          );
-        },
-      });
-      const presets = await loadPluginPresets(manifest, { modules, others: loaded });
-      loaded.push({ id, manifest, presets, plugin: await construct(manifest, { modules, options, signal }) });
+      const given = checkedOptions(manifest, entry);
+      loaded.push({ ...(await loadInTime(manifest, given, { ...options, others: loaded })), path });
     } catch (error) {
-      signal?.throwIfAborted();
-      issues.push(...issuesOf(error, where));
+      const found = issuesOf(error, where);
+      // A wrong option or a name that is taken is the owner's to correct, as every other key.
+      if (error instanceof ConfigError || error instanceof PluginRefusal) issues.push(...found);
+      else fail(found, { path, manifest });
     }
   }
   if (issues.length > 0) throw new ConfigError(issues);
   return loaded;
+}
+
+interface LoadContext extends LoadPluginsOptions {
+  readonly others: readonly LoadedPlugin[];
+}
+
+/** Rejects with a {@link PluginError}, also when the plugin takes too long; then it is never constructed. */
+async function loadInTime(
+  manifest: PluginManifest,
+  options: unknown,
+  { loadTimeoutMs = DEFAULT_LOAD_TIMEOUT_MS, ...context }: LoadContext,
+): Promise<Omit<LoadedPlugin, "path">> {
+  const late = Promise.withResolvers<never>();
+  const givenUp = new AbortController();
+  const timer = setTimeout(() => {
+    const error = new PluginError(
+      `${manifest.file}: the plugin has not finished loading after ${loadTimeoutMs} ms; look at its top-level awaits`,
+    );
+    givenUp.abort(error);
+    late.reject(error);
+  }, loadTimeoutMs);
+  try {
+    return await Promise.race([loadOne(manifest, options, { ...context, signal: givenUp.signal }), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function loadOne(
+  manifest: PluginManifest,
+  options: unknown,
+  { logger, publicApi, others, signal }: LoadContext & { readonly signal: AbortSignal },
+): Promise<Omit<LoadedPlugin, "path">> {
+  const { id, folder } = manifest;
+  // The loader of modules is needed by gateways with plugins only.
+  const { PluginModules } = await import("./modules.ts");
+  const modules = new PluginModules({
+    folder,
+    publicApi,
+    onReplaced: (replaced) => {
+      logger.warn(
+        { plugin: id, ...replaced },
+        "a package of the plugin was replaced; the loaded version stays until a restart",
+      );
+    },
+  });
+  const presets = await loadPluginPresets(manifest, { modules, others });
+  const renew = await constructorOf(manifest, modules, options);
+  signal.throwIfAborted();
+  return { id, manifest, presets, plugin: renew(), renew };
 }
 
 /**
@@ -133,8 +195,10 @@ export async function loadPlugins(
  * under the plugin's id; lifecycle hooks that it taps and does not list, or the other way round, are
  * worth a warning.
  */
-export function applyPlugin({ id, manifest, plugin, presets }: LoadedPlugin, host: GatewayHost): void {
+export function applyPlugin({ id, manifest, plugin, presets, failure }: LoadedPlugin, host: GatewayHost): void {
   if (presets.length > 0) tapPresets(host, id, presets);
+  if (failure !== undefined) tapFailure(host, id, { failure, presets });
+  if (manifest === undefined) return;
   const tapped = manifest.lifecycle && new TappedHooks(host.lifecycle);
   try {
     refusePromise(plugin.apply(host));
@@ -176,62 +240,27 @@ function checkedOptions(
   return given;
 }
 
-async function construct(
+/** Loads the class; what it returns constructs an instance, and throws a {@link PluginError} when it refuses. */
+async function constructorOf(
   { id, entry }: PluginManifest,
-  {
-    modules,
-    options,
-    signal,
-  }: Pick<LoadPluginsOptions, "signal"> & {
-    readonly modules: PluginModules;
-    readonly options: unknown;
-  },
-): Promise<GatewayPlugin> {
-  if (entry === undefined) return { apply() {} };
-  const exported = await modules.load(entry);
-  signal?.throwIfAborted();
-  const Plugin = findPluginClass(exported, entry);
-  try {
-    return new Plugin(options);
-  } catch (error) {
-    throw new PluginError(`${entry}: the plugin "${id}" refused its options: ${reasonLine(error)}`, {
-      cause: error,
-    });
-  }
+  modules: PluginModules,
+  options: unknown,
+): Promise<() => GatewayPlugin> {
+  if (entry === undefined) return () => ({ apply() {} });
+  const Plugin = findPluginClass(await modules.load(entry), entry);
+  return () => {
+    try {
+      return new Plugin(structuredClone(options));
+    } catch (error) {
+      throw new PluginRefusal(`${entry}: the plugin "${id}" refused its options: ${reasonLine(error)}`, {
+        cause: error,
+      });
+    }
+  };
 }
 
 function issuesOf(error: unknown, path: string): readonly ConfigIssue[] {
   if (error instanceof ConfigError) return error.issues;
   if (error instanceof PluginError) return error.messages.map((message) => ({ path, message }));
   throw error;
-}
-
-/** Loads plugins, and does not wait for ever. */
-
-interface LoadPluginsWithTimeoutOptions extends LoadPluginsOptions {
-  /** For all of them together. */
-  readonly loadTimeoutMs?: number;
-}
-
-/** Long enough for modules that are compiled; what awaits something at its top level permanently has to end. */
-const DEFAULT_LOAD_TIMEOUT_MS = 30_000;
-
-/** Loads and constructs the plugins. Rejects with a `ConfigError`, also when they take too long. */
-export async function loadPluginsWithTimeout(
-  config: PluginsConfig,
-  { loadTimeoutMs = DEFAULT_LOAD_TIMEOUT_MS, ...options }: LoadPluginsWithTimeoutOptions,
-): Promise<readonly LoadedPlugin[]> {
-  const late = Promise.withResolvers<never>();
-  const givenUp = new AbortController();
-  const timer = setTimeout(() => {
-    const message = `have not finished loading after ${loadTimeoutMs} ms; look at the top-level awaits of the plugins`;
-    const error = new ConfigError([{ path: "plugins.load.paths", message }]);
-    givenUp.abort(error);
-    late.reject(error);
-  }, loadTimeoutMs);
-  try {
-    return await Promise.race([loadPlugins(config, { ...options, signal: givenUp.signal }), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock, GatewayHost, GatewayPlugin, HttpRoute, HttpRouter, Logger } from "../../../core/host.ts";
 import type { PluginsConfig } from "../config/file.ts";
-import { applyPlugin, type LoadedPlugin, loadPluginsWithTimeout } from "./load.ts";
+import { applyPlugin, loadPlugins } from "./load.ts";
+import type { LoadedPlugin } from "./set-aside.ts";
 
 /** Plugins that were applied together, and the requests that began under them. */
 
@@ -28,11 +29,22 @@ export class PluginSet {
   readonly #options: PluginSetOptions;
   #requests = 0;
   #hasOthers = false;
+  #loaded: readonly LoadedPlugin[] = [];
   #onIdle: (() => void) | undefined;
 
   constructor(config: PluginsConfig, options: PluginSetOptions) {
     this.config = config;
     this.#options = options;
+  }
+
+  /** Those of the configuration, as they were loaded. */
+  get loaded(): readonly LoadedPlugin[] {
+    return this.#loaded;
+  }
+
+  /** True when one of them is not as it is on disk. */
+  get hasFailures(): boolean {
+    return this.#loaded.some(({ failure }) => failure !== undefined);
   }
 
   get host(): GatewayHost {
@@ -42,6 +54,7 @@ export class PluginSet {
   /** Applies them in order. Throws what one of them throws, in words for the gateway's owner where it was configured. */
   apply(loaded: readonly LoadedPlugin[]): void {
     const { host, builtIn, given } = this.#options;
+    this.#loaded = loaded;
     this.#hasOthers = loaded.length + given.length > 0;
     builtIn.apply(host);
     for (const plugin of loaded) applyPlugin(plugin, host);
@@ -111,6 +124,8 @@ export interface PluginReloadOptions extends Omit<PluginSetOptions, "host"> {
   /** How long plugins that were replaced may take to finish, and then to shut down; asked again at each use. */
   readonly drainTimeoutMs: () => number;
   readonly loadTimeoutMs?: number;
+  /** True: a plugin that fails to load refuses its block; else it keeps its version of before, or is set aside. */
+  readonly strict?: boolean;
 }
 
 /** Holds one set of plugins at a time; the next one is active as a whole or not at all. */
@@ -137,14 +152,15 @@ export class PluginReload {
   }
 
   /**
-   * The set for a `plugins` block: the one active when the block is the same, else one of plugins that
+   * The set for a `plugins` block: the one active when the block is the same and none of it failed, else one of plugins that
    * are all loaded again. Rejects with a `ConfigError`, or once all were closed, and then nothing is left of what
    * was made.
    */
   async prepare(config: PluginsConfig): Promise<PluginSet> {
-    if (isDeepStrictEqual(config, this.#current.config)) return this.#current;
-    const { logger, publicApi, loadTimeoutMs } = this.#options;
-    const loaded = await loadPluginsWithTimeout(config, { logger, publicApi, loadTimeoutMs });
+    if (isDeepStrictEqual(config, this.#current.config) && !this.#current.hasFailures) return this.#current;
+    const { logger, publicApi, loadTimeoutMs, strict = false } = this.#options;
+    const setAside = strict ? undefined : { before: this.#current.loaded };
+    const loaded = await loadPlugins(config, { logger, publicApi, loadTimeoutMs, setAside });
     if (this.#closing.signal.aborted) throw new Error("The gateway was stopped while its plugins were being loaded.");
     const next = this.#create(config);
     try {

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { ConfigError } from "../../../../../src/config/errors.ts";
 import type { PluginEntryConfig } from "../../../../../src/hosts/embedded/config/file.ts";
 import { loadPlugins } from "../../../../../src/hosts/embedded/plugins/load.ts";
-import type { LoadedPlugin } from "../../../../../src/hosts/embedded/plugins/load.ts";
+import type { LoadedPlugin } from "../../../../../src/hosts/embedded/plugins/set-aside.ts";
 import * as publicApi from "../../../../../src/index.ts";
 import { recordingLogger } from "../server/recording-logger.ts";
 
