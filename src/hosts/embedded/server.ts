@@ -42,6 +42,16 @@ const defaultLimits: ServerLimits = {
   checkIntervalMs: 5_000,
 };
 
+const POLL_MS = 10;
+/** Turns of the event loop without a caller, after which no other is expected. */
+const QUIET_TURNS = 3;
+/** The same for a burst. */
+const QUIET_MS = 25;
+/** The longest wait for the end of a burst. */
+const MAX_BURST_MS = 500;
+/** How long callers who are answered 503 may take to read it. */
+const LAST_ANSWERS_MS = 1_000;
+
 /**
  * Listens, finds the route of each request and calls its handler with the body unread.
  *
@@ -55,8 +65,11 @@ export class GatewayServer {
   #routes: RoutingTable;
   /** Handlers in progress; one may outlive its connection. */
   #handling = 0;
-  /** There once nothing more is accepted; resolves when the last connection is closed. */
-  #closed: Promise<void> | undefined;
+  #isStopping = false;
+  /** Connections and refused requests since the start: a count that moves while callers still arrive. */
+  #arrivals = 0;
+  /** Requests that are being answered 503, since the server stops. */
+  #refusals = 0;
 
   /** Binds and listens. Rejects with a {@link ListenError} when the address cannot be had. */
   static async listen(options: GatewayServerOptions): Promise<GatewayServer> {
@@ -103,6 +116,7 @@ export class GatewayServer {
       refuseConnection(socket, "METHOD_NOT_ALLOWED");
     });
     this.#server.on("connection", (socket) => {
+      this.#arrivals++;
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
@@ -120,14 +134,9 @@ export class GatewayServer {
     this.#routes = routes;
   }
 
-  /** Accepts no further connection, and answers 503 to new requests on those that are open. */
+  /** Answers 503 to new requests, also on new connections: a port that is closed would reset those. */
   stopAccepting(): void {
-    this.#closed ??= new Promise((resolve) => {
-      this.#server.close(() => {
-        resolve();
-      });
-      this.#server.closeIdleConnections();
-    });
+    this.#isStopping = true;
   }
 
   /**
@@ -137,14 +146,33 @@ export class GatewayServer {
   async close(graceMs: number): Promise<void> {
     this.stopAccepting();
     const deadline = performance.now() + graceMs;
-    while (performance.now() < deadline && (this.#handling > 0 || this.#isAnswering())) {
-      this.#server.closeIdleConnections();
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    this.#server.closeIdleConnections();
+    while (performance.now() < deadline && (this.#handling > 0 || this.#isAnswering())) await after(POLL_MS);
+    await this.#untilQuiet();
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => {
+        resolve();
+      });
+    });
+    const lastAnswers = performance.now() + LAST_ANSWERS_MS;
+    while (performance.now() < lastAnswers && this.#refusals > 0) await after(POLL_MS);
     this.#server.closeAllConnections();
     for (const socket of this.#sockets) socket.destroy();
-    await this.#closed;
+    await closed;
+  }
+
+  /**
+   * Waits until callers no longer arrive, for a bounded time. The system has accepted connections that this
+   * process has not seen yet, and resets them when the port is closed.
+   */
+  async #untilQuiet(): Promise<void> {
+    const end = performance.now() + MAX_BURST_MS;
+    let seen: number;
+    do {
+      seen = this.#arrivals;
+      // A turn of the event loop accepts and reads what is there; callers of a burst come in waves.
+      for (let turn = 0; turn < QUIET_TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
+      if (this.#refusals > 0 || this.#arrivals !== seen) await after(QUIET_MS);
+    } while (performance.now() < end && this.#arrivals !== seen);
   }
 
   #isAnswering(): boolean {
@@ -156,7 +184,10 @@ export class GatewayServer {
   }
 
   readonly #handle = (req: IncomingMessage, res: GatewayResponse): void => {
-    if (this.#closed !== undefined) {
+    if (this.#isStopping) {
+      this.#arrivals++;
+      this.#refusals++;
+      res.once("close", () => this.#refusals--);
       sendError(res, "SHUTTING_DOWN", { headers: { "retry-after": 1, connection: "close" } });
       return;
     }
@@ -193,4 +224,8 @@ export class GatewayServer {
     for (const name of res.getHeaderNames()) res.removeHeader(name);
     sendError(res, "INTERNAL");
   }
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

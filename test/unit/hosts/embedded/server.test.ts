@@ -395,7 +395,7 @@ describe("broken requests", () => {
 });
 
 describe("shutting down", () => {
-  it("refuses new connections, answers 503 on open ones and lets answers under way finish", async () => {
+  it("answers 503 on new and on open connections and lets answers under way finish", async () => {
     const gate = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
     const server = await serve({
@@ -410,7 +410,12 @@ describe("shutting down", () => {
     slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
     await started.promise;
     server.stopAccepting();
-    await expect(fetch(`http://127.0.0.1:${port}/slow`)).rejects.toThrow("fetch failed");
+    const refused = await fetch(`http://127.0.0.1:${port}/slow`);
+    expect([refused.status, refused.headers.get("retry-after"), refused.headers.get("connection")]).toEqual([
+      503,
+      "1",
+      "close",
+    ]);
     const next = Promise.withResolvers<void>();
     const onRequest = (): void => next.resolve();
     subscribe("http.server.request.start", onRequest);
