@@ -1,13 +1,26 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { OpenClawRuntime } from "./sdk.ts";
 
+/** A copy of this module that a reload of the plugin loads finds the context of the first one here. */
+const FIRST_LOAD = Symbol.for("reveille.firstLoadContext");
+
+type RunInContext = <Result>(run: () => Result) => Result;
+
 /**
- * Runs a function in the async context in which the host has loaded this package. The context of a
+ * Runs a function in the async context in which the host has first loaded this package. The context of a
  * service's start may be that of an earlier start, which the host then takes for one that has ended: its
- * watch of the configuration continues in whatever context woke it. To be imported by the entry, since only
- * the first import is early enough.
+ * watch of the configuration continues in whatever context woke it, and loads the package again there. To be
+ * imported by the entry, since only the first import is early enough.
  */
-export const inLoadContext: <Result>(run: () => Result) => Result = AsyncLocalStorage.snapshot();
+export const inLoadContext = firstLoadContext();
+
+function firstLoadContext(): RunInContext {
+  const first: unknown = Reflect.get(globalThis, FIRST_LOAD);
+  if (typeof first === "function") return first as RunInContext;
+  const snapshot: RunInContext = AsyncLocalStorage.snapshot();
+  Reflect.set(globalThis, FIRST_LOAD, snapshot);
+  return snapshot;
+}
 
 /** What of the runtime is called. */
 export type ScopedRuntime = Pick<OpenClawRuntime, "config" | "system" | "subagent" | "channel" | "agent">;
