@@ -62,9 +62,9 @@ async function measure(stateDir: string, { warmupMs, durationMs, connections }: 
   const startSeconds = (performance.now() - began) / 1_000;
   try {
     await sleep(warmupMs);
-    const turns = server.turns();
+    const turns = await server.turns();
     await sleep(durationMs);
-    const runsPerSecond = (server.turns() - turns) / (durationMs / 1_000);
+    const runsPerSecond = ((await server.turns()) - turns) / (durationMs / 1_000);
     const result = await runLoad({
       port: server.port,
       pid: server.pid,

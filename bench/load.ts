@@ -9,9 +9,10 @@ import { randomUUID } from "node:crypto";
 import { createHistogram } from "node:perf_hooks";
 import { connect } from "node:net";
 import { callBody } from "./call-body.ts";
-import { processCpuMicros } from "./process-cpu.ts";
 import { senders } from "./senders.ts";
 import type { SenderName } from "./senders.ts";
+import { perCall, threadCpuMicros } from "./thread-cpu.ts";
+import type { ThreadCpu } from "./thread-cpu.ts";
 
 export interface LoadOptions {
   readonly port: number;
@@ -22,16 +23,21 @@ export interface LoadOptions {
   /** The same body again and again, or that many calls with a body each, made before the clock starts. */
   readonly body: string | { readonly distinct: number; readonly sender?: SenderName | undefined };
   readonly connections: number;
+  /** Calls that are due each second, whatever the server does; absent: each connection sends when it was answered. */
+  readonly ratePerSecond?: number;
   readonly warmupMs: number;
   readonly durationMs: number;
 }
 
 export interface LoadResult {
   readonly requestsPerSecond: number;
+  /** From when the call was due where there is a rate, otherwise from when it was sent. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Processor time of the server for each answer, all its threads; `null` where the system does not say. */
-  readonly cpuMicrosPerCall: number | null;
+  /** Processor time of the server for each answer; `null` where the system does not say. */
+  readonly cpu: ThreadCpu | null;
+  /** Calls that were due and not sent when the time was up: the server does not keep up with the rate. */
+  readonly behind: number;
   /** How many answers had which status, while it was measured. */
   readonly statuses: Readonly<Record<string, number>>;
   /** Of calls with a body each: the answers from first to last, and how many deliveries they name. */
@@ -76,9 +82,40 @@ function responseLength(text: string): number {
   return text.length >= total ? total : 0;
 }
 
+/** The calls that are due and not yet sent, oldest first: when each was due, in nanoseconds. */
+class Schedule {
+  readonly #periodNs: number;
+  #due: number[] = [];
+  #sent = 0;
+  #next = Number(process.hrtime.bigint());
+
+  constructor(ratePerSecond: number) {
+    this.#periodNs = 1e9 / ratePerSecond;
+  }
+
+  get waiting(): number {
+    return this.#due.length - this.#sent;
+  }
+
+  take(): number | undefined {
+    const now = Number(process.hrtime.bigint());
+    for (; this.#next <= now; this.#next += this.#periodNs) this.#due.push(this.#next);
+    if (this.waiting === 0) return undefined;
+    const due = this.#due[this.#sent++];
+    if (this.#sent > 10_000) {
+      this.#due = this.#due.slice(this.#sent);
+      this.#sent = 0;
+    }
+    return due;
+  }
+}
+
 async function run(options: LoadOptions): Promise<LoadResult> {
   const next = prepare(options);
   const answers: string[] | undefined = typeof options.body === "string" ? undefined : [];
+  const schedule = options.ratePerSecond === undefined ? undefined : new Schedule(options.ratePerSecond);
+  /** Of connections that wait for a call to be due. */
+  const idle: (() => void)[] = [];
   const histogram = createHistogram();
   const statuses: Record<string, number> = {};
   let measuring = false;
@@ -89,14 +126,19 @@ async function run(options: LoadOptions): Promise<LoadResult> {
     return new Promise((resolve, reject) => {
       const socket = connect({ port: options.port, host: "127.0.0.1", noDelay: true });
       let pending = "";
-      let sentAt = 0n;
+      let startedAt = 0;
       const send = (): void => {
-        const bytes = next();
-        if (bytes === undefined) {
+        const due = schedule ? schedule.take() : Number(process.hrtime.bigint());
+        if (due === undefined && !stopped) {
+          idle.push(send);
+          return;
+        }
+        const bytes = due === undefined ? undefined : next();
+        if (due === undefined || bytes === undefined) {
           socket.end();
           return;
         }
-        sentAt = process.hrtime.bigint();
+        startedAt = due;
         socket.write(bytes);
       };
       socket.on("connect", send);
@@ -110,7 +152,7 @@ async function run(options: LoadOptions): Promise<LoadResult> {
         if (measuring) {
           count++;
           statuses[status] = (statuses[status] ?? 0) + 1;
-          histogram.record(process.hrtime.bigint() - sentAt || 1n);
+          histogram.record(Math.max(1, Math.round(Number(process.hrtime.bigint()) - startedAt)));
         }
         if (stopped) socket.end();
         else send();
@@ -121,22 +163,30 @@ async function run(options: LoadOptions): Promise<LoadResult> {
   }
 
   const connections = Array.from({ length: options.connections }, open);
+  const turn = (): void => {
+    // One call of each connection in a turn: the answers are read between them.
+    for (const send of idle.splice(0)) send();
+    if (!stopped || idle.length > 0) setImmediate(turn);
+  };
+  if (schedule) turn();
   await Promise.race([Promise.all(connections), new Promise((done) => setTimeout(done, options.warmupMs))]);
   measuring = true;
-  const cpuBefore = processCpuMicros(options.pid);
+  const cpuBefore = threadCpuMicros(options.pid);
   const startedAt = performance.now();
   await Promise.race([Promise.all(connections), new Promise((done) => setTimeout(done, options.durationMs))]);
   measuring = false;
   stopped = true;
   const seconds = (performance.now() - startedAt) / 1_000;
-  const cpuMicros = processCpuMicros(options.pid) - cpuBefore;
+  const cpu = perCall(cpuBefore, threadCpuMicros(options.pid), count);
+  const behind = schedule?.waiting ?? 0;
   await Promise.all(connections);
   return {
     requestsPerSecond: count / seconds,
     p50Ms: histogram.percentile(50) / 1e6,
     p99Ms: histogram.percentile(99) / 1e6,
     // JSON has no NaN.
-    cpuMicrosPerCall: Number.isFinite(cpuMicros / count) ? cpuMicros / count : null,
+    cpu: Number.isFinite(cpu.main) ? cpu : null,
+    behind,
     statuses,
     ...(answers && { distinct: { answers: answers.length, deliveries: countDeliveries(answers) } }),
   };
@@ -148,3 +198,5 @@ function countDeliveries(answers: readonly string[]): number {
 }
 
 console.log(JSON.stringify(await run(JSON.parse(process.argv[2]!) as LoadOptions)));
+// The time that a load may take keeps the process alive after one that ended earlier.
+process.exit(0);

@@ -8,6 +8,7 @@ import { senderNames, senders } from "./senders.ts";
 import type { SenderName } from "./senders.ts";
 import { HOOK_TOKEN, lastMappingPath, senderPath, startGateway } from "./servers.ts";
 import type { RunningServer, StateFolders } from "./servers.ts";
+import { sumOf } from "./thread-cpu.ts";
 
 interface Timing {
   readonly rounds: number;
@@ -94,7 +95,7 @@ async function measure({ port, pid }: RunningServer, sender: SenderName | undefi
     durationMs,
   });
   refuseFailures(sender ?? "by hook token", result);
-  return { requestsPerSecond: result.requestsPerSecond, cpu: result.cpuMicrosPerCall ?? Number.NaN };
+  return { requestsPerSecond: result.requestsPerSecond, cpu: result.cpu ? sumOf(result.cpu) : Number.NaN };
 }
 
 function meanOf(left: Cost, right: Cost): Cost {

@@ -8,6 +8,7 @@ import { refuseFailures, runLoad } from "../run-load.ts";
 import { BARE_PATH } from "./bare-route-plugin.ts";
 import type { BenchHost } from "./bench-host.ts";
 import { BUILT_IN, REVEILLE } from "./side.ts";
+import { sumOf } from "../thread-cpu.ts";
 
 export interface ThroughputOptions {
   readonly rounds: number;
@@ -108,7 +109,7 @@ function summarize({ what }: Target, rounds: readonly Measured[]): Throughput {
     ofBare: of(({ ofBare }) => ofBare),
     p50Ms: of(({ p50Ms }) => p50Ms),
     p99Ms: of(({ p99Ms }) => p99Ms),
-    cpuMicrosPerCall: of(({ cpuMicrosPerCall }) => cpuMicrosPerCall ?? Number.NaN),
+    cpuMicrosPerCall: of(({ cpu }) => (cpu ? sumOf(cpu) : Number.NaN)),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The peer: what a webhook handler on a common framework does. It compares a bearer token, has the
+ * A peer: what a webhook handler on a common framework does. It compares a bearer token, has the
  * body validated against a schema, keeps the call in memory and answers. Nothing is on disk.
  */
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
