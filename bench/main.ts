@@ -4,7 +4,7 @@
  * the bare server again, and ratios are taken within the round, because the machine's speed drifts.
  *
  * The result is printed and written to bench/RESULTS.md, whatever it is, and a row of it to bench/HISTORY.md.
- * `npm run bench -- full` measures that part alone (`weight`, `calls`, `signed`, `full`, `transforms`) and leaves
+ * `npm run bench -- full` measures that part alone (`weight`, `calls`, `signed`, `full`, `transforms`, `strangers`) and leaves
  * the others as they are written there. `--quick` measures shortly and writes nothing. `npm run bench -- profile`
  * prints where the main thread spends a call (see profile.ts); `npm run bench -- openclaw` is another benchmark,
  * inside the real OpenClaw (see openclaw/run-openclaw-bench.ts).
@@ -20,6 +20,7 @@ import { runOpenClawBench } from "./openclaw/run-openclaw-bench.ts";
 import { reportProfile } from "./profile.ts";
 import { StateFolders } from "./servers.ts";
 import { reportSignedCalls } from "./signed-calls.ts";
+import { reportSlowStrangers } from "./slow-strangers.ts";
 import { reportTransformCalls } from "./transform-calls.ts";
 import { reportWeight } from "./weight.ts";
 import type { WeightFigures } from "./weight.ts";
@@ -60,6 +61,7 @@ const parts: Readonly<Record<string, () => Promise<string>>> = {
       { settled: STORED, queued: QUEUED },
     ]),
   transforms: () => reportTransformCalls(timing),
+  strangers: () => reportSlowStrangers({ rounds: timing.rounds, durationMs: 2 * timing.durationMs }),
 };
 
 const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
