@@ -21,7 +21,7 @@ export function check(options: CheckOptions, io: CliIo): Promise<number> {
   return untilSignal(io, async (signal) => {
     const { gateway } = io;
     const file = gateway.locate(options).configFile;
-    const load = { gateway, logger: warningsOnly(io.createLogger()), signal, strict: options.strict };
+    const load = { gateway, logger: warningsOnly(await io.createLogger()), signal, strict: options.strict };
     if (options.json === true) return printDocument(await checkedDocument(file, options, load), io);
     const { warnings, audit } = await checkConfig(options, load);
     const lines = [

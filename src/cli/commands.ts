@@ -1,19 +1,21 @@
-/** The commands with which an operator looks at the running gateway and acts on it. */
+/**
+ * The commands, each loaded when it runs: `reveille --help` loads none of them.
+ */
 import type { Command } from "commander";
-import { check, type CheckOptions } from "./check-command.ts";
+import type { CheckOptions } from "./check-command.ts";
 import type { CliIo } from "./io.ts";
-import { changeDeliveries, type ChangeOptions, type DeliveryChange } from "./deliveries/change.ts";
-import { listDeliveries, type ListOptions, withFilters } from "./deliveries/list.ts";
-import { showDelivery, type ShowOptions } from "./deliveries/show.ts";
+import type { ChangeOptions, DeliveryChange } from "./deliveries/change.ts";
+import type { ListOptions } from "./deliveries/list.ts";
+import type { ShowOptions } from "./deliveries/show.ts";
 import type { DoctorOptions } from "./doctor-command.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { changeHook, type HooksOptions, listHooks } from "./hooks-command.ts";
-import { keys, type KeysOptions } from "./keys-command.ts";
-import { listPresets, type PresetsOptions, showPreset } from "./presets-command.ts";
-import { send, type SendOptions } from "./send-command.ts";
+import type { HooksOptions } from "./hooks-command.ts";
+import type { KeysOptions } from "./keys-command.ts";
+import type { PresetsOptions } from "./presets-command.ts";
+import type { SendOptions } from "./send-command.ts";
 import type { TransformNewOptions } from "./transform/new-command.ts";
 import type { TransformTestOptions } from "./transform/test-command.ts";
-import { readWhole, withConfig, withGateway } from "./options.ts";
+import { readWhole, withConfig, withFilters, withGateway } from "./options.ts";
 
 const MAX_LISTED = 10_000;
 const MAX_CHANGED = 10_000;
@@ -32,6 +34,7 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
     .option("--open", "only failed ones of which no replay is done")
     .option("--limit <number>", "how many at most", readWhole(1, MAX_LISTED), DEFAULT_LISTED)
     .action(async (options: ListOptions) => {
+      const { listDeliveries } = await import("./deliveries/list.ts");
       await listDeliveries(options, io);
     });
   withGateway(deliveries.command("show"), io)
@@ -39,6 +42,7 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
     .argument("[id]", "as it is listed (default: the newest)")
     .option("--body", "print only the body, as it was received")
     .action(async (id: string | undefined, options: ShowOptions) => {
+      const { showDelivery } = await import("./deliveries/show.ts");
       await showDelivery(id, options, io);
     });
   const addChange = (change: DeliveryChange, description: string): Command =>
@@ -53,6 +57,7 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
       .option("--dry-run", "print what would happen and change nothing")
       .option("--yes", "do not ask for confirmation")
       .action(async (ids: readonly string[], options: ChangeOptions) => {
+        const { changeDeliveries } = await import("./deliveries/change.ts");
         finish(await changeDeliveries(change, ids, options, io));
       });
   addChange("replay", "run them again, the oldest first").option(
@@ -68,6 +73,7 @@ function addHooks(hooks: Command, io: CliIo): void {
   withGateway(hooks.command("list", { isDefault: true }), io)
     .description("list them with what of their budgets is used (the default)")
     .action(async (options: HooksOptions) => {
+      const { listHooks } = await import("./hooks-command.ts");
       await listHooks(options, io);
     });
   for (const [change, description] of [
@@ -78,6 +84,7 @@ function addHooks(hooks: Command, io: CliIo): void {
       .description(description)
       .argument("<mapping>", "its id as it is listed, or *")
       .action(async (scope: string, options: HooksOptions) => {
+        const { changeHook } = await import("./hooks-command.ts");
         await changeHook(change, scope, options, io);
       });
   }
@@ -92,6 +99,7 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
     .option("--strict", STRICT)
     .option("--json", "as one JSON document")
     .action(async (options: CheckOptions) => {
+      const { check } = await import("./check-command.ts");
       finish(await check(options, io));
     });
   withConfig(program.command("doctor"), io, "where the database is")
@@ -112,6 +120,7 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
     .option("--key <file>", "the sender's private key as PEM, for schemes that sign with one")
     .option("--wait <seconds>", "how long to wait for the delivery's final state", readWhole(0, 86_400), 60)
     .action(async (name: string, sample: string | undefined, options: SendOptions) => {
+      const { send } = await import("./send-command.ts");
       finish(await send(name, sample, options, io));
     });
   withConfig(program.command("keys"), io, "where they are kept")
@@ -119,6 +128,7 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
     .option("--show <route>", "print the key of a route, to be pasted into the sender's settings")
     .option("--forget <route>", "forget the key of a route, so that the sender can deliver another")
     .action(async (options: KeysOptions) => {
+      const { keys } = await import("./keys-command.ts");
       await keys(options, io);
     });
 }
@@ -129,12 +139,14 @@ function addPresets(presets: Command, io: CliIo): void {
     .description("list them, and how each proves who it is (the default)")
     .option("--json", "as JSON")
     .action(async (options: PresetsOptions) => {
+      const { listPresets } = await import("./presets-command.ts");
       await listPresets(options, io);
     });
   withConfig(presets.command("show"), io)
     .description("show the setup steps, for the configuration and for the sender's settings")
     .argument("<preset>", "its name, or the name of a sender in hooks.senders")
     .action(async (name: string, options: LocationOptions) => {
+      const { showPreset } = await import("./presets-command.ts");
       await showPreset(name, options, io);
     });
 }

@@ -210,7 +210,7 @@ export function doctor(options: DoctorOptions, io: CliIo): Promise<number> {
 
 async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): Promise<number> {
   const { gateway } = io;
-  const load = { gateway, logger: warningsOnly(io.createLogger()), signal };
+  const load = { gateway, logger: warningsOnly(await io.createLogger()), signal };
   const { findings: ofConfiguration, use, loaded } = await configurationFindings(options, load);
   signal.throwIfAborted();
   const { stateDir } = gateway.locate(options);
@@ -220,7 +220,7 @@ async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): 
     stateFinding(stateDir),
     ...(await diskFindings(stateDir)),
     ...(gateway.isConfigured(options) ? await gatewayFindings(gateway, options) : []),
-    ...(loaded === undefined ? [] : await modelFindings(gateway.modelEndpoints?.(options) ?? [])),
+    ...(loaded === undefined ? [] : await modelFindings((await gateway.modelEndpoints?.(options)) ?? [])),
     ...(loaded === undefined ? [] : await senderFindings(loaded)),
     ...(await isolationFindings(use)),
   ];

@@ -51,7 +51,7 @@ export async function gatewayFindings(
 ): Promise<readonly DoctorFinding[]> {
   let access: GatewayAccess;
   try {
-    access = gateway.access(options);
+    access = await gateway.access(options);
   } catch (error) {
     return [finding("gateway", "warning", `could not be asked: ${reasonOf(error)}`)];
   }

@@ -13,3 +13,8 @@ export class AnswerError extends CliError {
     this.status = status;
   }
 }
+
+/** Thrown when there is a configuration already. */
+export class ConfigExistsError extends CliError {
+  override readonly name = "ConfigExistsError";
+}

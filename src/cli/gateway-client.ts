@@ -26,7 +26,7 @@ const ISSUE_CHARS = 300;
  * what a command shows comes from the configuration before.
  */
 export async function reachGateway(options: GatewayCommandOptions, io: CliIo): Promise<GatewayAccess> {
-  const access = io.gateway.access(options);
+  const access = await io.gateway.access(options);
   const refused = (await readStatus(access))?.refused ?? undefined;
   if (refused !== undefined) {
     io.err(

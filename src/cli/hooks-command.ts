@@ -4,7 +4,7 @@ import type { CliIo } from "./io.ts";
 import { askGateway, reachGateway } from "./gateway-client.ts";
 import type { GatewayCommandOptions } from "./gateway.ts";
 import { printable } from "./terminal-text.ts";
-import { textTable } from "./terminal-text.ts";
+import { textTable } from "./text-table.ts";
 
 export interface HooksOptions extends GatewayCommandOptions {
   readonly json?: boolean;

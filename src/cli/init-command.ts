@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { ConfigExistsError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
 
@@ -11,11 +12,6 @@ import type { LocationOptions } from "./file-locations.ts";
 export interface FirstTokens {
   readonly gatewayToken: string;
   readonly hookToken: string;
-}
-
-/** Thrown when there is a file already. */
-export class ConfigExistsError extends Error {
-  override readonly name = "ConfigExistsError";
 }
 
 const tokenBytes = 24;

@@ -2,7 +2,7 @@
 import type { EventEmitter } from "node:events";
 import { createInterface } from "node:readline/promises";
 import type { Logger } from "../core/host.ts";
-import { createGatewayLogger, type GatewayLogger } from "../hosts/embedded/logger.ts";
+import type { GatewayLogger } from "../hosts/embedded/logger.ts";
 import type { CliGateway } from "./gateway.ts";
 
 export interface CliIo {
@@ -21,7 +21,8 @@ export interface CliIo {
   readonly signals: Pick<EventEmitter, "on" | "off">;
   /** Ends the process at once. */
   exit(code: number): void;
-  createLogger(): GatewayLogger;
+  /** Loads what writes the log: a command that logs nothing starts without it. */
+  createLogger(): GatewayLogger | Promise<GatewayLogger>;
 }
 
 /** The process that a command runs in. */
@@ -35,10 +36,11 @@ export function processIo(gateway: CliGateway): CliIo {
     gateway,
     signals: process,
     exit: (code) => process.exit(code),
-    createLogger: () =>
-      createGatewayLogger(
-        process.env.REVEILLE_LOG_LEVEL === undefined ? {} : { level: process.env.REVEILLE_LOG_LEVEL },
-      ),
+    async createLogger() {
+      const { createGatewayLogger } = await import("../hosts/embedded/logger.ts");
+      const level = process.env.REVEILLE_LOG_LEVEL;
+      return createGatewayLogger(level === undefined ? {} : { level });
+    },
   };
 }
 

@@ -14,7 +14,7 @@ export interface KeysOptions extends LocationOptions {
 /** Lists the routes whose sender has delivered a key; prints or forgets the key of one. */
 export async function keys({ show, forget, ...options }: KeysOptions, io: CliIo): Promise<void> {
   const file = join(io.gateway.locate(options).stateDir, SENDER_KEYS_FILE);
-  if (forget !== undefined) return forgetKey(forget, { file, url: io.gateway.access(options).url }, io);
+  if (forget !== undefined) return forgetKey(forget, { file, url: (await io.gateway.access(options)).url }, io);
   const delivered = await readDeliveredKeys(file);
   if (show !== undefined) {
     const key = delivered.get(show);
@@ -32,7 +32,7 @@ async function forgetKey(route: string, { file, url }: { file: string; url: stri
   const opened = await openDeliveredKeys({
     file,
     clock: { now: () => Date.now() },
-    logger: io.createLogger(),
+    logger: await io.createLogger(),
   });
   if (!(await opened.forget(route))) throw new CliError(`No key was delivered on the route "${route}".`);
   io.out(`The key of "${route}" is forgotten. For an hour from its next start the gateway takes another one.\n`);

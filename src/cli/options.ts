@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliIo } from "./io.ts";
 
 /** The options that say where the files are, of commands of a gateway that lets one choose. */
@@ -13,6 +13,18 @@ export function withGateway(command: Command, io: CliIo): Command {
   return withConfig(command, io)
     .option("--url <url>", "where the gateway is (default: as configured)")
     .option("--json", "as one JSON document");
+}
+
+/** The options that say which deliveries are meant. */
+export function withFilters(command: Command): Command {
+  return command
+    .option("--state <state>", "those in that state: queued, failed, filtered ...")
+    .option("--route <route>", "those received at that path below the prefix")
+    .option("--actor <name>", "deliveries whose event this person or bot caused")
+    .addOption(new Option("--sender <name>", "the earlier name of --actor").hideHelp())
+    .option("--since <time>", "those received from then on: 2h, 7d, 2026-02-27, 2026-02-27T10:00:00Z")
+    .option("--until <time>", "those received before then")
+    .option("--text <text>", "those with that text in name, event, reason or message");
 }
 
 /** Reads an option that is a whole number within bounds, both allowed. */

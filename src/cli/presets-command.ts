@@ -173,7 +173,7 @@ async function presetsToShow(options: LocationOptions, io: CliIo): Promise<Known
 /** Rejects with a `ConfigError` when there is a configuration and it is not valid. */
 export async function knownPresets(options: LocationOptions, io: CliIo): Promise<KnownPresets> {
   if (!io.gateway.isConfigured(options)) return builtIn();
-  const loaded = await loadConfiguration(options, { gateway: io.gateway, logger: io.createLogger() });
+  const loaded = await loadConfiguration(options, { gateway: io.gateway, logger: await io.createLogger() });
   return { presets: loaded.active.presets, loaded };
 }
 

@@ -1,13 +1,11 @@
 /** The command line of Reveille. */
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/errors.ts";
-import { qualifyKeys } from "../config/qualify-keys.ts";
 import { closestKey, shorten } from "../config/show-value.ts";
 import { StartError } from "../hosts/embedded/errors.ts";
 import { CliError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import { addConfigurationCommands } from "./commands.ts";
-import { ConfigExistsError } from "./init-command.ts";
 import { addOperatorCommands } from "./commands.ts";
 import { printableLines } from "./terminal-text.ts";
 import packageJson from "../../package.json" with { type: "json" };
@@ -31,6 +29,7 @@ export async function runCli(args: readonly string[], io: CliIo, addCommands: Ad
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
+    const { qualifyKeys } = await import("../config/qualify-keys.ts");
     // Much of it may be someone else's words: a plugin's, a sender's, a file's.
     io.err(`${printableLines(qualifyKeys(explain(error), io.gateway.block))}\n`);
     return 1;
@@ -77,7 +76,7 @@ function emptyProgram(io: CliIo): Command {
 /** Errors whose message was written for the gateway's owner are told as they are, the others with their stack. */
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return `The configuration is not valid.\n${error.message}`;
-  if (error instanceof StartError || error instanceof ConfigExistsError || error instanceof CliError) {
+  if (error instanceof StartError || error instanceof CliError) {
     return error.message;
   }
   if (!(error instanceof Error)) return String(error);

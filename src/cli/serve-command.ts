@@ -31,7 +31,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   const { configFile, stateDir } = io.gateway.locate(options);
   const first = existsSync(configFile) ? undefined : writeFirstConfig(configFile);
   if (first !== undefined) io.err(`A configuration with fresh tokens was written to ${configFile}\n`);
-  const logger = io.createLogger();
+  const logger = await io.createLogger();
   const { host, port, strict, acceptLoss } = options;
   const signals = new Signals(io, (error) => {
     logger.error({ err: error }, "the gateway failed and ends; accepted calls are on disk");

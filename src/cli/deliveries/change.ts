@@ -4,7 +4,8 @@ import { CliError } from "../errors.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";
 import type { CliIo } from "../io.ts";
 import { askGateway, reachGateway } from "../gateway-client.ts";
-import { printable, textTable } from "../terminal-text.ts";
+import { printable } from "../terminal-text.ts";
+import { textTable } from "../text-table.ts";
 import { type FilterOptions, filtersOf, secondOf } from "./list.ts";
 
 /** The outcome of a delivery that was to be changed: as the API answers it, and in words. */

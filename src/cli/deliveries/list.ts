@@ -1,10 +1,10 @@
 /** `reveille deliveries list`. */
-import { type Command, Option } from "commander";
 import type { DeliverySummary } from "../../core/delivery.ts";
 import type { GatewayCommandOptions } from "../gateway.ts";
 import type { CliIo } from "../io.ts";
 import { askGateway, reachGateway } from "../gateway-client.ts";
-import { printable, textTable } from "../terminal-text.ts";
+import { printable } from "../terminal-text.ts";
+import { textTable } from "../text-table.ts";
 
 /** The options that say which deliveries are meant. */
 
@@ -19,17 +19,6 @@ export interface FilterOptions {
 }
 
 const NAMES = ["state", "route", "actor", "sender", "since", "until", "text"] as const;
-
-export function withFilters(command: Command): Command {
-  return command
-    .option("--state <state>", "those in that state: queued, failed, filtered ...")
-    .option("--route <route>", "those received at that path below the prefix")
-    .option("--actor <name>", "deliveries whose event this person or bot caused")
-    .addOption(new Option("--sender <name>", "the earlier name of --actor").hideHelp())
-    .option("--since <time>", "those received from then on: 2h, 7d, 2026-02-27, 2026-02-27T10:00:00Z")
-    .option("--until <time>", "those received before then")
-    .option("--text <text>", "those with that text in name, event, reason or message");
-}
 
 /** What was given of them; the gateway judges it. */
 export function filtersOf(options: FilterOptions): Readonly<Record<string, string>> {

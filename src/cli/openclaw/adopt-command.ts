@@ -139,7 +139,7 @@ async function findAdoption(
     const reasons =
       adoption.outcome === "refused"
         ? adoption.reasons
-        : await tryTransforms(adoption.read, { configDir, logger: warningsOnly(io.createLogger()) });
+        : await tryTransforms(adoption.read, { configDir, logger: warningsOnly(await io.createLogger()) });
     const found = reasons.map(inWhole);
     const places = found.flatMap((reason) => mappingsIn(reason).slice(0, 1));
     if (places.length === 0) {

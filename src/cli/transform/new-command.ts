@@ -57,7 +57,7 @@ async function placeOf(options: LocationOptions, io: CliIo): Promise<Place> {
       presets: new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset])),
     };
   }
-  const read = await readTransformConfiguration(options, { io, logger: io.createLogger() });
+  const read = await readTransformConfiguration(options, { io, logger: await io.createLogger() });
   await read.close();
   const { config, presets } = read;
   return { transformsDir: config.transformsDir, presets };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { printable, printableLines } from "../../../src/cli/terminal-text.ts";
-import { textTable } from "../../../src/cli/terminal-text.ts";
+import { textTable } from "../../../src/cli/text-table.ts";
 
 describe("a text from outside", () => {
   it("brings no control character to the terminal, and no line of its own", () => {

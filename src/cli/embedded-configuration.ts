@@ -1,0 +1,91 @@
+/** The configuration of the embedded gateway, as commands read it. */
+import { dirname } from "node:path";
+import type { GatewayHost, Logger } from "../core/host.ts";
+import { agentCatalog } from "../hosts/embedded/agents.ts";
+import { listChannels } from "../hosts/embedded/channels.ts";
+import type { GatewayConfig } from "../hosts/embedded/config/file.ts";
+import { readGatewayConfig, type ReadConfigOptions } from "../hosts/embedded/config/read.ts";
+import { prepareConfig, snapshotOf } from "../hosts/embedded/config/snapshot.ts";
+import { applyPlugin, loadPlugins } from "../hosts/embedded/plugins/load.ts";
+import { limitShutdownTaps } from "../hosts/embedded/plugins/shutdown.ts";
+import { createLifecycle } from "../hosts/shared/lifecycle.ts";
+import * as publicApi from "../index.ts";
+import {
+  type GatewayAccess,
+  type GatewayCommandOptions,
+  idleHost,
+  type ModelEndpoint,
+  type OpenedConfiguration,
+  type OpenOptions,
+} from "./gateway.ts";
+
+/** How long plugins may take to shut down; then they have as long again before they are left alone. */
+const SHUTDOWN_MS = 1_000;
+
+/** Goes the way of a start: the file, and the plugins that it names. */
+export async function openConfiguration(
+  read: ReadConfigOptions,
+  { stateDir, logger, loadTimeoutMs, strict = false }: OpenOptions & { readonly stateDir: string },
+): Promise<OpenedConfiguration> {
+  const { config, written, warnings } = readGatewayConfig(read);
+  const host = hostOf(config, { stateDir, logger });
+  const close = (): Promise<void> => host.lifecycle.onShutdown.promise({ deadlineMs: Date.now() + SHUTDOWN_MS });
+  const plugins = await loadPlugins(config.plugins, {
+    logger,
+    publicApi,
+    loadTimeoutMs,
+    setAside: strict ? undefined : { before: undefined },
+  });
+  try {
+    for (const plugin of plugins) applyPlugin(plugin, host);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    hooksWritten: "hooks" in written ? written.hooks : undefined,
+    warnings,
+    host,
+    hooks: publicApi.WebhookIngress.hooks(host),
+    snapshot: snapshotOf(config, "start"),
+    async prepare() {
+      await prepareConfig(host.lifecycle, config, "start");
+    },
+    close,
+  };
+}
+
+export function gatewayAccess(read: ReadConfigOptions, options: GatewayCommandOptions): GatewayAccess {
+  const { gateway } = readGatewayConfig(read).config;
+  const url = (options.url ?? gatewayUrl(gateway)).replace(/\/+$/u, "");
+  return { url, apiUrl: `${url}/api/v1`, token: gateway.authTokens[0]! };
+}
+
+export function configuredModels(read: ReadConfigOptions): readonly ModelEndpoint[] {
+  const { models } = readGatewayConfig(read).config;
+  return [...models.providers].map(([name, { baseUrl, apiKey, headers }]) => ({
+    name,
+    url: baseUrl,
+    headers: { ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
+  }));
+}
+
+function hostOf(config: GatewayConfig, { stateDir, logger }: { stateDir: string; logger: Logger }): GatewayHost {
+  const lifecycle = createLifecycle();
+  limitShutdownTaps(lifecycle.onShutdown, { clock: { now: () => Date.now() }, logger });
+  return idleHost({
+    name: "embedded",
+    lifecycle,
+    logger,
+    paths: { configDir: dirname(config.file), stateDir },
+    mainKey: config.session.mainKey,
+    agents: agentCatalog(config),
+    channels: listChannels(config),
+  });
+}
+
+/** Where a gateway with that configuration is reached from this machine: no slash at its end. */
+function gatewayUrl({ host, port }: Pick<GatewayConfig["gateway"], "host" | "port">): string {
+  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+}
