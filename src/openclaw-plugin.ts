@@ -1,4 +1,4 @@
-/** What OpenClaw loads of this package: `openclaw.runtimeExtensions` of `package.json` names it. */
+/** The entry that OpenClaw loads: `openclaw.runtimeExtensions` of `package.json` names it. */
 import { defineOpenClawPlugin } from "./hosts/openclaw/define-plugin.ts";
 import { withHostDefaults } from "./hosts/openclaw/plugin-block.ts";
 

@@ -122,7 +122,7 @@ function answerOutcome(id: string, outcome: OperationOutcome): ApiReply {
   }
 }
 
-/** The outcome of an operation on one delivery, as the API tells it. */
+/** The outcome of an operation on one delivery, in the form of the API. */
 function outcomeJson(outcome: OperationOutcome): object {
   switch (outcome.kind) {
     case "replayed": {

@@ -1,4 +1,4 @@
-/** What the API has under a path, and how it is found. */
+/** The endpoints of the API and the search for one by path. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../core/host.ts";
 import type { Answer } from "../http/answer.ts";
@@ -25,7 +25,7 @@ export type ApiReply = Answer | BytesAnswer | undefined;
 
 export type ApiMethod = "GET" | "PUT" | "POST" | "DELETE";
 
-/** What is done for each method that is taken; `HEAD` is taken with `GET`. */
+/** The handler of each method that is taken; `HEAD` is taken with `GET`. */
 export type ApiEndpoint = Partial<Record<ApiMethod, (call: ApiCall) => ApiReply | Promise<ApiReply>>>;
 
 /** Endpoints by their path below `/api/v1`; `*` matches one segment that is not empty. */
@@ -75,7 +75,7 @@ export function decodeSegment(segment: string | undefined): string {
   }
 }
 
-/** What the operator's part of the API reads from and acts on. */
+/** The parts that the operator's endpoints read from and act on. */
 export interface ApiSources {
   /** Throws a `StoreError` while the ingress does not run. */
   readonly operations: () => Operations;

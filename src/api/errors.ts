@@ -1,4 +1,4 @@
-/** What the API answers besides success. */
+/** The answers of the API besides success. */
 import type { ServerResponse } from "node:http";
 import { answerJson } from "../http/answer.ts";
 import type { Answer, AnswerHeaders } from "../http/answer.ts";

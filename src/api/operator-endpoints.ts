@@ -3,7 +3,7 @@ import type { ApiSources } from "./endpoint.ts";
 import { DeliveriesApi } from "./deliveries.ts";
 import { HooksApi } from "./hooks.ts";
 
-/** What every host's API has: the deliveries, and the mappings that take them. */
+/** The endpoints that every host's API has: the deliveries, and the mappings that take them. */
 export function operatorEndpoints(sources: ApiSources): ApiEndpoints {
   return { ...new DeliveriesApi(sources).endpoints(), ...new HooksApi(sources).endpoints() };
 }

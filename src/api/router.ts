@@ -9,7 +9,7 @@ import { readApiPath } from "./endpoint.ts";
 import { ApiQueryError, UNKNOWN_CURSOR } from "./request.ts";
 
 export interface ApiRouterOptions {
-  /** What every path of the API begins with; no slash at its end. */
+  /** The beginning of every path of the API, without a slash at its end. */
   readonly prefix: string;
   readonly endpoints: ApiEndpoints;
   /** Answers a caller who may not use the API, and returns false. */
@@ -62,7 +62,7 @@ function sendReply(req: IncomingMessage, res: ServerResponse, reply: ApiReply): 
   else sendAnswer(req, res, reply);
 }
 
-/** What a sender sent is a file to be saved, whatever is in it. */
+/** A payload is sent as a file to be saved, whatever its content: a browser must not run it. */
 function sendBytes(req: IncomingMessage, res: ServerResponse, { bytes, fileName }: BytesAnswer): void {
   res.writeHead(200, {
     "content-type": "application/octet-stream",

@@ -1,4 +1,4 @@
-/** What deliveries a caller asks for, in a query or in a body. */
+/** Reads which deliveries a caller asks for, from a query or a body. */
 import type { IncomingMessage } from "node:http";
 import ms, { type StringValue } from "ms";
 import Type from "typebox";

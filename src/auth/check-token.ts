@@ -5,7 +5,7 @@ import { lockoutKey } from "./client-address.ts";
 import type { Lockout } from "./lockout.ts";
 import type { TokenCarrier, TokenSet } from "./token.ts";
 
-/** Who vouches for the request; `clientAddress` is what failures are counted against. */
+/** The credential of the request; failures are counted against `clientAddress`. */
 export type CheckToken = (request: TokenCarrier, clientAddress: string) => Credential | Refusal;
 
 /**

@@ -1,10 +1,10 @@
 import type { LockoutConfig } from "../config/lockout.ts";
 import type { Clock } from "../core/host.ts";
 
-/** What {@link ClientList} keeps in order: one client address and its failures. */
+/** One entry of {@link ClientList}: a client address and its failures. */
 interface Client {
   readonly key: string;
-  /** When it failed within the window, oldest first; milliseconds on the lockout's clock. */
+  /** Times of its failures within the window, oldest first; milliseconds on the lockout's clock. */
   readonly failures: number[];
   /** Milliseconds on the lockout's clock; 0 when it is not locked. */
   lockedUntil: number;

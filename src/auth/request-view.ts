@@ -4,7 +4,7 @@ import type { IncomingRequest, RequestView } from "./verifier.ts";
 const EVERY_FORMAT = ["json", "form", "multipart", "text"] as const;
 
 /**
- * What sources read from a call. Its body is parsed when a source first asks for it, also before the
+ * The view of a call that sources read. Its body is parsed when a source first asks for it, also before the
  * signature is known to be good: only to find the signature, never to act on it.
  */
 export function requestViewOf(call: IncomingRequest): RequestView {

@@ -40,7 +40,7 @@ export function compileTokens(tokens: readonly string[], options: { tokenHeader:
   return {
     check(request) {
       const candidate = presentedToken(request.headers, tokenHeader);
-      // What is longer than every token is cut here and told apart by `wire` below.
+      // A longer value than every token is cut here; `wire` below distinguishes it.
       const written = candidateBytes.write(candidate, 0, size, "latin1");
       candidateBytes.fill(0, written);
       let credential: Credential | undefined;

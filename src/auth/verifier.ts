@@ -1,10 +1,10 @@
-/** What the schemes of `auth` work on and answer. */
+/** The inputs and results of the schemes of `auth`. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { ReplayKey } from "../core/delivery.ts";
 
 export type { ReplayKey } from "../core/delivery.ts";
 
-/** What sources (`header:x`, `query:x`, `body:a.b`) are read from. */
+/** The request that sources (`header:x`, `query:x`, `body:a.b`) read. */
 export interface RequestView {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -29,14 +29,14 @@ export interface IncomingRequest {
   readonly client?: string;
 }
 
-/** What came of a verification; reasons are for the gateway's owner and never hold a secret or a signature. */
+/** The result of a verification; reasons are for the gateway's owner and never hold a secret or a signature. */
 export type Verification = Verified | Unverified;
 
 export interface Verified {
   readonly ok: true;
   /** Identifies the key that matched without disclosing it. */
   readonly credentialId: string;
-  /** What a second copy of the request is recognized by; absent for schemes whose requests say nothing of themselves. */
+  /** The key that identifies a copy of the request; absent for schemes whose requests identify nothing. */
   readonly replay?: ReplayKey;
 }
 
@@ -87,11 +87,11 @@ export interface DeliveredKeys {
   accept(route: string, key: string): Promise<boolean>;
 }
 
-/** What a scheme is compiled with besides its data. */
+/** The parts that a scheme is compiled with besides its data. */
 export interface SchemeContext {
   /** The mapping's path: scopes credential ids and replay marks. */
   readonly route: string;
-  /** Where the outside reaches the gateway, without a trailing slash; the target as sent follows it in `{url}`. */
+  /** The public URL of the gateway, without a trailing slash; the target as sent follows it in `{url}`. */
   readonly publicUrl: string | undefined;
   readonly remoteKeys: RemoteKeys;
   readonly deliveredKeys: DeliveredKeys;

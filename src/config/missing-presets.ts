@@ -26,7 +26,7 @@ export interface BlockWithoutMissing {
   readonly block: unknown;
   /** The places in `hooks.mappings` that are empty now. */
   readonly places: ReadonlySet<number>;
-  /** What was left out, as mappings that are set aside. */
+  /** The parts that were left out, as mappings that are set aside. */
   readonly brought: readonly MappingConfig[];
 }
 

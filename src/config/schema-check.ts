@@ -172,7 +172,7 @@ function locateViolation(schema: SchemaNode, raw: unknown, error: TLocalizedVali
     if (!step.isBranch) depth++;
     isSecret ||= node.writeOnly === true || node.$ref !== undefined;
   }
-  // Where unknown keys have a schema of their own, that one has said what is wrong.
+  // A schema for unknown keys has reported the problem itself.
   if (error.keyword === "additionalProperties" && node.additionalProperties !== false) return undefined;
   const isUnion = error.keyword === "anyOf" || error.keyword === "oneOf";
   if (isUnion && branchesOf(node).some(({ type }) => isOfType(value, type))) return undefined;

@@ -91,7 +91,7 @@ function guardCallback(who: string, fn: TapFunction): TapFunction {
     const fail = (error: unknown): void => callback(named(who, error));
     try {
       const result = fn(...args, answer);
-      // What fails after the answer comes too late for anyone, and must not end the process.
+      // A failure after the answer has no receiver, and must not end the process.
       if (isThenable(result)) result.then(undefined, (error: unknown) => (answered ? undefined : fail(error)));
     } catch (error) {
       // Once it has called back, what is thrown through it comes from the caller's side.

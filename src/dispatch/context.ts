@@ -15,7 +15,7 @@ export interface DispatchContext {
   readonly events: RunEvents;
   /** By the active configuration. */
   readonly rulesFor: (mappingId: string | null) => DispatchRules;
-  /** Where results may be sent, by the active configuration. */
+  /** The places that results may be sent to, by the active configuration. */
   readonly callbacks: () => CallbacksConfig | undefined;
   /** Sends callbacks; absent: a guarded fetch with its own bounds. */
   readonly fetch?: GuardedFetch | undefined;
@@ -58,7 +58,7 @@ export interface Outages {
   written(): Promise<void>;
 }
 
-/** How a runner leaves a run. */
+/** The state in which a runner leaves a run. */
 export type CarriedOut =
   /** Settled, held, gone, or left on disk by a shutdown. */
   { readonly kind: "ended" } | PostponedRun;

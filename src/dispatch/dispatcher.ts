@@ -10,7 +10,7 @@ import { RunGate } from "./queue/admission.ts";
 import { reportSettled } from "./run-log.ts";
 import { WakeRunner } from "./run/wake-runner.ts";
 
-/** How long runs may take to come back after they were abandoned at the deadline. */
+/** Time that runs may take to return after they were abandoned at the deadline. */
 const ABORT_GRACE_MS = 1_000;
 
 export interface DispatcherOptions extends Omit<DispatchContext, "abandon"> {

@@ -5,15 +5,15 @@ import type { Priority } from "../config/run.ts";
 import type { RetryConfig } from "../config/retry.ts";
 import { SCOPE_ALL, type Scope } from "../storage/operational-state.ts";
 
-/** How the runs of one mapping are carried out, by the active configuration. */
+/** The rules for the runs of one mapping, by the active configuration. */
 export interface DispatchRules {
   readonly retry: RetryConfig;
   readonly priority: Priority;
   /** Runs of the mapping at once. */
   readonly concurrency: number | undefined;
-  /** How long a run coalesces calls after the latest one; `undefined`: its mapping coalesces none. */
+  /** Time in which a run coalesces calls after the latest one; `undefined`: its mapping coalesces none. */
   readonly coalesceMs?: number | undefined;
-  /** How long it coalesces calls after the first one. */
+  /** Time in which it coalesces calls after the first one. */
   readonly coalesceMaxMs?: number | undefined;
   /** Budgets that its runs draw on, the mapping's own first. */
   readonly budgets: readonly ScopedBudget[];

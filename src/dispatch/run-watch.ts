@@ -25,7 +25,7 @@ export class RunWatch {
   readonly #watchers = new Set<Watcher>();
   #closed = false;
 
-  /** How many look at once. */
+  /** The number of callers who wait. */
   get count(): number {
     return this.#watchers.size;
   }

@@ -84,7 +84,7 @@ function makeRefusal(refusal: Refusal): Answer {
   return answerJson(status, body, refusalHeaders(refusal, status));
 }
 
-/** When the cause is expected to last: seconds, unless the refusal knows better. */
+/** The expected duration of the cause in seconds, unless the refusal names one. */
 const DEFAULT_RETRY_SECONDS: Partial<Record<ErrorCode, number>> = { QUEUE_FULL: 5, STORE_UNAVAILABLE: 5 };
 
 function refusalHeaders(refusal: Refusal, status: number): AnswerHeaders | undefined {

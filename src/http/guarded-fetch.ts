@@ -14,7 +14,7 @@ export interface FetchCallOptions {
   readonly post?: OutgoingPost;
 }
 
-/** What is posted; of the answer only the status and the headers are read. */
+/** The body to post; of the answer only the status and the headers are read. */
 export interface OutgoingPost {
   /** Names in lower case; the length is added. */
   readonly headers: Readonly<Record<string, string>>;
@@ -147,7 +147,7 @@ interface RequestBounds {
 }
 
 function request(url: URL, { addresses, signal, maxBytes, ca, post }: RequestBounds): Promise<FetchedAnswer> {
-  // An agent of its own: the global one may be told by the environment to use a proxy.
+  // An agent of its own: the environment may set a proxy for the global one.
   const connection = {
     autoSelectFamily: true,
     lookup: (_hostname: string, _options: object, answer: (error: null, all: HostAddress[]) => void) => {
@@ -211,7 +211,7 @@ function abortOf(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Other errors are told by their code alone: their messages hold what was asked for. */
+/** Other errors are reported by their code alone: their messages hold the request. */
 function fetchErrorOf(error: unknown): FetchError {
   if (error instanceof FetchError) return error;
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "no code";

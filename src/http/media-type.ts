@@ -1,6 +1,6 @@
 import { isTokenValid, isTypeValid, parse } from "content-type";
 
-/** What a Content-Type header says of a body. */
+/** The parts of a Content-Type header that matter for a body. */
 export interface MediaType {
   /** `none`: no header; `other`: neither JSON, a form, a form in parts nor text, or not readable. */
   readonly kind: "json" | "form" | "multipart" | "text" | "other" | "none";

@@ -15,7 +15,7 @@ export type FormFields = Record<string, string | FormFile | (string | FormFile)[
 const MAX_PARTS = 1_000;
 const MAX_HEADER_BYTES = 8_192;
 const MAX_NAME_CHARS = 200;
-/** What of a longer text field is left out. */
+/** The mark of a longer text field that was cut. */
 const MAX_FIELD_BYTES = 1_048_576;
 
 const LINE = "\r\n";
@@ -62,7 +62,7 @@ export function parseMultipart(raw: Uint8Array, contentType: string): FormFields
 const BOUNDARY = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/;
 
 function addPart(fields: FormFields, head: string, bytes: Buffer): string | undefined {
-  // What follows the boundary on its own line is padding.
+  // The rest of the boundary's own line is padding.
   const headers = head.split(LINE).slice(1);
   const disposition = headerOf(headers, "content-disposition");
   if (disposition === undefined) return "A part of the form has no Content-Disposition.";

@@ -42,7 +42,7 @@ function hasPrototypeKey(value: unknown): boolean {
 export type Payload = Record<string, unknown> | unknown[];
 
 export interface ParsePayloadOptions {
-  /** What besides JSON the mapping takes; JSON is read whether it is listed or not. Default: nothing. */
+  /** Formats that the mapping takes besides JSON; JSON is read whether it is listed or not. Default: none. */
   readonly accept?: readonly PayloadFormat[];
   /** Levels of nesting that a JSON body may have; `{}` has one. Default: 64. */
   readonly maxDepth?: number;

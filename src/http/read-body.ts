@@ -107,7 +107,7 @@ export interface DiscardLimits {
   readonly timeoutMs: number;
 }
 
-/** How discarding ended: the body was complete, the connection is gone, or a limit was reached. */
+/** The end of discarding: the body was complete, the connection is gone, or a limit was reached. */
 export type DiscardOutcome = "complete" | "gone" | "limit";
 
 /**

@@ -3,7 +3,7 @@ import type { Answer } from "./answer.ts";
 import { declaredLength, discardBody, hasUnreadBody } from "./read-body.ts";
 import type { DiscardLimits } from "./read-body.ts";
 
-/** How much of a body that no one wants is read so that its sender gets to see the answer. */
+/** The part of an unwanted body that is read so that its sender sees the answer. */
 const DISCARD_LIMITS: DiscardLimits = { maxBytes: 32 * 1024 * 1024, timeoutMs: 5000 };
 
 /** A declared body up to this size is read to its end, and the connection stays. */

@@ -25,7 +25,7 @@ export function signMessage(body: string, options: { id: string; atMs: number; s
   return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${signature}` };
 }
 
-/** The id of a message: the same for every try with the same idempotency key, and telling nothing of it. */
+/** The id of a message: the same for every try with the same idempotency key, from which it cannot be guessed. */
 export function messageId(idempotencyKey: string): string {
   return `msg_${hash("sha256", idempotencyKey).slice(0, 32)}`;
 }

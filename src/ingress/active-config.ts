@@ -55,7 +55,7 @@ export interface ActiveConfig {
   readonly warnings: readonly string[];
   /** The transforms that did not load: their mappings are set aside, or keep the version before. */
   readonly brokenTransforms: readonly ConfigIssue[];
-  /** What was read of the snapshot, before its transforms were loaded. */
+  /** The parts that were read of the snapshot before its transforms were loaded. */
   readonly read: ReadSnapshot;
 }
 
@@ -63,7 +63,7 @@ export interface ActiveConfig {
 export interface ActiveConfigOptions {
   readonly host: Pick<GatewayHost, "paths" | "clock" | "logger">;
   readonly hooks: IngressHooks;
-  /** Where copies of the transforms folder are made; need not exist. */
+  /** Folder for copies of the transforms folder; need not exist. */
   readonly workDir: string;
   /** The keys that senders are verified by and that are not in the configuration. */
   readonly keys: Omit<SenderRouteContext, "publicUrl">;

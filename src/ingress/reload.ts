@@ -182,7 +182,7 @@ export class ConfigReload {
   async #open(folder: string, transforms: TransformSet): Promise<FolderWatch> {
     const changed = (): void => {
       this.#changes++;
-      // What is being loaded is old already; one that hangs must not keep the next one waiting.
+      // The version that is loading is outdated; one that hangs must not delay the next one.
       const overtaken = this.#renewal;
       if (overtaken) setTimeout(() => overtaken.abort(), OVERTAKEN_MS).unref();
       this.#renew();
@@ -192,7 +192,7 @@ export class ConfigReload {
         this.#options.host.logger.error({ err: error, folder }, "the transforms folder can no longer be watched");
       },
     });
-    // What has changed between the loading and the watching.
+    // Changes between the loading and the watching.
     if (await transforms.isStale()) changed();
     return watch;
   }
@@ -257,7 +257,7 @@ const FIRST_RETRY_MS = 2_000;
 const MAX_RETRY_MS = 60_000;
 /** A renewal that continues for so long after the next change was seen is given up. */
 const OVERTAKEN_MS = 2_000;
-/** How long an abandoned preparation may take to end what it started; a preset's module may hang in it. */
+/** Time in which an abandoned preparation may end what it started; a preset's module may hang in it. */
 const PREPARING_MS = 5_000;
 /** For a call to be stored after its transform has answered. */
 const GRACE_MS = 500;

@@ -25,7 +25,7 @@ const NO_QUERY: Query = Object.freeze(Object.create(null) as Record<string, stri
  * Prepares the reading of request targets (`req.url`) under a prefix such as `/hooks`.
  *
  * Origin form and absolute form (RFC 9112, 3.2) are read alike. Nothing is normalized or decoded
- * in the path: where a normalizing proxy and this gateway could disagree about what is meant (`.`
+ * in the path: a target that a normalizing proxy and this gateway could read differently (`.`
  * and `..` as segments, also percent-encoded, backslashes, fragments) the path is empty. In the
  * query the last value of a name wins, `+` is a space, a malformed percent sign stays as it is.
  * `credentialParameters` (lower case) are left out of it besides those that every request has.
@@ -49,7 +49,7 @@ const SLASH = 0x2f;
 
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
-/** Where the path begins in a target that is not in origin form; its end when there is none (`*`). */
+/** The start of the path in a target that is not in origin form; its end when there is none (`*`). */
 function pathStart(url: string): number {
   return ORIGIN.exec(url)?.[0].length ?? url.length;
 }
@@ -109,7 +109,7 @@ export function isDirect(path: string): path is "wake" | "agent" {
   return path === "wake" || path === "agent";
 }
 
-/** The part of `http.IncomingMessage` that a head is made of. */
+/** The part of `http.IncomingMessage` that a head needs. */
 export interface HeadSource {
   readonly method?: string | undefined;
   readonly headers: IncomingHttpHeaders;

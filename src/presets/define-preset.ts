@@ -20,7 +20,7 @@ export interface PresetDefinition {
   readonly title: string;
   /** The sender's own page about its webhooks. */
   readonly documentation: string;
-  /** How the sender proves who it is, without `secret`; a function when it depends on settings. */
+  /** The sender's authentication, without `secret`; a function when it depends on settings. */
   readonly auth: AuthInput | ((settings: PresetSettings) => AuthInput);
   /** Absent: none, `auth` does without. */
   readonly secret?: Partial<PresetSecret> & Pick<PresetSecret, "label" | "madeBy">;
@@ -33,7 +33,7 @@ export interface PresetDefinition {
   readonly event?: string | readonly string[] | ((context: PresetContext) => string | undefined);
   /** In words, when `event` is a function. */
   readonly eventWhere?: string;
-  /** Where the id is that stays the same when the sender tries again; `signed`: the signature covers it. */
+  /** Source of the id that stays the same when the sender tries again; `signed`: the signature covers it. */
   readonly deliveryId?: {
     readonly from: string | readonly string[] | ((context: PresetContext) => string | undefined);
     readonly signed: boolean;
@@ -46,9 +46,9 @@ export interface PresetDefinition {
   /** Absent: `mapping` has a `messageTemplate`. */
   readonly message?: (event: PresetEvent) => string;
   readonly answer?: PresetAnswer | ((event: PresetEvent) => PresetAnswer | undefined);
-  /** What the sender takes as success, for the page of senders. */
+  /** The answer that the sender takes as success, for the page of senders. */
   readonly success?: SenderSuccess;
-  /** What wakes no agent by default: the actors that count as bots, pings and tests; for the page of senders. */
+  /** Events that wake no agent by default: the actors that count as bots, pings and tests; for the page of senders. */
   readonly ignored?: string;
   readonly mapping?: Partial<PresetMapping> | ((settings: PresetSettings) => Partial<PresetMapping>);
   readonly samples: Readonly<Record<string, PresetSample>>;

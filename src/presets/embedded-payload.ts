@@ -2,7 +2,7 @@ import { parsePayload } from "../http/parse-payload.ts";
 import { valueAt } from "../core/payload-text.ts";
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
-/** How JSON begins that is more than a scalar. */
+/** The beginning of JSON that is more than a scalar. */
 const NESTED = /^\s*[[{]/;
 
 /** The value of a text within a payload: a JSON object or array, as safely read as a body, or null; else the text. */

@@ -20,7 +20,7 @@ export function batchId(ids: readonly string[]): string | undefined {
   return `sha256-${createHash("sha256").update(JSON.stringify(ids)).digest("hex")}`;
 }
 
-/** Who caused an event; no one without a name. An id that is empty or the name itself is left out. */
+/** The actor of an event; `undefined` without a name. An id that is empty or the name itself is left out. */
 export function eventActor(name: string, id = "", bot = false): EventActor | undefined {
   if (name === "") return undefined;
   return { name, ...(id === "" || id === name ? {} : { id }), bot };

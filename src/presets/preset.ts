@@ -40,9 +40,9 @@ function placeName(source: string): string {
 export interface Preset extends PresetPart {
   /** The sender's own page about its webhooks. */
   readonly documentation: string;
-  /** What to do in the sender's settings, a step each; `{url}` is the URL to paste, `{secret}` the secret's label. */
+  /** The steps in the sender's settings; `{url}` is the URL to paste, `{secret}` the secret's label. */
   readonly setup: readonly string[];
-  /** How the delivery's id is found, in words for the table of senders. */
+  /** The source of the delivery's id, in words for the table of senders. */
   readonly deliveryIdSource: string | undefined;
   /** True when the delivery id is covered by the signature. */
   readonly deliveryIdSigned: boolean;
@@ -50,19 +50,19 @@ export interface Preset extends PresetPart {
   eventOf(context: PresetContext): string | undefined;
   /** The sender's id for this delivery, the same when it tries again. */
   deliveryIdOf(context: PresetContext): string | undefined;
-  /** Who caused the event. */
+  /** The actor of the event. */
   senderOf(context: PresetContext): EventActor | undefined;
   /** Makes the payload what it means: JSON out of a form field, data out of base64. Throws nothing. */
   unwrap(payload: unknown): unknown;
   /** Why there is nothing for an agent in it (a ping, a test); `undefined` otherwise. */
   skip(event: PresetEvent): string | undefined;
-  /** What a person would want to read; empty when the mapping's own template says it. */
+  /** The text for a person; empty when the mapping's own template says it. */
   message(event: PresetEvent): string;
-  /** What the sender needs as an answer; `undefined`: the ordinary one. */
+  /** The answer that the sender needs; `undefined`: the ordinary one. */
   answer(event: PresetEvent): PresetAnswer | undefined;
-  /** What the sender takes as success, for the page of senders. */
+  /** The answer that the sender takes as success, for the page of senders. */
   readonly success: SenderSuccess | undefined;
-  /** What wakes no agent by default, for the page of senders. */
+  /** Events that wake no agent by default, for the page of senders. */
   readonly ignored: string | undefined;
   /** By name, as the sender would post them; at least one. */
   readonly samples: Readonly<Record<string, PresetSample>>;
@@ -102,7 +102,7 @@ export interface PresetSample {
   readonly query?: Readonly<Record<string, string>>;
   /** `json` when absent. */
   readonly format?: PayloadFormat;
-  /** What is sent as JSON; for `form` an object of strings; for `multipart` of strings and {@link SampleFile}s; for `text` a string. */
+  /** The value that is sent as JSON; for `form` an object of strings; for `multipart` of strings and {@link SampleFile}s; for `text` a string. */
   readonly payload: unknown;
 }
 

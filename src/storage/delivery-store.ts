@@ -193,7 +193,7 @@ export interface PruneOutcome {
   readonly more: boolean;
 }
 
-/** How far a run has come. */
+/** The progress of a run. */
 export interface RunProgress {
   readonly attempts: readonly Attempt[];
   /** The full reply of the attempt that ended `ok`, until the run is settled. */
@@ -216,7 +216,7 @@ export interface AttemptEnd {
 export interface DeliveryQuery {
   readonly state?: State;
   readonly route?: string;
-  /** Who caused the event, without regard to case. */
+  /** The actor of the event, without regard to case. */
   readonly actor?: string;
   /** Milliseconds since the epoch: from this time on, and before that one. */
   readonly receivedFrom?: number;

@@ -15,7 +15,7 @@ export interface NewDelivery {
   /** The event's name and who caused it, where the preset knows. */
   readonly event?: string | null;
   readonly actor?: string | null;
-  /** {@link "../delivery".Credential.id} of who vouched for it; `null` for a replay. */
+  /** {@link "../delivery".Credential.id} of the sender; `null` for a replay. */
   readonly credentialId?: string | null;
   /** In order; empty for a delivery that ends at once, whose `ended` then says how. */
   readonly runs: readonly NewRun[];
@@ -32,7 +32,7 @@ export interface NewDelivery {
 }
 
 /**
- * How a delivery ends at once, and why. One that is `failed` claims nothing, so that its sender's next try is a
+ * The immediate end of a delivery, and its reason. One that is `failed` claims nothing, so that its sender's next try is a
  * new call: its `idempotency` and replay keys are only looked up, and when another delivery holds one of them it is
  * a repeat or a conflict like any other. It has neither `coalesce` nor `overlap`.
  */

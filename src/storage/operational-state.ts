@@ -18,7 +18,7 @@ export interface OperationalState {
   resume(scope: Scope): Promise<boolean>;
   /** Counts runs that begin in a minute; a minute is a number of minutes since the epoch. */
   addUsage(usage: readonly Usage[]): Promise<void>;
-  /** What was counted from a minute on. */
+  /** The counts from a minute on. */
   usageSince(minute: number): Promise<readonly Usage[]>;
   /** True when the outage is new; false when it is known and continues. At most 1,000 are remembered. */
   openOutage(outage: { readonly subject: string; readonly since: number }): Promise<boolean>;

@@ -1,8 +1,8 @@
-/** How long to wait before the next step. */
+/** Time to wait before the next step. */
 export interface StepDelays {
   /** While there is more to do. */
   readonly busyMs: number;
-  /** When all was done, or a step failed. */
+  /** Called when all was done, or a step failed. */
   readonly idleMs: number;
 }
 

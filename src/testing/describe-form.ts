@@ -10,7 +10,7 @@ import type { Preset } from "../presets/preset.ts";
 const checkAuth = compileSchemaCheck(AuthSchema);
 const checkHandshake = compileSchemaCheck(HandshakeSchema);
 
-/** Its data: what an operator could have written, and what a person has to be told. */
+/** The data of the preset: values that an operator could have written, and texts for people. */
 export function describeForm(preset: Preset, settings: PresetSettings): void {
   it("has a scheme, as data that a configuration could hold", () => {
     expect(checkAuth(preset.auth(settings))).toEqual([]);

@@ -5,7 +5,7 @@ import { describeForm } from "./describe-form.ts";
 import { describeReading } from "./describe-reading.ts";
 import { describeSigning } from "./describe-signing.ts";
 
-/** What a preset needs to be tried. */
+/** The parts that a preset needs to be tried. */
 export interface DescribePresetOptions {
   /** Values for the settings that it requires. */
   readonly settings?: PresetSettings;
@@ -13,7 +13,7 @@ export interface DescribePresetOptions {
 
 /**
  * Holds a preset to what the ingress and its users rely on: its data is valid, its samples are read,
- * signed, verified and told in words, copies and forgeries are recognized, and no payload makes it
+ * signed, verified and described in words, copies and forgeries are recognized, and no payload makes it
  * fail. To be called in a vitest file; `vitest` is a peer of this module alone.
  */
 export function describePreset(preset: Preset, { settings = {} }: DescribePresetOptions = {}): void {

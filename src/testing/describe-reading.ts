@@ -22,7 +22,7 @@ export const HOSTILE_PAYLOADS: readonly unknown[] = [
 const EMPTY_FIELD = /\bundefined\b|\bnull\b|\bNaN\b|\[object \w+\]|\(\s*\)|\[\s*\]|""|(?:^|\s)[:,](?:\s|$)/u;
 const MAX_MESSAGE = 20_000;
 
-/** What it makes of its samples and of payloads that no one foresaw. */
+/** The preset's reading of its samples and of unexpected payloads. */
 export function describeReading(preset: Preset, settings: PresetSettings): void {
   const { accept = ["json"], maxBodyBytes = 262_144, messageTemplate } = preset.mapping(settings);
   const ownMessage = messageTemplate === undefined;
@@ -74,7 +74,7 @@ function signedSamples(preset: Preset, settings: PresetSettings): readonly Prese
   });
 }
 
-/** What a person reads has no hole in it. */
+/** A text for people has no hole in it. */
 function expectReadable(message: string): void {
   expect(message.trim()).not.toBe("");
   expect(message.length).toBeLessThanOrEqual(MAX_MESSAGE);

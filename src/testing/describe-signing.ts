@@ -11,7 +11,7 @@ import { authOf, receivedCall, NOW, PUBLIC_URL, signSample, verifyCall } from ".
 
 const WEEK_MS = 7 * 86_400_000;
 
-/** How its route tells its sender from anyone else. */
+/** Tests that its route accepts its sender and no other. */
 export function describeSigning(preset: Preset, settings: PresetSettings): void {
   const keys = makePresetKeys(preset.auth(settings));
   const auth = authOf(preset, { settings, secrets: keys?.secrets ?? [] });
@@ -21,7 +21,7 @@ export function describeSigning(preset: Preset, settings: PresetSettings): void 
     });
     return;
   }
-  it("lets nothing in that nobody vouches for", async () => {
+  it("accepts no request that its sender did not sign", async () => {
     for (const sample of Object.values(preset.samples)) {
       const { body, contentType } = sampleBody(sample);
       const bare: SignedRequest = {

@@ -14,9 +14,9 @@ import { parsePayload } from "../http/parse-payload.ts";
 import { type Preset, type PresetAnswer, type PresetEvent, type PresetSample, sampleBody } from "../presets/preset.ts";
 import { readAnswer, readEvent, readMessage } from "../presets/read-event.ts";
 
-/** Where the sender reaches the gateway. */
+/** The URL at which the sender reaches the gateway. */
 export const PUBLIC_URL = "https://gateway.example.com";
-/** When requests are signed and received: 2026-11-20T12:00:00Z, in milliseconds. */
+/** The time at which requests are signed and received: 2026-11-20T12:00:00Z, in milliseconds. */
 export const NOW = Date.UTC(2026, 10, 20, 12);
 
 export interface ProbeOptions {
@@ -86,7 +86,7 @@ export function receivedCall(
   };
 }
 
-/** What the ingress learns from a request through a preset. */
+/** The facts that the ingress reads from a request through a preset. */
 export interface Reading {
   readonly event: string | undefined;
   readonly deliveryId: string | undefined;
@@ -133,7 +133,7 @@ export function readDirectly(preset: Preset, payload: unknown, { sample, setting
   };
 }
 
-/** What comes with a payload. */
+/** The surroundings of a payload. */
 interface Around {
   readonly sample: PresetSample;
   readonly settings?: PresetSettings;
@@ -155,7 +155,7 @@ function ownAuth(preset: Preset, options: ProbeOptions): AuthConfig {
   return auth;
 }
 
-/** What a sender signs with, and what the configuration holds of it. */
+/** The key that a sender signs with, and the configuration's part of it. */
 export interface PresetKeys {
   /** For `secret`; empty where the sender's keys are fetched. */
   readonly secrets: readonly string[];

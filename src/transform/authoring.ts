@@ -2,7 +2,7 @@ import { clip, itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt 
 import type { TransformFunction } from "./context.ts";
 
 /**
- * What a transform gets for `import ... from "reveille"`, in a sandbox and outside of one: of this package's
+ * The exports of `import ... from "reveille"` for a transform, in a sandbox and outside of one: of this package's
  * exports those that help to write one. Kept apart, since a sandbox loads what this imports and little else.
  */
 export const authoring: object = Object.freeze({

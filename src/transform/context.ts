@@ -18,7 +18,7 @@ export interface ContextFields {
   readonly time: number;
 }
 
-/** What of a call is told to the transform, besides the bytes. */
+/** The facts of a call that the transform gets, besides the bytes. */
 export function contextFields({ context, method, basePath = "", deliveryId }: TransformCall): ContextFields {
   const { payload, headers, query, path, event, actor, now } = context;
   const pathname = `${basePath}/${path}`;
@@ -47,9 +47,9 @@ export function transformContext(fields: ContextFields, rawBody: Uint8Array): Tr
   };
 }
 
-/** What a transform module exports, what it is given and what it may return: the types that its author imports. */
+/** A transform module's exports, its arguments and its results: the types that its author imports. */
 
-/** What a transform may look at; nothing in it carries a credential. */
+/** The request that a transform may read; nothing in it carries a credential. */
 export interface TransformContext<Payload = unknown> {
   /** The parsed body; of a mapping with `forEach`, with one item instead of the list. */
   readonly payload: Payload;
@@ -66,18 +66,18 @@ export interface TransformContext<Payload = unknown> {
   readonly rawBody: Uint8Array;
   /** The event's name, when the mapping's preset knows it: `pull_request.opened`. */
   readonly event: string | undefined;
-  /** Who caused the event, when the mapping's preset knows it. */
+  /** The actor of the event, when the mapping's preset knows it. */
   readonly actor: EventActor | undefined;
   /** The earlier name of `actor`. */
   readonly sender: EventActor | undefined;
   /** The sender's id for this delivery, when the mapping's preset knows it; the same when the sender tries again. */
   readonly deliveryId: string | undefined;
-  /** When the request arrived. */
+  /** The time at which the request arrived. */
   readonly time: Date;
 }
 
 /**
- * What a transform makes of a request.
+ * A transform's result for a request.
  *
  * `null` or an empty array skips it (204). `undefined` keeps the mapping's own action, an object
  * overrides it field by field, and an array does so once for each of its objects.

@@ -27,7 +27,7 @@ export interface InSandboxOptions {
 
 /** The failures of a set that was loaded without some of its modules. */
 const failuresOfSet = new WeakMap<TransformSet, readonly TransformFailure[]>();
-/** What the next copy of the same folder shares its unchanged files with. */
+/** The unchanged files that the next copy of the same folder shares. */
 const snapshots = new WeakMap<TransformSet, FolderSnapshot>();
 
 /** The modules that mappings ask for, each once. */

@@ -28,7 +28,7 @@ export interface LoadTransformsOptions {
   readonly logger: Logger;
   /** The active set; it is given back when nothing that it was made from has changed. */
   readonly previous?: TransformSet | undefined;
-  /** How long one module may take to load, its top-level awaits included. Default: 30 seconds. */
+  /** Time that one module may take to load, its top-level awaits included. Default: 30 seconds. */
   readonly loadTimeoutMs?: number;
   /** Aborted when the result is of no use any more; the processes that are being started end then. */
   readonly signal?: AbortSignal | undefined;

@@ -36,10 +36,10 @@ const ActionSchema = Type.Object({
   timeoutSeconds: optional(Type.Number({ exclusiveMinimum: 0 }), "a number of seconds above 0"),
 });
 
-/** What a transform says of an action, field by field; other fields mean nothing. */
+/** The fields of an action in a transform's result; other fields mean nothing. */
 export type TransformAction = Readonly<Static<typeof ActionSchema>>;
 
-// What a result holds often is what the payload held, which no log is to show.
+// A result often holds parts of the payload, which no log may show.
 const check = compileSchemaCheck(ActionSchema, { showValues: false });
 const MAX_REPORTED = 3;
 

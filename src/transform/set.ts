@@ -1,14 +1,14 @@
 import type { CallTransform } from "./call.ts";
 
-/** What a {@link TransformSet} is made of. */
+/** The parts of a {@link TransformSet}. */
 export interface TransformSetParts {
   /** By the mapping's id. */
   readonly calls: ReadonlyMap<string, CallTransform>;
-  /** What the set was made from; a set with the same key would do the same. `undefined`: no one can tell. */
+  /** The sources of the set; a set with the same key would do the same. `undefined`: not known. */
   readonly key: string | undefined;
   /** Ends its processes and removes what it has written; called once, and never rejects. */
   readonly release: () => Promise<void>;
-  /** What `transform test` tells of the processes. */
+  /** The processes as `transform test` reports them. */
   readonly figures?: () => TransformFigures;
   /** True when the files that it was made from have changed; never rejects. */
   readonly isStale?: () => Promise<boolean>;
@@ -132,7 +132,7 @@ export function noTransforms(): TransformSet {
   return new TransformSet({ calls: new Map(), key: "", release: () => Promise.resolve() });
 }
 
-/** What was asked for of the folder: a file of it, by its real path, and the name of a function. */
+/** The request for a function: a file of the folder, by its real path, and the name of the function. */
 export interface NamedTransform {
   readonly mappingId: string;
   readonly file: string;

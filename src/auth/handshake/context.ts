@@ -4,7 +4,7 @@ import type { Answer } from "../../http/answer.ts";
 import { splitSource } from "../value-source.ts";
 import type { DeliveredKeys, IncomingRequest, RemoteKeys, RequestView } from "../verifier.ts";
 
-/** What handshakes are compiled with besides their data. */
+/** The parts that handshakes are compiled with besides their data. */
 export interface HandshakeContext {
   /** The mapping's path: scopes delivered keys. */
   readonly route: string;
@@ -13,7 +13,7 @@ export interface HandshakeContext {
   readonly settings: PresetSettings;
   readonly remoteKeys: RemoteKeys;
   readonly deliveredKeys: DeliveredKeys;
-  /** Where the outside reaches the gateway, without a trailing slash; for `{url}`, which is never there without. */
+  /** The public URL of the gateway, without a trailing slash; without it there is no `{url}`. */
   readonly publicUrl?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface HandshakeAnswer {
 /** A request while it is looked at as a handshake. */
 export interface HandshakeRequest {
   readonly call: IncomingRequest;
-  /** What sources read; the body is parsed when one of them asks for it. */
+  /** The request that sources read; its body is parsed when one of them asks for it. */
   readonly view: RequestView;
 }
 

@@ -62,7 +62,7 @@ export function compileShape(handshake: Handshake, settings: PresetSettings): Sh
   };
 }
 
-/** What no event is like: without that, a handshake would take the events of its route. */
+/** A property that no event has: without one, a handshake would take the events of its route. */
 function refuseAnyRequest({ method = "POST", when = {}, onlyKeys, emptyBody }: Handshake): void {
   const isBare = emptyBody === true || onlyKeys?.length === 0;
   const isMarked = Object.values(when).some((condition) => condition !== false);
@@ -118,7 +118,7 @@ function isEmptyList(name: string): ConditionTest {
   };
 }
 
-/** Digests have one length, so that neither the time nor an error tells anything of the secret. */
+/** Digests have one length, so that neither the time nor an error reveals anything of the secret. */
 function equalsSecret(read: (view: RequestView) => string | undefined, secrets: readonly string[]): ConditionTest {
   const digests = secrets.map(digestOf);
   return (view) => {

@@ -63,7 +63,7 @@ type ReadJson = (request: HandshakeRequest) => unknown;
 /** Makes the answer to a handshake; `undefined` when a value for it is missing or must not be repeated. */
 export type MakeReply = (request: HandshakeRequest) => Answer | undefined;
 
-/** Compiles the answer of a handshake; throws a TypeError for one that cannot be given or would tell a secret. */
+/** Compiles the answer of a handshake; throws a TypeError for one that cannot be given or would reveal a secret. */
 export function compileReply(
   handshake: Handshake,
   computed: ReadonlyMap<string, ReadText>,
@@ -113,7 +113,7 @@ function compileJsonValue(value: Json[string], scope: TextScope): ReadJson {
 }
 
 /**
- * Throws a TypeError for a reply that would tell a secret: a setting that requests are compared with,
+ * Throws a TypeError for a reply that would reveal a secret: a setting that requests are compared with,
  * or one that has the value of a secret of the route. Computed values may be made of either.
  */
 function refuseDisclosure({ when = {}, reply }: Handshake, { secrets, settings }: HandshakeContext): void {

@@ -4,7 +4,7 @@ import type { PresetSettings } from "../../config/preset.ts";
 import { compileSource, splitPlaceholders, type TextPart } from "../value-source.ts";
 import { checkSource, type HandshakeContext, type HandshakeRequest, type ReadText, settingValues } from "./context.ts";
 
-/** What of a request may be repeated or signed. */
+/** The parts of a request that may be repeated or signed. */
 
 /** Controls of ASCII and Latin-1, and the two separators that some readers take for line ends. */
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
@@ -25,7 +25,7 @@ export function isHeaderEcho(value: string): boolean {
 const TOKEN = /^[\w.~+/-]{1,256}={0,2}$/;
 
 /**
- * What is signed for anyone who asks must not be an event.
+ * A text that is signed for anyone who asks must not be an event.
  *
  * X and Smartcar sign the body of an event with the key that answers their challenge. Answering any
  * text would hand out signatures of events that an attacker invented; this form holds no JSON object, no

@@ -10,7 +10,7 @@ export interface CertificateBounds {
   readonly maxCertificates?: number;
   /** URLs without a certificate that are remembered. Absent: 256. */
   readonly maxRefused?: number;
-  /** How long such a one is not asked again, in milliseconds. Absent: 30 seconds. */
+  /** Time before a URL that failed is fetched again, in milliseconds. Absent: 30 seconds. */
   readonly refusedMs?: number;
   /** First fetches in progress at a time from one host, and refreshes from all. Absent: 4. */
   readonly maxFetches?: number;
@@ -18,7 +18,7 @@ export interface CertificateBounds {
   readonly maxFetchesPerMinute?: number;
   readonly maxFetchesPerHost?: number;
   readonly maxFetchesPerClient?: number;
-  /** How long a first fetch is waited for, in milliseconds. Absent: 2 seconds. */
+  /** Longest wait for a first fetch, in milliseconds. Absent: 2 seconds. */
   readonly waitMs?: number;
   /** The age from which a certificate is fetched again, in milliseconds. Absent: a day. */
   readonly refreshMs?: number;
@@ -36,7 +36,7 @@ export interface CertificateCacheOptions extends CertificateBounds {
 
 interface CachedCertificate {
   readonly pem: string;
-  /** When it was fetched, or last tried again. */
+  /** Time of the fetch, or of the latest attempt. */
   checkedAt: number;
 }
 

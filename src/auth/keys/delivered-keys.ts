@@ -11,7 +11,7 @@ export interface DeliveredKeysOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long after opening keys are accepted. Absent: an hour. */
+  /** Time after opening in which keys are accepted. Absent: an hour. */
   readonly windowMs?: number;
 }
 

@@ -6,14 +6,14 @@ import { FetchError, isSuccess } from "../../http/guarded-fetch.ts";
 import type { FetchedAnswer, GuardedFetch } from "../../http/guarded-fetch.ts";
 import { settledWithin } from "../../core/settled-within.ts";
 
-/** How far the clocks of an identity provider and of the gateway may differ. */
+/** Largest accepted difference between the clocks of an identity provider and of the gateway. */
 export const CLOCK_TOLERANCE_SECONDS = 30;
 
 /** In milliseconds. */
 export interface JwksBounds {
   /** Between two fetches when the provider does not say how long its keys are good. Absent: 10 minutes. */
   readonly refreshMs?: number;
-  /** What its `max-age` is held to. Absent: 1 minute and 1 hour. */
+  /** The bounds of its `max-age`. Absent: 1 minute and 1 hour. */
   readonly minRefreshMs?: number;
   readonly maxRefreshMs?: number;
   /** Before the first retry after a failure, doubled each time. Absent: 1 second up to 5 minutes. */
@@ -21,9 +21,9 @@ export interface JwksBounds {
   readonly maxRetryMs?: number;
   /** Between two fetches that tokens bring about. Absent: 30 seconds. */
   readonly cooldownMs?: number;
-  /** How long a request waits for the very first fetch. Absent: 2 seconds. */
+  /** Longest wait of a request for the very first fetch. Absent: 2 seconds. */
   readonly waitMs?: number;
-  /** How long keys are believed when no fetch succeeds. Absent: a day. */
+  /** Time for which keys are used when no fetch succeeds. Absent: a day. */
   readonly maxStaleMs?: number;
 }
 

@@ -12,7 +12,7 @@ import type { Algorithm } from "../../config/auth/schema.ts";
 import { compileRequestSource, type SignedInput } from "./request-source.ts";
 import { decodeBytes, decodeKeyBase64 } from "./decode-bytes.ts";
 
-/** How an algorithm works. */
+/** The operations of one algorithm. */
 export interface AlgorithmSpec {
   readonly family: "hmac" | "digest" | "public";
   /** Name for node:crypto; `undefined` when the algorithm has its own. */

@@ -9,7 +9,7 @@ import type { SignedContent } from "./signed-content.ts";
 
 const DIGEST_BYTES = 32;
 
-/** How the signature of a scheme reaches the body. */
+/** The way in which the signature of a scheme covers the body. */
 export interface BodyCoverage {
   /** Why the body cannot be the one that was signed, before the signature itself is looked at. */
   refuse(input: SignedInput): string | undefined;

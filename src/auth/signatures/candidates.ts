@@ -3,7 +3,7 @@ import type { IncomingRequest, RequestView } from "../verifier.ts";
 import { compileRequestSource, nameSource, NO_PAIRS } from "./request-source.ts";
 import type { SignedInput } from "./request-source.ts";
 
-/** The signatures that a request carries, as they are written, and what stands beside them. */
+/** The signatures that a request carries, as they are written, with the values beside them. */
 export interface SignatureCandidates {
   readonly texts: readonly string[];
   readonly pairs: SignedInput["pairs"];
@@ -56,7 +56,7 @@ function compileSplit({ prefix, separator, pair }: Pick<SignatureAuth, "prefix" 
     if (entries.length > MAX_ENTRIES) return false;
     for (const entry of entries) {
       const text = entry.trim();
-      // Other versions of the signature stand beside ours: `v1a,...`.
+      // Other versions of the signature have entries of their own: `v1a,...`.
       if (text.startsWith(prefix) && text.length > prefix.length) texts.push(text.slice(prefix.length));
     }
     return true;

@@ -5,7 +5,7 @@ import type { IncomingRequest } from "../verifier.ts";
 
 const DAY_SECONDS = 86_400;
 
-/** What a mark is made of. */
+/** The parts of a replay key. */
 export interface ReplayKeyInput {
   readonly call: IncomingRequest;
   /** The signed bytes, without a secret in them. */

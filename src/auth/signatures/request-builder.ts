@@ -16,7 +16,7 @@ export class RequestBuilder {
   body: Uint8Array;
   readonly #method: string;
   readonly #now: number;
-  /** What stands before the path. */
+  /** The part of the URL before the path. */
   readonly origin: string;
   #target: string;
   #pathSecret: string | undefined;

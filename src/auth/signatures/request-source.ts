@@ -1,7 +1,7 @@
 import { compileSource, splitSource } from "../value-source.ts";
 import type { IncomingRequest, RequestView } from "../verifier.ts";
 
-/** What the parts of a scheme read from. */
+/** The request that the parts of a scheme read from. */
 export interface SignedInput {
   readonly call: IncomingRequest;
   readonly view: RequestView;

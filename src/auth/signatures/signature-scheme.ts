@@ -17,12 +17,12 @@ import type { ContentParts, SignedContent } from "./signed-content.ts";
 import { compileTimestamp } from "./signed-time.ts";
 import { urlVariants } from "./content-texts.ts";
 
-/** What a request claims, once everything but its key was looked at. */
+/** The claims of a request after every check but that of its key. */
 interface Claim {
   readonly input: SignedInput;
   readonly spec: AlgorithmSpec;
   readonly signatures: readonly Uint8Array[];
-  /** What may have been signed: a URL can be written in several ways. */
+  /** The contents that may have been signed: a URL can be written in several ways. */
   readonly contents: readonly ContentParts[];
   /** Milliseconds since the epoch, when it is known yet. */
   readonly time: number | undefined;
@@ -123,11 +123,11 @@ function compileConclusion(
 
 interface Match {
   readonly key: SignatureKey;
-  /** What was signed, without a secret in it. */
+  /** The signed content, without a secret in it. */
   readonly content: Uint8Array;
 }
 
-/** Every key is tried, so that the time it takes does not tell which one it was. */
+/** Every key is tried, so that the time does not reveal which one matched. */
 function findMatch({ spec, signatures, contents }: Claim, keys: readonly SignatureKey[]): Match | undefined {
   let match: Match | undefined;
   for (const key of keys) {

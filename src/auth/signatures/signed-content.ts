@@ -14,7 +14,7 @@ const SECRET = Symbol("secret");
 
 type Piece = string | Uint8Array | typeof SECRET;
 
-/** What a request signs, but for a secret in it. */
+/** The content that a request signs, but for a secret in it. */
 export type ContentParts = readonly Piece[];
 
 export interface SignedContent {

@@ -5,7 +5,7 @@ export interface FoundMarker {
   readonly kind: "start" | "end";
 }
 
-/** What may stand between two letters of a marker: white space, joints, quotes, escapes, soft line breaks. */
+/** Characters that may separate two letters of a marker: white space, joints, quotes, escapes, soft line breaks. */
 const JOINT = "\\s_\\-.\\\\/*~`\"'+:=";
 const JOINTS = `[${JOINT}]*`;
 /** Letters that ASCII itself has look-alikes for. None of these is a joint, so no match can be had in two ways. */
@@ -31,7 +31,7 @@ const ENCODED = "&#?\\w{1,8};|%[0-9a-f]{2}|(?<=\\\\)(?:u[0-9a-f]{4}|[nrt])";
 const GAP = `${SEPARATORS}(?:(?:${ENCODED})${SEPARATORS}){0,8}`;
 /** An underscore, also encoded. */
 const UNDERSCORE = /_|&lowbar;|&#0*95;|&#x0*5f;|%5f|\\u005f/i;
-/** What joins words and is no white space. */
+/** Characters that join words and are no white space. */
 const JOINED = /[^\s]/;
 
 const WORDS = new RegExp(

@@ -24,7 +24,7 @@ const IGNORABLE = /[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Co}\p{Default_Ignorable_Code_Poin
 const MARKS = /[\p{Mn}\p{Me}]/gu;
 const PRINTABLE = /^[ -~]+$/;
 
-/** What a code point folds to, filled as they are met; bounded by the code points below {@link FIRST_UNFOLDED}. */
+/** The folded form of each code point, filled on first use; bounded by the code points below {@link FIRST_UNFOLDED}. */
 const memory = Array<string | undefined>(FIRST_UNFOLDED);
 
 /**

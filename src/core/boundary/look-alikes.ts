@@ -1,6 +1,6 @@
 /**
- * What a reader takes for the ASCII character on the left, and compatibility decomposition does not
- * fold. Written as escapes: in most fonts the characters cannot be told from what they imitate.
+ * Characters that a reader takes for the ASCII character on the left, and compatibility decomposition does not
+ * fold. Written as escapes: in most fonts the characters look like what they imitate.
  */
 const DRAWN_ALIKE: Readonly<Record<string, string>> = {
   // The 26 brackets that the peer folds, then others that draw an angle.

@@ -9,7 +9,7 @@ const OPENING =
   /[({\uFF08\uFF5B\uFE59\uFE5B][^\p{L}\p{N}]{0,8}[({\uFF08\uFF5B\uFE59\uFE5B]|[=#*~|\u00AF\u02D7\u2010-\u2015\u2043\u2212\u2500\u2501\uFE58\uFE63\uFF0D-]{2}|&(?:lt|#|low)|%[35]|\\u00|[\u202B\u202E\u2067]/iu;
 /** Characters that turn the direction of a text. */
 const REVERSAL = /[\u202B\u202E\u2067]/;
-/** Where Unicode keeps what decomposes to one of them: negated relations, vertical, small and full-width forms. */
+/** Blocks of Unicode with characters that decompose to one of them: negated relations, vertical, small and full-width forms. */
 const DECOMPOSED = [
   [0x22_00, 0x22_ff],
   [0xfe_30, 0xfe_6f],
@@ -71,7 +71,7 @@ const TOKENS = new RegExp(
   "g",
 );
 
-/** Where a line would begin a turn of a conversation, as some models were trained: it becomes a quoted line. */
+/** A line that would begin a turn of a conversation, as some models were trained, becomes a quoted line. */
 const TURN = /(?<=\n[ \t\r]{0,8}\n[ \t\r]{0,8})(?=(?:Human|Assistant)[ \t]{0,8}:)/g;
 
 interface Edit {
@@ -131,7 +131,7 @@ const MAX_NAME_CHARS = 500;
 
 const BLANKS = /[\s\p{Cc}]+/gu;
 /**
- * What hides or reorders text: bidirectional controls, tag characters, zero-width spaces and operators.
+ * Characters that hide or reorder text: bidirectional controls, tag characters, zero-width spaces and operators.
  * Joiners and variation selectors stay, since scripts and emoji are written with them.
  */
 const HIDDEN =

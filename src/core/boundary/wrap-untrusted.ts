@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 
 import { sanitizeName, sanitizeUntrusted } from "./sanitize-untrusted.ts";
 
-/** What the gateway knows of a content's origin. Every value is cleaned by {@link sanitizeName}. */
+/** The gateway's knowledge of a content's origin. Every value is cleaned by {@link sanitizeName}. */
 export interface UntrustedMeta {
-  /** Decided by the gateway where the request came in, never by the payload: `Webhook`, `Email`. */
+  /** Decided by the gateway from the request's route, never by the payload: `Webhook`, `Email`. */
   readonly source: string;
   readonly name?: string | undefined;
   readonly from?: string | undefined;

@@ -30,7 +30,7 @@ export class OutageRegistry implements Outages {
   readonly #abandon: AbortSignal;
   /** Subjects that are out of order, and whether a notice was sent; those with a notice are on disk too. */
   readonly #open = new Map<string, boolean>();
-  /** When the latest notice of a subject was given; the oldest is forgotten first. */
+  /** Time of the latest notice of a subject; the oldest is forgotten first. */
   readonly #toldAt = new Map<string, number>();
   /** Notices that are being given, one for each subject in an hour. */
   readonly #notifying = new Set<Promise<void>>();

@@ -23,7 +23,7 @@ export async function reportHealth(outages: Outages, run: ActiveRun, end: RunEnd
   await target;
 }
 
-/** How a run failed, in words of our own: `error after 3 attempts`. */
+/** The failure of a run in words of our own: `error after 3 attempts`. */
 export function failureText({ status, failures }: FinalResult): string {
   return failures > 1 ? `${status} after ${failures} attempts` : status;
 }

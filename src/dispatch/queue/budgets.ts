@@ -113,7 +113,7 @@ export class Budgets {
   /** One write at a time: what is counted meanwhile goes with the next. Never rejects. */
   async #write(): Promise<void> {
     const { store, abandon, logger } = this.#context;
-    // What begins in the same turn of the event loop is written together.
+    // Runs that begin in the same turn of the event loop are written together.
     await Promise.resolve();
     while (this.#pending.size > 0) {
       const usage: Usage[] = [];

@@ -1,7 +1,7 @@
 /** Items handed out at once; the rest follows in a later turn of the event loop. */
 const BATCH = 256;
 
-/** Timers beyond 24 days would fire at once; a later time is looked at again then. */
+/** Timers of more than 24 days would fire immediately; a later time is examined again then. */
 const MAX_TIMER_MS = 86_400_000;
 
 /**

@@ -100,7 +100,7 @@ export class Expiries {
   /** Never rejects. */
   async #settle(): Promise<void> {
     const { abandon, logger } = this.#context;
-    // What is dropped in the same turn of the event loop is settled together.
+    // Runs that are dropped in the same turn of the event loop are settled together.
     await Promise.resolve();
     while (this.#dropped.length > 0) {
       const batch: TrackedRun[] = [];

@@ -18,11 +18,11 @@ import { RetryCounters } from "./retry-counters.ts";
 import { isRetryLater } from "../context.ts";
 
 export interface AgentRunnerOptions {
-  /** How long a host that cannot begin a run is asked on the spot; absent: about a quarter of a minute. */
+  /** Time for which a host that cannot begin a run is asked again immediately; absent: about 15 seconds. */
   readonly begin?: RetrySchedule;
 }
 
-/** How a run ends. */
+/** The end of a run. */
 interface Settlement {
   readonly state: SettledState;
   readonly reason: string | null;

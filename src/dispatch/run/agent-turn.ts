@@ -3,7 +3,7 @@ import { reasonOf } from "../../core/reason-of.ts";
 import { BRIEF_RETRY, isRetryable, retryAfterOf, retrying } from "./retry.ts";
 import type { RetrySchedule } from "./retry.ts";
 
-/** How long a host may take to return after its run was aborted. */
+/** Time that a host may take to return after its run was aborted. */
 const ABORT_GRACE_MS = 10_000;
 
 /** The host could not begin the run for now, and nothing came of it. */
@@ -16,7 +16,7 @@ export interface NotBegun {
 export interface TurnOptions {
   /** Aborts the turn. */
   readonly ending: AbortSignal;
-  /** How long a host that cannot begin is asked on the spot. */
+  /** Time for which a host that cannot begin is asked again immediately. */
   readonly begin?: RetrySchedule | undefined;
 }
 

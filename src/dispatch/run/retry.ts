@@ -3,7 +3,7 @@ import { HostError } from "../../core/host.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { DispatchContext } from "../context.ts";
 
-/** How often and for how long a step after the durable line is retried. */
+/** The number and duration of retries of a step after the durable line. */
 export interface RetrySchedule {
   /** Tries in all; `Infinity` until the signal is aborted. */
   readonly tries: number;

@@ -100,7 +100,7 @@ export class WakeSessions {
       refused = await this.#deliver(wakes);
     }
     this.#waiting.delete(sessionKey);
-    // What still waits stays on disk.
+    // The others stay on disk.
     for (let left = waiting.shift(); left; left = waiting.shift()) this.#leave(left);
   }
 

@@ -1,6 +1,6 @@
 import { HostError } from "../../core/host.ts";
 
-/** How long a host's session or channel may take to answer. */
+/** Time that a host's session or channel may take to answer. */
 const TIMEOUT_MS = 60_000;
 /** Grace after an abort: a call that the host has just taken need not be repeated. */
 const GRACE_MS = 500;

@@ -45,9 +45,9 @@ export interface GatheredReplays {
 export interface ReplayFacts {
   /** Runs that the delivery has; 0 for one that ended without any. */
   readonly runs: number;
-  /** How many of them would be repeated; by today's configuration, there may be more or fewer of them then. */
+  /** The number of them that would be repeated; by today's configuration, there may be more or fewer of them then. */
   readonly repeated: number;
-  /** How many of them are done. */
+  /** The number of them that are done. */
   readonly done: number;
   /** The number of coalesced calls, its own included. */
   readonly calls: number;

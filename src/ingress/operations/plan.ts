@@ -8,7 +8,7 @@ import type { Operation, OperationOutcome } from "./outcome.ts";
 const MAX_REPLAYED = 100;
 /** Of these, so many before others have their turn. */
 const AT_ONCE = 8;
-/** How often a replay is followed back to what it is a replay of. */
+/** The number of replays over which the original of a replay is searched. */
 const MAX_STEPS_BACK = 20;
 
 const OPEN_OR_DONE: ReadonlySet<State> = new Set(["queued", "running", "held", "done"]);

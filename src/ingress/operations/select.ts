@@ -3,7 +3,7 @@ import type { DeliverySummary } from "../../core/delivery.ts";
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from "../../storage/delivery-store.ts";
 import type { OperationOutcome } from "./outcome.ts";
 
-/** Which deliveries are meant: those that fit everything that is named. */
+/** A selection of deliveries: those that meet every condition. */
 export type DeliveryFilter = Omit<DeliveryQuery, "limit" | "cursor">;
 
 /** The deliveries that one operation can be carried out on. */

@@ -68,7 +68,7 @@ export interface ActionOrigin {
   readonly ownSessionPrefix: string | undefined;
   /** The name that the mapping's author wrote; absent: a template, or none. */
   readonly ownName?: string | undefined;
-  /** How calls are rendered that are coalesced; absent: they are not. */
+  /** The way in which coalesced calls are rendered; absent: they are not coalesced. */
   readonly coalesce?: CoalesceMode | undefined;
 }
 

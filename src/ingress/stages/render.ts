@@ -13,16 +13,16 @@ import type { NewDelivery } from "../../storage/new-delivery.ts";
 import type { Resolved } from "./resolve.ts";
 import type { VerifiedRequest } from "./verify.ts";
 
-/** How a delivery ends that has no run. */
+/** The end of a delivery that has no run. */
 export type Ended = NonNullable<NewDelivery["ended"]>;
 
-/** The actions of a request; when there are none, how its delivery ends. */
+/** The actions of a request; when there are none, the end of its delivery. */
 export interface Rendered {
   readonly actions: readonly Action[];
   readonly ended?: Ended;
   /** The caller's answer once the ended delivery is on disk; absent: the usual one. */
   readonly failure?: Refusal;
-  /** How long the caller wants to wait for the result. */
+  /** The caller's wish to wait for the result. */
   readonly wait?: WantedWait;
 }
 
@@ -126,7 +126,7 @@ function failed(
   if (!(error instanceof TransformError)) throw error;
   if (error.kind === "busy") return refuse("BUSY", BUSY, { retryAfterSeconds: BUSY_SECONDS });
   const module = config.transform?.module ?? config.id;
-  // What the module says stands behind the first colon, where retention can cut it off.
+  // The module's own words follow the first colon, where retention can cut them off.
   const reason = `The transform ${module.replaceAll(":", "_")} failed: it ${error.message}.`;
   logger.error({ mapping: config.id, module, reason }, "a transform failed");
   return { actions: [], ended: { state: "failed", reason }, failure: refuse("TRANSFORM_FAILED") };

@@ -15,7 +15,7 @@ import type { Resolved } from "./resolve.ts";
 export interface AcceptedCall {
   readonly resolved: Resolved;
   readonly delivery: Accepted;
-  /** How long the caller wants to wait. */
+  /** The caller's wish to wait for the result. */
   readonly wait: WantedWait | undefined;
 }
 

@@ -94,7 +94,7 @@ const SAID_OTHERWISE: Readonly<Record<string, string>> = {
 };
 const PARTICIPLE = /^\p{L}+ed$/u;
 
-/** What happened to a subject, after the last part of an event's name: `refunded` is `was refunded`. */
+/** The last part of an event's name as a predicate of its subject: `refunded` becomes `was refunded`. */
 export function happened(action: string): string {
   const verb = words(action);
   if (verb === "" || ACTIVE.has(verb)) return verb;

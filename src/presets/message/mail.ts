@@ -23,7 +23,7 @@ export interface Mail {
   readonly messageId?: string;
   readonly inReplyTo?: string;
   readonly references?: string;
-  /** What the receiving service found: `SPF pass`, `DKIM fail`. */
+  /** The results of the receiving service: `SPF pass`, `DKIM fail`. */
   readonly verdicts?: readonly string[];
   readonly files?: readonly MailFile[];
   /** Without the quoted history when the sender separates it. */

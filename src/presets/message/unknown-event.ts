@@ -25,7 +25,7 @@ export interface GenericParts {
   /** Title of the sender. */
   readonly title: string;
   readonly event: string | undefined;
-  /** What the event is about. */
+  /** The subject of the event. */
   readonly object: unknown;
   /** Lines that follow, such as ids. */
   readonly lines?: readonly string[];

@@ -5,7 +5,7 @@ import { headline, lineAt, spoken } from "../message/headline.ts";
 import { timeText } from "../message/value-text.ts";
 import { whsecSender } from "./standard-webhooks/whsec-sender.ts";
 
-/** Where the object of an event is read, by the first word of its name. */
+/** The place of an event's object, by the first word of its name. */
 const RESOURCES: Readonly<Record<string, string>> = {
   session: "sessions",
   agent: "agents",

@@ -8,7 +8,7 @@ import { personText } from "../message/value-text.ts";
 import { timeText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
-/** What an invitee did. */
+/** The action of an invitee. */
 const VERBS: Readonly<Record<string, string>> = {
   "invitee.created": "booked",
   "invitee.canceled": "canceled",
@@ -83,7 +83,7 @@ export const calendly = definePreset({
   ],
 });
 
-/** Who booked, or who canceled: the host may have. */
+/** The person who booked, or who canceled: the host may have. */
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const email = lineAt(payload, "payload.email");
   const canceledBy = lineAt(payload, "payload.cancellation.canceled_by");

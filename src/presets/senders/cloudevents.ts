@@ -9,7 +9,7 @@ import { headline, oneLine, phrase } from "../message/headline.ts";
 /** Values of `authtype` (extension Auth Context) that represent no person. */
 const MACHINES: ReadonlySet<string> = new Set(["service_account", "api_key", "system"]);
 
-/** What brokers let pass as one request. */
+/** The size that brokers let pass as one request. */
 const MAX_BODY_BYTES = 1_048_576;
 
 /** One CloudEvent, in whatever mode it came. */

@@ -5,7 +5,7 @@ import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { asJson } from "../message/data-lines.ts";
 import { bodyAt, capitalized, headline, lineAt, phrase, spoken, titled } from "../message/headline.ts";
 
-/** What Datadog leaves where a variable of the payload's template has no value. */
+/** The text that Datadog sends for a variable of the payload's template without a value. */
 const NO_VALUE = /^(?:null|none|n\/a|\$[A-Z_0-9[\]"'.]+)$/i;
 
 /** The template of the payload to paste; the default one has less. */

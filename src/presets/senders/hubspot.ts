@@ -126,7 +126,7 @@ function identityOf(event: unknown): string {
   return parts.includes("") ? "" : parts.join("-");
 }
 
-/** Who made all the changes; no one when several did. HubSpot marks no bots; a change by the webhook's own app is the agent's. */
+/** The actor of all changes; `undefined` when several made them. HubSpot marks no bots; a change by the webhook's own app is the agent's. */
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const sources = eventsOf(payload).map((event) => ({
     source: lineAt(event, "changeSource"),

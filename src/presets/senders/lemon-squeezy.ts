@@ -8,7 +8,7 @@ import { personText } from "../message/value-text.ts";
 import { timeText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
-/** What an event is about, longest beginnings of its name first. */
+/** The subject of an event, longest beginnings of its name first. */
 const SUBJECTS: readonly (readonly [beginning: string, what: string])[] = [
   ["subscription_", "Subscription"],
   ["license_key_", "License key"],

@@ -3,7 +3,7 @@ import { batchEvent, batchId } from "../event-fields.ts";
 import { itemLines, joinText, labeled, listAt, memberOf, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import { headline, lineAt, titled } from "../message/headline.ts";
 
-/** What a lifecycle notification asks for. */
+/** The request of a lifecycle notification. */
 const LIFECYCLE: Readonly<Record<string, string>> = {
   reauthorizationRequired: "Renew the subscription (PATCH /subscriptions/{id}) or reauthorize it soon, or it ends.",
   subscriptionRemoved: "The subscription is gone; make it again and read what changed meanwhile.",

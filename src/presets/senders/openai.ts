@@ -4,7 +4,7 @@ import { dataLines } from "../message/data-lines.ts";
 import { headline, lineAt, spoken } from "../message/headline.ts";
 import { whsecSender } from "./standard-webhooks/whsec-sender.ts";
 
-/** Where the object of an event is read, by the beginning of the event's name. */
+/** The place of an event's object, by the beginning of the event's name. */
 const PLACES: readonly (readonly [string, string])[] = [
   ["response.", "https://api.openai.com/v1/responses/"],
   ["batch.", "https://api.openai.com/v1/batches/"],

@@ -18,7 +18,7 @@ import { genericMessage } from "../message/unknown-event.ts";
 const TOLERANCE_SECONDS = 345_600;
 const CLOCK_SECONDS = 300;
 
-/** What an event is about, by the first two parts of its name. */
+/** The subject of an event, by the first two parts of its name. */
 const SUBJECTS: Readonly<Record<string, string>> = {
   "BILLING.PLAN": "Plan",
   "BILLING.SUBSCRIPTION": "Subscription",

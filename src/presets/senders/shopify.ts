@@ -7,7 +7,7 @@ import { decimalAmount } from "../message/value-text.ts";
 import { personText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
-/** What a topic is about, and the part of the admin pages that shows it. */
+/** The subject of a topic, and the part of the admin pages that shows it. */
 const SUBJECTS: Readonly<Record<string, readonly [what: string, page: string]>> = {
   checkouts: ["Checkout", "checkouts"],
   customers: ["Customer", "customers"],

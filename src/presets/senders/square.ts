@@ -7,7 +7,7 @@ import { minorAmount } from "../message/value-text.ts";
 import { personText } from "../message/value-text.ts";
 import { genericMessage } from "../message/unknown-event.ts";
 
-/** Where the object of an event is, and what it is called. */
+/** The place and the name of an event's object. */
 const SUBJECTS: Readonly<Record<string, readonly [path: string, what: string]>> = {
   booking: ["data.object.booking", "Booking"],
   customer: ["data.object.customer", "Customer"],

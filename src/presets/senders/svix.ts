@@ -5,7 +5,7 @@ import { dataLines, withoutKeys } from "../message/data-lines.ts";
 import { lineAt } from "../message/headline.ts";
 import { whsecSender } from "./standard-webhooks/whsec-sender.ts";
 
-/** Where the name of the event's type is; that is up to those who use Svix. */
+/** The place of the event type's name; users of Svix choose it. */
 const NAMES = ["event_type", "eventType", "type", "event"] as const;
 
 /** Any sender whose webhooks Svix delivers and that has no preset of its own. */

@@ -141,7 +141,7 @@ function doingOf(type: string, at: (path: string) => string, payload: unknown): 
 
 interface Doing {
   readonly verb: string;
-  /** What it was done with, by its key in the action's data. */
+  /** The second object of an action, by its key in the action's data. */
   readonly thing: string;
   /** The preposition between that and the card. */
   readonly joint: string;

@@ -144,7 +144,7 @@ function eventOf(payload: unknown): string | undefined {
 }
 
 function deliveryIdOf({ payload }: PresetContext): string | undefined {
-  // What a caller said or pressed comes several times in one call, under the same status.
+  // The words or keys of a caller arrive several times in one call, under the same status.
   if (valueAt(payload, "Digits") !== undefined || valueAt(payload, "SpeechResult") !== undefined) return undefined;
   const id = lineAt(payload, "RecordingSid", "CallSid", "MessageSid", "SmsSid");
   if (id === "") return undefined;

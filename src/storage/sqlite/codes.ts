@@ -1,4 +1,4 @@
-/** How words of the domain are written in the tables; an index must never change its meaning. */
+/** The codes of the domain's words in the tables; an index must never change its meaning. */
 import type { ReplyOutcome, EndedState, RunState, SettledState } from "../../core/delivery.ts";
 
 /** Runs that one delivery can have; a run's key is `seq * RUNS_PER_DELIVERY + index`. */

@@ -108,7 +108,7 @@ export abstract class SqliteOperationalState implements OperationalState {
   }
 }
 
-/** How failures of the database become failures of the store. */
+/** Failures of the database as failures of the store. */
 
 export function notFound(runId: string): StoreError {
   return new StoreError("NOT_FOUND", `There is no run ${runId} of which this can be recorded.`);

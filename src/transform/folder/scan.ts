@@ -54,7 +54,7 @@ export interface FolderScan {
   readonly fingerprint: string;
   /** Equal when besides nothing was put into a folder or taken out of it, be it for a moment. */
   readonly history: string;
-  /** When the last change was, in milliseconds since the epoch. */
+  /** Time of the last change, in milliseconds since the epoch. */
   readonly changedMs: number;
 }
 
@@ -62,7 +62,7 @@ const FOLDER_LIMITS: FolderLimits = { maxEntries: 50_000, maxBytes: 512 * 1024 *
 
 /** Looked at at once. */
 const BATCH = 64;
-/** What the machine runs out of while it reads; the file is not at fault. */
+/** Errors of a machine that runs out of something while it reads; the file is not at fault. */
 const NOT_OF_THE_FILE: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "EIO"]);
 
 /**
@@ -78,7 +78,7 @@ export async function scanFolder(root: TransformsRoot, limits: FolderLimits = FO
   return scan.result();
 }
 
-/** What a file or folder is, and which state of it: a write, a rename and a change of its mode change it. */
+/** The kind of a file or folder, and its state: a write, a rename and a change of its mode change it. */
 export function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(":");
 }

@@ -12,7 +12,7 @@ import type { FolderLimits, FolderScan } from "./scan.ts";
 import { systemRemedy } from "./scan.ts";
 
 export interface TakeSnapshotOptions {
-  /** Where copies lie, absolute; made when it is missing, and not within the folder. */
+  /** Folder of the copies, absolute; made when it is missing, and not within the transforms folder. */
   readonly workDir: string;
   /** An earlier snapshot of the same folder; the files that have not changed since are shared with it. */
   readonly previous?: FolderSnapshot | undefined;

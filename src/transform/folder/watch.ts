@@ -9,7 +9,7 @@ export interface FolderWatch {
 }
 
 export interface WatchFolderOptions {
-  /** How long the folder must have been left alone. */
+  /** Time without a change after which the folder is read. */
   readonly debounceMs?: number;
   /** Called when watching itself fails, and once when there is more in the folder than is watched. */
   readonly onError?: (error: unknown) => void;
@@ -17,7 +17,7 @@ export interface WatchFolderOptions {
   readonly maxWatched?: number;
 }
 
-/** What npm, pnpm and both kinds of yarn write at the end of an installation. */
+/** Files that npm, pnpm and both kinds of yarn write at the end of an installation. */
 const INSTALL_MARKS: ReadonlySet<string> = new Set([
   ".package-lock.json",
   ".modules.yaml",

@@ -58,7 +58,7 @@ export function jitiFor(file: string): Jiti {
 /**
  * Reads a module and makes it a function: types are stripped, `import` and `export` become calls of
  * what the function is given. `isAsync` allows a top-level await. Line numbers are the file's own, and
- * `positions` is told of its columns, unless it belongs to a package, whose text no one here edits.
+ * `positions` gets its columns, unless it belongs to a package, whose text the owner does not edit.
  *
  * Only the translation is jiti's. Its own loading hands .mjs, .cjs and .json files, and all that
  * these import, to Node, which checks no path and never lets go of an old version.
@@ -106,7 +106,7 @@ function sourceTypeOf(file: string): "module" | "script" | "unambiguous" {
 function syntaxError(file: string, json: string): SyntaxError {
   const found = JSON.parse(json) as { line: number; column: number; message: string };
   const error = new SyntaxError(found.message.trim());
-  // Of a few errors, such as a name that is declared twice, jiti does not tell where they are.
+  // For a few errors, such as a name that is declared twice, jiti gives no position.
   const position = found.line > 0 ? `:${found.line}:${found.column + 1}` : "";
   error.stack = `${file}${position}\n${error.stack}`;
   return error;

@@ -8,7 +8,7 @@ export type ContainedPath =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Resolves `given` against the folder `root` and tells whether it stays inside.
+ * Resolves `given` against the folder `root` and checks that it stays inside.
  *
  * Neither has to exist: of what is missing, the nearest existing ancestor counts. The path must be
  * inside as written, and its real path inside the real path of `root`; links within the folder are

@@ -46,7 +46,7 @@ export interface DescribeFailureOptions {
   /** Real path of the module that was to be loaded. */
   readonly entry: string;
   readonly root: TransformsRoot;
-  /** Of the loader that was to load it; without them, columns of errors that were thrown are not told. */
+  /** The positions of the loader that was to load it; without them, errors that were thrown have no columns. */
   readonly positions?: SourcePositions | undefined;
 }
 

@@ -14,10 +14,10 @@ import type { TransformsRoot } from "./containment.ts";
 interface LoadedModule {
   readonly file: string;
   readonly jiti: Jiti;
-  /** What the code sees as `module`. */
+  /** The `module` of the code. */
   readonly module: { readonly id: string; readonly filename: string; exports: unknown; loaded: boolean };
   readonly settled: PromiseWithResolvers<void>;
-  /** What it awaits just now; tells a circle from two modules that need a third. */
+  /** The module that it awaits now; distinguishes a circle from two modules that need a third. */
   readonly waitsFor: Set<LoadedModule>;
 }
 
@@ -39,7 +39,7 @@ interface LoadedModule {
  * - Type errors are not looked for; JSX, native addons and WebAssembly files are not loaded.
  */
 export class ModuleLoader {
-  /** Where in the files something of a loaded module stands. */
+  /** The place in the files of something in a loaded module. */
   readonly positions = new SourcePositions();
   readonly #root: TransformsRoot;
   readonly #provided: ReadonlyMap<string, object>;
@@ -64,7 +64,7 @@ export class ModuleLoader {
     return resolveImport(specifier, { root: this.#root, from: parent.file, jiti: parent.jiti, by });
   }
 
-  /** Resolves before anything is awaited, so that an error's stack still tells the importing line. */
+  /** Resolves before anything is awaited, so that an error's stack still names the importing line. */
   async #import(specifier: string, parent: LoadedModule): Promise<unknown> {
     const provided = this.#provided.get(specifier);
     if (provided) return provided;
@@ -117,7 +117,7 @@ export class ModuleLoader {
 
   #register(file: string): LoadedModule {
     const settled = Promise.withResolvers<void>();
-    // Who waits is told; when no one does any more, a failure is no one's.
+    // Those that wait get the failure; without any, it must not end the process.
     settled.promise.catch(() => {});
     const module = { id: file, filename: file, exports: {}, loaded: false };
     const wanted = { file, jiti: jitiFor(file), module, settled, waitsFor: new Set<LoadedModule>() };
@@ -182,7 +182,7 @@ function parseJson(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // As syntax errors of code do, so that the message tells the file.
+    // As syntax errors of code do, so that the message names the file.
     throw Object.assign(error as SyntaxError, { stack: `${file}\n${String(error)}` });
   }
 }

@@ -53,14 +53,14 @@ function countOf(digits: string | undefined): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Counted from 1, as messages tell them. */
+/** Counted from 1, as in messages. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
 /**
- * Where in its own file something of a translated module stands: a translation keeps most of the lines
+ * The place in its own file of something in a translated module: a translation keeps most of the lines
  * and moves the columns. What it keeps of a module is text; nothing is decoded before something fails.
  */
 export class SourcePositions {
@@ -73,7 +73,7 @@ export class SourcePositions {
     this.#maps.delete(file);
   }
 
-  /** `undefined` when no one knows; `translated` is what V8 tells. */
+  /** `undefined` when the place is not known; `translated` is V8's. */
   find(file: string, translated: Position): Position | undefined {
     const entry = this.#mapOf(file)?.findEntry(translated.line - 1, translated.column - 1);
     if (entry === undefined || !("originalLine" in entry)) return undefined;

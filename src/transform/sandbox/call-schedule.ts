@@ -1,7 +1,7 @@
 import { Fifo } from "./fifo.ts";
 import type { SandboxCall } from "./call.ts";
 
-/** What a schedule has to know of a process. */
+/** A schedule's view of a process. */
 export interface ScheduledProcess {
   /** Calls that were sent and not answered. */
   readonly depth: number;
@@ -30,7 +30,7 @@ interface ModuleQueue {
 interface Member {
   readonly process: ScheduledProcess;
   queue: ModuleQueue | undefined;
-  /** What it worked for before it rested. */
+  /** The module that it worked for before it rested. */
   last: ModuleQueue | undefined;
   /** Calls since it took up the module. */
   taken: number;

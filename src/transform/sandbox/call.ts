@@ -6,10 +6,10 @@ import type { TransformCall } from "../call.ts";
 export class SandboxCall {
   /** Place of the module in the pool's list. */
   readonly module: number;
-  /** What the transform is told, as JSON, and the bytes of the body. */
+  /** The transform's arguments as JSON, and the bytes of the body. */
   readonly context: string;
   readonly rawBody: Uint8Array;
-  /** When it was asked for, in the pool's time. */
+  /** Time of the request, on the pool's clock. */
   readonly askedAt: number;
   readonly promise: Promise<unknown>;
   /** Processes that ended with it at their head, before it had begun. */
@@ -26,7 +26,7 @@ export class SandboxCall {
     this.promise = this.#settle.promise;
   }
 
-  /** What it takes to send it, roughly. */
+  /** The approximate bytes of sending it. */
   get bytes(): number {
     return this.context.length + this.rawBody.byteLength;
   }

@@ -28,7 +28,7 @@ class ProcessOutput {
     return this.#tail;
   }
 
-  /** The line that tells of an error, else the first with words in it, cut; for a program that could not start. */
+  /** The line that names the error, else the first with words in it, cut; for a program that could not start. */
   get complaint(): string {
     const line = /^\w*Error\b.*$/m.exec(this.#tail) ?? /\S.*/.exec(this.#tail);
     return (line?.[0] ?? "").replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, 200);
@@ -52,7 +52,7 @@ const FAREWELL_MS = 2_000;
 const MAX_STDERR_BYTES = 262_144;
 const UNWATCHED = "could not be watched for its memory; the gateway may have too many files open";
 
-/** A process behind the walls, and the frames that go to and fro; what they mean is another's matter. */
+/** An isolated process and the frames to and from it; the caller gives them their meaning. */
 export class SandboxChild {
   /** Nothing is left of it. */
   readonly ended: Promise<void>;
@@ -82,7 +82,7 @@ export class SandboxChild {
     return this.#memory?.read();
   }
 
-  /** What it complained of on stderr, in one line, cut; empty when it did not. */
+  /** The process's complaint on stderr in one line, cut; empty when there is none. */
   get complaint(): string {
     return this.#output?.complaint ?? "";
   }
@@ -104,7 +104,7 @@ export class SandboxChild {
     this.#maxReplyCharacters = maxCharacters;
   }
 
-  /** What it wrote to stderr so far no longer counts. */
+  /** Forgets all that it wrote to stderr so far. */
   forgive(): void {
     this.#output?.forgive();
   }
@@ -130,7 +130,7 @@ export class SandboxChild {
       if (bytes > MAX_STDERR_BYTES) this.kill("broke the protocol: it fills stderr");
     });
     child.once("error", (error) => this.#finish(`could not be started: ${error.message}`));
-    // What was forked by its first process ends with that.
+    // A process that its first process forked ends with that one.
     child.once("exit", () => killGroup(child.pid));
     child.once("close", (code, signal) => {
       const heap = heapMegabytes(this.#options.maxMemoryBytes);

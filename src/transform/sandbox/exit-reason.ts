@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 
-/** What is known of a process that has ended by itself. */
+/** The facts about a process that has ended by itself. */
 export interface ExitFacts {
   readonly code: number | null;
   readonly signal: string | null;
@@ -20,7 +20,7 @@ export function exitReason({ code, signal, stderr, heapMegabytes }: ExitFacts): 
   return ended === "SIGKILL" ? "had its process killed from outside" : `crashed its process (${ended})`;
 }
 
-/** What is in front of the process tells its signal by a number, as a shell does. */
+/** A program in front of the process reports its signal by a number, as a shell does. */
 function signalOf(code: number | null): string | undefined {
   const number = (code ?? 0) - 128;
   return Object.entries(constants.signals).find(([, value]) => value === number)?.[0];

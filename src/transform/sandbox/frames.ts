@@ -43,7 +43,7 @@ const offsetOf = uncurry(getter("byteOffset")) as (bytes: Uint8Array) => number;
 export const memoryOf = uncurry(getter("buffer")) as (bytes: Uint8Array) => ArrayBuffer;
 
 const HEAD_BYTES = 8;
-/** What is set aside for a frame before its bytes arrive, whatever length it announces. */
+/** Bytes that are reserved for a frame before it arrives, whatever length it announces. */
 const FIRST_BYTES = 64 * 1024;
 /** From here on a second write costs less than a copy. */
 const OWN_CHUNK_BYTES = 64 * 1024;
@@ -138,7 +138,7 @@ class Part {
     return new Bytes(this.#memory, 0, this.#length);
   }
 
-  /** Takes what it still needs of a chunk from `at` on, and tells how much that was. */
+  /** Takes the bytes that it still needs of a chunk from `at` on, and returns their number. */
   fill(chunk: Uint8Array, at: number, end: number): number {
     const missing = this.#length - this.#filled;
     const taken = missing < end - at ? missing : end - at;

@@ -46,7 +46,7 @@ export class MemoryWatch {
   }
 }
 
-/** Reads the text of /proc/<pid>/status; kernels that do not tell the parts count everything resident. */
+/** Reads the text of /proc/<pid>/status; for kernels that do not list the parts, everything resident counts. */
 export function ownBytes(status: string): number | undefined {
   const parts = [...status.matchAll(OWN)];
   if (parts.some(([line]) => line.startsWith("RssAnon"))) {

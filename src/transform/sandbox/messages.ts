@@ -1,5 +1,5 @@
 /**
- * What the gateway and a sandbox process say to each other, over file descriptor 3 of the process.
+ * The messages between the gateway and a sandbox process, over file descriptor 3 of the process.
  *
  * A frame is two numbers (32 bits, little-endian: the lengths of the two parts), a JSON text in UTF-8, and
  * bytes: the raw body of a call, nothing in all other frames. Whatever comes out of the process is hostile:
@@ -14,11 +14,11 @@ export interface SandboxModule {
   readonly export: string | null;
 }
 
-/** Gateway to process. Modules are told by their place in the list of `load`, which comes first and once. */
+/** Gateway to process. Modules are named by their place in the list of `load`, which comes first and once. */
 export type SandboxRequest =
   | {
       readonly do: "load";
-      /** Where the process finds the folder, and how messages name it. */
+      /** The folder as the process finds it, and its name in messages. */
       readonly folder: { readonly path: string; readonly name: string };
       readonly modules: readonly SandboxModule[];
       readonly maxResultBytes: number;
@@ -26,7 +26,7 @@ export type SandboxRequest =
   /** No one but the two can guess the id, so no module answers a call that it was not handed. */
   | { readonly do: "call"; readonly id: number; readonly module: number; readonly context: ContextFields };
 
-/** Process to gateway. Calls are carried out one after the other, told of and answered in their order. */
+/** Process to gateway. Calls are carried out one after the other, reported and answered in their order. */
 export type SandboxReply =
   /** It is up, and what it may not do has been taken from it. */
   | { readonly is: "up" }
@@ -40,7 +40,7 @@ export type SandboxReply =
   | { readonly is: "returned"; readonly id: number; readonly value?: unknown }
   /** A part of a sentence: `threw TypeError: x is not a function (hooks/transforms/a.ts:3:9)`. */
   | { readonly is: "failed"; readonly id: number; readonly reason: string }
-  /** What a module wrote to the console, cut to 1,000 characters; at most 20 for each call. */
+  /** A module's output to the console, cut to 1,000 characters; at most 20 for each call. */
   | { readonly is: "log"; readonly level: "debug" | "info" | "warn" | "error"; readonly text: string };
 
 export interface SandboxLoadFailure {

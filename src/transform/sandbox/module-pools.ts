@@ -10,7 +10,7 @@ import { CLOSING, SandboxPool } from "./pool.ts";
 import type { SandboxPoolFigures, SandboxPoolOptions } from "./pool.ts";
 
 export interface ModulePoolsOptions extends SandboxPoolOptions {
-  /** How long a process that is not kept warm waits for its next call. Default: one minute. */
+  /** Time that a process that is not kept warm waits for its next call. Default: one minute. */
   readonly idleMs?: number;
 }
 

@@ -1,7 +1,7 @@
 export interface PoolWatchOptions {
   /** Between two looks while something is in progress. */
   readonly tickMs: number;
-  /** Looks at all processes, and tells whether something is in progress; `isThorough` also at those that rest. */
+  /** Examines all processes, and returns whether something is in progress; `isThorough` also those that rest. */
   readonly look: (round: { readonly isThorough: boolean }) => boolean;
 }
 
@@ -49,7 +49,7 @@ export class PoolWatch {
 
   #schedule(isFast: boolean): void {
     this.#isFast = isFast;
-    // What has arrived is read between the timer and the look.
+    // Replies that have arrived are read between the timer and the examination.
     const look = (): void => void setImmediate(() => this.#look());
     this.#timer = setTimeout(look, isFast ? this.#options.tickMs : IDLE_MS).unref();
   }

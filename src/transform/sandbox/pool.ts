@@ -23,7 +23,7 @@ export interface SandboxPoolOptions {
   readonly loadTimeoutMs?: number;
   /** Default: the strongest that this machine has. */
   readonly isolation?: SandboxIsolation;
-  /** What the processes run, instead of the sandbox's own worker. */
+  /** The program of the processes, instead of the sandbox's own worker. */
   readonly entry?: string;
   /** Ends the start, and all processes with it. Means nothing for a pool that has started. */
   readonly signal?: AbortSignal | undefined;

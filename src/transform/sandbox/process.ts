@@ -8,7 +8,7 @@ import { SandboxLoadError, SandboxStartError } from "../errors.ts";
 import type { SandboxModule, SandboxReply, SandboxRequest } from "./messages.ts";
 import type { SandboxIsolation } from "./isolation/describe.ts";
 
-/** What all processes of a pool have in common. */
+/** The settings that all processes of a pool share. */
 export interface SandboxProcessSettings {
   readonly isolation: SandboxIsolation;
   readonly folder: { readonly path: string; readonly name: string };
@@ -41,12 +41,12 @@ export interface SandboxEnd {
   readonly lastAnswered: number | undefined;
 }
 
-/** Until a process has told that it is up. */
+/** Time in which a process must report that it is up. */
 const START_TIMEOUT_MS = 30_000;
 const MAX_WINDOW = 16;
-/** What is written ahead to one process; a single call may have more. */
+/** Bytes that are written ahead to one process; a single call may have more. */
 const MAX_WINDOW_BYTES = 8_388_608;
-/** What is in a reply besides a result. */
+/** Bytes of a reply besides its result. */
 const ENVELOPE_BYTES = 16_384;
 /** The failures of a load. */
 const MAX_FAILURES_BYTES = 1_048_576;
@@ -79,7 +79,7 @@ export class SandboxProcess {
     this.#settings = settings;
     this.#events = events;
     this.ready = this.#readiness.promise;
-    // Who waits is told; after that a failure is no one's.
+    // Those that wait get the failure; later it must not end the process.
     this.ready.catch(() => {});
     this.#setDue(START_TIMEOUT_MS);
     this.#child = new SandboxChild({
@@ -227,7 +227,7 @@ export class SandboxProcess {
     return undefined;
   }
 
-  /** What was left behind by others has had its time; that of the call runs from now on. */
+  /** The remains of other calls have had their time; that of the call begins now. */
   #begin(id: number): string | undefined {
     if (this.#hasBegun || this.#window[0]?.id !== id) return "it begins what is not its turn";
     this.#hasBegun = true;

@@ -14,7 +14,7 @@ const BACKSLASH = 0x5c;
  * nesting`, `more than 20,000 values`; `undefined`: by none. Costs time in proportion to the text.
  */
 function exceededBound(json: string): string | undefined {
-  // What is so short has room for neither.
+  // A reply this short has room for neither.
   if (json.length <= MAX_DEPTH) return undefined;
   const utf8 = Buffer.from(json);
   if (exceedsDepth(json, utf8, MAX_DEPTH)) return `more than ${MAX_DEPTH} levels of nesting`;
@@ -41,7 +41,7 @@ function separatesMoreThan(utf8: Uint8Array, most: number): boolean {
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 const MAX_LOG_CHARACTERS = 1_000;
 const MAX_REASON_CHARACTERS = 2_000;
-/** How the sandbox's worker begins the reply that holds a result. */
+/** The beginning of a worker's reply that holds a result. */
 const RETURNED = /^\{"is":"returned","id":(\d{1,15}),"value":/;
 /** Those that end a line or steer a terminal. */
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;

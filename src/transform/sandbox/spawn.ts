@@ -11,9 +11,9 @@ export interface SpawnSandboxOptions {
   /** The snapshot: the only folder of the operator's that the process reads. */
   readonly folder: string;
   readonly maxMemoryBytes: number;
-  /** What it runs, of which everything imported lies in the same folder; default: the sandbox's own worker. */
+  /** The program, whose imports are all in the same folder; default: the sandbox's own worker. */
   readonly entry?: string | undefined;
-  /** What it finds in process.argv. */
+  /** Its arguments in process.argv. */
   readonly args?: readonly string[];
 }
 
@@ -28,7 +28,7 @@ const MIB = 1_048_576;
 /** Below the gateway, so that a loop inside of a sandbox does not slow it. */
 const PRIORITY = 10;
 /**
- * What Node sets aside without using it; the rest may be used up. It is the second bound of memory: the
+ * Memory that Node reserves without using it; the rest may be used up. It is the second bound of memory: the
  * gateway looks at it every few milliseconds, and a gateway that is busy looks late.
  */
 const RESERVED_BYTES = 1_024 * MIB;
@@ -55,7 +55,7 @@ function youngMegabytes(maxMemoryBytes: number): number {
 }
 
 /**
- * Starts a process behind the walls: no environment, nothing to read but the snapshot and the loader, and a
+ * Starts an isolated process: no environment, nothing to read but the snapshot and the loader, and a
  * process group of its own.
  *
  * Never throws for a program that cannot be run, or when no more files can be opened: the child then emits
@@ -145,7 +145,7 @@ function linkFlags(): readonly string[] {
   return realpathSync(jiti) === jiti ? [] : ["--preserve-symlinks"];
 }
 
-/** Where Node finds it, which may be a link. */
+/** The path at which Node finds it, which may be a link. */
 function jitiFolder(): string {
   const places = createRequire(import.meta.url).resolve.paths("jiti") ?? [];
   const found = places.map((place) => join(place, "jiti")).find((path) => existsSync(path));

@@ -9,7 +9,7 @@ export interface AwsNotification {
   /** `alarm.ALARM`, `s3.ObjectCreated:Put`, `ses.Bounce`, `mail.received`, or what EventBridge calls it. */
   readonly event: string;
   readonly lines: readonly string[];
-  /** Who wrote the mail that SES received. */
+  /** The author of the mail that SES received. */
   readonly actor?: EventActor | undefined;
 }
 

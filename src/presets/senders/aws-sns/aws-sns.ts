@@ -19,7 +19,7 @@ const MAX_BODY_BYTES = 1_048_576;
 /** SNS tries again for 3,600 seconds at most, with the first `Timestamp`; the last try may then take a while. */
 const TOLERANCE_SECONDS = 5_400;
 
-/** What SNS posts; it says `text/plain`, whatever it holds. */
+/** The content type of SNS, whatever the body is. */
 function notification(message: unknown, more: Readonly<Record<string, string>> = {}): PresetSample {
   const type = more["Type"] ?? "Notification";
   const id = "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324";
@@ -233,7 +233,7 @@ export const awsSns = definePreset({
 });
 
 /**
- * Where the topics' certificates are. Not every host below amazonaws.com that begins with `sns` is that of
+ * The hosts of the topics' certificates. Not every host below amazonaws.com that begins with `sns` is that of
  * SNS: `sns.s3.amazonaws.com` belongs to anyone who has the bucket of that name.
  */
 function certificateHosts({ topicArns }: PresetSettings): string[] {

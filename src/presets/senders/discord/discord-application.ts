@@ -1,6 +1,6 @@
 import type { PresetDefinition } from "../../define-preset.ts";
 
-/** How a Discord application proves who it is, whatever it sends. */
+/** The authentication of a Discord application, for all that it sends. */
 export const discordApplication = {
   auth: {
     scheme: "signature",

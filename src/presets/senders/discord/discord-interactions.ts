@@ -204,7 +204,7 @@ function optionsOf(parent: unknown, depth = OPTION_DEPTH): readonly string[] {
   });
 }
 
-/** What a command of a user's or message's menu was used on. */
+/** The target of a command in a user's or message's menu. */
 function targetOf(payload: unknown): readonly string[] {
   const id = textAt(payload, "data.target_id");
   if (id === "") return [];

@@ -21,7 +21,7 @@ const MESSAGES: ReadonlyMap<string, (payload: unknown, action: string) => Messag
 ]);
 
 /**
- * What a person wants to read of an event of Gitea or Forgejo: who did what where, the text that matters,
+ * The text of an event of Gitea or Forgejo for a person: who did what where, the text that matters,
  * a link. Shapes: https://docs.gitea.com/usage/webhooks
  */
 export function forgeMessage(event: string | undefined, payload: unknown): string {

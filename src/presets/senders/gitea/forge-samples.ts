@@ -1,6 +1,6 @@
 import type { PresetSample } from "../../preset.ts";
 
-/** What Gitea and Forgejo post, with the prefix of their headers and the address of their site. */
+/** Samples of Gitea and Forgejo, with the prefix of their headers and the address of their site. */
 export function forgeSamples(prefix: string, site: string): Readonly<Record<string, PresetSample>> {
   const repository = { id: 1, name: "app", full_name: "acme/app", private: true, html_url: `${site}/acme/app` };
   const sender = { id: 7, login: "ada", username: "ada", full_name: "Ada Lund", email: "ada@example.com" };

@@ -10,7 +10,7 @@ import { forgeSamples } from "./forge-samples.ts";
 /** A push carries all of its commits with the names of their files. */
 const MAX_BODY_BYTES = 8_388_608;
 
-/** What else `hooks.gitea` and `hooks.forgejo` may say. */
+/** The further settings of `hooks.gitea` and `hooks.forgejo`. */
 const SETTINGS = Type.Object({
   contentType: Type.Optional(
     Type.Enum(["json", "form"], {
@@ -19,7 +19,7 @@ const SETTINGS = Type.Object({
   ),
 });
 
-/** What Gitea and Forgejo send; `brand` is what the one or the other calls itself. */
+/** The webhook that Gitea and Forgejo share; `brand` is the name of the one or the other. */
 export function forgeWebhook(brand: "Gitea" | "Forgejo") {
   const name = brand.toLowerCase() as Lowercase<typeof brand>;
   return {

@@ -175,7 +175,7 @@ function status(view: GithubView): MessageLines {
   ];
 }
 
-/** How something ended, or how far it is. */
+/** The conclusion of a run, or its progress. */
 function outcome({ payload, action }: GithubView, key: string): string {
   const conclusion = lineAt(payload, `${key}.conclusion`);
   const progress = action === "completed" || action === "" ? lineAt(payload, `${key}.status`) || action : action;

@@ -5,7 +5,7 @@ import { bodyAt, counted, headline, lineAt, phrase, spoken, titled } from "../..
 import { didTo, linkAt, refName } from "./github-view.ts";
 import type { GithubView } from "./github-view.ts";
 
-/** What happens to code and to the repository itself. */
+/** Events of code and of the repository itself. */
 export const CODE_MESSAGES: Readonly<Record<string, (view: GithubView) => MessageLines>> = {
   push,
   create: (view) => [didTo(view, `created ${refOf(view)}`), bodyAt(view.payload, "description"), home(view)],

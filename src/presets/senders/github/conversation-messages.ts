@@ -18,7 +18,7 @@ const SHOWS_BODY = new Set([
   "assigned",
 ]);
 
-/** What people say to each other: pull requests, reviews, issues, discussions and their comments. */
+/** Events of conversations: pull requests, reviews, issues, discussions and their comments. */
 export const CONVERSATION_MESSAGES: Readonly<Record<string, (view: GithubView) => MessageLines>> = {
   pull_request: pullRequest,
   pull_request_target: pullRequest,

@@ -17,7 +17,7 @@ const MESSAGES: ReadonlyMap<string, (view: GithubView) => MessageLines> = new Ma
 ]);
 
 /**
- * What a person wants to read of a GitHub event: who did what where, the text that matters, a link.
+ * The text of a GitHub event for a person: who did what where, the text that matters, a link.
  * Shapes: https://docs.github.com/en/webhooks/webhook-events-and-payloads
  */
 export function githubMessage(event: string | undefined, payload: unknown): string {
@@ -25,7 +25,7 @@ export function githubMessage(event: string | undefined, payload: unknown): stri
   return messageOf(...(MESSAGES.get(view.event) ?? anyEvent)(view));
 }
 
-/** Where the names of things that have no words of their own stand, best first. */
+/** The places of names of events that have no words of their own, best first. */
 const NAMES = ["full_name", "title", "name", "login", "display_title", "note", "summary"];
 
 /** `Label created in acme/app by octo: bug`. */

@@ -8,7 +8,7 @@ export interface GithubView {
   readonly event: string;
   /** `opened`; empty when the event has none. */
   readonly action: string;
-  /** Who caused it, or `Someone`. */
+  /** The actor's name, or `Someone`. */
   readonly who: string;
   /** `in acme/app`, or the organization or enterprise; empty when there is none. */
   readonly where: string;

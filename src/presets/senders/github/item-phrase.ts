@@ -36,7 +36,7 @@ const PHRASES: ReadonlyMap<string, Phrase> = new Map<string, Phrase>([
   ["dequeued", (item) => `removed ${item} from the merge queue`],
 ]);
 
-/** What an action did to an issue, pull request or discussion, in words: `assigned issue #3 to octo`. */
+/** An action on an issue, pull request or discussion, in words: `assigned issue #3 to octo`. */
 export function itemPhrase(action: string, item: string, payload: unknown): string {
   const phrase = PHRASES.get(action);
   return phrase ? phrase(item, payload) : headline(spoken(action) || "updated", item);

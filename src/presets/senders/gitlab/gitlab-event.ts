@@ -21,7 +21,7 @@ function statusPaths(kind: string): readonly string[] {
   return kind === "deployment" ? ["status"] : [];
 }
 
-/** Who caused the event; the user of a membership event is whom it is about, so no one is named. */
+/** The actor of the event; the user of a membership event is its subject, so that it has no actor. */
 export function gitlabSender({ payload }: PresetContext): EventActor | undefined {
   const name = gitlabActor(payload);
   const id = lineAt(payload, "user.id", "user_id");

@@ -31,7 +31,7 @@ const MESSAGES: ReadonlyMap<string, (payload: unknown) => MessageLines> = new Ma
 ]);
 
 /**
- * What a person wants to read of a GitLab event: who did what where, the text that matters, a link.
+ * The text of a GitLab event for a person: who did what where, the text that matters, a link.
  * Shapes: https://docs.gitlab.com/user/project/integrations/webhook_events/
  */
 export function gitlabMessage(payload: unknown): string {

@@ -6,7 +6,7 @@ import { gitlabSamples } from "./gitlab-samples.ts";
 /** A description may have a mebibyte, and an update carries the former one too. */
 const MAX_BODY_BYTES = 8_388_608;
 
-/** What GitLab sends, however the webhook proves where it comes from. */
+/** The webhook of GitLab, for both of its ways to prove its origin. */
 export const gitlabWebhook = {
   documentation: "https://docs.gitlab.com/user/project/integrations/webhooks/",
   event: gitlabEvent,

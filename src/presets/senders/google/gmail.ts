@@ -4,7 +4,7 @@ import { definePreset } from "../../define-preset.ts";
 /** Prefix of every session key this preset derives; nothing else can be reached through it. */
 const SESSION_PREFIX = "hook:gmail:";
 
-/** What a mail's headers and its JSON clothing add to its body, in bytes. */
+/** Bytes that a mail's headers and its JSON add to its body. */
 const MAIL_OVERHEAD_BYTES = 8_192;
 /** A byte of a mail takes at most three in JSON that escapes it as the watcher does. */
 const BYTES_PER_BODY_BYTE = 3;

@@ -28,7 +28,7 @@ function authFor({ audience }: PresetSettings): AuthInput {
   };
 }
 
-/** What Chat calls an event of an add-on, by the key of its data. */
+/** Names of the events of a Chat add-on, by the key of their data. */
 const ADD_ON_EVENTS: Readonly<Record<string, string>> = {
   messagePayload: "MESSAGE",
   addedToSpacePayload: "ADDED_TO_SPACE",

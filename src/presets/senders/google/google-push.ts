@@ -4,7 +4,7 @@ import { embeddedBase64 } from "../../embedded-payload.ts";
 import { joinText, textAt, valueAt } from "../../../core/payload-text.ts";
 
 /**
- * What every push subscription of Pub/Sub has in common: the token that Google issues for the service
+ * The part that all push subscriptions of Pub/Sub share: the token that Google issues for the service
  * account, the envelope around the data, and the id of the message. The token covers nothing of the body.
  */
 export const googlePush = {

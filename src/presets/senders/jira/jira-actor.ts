@@ -1,6 +1,6 @@
 import { textAt, valueAt } from "../../../core/payload-text.ts";
 
-/** Where Jira says who caused an event, best first; a comment's editor comes before its author. */
+/** The places of the actor in a Jira event, best first; a comment's editor comes before its author. */
 const PLACES = [
   "user",
   "comment.updateAuthor",

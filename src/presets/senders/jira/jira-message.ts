@@ -6,7 +6,7 @@ import { jiraActor } from "./jira-actor.ts";
 const MAX_CHANGE = 100;
 
 /**
- * What a person wants to read of a Jira event: who did what to which issue, what changed, a link.
+ * The text of a Jira event for a person: who did what to which issue, what changed, a link.
  * Shapes: https://developer.atlassian.com/cloud/jira/platform/webhooks/
  */
 export function jiraMessage(event: string | undefined, payload: unknown): string {

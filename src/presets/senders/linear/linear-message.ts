@@ -24,7 +24,7 @@ const ACTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * What a person wants to read of a Linear event: who did what to which issue, what changed, a link.
+ * The text of a Linear event for a person: who did what to which issue, what changed, a link.
  * Shapes: https://linear.app/developers/webhooks
  */
 export function linearMessage(event: string | undefined, payload: unknown): string {

@@ -34,7 +34,7 @@ const messaging = (object: string, item: object): PresetSample => ({
   },
 });
 
-/** What WhatsApp, Messenger and Instagram post. */
+/** Samples of WhatsApp, Messenger and Instagram. */
 export const META_SAMPLES: Readonly<Record<string, PresetSample>> = {
   "whatsapp.message": whatsApp({
     contacts: [{ profile: { name: "Ada Lovelace" }, wa_id: "15550100002" }],

@@ -13,7 +13,7 @@ export interface MetaUpdate {
   readonly fromId: string;
   readonly to: string;
   readonly text: string;
-  /** What an answer needs: `Ids: message wamid.1, phone number 2`. */
+  /** The ids that an answer needs: `Ids: message wamid.1, phone number 2`. */
   readonly ids: string;
   /** Says only that a message of ours is on its way or was read. */
   readonly isReceipt: boolean;
@@ -137,7 +137,7 @@ function whatsAppMessage(message: unknown, value: unknown, to: string): MetaUpda
   };
 }
 
-/** What the business itself put into the button or the row that was chosen. */
+/** The business's own value of the button or the row that was chosen. */
 const CHOICES = ["interactive.button_reply.id", "interactive.list_reply.id", "button.payload"];
 
 function contentText(message: unknown): string {

@@ -17,7 +17,7 @@ import {
 const MAX_FRAMES = 5;
 
 /**
- * What a person wants to read of a Sentry event: what went wrong where, the top of the stack, a link.
+ * The text of a Sentry event for a person: what went wrong where, the top of the stack, a link.
  * Shapes: https://docs.sentry.io/organization/integrations/integration-platform/webhooks/
  */
 export function sentryMessage(event: string | undefined, payload: unknown): string {
@@ -34,7 +34,7 @@ function linesOf(event: string, payload: unknown): MessageLines {
   return anyEvent(event, payload);
 }
 
-/** Who did it, unless that was Sentry itself. */
+/** The actor, unless it was Sentry itself. */
 function person(payload: unknown): string {
   return textAt(payload, "actor.id") === "sentry" ? "" : lineAt(payload, "actor.name");
 }

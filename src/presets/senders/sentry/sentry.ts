@@ -44,7 +44,7 @@ export const sentry = definePreset({
   ],
 });
 
-/** What Sentry does by itself is news and no one's automation, so only other applications are bots. */
+/** An event that Sentry itself causes is news and no automation, so only other applications are bots. */
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = lineAt(payload, "actor.name", "actor.id");
   const id = lineAt(payload, "actor.id");

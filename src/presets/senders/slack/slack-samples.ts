@@ -10,7 +10,7 @@ const envelope = (eventId: string, event: object) => ({
   authorizations: [{ enterprise_id: null, team_id: "T0EXAMPLE", user_id: "U0AGENT", is_bot: true }],
 });
 
-/** What Slack posts: events as JSON, commands and interactivity as forms. */
+/** Samples of Slack: events as JSON, commands and interactivity as forms. */
 export const SLACK_SAMPLES: Readonly<Record<string, PresetSample>> = {
   app_mention: {
     payload: envelope("Ev0MENTION", {

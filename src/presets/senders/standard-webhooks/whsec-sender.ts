@@ -32,7 +32,7 @@ function standardWebhooksAuth(headers: "webhook" | "svix"): AuthInput {
 }
 
 /**
- * What the presets of all who send Standard Webhooks have in common. `label` is what the sender calls the
+ * The part that the presets of all Standard Webhooks senders share. `label` is the sender's name for the
  * secret; `known` are further secrets of its documentation.
  */
 export function whsecSender(headers: "webhook" | "svix", label: string, known: readonly string[] = []) {

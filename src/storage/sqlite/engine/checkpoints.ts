@@ -12,7 +12,7 @@ const RETRY_AFTER_MS = 1000;
 /** With at most so many commits in this time a burst is over, and the writer copies the log itself. */
 const PAUSE = { ms: 1000, commits: 20 };
 
-/** What the writer is asked for; `restart-log` also waits for readers. */
+/** The request to the writer; `restart-log` also waits for readers. */
 export type FinishCheckpoint = "finish-checkpoint" | "restart-log";
 
 /**
@@ -100,7 +100,7 @@ export class Checkpoints {
     worker.on("exit", () => {
       if (this.#worker !== worker) return;
       this.#worker = undefined;
-      // What a thread was asked for while it ended is done by none.
+      // A thread that ends carries out no further request.
       this.#busy = false;
     });
     return worker;

@@ -52,7 +52,7 @@ export class GroupCommit {
   }
 
   /**
-   * What is not among the failures is on disk when this returns. Throws only when a transaction can
+   * Everything but the failures is on disk when this returns. Throws only when a transaction can
    * be neither committed nor rolled back, and then the connection is of no more use.
    */
   commit(batch: WriteBatch): CommitOutcome {

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 
-/** What a query gives: its columns by name, in any order, each with what it holds; `?` where it may be `NULL`. */
+/** The result of a query: its columns by name, in any order, each with its type; `?` where it may be `NULL`. */
 export type RowShape = Readonly<Record<string, ColumnKind>>;
 
 type ColumnKind = "integer" | "integer?" | "text" | "text?" | "blob" | "blob?";

@@ -144,7 +144,7 @@ function operationsOf(database: DatabaseSync, modules: readonly SqliteModule[]) 
   return operations;
 }
 
-/** Writes of one commit; beyond, the first of them would wait too long for the last. */
+/** Writes of one commit; with more, the first of them would wait too long for the last. */
 const MAX_WRITES_PER_COMMIT = 512;
 
 /**

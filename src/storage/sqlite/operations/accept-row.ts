@@ -33,7 +33,7 @@ export type AcceptRow = readonly [
   ...runs: (string | number | null)[],
 ];
 
-/** Where things are in an {@link AcceptRow}; the rest is named where the row is taken apart. */
+/** The positions in an {@link AcceptRow}; the others are named where the row is read. */
 export const AT = {
   route: 3,
   mappingId: 4,
@@ -61,7 +61,7 @@ export interface AcceptExtras {
   readonly group: CallGroup | null;
 }
 
-/** How a delivery coalesces or overlaps with others of its key; keys as {@link packKey} writes them. */
+/** The claim of a delivery that coalesces or overlaps with others of its key; keys as {@link packKey} writes them. */
 export type CallGroup =
   | { readonly kind: "coalesce"; readonly key: string; readonly windowMs: number; readonly maxWaitMs: number }
   | { readonly kind: "skip" | "latest"; readonly key: string };

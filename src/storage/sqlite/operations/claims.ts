@@ -22,7 +22,7 @@ export const HOLDER_ROW = {
   related: "integer?",
   related_tag: "text?",
 } as const satisfies RowShape;
-/** Who has a key: the delivery that claimed it. */
+/** The owner of a key: the delivery that claimed it. */
 export type Holder = RowOf<typeof HOLDER_ROW>;
 
 /**
@@ -41,7 +41,7 @@ export interface ClaimOperations {
   storedKey(key: Uint8Array): Uint8Array;
   /** `undefined` when the stored key is now that of `seq`: it was free, or its claim had lapsed at `now`. */
   claim(storedKey: Uint8Array, expiresAt: number, seq: number, now: number): Holder | undefined;
-  /** Who has the stored key at `now`, if anyone. */
+  /** The owner of the stored key at `now`, if any. */
   holder(storedKey: Uint8Array, now: number): Holder | undefined;
   /** True when the stored key belongs to the delivery. */
   has(storedKey: Uint8Array, seq: number): boolean;

@@ -77,7 +77,7 @@ const COALESCING_ROW = {
 } as const satisfies RowShape;
 
 /**
- * When a run is due that a call has joined. A call that took its time on the way makes it no earlier. A
+ * The due time of a run that a call has joined. A call that took its time on the way makes it no earlier. A
  * clock that was set back does not make it wait until the old time is reached: the wait begins again.
  */
 function dueTime(row: RowOf<typeof COALESCING_ROW>, { receivedAt, windowMs, maxWaitMs }: CoalescableCall): number {

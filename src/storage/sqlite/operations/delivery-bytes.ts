@@ -49,7 +49,7 @@ export function countedBytes(database: DatabaseSync): CountedBytes {
       const from = nextSeq.get(through)?.seq ?? null;
       if (from === null) return true;
       const last = Number(lastSeq.get()?.seq);
-      // What comes after the last one is not counted before it is there.
+      // A delivery after the last one is not counted before it exists.
       through = Math.min(from + MAX_COUNTED - 1, last);
       bytes += Number(sum.get(from, through)?.bytes);
       isChanged = true;
@@ -67,7 +67,7 @@ export function countedBytes(database: DatabaseSync): CountedBytes {
   };
 }
 
-/** What a delivery, and each of its runs, counts for besides its texts: their rows and what is recorded later. */
+/** Bytes that a delivery, and each of its runs, counts for besides its texts: their rows and later records. */
 export const ROW_BYTES = 500;
 
 /** The counted bytes of a delivery without its request. */

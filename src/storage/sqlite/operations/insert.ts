@@ -20,7 +20,7 @@ export interface RunGrouping {
   readonly calls: number | null;
 }
 
-/** How a delivery has ended that has no run to carry out, and which one it belongs to. */
+/** The end of a delivery that has no run to carry out, and the delivery it belongs to. */
 interface DeliveryEnd {
   readonly ended: number | null;
   readonly reason: string | null;
@@ -46,7 +46,7 @@ interface DeliveryRef {
   readonly tag: string;
 }
 
-/** How a delivery is stored; to be used inside a transaction. */
+/** Inserts a delivery; to be used inside a transaction. */
 export interface InsertOperations {
   /** As the usual one: with its runs, and nothing particular about it. */
   plain(row: AcceptRow, owned: OwnedKeys): void;

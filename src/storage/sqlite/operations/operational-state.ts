@@ -4,7 +4,7 @@ import { rowQuery } from "../engine/row-query.ts";
 /** Pauses there can be at once: more than any configuration has mappings. */
 const MAX_PAUSES = 10_000;
 const MAX_OUTAGES = 1_000;
-/** What was counted longer ago, or so far ahead by a clock that was wrong, no budget asks for. */
+/** Counts that no budget asks for: too old, or too far ahead by a clock that was wrong. */
 const USAGE_KEPT_MINUTES = 2_880;
 /** Lapsed rows of usage that one call removes for each row it may add, and at least. */
 const REMOVED_PER_ROW = 2;

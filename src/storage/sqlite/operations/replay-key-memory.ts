@@ -5,7 +5,7 @@ import type { ClaimOperations, Holder } from "./claims.ts";
 import type { PackedReplayKey } from "../replay-keys.ts";
 import { readReplayKeys } from "../replay-keys.ts";
 
-/** Replay keys that stay in memory, and how many of the oldest move to the table at once beyond that. */
+/** Replay keys that stay in memory; over that, this many of the oldest move to the table at once. */
 const MAX_REMEMBERED_KEYS = 262_144;
 const SPILL = 1_024;
 

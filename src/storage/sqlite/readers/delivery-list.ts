@@ -212,7 +212,7 @@ export class DeliveryList {
     return { rows: found, next: next ?? lastSeq };
   }
 
-  /** Where deliveries in a state are found, each in one place; empty for a state that is never stored. */
+  /** The places of deliveries in a state, each in one place; empty for a state that is never stored. */
   #choose(state: string | undefined): readonly Choice[] {
     if (state === undefined) return [{ scan: this.#any, code: null }];
     const [ended, code] = [codeOfEnded(state), codeOfRunState(state)];
@@ -223,7 +223,7 @@ export class DeliveryList {
   }
 }
 
-/** Where the window of a scan below a delivery begins; 0 when it reaches the oldest. */
+/** The start of the window of a scan below a delivery; 0 when it reaches the oldest. */
 function lowestSeq({ scan: { lowest, keysPerDelivery }, code }: Choice, before: number): number {
   return (lowest(before * keysPerDelivery, code) ?? 0) / keysPerDelivery;
 }

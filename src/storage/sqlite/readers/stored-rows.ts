@@ -1,4 +1,4 @@
-/** How rows become what the contract speaks of. */
+/** Turns rows into the objects of the contract. */
 import type {
   Attempt,
   DeliverySummary,

@@ -32,9 +32,9 @@ function networkAndProcesses(network: SandboxIsolation["network"], processes: Sa
   return `network and processes ${network === "namespace" ? "by namespaces" : "by name only"}`;
 }
 
-/** What keeps a sandbox process in on this machine, besides Node's permission model, which is always on. */
+/** The isolation of a sandbox process on this machine, besides Node's permission model, which is always on. */
 export interface SandboxIsolation {
-  /** What its command line begins with, in absolute paths: `unshare`, `setpriv`. Empty: there is no such thing. */
+  /** The beginning of its command line, in absolute paths: `unshare`, `setpriv`. Empty: there is none. */
   readonly command: readonly string[];
   /** Absolute path of `prlimit`, which forbids core dumps and files of any length; `undefined`: there is none. */
   readonly prlimit: string | undefined;

@@ -15,7 +15,7 @@ interface Candidate {
   readonly endsWithGateway: boolean;
 }
 
-/** Where a program may be that is not in the PATH of a service. */
+/** Folders of programs that may be missing in the PATH of a service. */
 const FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/run/current-system/sw/bin"];
 /** A command that does not work fails at once; this is for a machine that is very busy. */
 const PROBE_TIMEOUT_MS = 10_000;
@@ -28,7 +28,7 @@ const PROBE = `process.stdout.write("${UP}"); setTimeout(() => {}, ${PROBE_TIMEO
 const PROBE_LIMITS = ["--core=0", "--fsize=0", "--data=1140850688"];
 
 /**
- * What a machine says that does not give a wall, now or later. Whatever else goes wrong, such as the lack of
+ * Errors of a machine that does not offer an isolation, now or later. Any other error, such as the lack of
  * memory or of processes, may pass.
  */
 const REFUSED =
@@ -43,7 +43,7 @@ interface FoundIsolation {
   readonly isFinal: boolean;
 }
 
-/** What came of running Node behind a command. */
+/** The result of running Node behind a command. */
 interface Probed {
   readonly works: boolean;
   /** Its memory can be watched. */
@@ -53,14 +53,14 @@ interface Probed {
 }
 
 /**
- * Finds the strongest walls that this machine gives to a sandbox process, by running Node behind each. Never
- * rejects: where nothing works there is no wall but Node's own.
+ * Finds the strongest isolation that this machine offers a sandbox process, by running Node behind each. Never
+ * rejects: where nothing works, only Node's own isolation remains.
  *
- * Remembers them, unless a stronger wall failed for a reason that may pass; then the next call tries again.
+ * Remembers it, unless a stronger one failed for a reason that may pass; then the next call tries again.
  */
 export const detectIsolation = isolationDetector({ find: findProgram });
 
-/** The same with a memory of its own; `find` tells where a program is. */
+/** The same with a memory of its own; `find` finds a program. */
 export function isolationDetector({ find }: { readonly find: FindProgram }): () => Promise<SandboxIsolation> {
   let detected: Promise<SandboxIsolation> | undefined;
   return () => {
@@ -158,7 +158,7 @@ async function probe(command: readonly string[], { isForked }: { readonly isFork
     const isSeen = child.pid !== undefined && isMemorySeen(child.pid, { isForked });
     return { works: true, isSeen, isFinal: isSeen || process.platform !== "linux" };
   } catch {
-    // Node throws some of the errors of the system, and tells of the others by an event.
+    // Node throws some of the errors of the system, and reports the others by an event.
     return { works: false, isSeen: false, isFinal: false };
   } finally {
     patience.abort();

@@ -1,5 +1,5 @@
 /**
- * What tries to get out: an ES module whose default export tries one thing, and tells `did` when it went
+ * Attempts to escape: an ES module whose default export tries one thing, and reports `did` when it went
  * through. It is written to a file, so that it runs from the sources as from the package.
  */
 export const PROBE_SCRIPT = `

@@ -11,7 +11,7 @@ import { killGroup, spawnSandbox } from "../spawn.ts";
 import type { IsolationReport, SandboxIsolation } from "./describe.ts";
 import { PROBE_ENTRY, PROBE_SCRIPT, PROBE_TRANSFORM } from "./probe-script.ts";
 
-/** What came of trying one thing. */
+/** The result of one attempt. */
 interface ProbeAttempt {
   readonly did: boolean;
   readonly detail: string;
@@ -31,7 +31,7 @@ const TIMEOUT_MS = 20_000;
 const MAX_CHARACTERS = 65_536;
 
 /**
- * Tries things in a process behind the walls from which no function was taken; by name of the thing. What
+ * Tries things in an isolated process from which no function was taken; by name of the thing. What
  * was not answered is missing.
  */
 async function probeAttempts(options: ProbeAttemptsOptions): Promise<ReadonlyMap<string, ProbeAttempt>> {
@@ -64,7 +64,7 @@ interface IsolationCheck {
   readonly name: string;
   /** Continues "It cannot". */
   readonly action: string;
-  /** What holds without any function being taken away. */
+  /** The attempts that fail without any function being taken away. */
   readonly by: (walls: SandboxIsolation) => string;
 }
 
@@ -84,7 +84,7 @@ const BY_NAME = "by name only";
 const network = (walls: SandboxIsolation): string =>
   walls.network === "namespace" ? "network namespace" : walls.network === "permission" ? PERMISSIONS : BY_NAME;
 
-/** What must not go through. */
+/** The attempts that must fail. */
 const CHECKS: readonly IsolationCheck[] = [
   { name: "read", action: "read files outside of its folder", by: () => PERMISSIONS },
   { name: "write", action: "write files", by: () => PERMISSIONS },
@@ -111,7 +111,7 @@ const TIMER = "the gateway's timer";
 const FILLING_TIMEOUT_MS = 30_000;
 const TRIES = 3;
 
-/** What has to end its process. */
+/** The attempts that must end their process. */
 const ENDS = [
   { name: "loop", wall: "run for ever", by: TIMER, timeoutMs: LIMITS.timeoutMs },
   { name: "heap", wall: "fill its JavaScript heap", by: "a flag of Node", timeoutMs: FILLING_TIMEOUT_MS },
@@ -119,7 +119,7 @@ const ENDS = [
 ] as const;
 
 /**
- * Tries in real sandbox processes each thing that a transform must not do, and tells what came of it. Takes
+ * Tries in real sandbox processes each thing that a transform must not do, and reports the results. Takes
  * some seconds.
  *
  * Things are first tried with every function of Node in its place; `by name only` means that they went
@@ -229,7 +229,7 @@ function report(
   return { action: wall, holds: true, by: BY_NAME, detail: bare?.detail ?? inside.detail };
 }
 
-/** What was never begun, since no process was there in time, tells nothing, and is tried again. */
+/** An attempt that never began, since no process was ready in time, proves nothing, and is tried again. */
 async function tryInside(pool: SandboxPool, name: string, given: object, tries = TRIES): Promise<ProbeAttempt> {
   const context = { payload: { name, given }, headers: {}, query: {}, path: "probe", now: new Date() };
   try {

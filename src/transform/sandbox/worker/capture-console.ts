@@ -11,7 +11,7 @@ export interface CaptureConsoleOptions {
   readonly write: (json: string) => void;
 }
 
-/** What modules write to the console since the last call or module began. */
+/** The lines that modules wrote to the console since the last call or module began. */
 export interface CapturedConsole {
   /** The next call begins. */
   readonly renew: () => void;
@@ -19,7 +19,7 @@ export interface CapturedConsole {
   readonly tell: (level: Level, text: string) => void;
 }
 
-// What a module puts instead of these later does not count.
+// A later replacement by a module does not count.
 const { apply } = Reflect;
 const formatText = format;
 const stringify = JSON.stringify.bind(JSON);

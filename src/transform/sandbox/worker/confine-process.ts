@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 
-/** What is taken away: of this process in tests something like it. */
+/** The objects that lose functions: those of this process, or in tests substitutes of them. */
 export interface Confined {
   readonly process: NodeJS.Process;
   readonly global: object;
@@ -38,7 +38,7 @@ const OF_MODULES: Readonly<Record<string, readonly string[]>> = {
 
 const NETWORK_OF_MODULES: Readonly<Record<string, readonly string[]>> = {
   dgram: ["Socket.prototype.bind", "Socket.prototype.connect", "Socket.prototype.send", "createSocket", "Socket"],
-  // It would also answer with an open file that it is told the number of.
+  // It would also answer with an open file whose number it gets.
   http2: ["connect", "createServer", "createSecureServer", "performServerHandshake"],
   net: ["Socket.prototype.connect", "Server.prototype.listen", "Server.prototype._listen2", "_createServerHandle"],
 };
@@ -49,7 +49,7 @@ const RESOLVERS = ["", "promises", "Resolver.prototype", "promises.Resolver.prot
 /** Of `fs`, what takes a number of an open file first. */
 const BY_NUMBER =
   /^(?:(?:read|write|append)File|(?:read|write)v?|close|fstat|ftruncate|fsync|fdatasync|fchmod|fchown|futimes)(?:Sync)?$/;
-/** Of `fs.promises`, what goes by a handle of a file, which can be told that it has another number. */
+/** Functions of `fs.promises` that use a handle of a file, whose number can be changed. */
 const BY_HANDLE = ["open", "writeFile", "appendFile"];
 /** Standard streams, and the channel to the gateway. */
 const LAST_OWN_FILE = 3;
@@ -59,7 +59,7 @@ const LAST_OWN_FILE = 3;
  * that says so. Empties the environment. Importing a module never fails by it, since many a package imports
  * `node:http` at its top and never uses it.
  *
- * These are walls of names, the second layer: they make the first attempt fail with a clear reason, on every
+ * These are refusals by name, the second layer: they make the first attempt fail with a clear reason, on every
  * system. They hold against code that asks for a function where it lives. They do not hold against code that
  * finds another way to the same binding: a patched prototype can be bypassed with an instance that Node's
  * own code has made, and a later version of Node may have a new name
@@ -71,7 +71,7 @@ const LAST_OWN_FILE = 3;
  * So do `diagnostics_channel`, `node:test` and `async_hooks` without `createHook`: all they can show is what
  * the process's own modules do. The modules of one process are not walled off from each other.
  *
- * What the process itself needs of these has to be taken before. Not to be undone.
+ * The functions that the process itself needs have to be read before. Not to be undone.
  */
 export function confineProcess({ process, global, builtin }: Confined): void {
   for (const name of OF_PROCESS) refuse(process, name, missing(`process.${name}`));
@@ -117,7 +117,7 @@ function refuseQuestions(owner: object | undefined): void {
   }
 }
 
-/** What a path such as `Socket.prototype` leads to; the module itself for none. */
+/** The object at a path such as `Socket.prototype`; the module itself for an empty one. */
 function memberAt(module: object | undefined, path: string): object | undefined {
   let member: unknown = module;
   for (const name of path.split(".").filter((part) => part !== "")) {
@@ -161,7 +161,7 @@ function protectOwnFiles(fs: object | undefined): void {
       if (typeof file === "number" && file <= LAST_OWN_FILE) throw new Error(missing(`file descriptor ${file}`));
       return apply(original, this, args) as unknown;
     };
-    // What promisify() looks for, among others.
+    // promisify() looks for this, among others.
     const { prototype: _, ...details } = Object.getOwnPropertyDescriptors(original);
     Object.defineProperties(checked, details);
     Object.defineProperty(fs, name, { value: checked, writable: true, configurable: true, enumerable: true });

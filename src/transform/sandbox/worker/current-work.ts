@@ -19,7 +19,7 @@ export class CurrentWork {
     this.#getStore = storage.getStore.bind(storage);
   }
 
-  /** Does the work, which is in progress until the end of it is told. */
+  /** Does the work, which is in progress until its end is reported. */
   begin(fail: (error: unknown) => void, work: () => void): void {
     this.#current = {};
     this.#fail = fail;

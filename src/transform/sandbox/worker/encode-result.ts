@@ -10,7 +10,7 @@ export interface EncodeResultOptions {
   readonly describe: (error: unknown) => string;
 }
 
-// What a module puts instead of these later does not count.
+// A later replacement by a module does not count.
 const stringify = JSON.stringify.bind(JSON);
 const byteLength = Buffer.byteLength.bind(Buffer);
 const isArray = Array.isArray.bind(Array);
@@ -23,7 +23,7 @@ const HAS_TO = "it has to return an object, an array of objects, null or undefin
  * Writes what a transform returned as JSON. Getters, proxies and `toJSON` of the result run here, and may
  * run for ever; nothing that they do reaches the gateway but the text.
  *
- * What JSON would quietly make a `null` of, which means "skip", is refused.
+ * A value that JSON would quietly turn into `null`, which means "skip", is refused.
  */
 export function encodeResult(value: unknown, { maxResultBytes, describe }: EncodeResultOptions): EncodedResult {
   // Falsy as `undefined` is: what is left of a condition that does not hold.

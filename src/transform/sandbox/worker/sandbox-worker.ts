@@ -1,5 +1,5 @@
 /**
- * What runs inside of a sandbox process: `node --permission ... sandbox-worker.ts`, with the protocol of
+ * The program of a sandbox process: `node --permission ... sandbox-worker.ts`, with the protocol of
  * sandbox-messages.ts on file descriptor 3. Ends when the gateway closes it.
  *
  * Everything that the process needs is imported, and taken from its place, before the first module is

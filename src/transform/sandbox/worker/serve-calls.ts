@@ -13,7 +13,7 @@ export interface ServeCallsOptions {
   readonly transforms: readonly (TransformFunction | undefined)[];
   readonly maxResultBytes: number;
   readonly current: CurrentWork;
-  /** What was thrown, as a part of a sentence; never throws. */
+  /** The thrown value, as a part of a sentence; never throws. */
   readonly describe: (error: unknown) => string;
   /** A call begins. */
   readonly onCall: () => void;
@@ -38,7 +38,7 @@ const { isPromise } = types;
 const then: unknown = get(Promise.prototype, "then");
 
 /**
- * Carries out calls one after the other: reads a request, tells that it begins, calls the function, waits for
+ * Carries out calls one after the other: reads a request, reports that it begins, calls the function, waits for
  * what it returns, writes that as JSON and answers. Returns at once and continues by itself.
  *
  * Between two calls timers and promises of the modules have a turn, and what goes wrong in it is no one's
