@@ -37,7 +37,7 @@ export function check(options: CheckOptions, io: CliIo): Promise<number> {
 interface CheckedDocument {
   readonly ok: boolean;
   readonly file: string;
-  /** What makes the configuration invalid. */
+  /** The problems of an invalid configuration. */
   readonly issues: readonly ConfigIssue[];
   readonly warnings: readonly string[];
   readonly audit: readonly AuditFinding[];
@@ -57,7 +57,7 @@ function printDocument(document: CheckedDocument, io: CliIo): number {
   return document.ok ? 0 : 1;
 }
 
-/** What was found in a configuration that is valid. */
+/** The report on a valid configuration. */
 interface ConfigReport {
   /** Lines for the gateway's owner. */
   readonly warnings: readonly string[];
@@ -69,7 +69,7 @@ async function checkConfig(options: LocationOptions, load: LoadOptions): Promise
   return reviewConfig(await loadConfiguration(options, load));
 }
 
-/** What could be better in a configuration that is valid. */
+/** Possible improvements of a valid configuration. */
 export function reviewConfig({
   hooksWritten,
   warnings,

@@ -25,7 +25,7 @@ import { loadConfiguration, type LoadedConfiguration, type LoadOptions } from ".
 import { printable } from "./terminal-text.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
-/** What of the configuration decides how much the walls around transforms matter. */
+/** The parts of the configuration that decide how much the isolation of transforms matters. */
 export interface TransformUse {
   /** Mappings with a transform; `undefined`: there is no configuration, or none that can be used. */
   readonly count: number | undefined;
@@ -126,7 +126,7 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** What is said of a wall that is only inside of the process, where a module is as well. */
+/** The wording for an isolation that exists only inside the process, where a module is as well. */
 const BY_NAME = "by name only";
 
 export interface ProbedIsolation {
@@ -138,8 +138,8 @@ export interface ProbedIsolation {
 export type ProbeIsolation = () => Promise<ProbedIsolation>;
 
 /**
- * Tries the walls around transforms on this machine, each for real, and says what each is worth. Never
- * rejects: walls that cannot be tried are a finding too.
+ * Tries the isolation of transforms on this machine, each kind for real, and reports its worth. Never
+ * rejects: an isolation that cannot be tried is a finding too.
  */
 export async function isolationFindings(
   use: TransformUse,
@@ -184,7 +184,7 @@ function isolationFinding(
   return { ...of, level: "warning", message };
 }
 
-/** A wall that is missing is a problem where there is something to keep in. */
+/** A missing isolation is a problem where there is something to isolate. */
 function missingLevel({ count = 0, isolation }: TransformUse): "problem" | "warning" {
   return count > 0 && isolation === "process" ? "problem" : "warning";
 }
@@ -230,7 +230,7 @@ async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): 
   return isWell ? 0 : 1;
 }
 
-/** What holds by the same means is one line for people. */
+/** All that holds by the same means is one line for people. */
 function joinWalls(findings: readonly DoctorFinding[]): readonly DoctorFinding[] {
   const joined = new Map<string, DoctorFinding>();
   for (const finding of findings) {

@@ -24,7 +24,7 @@ export interface DoctorFinding {
     | "senders"
     | "transforms";
   readonly message: string;
-  /** Of a wall around transforms: what a transform cannot do, and what sees to that. */
+  /** An isolation of transforms: the thing that a transform cannot do, and the means that prevent it. */
   readonly wall?: { readonly cannot: string; readonly holds: boolean; readonly by: string };
 }
 
@@ -44,7 +44,7 @@ function finding(about: DoctorFinding["about"], level: Level, message: string): 
   return { level, about, message };
 }
 
-/** What the gateway itself says: up, ready, the file refused, and what waits or has failed. Never rejects. */
+/** The gateway's own report: up, ready, the refused file, and deliveries that wait or have failed. Never rejects. */
 export async function gatewayFindings(
   gateway: CliGateway,
   options: LocationOptions,

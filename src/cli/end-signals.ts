@@ -6,7 +6,7 @@ export type EndSignal = "SIGINT" | "SIGTERM";
 /** Exit codes of a process that a signal ended: 128 and the signal's number. */
 export const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** How long what was interrupted may take to end. */
+/** Time that interrupted work may take to end. */
 export const INTERRUPT_GRACE_MS = 2_000;
 
 /** The first signal that asks for an end. */

@@ -1,4 +1,4 @@
-/** Where the configuration and the state are. */
+/** The places of the configuration and the state. */
 import { dirname, join, resolve } from "node:path";
 
 export interface FileLocations {
@@ -8,13 +8,13 @@ export interface FileLocations {
   readonly stateDir: string;
 }
 
-/** What decides besides the command line. */
+/** The sources besides the command line. */
 export interface LocationEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeDir: string;
 }
 
-/** What was given on the command line. */
+/** The options of the command line. */
 export interface LocationOptions {
   readonly config?: string;
   readonly stateDir?: string;

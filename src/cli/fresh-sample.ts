@@ -45,7 +45,7 @@ function read(preset: Preset, sample: PresetSample, settings: MappingConfig["set
   return { event: context.event, deliveryId, skip };
 }
 
-/** What is named like an id comes first, and a time last. */
+/** Names that look like an id come first, and a time last. */
 function rankOf(key: string): number {
   if (/id$|uuid|key$/iu.test(key)) return 0;
   return /time|_at$|_ts$|date/iu.test(key) ? 2 : 1;

@@ -1,4 +1,4 @@
-/** How commands reach the API of the running gateway. */
+/** The commands' client of the running gateway's API. */
 import { AnswerError, CliError } from "./errors.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
@@ -22,7 +22,7 @@ const STATUS_TIMEOUT_MS = 5_000;
 const ISSUE_CHARS = 300;
 
 /**
- * How the running gateway is reached. Prints on standard error when that gateway has refused the file:
+ * Connects to the running gateway. Prints on standard error when that gateway has refused the file:
  * what a command shows comes from the configuration before.
  */
 export async function reachGateway(options: GatewayCommandOptions, io: CliIo): Promise<GatewayAccess> {

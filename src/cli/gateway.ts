@@ -4,9 +4,9 @@ import { type ConfigSnapshot, type GatewayHost, HostError, type Logger } from ".
 import type { IngressHooks } from "../ingress/hooks.ts";
 import type { FileLocations, LocationOptions } from "./file-locations.ts";
 
-/** What commands that ask a running gateway take. */
+/** The options of commands that ask a running gateway. */
 export interface GatewayCommandOptions extends LocationOptions {
-  /** Where the gateway is; as its configuration says when absent. */
+  /** URL of the gateway; by its configuration when absent. */
   readonly url?: string;
 }
 
@@ -22,7 +22,7 @@ export interface GatewayAccess {
 
 export interface OpenOptions {
   readonly logger: Logger;
-  /** How long plugins may take to load. */
+  /** Time that plugins may take to load. */
   readonly loadTimeoutMs?: number;
   /** True: a plugin that fails to load refuses the configuration. Default: it is set aside. */
   readonly strict?: boolean | undefined;
@@ -32,7 +32,7 @@ export interface OpenOptions {
 export interface OpenedConfiguration {
   /** The `hooks` block as it is written, before variables are replaced; holds secrets. */
   readonly hooksWritten: unknown;
-  /** What works and should still be looked at, besides the `hooks` block. */
+  /** Warnings about parts that work, besides the `hooks` block. */
   readonly warnings: readonly ConfigIssue[];
   readonly host: GatewayHost;
   /** With what the plugins have tapped. */
@@ -44,7 +44,7 @@ export interface OpenedConfiguration {
   readonly close: () => Promise<void>;
 }
 
-/** Where the gateway's configuration lies, what is in it, and how its API is reached. */
+/** The place and content of the gateway's configuration, and the way to its API. */
 export interface CliGateway {
   /** As it is written before a command: `reveille`. */
   readonly program: string;
@@ -55,7 +55,7 @@ export interface CliGateway {
   readonly block: string;
   /** The prefix of the hooks where the block names none. */
   readonly defaultPath: string;
-  /** How a configuration is begun where there is none. */
+  /** Starts a configuration where there is none. */
   readonly setupCommand: string;
   locate(options: LocationOptions): FileLocations;
   /** True when there is a configuration, valid or not. */
@@ -75,7 +75,7 @@ export interface ModelEndpoint {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What is known of a gateway from its configuration alone. */
+/** The facts about a gateway in its configuration alone. */
 interface IdleHostFacts extends Pick<GatewayHost, "name" | "lifecycle" | "logger" | "paths"> {
   /** The last part of a main session's key. */
   readonly mainKey: string;

@@ -99,7 +99,7 @@ export interface InitOptions extends LocationOptions {
   readonly force?: boolean;
 }
 
-/** Where the written configuration listens. */
+/** The address on which the written configuration listens. */
 const defaultUrl = "http://127.0.0.1:18789";
 
 /** Writes a configuration with fresh tokens and shows a call that it will answer. */

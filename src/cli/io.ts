@@ -1,4 +1,4 @@
-/** What the command line touches of its process. */
+/** The parts of its process that the command line uses. */
 import type { EventEmitter } from "node:events";
 import { createInterface } from "node:readline/promises";
 import type { Logger } from "../core/host.ts";

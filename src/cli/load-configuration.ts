@@ -23,7 +23,7 @@ export interface LoadOptions extends OpenOptions {
 export interface LoadedConfiguration {
   /** The `hooks` block as it is written, before variables are replaced; holds secrets. */
   readonly hooksWritten: unknown;
-  /** What works and should still be looked at, besides the `hooks` block. */
+  /** Warnings about parts that work, besides the `hooks` block. */
   readonly warnings: readonly ConfigIssue[];
   readonly snapshot: Omit<ConfigSnapshot, "onCommit">;
   /** Its transforms have been loaded and are closed again: nothing of it runs any more. */

@@ -157,7 +157,7 @@ const builtIn = (): KnownPresets => ({
   loaded: undefined,
 });
 
-/** What is shown also helps to write the configuration, so it needs no valid one. */
+/** The output also helps to write the configuration, so it needs no valid one. */
 async function presetsToShow(options: LocationOptions, io: CliIo): Promise<KnownPresets> {
   try {
     return await knownPresets(options, io);

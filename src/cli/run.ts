@@ -55,7 +55,7 @@ function refuseUnknownCommand(program: Command, args: readonly string[]): void {
   }
 }
 
-/** What there is for every gateway. */
+/** The commands of every gateway. */
 const COMMON: readonly AddCommands[] = [addConfigurationCommands, addTransformCommands, addOperatorCommands];
 
 function emptyProgram(io: CliIo): Command {
@@ -73,7 +73,7 @@ function emptyProgram(io: CliIo): Command {
     });
 }
 
-/** Errors whose message was written for the gateway's owner are told as they are, the others with their stack. */
+/** Errors whose message was written for the gateway's owner are printed as they are, the others with their stack. */
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return `The configuration is not valid.\n${error.message}`;
   if (error instanceof StartError || error instanceof CliError) {

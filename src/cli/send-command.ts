@@ -21,7 +21,7 @@ import { printable } from "./terminal-text.ts";
 
 interface AcceptedCall {
   readonly access: GatewayAccess;
-  /** What the hook answered. */
+  /** The answer of the hook. */
   readonly answer: string;
   readonly mapping: MappingConfig;
   readonly waitSeconds: number;

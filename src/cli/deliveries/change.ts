@@ -42,7 +42,7 @@ type CoalescedCall = { readonly id: string } & (
   | { readonly outcome: "refused"; readonly error: string }
 );
 
-/** What a replay would run; see `src/ingress/operations/outcome.ts`. */
+/** The runs that a replay would start; see `src/ingress/operations/outcome.ts`. */
 interface ReplayFacts {
   readonly runs: number;
   readonly repeated: number;
@@ -50,7 +50,7 @@ interface ReplayFacts {
   readonly calls: number;
 }
 
-/** What would happen, in a dry run. */
+/** The result of a dry run. */
 const PLANNED = { replay: "would be replayed", cancel: "would be canceled", purge: "would be removed" } as const;
 
 /** The outcome of one, in words that are not yet made printable. */
@@ -95,7 +95,7 @@ export interface ChangeOptions extends GatewayCommandOptions, FilterOptions {
   readonly json?: boolean;
 }
 
-/** What the API answers; see `src/api/outcome-json.ts`. */
+/** The answer of the API; see `src/api/deliveries.ts`. */
 interface ChangeAnswer {
   readonly ok: boolean;
   readonly dryRun: boolean;
@@ -141,7 +141,7 @@ export async function changeDeliveries(
     io.err("Nothing was changed.\n");
     return 1;
   }
-  // What was shown is what is changed, whatever has arrive since.
+  // The deliveries that were shown are changed, whatever has arrived since.
   return printOutcomes(change, { ...(await ask({ ids: chosen }, false)), more: planned.more }, ids, options, io);
 }
 
@@ -204,7 +204,7 @@ function textOf(change: DeliveryChange, changed: ChangeAnswer): string {
   ].join("");
 }
 
-/** What was refused, or got no run, is as it was before: it would be taken first again. */
+/** A delivery that was refused, or got no run, is as it was before: it would be taken first again. */
 function moreText(deliveries: readonly ChangedDelivery[]): string {
   const isAsBefore = (delivery: ChangedDelivery): boolean =>
     delivery.outcome === "refused" || (delivery.outcome === "replayed" && ENDED_AT_ONCE.has(delivery.replay.state));

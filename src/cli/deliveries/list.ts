@@ -6,7 +6,7 @@ import { askGateway, reachGateway } from "../gateway-client.ts";
 import { printable } from "../terminal-text.ts";
 import { textTable } from "../text-table.ts";
 
-/** The options that say which deliveries are meant. */
+/** The options that select deliveries. */
 
 export interface FilterOptions {
   readonly state?: string;
@@ -20,7 +20,7 @@ export interface FilterOptions {
 
 const NAMES = ["state", "route", "actor", "sender", "since", "until", "text"] as const;
 
-/** What was given of them; the gateway judges it. */
+/** The given options; the gateway checks them. */
 export function filtersOf(options: FilterOptions): Readonly<Record<string, string>> {
   const given = NAMES.flatMap((name) => {
     const value = options[name];
@@ -41,7 +41,7 @@ interface Page {
   readonly nextCursor: string | null;
 }
 
-/** What the API gives in one page. */
+/** One page of the API. */
 const PAGE = 200;
 const REASON_CHARS = 80;
 const NAME_CHARS = 40;
@@ -63,7 +63,7 @@ export async function listDeliveries(options: ListOptions, io: CliIo): Promise<v
   if (nextCursor !== null) io.out(`\nThere may be older ones: raise --limit, or narrow the search.\n`);
 }
 
-/** How many of the listed dead letters need nothing more. */
+/** The number of listed dead letters that need nothing more. */
 function countOf(deliveries: readonly DeliverySummary[], { open }: ListOptions): string {
   const failed = deliveries.filter(({ state }) => state === "failed");
   const resolved = failed.filter(({ replayedAs }) => replayedAs?.state === "done").length;

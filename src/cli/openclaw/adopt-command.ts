@@ -38,13 +38,13 @@ export interface AdoptOptions {
   readonly dryRun?: boolean;
   /** Tell as one JSON document. */
   readonly json?: boolean;
-  /** Where transforms are to run; `process` when absent. */
+  /** The isolation of transforms; `process` when absent. */
   readonly transforms?: "process" | "none";
   /** Leave out mappings that cannot be adopted. */
   readonly skipBroken?: boolean;
 }
 
-/** What the command touches of its process. */
+/** The parts of its process that the command uses. */
 export type AdoptIo = Pick<CliIo, "out" | "env" | "createLogger"> & {
   /** Absent: not the host. */
   readonly gateway?: Pick<CliGateway, "takesLocations">;
@@ -55,7 +55,7 @@ const WATCHED_BYTES = 512;
 const MAX_ENV_FILE_BYTES = 65_536;
 
 /**
- * Gives OpenClaw's `hooks` block to Reveille: writes our block, turns the built-in hooks off and tells
+ * Moves OpenClaw's `hooks` block to Reveille: writes our block, turns the built-in hooks off and reports
  * what changes. Resolves with 0 when it is adopted or nothing is to do, with 1 when it is refused, and
  * then nothing was written. Rejects with a {@link CliError} when the file cannot be read or written.
  */
@@ -174,7 +174,7 @@ function envFile(configDir: string): Readonly<Record<string, string | undefined>
   }
 }
 
-/** Why the host would not take what is to be written. */
+/** The host's reason to refuse the new configuration. */
 function refuseWriting(before: string, after: string, env: AdoptIo["env"]): readonly string[] {
   if (env["OPENCLAW_CONFIG_READONLY"] === "1" || env["OPENCLAW_NIX_MODE"] === "1") {
     return [

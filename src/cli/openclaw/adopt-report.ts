@@ -2,7 +2,7 @@ import type { MigrationNote, NoteKind } from "../../hosts/openclaw/migrate/notes
 import type { Fields } from "../../hosts/openclaw/fields.ts";
 import { printable } from "../terminal-text.ts";
 
-/** What came of the command; holds no secret. */
+/** The result of the command; holds no secret. */
 export interface AdoptReport {
   readonly outcome: "adopted" | "nothing" | "refused";
   /** OpenClaw's configuration, absolute. */
@@ -13,7 +13,7 @@ export interface AdoptReport {
   /** Why there is nothing to do, or why nothing may be written. */
   readonly reasons: readonly string[];
   readonly notes: readonly MigrationNote[];
-  /** What is written, by its keys; secrets are hidden. */
+  /** The written values, by their keys; secrets are hidden. */
   readonly written?: Fields;
 }
 

@@ -25,7 +25,7 @@ export interface AttemptOptions extends InputOptions {
   readonly export?: string;
 }
 
-/** What was tried, and what came of it. */
+/** An attempt and its result. */
 export interface TransformAttempt {
   readonly module: TransformModule;
   readonly chosen: ChosenMapping;

@@ -96,7 +96,7 @@ const NOTHING = {};
 
 /**
  * The mapping that was named, else the only one with the module, else one that is invented. Throws a
- * {@link CliError} when several have the module, and nothing tells which is meant.
+ * {@link CliError} when several have the module, and nothing selects one.
  */
 export function chooseMapping(config: HooksConfig, module: TransformModule, wishes: MappingOptions): ChosenMapping {
   const { mappingId, exportName, deliveredTo } = wishes;
@@ -139,7 +139,7 @@ function idsOf(mappings: readonly MappingConfig[]): string {
   return mappings.map(({ id }) => printable(id)).join(", ");
 }
 
-/** What `{ match: { path }, transform }` would be, or with a preset the preset's mapping. */
+/** The mapping `{ match: { path }, transform }`, or with a preset the preset's mapping. */
 function madeUp(config: HooksConfig, preset: Preset | undefined): MappingConfig {
   const place = { id: MADE_UP, where: MADE_UP, retry: config.retry };
   const base = preset && { part: preset, mapping: preset.mapping(NOTHING) };

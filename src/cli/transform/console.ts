@@ -1,4 +1,4 @@
-/** What a module wrote to its console while it was tried. */
+/** A module's output to its console during an attempt. */
 import { format } from "node:util";
 import type { Logger } from "../../core/host.ts";
 
@@ -11,7 +11,7 @@ type Level = "debug" | "info" | "warn" | "error";
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 const MAX_LINES = 200;
-/** How the log marks what a module wrote; see `src/transform/sandbox/module-log.ts`. */
+/** The mark of a module's output in the log; see `src/transform/sandbox/module-pools.ts`. */
 const OF_MODULE = "transform: ";
 
 /**

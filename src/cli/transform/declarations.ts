@@ -1,4 +1,4 @@
-/** What editors need to know of `reveille` in a folder where the package is not installed. */
+/** The types of `reveille` for editors, in a folder where the package is not installed. */
 
 /** The first line of {@link DECLARATIONS}; a file that begins with it may be replaced. */
 export const DECLARATIONS_MARK = "// Written by `reveille transform new`, which replaces it when it is another one.";
@@ -11,7 +11,7 @@ export const DECLARATIONS = `${DECLARATIONS_MARK}
 // The types of transforms, for editors: the gateway brings the package itself.
 
 declare module "reveille" {
-  /** What a transform may look at; nothing in it carries a credential. */
+  /** The request that a transform may read; nothing in it carries a credential. */
   export interface TransformContext<Payload = unknown> {
     /** The parsed body; of a mapping with \`forEach\`, with one item instead of the list. */
     readonly payload: Payload;
@@ -28,17 +28,17 @@ declare module "reveille" {
     readonly rawBody: Uint8Array;
     /** The event's name, when the mapping's preset knows it: \`pull_request.opened\`. */
     readonly event: string | undefined;
-    /** Who caused the event, when the mapping's preset knows it. */
+    /** The actor of the event, when the mapping's preset knows it. */
     readonly actor: EventActor | undefined;
     /** The earlier name of \`actor\`. */
     readonly sender: EventActor | undefined;
     /** The sender's id for this delivery, when the mapping's preset knows it. */
     readonly deliveryId: string | undefined;
-    /** When the request arrived. */
+    /** The time at which the request arrived. */
     readonly time: Date;
   }
 
-  /** Who caused an event. */
+  /** The person or bot behind an event. */
   export interface EventActor {
     readonly name: string;
     /** Another name it goes by, such as an id. */
@@ -49,18 +49,18 @@ declare module "reveille" {
     readonly own?: boolean;
   }
 
-  /** What a transform says of an action, field by field; what is left out is as the mapping says. */
+  /** The fields of an action in a transform's result; a missing one is as the mapping says. */
   export type TransformAction = Readonly<{
     kind?: "wake" | "agent" | null;
     name?: string | number | null;
     agentId?: string | number | null;
     /** \`true\` takes the boundary away: only for text that no one outside can write. */
     allowUnsafeExternalContent?: boolean | null;
-    /** What a \`wake\` says. */
+    /** The text of a \`wake\`. */
     text?: string | null;
-    /** When a \`wake\` is heard. */
+    /** The time at which a \`wake\` is heard. */
     mode?: "now" | "next-heartbeat" | null;
-    /** What an \`agent\` reads. */
+    /** The message of an \`agent\`. */
     message?: string | null;
     sessionKey?: string | number | null;
     /** \`static\`: the key was not made of the payload. */

@@ -28,7 +28,7 @@ const NAME = /^[A-Za-z0-9][\w-]{0,99}(?:\/[A-Za-z0-9][\w-]{0,99}){0,5}$/u;
 /** TypeScript takes `reveille.d.ts` for what was made of `reveille.ts`. */
 const TAKEN_NAME = "reveille";
 
-/** Writes a transform to begin with, and tells what to do next. Replaces nothing that someone wrote. */
+/** Writes a transform to begin with, and prints the next steps. Replaces no file that an owner wrote. */
 export async function newTransform(name: string, options: TransformNewOptions, io: CliIo): Promise<void> {
   if (!NAME.test(name) || name === TAKEN_NAME) {
     throw new CliError(

@@ -1,6 +1,6 @@
 /** Sketches the type of a payload from examples of it. */
 
-/** What was seen at one place of all examples. */
+/** The values at one place of all examples. */
 interface Shape {
   /** `string`, `null` and so on. */
   readonly plain: Set<string>;
@@ -16,7 +16,7 @@ const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/u;
 
 /**
  * A TypeScript type that all examples have, with keys that only some have as optional ones. Below eight
- * levels, and beyond 60 keys of one object, it is `unknown`.
+ * levels, and over 60 keys of one object, it is `unknown`.
  */
 export function payloadType(examples: readonly unknown[]): string {
   const shape = emptyShape();

@@ -9,7 +9,7 @@ const LABEL_CHARS = 12;
 const TEXT_CHARS = 200;
 const VALUE_CHARS = 4_000;
 
-/** What was tried and what came of it, its lines ended. */
+/** The attempt and its result as text, its lines ended. */
 export function transformReport(attempt: TransformAttempt): string {
   const lines = [...headOf(attempt), ...resultOf(attempt), ...consoleOf(attempt), ...figuresOf(attempt)];
   return `${lines.join("\n")}\n`;

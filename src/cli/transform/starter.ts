@@ -5,7 +5,7 @@ import { sampleBody } from "../../presets/preset.ts";
 import { payloadType } from "./payload-type.ts";
 
 export interface StarterOptions {
-  /** What the module is called. */
+  /** The name of the module. */
   readonly name: string;
   readonly isJavaScript: boolean;
   /** Whose payloads it gets. */

@@ -58,7 +58,7 @@ class TransformTest {
     return isGood(attempt) ? 0 : 1;
   }
 
-  /** Tries until the signal; what is wrong meanwhile is told, and the next change awaited. */
+  /** Tries until the signal; an error is printed, and the next change awaited. */
   async watch(ended: Promise<EndSignal>): Promise<number> {
     const { config, close } = await this.#attempts.readConfiguration();
     await close();

@@ -19,7 +19,7 @@ import type { TransformConfiguration } from "./configuration.ts";
 import type { TransformInput } from "./input.ts";
 import type { ChosenMapping } from "./configuration.ts";
 
-/** What came of one call of the transform. */
+/** The result of one call of the transform. */
 export type TrialCall = { readonly ms: number } & (
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly reason: string }
@@ -34,7 +34,7 @@ export interface TrialRun {
 }
 
 export interface Trial {
-  /** What the mapping's preset knows of the request. */
+  /** The mapping's preset's reading of the request. */
   readonly event: string | undefined;
   readonly actor: string | undefined;
   readonly deliveryId: string | undefined;
@@ -44,12 +44,12 @@ export interface Trial {
   readonly calls: readonly TrialCall[];
   /** Of the first call when it is made again, in milliseconds; `undefined` when it fails then. */
   readonly warmMs: number | undefined;
-  /** What the actions would have been, also when policy refuses them. */
+  /** The actions, also when policy refuses them. */
   readonly actions: readonly Action[];
   readonly runs: readonly TrialRun[];
-  /** How the delivery would end that has no run. */
+  /** The end of a delivery that has no run. */
   readonly ended: Rendered["ended"];
-  /** What the caller would be answered instead. */
+  /** The caller's answer instead. */
   readonly refused: { readonly code: string; readonly status: number; readonly message: string } | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface TrialSetup extends Pick<TransformConfiguration, "config" | "hoo
   readonly onTried: () => void;
 }
 
-/** What a warm call costs is told by so many of them, or as many as fit into the time. */
+/** The number of calls that measure a warm call, or as many as fit into the time. */
 const WARM_CALLS = 20;
 const WARM_MS = 200;
 

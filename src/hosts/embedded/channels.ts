@@ -82,7 +82,7 @@ export class EmbeddedChannels implements HostChannels {
     }
   }
 
-  /** What the channels were given, newest first. Throws `InvalidCursorError`. */
+  /** The messages that the channels got, newest first. Throws `InvalidCursorError`. */
   outbox(query: PageQuery): ReturnType<Outbox["page"]> {
     return this.#outbox.page(query);
   }

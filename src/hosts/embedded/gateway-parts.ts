@@ -1,4 +1,4 @@
-/** What the embedded gateway is made of below its plugins. */
+/** The parts of the embedded gateway below its plugins. */
 import { dirname } from "node:path";
 import { HostError } from "../../core/host.ts";
 import type { Clock, GatewayHost, Logger, SystemEvent } from "../../core/host.ts";

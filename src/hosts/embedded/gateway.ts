@@ -24,7 +24,7 @@ import { RoutingTable } from "./server/routing-table.ts";
 
 export interface GatewayOptions extends GatewayOverrides {
   readonly configFile: string;
-  /** Where the database is; made when it does not exist. */
+  /** Folder of the database; made when it does not exist. */
   readonly stateDir: string;
   readonly logger?: Logger;
   readonly clock?: Clock;
@@ -43,7 +43,7 @@ export interface GatewayOptions extends GatewayOverrides {
   readonly plugins?: readonly GatewayPlugin[];
 }
 
-/** What is open of a gateway; less than all of it while it starts. */
+/** The open parts of a gateway; less than all of them while it starts. */
 interface OpenGateway {
   parts?: GatewayParts;
   plugins?: PluginReload;
@@ -94,7 +94,7 @@ export class EmbeddedGateway {
     this.#guard = new ApiGuard(this.#config.current.gateway, { clock });
   }
 
-  /** Where it is reached from this machine: `http://127.0.0.1:18789`. */
+  /** Its URL on this machine: `http://127.0.0.1:18789`. */
   get url(): string {
     if (this.#open.server === undefined) throw new Error("The gateway is not listening.");
     const { host } = this.#config.current.gateway;

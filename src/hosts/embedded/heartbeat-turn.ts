@@ -7,7 +7,7 @@ import type { EmbeddedSessions } from "./sessions.ts";
 import type { PendingEvent } from "./state/session-reads.ts";
 import type { EmbeddedAgents } from "./agents.ts";
 
-/** What a turn of the heartbeat is asked. */
+/** The prompt of a heartbeat's turn. */
 
 /** Everything that a reader may take for the start of a line. */
 const LINE_BREAKS = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
@@ -15,7 +15,7 @@ const MAX_REASONS_CHARS = 500;
 
 /**
  * The prompt of a turn: the events, every line of them after `System:`, so that no event can write
- * a line that looks like anything else; then, in the gateway's own words, what is to be done.
+ * a line that looks like anything else; then, in the gateway's own words, the task.
  */
 export function heartbeatPrompt(turn: {
   readonly events: readonly PendingEvent[];
@@ -41,9 +41,9 @@ export function heartbeatPrompt(turn: {
   ].join("\n\n");
 }
 
-/** What one turn is given at most; what is left makes another turn at once. */
+/** The most that one turn gets; the rest makes another turn immediately. */
 const TURN_EVENTS = { limit: 100, maxChars: 65_536 };
-/** How much of the conversation before it a turn sees. */
+/** Messages of the earlier conversation that a turn sees. */
 const CONVERSATION = { limit: 40, maxChars: 65_536 };
 
 export interface HeartbeatTurn {

@@ -7,7 +7,7 @@ import { OutboxSender } from "./channels/outbox-sender.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
 
-/** When turns happen; the defaults are what the gateway runs with. */
+/** The times of turns; the defaults are those of the gateway. */
 export interface HeartbeatTiming {
   /** Requests of one session that arrive within this time make one turn. */
   readonly coalesceMs: number;
@@ -228,7 +228,7 @@ export class EmbeddedHeartbeat {
     }
   }
 
-  /** How long the lane waits for its next turn; `undefined` when none is due. */
+  /** Time that the lane waits for its next turn; `undefined` when none is due. */
   #nextDelay(lane: SessionLane, outcome: HeartbeatOutcome): number | undefined {
     if (outcome === "failed") {
       const delayMs = this.#timing.retryDelaysMs[lane.failures];

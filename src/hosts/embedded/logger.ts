@@ -20,10 +20,10 @@ export interface GatewayLoggerOptions {
   readonly readable?: boolean;
 }
 
-/** What a reader that is too slow can make the gateway keep in memory; lines over it are dropped. */
+/** Bytes that a slow reader can make the gateway keep in memory; lines over it are dropped. */
 const maxBufferBytes = 8 * 1024 * 1024;
 
-/** How long the end of the process waits for a reader that stands still. */
+/** Time that the end of the process waits for a reader that does not read. */
 const flushWaitMs = 1000;
 
 const secretKeys = ["authorization", "token", "tokens", "authTokens", "secret", "secrets", "apiKey", "password"];

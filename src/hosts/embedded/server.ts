@@ -30,7 +30,7 @@ export interface ServerLimits {
   readonly requestTimeoutMs: number;
   /** For the next request on a connection that is kept alive. */
   readonly keepAliveTimeoutMs: number;
-  /** How often the timeouts of requests are checked. */
+  /** Interval of the check for requests that have timed out. */
   readonly checkIntervalMs: number;
 }
 
@@ -49,13 +49,13 @@ const QUIET_TURNS = 3;
 const QUIET_MS = 25;
 /** The longest wait for the end of a burst. */
 const MAX_BURST_MS = 500;
-/** How long callers who are answered 503 may take to read it. */
+/** Time that callers who are answered 503 have to read it. */
 const LAST_ANSWERS_MS = 1_000;
 
 /**
  * Listens, finds the route of each request and calls its handler with the body unread.
  *
- * What cannot be routed or parsed is answered here: 400, 404, 408, 417, 431; 500 for a handler
+ * Requests that cannot be routed or parsed are answered here: 400, 404, 408, 417, 431; 500 for a handler
  * that throws; 503 while shutting down. No request and no handler can end the process.
  */
 export class GatewayServer {
@@ -169,7 +169,7 @@ export class GatewayServer {
     let seen: number;
     do {
       seen = this.#arrivals;
-      // A turn of the event loop accepts and reads what is there; callers of a burst come in waves.
+      // A turn of the event loop accepts and reads all that has arrived; callers of a burst come in waves.
       for (let turn = 0; turn < QUIET_TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
       if (this.#refusals > 0 || this.#arrivals !== seen) await after(QUIET_MS);
     } while (performance.now() < end && this.#arrivals !== seen);
@@ -177,7 +177,7 @@ export class GatewayServer {
 
   #isAnswering(): boolean {
     for (const socket of this.#sockets) {
-      // What is written but not yet taken by the network counts as well.
+      // Bytes that are written but not yet taken by the network count as well.
       if (responseOn(socket) !== undefined || socket.writableLength > 0) return true;
     }
     return false;

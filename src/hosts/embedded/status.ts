@@ -19,7 +19,7 @@ export interface GatewayStatusSources {
   readonly logger: Logger;
 }
 
-/** How long one try of the store answers all who ask: readiness takes no token, and each try is an fsync. */
+/** Time for which one try of the store answers all who ask: readiness takes no token, and each try is an fsync. */
 const TRY_EVERY_MS = 2_000;
 /** Less than this is a full disk: a commit may need more than the try does. */
 const MIN_FREE_BYTES = 1_048_576;

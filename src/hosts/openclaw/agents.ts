@@ -16,10 +16,10 @@ const LANE = "subagent";
 const SWEEP_STEP = 200;
 /** Messages of a run's session that are looked at for what came of it. */
 const MESSAGES = 50;
-/** How often the host is asked to end a run or to show what it said, and how long is waited in between. */
+/** The number of times that the host is asked to end a run or to show its reply, and the wait in between. */
 const TRIES = 3;
 const RETRY_DELAY_MS = 200;
-/** Runs that the host did not end when it was told to, and is told to again; more wait for the next start. */
+/** Runs that the host did not end on request, and is asked to end again; more wait for the next start. */
 const MAX_UNENDED = 1_000;
 /** The host enters a run into its lanes at once: one that they did not accept has no time for more. */
 const REFUSAL_MS = 1_000;
@@ -29,7 +29,7 @@ export interface OpenClawAgentsOptions {
   readonly config: () => OpenClawConfig;
   readonly subagent: OpenClawSubagent;
   readonly state: OpenClawState;
-  /** Absent when the host does not tell of turns; `undefined` when it knows of none in this session. */
+  /** Absent when the host does not report turns; `undefined` when it knows of none in this session. */
   readonly latestTurn?: (sessionKey: string) => LatestTurn | undefined;
   readonly logger: Logger;
 }
@@ -42,7 +42,7 @@ export class OpenClawAgents implements HostAgents {
   readonly #options: OpenClawAgentsOptions;
   readonly #catalog: () => AgentCatalog;
   readonly #wait: RunWait;
-  /** What earlier processes left; a run of this one is never among them. */
+  /** The runs that earlier processes left; a run of this one is never among them. */
   readonly #lost: readonly UnendedRun[];
   /** Sessions by run that the host did not end. */
   readonly #unended = new Map<string, string>();
@@ -175,7 +175,7 @@ export class OpenClawAgents implements HostAgents {
     return { status: "error", reply: "", error, retryable };
   }
 
-  /** What has answered or used a tool may have done something, and so may what is not known: it is not repeated by itself. */
+  /** A run that has answered or used a tool may have done something, and so may one that is not known: it is not repeated by itself. */
   async #didNothing({ error = "", startedAt, endedAt }: SubagentOutcome, session: string): Promise<boolean> {
     const messages = await this.#messages(session);
     if (messages !== undefined) return !sawAnswer(messages);

@@ -22,7 +22,7 @@ function firstLoadContext(): RunInContext {
   return snapshot;
 }
 
-/** What of the runtime is called. */
+/** The calls of the runtime that the adapter makes. */
 export type ScopedRuntime = Pick<OpenClawRuntime, "config" | "system" | "subagent" | "channel" | "agent">;
 
 /**

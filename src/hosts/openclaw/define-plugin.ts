@@ -4,7 +4,7 @@ import { PlaceholderRoute } from "./placeholder-route.ts";
 import { blockKey } from "./plugin-block.ts";
 import type { OpenClawApi, OpenClawConfig, OpenClawServiceContext } from "./sdk.ts";
 
-/** What OpenClaw loads: the default export of a plugin's entry. */
+/** The default export of a plugin's entry, which OpenClaw loads. */
 export interface OpenClawPluginDefinition {
   readonly id: string;
   readonly name: string;
@@ -64,7 +64,7 @@ export function defineOpenClawPlugin(
   };
 }
 
-/** What a command of the plugin is run with. */
+/** The arguments of a command of the plugin. */
 export interface OpenClawCommandContext {
   readonly pluginId: string;
   /** As the host has read it. */

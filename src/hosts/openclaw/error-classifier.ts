@@ -1,5 +1,5 @@
 /**
- * What the host's error messages mean. It gives plugins sentences and no codes, so that they are
+ * The meaning of the host's error messages. It gives plugins sentences and no codes, so that they are
  * recognized by their words; an unknown one is taken to be permanently.
  */
 import { reasonOf } from "../../core/reason-of.ts";
@@ -17,14 +17,14 @@ const NOT_READY =
 const REFUSED_UP_FRONT =
   /draining|not accepted|unavailable during gateway|before admission|not authorized|only available|not (?:yet )?(?:available|ready|started)/i;
 
-/** What the host's lanes say while it stops. */
+/** Messages of the host's lanes while it stops. */
 const NOT_ACCEPTED = /new tasks are not accepted/i;
 
 /** A recipient or an account that is wrong: the same message will not pass later either. */
 const REFUSED_MESSAGE =
   /\b(?:400|401|403|404)\b|bad request|unauthorized|forbidden|not found|blocked|kicked|deactivated|not configured|invalid|unknown/i;
 
-/** True when a failed run may succeed later, as far as its error tells. */
+/** True when a failed run may succeed later, as far as its error shows. */
 export function isTransient(error: string): boolean {
   return TRANSIENT.test(error);
 }
@@ -39,7 +39,7 @@ export function isRefusedUpFront(error: unknown): boolean {
   return REFUSED_UP_FRONT.test(redactedReason(error));
 }
 
-/** For a run of which is not known whether the host has begun it, and which it could not be told to end. */
+/** For a run that the host may or may not have begun, and that it could not be asked to end. */
 export function mayHaveBegun(error: unknown): HostError {
   const words = `OpenClaw may have begun the run, and did not end it: ${redactedReason(error)}`;
   return new HostError(words, { retryable: false, cause: error });

@@ -33,7 +33,7 @@ export interface LatestTurn {
   readonly endedAt?: number | undefined;
 }
 
-/** Where the host keeps the events of a session, and whether its heartbeats run there. */
+/** The host's key for the events of a session, and whether its heartbeats run there. */
 export interface HostSession {
   readonly agentId: string;
   /** `global` where all conversations of an agent share one session. */
@@ -214,7 +214,7 @@ export class EventQueue {
       const { sessionKey, agentId } = at;
       const place = { sessionKey, agentId, contextKey: CONTEXT_KEY, replace: true } as const;
       const isTaken = this.#options.system.enqueueSystemEvent(text, place);
-      // What the host has refused would count as taken by a turn once it is seen not to be in the queue.
+      // An event that the host has refused would count as taken by a turn once it is missing in the queue.
       if (isTaken || this.#isInHostQueue(text, at)) this.#enqueued = batch.map(({ id, key }) => ({ id, key }));
     }
     return events.length;

@@ -22,14 +22,14 @@ import { probeHealth } from "./health-probe.ts";
 import type { PlaceholderRoute } from "./placeholder-route.ts";
 import { OPENCLAW_MODULE_URL } from "./sqlite-state-module.ts";
 
-/** How often is looked whether the host has another configuration. */
+/** Interval of the check for another configuration of the host. */
 const POLL_MS = 250;
 /** A start that failed is tried again, also without a change: another process may have held the database. */
 const START_RETRY_MS = 5_000;
-/** How long runs may continue after the service was told to stop; the host waits five seconds for a plugin. */
+/** Time that runs may continue after the service was asked to stop; the host waits five seconds for a plugin. */
 const STOP_MS = 3_000;
 /**
- * How long the first configuration waits until runs of an earlier process are ended; the rest follows beside it.
+ * Time that the first configuration waits until runs of an earlier process are ended; the rest follows beside it.
  * The host gives a service that it loads again five seconds to start.
  */
 const END_LOST_RUNS_MS = 1_000;
@@ -50,7 +50,7 @@ export interface OpenClawGatewayOptions extends LoadConfigOptions {
   readonly placeholder?: PlaceholderRoute | undefined;
   /** Finds the host's calls; rejects when one is missing. Those of the running host when absent. */
   readonly loadSdk?: (api: OpenClawApi) => Promise<OpenClawSdk>;
-  /** When runs of earlier processes are ended a second time. */
+  /** Time at which runs of earlier processes are ended a second time. */
   readonly endAgainMs?: number;
   /** Told of every configuration that was offered. */
   readonly onLoaded?: (outcome: LoadOutcome) => void;
@@ -61,7 +61,7 @@ export interface OpenClawGatewayOptions extends LoadConfigOptions {
 const NO_PEEK =
   "this OpenClaw does not show its queues of system events: the end of the next turn counts as the proof that it took a wake";
 
-/** What is open while the gateway serves. */
+/** The open parts while the gateway serves. */
 interface OpenParts {
   readonly database: SqliteDatabase;
   readonly host: OpenClawHost;
@@ -87,7 +87,7 @@ export class OpenClawGateway {
   #lastConfig: OpenClawConfig | undefined;
   #fingerprint: string | undefined;
   #triedAt = 0;
-  /** The refusal that was told last, until something was accepted. */
+  /** The refusal that was logged last, until a configuration was accepted. */
   #lastRefusal: string | undefined;
   /** Ends the probe of the configuration before. */
   #probing = new AbortController();
@@ -158,7 +158,7 @@ export class OpenClawGateway {
     return this.#working;
   }
 
-  /** `undefined` when the host does not tell it; it is asked again at the next look. */
+  /** `undefined` when the host does not know it; it is asked again at the next check. */
   #configNow(): OpenClawConfig | undefined {
     try {
       return this.#runtime.config.current();
@@ -193,7 +193,7 @@ export class OpenClawGateway {
     }
   }
 
-  /** A start is tried again and again: the same reason is told once. */
+  /** A start is tried again and again: the same reason is logged once. */
   #logRefusal(what: string, error: unknown): void {
     const told = `${what}: ${reasonOf(error)}`;
     if (told === this.#lastRefusal) return;

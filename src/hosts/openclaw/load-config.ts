@@ -1,4 +1,4 @@
-/** Offers the host's configuration to the plugins, which take it into use together or not at all. */
+/** Prepares the host's configuration with all plugins, and commits it for all of them or none. */
 import type { ConfigSnapshot } from "../../core/host.ts";
 import type { OpenClawHost } from "./host.ts";
 import type { OpenClawConfig } from "./sdk.ts";
@@ -9,7 +9,7 @@ import { agentCatalog, builtInPrefix, channelList, gatewayFacts, pluginBlock } f
 
 export interface LoadConfigOptions {
   readonly pluginId: string;
-  /** What the plugins are shown for what the owner wrote. */
+  /** The configuration that the plugins see for the owner's. */
   readonly block: (written: unknown) => unknown;
 }
 

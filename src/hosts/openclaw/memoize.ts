@@ -17,7 +17,7 @@ export function memoizePerTick<Value>(ask: () => Value): () => Value {
 }
 
 /**
- * What is made of the configuration active, made again only when the host has another one: the host's object
+ * The result for the active configuration, made again only when the host has another one: the host's object
  * is another one after each change, and is asked for with every request.
  */
 export function memoizeByConfig<Made>(

@@ -12,7 +12,7 @@ import { operatorAccess } from "./read-config.ts";
 
 const CROSS_SITE = errorEntry(403, "Pages of other sites may not use this API.");
 
-/** Where the API is: below a path that no other plugin has. */
+/** The path of the API: below one that no other plugin has. */
 export function operatorPath(pluginId: string): string {
   return `/plugins/${pluginId}/api/v1`;
 }
@@ -40,7 +40,7 @@ function isOfThisSite({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * A page of another site is of this one for the browser when its name leads here; only the name tells then. It
+ * A page of another site is of this one for the browser when its name leads here; only the name shows it then. It
  * may send every header, so that a credential counts only where the host asks for one.
  */
 function hasOwnName({ headers }: IncomingMessage, config: OpenClawConfig): boolean {

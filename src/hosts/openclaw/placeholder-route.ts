@@ -6,7 +6,7 @@ import { isPluginEnabled, pluginBlock } from "./read-config.ts";
 
 export interface PlaceholderRouteOptions {
   readonly pluginId: string;
-  /** What the plugins are shown for what the owner wrote. */
+  /** The configuration that the plugins see for the owner's. */
   readonly block: (written: unknown) => unknown;
 }
 
@@ -55,7 +55,7 @@ export class PlaceholderRoute {
     return true;
   }
 
-  /** The configuration may have moved the hooks since. A host that tells none to a plugin that it replaces has them. */
+  /** The configuration may have moved the hooks since. A host that gives none to a plugin that it replaces has them. */
   #mayBeConfigured(): boolean {
     try {
       return this.#isConfigured();

@@ -3,7 +3,7 @@ import { asPrefix, prefixProblem } from "../../config/hook-prefix.ts";
 import { builtInPrefix } from "./read-config.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 
-/** Where the hooks are unless the configuration says so: `/hooks` is the prefix of the host's own. */
+/** The prefix of the hooks unless the configuration names one: `/hooks` is that of the host's own. */
 export const DEFAULT_PATH = "/reveille";
 
 /** The key under which the host has the block. */

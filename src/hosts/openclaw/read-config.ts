@@ -1,11 +1,11 @@
-/** What the adapter reads of the host's configuration, in the shapes of its versions. */
+/** Reads the host's configuration, in the shapes of its versions. */
 import type { AgentCatalog, AgentInfo, ChannelInfo, GatewayFacts } from "../../core/host.ts";
 import type { HostSession } from "./event-queue.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 
 const DEFAULT_PORT = 18_789;
 
-/** Where the host of a configuration is reached from this machine: no slash at its end. */
+/** The URL of the configuration's host on this machine, without a slash at its end. */
 export function localUrl(config: OpenClawConfig, env: Readonly<Record<string, string | undefined>>): string {
   const gateway = (config["gateway"] ?? {}) as { port?: unknown; tls?: { enabled?: unknown } };
   const port = Number(env["OPENCLAW_GATEWAY_PORT"]) || Number(gateway.port) || DEFAULT_PORT;
@@ -51,7 +51,7 @@ export function gatewayFacts(config: OpenClawConfig, env: NodeJS.ProcessEnv = pr
   };
 }
 
-/** What the host's own API takes as bearer, when it is text: `gateway.auth`, or the environment. */
+/** The bearer token of the host's own API, when it is text: `gateway.auth`, or the environment. */
 export function gatewaySecret(
   config: OpenClawConfig,
   env: Readonly<Record<string, string | undefined>>,
@@ -63,7 +63,7 @@ export function gatewaySecret(
   return { secret, isNeeded: mode !== "none" };
 }
 
-/** How the host lets callers of its own API in, and under which names (`host:port`) browsers may know it. */
+/** The host's authentication of callers of its API, and the names (`host:port`) under which browsers may know it. */
 export function operatorAccess(config: OpenClawConfig): { readonly mode: unknown; readonly hosts: readonly string[] } {
   const gateway = fieldsAt(config, "gateway");
   const origins = fieldsAt(gateway, "controlUi")["allowedOrigins"];
@@ -113,7 +113,7 @@ export function mainKey(config: OpenClawConfig): string {
 }
 
 /**
- * Where the host keeps a session of ours. With `session.scope: "global"` an agent has one session, `global`, and its
+ * The host's key for a session of ours. With `session.scope: "global"` an agent has one session, `global`, and its
  * heartbeats run in no other.
  */
 export function hostSession(config: OpenClawConfig, session: string): HostSession {
@@ -166,7 +166,7 @@ function writtenAgents(agents: Fields): readonly Fields[] {
   return entries.length > 0 ? entries : listed;
 }
 
-/** Where agents are owned explicitly, the host goes by its system agent and by no other mark. */
+/** With explicit owners of agents, the host uses its system agent and no other mark. */
 function systemAgent(agents: Fields): string | undefined {
   const written = fieldsAt(fieldsAt(agents, "defaults"), "systemAgent")["agentId"];
   return agents["ownership"] === "explicit" && isText(written) ? foldAgentId(written) : undefined;

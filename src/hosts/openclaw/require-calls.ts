@@ -71,7 +71,7 @@ async function findPeek(load: (specifier: string) => Promise<unknown>): Promise<
   return undefined;
 }
 
-/** What the host says of a route when it takes the context of the call for one of a service that has stopped. */
+/** The host's error for a route when it takes the context of the call for one of a service that has stopped. */
 const STOPPED_CONTEXT = /lease is no longer active/;
 
 /** A start in a context of before is none of ours to refuse: the route is then registered outside of it. */

@@ -5,11 +5,11 @@ import type { PlaceholderRoute } from "./placeholder-route.ts";
 
 export interface OpenClawRoutesOptions {
   readonly pluginId: string;
-  /** Where the host has the plugin from. */
+  /** The source from which the host loaded the plugin. */
   readonly source: string;
   readonly register: OpenClawSdk["registerPluginHttpRoute"];
   readonly logger: Logger;
-  /** What the host has from the registration of the plugin on; a table that has its path serves its calls. */
+  /** The route that the host has from the registration of the plugin on; a table that has its path serves its calls. */
   readonly placeholder?: PlaceholderRoute | undefined;
   /** Routes of the adapter itself, which the host authenticates. */
   readonly guarded?: readonly HttpRoute[];
@@ -17,12 +17,12 @@ export interface OpenClawRoutesOptions {
 
 /**
  * The routes of one host: those of the plugins, who authenticate what arrives, and those behind the host's
- * own authentication. The host is told the paths only; which route takes a request is decided here,
+ * own authentication. The host knows the paths only; which route takes a request is decided here,
  * by the path as sent, since the host decodes it first.
  */
 export class OpenClawRoutes {
   readonly #options: OpenClawRoutesOptions;
-  /** What the host was told, by path. */
+  /** The registered routes, by path. */
   readonly #mounted = new Map<string, () => void>();
   readonly #guarded: (() => void)[] = [];
   #table: RouteTable | undefined;

@@ -2,7 +2,7 @@ import { setTimeout as setTimeoutPromise } from "node:timers/promises";
 import type { Logger } from "../../core/host.ts";
 import type { OpenClawAgents } from "./agents.ts";
 
-/** How often sessions of old runs are removed. */
+/** Interval at which sessions of old runs are removed. */
 const SWEEP_MS = 600_000;
 /** The host may take up its list of background runs only after the service has started: they are ended once more. */
 const END_AGAIN_MS = 15_000;

@@ -2,18 +2,18 @@ import type { Logger } from "../../core/host.ts";
 import type { LatestTurn } from "./event-queue.ts";
 import type { OpenClawSubagent, SubagentOutcome } from "./sdk.ts";
 
-/** How long one call waits for a run; the host answers when it ends before. */
+/** Time that one call waits for a run; the host answers when it ends before. */
 const WAIT_MS = 60_000;
 /** A host that answers sooner that it does not know yet is asked again after this. */
 const ASK_AGAIN_MS = 200;
-/** How often is looked whether a turn has followed one that had yielded; that reads the host's store. */
+/** Interval of the check whether a turn has followed one that had yielded; that reads the host's store. */
 const YIELD_POLL_MS = 1_000;
-/** A run whose session has ended for this long while no one was told is taken to be lost. */
+/** A run whose session has ended for this long without a report counts as lost. */
 const LOST_MS = 30_000;
 
 export interface RunWaitOptions {
   readonly subagent: Pick<OpenClawSubagent, "waitForRun">;
-  /** Absent when the host does not tell of turns; `undefined` when it knows of none in this session. */
+  /** Absent when the host does not report turns; `undefined` when it knows of none in this session. */
   readonly latestTurn?: (sessionKey: string) => LatestTurn | undefined;
   readonly logger: Logger;
 }
@@ -67,7 +67,7 @@ export class RunWait {
     if (this.#options.latestTurn === undefined) return { outcome, isLost: false };
     while (!ending.aborted) {
       const turn = this.#latestTurn(session);
-      // A host that does not tell of turns says of each that it has ended.
+      // A host that does not report turns says of each that it has ended.
       if (turn?.endedAt === Infinity) return { outcome, isLost: false };
       if (turn?.status !== undefined && turn.status !== "running") {
         return { outcome: outcomeOf(turn, "A turn that followed did not succeed"), isLost: false };
@@ -111,7 +111,7 @@ export class RunWait {
   }
 }
 
-/** What a session tells of a run's end; its reply is in the transcript. */
+/** The end of a run by its session; its reply is in the transcript. */
 function outcomeOf({ status, endedAt }: LatestTurn, what: string): SubagentOutcome {
   const end = endedAt === undefined ? {} : { endedAt };
   if (status === "done") return { status: "ok", ...end };
@@ -133,7 +133,7 @@ function pause(ms: number): Promise<undefined> {
   return new Promise((resolve) => setTimeout(resolve, ms, undefined));
 }
 
-/** What a run's transcript tells; each version of the host has its own shape of it. */
+/** The end of a run by its transcript; each version of the host has its own shape of it. */
 
 interface TranscriptMessage {
   readonly role?: unknown;

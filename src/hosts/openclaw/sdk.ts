@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** What `register(api)` is given. */
+/** The argument of `register(api)`. */
 export interface OpenClawApi {
   readonly id: string;
-  /** Where the host has the plugin from: its routes are known by that and its id. */
+  /** The source from which the host loaded the plugin: its routes are known by that and its id. */
   readonly source?: string;
   /** That of the registration. */
   readonly config?: OpenClawConfig;
@@ -29,7 +29,7 @@ export interface OpenClawApi {
   ): void;
 }
 
-/** What a collector of the host's security audit reads. */
+/** The input of a collector of the host's security audit. */
 export interface OpenClawAuditContext {
   /** With its references replaced. */
   readonly config: OpenClawConfig;
@@ -46,7 +46,7 @@ export interface OpenClawAuditFinding {
   readonly detail: string;
 }
 
-/** What is used of the host's own `Command` of commander. */
+/** The methods in use of the host's own `Command` of commander. */
 export interface CliProgram {
   command(name: string): CliProgram;
   description(text: string): CliProgram;
@@ -132,7 +132,7 @@ export interface SubagentOutcome {
   /** `timeout` is the end of the run when it has one, else that of the wait; so it is for an unknown run as well. */
   readonly status: "ok" | "error" | "timeout" | "pending";
   readonly error?: string;
-  /** When the run began and ended, in milliseconds since the epoch. */
+  /** Start and end of the run, in milliseconds since the epoch. */
   readonly startedAt?: number;
   readonly endedAt?: number;
   /** With `ok`: the turn has given up its place until something wakes the session again. */
@@ -143,7 +143,7 @@ export interface SubagentOutcome {
   readonly terminalReply?: { readonly text?: string };
 }
 
-/** What a channel sends with; each channel has less or more of it. */
+/** The sending part of a channel; each channel has less or more of it. */
 export interface OutboundAdapter {
   readonly textChunkLimit?: number;
   chunker?: ((text: string, limit: number) => string[]) | null;
@@ -156,7 +156,7 @@ export interface OutboundAdapter {
   }): Promise<unknown>;
 }
 
-/** Where the last message of a session came from. */
+/** The origin of a session's last message. */
 export interface DeliveryContext {
   readonly channel?: string;
   readonly to?: string;
@@ -179,7 +179,7 @@ export interface SessionEntry {
 /** The host's configuration active; read with care, since each version has its own shape. */
 export type OpenClawConfig = Readonly<Record<string, unknown>>;
 
-/** What is imported from `openclaw/plugin-sdk/*` besides. */
+/** The further imports from `openclaw/plugin-sdk/*`. */
 export interface OpenClawSdk {
   registerPluginHttpRoute(route: PluginHttpRoute): () => void;
   /** `undefined` in a host that does not export it. */
@@ -194,7 +194,7 @@ export interface OpenClawSdk {
 export interface PluginHttpRoute {
   readonly path: string;
   readonly match: "prefix";
-  /** Who lets a caller in: the plugin, or the gateway. */
+  /** The part that authenticates a caller: the plugin, or the gateway. */
   readonly auth: "plugin" | "gateway";
   readonly pluginId: string;
   readonly source: string;

@@ -1,8 +1,8 @@
-/** What the OpenClaw adapter brings into the shared database file. */
+/** The OpenClaw adapter's part of the shared database file. */
 import type { DatabaseSync } from "node:sqlite";
 import type { Migration, SqliteModule } from "../../storage/sqlite/engine/module.ts";
 
-/** How much of everything the adapter keeps. */
+/** The bounds of the adapter's state. */
 export const OPENCLAW_LIMITS = Object.freeze({
   /** Events of one session that wait for a turn; one more is refused for now. */
   maxPendingEvents: 10_000,
@@ -10,13 +10,13 @@ export const OPENCLAW_LIMITS = Object.freeze({
   maxPendingBytes: 67_108_864,
   /** The longest text of one event, in UTF-16 units; a longer one is refused permanently. */
   maxEventChars: 1_048_576,
-  /** How long keys of consumed events, of sent messages and of ended runs are remembered at least. */
+  /** Least time for which keys of consumed events, of sent messages and of ended runs are remembered. */
   keyTtlMs: 7 * 24 * 60 * 60 * 1_000,
-  /** How long the host's session of a run is kept after its end; shorter, so that it is known until then. */
+  /** Time for which the host's session of a run is kept after its end; shorter, so that it is known until then. */
   sessionTtlMs: 3 * 24 * 60 * 60 * 1_000,
 });
 
-/** Where this module is, for the database that is to load it. */
+/** The URL of this module, for the database that loads it. */
 export const OPENCLAW_MODULE_URL: URL = new URL(import.meta.url);
 
 /** Rows that are too old are removed a few at a time, whenever one is added. */
@@ -173,7 +173,7 @@ function sentWrites(database: DatabaseSync) {
   };
 }
 
-/** What is written of the adapter's state. Times are milliseconds since the epoch. */
+/** The writes of the adapter's state. Times are milliseconds since the epoch. */
 interface EnqueueEvent {
   readonly session: string;
   readonly key: string;
@@ -208,7 +208,7 @@ interface EndRun {
   readonly at: number;
 }
 
-/** How many parts of a message the channel took. */
+/** The number of parts of a message that the channel took. */
 interface RecordSent {
   readonly channel: string;
   readonly key: string;

@@ -14,7 +14,7 @@ export interface PendingEvent {
   readonly text: string;
 }
 
-/** A run whose end was never told, with the host's session in which it was. */
+/** A run whose end was never reported, with the host's session in which it was. */
 export interface UnendedRun {
   readonly id: string;
   readonly session: string;
@@ -27,7 +27,7 @@ const MAX_SESSIONS = 10_000;
 const MAX_OPEN_RUNS = 10_000;
 
 /**
- * What the adapter remembers across restarts, because the host does not. Writes resolve when they would
+ * The adapter's memory across restarts, because the host has none. Writes resolve when they would
  * survive a power failure and reject with a {@link HostError}; reads see every write that has resolved.
  */
 export class OpenClawState {
@@ -103,7 +103,7 @@ export class OpenClawState {
     await this.#write("forgetSession", { id });
   }
 
-  /** How many parts of the message the channel took; `undefined` for one that was never sent. */
+  /** The number of parts of the message that the channel took; `undefined` for one that was never sent. */
   sentParts(channel: string, key: string): number | undefined {
     return this.#reads.sent.get(channel, shortKey(key))?.parts;
   }

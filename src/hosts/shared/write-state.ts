@@ -1,4 +1,4 @@
-/** What a failed write means to the caller of the host. */
+/** The meaning of a failed write for the caller of the host. */
 import { hash } from "node:crypto";
 import { HostError } from "../../core/host.ts";
 

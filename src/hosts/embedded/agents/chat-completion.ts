@@ -37,10 +37,10 @@ export class ResponseTooLargeError extends Error {
   }
 }
 
-/** How much of an error's body is read; what is shown of it is far shorter. */
+/** Bytes of an error's body that are read; far less of it is shown. */
 const MAX_ERROR_BODY_BYTES = 16_384;
 
-/** What this reads of a chunk; endpoints add fields of their own. */
+/** The fields of a chunk that are read; endpoints add fields of their own. */
 interface CompletionChunk {
   readonly error?: unknown;
   readonly choices?: readonly {

@@ -1,4 +1,4 @@
-/** What went wrong with a model endpoint, in words for the gateway's owner. */
+/** The failure of a model endpoint, in words for the gateway's owner. */
 import type { ResolvedModel } from "./model-endpoint.ts";
 import { EndpointStatusError, ResponseTooLargeError } from "./chat-completion.ts";
 
@@ -10,10 +10,10 @@ export interface ModelFailure {
   readonly retryable: boolean;
 }
 
-/** How much of the endpoint's own words is shown. */
+/** Characters of the endpoint's own words that are shown. */
 const MAX_EXCERPT_CHARS = 200;
 
-/** How much of them is searched for secrets before they are cut. */
+/** Characters of them that are searched for secrets before they are cut. */
 const MAX_SCANNED_CHARS = 16_384;
 
 /** No one took the request, or the connection broke; a request that ran into a time limit is not here. */

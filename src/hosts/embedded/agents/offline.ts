@@ -1,6 +1,6 @@
 /** The agent that answers when no model is configured: it reads nothing and obeys nothing. */
 
-/** How much of the prompt is quoted back. */
+/** Characters of the prompt that are quoted back. */
 const MAX_QUOTED_CHARS = 200;
 
 const ADVICE =

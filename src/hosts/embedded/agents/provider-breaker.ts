@@ -13,7 +13,7 @@ type TurnEnd = "works" | "down" | "unknown";
 interface Provider {
   failures: number;
   pauseMs: number;
-  /** Performance time until which nobody asks it; `undefined` while it is not left alone. */
+  /** Performance time until which no run asks it; `undefined` while it is not left alone. */
   openUntil: number | undefined;
   probing: boolean;
 }

@@ -12,7 +12,7 @@ export interface OutboxMessage {
   readonly channel: string;
   readonly to: string;
   readonly text: string;
-  /** When it came to its state; ISO 8601 UTC. */
+  /** The time of its latest change of state; ISO 8601 UTC. */
   readonly time: string;
   /** `pending`: not yet sent; `failed`: given up. */
   readonly state: OutboxState;

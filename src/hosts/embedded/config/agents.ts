@@ -85,7 +85,7 @@ function readModel(
   return ref;
 }
 
-/** What is wrong with a model reference, or `undefined`. */
+/** The problem of a model reference, or `undefined`. */
 function modelProblem(ref: string, providers: ReadonlySet<string>): string | undefined {
   const slash = ref.indexOf("/");
   if (slash < 1 || slash === ref.length - 1) return `${showValue(ref)} is not written <provider>/<model>`;

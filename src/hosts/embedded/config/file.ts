@@ -13,7 +13,7 @@ export interface GatewayConfig {
     /** At least one; any of them is accepted (rotation). */
     readonly authTokens: readonly string[];
     readonly trustedProxies: readonly string[];
-    /** How long a shutdown waits for runs. */
+    /** Time that a shutdown waits for runs. */
     readonly shutdownMs: number;
   };
   readonly agents: AgentsConfig;
@@ -27,9 +27,9 @@ export interface GatewayConfig {
 
 export interface SessionConfig {
   readonly mainKey: string;
-  /** How long the transcripts of isolated runs are kept. */
+  /** Time for which the transcripts of isolated runs are kept. */
   readonly isolatedRetentionMs: number;
-  /** What they may count for together; `undefined`: no bound. */
+  /** Bytes that they may count for together; `undefined`: no bound. */
   readonly isolatedMaxBytes: number | undefined;
 }
 

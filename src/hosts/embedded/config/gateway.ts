@@ -39,7 +39,7 @@ export function readBindAddress(bind: string): BindAddress | undefined {
   return { host: bind, loopbackOnly: ipaddr.process(bind).range() === "loopback" };
 }
 
-/** What was given on the command line instead of in the file. */
+/** The options of the command line, which override the file. */
 export interface GatewayOverrides {
   /** `loopback`, `lan` or an address. */
   readonly host?: string | undefined;

@@ -23,7 +23,7 @@ export interface ReadConfigOptions {
 
 export interface ReadConfig {
   readonly config: GatewayConfig;
-  /** What works and should still be looked at. */
+  /** Warnings about parts that work. */
   readonly warnings: readonly ConfigIssue[];
   /** The file's text. */
   readonly text: string;

@@ -22,7 +22,7 @@ function isOpenClawFile(written: object): boolean {
   return sections.length > 1 || sections.includes("wizard");
 }
 
-/** What refuses a file: references to variables that are not set, and issues of the schema. */
+/** The problems that refuse a file: references to variables that are not set, and issues of the schema. */
 export interface SchemaRefusal {
   readonly references: readonly ConfigIssue[];
   readonly schema: readonly SchemaIssue[];

@@ -23,7 +23,7 @@ export interface ReloadOutcome {
 export interface ConfigRefusal {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** What is wrong in it, one line each; no secret is part of any. */
+  /** Its problems, one line each; no secret is part of any. */
   readonly issues: readonly string[];
 }
 
@@ -47,9 +47,9 @@ export interface ReloadOptions {
 export class GatewayConfigReload {
   readonly #options: GatewayConfigReloadOptions;
   #current: GatewayConfig;
-  /** What was read last, accepted or not. */
+  /** The text that was read last, accepted or not. */
   #text: string;
-  /** When the file was written that was read last. */
+  /** Time at which the file that was read last was written. */
   #writtenAt: number | undefined;
   #refusal: ConfigRefusal | undefined;
 

@@ -7,7 +7,7 @@ export interface ConfigWatch {
 }
 
 export interface WatchConfigOptions {
-  /** How long the file must have been left alone. */
+  /** Time without a change after which the file is read. */
   readonly debounceMs?: number;
   /** Called when watching itself fails. */
   readonly onError?: (error: unknown) => void;

@@ -47,7 +47,7 @@ function locatePlugins(config: PluginsConfig, issues: ConfigIssue[]): readonly (
       all.push({ manifest: undefined, where, path, issues: unread });
     }
   }
-  // When a plugin could not be read, no one knows its id.
+  // The id of a plugin that could not be read is not known.
   if (all.length === located.length) issues.push(...unknownEntries(config, located));
   return all;
 }
@@ -213,7 +213,7 @@ export function applyPlugin({ id, manifest, plugin, presets, failure }: LoadedPl
 
 function refusePromise(returned: unknown): void {
   if (typeof returned !== "object" || returned === null || !("then" in returned)) return;
-  // What it rejects with is no one's from here on, and must not end the process.
+  // A later rejection has no receiver, and must not end the process.
   Promise.resolve(returned).catch(() => {});
   throw new TypeError("apply returned a promise, which is not awaited; tap at once, and do the rest in onConfigLoad");
 }

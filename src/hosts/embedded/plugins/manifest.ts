@@ -46,7 +46,7 @@ const ManifestSchema = Type.Object(
 
 type ManifestFile = Static<typeof ManifestSchema>;
 
-/** What the loader needs of a manifest. */
+/** The parts of a manifest that the loader needs. */
 export interface PluginManifest {
   readonly id: string;
   /** Absolute path of the `plugin.json`, for messages. */
@@ -130,7 +130,7 @@ function resolveModule(folder: string, written: string): { readonly path: string
   return stats.isFile() ? { path: found.path } : { problem: "is not a file" };
 }
 
-/** Reads a JSON file; throws a {@link PluginError} that tells where it stops being JSON. */
+/** Reads a JSON file; throws a {@link PluginError} that names the place at which it stops being JSON. */
 function readJsonFile(file: string): unknown {
   let text: string;
   try {
@@ -146,7 +146,7 @@ function readJsonFile(file: string): unknown {
   }
 }
 
-/** JSON.parse tells the place of some errors only, and the reader of JSON5 that of all. */
+/** JSON.parse names the place of some errors only, and the reader of JSON5 that of all. */
 function jsonProblem(file: string, text: string, error: unknown): string {
   try {
     JSON5.parse(text);
@@ -165,7 +165,7 @@ function jsonProblem(file: string, text: string, error: unknown): string {
 }
 
 /**
- * What the range that a plugin asks for has against a version of the plugin API; `undefined` when the
+ * The conflict of a plugin's range with a version of the plugin API; `undefined` when the
  * version meets it. Says which of the two is the older, where one is.
  */
 export function pluginApiProblem(range: string, has: string): string | undefined {

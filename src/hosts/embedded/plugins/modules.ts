@@ -165,7 +165,7 @@ export class PluginModules {
   }
 
   /**
-   * The exports of a module by its real path. Rejects with a {@link PluginError} that tells file and line,
+   * The exports of a module by its real path. Rejects with a {@link PluginError} that names file and line,
    * and the column where the text is at fault.
    */
   async load(file: string): Promise<unknown> {

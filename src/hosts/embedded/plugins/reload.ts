@@ -24,7 +24,7 @@ interface PluginSetOptions {
  * the last request has ended that began under it.
  */
 export class PluginSet {
-  /** What they were loaded from. */
+  /** The configuration that they were loaded from. */
   readonly config: PluginsConfig;
   readonly #options: PluginSetOptions;
   #requests = 0;
@@ -121,7 +121,7 @@ export interface PluginReloadOptions extends Omit<PluginSetOptions, "host"> {
   /** The exports of this package, for plugins that import it. */
   readonly publicApi: object;
   readonly logger: Logger;
-  /** How long plugins that were replaced may take to finish, and then to shut down; asked again at each use. */
+  /** Time that replaced plugins may take to finish, and then to shut down; asked again at each use. */
   readonly drainTimeoutMs: () => number;
   readonly loadTimeoutMs?: number;
   /** True: a plugin that fails to load refuses its block; else it keeps its version of before, or is set aside. */

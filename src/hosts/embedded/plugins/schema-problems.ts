@@ -1,13 +1,13 @@
 import { showValue } from "../../../config/show-value.ts";
 
-/** What a keyword of JSON Schema takes: says what is wrong with a value, or walks on into it. */
+/** The check of one keyword of JSON Schema: reports the problem of a value, or descends into it. */
 type Shape = (value: unknown, path: string, walk: Walk) => void;
 
 /** Far more than options for people to write need; JSON that goes deeper is a mistake, and would exhaust the stack. */
 const MAX_DEPTH = 64;
 
 /**
- * What keeps an object from being a JSON Schema (2020-12, and draft 7 where that differs): a line each, with
+ * The reasons why an object is no JSON Schema (2020-12, and draft 7 where that differs): a line each, with
  * the way to it. The validator takes a keyword that it does not understand for one that is not there, and
  * would then hold the options to nothing. Unknown keywords are annotations, and allowed.
  */

@@ -2,7 +2,7 @@
 import type { AsyncSeriesHook } from "tapable";
 import type { Clock, Logger, ShutdownDeadline } from "../../../core/host.ts";
 
-/** How long after the deadline of a shutdown a plugin may still end by itself. */
+/** Time after the deadline of a shutdown in which a plugin may still end by itself. */
 export const PLUGIN_GRACE_MS = 2_000;
 
 type Tap = (deadline: ShutdownDeadline, callback?: (error?: unknown) => void) => unknown;

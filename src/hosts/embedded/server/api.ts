@@ -16,7 +16,7 @@ import type { GatewayStatus } from "../status.ts";
 import { API_PATH, HEALTH_PATH, READY_PATH } from "./routing-table.ts";
 import { type GatewaySources, SessionsApi } from "./sessions-api.ts";
 
-/** Who may use the gateway's API. */
+/** The callers that may use the gateway's API. */
 
 /** `ok`, or why not. */
 type GuardVerdict = "ok" | "unauthorized" | { readonly lockedForSeconds: number };

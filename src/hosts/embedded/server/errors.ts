@@ -1,4 +1,4 @@
-/** What the gateway's own surfaces answer besides success. */
+/** The answers of the gateway's own surfaces besides success. */
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { answerEntry, API_ERRORS, type ErrorAnswerOptions, errorBody, errorEntry } from "../../../api/errors.ts";
@@ -42,7 +42,7 @@ function rawError(code: GatewayErrorCode): string {
 
 /** Answers on connections whose next request cannot be handled, without cutting off earlier ones. */
 
-/** How long a refused client may continue sending before it is cut off, so that it can read the answer. */
+/** Time that a refused client may continue sending before it is cut off, so that it can read the answer. */
 const lingerMs = 1_000;
 
 const refusedSockets = new WeakSet<Duplex>();

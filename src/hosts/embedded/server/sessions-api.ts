@@ -15,7 +15,7 @@ import { readBody } from "../../../http/read-body.ts";
 import type { EmbeddedChannels } from "../channels.ts";
 import type { EmbeddedSessions } from "../sessions.ts";
 
-/** Where an agent's owner was last reached: what `last` means for deliveries. */
+/** The place at which an agent's owner was last reached: the meaning of `last` for replies. */
 
 const BODY_LIMITS = { maxBytes: 16_384, timeoutMs: 10_000 };
 const MAX_RECIPIENT_CHARS = 1_000;
@@ -114,7 +114,7 @@ function answerFound(body: object | undefined): ApiReply {
   return body && answerJson(200, body);
 }
 
-/** What the gateway's API reads from and acts on. */
+/** The parts that the gateway's API reads from and acts on. */
 export interface GatewaySources extends ApiSources {
   readonly sessions: EmbeddedSessions;
   readonly channels: Pick<EmbeddedChannels, "outbox" | "list">;

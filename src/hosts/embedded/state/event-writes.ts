@@ -5,7 +5,7 @@ import type { SessionWrites } from "./session-writes.ts";
 import { STATE_LIMITS } from "./operations.ts";
 import type { EnqueueEvent, EnqueueOutcome } from "./operations.ts";
 
-/** How many old rows one turn looks at: more than it consumes, so that forgetting keeps up. */
+/** Old rows that one turn examines: more than it consumes, so that forgetting keeps up. */
 const FORGET_STEP = 256;
 
 /** Prepares the statements on one database and returns what uses them. */
@@ -29,7 +29,7 @@ export function prepareEventWrites(database: DatabaseSync, sessions: SessionWrit
     "SELECT id, at, text IS NULL AS consumed FROM embedded_event WHERE id > ? ORDER BY id LIMIT ?",
   );
   const forget = database.prepare("DELETE FROM embedded_event WHERE id = ?");
-  // Where the last look ended, so that old events that still wait are not looked at again and again.
+  // The end of the last examination, so that old events that still wait are not examined again and again.
   let looked = 0;
 
   return {

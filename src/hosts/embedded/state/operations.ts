@@ -1,7 +1,7 @@
 /** The writes of the embedded gateway: what each is given and what it answers. */
 import type { ChannelMessage } from "../../../core/host.ts";
 
-/** How much of everything the embedded gateway keeps; documented in `docs/gateway.md`. */
+/** The bounds of the embedded gateway's state; documented in `docs/gateway.md`. */
 export const STATE_LIMITS = Object.freeze({
   /** Events of one session that wait for a turn; one more is refused for now. */
   maxPendingEvents: 10_000,
@@ -9,7 +9,7 @@ export const STATE_LIMITS = Object.freeze({
   maxPendingBytes: 67_108_864,
   /** The longest text of one event, in UTF-16 units; a longer one is refused permanently. */
   maxEventChars: 1_048_576,
-  /** How long the idempotency key of a consumed event is remembered at least. */
+  /** Least time for which the idempotency key of a consumed event is remembered. */
   eventKeyTtlMs: 7 * 24 * 60 * 60 * 1_000,
   /** The longest text kept of one message of a transcript, in UTF-16 units; the rest is cut. */
   maxMessageChars: 262_144,
@@ -92,7 +92,7 @@ export interface RecordMessage {
 
 /** One step of forgetting the transcripts of isolated runs. */
 export interface ForgetRuns {
-  /** Where the step before ended; 0: from the beginning. */
+  /** The end of the step before; 0: from the beginning. */
   readonly after: number;
   /** Messages from before this time go. */
   readonly before: number;
@@ -106,6 +106,6 @@ export interface ForgetRuns {
 export interface ForgetRunsOutcome {
   /** Messages that are gone. */
   readonly removed: number;
-  /** Where the next step continues; `null`: there is nothing left to do. */
+  /** The start of the next step; `null`: there is nothing left to do. */
   readonly next: number | null;
 }

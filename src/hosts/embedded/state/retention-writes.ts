@@ -3,10 +3,10 @@ import type { DatabaseSync } from "node:sqlite";
 import { type RowOf, rowQuery, type RowShape } from "../../../storage/sqlite/engine/row-query.ts";
 import type { ForgetRuns, ForgetRunsOutcome } from "./operations.ts";
 
-/** What the messages of isolated runs count for together. */
+/** Bytes that the messages of isolated runs count for together. */
 
 /**
- * What a message counts for besides its text: its row and what finds it. The sum in the database is made
+ * Bytes that a message counts for besides its text: its row and its indexes. The sum in the database is made
  * with it, so that a change takes a migration that sets the sum back.
  */
 const ROW_BYTES = 200;
@@ -22,7 +22,7 @@ interface CountedTranscripts {
   readonly areAllCounted: boolean;
 }
 
-/** What one message of an isolated run counts for, when its text has that many bytes. */
+/** Bytes that one message of an isolated run counts for, when its text has that many bytes. */
 function messageBytes(textBytes: number): number {
   return ROW_BYTES + textBytes;
 }
@@ -61,7 +61,7 @@ export function prepareTranscriptBytes(database: DatabaseSync) {
      WHERE id = 1 AND through_id > 0`,
   );
   const load = () => read.get() ?? { through: 0, bytes: 0 };
-  // Where there is no bound, nothing is ever counted, and removing messages shall cost nothing more. It is not
+  // Without a bound, nothing is ever counted, and removing messages must cost nothing more. It is not
   // taken back when the transaction is undone: the statements see for themselves that there is nothing to do.
   let isCounting = load().through > 0;
 
@@ -99,7 +99,7 @@ export function prepareTranscriptBytes(database: DatabaseSync) {
 
 export type TranscriptBytes = ReturnType<typeof prepareTranscriptBytes>;
 
-/** What one step looks at and takes away at most, so that the writer is held for a few milliseconds. */
+/** The most that one step examines and removes, so that the writer is busy for a few milliseconds. */
 const MAX_SCANNED = 256;
 const REMOVED_MESSAGES = 32;
 const REMOVED_BYTES = 524_288;
@@ -119,9 +119,9 @@ type MessageRow = RowOf<typeof MESSAGE_ROW>;
 
 interface Choice {
   readonly removed: readonly MessageRow[];
-  /** What they have been counted for. */
+  /** Bytes that they have been counted for. */
   readonly removedBytes: number;
-  /** Where the next step continues. */
+  /** The start of the next step. */
   readonly scannedThrough: number;
   /** True when nothing after that is to go. */
   readonly isEnd: boolean;
@@ -191,7 +191,7 @@ function chooseMessages(rows: readonly MessageRow[], options: ChoiceOptions): Ch
   for (const row of rows) {
     const isOld = row.at < before;
     const isExcess = lost < excess && row.id <= counted.through;
-    // What follows is younger; a message from the future alone was written while the clock was wrong.
+    // The rest is younger; only a message from the future was written while the clock was wrong.
     if (!isOld && !isExcess && row.at <= now)
       return { removed: gone, removedBytes: lost, scannedThrough: looked, isEnd: true };
     if (row.isolated === 1 && (isOld || isExcess)) {

@@ -1,4 +1,4 @@
-/** What is read of sessions: for people over the API, and for the turns of the heartbeat. */
+/** Reads sessions: for people over the API, and for the turns of the heartbeat. */
 import type { DatabaseSync } from "node:sqlite";
 import type { ChannelTarget, HeartbeatRequest } from "../../../core/host.ts";
 import { rowQuery, type RowOf, type RowShape } from "../../../storage/sqlite/engine/row-query.ts";
@@ -9,7 +9,7 @@ import type { MessageRole } from "./operations.ts";
 export interface SessionSummary {
   readonly key: string;
   readonly createdAt: string;
-  /** When its transcript last grew; its creation when it never did. */
+  /** Time at which its transcript last grew; its creation when it never did. */
   readonly lastActivityAt: string;
   readonly messages: number;
   readonly pendingEvents: number;

@@ -20,7 +20,7 @@ export interface NewMessage {
   readonly text: string;
 }
 
-/** How many old messages one operation removes, so that none takes long. */
+/** Old messages that one operation removes, so that none takes long. */
 const TRIM_STEP = 4;
 /** New sessions after which the surplus is counted and removed: counting reads every session. */
 const PRUNE_EVERY = 16;

@@ -1,4 +1,4 @@
-/** What the embedded gateway brings into the shared database file. */
+/** The embedded gateway's part of the shared database file. */
 import type { DatabaseSync } from "node:sqlite";
 import type { Migration, SqliteModule } from "../../../storage/sqlite/engine/module.ts";
 import { prepareEventWrites } from "./event-writes.ts";
@@ -94,7 +94,7 @@ const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0002-transcript-bytes": countTranscriptBytes,
 };
 
-/** Where this module is, for the database that is to load it. */
+/** The URL of this module, for the database that loads it. */
 export const STATE_MODULE_URL: URL = new URL(import.meta.url);
 
 /** Sessions, transcripts, system events and the outbox; each operation is one write in one commit. */

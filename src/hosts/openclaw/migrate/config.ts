@@ -18,7 +18,7 @@ import { includeProblem, validateBlock } from "./validate.ts";
 /** In the place of a secret that the file holds as before. */
 const UNCHANGED = "<unchanged>";
 
-/** What is written, by the key that holds it; a secret is shown as the reference it is, or not at all. */
+/** The written values, by their keys; a secret is shown as the reference it is, or not at all. */
 export function redactedBlocks({ config }: Pick<MigratedConfig, "config">): Fields {
   const where = `plugins.entries.${PLUGIN_ID}`;
   const entry = fieldsAt(config, "plugins", "entries", PLUGIN_ID);
@@ -52,11 +52,11 @@ function redactedSecret(written: unknown): unknown {
 export interface MigrationContext {
   /** Absolute; the folder of the configuration file. */
   readonly configDir: string;
-  /** What `${NAME}` is replaced from, as far as the file does not say it itself. */
+  /** The source of `${NAME}`, as far as the file does not define it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** True when there is a file. */
   readonly exists: (file: string) => boolean;
-  /** Where transforms are to run; `process` when absent. */
+  /** The isolation of transforms; `process` when absent. */
   readonly isolation?: "process" | "none";
 }
 

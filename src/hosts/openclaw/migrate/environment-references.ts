@@ -52,7 +52,7 @@ function mapStrings(value: unknown, replace: (text: string) => string, depth: nu
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapStrings(item, replace, depth + 1)]));
 }
 
-/** What the file itself sets: `env.NAME` and `env.vars.NAME`. */
+/** The variables that the file itself sets: `env.NAME` and `env.vars.NAME`. */
 function variablesOf(config: Fields): Environment {
   const { env } = config;
   if (!isFields(env)) return {};

@@ -87,7 +87,7 @@ const HostHooksSchema = Type.Object(
 export type HostHooks = Static<typeof HostHooksSchema>;
 export type HostMapping = Static<typeof HostMappingSchema>;
 
-/** What in a block no version takes, with the path of each key; never shows a secret. */
+/** The keys of a block that no version takes, with their paths; never shows a secret. */
 export const checkHostHooks = compileSchemaCheck(HostHooksSchema, { root: ["hooks"] });
 
 /** A number that {@link checkHostHooks} took; `undefined` when it is absent. */

@@ -3,7 +3,7 @@ import { agentCatalog, channelList, foldAgentId } from "../read-config.ts";
 import { fieldsAt, isFields } from "../fields.ts";
 import type { Fields } from "../fields.ts";
 
-/** What of the rest of the configuration decides how a block is translated. */
+/** The facts in the rest of the configuration that decide how a block is translated. */
 export interface HostFacts {
   /** As they are configured; `undefined`: they are in another file, and nothing is known of them. */
   readonly agentIds: readonly string[] | undefined;
@@ -35,7 +35,7 @@ export function readHostFacts(config: Fields): HostFacts {
   };
 }
 
-/** Where agents are owned explicitly, the host goes by its system agent and by no other mark. */
+/** With explicit owners of agents, the host uses its system agent and no other mark. */
 function hasDefault(config: Fields, agents: AgentCatalog): boolean {
   const ids = agents.list().map(({ id }) => foldAgentId(id));
   if (ids.length < 2 || fieldsAt(config, "agents")["ownership"] !== "explicit") return true;

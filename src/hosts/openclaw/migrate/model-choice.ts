@@ -4,7 +4,7 @@ import { fieldsAt } from "../fields.ts";
 import type { Fields } from "../fields.ts";
 import type { HostFacts } from "./host-facts.ts";
 
-/** What a block chooses models by; gathered while it is translated. */
+/** The model choices of a block, collected while it is translated. */
 export class ModelChoices {
   /** References as they are written into `allowedModels`. */
   readonly references = new Set<string>();
@@ -22,7 +22,7 @@ export interface ModelContext {
   resolve(text: string): string;
 }
 
-/** A model as our block has it, or `undefined` for the agent's own; what cannot be chosen is told. */
+/** A model as our block has it, or `undefined` for the agent's own; one that cannot be chosen is noted. */
 export function translateModel(written: string | undefined, path: string, context: ModelContext): string | undefined {
   const model = written?.trim();
   if (model === undefined || model === "") return undefined;
@@ -43,7 +43,7 @@ export function translateModel(written: string | undefined, path: string, contex
     return undefined;
   }
   models.paths.push(path);
-  // A name without its provider is one that only the host can tell, and its list takes whole references alone.
+  // Only the host can resolve a name without its provider, and its list takes whole references alone.
   if (!reference.includes("/")) models.isOpen = true;
   const kept = reference === resolved ? model : reference;
   if (kept !== model) notes.add("written", `is written as "${reference}", which the alias means.`, path);

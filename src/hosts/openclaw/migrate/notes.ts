@@ -4,7 +4,7 @@ import type { HostFacts } from "./host-facts.ts";
 import type { HostHooks } from "./hooks-schema.ts";
 
 /**
- * What a note is about: `written` tells what the new configuration holds, `behavior` what callers and
+ * The subject of a note: `written` is about the new configuration, `behavior` about what callers and
  * agents notice, `lost` what is not carried over and what to do instead, `todo` what remains to be done.
  */
 export type NoteKind = "written" | "behavior" | "lost" | "todo";

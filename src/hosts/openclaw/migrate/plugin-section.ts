@@ -1,4 +1,4 @@
-/** What adopting writes below `plugins`. */
+/** The section below `plugins` that adopting writes. */
 import type { MigrationNotes } from "./notes.ts";
 import { fieldsAt } from "../fields.ts";
 import type { Fields } from "../fields.ts";

@@ -50,7 +50,7 @@ function reportContent(written: HostMapping, mapping: MappingConfig, tell: AddMa
 
 function reportSession(written: HostMapping, isAllowed: boolean, tell: AddMappingNote): void {
   if (written.action === "wake" || written.sessionKey === undefined || written.sessionKey.trim() === "") return;
-  // Reading the block tells of it: such calls are answered 400.
+  // Reading the block reports it: such calls are answered 400.
   if (hasTemplatedKey(written) && !isAllowed) return;
   tell("decides which runs follow one another; each has a session of its own in OpenClaw.", ".sessionKey");
 }

@@ -1,4 +1,4 @@
-/** What callers and agents notice of one block once Reveille has it instead of OpenClaw's built-in hooks. */
+/** The differences that callers and agents notice once Reveille has a block instead of OpenClaw's built-in hooks. */
 import { type Fields, fieldsAt } from "../fields.ts";
 import type { HostFacts } from "./host-facts.ts";
 import { countOf } from "./hooks-schema.ts";

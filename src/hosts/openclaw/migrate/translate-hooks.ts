@@ -19,7 +19,7 @@ const GENERATED = "hook:";
 /**
  * The prefixes of session keys. A block of before 2026.4.20 may have templated keys and no prefixes: then
  * they are taken from what stands before the templates. Where nothing does, the block stays as it is, and
- * reading it tells what to write.
+ * reading it says what to write.
  */
 function translatePrefixes(hooks: HostHooks, { notes }: TranslateContext): readonly string[] | undefined {
   const written = hooks.allowedSessionKeyPrefixes;
@@ -43,7 +43,7 @@ function translatePrefixes(hooks: HostHooks, { notes }: TranslateContext): reado
   return prefixes;
 }
 
-/** What stands before the first template. */
+/** The text before the first template. */
 function startOf(key: string): string {
   return key.trimStart().split("{{")[0] ?? "";
 }
@@ -60,7 +60,7 @@ const GMAIL = "gmail";
 /** As OpenClaw bounds what is posted to its path `gmail`: 100 mails, three bytes for each of a body and 8 KiB more. */
 const GMAIL_BYTES = { mails: 100, perByte: 3, overhead: 8_192, minimum: 262_144, maximum: 33_554_432, default: 20_000 };
 
-/** Translates a block that `checkHostHooks` took; what cannot be carried over is told, and what can is not. */
+/** Translates a block that `checkHostHooks` took; a part that cannot be carried over is noted. */
 export function translateHooks(hooks: HostHooks, context: TranslateContext): HooksInput {
   const written = hooks.mappings ?? [];
   const mappings = uniqueIds(
@@ -105,7 +105,7 @@ function translateBytes(bytes: number, { notes }: TranslateContext): number {
   return BODY_BYTES.maximum;
 }
 
-/** Without one of ours, a run would have ten minutes instead of what the host was told. */
+/** Without one of ours, a run would have ten minutes instead of the host's time. */
 function defaultTimeout({ facts, notes }: TranslateContext): number | undefined {
   const { timeoutSeconds } = facts;
   if (timeoutSeconds === undefined) return undefined;
@@ -131,7 +131,7 @@ function translatePresets({ presets = [] }: HostHooks, { notes }: TranslateConte
   return presets.includes(GMAIL) ? [GMAIL] : [];
 }
 
-/** What the preset reads; the watcher's own settings stay where the host's command looks for them. */
+/** The settings that the preset reads; the watcher's own stay where the host's command looks for them. */
 function translateGmail({ gmail = {} }: HostHooks, context: TranslateContext): HooksInput["gmail"] {
   const model = translateModel(gmail.model, "hooks.gmail.model", context);
   const bytes = countOf(gmail.maxBytes);

@@ -14,7 +14,7 @@ export const MAX_RUN_SECONDS = 86_400;
 export interface TranslateContext extends ModelContext {
   readonly facts: HostFacts;
   readonly notes: MigrationNotes;
-  /** Where transforms are to run. */
+  /** The isolation of transforms. */
   readonly isolation: "process" | "none";
   /** The module of a transform as a path below `transformsDir`. */
   modulePath(written: string, where: string): string;
@@ -145,7 +145,7 @@ interface ModuleFolders {
 /**
  * A transform's module as a path below the folder of transforms. OpenClaw until 2026.2.12 took absolute
  * paths, and relative ones from the configuration's folder; what is not below ours stays as it is written,
- * and reading it tells why it is refused.
+ * and reading it says why it is refused.
  */
 export function modulePath(
   written: string,

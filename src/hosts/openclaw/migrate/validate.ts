@@ -38,7 +38,7 @@ export interface ValidateOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What our own reader makes of a block, as it will in the gateway. */
+/** Our own reader's result for a block, as in the gateway. */
 export type Validation =
   | { readonly config: HooksConfig; readonly warnings: readonly string[] }
   | { readonly issues: readonly ConfigIssue[] };
