@@ -8,7 +8,6 @@ import type { ChangeOptions, DeliveryChange } from "./deliveries/change.ts";
 import type { ListOptions } from "./deliveries/list.ts";
 import type { ShowOptions } from "./deliveries/show.ts";
 import type { DoctorOptions } from "./doctor-command.ts";
-import type { LocationOptions } from "./file-locations.ts";
 import type { HooksOptions } from "./hooks-command.ts";
 import type { KeysOptions } from "./keys-command.ts";
 import type { PresetsOptions } from "./presets-command.ts";
@@ -119,6 +118,7 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
     .option("--url <url>", "where the gateway is (default: as configured)")
     .option("--key <file>", "the sender's private key as PEM, for schemes that sign with one")
     .option("--wait <seconds>", "how long to wait for the delivery's final state", readWhole(0, 86_400), 60)
+    .option("--json", "as one JSON document")
     .action(async (name: string, sample: string | undefined, options: SendOptions) => {
       const { send } = await import("./send-command.ts");
       finish(await send(name, sample, options, io));
@@ -127,6 +127,7 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
     .description("the keys that senders delivered themselves in a handshake (Asana, Notion)")
     .option("--show <route>", "print the key of a route, to be pasted into the sender's settings")
     .option("--forget <route>", "forget the key of a route, so that the sender can deliver another")
+    .option("--json", "as one JSON document")
     .action(async (options: KeysOptions) => {
       const { keys } = await import("./keys-command.ts");
       await keys(options, io);
@@ -145,7 +146,8 @@ function addPresets(presets: Command, io: CliIo): void {
   withConfig(presets.command("show"), io)
     .description("show the setup steps, for the configuration and for the sender's settings")
     .argument("<preset>", "its name, or the name of a sender in hooks.senders")
-    .action(async (name: string, options: LocationOptions) => {
+    .option("--json", "as one JSON document")
+    .action(async (name: string, options: PresetsOptions) => {
       const { showPreset } = await import("./presets-command.ts");
       await showPreset(name, options, io);
     });
@@ -161,6 +163,7 @@ export function addTransformCommands(program: Command, io: CliIo, finish: (code:
     .argument("<name>", "of the file without its extension: deploy, or team/deploy")
     .option("--js", "JavaScript in the place of TypeScript")
     .option("--preset <name>", "for what that sender sends, its payload typed as its samples are")
+    .option("--json", "as one JSON document")
     .action(async (name: string, options: TransformNewOptions) => {
       const { newTransform } = await import("./transform/new-command.ts");
       await newTransform(name, options, io);

@@ -13,8 +13,9 @@ import type { CliIo } from "./io.ts";
 import { type FileLocations, findLocations, type LocationEnvironment, type LocationOptions } from "./file-locations.ts";
 import type { InitOptions } from "./init-command.ts";
 import { addOpenClawCommands } from "./openclaw/commands.ts";
-import { readWhole, withConfig } from "./options.ts";
+import { readWhole, withConfig, withGateway } from "./options.ts";
 import type { ServeOptions } from "./serve-command.ts";
+import type { PageOptions } from "./sessions-command.ts";
 
 /** The embedded gateway, which `reveille serve` runs. */
 export class EmbeddedCliGateway implements CliGateway {
@@ -73,9 +74,39 @@ export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: 
   withConfig(program.command("init"), io)
     .description("write a configuration with fresh tokens")
     .option("--force", "replace an existing one")
+    .option("--json", "as one JSON document")
     .action(async (options: InitOptions) => {
       const { init } = await import("./init-command.ts");
       init(options, io);
     });
+  addSessions(program, io);
   addOpenClawCommands(program, io, finish);
+}
+
+const MAX_LISTED = 10_000;
+
+/** Adds the commands about what was said: `outbox` and `sessions`. */
+function addSessions(program: Command, io: CliIo): void {
+  const paged = (command: Command): Command =>
+    withGateway(command, io).option("--limit <number>", "how many at most", readWhole(1, MAX_LISTED), 20);
+  paged(program.command("outbox"))
+    .description("what agents and notices sent on the channels, the newest first")
+    .action(async (options: PageOptions) => {
+      const { listOutbox } = await import("./sessions-command.ts");
+      await listOutbox(options, io);
+    });
+  const sessions = program.command("sessions").description("the conversations of agents");
+  paged(sessions.command("list", { isDefault: true }))
+    .description("list them, the latest first (the default)")
+    .action(async (options: PageOptions) => {
+      const { listSessions } = await import("./sessions-command.ts");
+      await listSessions(options, io);
+    });
+  paged(sessions.command("show"))
+    .description("print what was said in one, and the system events that wait for its next turn")
+    .argument("[session]", "its key as it is listed; main is the main session of the default agent", "main")
+    .action(async (session: string, options: PageOptions) => {
+      const { showSession } = await import("./sessions-command.ts");
+      await showSession(session, options, io);
+    });
 }

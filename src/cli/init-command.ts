@@ -97,15 +97,20 @@ function configText({ gatewayToken, hookToken }: FirstTokens): string {
 
 export interface InitOptions extends LocationOptions {
   readonly force?: boolean;
+  readonly json?: boolean;
 }
 
 /** The address on which the written configuration listens. */
 const defaultUrl = "http://127.0.0.1:18789";
 
 /** Writes a configuration with fresh tokens and shows a call that it will answer. */
-export function init({ force = false, ...options }: InitOptions, io: CliIo): void {
+export function init({ force = false, json = false, ...options }: InitOptions, io: CliIo): void {
   const { configFile } = io.gateway.locate(options);
   const tokens = writeFirstConfig(configFile, { force });
+  if (json) {
+    io.out(`${JSON.stringify({ file: configFile, call: curlLine(defaultUrl, tokens) }, undefined, 2)}\n`);
+    return;
+  }
   io.out(`A configuration with fresh tokens was written to ${configFile}\n`);
   io.out(`Once the gateway runs, it answers:\n\n${curlLine(defaultUrl, tokens)}\n`);
 }

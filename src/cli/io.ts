@@ -1,5 +1,6 @@
 /** The parts of its process that the command line uses. */
 import type { EventEmitter } from "node:events";
+import { fstatSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import type { Logger } from "../core/host.ts";
 import type { GatewayLogger } from "../hosts/embedded/logger.ts";
@@ -12,6 +13,10 @@ export interface CliIo {
   err(text: string): void;
   /** True when standard output is a terminal, which obeys control characters. */
   readonly isTerminal: boolean;
+  /** Reads the standard input to its end. */
+  readInput(): Promise<Uint8Array>;
+  /** The same when another program or a file is the standard input and has something to read; else `undefined`. */
+  readPiped(): Promise<Uint8Array | undefined>;
   /** Asks a yes-or-no question; absent where no person can answer. */
   readonly confirm?: (question: string) => Promise<boolean>;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -31,6 +36,8 @@ export function processIo(gateway: CliGateway): CliIo {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
     isTerminal: process.stdout.isTTY,
+    readInput,
+    readPiped,
     ...(process.stdin.isTTY && process.stderr.isTTY ? { confirm } : {}),
     env: process.env,
     gateway,
@@ -42,6 +49,41 @@ export function processIo(gateway: CliGateway): CliIo {
       return createGatewayLogger(level === undefined ? {} : { level });
     },
   };
+}
+
+/** A program that starts this one may hold a pipe open and never write: its first byte is not awaited for long. */
+const FIRST_BYTE_MS = 1_000;
+
+async function readPiped(): Promise<Uint8Array | undefined> {
+  if (!isPipeOrFile(0)) return undefined;
+  const began = await new Promise<boolean>((resolve) => {
+    const timer = setTimeout(resolve, FIRST_BYTE_MS, false);
+    const end = (began: boolean): void => {
+      clearTimeout(timer);
+      resolve(began);
+    };
+    process.stdin.once("readable", () => end(true));
+    process.stdin.once("error", () => end(false));
+  });
+  if (!began) return undefined;
+  const input = await readInput();
+  return input.length === 0 ? undefined : input;
+}
+
+/** False for a terminal and for /dev/null. */
+function isPipeOrFile(descriptor: number): boolean {
+  try {
+    const stats = fstatSync(descriptor);
+    return stats.isFIFO() || stats.isFile() || stats.isSocket();
+  } catch {
+    return false;
+  }
+}
+
+async function readInput(): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
+  return Buffer.concat(chunks);
 }
 
 /** On standard error: standard output may be going into a file. */

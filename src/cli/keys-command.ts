@@ -9,21 +9,31 @@ import type { LocationOptions } from "./file-locations.ts";
 export interface KeysOptions extends LocationOptions {
   readonly show?: string;
   readonly forget?: string;
+  readonly json?: boolean;
 }
 
 /** Lists the routes whose sender has delivered a key; prints or forgets the key of one. */
-export async function keys({ show, forget, ...options }: KeysOptions, io: CliIo): Promise<void> {
+export async function keys({ show, forget, json = false, ...options }: KeysOptions, io: CliIo): Promise<void> {
   const file = join(io.gateway.locate(options).stateDir, SENDER_KEYS_FILE);
-  if (forget !== undefined) return forgetKey(forget, { file, url: (await io.gateway.access(options)).url }, io);
+  const print = (document: object, text: string): void => {
+    io.out(json ? `${JSON.stringify(document, undefined, 2)}\n` : text);
+  };
+  if (forget !== undefined) {
+    await forgetKey(forget, { file, url: (await io.gateway.access(options)).url }, io);
+    const later = "For an hour from its next start the gateway takes another one.";
+    print({ route: forget, forgotten: true }, `The key of "${forget}" is forgotten. ${later}\n`);
+    return;
+  }
   const delivered = await readDeliveredKeys(file);
   if (show !== undefined) {
     const key = delivered.get(show);
     if (key === undefined) throw new CliError(`No key was delivered on the route "${show}".`);
-    io.out(`${key}\n`);
+    print({ route: show, key }, `${key}\n`);
     return;
   }
-  if (delivered.size === 0) io.out("No sender has delivered a key.\n");
-  for (const route of delivered.keys()) io.out(`${route}\n`);
+  const routes = [...delivered.keys()];
+  const text = routes.length === 0 ? "No sender has delivered a key.\n" : routes.map((route) => `${route}\n`).join("");
+  print({ routes }, text);
 }
 
 /** A running gateway has the keys in memory and would write them back. */
@@ -35,7 +45,6 @@ async function forgetKey(route: string, { file, url }: { file: string; url: stri
     logger: await io.createLogger(),
   });
   if (!(await opened.forget(route))) throw new CliError(`No key was delivered on the route "${route}".`);
-  io.out(`The key of "${route}" is forgotten. For an hour from its next start the gateway takes another one.\n`);
 }
 
 async function isRunning(url: string): Promise<boolean> {

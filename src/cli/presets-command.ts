@@ -42,7 +42,7 @@ export async function listPresets(options: PresetsOptions, io: CliIo): Promise<v
 }
 
 /** Prints what to write in the configuration, and what to paste where in the sender's settings. */
-export async function showPreset(name: string, options: LocationOptions, io: CliIo): Promise<void> {
+export async function showPreset(name: string, options: PresetsOptions, io: CliIo): Promise<void> {
   const { presets, loaded } = await presetsToShow(options, io);
   const sender = senderNamed(loaded, name);
   const preset = presetNamed(presets, sender?.preset ?? name);
@@ -50,6 +50,25 @@ export async function showPreset(name: string, options: LocationOptions, io: Cli
   const [mapping] = mappings;
   const where = { loaded, defaultPath: io.gateway.defaultPath };
   const url = urlOf(preset, mapping, where);
+  const tryIt = `${io.gateway.program} send ${sender?.sender ?? preset.name} ${Object.keys(preset.samples)[0]}`;
+  if (options.json === true) {
+    const document = {
+      name: preset.name,
+      title: preset.title,
+      documentation: preset.documentation,
+      scheme: schemeName(preset),
+      event: preset.eventSource ?? null,
+      deliveryId: deliveryIdOf(preset),
+      handshakes: preset.handshakes.map((handshake) => handshake.name),
+      samples: Object.keys(preset.samples),
+      uses: mappings.map((each) => ({ sender: each.sender ?? preset.name, url: urlOf(preset, each, where) })),
+      configuration: configOf(preset).join("\n"),
+      setup: preset.setup.map((step) => fillIn(step, preset, url)),
+      try: tryIt,
+    };
+    io.out(`${qualifyKeys(JSON.stringify(document, undefined, 2), io.gateway.block)}\n`);
+    return;
+  }
   const lines = [
     `${preset.title} (${preset.name})`,
     preset.documentation,
@@ -71,7 +90,7 @@ export async function showPreset(name: string, options: LocationOptions, io: Cli
     `At ${preset.title}:`,
     ...preset.setup.map((step, at) => `  ${at + 1}. ${fillIn(step, preset, url)}`),
     "",
-    `Try it: ${io.gateway.program} send ${sender?.sender ?? preset.name} ${Object.keys(preset.samples)[0]}`,
+    `Try it: ${tryIt}`,
   ];
   io.out(`${qualifyKeys(lines.join("\n"), io.gateway.block)}\n`);
 }

@@ -30,31 +30,41 @@ interface AcceptedCall {
 const OPEN: ReadonlySet<State> = new Set(["queued", "running"]);
 const EVERY_MS = 200;
 
-/** Prints the state of the delivery that an answer names; resolves with the exit code. */
-async function waitForDelivery(watched: AcceptedCall, io: CliIo): Promise<number> {
-  const { id, copy } = await findDelivery(watched);
-  if (id === undefined) {
-    io.out("The hook answered by itself: nothing was accepted for an agent.\n");
-    return 0;
-  }
-  if (copy !== undefined) {
-    const { state } = await readDelivery(watched, id);
-    io.out(`delivery ${copy}: duplicate of ${id}, which is ${state}; nothing ran\n`);
-    io.out("To send it as a new delivery, leave out --same.\n");
-    return 0;
-  }
+interface SendOutcome {
+  /** `null`: the hook answered by itself, and nothing was accepted for an agent. */
+  readonly delivery: DeliveryDetail | null;
+  /** The delivery that lists the call as a copy of `delivery`; `null` when it is none. */
+  readonly duplicate: string | null;
+}
+
+/** Waits for the delivery that an answer names. */
+async function waitForDelivery(watched: AcceptedCall): Promise<SendOutcome> {
+  const { id, copy = null } = await findDelivery(watched);
+  if (id === undefined) return { delivery: null, duplicate: null };
   const deadline = Date.now() + watched.waitSeconds * 1_000;
   let delivery = await readDelivery(watched, id);
-  while (OPEN.has(delivery.state) && Date.now() < deadline) {
+  while (copy === null && OPEN.has(delivery.state) && Date.now() < deadline) {
     await sleep(EVERY_MS);
     delivery = await readDelivery(watched, id);
+  }
+  return { delivery, duplicate: copy };
+}
+
+function printOutcome({ delivery, duplicate }: SendOutcome, io: CliIo): void {
+  if (delivery === null) {
+    io.out("The hook answered by itself: nothing was accepted for an agent.\n");
+    return;
+  }
+  if (duplicate !== null) {
+    io.out(`delivery ${duplicate}: duplicate of ${delivery.id}, which is ${delivery.state}; nothing ran\n`);
+    io.out("To send it as a new delivery, leave out --same.\n");
+    return;
   }
   io.out(`delivery ${delivery.id}: ${delivery.state}${inBrackets(delivery.reason)}\n`);
   for (const run of delivery.runs) {
     io.out(`  ${run.spec.kind} run ${run.id}: ${run.state}${inBrackets(run.reason)}\n`);
     if (run.reply !== null && run.reply !== "") io.out(`    reply: ${printable(run.reply.split("\n")[0]!)}\n`);
   }
-  return delivery.state === "failed" ? 1 : 0;
 }
 
 function inBrackets(reason: string | null): string {
@@ -109,6 +119,7 @@ export interface SendOptions extends GatewayCommandOptions {
   readonly key?: string;
   /** Sends the sample under the id that it is written with, so that a second call is a copy of the first. */
   readonly same?: boolean;
+  readonly json?: boolean;
   /** Seconds to wait for the delivery's final state. */
   readonly wait: number;
 }
@@ -141,10 +152,15 @@ export async function send(
   const { pathname, search } = new URL(signed.url);
   const response = await post(`${baseUrl}${pathname.slice(basePath(loaded).length)}${search}`, signed);
   const answer = await response.text();
-  io.out(`${response.status} ${response.statusText}\n${answer === "" ? "" : `${answer}\n`}`);
+  const isJson = options.json === true;
+  if (!isJson) io.out(`${response.status} ${response.statusText}\n${answer === "" ? "" : `${answer}\n`}`);
   if (response.status === 401) io.err(UNAUTHORIZED_HINT);
-  if (!response.ok) return 1;
-  return waitForDelivery({ access, answer, mapping, waitSeconds: options.wait }, io);
+  const outcome = response.ok
+    ? await waitForDelivery({ access, answer, mapping, waitSeconds: options.wait })
+    : { delivery: null, duplicate: null };
+  if (isJson) io.out(`${JSON.stringify({ status: response.status, answer, ...outcome }, undefined, 2)}\n`);
+  else if (response.ok) printOutcome(outcome, io);
+  return response.ok && (outcome.duplicate !== null || outcome.delivery?.state !== "failed") ? 0 : 1;
 }
 
 function sampleOf(preset: Preset, name: string | undefined, file: string | undefined): PresetSample {

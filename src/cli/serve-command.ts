@@ -5,6 +5,8 @@ import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { curlLine, writeFirstConfig } from "./init-command.ts";
 import type { FirstTokens } from "./init-command.ts";
+import type { ChannelMessage } from "../core/host.ts";
+import { printable, printableLines } from "./terminal-text.ts";
 
 export interface ServeOptions extends LocationOptions {
   readonly host?: string;
@@ -49,6 +51,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
       acceptLoss,
       logger,
       env: io.env,
+      print: io.isTerminal ? (message) => io.out(consoleText(message)) : undefined,
     });
     if (first !== undefined) io.err(firstSteps(gateway.url, first));
     io.out(`Reveille is listening on ${gateway.url}\n`);
@@ -60,6 +63,12 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
     signals.forget();
     await logger.flush();
   }
+}
+
+/** A reply is private: it is printed for a person, and not into a file or a journal. */
+function consoleText({ to, text }: ChannelMessage): string {
+  const lines = printableLines(text.trim()).split("\n");
+  return `${[`[console] to ${printable(to)}:`, ...lines.map((line) => `  ${line}`)].join("\n")}\n`;
 }
 
 /** For people; the log beside it is for machines. */

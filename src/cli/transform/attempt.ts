@@ -11,7 +11,7 @@ import { TransformConsole } from "./console.ts";
 import type { ConsoleLine } from "./console.ts";
 import { readTransformConfiguration } from "./configuration.ts";
 import type { TransformConfiguration } from "./configuration.ts";
-import { readTransformInput } from "./input.ts";
+import { readTransformInput, STANDARD_INPUT } from "./input.ts";
 import type { InputOptions, TransformInput } from "./input.ts";
 import { chooseMapping, isOf } from "./configuration.ts";
 import type { ChosenMapping } from "./configuration.ts";
@@ -105,7 +105,7 @@ export class TransformAttempts {
 
   async #read({ presets }: TransformConfiguration): Promise<TransformInput> {
     const input = this.#input ?? (await readTransformInput(this.#options, presets, this.#io));
-    const isRepeatable = this.#options.delivery === undefined && this.#options.payload !== "-";
+    const isRepeatable = this.#options.delivery === undefined && input.source !== STANDARD_INPUT;
     if (!isRepeatable) this.#input = input;
     return input;
   }

@@ -33,6 +33,8 @@ export interface TransformInput {
   readonly mappingId?: string | null;
 }
 
+/** The source of an input that can be read once. */
+export const STANDARD_INPUT = "standard input";
 const JSON_TYPE = "application/json";
 
 /** Throws a {@link CliError} when more than one input is named. */
@@ -43,7 +45,7 @@ export function checkInputOptions({ payload, preset, sample, delivery, contentTy
   if (contentType !== undefined && payload === undefined) throw new CliError("--content-type is that of a --payload.");
 }
 
-/** The input that was named, or an empty object. */
+/** The input that was named, else what is piped into the command, else an empty object. */
 export async function readTransformInput(
   options: InputOptions,
   presets: ReadonlyMap<string, Preset>,
@@ -56,11 +58,11 @@ export async function readTransformInput(
   }
   const { payload, contentType = JSON_TYPE } = options;
   const headers = { "content-type": contentType };
-  if (payload === undefined) {
-    return { source: "{}, since none was named", headers, query: {}, body: Buffer.from("{}"), receivedAt };
-  }
-  const body = payload === "-" ? await readStandardInput() : await readFile(payload);
-  return { source: payload === "-" ? "standard input" : payload, headers, query: {}, body, receivedAt };
+  if (payload === "-") return { source: STANDARD_INPUT, headers, query: {}, body: await io.readInput(), receivedAt };
+  if (payload !== undefined) return { source: payload, headers, query: {}, body: await readFile(payload), receivedAt };
+  const body = await io.readPiped();
+  if (body !== undefined) return { source: STANDARD_INPUT, headers, query: {}, body, receivedAt };
+  return { source: "{}, since none was named", headers, query: {}, body: Buffer.from("{}"), receivedAt };
 }
 
 function readSample(preset: Preset, name: string | undefined): Omit<TransformInput, "receivedAt"> {
@@ -88,10 +90,4 @@ async function readDelivery(id: string, options: GatewayCommandOptions, io: CliI
   const body = await askGatewayForBytes(access, `${path}/body`);
   const source = `the delivery ${id}`;
   return { source, headers, query, body, path: route, receivedAt: Date.parse(receivedAt), mappingId };
-}
-
-async function readStandardInput(): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
-  return Buffer.concat(chunks);
 }

@@ -17,6 +17,7 @@ export interface TransformNewOptions extends LocationOptions {
   /** JavaScript instead of TypeScript. */
   readonly js?: boolean;
   readonly preset?: string;
+  readonly json?: boolean;
 }
 
 interface Place {
@@ -45,7 +46,13 @@ export async function newTransform(name: string, options: TransformNewOptions, i
   create(file, transformStarter({ name, isJavaScript: options.js === true, preset }));
   const forEditors = writeForEditors(transformsDir);
   const steps = nextSteps(name, module, { preset, options, program: io.gateway.program });
-  const lines = [`Written: ${file}`, ...forEditors, "", ...steps];
+  if (options.json === true) {
+    const document = { file, module, add: steps.entry, try: steps.tryIt };
+    io.out(`${qualifyKeys(JSON.stringify(document, undefined, 2), io.gateway.block)}\n`);
+    return;
+  }
+  const next = [steps.where, "", `  ${steps.entry}`, "", "Try it, with or without that:", "", `  ${steps.tryIt}`];
+  const lines = [`Written: ${file}`, ...forEditors, "", ...next];
   io.out(`${qualifyKeys(lines.join("\n"), io.gateway.block)}\n`);
 }
 
@@ -89,6 +96,14 @@ function writeForEditors(folder: string): readonly string[] {
   return told;
 }
 
+interface NextSteps {
+  readonly where: string;
+  /** What is added to the configuration. */
+  readonly entry: string;
+  /** The command. */
+  readonly tryIt: string;
+}
+
 function nextSteps(
   name: string,
   module: string,
@@ -97,31 +112,23 @@ function nextSteps(
     options,
     program,
   }: { readonly preset: Preset | undefined; readonly options: LocationOptions; readonly program: string },
-): readonly string[] {
+): NextSteps {
   const config = options.config === undefined ? "" : ` --config ${shellWord(options.config)}`;
   const test = `${program} transform test ${module}${config}`;
   if (preset === undefined) {
-    return [
-      "Add to hooks.mappings in the configuration:",
-      "",
-      `  { match: { path: "${name}" }, name: "${name}", transform: { module: "${module}" } },`,
-      "",
-      "Try it, with or without that:",
-      "",
-      `  echo '{"title":"Deploy","text":"It works."}' | ${test} --payload -`,
-    ];
+    return {
+      where: "Add to hooks.mappings in the configuration:",
+      entry: `{ match: { path: "${name}" }, name: "${name}", transform: { module: "${module}" } },`,
+      tryIt: `echo '{"title":"Deploy","text":"It works."}' | ${test} --payload -`,
+    };
   }
   const [sample] = Object.keys(preset.samples);
   const key = PLAIN_KEY.test(preset.name) ? preset.name : `"${preset.name}"`;
-  return [
-    `Add to the preset's block in the configuration (for the other keys see: ${program} presets show ${preset.name}):`,
-    "",
-    `  hooks: { ${key}: { transform: { module: "${module}" } } }`,
-    "",
-    "Try it, with or without that:",
-    "",
-    `  ${test} --preset ${preset.name} --sample ${sample}`,
-  ];
+  return {
+    where: `Add to the preset's block in the configuration (for the other keys see: ${program} presets show ${preset.name}):`,
+    entry: `hooks: { ${key}: { transform: { module: "${module}" } } }`,
+    tryIt: `${test} --preset ${preset.name} --sample ${sample}`,
+  };
 }
 
 const PLAIN_KEY = /^[a-z]+$/u;

@@ -1,4 +1,4 @@
-/** The embedded gateway's channels: `console`, which keeps what it is given, and `webhook`. */
+/** The embedded gateway's channels: `console`, which keeps and prints what it is given, and `webhook`. */
 import {
   type ChannelInfo,
   type ChannelMessage,
@@ -27,6 +27,7 @@ export class EmbeddedChannels implements HostChannels {
   readonly #outbox: Outbox;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #print: ((message: ChannelMessage) => void) | undefined;
 
   constructor(options: {
     config: () => GatewayConfig;
@@ -34,12 +35,15 @@ export class EmbeddedChannels implements HostChannels {
     sessions: EmbeddedSessions;
     clock: Clock;
     logger: Logger;
+    /** Prints a message of the console on the terminal that the gateway runs in. Absent: there is none. */
+    print?: ((message: ChannelMessage) => void) | undefined;
   }) {
     this.#config = options.config;
     this.#sessions = options.sessions;
     this.#outbox = new Outbox(options);
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#print = options.print;
   }
 
   /** `console` first, when it is enabled. */
@@ -68,7 +72,9 @@ export class EmbeddedChannels implements HostChannels {
       });
     }
     if (message.channel === "console") {
+      const isFirst = this.#print !== undefined && !this.#outbox.wasSent(message);
       await this.#outbox.record(message, "sent");
+      if (isFirst) this.#print?.(message);
       return;
     }
     if (this.#outbox.wasSent(message)) {

@@ -1,7 +1,7 @@
 /** The parts of the embedded gateway below its plugins. */
 import { dirname } from "node:path";
 import { HostError } from "../../core/host.ts";
-import type { Clock, GatewayHost, Logger, SystemEvent } from "../../core/host.ts";
+import type { ChannelMessage, Clock, GatewayHost, Logger, SystemEvent } from "../../core/host.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import { SqliteError } from "../../storage/sqlite/engine/errors.ts";
 import { EmbeddedAgents } from "./agents.ts";
@@ -36,13 +36,15 @@ export interface GatewayPartsOptions {
   /** Absolute; made with mode 0700 when it does not exist. */
   readonly stateDir: string;
   readonly acceptLoss?: boolean | undefined;
+  /** Prints a message of the channel `console`. */
+  readonly print?: ((message: ChannelMessage) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Opens the database, in which all state is, and puts the parts together. */
 export async function openGatewayParts(options: GatewayPartsOptions): Promise<GatewayParts> {
-  const { config, stateDir, acceptLoss, clock, logger } = options;
+  const { config, stateDir, acceptLoss, print, clock, logger } = options;
   const { database, openDeliveryStore } = await openStore({
     stateDir,
     stateModule: STATE_MODULE_URL,
@@ -51,7 +53,7 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
   });
   const sessions = new EmbeddedSessions({ database, clock, config });
   const agents = new EmbeddedAgents({ config, sessions, logger });
-  const channels = new EmbeddedChannels({ config, database, sessions, clock, logger });
+  const channels = new EmbeddedChannels({ config, database, sessions, clock, logger, print });
   const heartbeat = new EmbeddedHeartbeat({ sessions, agents, channels, config, clock, logger });
   const retention = new TranscriptRetention({ sessions, logger });
   const shared: Omit<GatewayHost, "lifecycle"> = {

@@ -1,6 +1,6 @@
 /** The embedded gateway: a small real gateway in one process and one SQLite file. */
 import { resolve } from "node:path";
-import type { Clock, GatewayPlugin, Logger } from "../../core/host.ts";
+import type { ChannelMessage, Clock, GatewayPlugin, Logger } from "../../core/host.ts";
 import * as publicApi from "../../index.ts";
 import { ApiGuard } from "./server/api.ts";
 import { GatewayApi } from "./server/api.ts";
@@ -32,6 +32,8 @@ export interface GatewayOptions extends GatewayOverrides {
   readonly strict?: boolean | undefined;
   /** True: the database is opened also when calls that were accepted are missing from it. */
   readonly acceptLoss?: boolean | undefined;
+  /** Prints a message of the channel `console` on the terminal of the program. Absent: it is kept, and not printed. */
+  readonly print?: ((message: ChannelMessage) => void) | undefined;
   /** For `${VAR}` and `{ env }`; the process's own when absent. */
   readonly env?: Environment;
   /**
@@ -123,7 +125,7 @@ export class EmbeddedGateway {
   }
 
   async #start(): Promise<void> {
-    const { configFile, stateDir, acceptLoss } = this.#options;
+    const { configFile, stateDir, acceptLoss, print } = this.#options;
     const { plugins: pluginsConfig } = this.#config.current;
     const { strict = false } = this.#options;
     const loaded = await loadPlugins(pluginsConfig, {
@@ -135,6 +137,7 @@ export class EmbeddedGateway {
       config: () => this.#config.current,
       stateDir,
       acceptLoss,
+      print,
       clock: this.#clock,
       logger: this.#logger,
     });

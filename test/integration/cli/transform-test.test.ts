@@ -18,6 +18,17 @@ describe("reveille transform test as a process", { timeout: 120_000 }, () => {
     expect(readdirSync(program.temporary)).toEqual([]);
   });
 
+  it("reads what is piped into it when no input is named, and does not wait for a pipe that stays empty", async () => {
+    using program = new TransformProcess();
+    program.module("deploy.js", says("piped"));
+    program.start("transform", "test", "deploy.js").stdin.end('{"n":7}');
+    expect(await program.ended()).toBe(0);
+    expect(program.out).toContain("input       standard input, 7 bytes\n");
+    program.start("transform", "test", "deploy.js");
+    expect(await program.ended()).toBe(0);
+    expect(program.out).toContain("input       {}, since none was named, 2 bytes\n");
+  });
+
   it("ends with code 1 and prints where a module is broken", async () => {
     using program = new TransformProcess();
     program.module("deploy.js", "export default () => {\n  throw new RangeError('too far');\n};");

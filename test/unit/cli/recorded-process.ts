@@ -22,6 +22,8 @@ export class RecordedProcess {
   out = "";
   err = "";
   isTerminal = false;
+  /** What is piped into the command. */
+  piped: Uint8Array | undefined;
   /** What is answered to questions, in order; `undefined`: nobody can be asked. */
   answers: boolean[] | undefined;
 
@@ -66,6 +68,8 @@ export class RecordedProcess {
         this.err += text;
       },
       isTerminal: this.isTerminal,
+      readInput: () => Promise.resolve(this.piped ?? new Uint8Array()),
+      readPiped: () => Promise.resolve(this.piped),
       ...(this.answers === undefined ? {} : { confirm: (question) => this.#answer(question) }),
       env: this.env,
       gateway,

@@ -1,7 +1,6 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { Readable } from "node:stream";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { TransformTerminal } from "./terminal.ts";
 
 /** Tells what it was given. */
@@ -78,13 +77,13 @@ describe("the input of reveille transform test", () => {
     expect(text["told"]).toMatchObject({ payload: { text: "a=1&b=2" } });
   });
 
-  it("is what comes from standard input, read once", async () => {
+  it("is what comes from standard input, read once, whether --payload names it or not", async () => {
     using terminal = terminalWith();
-    vi.spyOn(process, "stdin", "get").mockReturnValue(
-      Readable.from([Buffer.from('{"pi'), Buffer.from('ped":1}')]) as never,
-    );
-    const result = await told(terminal, "--payload", "-");
-    expect(result).toMatchObject({ input: { source: "standard input", bytes: 11 }, told: { payload: { piped: 1 } } });
+    terminal.process.piped = Buffer.from('{"piped":1}');
+    for (const args of [["--payload", "-"], []]) {
+      const result = await told(terminal, ...args);
+      expect(result).toMatchObject({ input: { source: "standard input", bytes: 11 }, told: { payload: { piped: 1 } } });
+    }
   });
 
   it("is what a delivery of the running gateway holds, for the mapping that took it", async () => {
