@@ -9,8 +9,8 @@ type RunInContext = <Result>(run: () => Result) => Result;
 /**
  * Runs a function in the async context in which the host has first loaded this package. The context of a
  * service's start may be that of an earlier start, which the host then takes for one that has ended: its
- * watch of the configuration continues in whatever context woke it, and loads the package again there. To be
- * imported by the entry, since only the first import is early enough.
+ * watch of the configuration continues in whatever context woke it, and loads the package again there. The entry
+ * must use it, since only its import is early enough, and the bundle leaves out an import that is not used.
  */
 export const inLoadContext = firstLoadContext();
 

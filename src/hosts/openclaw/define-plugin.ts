@@ -1,5 +1,5 @@
 import type { OpenClawGatewayOptions } from "./gateway.ts";
-import "./async-context.ts";
+import { inLoadContext } from "./async-context.ts";
 import { PlaceholderRoute } from "./placeholder-route.ts";
 import { blockKey } from "./plugin-block.ts";
 import type { OpenClawApi, OpenClawConfig, OpenClawServiceContext } from "./sdk.ts";
@@ -47,7 +47,7 @@ export function defineOpenClawPlugin(
         id: about.id,
         async start(context: OpenClawServiceContext) {
           const start = ++starts;
-          const { OpenClawGateway } = await import("./gateway.ts");
+          const { OpenClawGateway } = await inLoadContext(() => import("./gateway.ts"));
           // A host that waits no longer for the start has stopped the service already.
           if (start !== starts) return;
           const opened = new OpenClawGateway(api, context, { ...options, placeholder: standing, pluginId: about.id });

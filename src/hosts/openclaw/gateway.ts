@@ -195,9 +195,9 @@ export class OpenClawGateway {
 
   /** A start is tried again and again: the same reason is logged once. */
   #logRefusal(what: string, error: unknown): void {
-    const told = `${what}: ${reasonOf(error)}`;
-    if (told === this.#lastRefusal) return;
-    this.#lastRefusal = told;
+    const refusal = `${what}: ${reasonOf(error)}`;
+    if (refusal === this.#lastRefusal) return;
+    this.#lastRefusal = refusal;
     this.#logger.error({ err: error }, what);
   }
 

@@ -10,12 +10,12 @@ const MAX_FIELDS_CHARS = 2_000;
  * said of the `hooks` block names it by `block`, where the host's owner finds it.
  */
 export function openClawLogger(logger: OpenClawLogger, block = "hooks"): Logger {
-  const told = (fields: object, message: string): string => qualifyKeys(line(fields, message), block);
+  const text = (fields: object, message: string): string => qualifyKeys(line(fields, message), block);
   return {
-    debug: (fields, message) => logger.debug?.(told(fields, message)),
-    info: (fields, message) => logger.info(told(fields, message)),
-    warn: (fields, message) => logger.warn(told(fields, message)),
-    error: (fields, message) => logger.error(told(fields, message)),
+    debug: (fields, message) => logger.debug?.(text(fields, message)),
+    info: (fields, message) => logger.info(text(fields, message)),
+    warn: (fields, message) => logger.warn(text(fields, message)),
+    error: (fields, message) => logger.error(text(fields, message)),
   };
 }
 

@@ -66,6 +66,19 @@ describe("the bundle", () => {
     expect(text).not.toContain("License: not stated");
   });
 
+  it("keeps the async context in which OpenClaw loads the plugin, from the import of the entry on", () => {
+    const entry = pathToFileURL(join(bundle, "openclaw-plugin.js")).href;
+    const script = `
+      import { AsyncLocalStorage } from "node:async_hooks";
+      const start = new AsyncLocalStorage();
+      await import(${JSON.stringify(entry)});
+      const inLoadContext = globalThis[Symbol.for("reveille.firstLoadContext")];
+      console.log(start.run("a start", () => inLoadContext(() => String(start.getStore()))));
+    `;
+    const args = ["--input-type=module", "--eval", script];
+    expect(execFileSync(process.execPath, args, { encoding: "utf8" })).toBe("undefined\n");
+  });
+
   it("names the lines of the sources in stack traces", () => {
     const script = `
       const { translateStackTraces } = await import(${JSON.stringify(join(root, "src/cli/source-lines.ts"))});

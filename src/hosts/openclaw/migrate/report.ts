@@ -46,12 +46,12 @@ function reportGmail({ hooks, read, config }: MigratedBlock, notes: MigrationNot
 
 /** Adds the notes that hold for this block, and none that does not. */
 export function reportBehavior(adopted: MigratedBlock, notes: MigrationNotes): void {
-  const tell = (text: string): void => notes.add("behavior", text);
+  const note = (text: string): void => notes.add("behavior", text);
   // The largest loss of all is what the owner reads first.
   notes.add("behavior", LESS_THAN_HOOKS);
-  reportAnswers(adopted, tell);
-  reportAgentCalls(adopted, tell);
-  reportWakes(adopted, tell);
+  reportAnswers(adopted, note);
+  reportAgentCalls(adopted, note);
+  reportWakes(adopted, note);
   reportRuns(adopted, notes);
   reportMappings(adopted, notes);
   reportGmail(adopted, notes);
@@ -60,51 +60,51 @@ export function reportBehavior(adopted: MigratedBlock, notes: MigrationNotes): v
 
 type AddNote = (text: string) => void;
 
-function reportAnswers({ hooks, read }: MigratedBlock, tell: AddNote): void {
+function reportAnswers({ hooks, read }: MigratedBlock, note: AddNote): void {
   const { path } = read;
   const own = read.mappings.filter(({ action, preset }) => action === "agent" && preset === undefined);
   const runs = [`${path}/agent`, ...own.map(routeOf(path))];
-  tell(
+  note(
     `${[...new Set(runs)].join(", ")}: the answer is 202 in the place of 200 (as until 2026.2.26), with runId as before and deliveryId besides. A 4xx holds "error" and "code" as JSON.`,
   );
-  tell(
+  note(
     `A call is on disk before it is answered, and waits for its turn in a queue of ${read.maxQueuedRuns.toLocaleString("en-US")} runs, ${read.concurrency} at once: the 503, 502 and 409 that OpenClaw answers when an agent does not begin in time are gone, and nothing is lost by a restart. That a run failed is seen in the main session and with: openclaw reveille deliveries`,
   );
   if (countOf(hooks.maxBodyBytes) !== undefined) {
-    tell(
+    note(
       `maxBodyBytes: bodies over ${read.maxBodyBytes} bytes are answered 413 again; OpenClaw has a fixed 262144 since 2026.8.`,
     );
   }
 }
 
-function reportAgentCalls(adopted: MigratedBlock, tell: AddNote): void {
+function reportAgentCalls(adopted: MigratedBlock, note: AddNote): void {
   const { hooks, read, config, facts } = adopted;
   const path = `${read.path}/agent`;
   const defaultAgent = nameOfDefault(facts);
   if (facts.channels === undefined || facts.channels.length > 0) {
-    tell(
+    note(
       `${path}: a call without channel and to is delivered to the last recipient, where OpenClaw since 2026.8 sends nothing; a caller that wants none says "deliver": false. One of the two alone is enough, and "last" is taken, where OpenClaw answers 400. accountId is not read.`,
     );
   }
-  tell(
+  note(
     `${path}: an unknown agentId goes to ${defaultAgent}, where OpenClaw since 2026.8 answers 400. A field of a wrong type ("deliver": "false", "timeoutSeconds": "60") is answered 400 and not passed over.`,
   );
   if (!facts.hasDefault) {
-    tell(`A call that names no agent goes to ${defaultAgent}, where OpenClaw answers 400.`);
+    note(`A call that names no agent goes to ${defaultAgent}, where OpenClaw answers 400.`);
   }
-  tell(
+  note(
     `${path}: sessionMode is not read; each run begins with a fresh transcript. waitForCompletion waits as "wait": true does, and is answered in the form of that.`,
   );
-  tell(
+  note(
     `A repeated idempotency key is answered with the first answer for 24 hours, after a restart too (OpenClaw: 5 minutes, in memory), on every route; with another body it is answered 422.`,
   );
   if (hooks.allowRequestSessionKey === true) {
-    tell(
+    note(
       `${path}: sessionKey decides which runs follow one another; the run itself has a session of its own, which is removed three days later.`,
     );
   }
-  tell(`${path}: ${modelWords(config)}`);
-  tell(`${path}: thinking is not taken, as OpenClaw lets no plugin choose it; the agent's own level is used.`);
+  note(`${path}: ${modelWords(config)}`);
+  note(`${path}: thinking is not taken, as OpenClaw lets no plugin choose it; the agent's own level is used.`);
 }
 
 /** Of agents in another file nothing is known. */
@@ -123,12 +123,12 @@ function modelWords(config: Fields): string {
   return `a call that names another model than ${listed.join(", ")} is answered 400; add those that callers may name to ${where}.allowedModels.`;
 }
 
-function reportWakes({ read }: MigratedBlock, tell: AddNote): void {
+function reportWakes({ read }: MigratedBlock, note: AddNote): void {
   const route = `${read.path}/wake`;
-  tell(
+  note(
     `${route}: the text reaches the agent inside the boundary around untrusted content, which OpenClaw puts around agent calls only. None of a burst is dropped (OpenClaw keeps 20); waiting ones come together in one turn.`,
   );
-  tell(
+  note(
     `${route}: a mode other than "now" and "next-heartbeat" is answered 400. The answer has no eventOutcome, and equal wakes are kept apart.`,
   );
 }
