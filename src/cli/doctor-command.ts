@@ -160,8 +160,8 @@ export async function isolationFindings(
 }
 
 async function probeHere(): Promise<ProbedIsolation> {
-  const walls = await detectIsolation();
-  return { words: describeIsolation(walls), reports: await probeIsolation(walls) };
+  const isolation = await detectIsolation();
+  return { words: describeIsolation(isolation), reports: await probeIsolation(isolation) };
 }
 
 function probedFinding(words: string): DoctorFinding {
@@ -170,17 +170,17 @@ function probedFinding(words: string): DoctorFinding {
 }
 
 function isolationFinding(
-  { action: wall, holds, by, detail, isOptional = false }: IsolationReport,
+  { action: attempt, holds, by, detail, isOptional = false }: IsolationReport,
   use: TransformUse,
 ): DoctorFinding {
-  const of = { about: "transforms", wall: { cannot: wall, holds, by } } as const;
+  const of = { about: "transforms", attempt: { cannot: attempt, holds, by } } as const;
   const seen = detail === undefined ? "" : ` (${detail})`;
   if (!holds) {
-    const message = `can ${wall}: nothing on this machine prevents it${seen}`;
+    const message = `can ${attempt}: nothing on this machine prevents it${seen}`;
     return { ...of, level: isOptional ? "warning" : missingLevel(use), message };
   }
-  if (by !== BY_NAME) return { ...of, level: "ok", message: `cannot ${wall}: ${by}` };
-  const message = `cannot ${wall}, but ${BY_NAME}: code that gets around Node's functions can${seen}`;
+  if (by !== BY_NAME) return { ...of, level: "ok", message: `cannot ${attempt}: ${by}` };
+  const message = `cannot ${attempt}, but ${BY_NAME}: code that gets around Node's functions can${seen}`;
   return { ...of, level: "warning", message };
 }
 
@@ -234,14 +234,14 @@ async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): 
 function joinWalls(findings: readonly DoctorFinding[]): readonly DoctorFinding[] {
   const joined = new Map<string, DoctorFinding>();
   for (const finding of findings) {
-    const { level, message, wall } = finding;
-    const isJoined = wall?.holds === true && level === "ok";
-    const key = isJoined ? `by ${wall.by}` : message;
+    const { level, message, attempt } = finding;
+    const isJoined = attempt?.holds === true && level === "ok";
+    const key = isJoined ? `by ${attempt.by}` : message;
     const before = joined.get(key);
-    if (!isJoined || before?.wall === undefined) joined.set(key, finding);
+    if (!isJoined || before?.attempt === undefined) joined.set(key, finding);
     else {
-      const cannot = `${before.wall.cannot}, ${wall.cannot}`;
-      joined.set(key, { ...before, wall: { ...wall, cannot }, message: `cannot ${cannot}: ${wall.by}` });
+      const cannot = `${before.attempt.cannot}, ${attempt.cannot}`;
+      joined.set(key, { ...before, attempt: { ...attempt, cannot }, message: `cannot ${cannot}: ${attempt.by}` });
     }
   }
   return [...joined.values()];

@@ -25,7 +25,7 @@ export interface DoctorFinding {
     | "transforms";
   readonly message: string;
   /** An isolation of transforms: the thing that a transform cannot do, and the means that prevent it. */
-  readonly wall?: { readonly cannot: string; readonly holds: boolean; readonly by: string };
+  readonly attempt?: { readonly cannot: string; readonly holds: boolean; readonly by: string };
 }
 
 const TIMEOUT_MS = 5_000;

@@ -70,10 +70,10 @@ function readAction(value: unknown, where: string): TransformAction {
   }
   const issues = check(value);
   if (issues.length === 0) return value;
-  const told = issues
+  const problems = issues
     .slice(0, MAX_REPORTED)
     .map(({ path, message }) => `${where}${where && path && "."}${path}: ${message}`);
-  throw refused(`returned no action: ${told.join("; ")}`);
+  throw refused(`returned no action: ${problems.join("; ")}`);
 }
 
 function refused(message: string): TransformError {

@@ -42,9 +42,9 @@ export async function openDeliveredKeys(options: DeliveredKeysOptions): Promise<
   const keys = new Map(await readDeliveredKeys(file));
   await closeToOthers(file, logger);
   const openedAt = clock.now();
-  const underWay = new Set<string>();
+  const pending = new Set<string>();
   /** Refusals that were logged: as many as routes and reasons. */
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let lastWrite: Promise<void> = Promise.resolve();
 
   /** One change after another, each in memory only once it is on disk. */
@@ -60,10 +60,10 @@ export async function openDeliveredKeys(options: DeliveredKeysOptions): Promise<
   }
 
   function refusal(route: string, key: string): string | undefined {
-    if (keys.has(route) || underWay.has(route)) return "it has one already";
+    if (keys.has(route) || pending.has(route)) return "it has one already";
     if (clock.now() - openedAt >= windowMs) return "the time for it is over; restart the gateway to allow it again";
     if (!KEY.test(key)) return "it is not of 8 to 1024 visible characters";
-    if (keys.size + underWay.size >= MAX_ROUTES) return `there are ${MAX_ROUTES} keys already`;
+    if (keys.size + pending.size >= MAX_ROUTES) return `there are ${MAX_ROUTES} keys already`;
     return undefined;
   }
 
@@ -74,20 +74,20 @@ export async function openDeliveredKeys(options: DeliveredKeysOptions): Promise<
       const reason = refusal(route, key);
       if (reason !== undefined) {
         // Anybody can bring one about, as often as they like.
-        if (!told.has(`${route} ${reason}`)) {
-          told.add(`${route} ${reason}`);
+        if (!reported.has(`${route} ${reason}`)) {
+          reported.add(`${route} ${reason}`);
           logger.warn({ route, reason }, "a delivered key was not accepted");
         }
         return false;
       }
-      underWay.add(route);
+      pending.add(route);
       try {
         await change((kept) => kept.set(route, key));
       } catch (error) {
         logger.error({ err: error, route }, "a delivered key could not be stored");
         throw error;
       } finally {
-        underWay.delete(route);
+        pending.delete(route);
       }
       logger.info({ route }, "a delivered key was accepted");
       return true;

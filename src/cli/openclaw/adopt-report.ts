@@ -32,8 +32,8 @@ export function adoptText(report: AdoptReport): string {
     return lines([`${file}: nothing was written, because the block cannot be adopted as it is.`, ...reasons.map(item)]);
   }
   const sections = HEADINGS.flatMap(([kind, heading]) => {
-    const told = report.notes.filter((note) => note.kind === kind);
-    return told.length === 0 ? [] : ["", `${heading}:`, ...groupNotes(told).map(item)];
+    const notes = report.notes.filter((note) => note.kind === kind);
+    return notes.length === 0 ? [] : ["", `${heading}:`, ...groupNotes(notes).map(item)];
   });
   const blocks = JSON.stringify(report.written, null, 2).split("\n");
   return lines([

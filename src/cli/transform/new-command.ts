@@ -83,17 +83,17 @@ function create(file: string, text: string): void {
 function writeForEditors(folder: string): readonly string[] {
   const declarations = join(folder, "reveille.d.ts");
   const tsconfig = join(folder, "tsconfig.json");
-  const told: string[] = [];
+  const lines: string[] = [];
   const written = existsSync(declarations) ? readFileSync(declarations, "utf8") : undefined;
   if (written === undefined || (written.startsWith(DECLARATIONS_MARK) && written !== DECLARATIONS)) {
     writeFileSync(declarations, DECLARATIONS);
-    told.push(`Written: ${declarations} (the types, for editors)`);
+    lines.push(`Written: ${declarations} (the types, for editors)`);
   }
   if (!existsSync(tsconfig)) {
     writeFileSync(tsconfig, TSCONFIG, { flag: "wx" });
-    told.push(`Written: ${tsconfig} (how editors find them)`);
+    lines.push(`Written: ${tsconfig} (how editors find them)`);
   }
-  return told;
+  return lines;
 }
 
 interface NextSteps {

@@ -63,24 +63,24 @@ class TransformTest {
     const { config, close } = await this.#attempts.readConfiguration();
     await close();
     const changes = new Changes();
-    const tell = (): void => {
+    const changed = (): void => {
       changes.notify();
     };
-    const folder = await watchFolder(config.transformsDir, tell, {
+    const folder = await watchFolder(config.transformsDir, changed, {
       onError: (error) => {
         this.#io.err(`The folder can no longer be watched: ${printableLines(String(error))}\n`);
       },
     });
     const { payload } = this.#options;
     const file = payload === "-" ? undefined : payload;
-    if (file !== undefined) watchFile(file, { interval: POLL_MS }, tell);
+    if (file !== undefined) watchFile(file, { interval: POLL_MS }, changed);
     try {
       for (;;) {
         await this.#tryAndPrint();
         if ((await Promise.race([changes.next(), ended])) !== undefined) return 0;
       }
     } finally {
-      if (file !== undefined) unwatchFile(file, tell);
+      if (file !== undefined) unwatchFile(file, changed);
       await folder.close();
     }
   }

@@ -163,13 +163,13 @@ class RecordedCalls {
   readonly call: CallTransform = async (given) => {
     this.#first ??= given;
     const begun = performance.now();
-    const told = () => ({ ms: performance.now() - begun });
+    const timed = () => ({ ms: performance.now() - begun });
     try {
       const value = await this.#call(given);
-      this.all.push({ ...told(), ok: true, value });
+      this.all.push({ ...timed(), ok: true, value });
       return value;
     } catch (error) {
-      this.all.push({ ...told(), ok: false, reason: reasonOf(error) });
+      this.all.push({ ...timed(), ok: false, reason: reasonOf(error) });
       throw error;
     }
   };

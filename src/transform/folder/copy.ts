@@ -104,9 +104,9 @@ async function openOriginal(file: FileEntry, root: TransformsRoot): Promise<File
     if (!isSystemError(error)) throw error;
     // ELOOP and ENXIO: a link or a socket has taken its place.
     const isReplaced = error.code === "ELOOP" || error.code === "ENXIO";
-    const told = isReplaced ? undefined : goneOrUnreadable(error.code);
-    if (told === undefined) throw changed(file, root);
-    throw new FolderError(`${nameInRoot(path, root)} ${told}`, { cause: error });
+    const reason = isReplaced ? undefined : goneOrUnreadable(error.code);
+    if (reason === undefined) throw changed(file, root);
+    throw new FolderError(`${nameInRoot(path, root)} ${reason}`, { cause: error });
   }
 }
 

@@ -182,11 +182,11 @@ class Scan {
     return (error) => {
       if (!isSystemError(error)) throw error;
       const name = path === "" ? this.#root.name : nameInRoot(this.#pathOf(path), this.#root);
-      const told = problem(error.code);
+      const reason = problem(error.code);
       // Node cannot open what it cannot name.
       if (path.includes("\u{FFFD}")) throw new FolderError(`${name} has a name that is not UTF-8; rename it`);
-      if (told === undefined) throw new FolderChangedError(`${name} went away`, { cause: error });
-      throw new FolderError(`${name} ${told}`, { cause: error });
+      if (reason === undefined) throw new FolderChangedError(`${name} went away`, { cause: error });
+      throw new FolderError(`${name} ${reason}`, { cause: error });
     };
   }
 }

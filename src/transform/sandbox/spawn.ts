@@ -87,7 +87,7 @@ function silentChannel(): Duplex {
 
 /** The command line, the program first. */
 export function sandboxCommand({
-  isolation: walls,
+  isolation,
   folder,
   maxMemoryBytes,
   entry,
@@ -96,9 +96,9 @@ export function sandboxCommand({
   const worker = entry ?? ownWorker();
   const readable = entry === undefined ? loaderFiles() : [dirname(realpathSync(entry))];
   return [
-    ...priority(walls),
-    ...limits(walls, maxMemoryBytes),
-    ...walls.command,
+    ...priority(isolation),
+    ...limits(isolation, maxMemoryBytes),
+    ...isolation.command,
     process.execPath,
     "--permission",
     ...[realpathSync(folder), ...readable].map((path) => `--allow-fs-read=${grantable(path)}`),

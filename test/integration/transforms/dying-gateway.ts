@@ -1,5 +1,5 @@
 /**
- * Run as a process: starts a sandbox process behind the walls of this machine, tells the id of what it has
+ * Run as a process: starts a sandbox process behind the isolation of this machine, tells the id of what it has
  * started, and waits to be killed. `node dying-gateway.ts <folder>`.
  */
 import { writeFileSync } from "node:fs";

@@ -42,9 +42,9 @@ const attempt = async (act) => {
   }
 };`;
 
-/** A process behind walls, without what takes functions away from it by name: only the walls themselves hold it. */
-export class WallProbe implements Disposable {
-  readonly #folder = realpathSync(mkdtempSync(join(tmpdir(), "reveille-walls-")));
+/** A process behind isolation, without what takes functions away from it by name: only the isolation themselves hold it. */
+export class IsolationProbe implements Disposable {
+  readonly #folder = realpathSync(mkdtempSync(join(tmpdir(), "reveille-probe-")));
   readonly #server: Server;
   #sandbox: SpawnedSandbox | undefined;
 
@@ -52,14 +52,14 @@ export class WallProbe implements Disposable {
     this.#server = server;
   }
 
-  static async open(): Promise<WallProbe> {
+  static async open(): Promise<IsolationProbe> {
     const server = createServer((socket) => socket.end());
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return new WallProbe(server);
+    return new IsolationProbe(server);
   }
 
   /** Lets the process try everything; it is still there afterwards. */
-  async run(walls: SandboxIsolation): Promise<Attempts> {
+  async run(isolation: SandboxIsolation): Promise<Attempts> {
     const address = this.#server.address();
     const aims = {
       file: join(this.#folder, "file"),
@@ -69,14 +69,14 @@ export class WallProbe implements Disposable {
     const tried = Object.entries(TRIED).map(([what, code]) => `${JSON.stringify(what)}: await attempt(() => ${code}),`);
     const text = `${HEAD}\nconst AIMS = ${JSON.stringify(aims)};\nconst results = {\n${tried.join("\n")}\n};
       fs.writeSync(3, JSON.stringify(results) + "\\n");\nsetInterval(() => {}, 1_000);\n`;
-    this.#sandbox = this.#start(walls, text);
+    this.#sandbox = this.#start(isolation, text);
     return JSON.parse(await firstLine(this.#sandbox)) as Attempts;
   }
 
-  #start(walls: SandboxIsolation, text: string): SpawnedSandbox {
+  #start(isolation: SandboxIsolation, text: string): SpawnedSandbox {
     const entry = join(this.#folder, "entry.mjs");
     writeFileSync(entry, text);
-    return spawnSandbox({ isolation: walls, folder: this.#folder, maxMemoryBytes: 134_217_728, entry });
+    return spawnSandbox({ isolation, folder: this.#folder, maxMemoryBytes: 134_217_728, entry });
   }
 
   /** The process that was started: `unshare`, or Node itself. */

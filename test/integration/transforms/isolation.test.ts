@@ -9,18 +9,18 @@ import { detectIsolation } from "../../../src/transform/sandbox/isolation/detect
 import { killGroup } from "../../../src/transform/sandbox/spawn.ts";
 import { MemoryWatch, onlyChildOf } from "../../../src/transform/sandbox/memory-watch.ts";
 import type { SandboxIsolation } from "../../../src/transform/sandbox/isolation/describe.ts";
-import { WallProbe } from "./wall-probe.ts";
-import type { Attempts } from "./wall-probe.ts";
+import { IsolationProbe } from "./isolation-probe.ts";
+import type { Attempts } from "./isolation-probe.ts";
 
-const walls = await detectIsolation();
+const isolation = await detectIsolation();
 
-function print(wall: string, by: string): void {
-  console.info(`wall of this machine: ${wall}: ${by}`);
+function print(limit: string, by: string): void {
+  console.info(`limit of this machine: ${limit}: ${by}`);
 }
 
-function nodeIn(probe: WallProbe): number {
+function nodeIn(probe: IsolationProbe): number {
   const { pid = 0 } = probe;
-  return walls.processes === "namespace" ? (onlyChildOf(pid) ?? 0) : pid;
+  return isolation.processes === "namespace" ? (onlyChildOf(pid) ?? 0) : pid;
 }
 
 /** What Node's permission model refuses on every machine. */
@@ -36,10 +36,10 @@ const ALWAYS_REFUSED = [
   "see the environment",
 ] as const satisfies readonly (keyof Attempts)[];
 
-describe("the walls of this machine", () => {
+describe("the isolation of this machine", () => {
   it("hold in a process from which nothing was taken by name", async () => {
-    using probe = await WallProbe.open();
-    const attempts = await probe.run(walls);
+    using probe = await IsolationProbe.open();
+    const attempts = await probe.run(isolation);
     for (const [what, attempt] of Object.entries(attempts)) {
       print(what, "refused" in attempt ? `refused (${attempt.refused})` : "only refused by name");
     }
@@ -47,15 +47,17 @@ describe("the walls of this machine", () => {
       expect({ what, ...attempts[what] }).toEqual({ what, refused: expect.any(String) });
     const byNetwork = { namespace: { refused: "ENETUNREACH" }, permission: { refused: "ERR_ACCESS_DENIED" } };
     const connected = { done: "undefined" };
-    expect(attempts["reach the network"]).toEqual(walls.network === "by-name" ? connected : byNetwork[walls.network]);
-    const isAlone = walls.processes === "namespace";
+    expect(attempts["reach the network"]).toEqual(
+      isolation.network === "by-name" ? connected : byNetwork[isolation.network],
+    );
+    const isAlone = isolation.processes === "namespace";
     expect(attempts["signal the gateway"]).toEqual(isAlone ? { refused: "ESRCH" } : { done: "true" });
   });
 
   it("are the ones that make the difference", async () => {
-    using probe = await WallProbe.open();
+    using probe = await IsolationProbe.open();
     const none: SandboxIsolation = {
-      ...walls,
+      ...isolation,
       command: [],
       network: "by-name",
       processes: "by-name",
@@ -68,22 +70,22 @@ describe("the walls of this machine", () => {
   });
 
   it("are what the kernel knows of the process", async () => {
-    using probe = await WallProbe.open();
-    await probe.run(walls);
+    using probe = await IsolationProbe.open();
+    await probe.run(isolation);
     const node = nodeIn(probe);
     const watch = MemoryWatch.open(node);
     const bytes = watch?.read();
     watch?.close();
-    print("its memory can be watched", walls.memoryWatch ? "yes" : "no, only its heap has a bound");
-    expect(bytes === undefined ? undefined : bytes > 1_000_000).toBe(walls.memoryWatch ? true : undefined);
-    print("core dumps and files of any length are forbidden", walls.prlimit ?? "no, there is no prlimit");
-    const limits = walls.prlimit === undefined ? "" : readFileSync(`/proc/${node}/limits`, "utf8");
+    print("its memory can be watched", isolation.memoryWatch ? "yes" : "no, only its heap has a bound");
+    expect(bytes === undefined ? undefined : bytes > 1_000_000).toBe(isolation.memoryWatch ? true : undefined);
+    print("core dumps and files of any length are forbidden", isolation.prlimit ?? "no, there is no prlimit");
+    const limits = isolation.prlimit === undefined ? "" : readFileSync(`/proc/${node}/limits`, "utf8");
     const isForbidden = /^Max file size +0 +0 /m.test(limits) && /^Max core file size +0 +0 /m.test(limits);
-    expect(isForbidden).toBe(walls.prlimit !== undefined);
+    expect(isForbidden).toBe(isolation.prlimit !== undefined);
   });
 
   it("end with a gateway that is killed, although a loop runs behind them, where the kernel sees to it", async () => {
-    const folder = realpathSync(mkdtempSync(join(tmpdir(), "reveille-walls-")));
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "reveille-probe-")));
     const file = fileURLToPath(new URL("dying-gateway.ts", import.meta.url));
     const gateway = spawn(process.execPath, [file, folder], { stdio: ["ignore", "pipe", "inherit"] });
     let pid = 0;
@@ -92,13 +94,13 @@ describe("the walls of this machine", () => {
         gateway.stdout.once("data", (chunk: Buffer) => resolve(Number(chunk.toString())));
         gateway.once("close", () => reject(new Error("it has ended")));
       });
-      const inner = walls.processes === "namespace" ? onlyChildOf(pid) : pid;
+      const inner = isolation.processes === "namespace" ? onlyChildOf(pid) : pid;
       const isThere = (): boolean => isAlive(pid) || (inner !== undefined && isAlive(inner));
       expect(isThere()).toBe(true);
       gateway.kill("SIGKILL");
-      for (let round = 0; round < 500 && walls.endsWithGateway && isThere(); round++) await sleep(20);
-      print("it ends with the gateway", walls.endsWithGateway ? "at once" : "only when it next looks");
-      expect(isThere()).toBe(!walls.endsWithGateway);
+      for (let round = 0; round < 500 && isolation.endsWithGateway && isThere(); round++) await sleep(20);
+      print("it ends with the gateway", isolation.endsWithGateway ? "at once" : "only when it next looks");
+      expect(isThere()).toBe(!isolation.endsWithGateway);
     } finally {
       gateway.kill("SIGKILL");
       if (pid > 0) killGroup(pid);

@@ -13,7 +13,7 @@ interface Report {
     readonly level: string;
     readonly about: string;
     readonly message: string;
-    readonly wall?: { readonly cannot: string; readonly holds: boolean; readonly by: string };
+    readonly attempt?: { readonly cannot: string; readonly holds: boolean; readonly by: string };
   }[];
 }
 
@@ -22,20 +22,20 @@ const withTransforms = { count: 1, isolation: "process" } as const;
 const without = { count: 0, isolation: "process" } as const;
 
 describe("reveille doctor", () => {
-  it("tries each wall on this machine, and says of each whether it holds and by what", async () => {
+  it("tries each attempt on this machine, and says of each whether it holds and by what", async () => {
     using terminal = new TransformTerminal();
     terminal.configure({ mappings: [mapping] });
     terminal.module("deploy.js", "export default () => null;");
     const report = (await terminal.json("doctor")) as unknown as Report;
-    const walls = report.findings.flatMap(({ wall }) => wall ?? []);
-    expect(walls.length).toBeGreaterThanOrEqual(10);
-    expect(walls).toContainEqual({
+    const isolation = report.findings.flatMap(({ attempt }) => attempt ?? []);
+    expect(isolation.length).toBeGreaterThanOrEqual(10);
+    expect(isolation).toContainEqual({
       cannot: "read files outside of its folder",
       holds: true,
       by: "Node's permission model",
     });
-    expect(report.findings.every(({ level, wall }) => level !== "problem" || wall?.holds === false)).toBe(true);
-    expect(report.ok).toBe(walls.every(({ holds }) => holds));
+    expect(report.findings.every(({ level, attempt }) => level !== "problem" || attempt?.holds === false)).toBe(true);
+    expect(report.ok).toBe(isolation.every(({ holds }) => holds));
     const said = report.findings.map(({ level, about, message }) => [level, about, message]);
     expect(said).toContainEqual(["ok", "node", process.versions.node]);
     expect(said).toContainEqual(["ok", "configuration", `${terminal.process.configFile} is valid`]);
@@ -74,7 +74,7 @@ describe("the findings of reveille doctor", () => {
     expect(nodeFinding("22.0.0").message).toMatch(/^22\.0\.0 is not one of >=24/u);
   });
 
-  it("say that reveille check knows more, and that isolation none has no walls", async () => {
+  it("say that reveille check knows more, and that isolation none has no isolation", async () => {
     using terminal = new TransformTerminal();
     terminal.configure({ mappings: [mapping], transforms: { isolation: "none" }, allowRequestSessionKey: true });
     terminal.module("deploy.js", "export default () => null;");
@@ -113,7 +113,7 @@ describe("the findings of reveille doctor", () => {
     expect((await isolationFindings({ count: 0, isolation: "none" }, tried))[0]).toMatchObject({ level: "ok" });
   });
 
-  it("are a problem where walls that are needed cannot be tried", async () => {
+  it("are a problem where isolation that are needed cannot be tried", async () => {
     const fail = () => Promise.reject(new Error("no process starts"));
     expect(await isolationFindings(withTransforms, fail)).toEqual([
       { level: "problem", about: "transforms", message: "what keeps them in could not be tried: no process starts" },

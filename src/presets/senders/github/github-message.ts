@@ -38,12 +38,12 @@ function anyEvent({ payload, event, action, where }: GithubView): MessageLines {
   const by = phrase("by", lineAt(payload, "sender.login"));
   const text = subjects.length === 0 ? "" : bodyAt(payload, ...subjects.map((subject) => `${subject}.description`));
   const link = linkAt(payload, ...subjects, "team", "organization", "repository");
-  const told = joinText(", ", title, person, team);
+  const described = joinText(", ", title, person, team);
   return [
-    titled(capitalized(headline(spoken(event) || "GitHub event", spoken(action), where, by)), told),
+    titled(capitalized(headline(spoken(event) || "GitHub event", spoken(action), where, by)), described),
     text,
     link,
-    told === "" && text === "" ? asJson(payload, isNoise) : "",
+    described === "" && text === "" ? asJson(payload, isNoise) : "",
   ];
 }
 

@@ -64,9 +64,9 @@ export const detectIsolation = isolationDetector({ find: findProgram });
 export function isolationDetector({ find }: { readonly find: FindProgram }): () => Promise<SandboxIsolation> {
   let detected: Promise<SandboxIsolation> | undefined;
   return () => {
-    detected ??= findIsolation(find).then(({ isolation: walls, isFinal }) => {
+    detected ??= findIsolation(find).then(({ isolation, isFinal }) => {
       if (!isFinal) detected = undefined;
-      return walls;
+      return isolation;
     });
     return detected;
   };
@@ -85,7 +85,7 @@ async function findIsolation(find: FindProgram): Promise<FoundIsolation> {
     if (!isComplete(command)) continue;
     const probed = await probing(command, { isForked: worth.processes });
     if (!probed.works) continue;
-    const walls: SandboxIsolation = {
+    const isolation: SandboxIsolation = {
       command,
       prlimit,
       nice,
@@ -94,7 +94,7 @@ async function findIsolation(find: FindProgram): Promise<FoundIsolation> {
       endsWithGateway: worth.endsWithGateway,
       memoryWatch: probed.isSeen,
     };
-    return { isolation: walls, isFinal };
+    return { isolation, isFinal };
   }
   const { isSeen: memoryWatch } = await probing([], { isForked: false });
   const network = networkWithoutNamespace(process.versions.node);

@@ -65,7 +65,7 @@ interface IsolationCheck {
   /** Continues "It cannot". */
   readonly action: string;
   /** The attempts that fail without any function being taken away. */
-  readonly by: (walls: SandboxIsolation) => string;
+  readonly by: (isolation: SandboxIsolation) => string;
 }
 
 const MIB = 1_048_576;
@@ -81,8 +81,8 @@ const LIMITS: TransformsConfig = {
 const PERMISSIONS = "Node's permission model";
 const BY_NAME = "by name only";
 
-const network = (walls: SandboxIsolation): string =>
-  walls.network === "namespace" ? "network namespace" : walls.network === "permission" ? PERMISSIONS : BY_NAME;
+const network = (isolation: SandboxIsolation): string =>
+  isolation.network === "namespace" ? "network namespace" : isolation.network === "permission" ? PERMISSIONS : BY_NAME;
 
 /** The attempts that must fail. */
 const CHECKS: readonly IsolationCheck[] = [
@@ -113,9 +113,9 @@ const TRIES = 3;
 
 /** The attempts that must end their process. */
 const ENDS = [
-  { name: "loop", wall: "run for ever", by: TIMER, timeoutMs: LIMITS.timeoutMs },
-  { name: "heap", wall: "fill its JavaScript heap", by: "a flag of Node", timeoutMs: FILLING_TIMEOUT_MS },
-  { name: "buffers", wall: "fill the machine's memory", by: "the gateway's watch", timeoutMs: FILLING_TIMEOUT_MS },
+  { name: "loop", action: "run for ever", by: TIMER, timeoutMs: LIMITS.timeoutMs },
+  { name: "heap", action: "fill its JavaScript heap", by: "a flag of Node", timeoutMs: FILLING_TIMEOUT_MS },
+  { name: "buffers", action: "fill the machine's memory", by: "the gateway's watch", timeoutMs: FILLING_TIMEOUT_MS },
 ] as const;
 
 /**
@@ -125,8 +125,8 @@ const ENDS = [
  * Things are first tried with every function of Node in its place; `by name only` means that they went
  * through then, and are stopped only by functions that are taken away, which someone may find a way around.
  */
-export async function probeIsolation(walls: SandboxIsolation): Promise<readonly IsolationReport[]> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "reveille-walls-")));
+export async function probeIsolation(isolation: SandboxIsolation): Promise<readonly IsolationReport[]> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "reveille-probe-")));
   const server = createServer((socket) => socket.destroy());
   const local = createServer((socket) => socket.destroy());
   try {
@@ -135,14 +135,14 @@ export async function probeIsolation(walls: SandboxIsolation): Promise<readonly 
     const names = CHECKS.map(({ name }) => name);
     const entry = join(inside, "entry.mjs");
     const bare = await probeAttempts({
-      isolation: walls,
+      isolation,
       folder: inside,
       entry,
       names,
       given,
       maxMemoryBytes: LIMITS.maxMemoryBytes,
     });
-    return await probeSandbox(walls, { folder: inside, given, bare });
+    return await probeSandbox(isolation, { folder: inside, given, bare });
   } finally {
     await Promise.all([server, local].map((one) => new Promise((resolve) => one.close(resolve))));
     await rm(folder, { recursive: true, force: true });
@@ -176,34 +176,36 @@ async function prepare(folder: string, server: Server, local: Server): Promise<o
 }
 
 async function probeSandbox(
-  walls: SandboxIsolation,
+  isolation: SandboxIsolation,
   { folder, given, bare }: { folder: string; given: object; bare: ReadonlyMap<string, ProbeAttempt> },
 ): Promise<readonly IsolationReport[]> {
-  const reports = await withPool({ walls, folder, timeoutMs: LIMITS.timeoutMs }, async (pool) => {
+  const reports = await withPool({ isolation, folder, timeoutMs: LIMITS.timeoutMs }, async (pool) => {
     const found: IsolationReport[] = [];
-    for (const wall of CHECKS) {
-      found.push(report(wall, { walls, bare: bare.get(wall.name), inside: await tryInside(pool, wall.name, given) }));
+    for (const check of CHECKS) {
+      found.push(
+        report(check, { isolation, bare: bare.get(check.name), inside: await tryInside(pool, check.name, given) }),
+      );
     }
     return found;
   });
-  for (const end of ENDS) reports.push(await probeEnd(end, { walls, folder, given }));
-  const { endsWithGateway: holds } = walls;
-  const wall = "outlive a gateway that is killed while it is in a loop";
-  return [...reports, { action: wall, holds, by: holds ? "the kernel" : "nothing", isOptional: true }];
+  for (const end of ENDS) reports.push(await probeEnd(end, { isolation, folder, given }));
+  const { endsWithGateway: holds } = isolation;
+  const action = "outlive a gateway that is killed while it is in a loop";
+  return [...reports, { action, holds, by: holds ? "the kernel" : "nothing", isOptional: true }];
 }
 
 /** In a pool of its own, which nothing was tried in before. */
 async function probeEnd(
-  { name, wall, by, timeoutMs }: (typeof ENDS)[number],
-  { given, ...place }: { walls: SandboxIsolation; folder: string; given: object },
+  { name, action, by, timeoutMs }: (typeof ENDS)[number],
+  { given, ...place }: { isolation: SandboxIsolation; folder: string; given: object },
 ): Promise<IsolationReport> {
   const { did, detail } = await withPool({ ...place, timeoutMs }, (pool) => tryInside(pool, name, given));
-  if (did) return { action: wall, holds: false, by: "nothing", detail };
-  return { action: wall, holds: true, by: detail.startsWith("took longer") ? TIMER : by, detail };
+  if (did) return { action, holds: false, by: "nothing", detail };
+  return { action, holds: true, by: detail.startsWith("took longer") ? TIMER : by, detail };
 }
 
 async function withPool<Found>(
-  { walls, folder, timeoutMs }: { walls: SandboxIsolation; folder: string; timeoutMs: number },
+  { isolation, folder, timeoutMs }: { isolation: SandboxIsolation; folder: string; timeoutMs: number },
   work: (pool: SandboxPool) => Promise<Found>,
 ): Promise<Found> {
   const pool = await SandboxPool.start({
@@ -211,7 +213,7 @@ async function withPool<Found>(
     modules: [{ file: "transform.mjs", export: null }],
     limits: { ...LIMITS, timeoutMs },
     logger: { debug() {}, info() {}, warn() {}, error() {} },
-    isolation: walls,
+    isolation,
   });
   try {
     return await work(pool);
@@ -221,12 +223,12 @@ async function withPool<Found>(
 }
 
 function report(
-  { action: wall, by }: IsolationCheck,
-  { walls, bare, inside }: { walls: SandboxIsolation; bare: ProbeAttempt | undefined; inside: ProbeAttempt },
+  { action, by }: IsolationCheck,
+  { isolation, bare, inside }: { isolation: SandboxIsolation; bare: ProbeAttempt | undefined; inside: ProbeAttempt },
 ): IsolationReport {
-  if (inside.did) return { action: wall, holds: false, by: "nothing", detail: inside.detail };
-  if (bare?.did === false) return { action: wall, holds: true, by: by(walls), detail: bare.detail };
-  return { action: wall, holds: true, by: BY_NAME, detail: bare?.detail ?? inside.detail };
+  if (inside.did) return { action, holds: false, by: "nothing", detail: inside.detail };
+  if (bare?.did === false) return { action, holds: true, by: by(isolation), detail: bare.detail };
+  return { action, holds: true, by: BY_NAME, detail: bare?.detail ?? inside.detail };
 }
 
 /** An attempt that never began, since no process was ready in time, proves nothing, and is tried again. */

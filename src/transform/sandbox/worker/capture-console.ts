@@ -16,7 +16,7 @@ export interface CapturedConsole {
   /** The next call begins. */
   readonly renew: () => void;
   /** Tells of something that no module has written. */
-  readonly tell: (level: Level, text: string) => void;
+  readonly report: (level: Level, text: string) => void;
 }
 
 // A later replacement by a module does not count.
@@ -42,7 +42,7 @@ const LEVELS: Readonly<Record<string, Level>> = {
  */
 export function captureConsole({ console, process, write }: CaptureConsoleOptions): CapturedConsole {
   let left = MAX_LINES;
-  const tell = (level: Level, text: string): void => {
+  const report = (level: Level, text: string): void => {
     if (left <= 0) return;
     left--;
     const cut = text.length > MAX_CHARACTERS ? text.slice(0, MAX_CHARACTERS) : text;
@@ -51,22 +51,22 @@ export function captureConsole({ console, process, write }: CaptureConsoleOption
   for (const [name, level] of Object.entries(LEVELS)) {
     const method = (...args: readonly unknown[]): void => {
       // Formatting may cost more than it is worth.
-      if (left > 0) tell(level, apply(formatText, undefined, args));
+      if (left > 0) report(level, apply(formatText, undefined, args));
     };
     Object.defineProperty(console, name, { value: method, writable: true, configurable: true, enumerable: true });
   }
   // The console's other methods, such as table(), write to these.
-  define(process, "stdout", sink("info", tell));
-  define(process, "stderr", sink("warn", tell));
+  define(process, "stdout", sink("info", report));
+  define(process, "stderr", sink("warn", report));
   define(process, "stdin", Readable.from([]));
-  return { tell, renew: () => void (left = MAX_LINES) };
+  return { report, renew: () => void (left = MAX_LINES) };
 }
 
-function sink(level: Level, tell: CapturedConsole["tell"]): Writable {
+function sink(level: Level, report: CapturedConsole["report"]): Writable {
   return new Writable({
     decodeStrings: false,
     write: (chunk: unknown, _encoding, done) => {
-      tell(level, String(chunk).replace(/\n$/, ""));
+      report(level, String(chunk).replace(/\n$/, ""));
       done();
     },
   });

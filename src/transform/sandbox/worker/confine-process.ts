@@ -69,7 +69,7 @@ const LAST_OWN_FILE = 3;
  *
  * `createRequire` and `node:vm` stay: they run code in this same process and read what it may read anyway.
  * So do `diagnostics_channel`, `node:test` and `async_hooks` without `createHook`: all they can show is what
- * the process's own modules do. The modules of one process are not walled off from each other.
+ * the process's own modules do. The modules of one process are not isolated from each other.
  *
  * The functions that the process itself needs have to be read before. Not to be undone.
  */

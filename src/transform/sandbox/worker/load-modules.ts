@@ -24,7 +24,7 @@ export interface LoadedModules {
 /** Loads the modules of a sandbox one after the other, each file once. Never rejects; may never resolve. */
 export async function loadModules(
   { folder, modules }: Extract<SandboxRequest, { do: "load" }>,
-  { current: underWay, onLoading }: LoadModulesOptions,
+  { current, onLoading }: LoadModulesOptions,
 ): Promise<LoadedModules> {
   const loader = new ModuleLoader(folder, { provided: new Map([["reveille", authoring]]) });
   const files = new Map<string, Promise<unknown>>();
@@ -34,7 +34,7 @@ export async function loadModules(
   const loadOne = async ({ file, export: name }: SandboxModule): Promise<TransformFunction | string> => {
     const entry = join(folder.path, file);
     try {
-      const loading = files.get(file) ?? interruptible(() => loader.load(file), underWay);
+      const loading = files.get(file) ?? interruptible(() => loader.load(file), current);
       files.set(file, loading);
       const picked = pickExport(await loading, name ?? undefined);
       return picked.ok ? picked.value : `${nameInRoot(entry, folder)} ${picked.reason}`;
@@ -50,13 +50,13 @@ export async function loadModules(
     if (typeof loaded === "string") failures.push({ module, message: loaded });
     else transforms[module] = loaded;
   }
-  underWay.end();
+  current.end();
   return { transforms, failures, loader };
 }
 
 /** Fails also with an error that the module throws in a timer while it is loaded. */
-function interruptible(load: () => Promise<unknown>, underWay: CurrentWork): Promise<unknown> {
+function interruptible(load: () => Promise<unknown>, current: CurrentWork): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    underWay.begin(reject, () => void load().then(resolve, reject));
+    current.begin(reject, () => void load().then(resolve, reject));
   });
 }

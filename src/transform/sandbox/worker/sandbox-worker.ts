@@ -3,7 +3,7 @@
  * sandbox-messages.ts on file descriptor 3. Ends when the gateway closes it.
  *
  * Everything that the process needs is imported, and taken from its place, before the first module is
- * loaded. An error of a module that no one caught fails what is in progress, or is told as a line of the log.
+ * loaded. An error of a module that no one caught fails what is in progress, or is logged.
  */
 import { writeSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -36,7 +36,7 @@ function end(error?: unknown): void {
 
 async function run(): Promise<void> {
   const channel = new GatewayChannel(CHANNEL, LIMITS);
-  const underWay = new CurrentWork();
+  const current = new CurrentWork();
   const parent = self.ppid;
   guardHandles();
   confineProcess({ process, global: globalThis, builtin: (name) => process.getBuiltinModule(name) });
@@ -44,7 +44,7 @@ async function run(): Promise<void> {
   syncBuiltinESMExports();
   let describe = (_error: unknown): string => "a module threw";
   process.on("uncaughtException", (error: unknown) => {
-    if (!underWay.fail(error)) captured.tell("error", `${describe(error)}, outside of a call`);
+    if (!current.fail(error)) captured.report("error", `${describe(error)}, outside of a call`);
   });
   // Keeps the process up while a call waits for something, and ends one whose gateway was killed meanwhile.
   setInterval(() => {
@@ -59,13 +59,13 @@ async function run(): Promise<void> {
     captured.renew();
     channel.write(`{"is":"loading","module":${module}}`);
   };
-  const { transforms, failures, loader } = await loadModules(request, { current: underWay, onLoading });
+  const { transforms, failures, loader } = await loadModules(request, { current, onLoading });
   // By hand, since a module may have given all objects a toJSON().
   const texts = failures.map(({ module, message }) => `{"module":${module},"message":${stringify(message)}}`);
   channel.write(`{"is":"loaded","failures":[${texts.join(",")}]}`);
   const { folder, maxResultBytes } = request;
   describe = (error) => describeThrown(error, { root: folder, positions: loader.positions });
-  serveCalls({ channel, transforms, maxResultBytes, current: underWay, describe, onCall: captured.renew, onEnd: end });
+  serveCalls({ channel, transforms, maxResultBytes, current, describe, onCall: captured.renew, onEnd: end });
 }
 
 run().catch(end);

@@ -47,7 +47,7 @@ const then: unknown = get(Promise.prototype, "then");
  * A module that breaks what Node's own event loop relies on stops the process, and the gateway's clock ends it.
  */
 export function serveCalls(options: ServeCallsOptions): void {
-  const { channel, current: underWay, describe, onCall, onEnd } = options;
+  const { channel, current, describe, onCall, onEnd } = options;
   const next = (): void => {
     let call: Call | undefined;
     try {
@@ -63,7 +63,7 @@ export function serveCalls(options: ServeCallsOptions): void {
     const answer = (json: string): void => {
       if (!isOpen) return;
       isOpen = false;
-      underWay.end();
+      current.end();
       try {
         channel.write(json);
       } catch (error) {
@@ -78,11 +78,11 @@ export function serveCalls(options: ServeCallsOptions): void {
       if (!encoded.ok) fail(encoded.reason);
       else answer(`{"is":"returned","id":${id}${encoded.json === undefined ? "" : `,"value":${encoded.json}`}}`);
     };
-    underWay.begin(threw, () => {
+    current.begin(threw, () => {
       try {
-        const told = transformContext(context, rawBody);
+        const given = transformContext(context, rawBody);
         if (!begin(id)) return;
-        settle(transform(told), returned, threw);
+        settle(transform(given), returned, threw);
       } catch (error) {
         threw(error);
       }

@@ -24,41 +24,43 @@ function program(name: string, text: string): Disposable & { readonly path: stri
   return { path, [Symbol.dispose]: () => rmSync(folder, { recursive: true }) };
 }
 
-describe("the walls of this machine", () => {
+describe("the isolation of this machine", () => {
   it("are found once, and Node runs behind them", { timeout: 60_000 }, async () => {
-    const walls = await detectIsolation();
+    const isolation = await detectIsolation();
 
     expect(detectIsolation()).toBe(detectIsolation());
-    expect(walls.command.every((part) => part !== "")).toBe(true);
-    expect(walls.memoryWatch).toBe(process.platform === "linux");
-    expect(walls.network === "namespace").toBe(walls.command.includes("--net"));
-    expect(walls.processes === "namespace").toBe(walls.command.includes("--pid"));
-    expect(walls.endsWithGateway).toBe(walls.command.includes("--pdeathsig"));
-    console.log(`walls of this machine: ${walls.command.join(" ") || "none"}; limits by ${walls.prlimit ?? "nothing"}`);
+    expect(isolation.command.every((part) => part !== "")).toBe(true);
+    expect(isolation.memoryWatch).toBe(process.platform === "linux");
+    expect(isolation.network === "namespace").toBe(isolation.command.includes("--net"));
+    expect(isolation.processes === "namespace").toBe(isolation.command.includes("--pid"));
+    expect(isolation.endsWithGateway).toBe(isolation.command.includes("--pdeathsig"));
+    console.log(
+      `isolation of this machine: ${isolation.command.join(" ") || "none"}; limits by ${isolation.prlimit ?? "nothing"}`,
+    );
   });
 
   it("hold what they say, each tried in a real sandbox", { timeout: 120_000 }, async () => {
-    const walls = await detectIsolation();
+    const isolation = await detectIsolation();
 
-    const reports = await probeIsolation(walls);
+    const reports = await probeIsolation(isolation);
 
     const by = new Map(reports.map((report) => [report.action, report.by]));
-    expect(reports.filter(({ holds }) => !holds).map(({ action: wall }) => wall)).toEqual(
-      walls.endsWithGateway ? [] : ["outlive a gateway that is killed while it is in a loop"],
+    expect(reports.filter(({ holds }) => !holds).map(({ action: attempt }) => attempt)).toEqual(
+      isolation.endsWithGateway ? [] : ["outlive a gateway that is killed while it is in a loop"],
     );
     expect(by.get("read files outside of its folder")).toBe("Node's permission model");
     expect(by.get("open databases")).toBe("a flag of Node");
-    if (walls.network === "namespace") expect(by.get("reach the network")).toBe("network namespace");
-    if (walls.processes === "namespace") expect(by.get("signal the gateway")).toBe("process namespace");
+    if (isolation.network === "namespace") expect(by.get("reach the network")).toBe("network namespace");
+    if (isolation.processes === "namespace") expect(by.get("signal the gateway")).toBe("process namespace");
     expect(reports).toHaveLength(14);
-    console.log(reports.map(({ action: wall, by }) => `cannot ${wall}: ${by}`).join("\n"));
+    console.log(reports.map(({ action: attempt, by }) => `cannot ${attempt}: ${by}`).join("\n"));
   });
 
   it("are said to hold by name only where there are none", { timeout: 120_000 }, async () => {
-    const walls = await isolationDetector({ find: nothing })();
-    expect(walls).toMatchObject({ command: [], prlimit: undefined, processes: "by-name", endsWithGateway: false });
+    const isolation = await isolationDetector({ find: nothing })();
+    expect(isolation).toMatchObject({ command: [], prlimit: undefined, processes: "by-name", endsWithGateway: false });
 
-    const reports = await probeIsolation({ ...walls, network: "by-name" });
+    const reports = await probeIsolation({ ...isolation, network: "by-name" });
 
     const by = new Map(reports.map((report) => [report.action, report]));
     expect(by.get("reach the network")).toMatchObject({ holds: true, by: "by name only", detail: "connected" });
@@ -68,24 +70,26 @@ describe("the walls of this machine", () => {
   });
 
   it("are not believed when a command only claims to be one", { timeout: 120_000 }, async () => {
-    const walls = await isolationDetector({ find: nothing })();
+    const isolation = await isolationDetector({ find: nothing })();
 
-    const reports = await probeIsolation({ ...walls, network: "namespace" });
+    const reports = await probeIsolation({ ...isolation, network: "namespace" });
 
-    expect(reports.find(({ action: wall }) => wall === "reach the network")).toMatchObject({ by: "by name only" });
+    expect(reports.find(({ action: attempt }) => attempt === "reach the network")).toMatchObject({
+      by: "by name only",
+    });
   });
 });
 
-describe("looking for walls", () => {
+describe("looking for isolation", () => {
   it("passes over a command that fails, and one that is not there", { timeout: 60_000 }, async () => {
     using unshare = program("unshare", "exit 1");
     // Runs what comes after its options.
     using setpriv = program("setpriv", `while [ "$1" != "$\{1#-}" ] || [ "$1" = KILL ]; do shift; done; exec "$@"`);
 
     const find = (name: string): string | undefined => ({ unshare: unshare.path, setpriv: setpriv.path })[name];
-    const walls = await isolationDetector({ find })();
+    const isolation = await isolationDetector({ find })();
 
-    expect(walls).toMatchObject({
+    expect(isolation).toMatchObject({
       command: [setpriv.path, "--pdeathsig", "KILL", "--no-new-privs"],
       prlimit: undefined,
       network: networkWithoutNamespace(process.versions.node),
@@ -103,23 +107,23 @@ describe("looking for walls", () => {
     const { command, processes } = await detectIsolation();
     const unshare = command.find((part) => part.endsWith("/unshare"));
 
-    const walls = await isolationDetector({ find: (name) => (name === "unshare" ? unshare : undefined) })();
+    const isolation = await isolationDetector({ find: (name) => (name === "unshare" ? unshare : undefined) })();
 
     const alone = [unshare, "--user", "--map-root-user", "--net", "--ipc", "--pid", "--fork"];
-    expect([[], alone]).toContainEqual(walls.command);
-    expect(walls.processes).toBe(walls.command.length > 0 ? processes : "by-name");
-    expect(walls.endsWithGateway).toBe(false);
+    expect([[], alone]).toContainEqual(isolation.command);
+    expect(isolation.processes).toBe(isolation.command.length > 0 ? processes : "by-name");
+    expect(isolation.endsWithGateway).toBe(false);
     await using snapshot = new PoolSnapshot({ "a.mjs": "export default () => ({ name: 1 });" });
-    const pool = await snapshot.start({ workers: 1 }, { isolation: walls });
+    const pool = await snapshot.start({ workers: 1 }, { isolation: isolation });
     expect(await pool.call(0, call(null))).toEqual({ name: 1 });
     await pool.close();
     await until(() => processesWith(snapshot.path).length === 0);
   });
 
   it("passes over a program that cannot be run", { timeout: 60_000 }, async () => {
-    const walls = await isolationDetector({ find: (name) => `/nowhere/${name}` })();
+    const isolation = await isolationDetector({ find: (name) => `/nowhere/${name}` })();
 
-    expect(walls).toMatchObject({ command: [], prlimit: undefined });
+    expect(isolation).toMatchObject({ command: [], prlimit: undefined });
     // Node does not even try to run what has such a name.
     expect(await isolationDetector({ find: (name) => `/nowhere/\0${name}` })()).toMatchObject({ command: [] });
   });
@@ -161,7 +165,7 @@ describe("looking for walls", () => {
   });
 });
 
-describe("walls in words", () => {
+describe("isolation in words", () => {
   const strong: SandboxIsolation = {
     command: ["/usr/bin/unshare"],
     prlimit: "/usr/bin/prlimit",
@@ -196,8 +200,8 @@ describe("walls in words", () => {
       { prlimit: "/x", network: "namespace" },
       "network by a namespace, processes by name only, memory by the kernel, not ended with a gateway that is killed",
     ],
-  ])("say what each part is held by (%#)", (walls, words) => {
-    expect(describeIsolation({ ...weak, ...walls })).toBe(words);
+  ])("say what each part is held by (%#)", (isolation, words) => {
+    expect(describeIsolation({ ...weak, ...isolation })).toBe(words);
   });
 });
 

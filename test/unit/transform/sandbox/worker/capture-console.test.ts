@@ -8,8 +8,8 @@ function captured() {
   const lines: unknown[] = [];
   const console: Record<string, Method> = {};
   const process: Record<string, Stream> = {};
-  const { renew, tell } = captureConsole({ console, process, write: (json) => lines.push(JSON.parse(json)) });
-  return { lines, console, process, renew, tell };
+  const { renew, report } = captureConsole({ console, process, write: (json) => lines.push(JSON.parse(json)) });
+  return { lines, console, process, renew, report };
 }
 
 describe("captureConsole", () => {
@@ -32,17 +32,17 @@ describe("captureConsole", () => {
   });
 
   it("cuts a text to 1,000 characters and a call to 20 texts, and formats nothing past that", () => {
-    const { lines, console, process, renew, tell } = captured();
+    const { lines, console, process, renew, report } = captured();
     let formatted = 0;
     const costly = { [Symbol.for("nodejs.util.inspect.custom")]: () => `${"x".repeat(2_000)}${formatted++}` };
     for (let turn = 0; turn < 30; turn++) console["log"]?.(costly);
-    tell("error", "one more");
+    report("error", "one more");
     process["stdout"]?.write("one more");
     expect(lines).toHaveLength(20);
     expect(lines[19]).toEqual({ is: "log", level: "info", text: "x".repeat(1_000) });
     expect(formatted).toBe(20);
     renew();
-    tell("error", "anew");
+    report("error", "anew");
     expect(lines[20]).toEqual({ is: "log", level: "error", text: "anew" });
   });
 });
