@@ -30,7 +30,7 @@ export interface IncomingRequest {
 }
 
 /** The result of a verification; reasons are for the gateway's owner and never hold a secret or a signature. */
-export type Verification = Verified | Unverified;
+export type Verification = Verified | FailedVerification;
 
 export interface Verified {
   readonly ok: true;
@@ -40,7 +40,7 @@ export interface Verified {
   readonly replay?: ReplayKey;
 }
 
-export interface Unverified {
+export interface FailedVerification {
   readonly ok: false;
   readonly reason: string;
   /** Present when the keys to verify with are not there yet: nothing is known against the sender. */

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import type { CertificateRule, SignatureAuth } from "../../config/auth/schema.ts";
-import type { RemoteKeys, SchemeContext, Unverified } from "../verifier.ts";
+import type { RemoteKeys, SchemeContext, FailedVerification } from "../verifier.ts";
 import { compileRequestSource, nameSource, type SignedInput } from "./request-source.ts";
 import { type AlgorithmSpec, compileKey, type SignatureKey, wrapPublicKey } from "./algorithm.ts";
 
@@ -16,13 +16,20 @@ const HEX_DIGIT = /[0-9a-f]/;
 function compileCertificateKey(
   rule: CertificateRule,
   { route, remoteKeys }: { readonly route: string; readonly remoteKeys: RemoteKeys },
-): (input: SignedInput, spec: AlgorithmSpec) => Promise<SignatureKey | Unverified> | SignatureKey | Unverified {
+): (
+  input: SignedInput,
+  spec: AlgorithmSpec,
+) => Promise<SignatureKey | FailedVerification> | SignatureKey | FailedVerification {
   const read = compileRequestSource(rule.from);
   const hosts = rule.hosts.map((host) => host.toLowerCase().split("."));
   const isPath = compilePath(rule.path);
   const remembered = new Map<string, Certificate | undefined>();
 
-  const keyOf = (pem: string | undefined, receivedAt: number, spec: AlgorithmSpec): SignatureKey | Unverified => {
+  const keyOf = (
+    pem: string | undefined,
+    receivedAt: number,
+    spec: AlgorithmSpec,
+  ): SignatureKey | FailedVerification => {
     if (pem === undefined)
       return { ...refused("the certificate is not to be had now"), retryAfterSeconds: RETRY_AFTER_SECONDS };
     if (!remembered.has(pem)) {
@@ -107,11 +114,11 @@ function allowedUrl(
   return isAllowed && isPath(url.pathname) ? url.href : undefined;
 }
 
-function refused(reason: string): Unverified {
+function refused(reason: string): FailedVerification {
   return { ok: false, reason };
 }
 
-type Keys = readonly SignatureKey[] | Unverified;
+type Keys = readonly SignatureKey[] | FailedVerification;
 
 /**
  * Compiles where the keys of a route come from: its secrets, a key that the sender delivered, or the
@@ -149,7 +156,7 @@ export function compileKeys(
   return () => keys;
 }
 
-function listed(key: SignatureKey | Unverified): Keys {
+function listed(key: SignatureKey | FailedVerification): Keys {
   return "ok" in key ? key : [key];
 }
 

@@ -1,7 +1,7 @@
 import type { SignatureAuth } from "../../config/auth/schema.ts";
 import { requestViewOf } from "../request-view.ts";
 import { splitSource } from "../value-source.ts";
-import type { SchemeVerifier, Unverified, Verification } from "../verifier.ts";
+import type { SchemeVerifier, FailedVerification, Verification } from "../verifier.ts";
 import { compileAlgorithm } from "./algorithm.ts";
 import { compileBodyCoverage } from "./body-coverage.ts";
 import type { SignedInput } from "./request-source.ts";
@@ -97,7 +97,7 @@ function compileClaim(auth: SignatureAuth, { publicUrl }: SchemeContext): ReadCl
 function compileConclusion(
   auth: SignatureAuth,
   { route, publicUrl }: SchemeContext,
-): (claim: Claim, keys: readonly SignatureKey[] | Unverified) => Verification {
+): (claim: Claim, keys: readonly SignatureKey[] | FailedVerification) => Verification {
   const content = compileContent(auth, publicUrl);
   const cover = compileBodyCoverage(auth, content);
   const mark = compileReplayKey(auth, route);
@@ -166,6 +166,6 @@ function isInBody({ timestamp }: SignatureAuth): boolean {
   return timestamp !== undefined && splitSource(timestamp.from).kind === "body";
 }
 
-function refused(reason: string): Unverified {
+function refused(reason: string): FailedVerification {
   return { ok: false, reason };
 }

@@ -1,4 +1,5 @@
 /** The embedded gateway's sessions: transcripts, system events and routes, all in its database. */
+import type { BeginRunOutcome, EnqueueOutcome } from "../shared/write-state.ts";
 import {
   type ChannelTarget,
   type Clock,
@@ -14,14 +15,7 @@ import { shortKey } from "../shared/write-state.ts";
 import { prepareSessionReads, type SessionReads } from "./state/session-reads.ts";
 import { stateError } from "../shared/write-state.ts";
 import { STATE_LIMITS } from "./state/operations.ts";
-import type {
-  AppendTurn,
-  BeginRunOutcome,
-  EndRun,
-  EnqueueOutcome,
-  ForgetRuns,
-  ForgetRunsOutcome,
-} from "./state/operations.ts";
+import type { AppendTurn, EndRun, ForgetRuns, ForgetRunsOutcome } from "./state/operations.ts";
 
 /** A run takes at most a day: what began before and has no end was cut off with its process. */
 const MAX_RUN_MS = 24 * 3_600_000;

@@ -1,7 +1,7 @@
 import type { Clock, HeartbeatRequest, Logger } from "../../core/host.ts";
 import { joinUntrusted } from "../../core/boundary/wrap-untrusted.ts";
 import type { OpenClawSdk, OpenClawSystem } from "./sdk.ts";
-import type { OpenClawState, PendingEvent } from "./state.ts";
+import type { OpenClawState, QueuedEvent } from "./state.ts";
 
 /** Ours are one event of the host's queue: as many as fit these limits, and at least one. */
 const MAX_BATCH = 200;
@@ -58,7 +58,7 @@ export interface EventQueueOptions {
   readonly logger: Logger;
 }
 
-type EnqueuedEvent = Pick<PendingEvent, "id" | "key">;
+type EnqueuedEvent = Pick<QueuedEvent, "id" | "key">;
 
 /** Events that a turn takes or has taken, while its end is not known. */
 interface TakenEvents {
@@ -205,7 +205,7 @@ export class EventQueue {
   }
 
   /** Puts what fits into the host's queue, in the place of what is there; returns how many events wait. */
-  #enqueueBatch(events: readonly PendingEvent[], at: HostSession): number {
+  #enqueueBatch(events: readonly QueuedEvent[], at: HostSession): number {
     const batch = firstBatch(events);
     // One that was withdrawn leaves the text in the host's queue as well.
     const isOther = batch.length !== this.#enqueued.length || batch.some(({ id }, at) => id !== this.#enqueued[at]?.id);
@@ -273,7 +273,7 @@ export class EventQueue {
   }
 }
 
-function firstBatch(events: readonly PendingEvent[]): readonly PendingEvent[] {
+function firstBatch(events: readonly QueuedEvent[]): readonly QueuedEvent[] {
   let chars = 0;
   const end = events.findIndex(({ text }, at) => (chars += text.length) > MAX_BATCH_CHARS && at > 0);
   return end === -1 ? events : events.slice(0, end);

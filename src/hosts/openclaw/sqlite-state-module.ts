@@ -1,5 +1,6 @@
 /** The OpenClaw adapter's part of the shared database file. */
 import type { DatabaseSync } from "node:sqlite";
+import type { BeginRunOutcome, EnqueueOutcome } from "../shared/write-state.ts";
 import type { Migration, SqliteModule } from "../../storage/sqlite/engine/module.ts";
 
 /** The bounds of the adapter's state. */
@@ -181,8 +182,6 @@ interface EnqueueEvent {
   readonly text: string;
 }
 
-export type EnqueueOutcome = "stored" | "duplicate" | "full";
-
 /** Events that a turn has taken; with the last one, the session's request of a turn is done. */
 interface ConsumeEvents {
   readonly session: string;
@@ -200,8 +199,6 @@ interface BeginRun {
   readonly session: string;
   readonly at: number;
 }
-
-export type BeginRunOutcome = "begun" | "repeated";
 
 interface EndRun {
   readonly id: string;

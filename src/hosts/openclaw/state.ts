@@ -4,10 +4,10 @@ import type { Clock, HeartbeatRequest } from "../../core/host.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import { rowQuery } from "../../storage/sqlite/engine/row-query.ts";
 import { OPENCLAW_LIMITS } from "./sqlite-state-module.ts";
-import type { BeginRunOutcome, EnqueueOutcome } from "./sqlite-state-module.ts";
+import type { BeginRunOutcome, EnqueueOutcome } from "../shared/write-state.ts";
 
 /** A system event that no turn has taken yet. */
-export interface PendingEvent {
+export interface QueuedEvent {
   readonly id: number;
   /** The idempotency key, as it is stored. */
   readonly key: string;
@@ -52,7 +52,7 @@ export class OpenClawState {
   }
 
   /** The oldest events of a session that wait, `after` an id. */
-  pendingEvents(session: string, { after = 0, limit }: { after?: number; limit: number }): readonly PendingEvent[] {
+  pendingEvents(session: string, { after = 0, limit }: { after?: number; limit: number }): readonly QueuedEvent[] {
     return this.#reads.events.all(session, after, limit).map((row) => ({ ...row }));
   }
 

@@ -23,3 +23,9 @@ export function stateError(error: unknown, what: string): HostError {
     cause: error,
   });
 }
+
+/** `duplicate`: an event with this key was stored before. `full`: nothing was stored. */
+export type EnqueueOutcome = "stored" | "duplicate" | "full";
+
+/** `repeated`: a run with this id has begun before; nothing was stored. */
+export type BeginRunOutcome = "begun" | "repeated";

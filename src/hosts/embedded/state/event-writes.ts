@@ -1,9 +1,10 @@
 /** The writes on system events: stored once by key, consumed once, forgotten in the end. */
+import type { EnqueueOutcome } from "../../shared/write-state.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { rowQuery } from "../../../storage/sqlite/engine/row-query.ts";
 import type { SessionWrites } from "./session-writes.ts";
 import { STATE_LIMITS } from "./operations.ts";
-import type { EnqueueEvent, EnqueueOutcome } from "./operations.ts";
+import type { EnqueueEvent } from "./operations.ts";
 
 /** Old rows that one turn examines: more than it consumes, so that forgetting keeps up. */
 const FORGET_STEP = 256;

@@ -31,9 +31,6 @@ export interface EnqueueEvent {
   readonly at: number;
 }
 
-/** `duplicate`: an event with this key was stored before. `full`: nothing was stored. */
-export type EnqueueOutcome = "stored" | "duplicate" | "full";
-
 export interface RequestTurn {
   readonly sessionKey: string;
   readonly agentId: string;
@@ -47,9 +44,6 @@ export interface BeginRun {
   readonly prompt: string;
   readonly at: number;
 }
-
-/** `repeated`: a run with this id has begun before; nothing was stored. */
-export type BeginRunOutcome = "begun" | "repeated";
 
 /** `error`: a note for the owner on why there is no reply. */
 export type MessageRole = "user" | "assistant" | "error";

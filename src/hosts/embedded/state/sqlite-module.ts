@@ -1,4 +1,5 @@
 /** The embedded gateway's part of the shared database file. */
+import type { BeginRunOutcome, EnqueueOutcome } from "../../shared/write-state.ts";
 import type { DatabaseSync } from "node:sqlite";
 import type { Migration, SqliteModule } from "../../../storage/sqlite/engine/module.ts";
 import { prepareEventWrites } from "./event-writes.ts";
@@ -7,10 +8,8 @@ import { prepareSessionWrites } from "./session-writes.ts";
 import {
   type AppendTurn,
   type BeginRun,
-  type BeginRunOutcome,
   type EndRun,
   type EnqueueEvent,
-  type EnqueueOutcome,
   type ForgetRuns,
   type ForgetRunsOutcome,
   type RecordMessage,
