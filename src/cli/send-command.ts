@@ -43,11 +43,12 @@ async function waitForDelivery(watched: AcceptedCall): Promise<SendOutcome> {
   if (id === undefined) return { delivery: null, duplicate: null };
   const deadline = Date.now() + watched.waitSeconds * 1_000;
   let delivery = await readDelivery(watched, id);
-  while (copy === null && OPEN.has(delivery.state) && Date.now() < deadline) {
+  if (copy !== null) return { delivery, duplicate: copy };
+  while (OPEN.has(delivery.state) && Date.now() < deadline) {
     await sleep(EVERY_MS);
     delivery = await readDelivery(watched, id);
   }
-  return { delivery, duplicate: copy };
+  return { delivery, duplicate: null };
 }
 
 function printOutcome({ delivery, duplicate }: SendOutcome, io: CliIo): void {
