@@ -25,6 +25,7 @@ export function compileCandidates(
   const readers = auth.from.map(compileRequestSource);
   const names = auth.from.map(nameSource).join(", ");
   const missing = auth.from.length === 1 ? `${names} is missing` : `all of ${names} are missing`;
+  const older = auth.from.flatMap((source) => /^header:(?<name>.+)-v\d+$/u.exec(source)?.groups?.["name"] ?? []);
   const split = compileSplit(auth);
   return (call, view) => {
     const found = { texts: [], pairs: new Map<string, string | undefined>() };
@@ -37,10 +38,19 @@ export function compileCandidates(
       if (value.length > MAX_CHARS) return "the signature is too long";
       if (!split(value, found)) return "too many signatures";
     }
-    if (!isThere) return missing;
+    if (!isThere) return missing + olderSignature(older, call);
     if (found.texts.length > MAX_SIGNATURES) return "too many signatures";
     return found;
   };
+}
+
+/** Names the header of an older version that a call carries instead: `x-signature` for `x-signature-v3`. */
+function olderSignature(names: readonly string[], { headers }: IncomingRequest): string {
+  const name = names.find((each) => headers[each.toLowerCase()] !== undefined);
+  if (name === undefined) return "";
+  const version = headers[`${name.toLowerCase()}-version`];
+  const shown = typeof version === "string" && /^v\d{1,3}$/u.test(version) ? ` (${version})` : "";
+  return `; the call carries ${name}${shown}, an older signature`;
 }
 
 function compileSplit({ prefix, separator, pair }: Pick<SignatureAuth, "prefix" | "separator" | "pair">): Split {

@@ -17,6 +17,7 @@ import {
   type ModelOutcome,
   type ModelTurnLimits,
   runModelTurn,
+  type TurnIds,
   type TurnMessage,
 } from "./agents/model-turn.ts";
 import { acknowledgeOffline, answerOffline } from "./agents/offline.ts";
@@ -59,6 +60,7 @@ class Deadline {
 /** A turn of a session itself, with the conversation so far. */
 export interface ConversationTurn {
   readonly agentId: string;
+  readonly sessionKey: string;
   /** In order; the last one is the user's. */
   readonly messages: readonly TurnMessage[];
   /** True when the turn was given nothing to look at, as a periodic heartbeat. */
@@ -129,7 +131,14 @@ export class EmbeddedAgents implements HostAgents {
       const messages: TurnMessage[] = [{ role: "user", text: prompt }];
       const override = { model: request.model, thinking: request.thinking };
       result = await withDeadline(timeoutMs, request.signal, (signal) =>
-        this.#answer(agent, { messages, override, idle: false, isProbe: place.isProbe, signal }),
+        this.#answer(agent, {
+          messages,
+          override,
+          idle: false,
+          isProbe: place.isProbe,
+          signal,
+          of: { runId, sessionKey },
+        }),
       );
     } finally {
       place.leave(result);
@@ -157,7 +166,7 @@ export class EmbeddedAgents implements HostAgents {
 
   /** Runs one turn of a conversation and stores nothing; never rejects. */
   async converse(turn: ConversationTurn): Promise<AgentRunResult> {
-    const { messages, idle, timeoutMs } = turn;
+    const { messages, idle, timeoutMs, sessionKey } = turn;
     const agent = findAgent(this.#config(), turn.agentId);
     const place = this.#enter(agent, undefined);
     if ("problem" in place) return { status: "error", reply: "", error: place.problem, retryable: true };
@@ -165,7 +174,7 @@ export class EmbeddedAgents implements HostAgents {
     let result: AgentRunResult | undefined;
     try {
       result = await withDeadline(timeoutMs, turn.signal, (signal) =>
-        this.#answer(agent, { messages, override: {}, idle, isProbe: place.isProbe, signal }),
+        this.#answer(agent, { messages, override: {}, idle, isProbe: place.isProbe, signal, of: { sessionKey } }),
       );
       return result;
     } finally {
@@ -188,6 +197,7 @@ export class EmbeddedAgents implements HostAgents {
       /** True: the provider was down, and one request shows whether it still is. */
       isProbe: boolean;
       signal: AbortSignal;
+      of: Omit<TurnIds, "agentId">;
     },
   ): Promise<ModelOutcome> {
     const { messages, override, isProbe, signal } = turn;
@@ -206,7 +216,7 @@ export class EmbeddedAgents implements HostAgents {
     }
     const thinking = override.thinking ?? agent.thinking;
     return runModelTurn(
-      { model, systemPrompt: agent.systemPrompt, messages, thinking, signal },
+      { model, systemPrompt: agent.systemPrompt, messages, thinking, signal, of: { agentId: agent.id, ...turn.of } },
       { logger: this.#logger, limits: isProbe ? { ...this.#limits, retryDelaysMs: [] } : this.#limits },
     );
   }

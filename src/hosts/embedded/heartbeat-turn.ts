@@ -84,6 +84,7 @@ export async function runHeartbeatTurn(
   const prompt = heartbeatPrompt({ events, reasons, now: new Date(clock.now()) });
   const result = await agents.converse({
     agentId,
+    sessionKey,
     messages: [...sessions.conversation(sessionKey, CONVERSATION), { role: "user", text: prompt }],
     idle: events.length === 0,
     timeoutMs: config().agents.timeoutMs,

@@ -19,6 +19,16 @@ export interface ModelTurn {
   /** `minimal`, `low`, `medium` and `high` are sent as the reasoning effort; anything else is not. */
   readonly thinking: string | undefined;
   readonly signal: AbortSignal;
+  /** For the log. */
+  readonly of: TurnIds;
+}
+
+/** The conversation or run that a turn belongs to. */
+export interface TurnIds {
+  readonly agentId: string;
+  readonly sessionKey: string;
+  /** Absent: a turn of the session itself. */
+  readonly runId?: string;
 }
 
 /** Bounds of a turn; the defaults are what the gateway runs with. */
@@ -68,7 +78,10 @@ export async function runModelTurn(
       return { error: outcome.error, retryable: true };
     }
     const provider = turn.model.providerId;
-    options.logger.warn({ provider, attempt: attempt + 1, error: outcome.error }, "model request is tried again");
+    options.logger.warn(
+      { ...turn.of, provider, attempt: attempt + 1, error: outcome.error },
+      "model request is tried again",
+    );
     try {
       await sleep(delayMs, undefined, { signal: turn.signal });
     } catch {

@@ -43,6 +43,19 @@ describe("a single signature", () => {
     expect(find(undefined, { from: ["path"] })).toBe("path is missing");
   });
 
+  it("is missing where the call carries an older version of it, which the reason names", () => {
+    const from = ["header:X-Sig-v3"];
+    const older = (headers: Record<string, string>): unknown => find(undefined, { from }, { headers });
+    const missing = "header X-Sig-v3 is missing";
+    expect(older({ "x-sig": "a", "x-sig-version": "v2" })).toBe(
+      `${missing}; the call carries X-Sig (v2), an older signature`,
+    );
+    expect(older({ "x-sig": "a", "x-sig-version": "v2; forged" })).toBe(
+      `${missing}; the call carries X-Sig, an older signature`,
+    );
+    expect(older({})).toBe(missing);
+  });
+
   it("is missing where it is in none of the places", () => {
     expect(find(undefined)).toBe("header Sig is missing");
     expect(find(undefined, { from: ["header:a", "body:b.c"] })).toBe("all of header a, body b.c are missing");

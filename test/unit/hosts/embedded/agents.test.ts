@@ -279,6 +279,7 @@ describe("converse", () => {
     await using server = await serve([streams("four")]);
     const result = await agents.converse({
       agentId: "main",
+      sessionKey: "agent:main:main",
       messages: [
         { role: "user", text: "one" },
         { role: "assistant", text: "two" },
@@ -300,7 +301,13 @@ describe("converse", () => {
       streams("x")(res, sent);
     };
     await using _server = await serve([count, count, answers(400, "no")]);
-    const turn = { agentId: "main", messages: [{ role: "user" as const, text: "hi" }], idle: false, timeoutMs: 10_000 };
+    const turn = {
+      agentId: "main",
+      sessionKey: "agent:main:main",
+      messages: [{ role: "user" as const, text: "hi" }],
+      idle: false,
+      timeoutMs: 10_000,
+    };
     const { signal } = new AbortController();
     counts.push(agents.ownerTurns());
     await agents.converse({ ...turn, signal });

@@ -25,6 +25,7 @@ function turnAt(baseUrl: string, options: Partial<ModelTurn> & { provider?: Part
     messages: [{ role: "user", text: "Hello?" }],
     thinking: undefined,
     signal: new AbortController().signal,
+    of: { agentId: "main", sessionKey: "agent:main:hook:ci", runId: "run_1" },
     ...turn,
   };
 }
@@ -99,6 +100,12 @@ describe("a request that nobody took", () => {
     expect(await turn).toEqual({ reply: "back" });
     expect(server.requests).toHaveLength(1);
     expect(logger.lines[0]!.fields["error"]).toContain("ECONNREFUSED");
+    expect(logger.lines[0]!.fields).toMatchObject({
+      agentId: "main",
+      sessionKey: "agent:main:hook:ci",
+      runId: "run_1",
+      provider: "local",
+    });
   });
 
   it("fails in words when the endpoint stays down", async () => {
