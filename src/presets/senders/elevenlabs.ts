@@ -46,7 +46,7 @@ export const elevenlabs = definePreset({
   success: {
     statuses: "200",
     otherwise:
-      "5xx, 429 and 408: tries up to 5 times within 40 minutes when retries are on; disables the webhook after 10 failures in a row",
+      "5xx, 429 and 408: tries up to 5 times within 40 minutes when retries are on; disables the webhook after 10 failures in a row without a success in 7 days",
   },
   ignored: "recordings. ElevenLabs marks no bots",
   samples: {

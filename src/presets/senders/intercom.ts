@@ -22,7 +22,8 @@ export const intercom = definePreset({
   mapping: { name: "Intercom" },
   success: {
     statuses: "2xx, within 5 seconds",
-    otherwise: "tries once more after a minute; 410 disables the topic, many failures suspend the webhook",
+    otherwise:
+      "tries once more after a minute; 410 disables the topic, 429 delays; 1,000 errors in a row pause it for 15 minutes, errors for 7 days suspend it for a private app",
   },
   ignored: "events of authors that Intercom marks as bots or AI agents, pings",
   samples: {

@@ -53,7 +53,7 @@ export const shopify = definePreset({
   message,
   mapping: { name: "Shopify", maxBodyBytes: 4_194_304 },
   success: {
-    statuses: "200, within 5 seconds",
+    statuses: "2xx, within 5 seconds",
     otherwise: "tries 8 times in 4 hours, then deletes a subscription made through the API",
   },
   ignored: "test notifications. Shopify marks no bots",

@@ -28,7 +28,11 @@ export const typeform = definePreset({
   deliveryId: { from: "body:event_id", signed: true },
   message,
   mapping: { name: "Typeform", maxBodyBytes: 1_048_576 },
-  success: { statuses: "2xx", otherwise: "tries again for some hours; 404 and 410 disable the webhook" },
+  success: {
+    statuses: "2xx",
+    otherwise:
+      "408, 423, 429 and 503: tries again for 10 hours; 404 and 410: disables the webhook; else tries some times more within hours",
+  },
   ignored: "nothing. Typeform marks no bots",
   samples: {
     form_response: {

@@ -38,7 +38,7 @@ export const workos = definePreset({
       labeled("Event id", textAt(payload, "id")),
     );
   },
-  success: { statuses: "200 only", otherwise: "tries up to 12 times in 3 days" },
+  success: { statuses: "200 only", otherwise: "tries again with growing delays for 3 days" },
   ignored: "nothing. WorkOS marks no bots",
   samples: {
     "dsync.user.created": event("dsync.user.created", {
