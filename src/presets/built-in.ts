@@ -18,10 +18,10 @@ import { elevenlabs } from "./senders/elevenlabs.ts";
 import { forgejo } from "./senders/gitea/forgejo.ts";
 import { gitea } from "./senders/gitea/gitea.ts";
 import { github } from "./senders/github/github.ts";
-import { gitlabSigning } from "./senders/gitlab/gitlab-signing.ts";
 import { gitlab } from "./senders/gitlab/gitlab.ts";
-import { gmailPush } from "./senders/google/gmail-push.ts";
+import { gitlabSigning } from "./senders/gitlab/gitlab-signing.ts";
 import { gmail } from "./senders/google/gmail.ts";
+import { gmailPush } from "./senders/google/gmail-push.ts";
 import { googleCalendar } from "./senders/google/google-calendar.ts";
 import { googleChat } from "./senders/google/google-chat.ts";
 import { googleDrive } from "./senders/google/google-drive.ts";
@@ -33,11 +33,12 @@ import { intercom } from "./senders/intercom.ts";
 import { jira } from "./senders/jira/jira.ts";
 import { lemonSqueezy } from "./senders/lemon-squeezy.ts";
 import { linear } from "./senders/linear/linear.ts";
-import { mailgunInbound } from "./senders/mailgun-inbound.ts";
 import { mailgun } from "./senders/mailgun.ts";
+import { mailgunInbound } from "./senders/mailgun-inbound.ts";
 import { meta } from "./senders/meta/meta.ts";
 import { microsoftGraph } from "./senders/microsoft-graph.ts";
 import { microsoftTeams } from "./senders/microsoft-teams.ts";
+import { netlify } from "./senders/netlify.ts";
 import { notion } from "./senders/notion.ts";
 import { openai } from "./senders/openai.ts";
 import { paddle } from "./senders/paddle.ts";
@@ -46,8 +47,8 @@ import { paypal } from "./senders/paypal.ts";
 import { postmarkInbound } from "./senders/postmark-inbound.ts";
 import { razorpay } from "./senders/razorpay.ts";
 import { resend } from "./senders/resend.ts";
-import { sendgridInbound } from "./senders/sendgrid-inbound.ts";
 import { sendgrid } from "./senders/sendgrid.ts";
+import { sendgridInbound } from "./senders/sendgrid-inbound.ts";
 import { sentry } from "./senders/sentry/sentry.ts";
 import { shopify } from "./senders/shopify.ts";
 import { slack } from "./senders/slack/slack.ts";
@@ -106,6 +107,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   meta,
   microsoftGraph,
   microsoftTeams,
+  netlify,
   notion,
   openai,
   paddle,

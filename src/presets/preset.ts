@@ -15,7 +15,8 @@ export function schemeName(preset: Preset): string {
     case "basic":
       return "user name and password (Basic)";
     case "jwt":
-      return "token of an identity provider (JWT)";
+      if (auth.algorithm === undefined) return "token of an identity provider (JWT)";
+      return `JWT${auth.bodyDigest ? " over the digest of the body" : ""} in ${placeName(from || "header:authorization")}`;
     default:
       return `${algorithmName(auth)} in ${placeName(from)}`;
   }

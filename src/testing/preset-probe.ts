@@ -168,7 +168,8 @@ export interface PresetKeys {
  * and tokens of an identity provider.
  */
 export function makePresetKeys(auth: AuthInput): PresetKeys | undefined {
-  if (auth.certificate !== undefined || auth.scheme === "jwt" || auth.scheme === "token") return undefined;
+  if (auth.certificate !== undefined || auth.scheme === "token") return undefined;
+  if (auth.scheme === "jwt" && auth.algorithm === undefined) return undefined;
   const algorithm = typeof auth.algorithm === "string" ? auth.algorithm : "hmac-sha256";
   if (auth.scheme === "signature" || auth.scheme === undefined) {
     if (algorithm === "ed25519") return ofPair(generateKeyPairSync("ed25519"), auth, rawEd25519);

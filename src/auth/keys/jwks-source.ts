@@ -38,7 +38,7 @@ export interface JwksSourceOptions extends JwksBounds {
 
 const ALGORITHMS = ["RS256", "ES256", "EdDSA", "PS256"];
 const MAX_KEYS = 100;
-const MAX_TOKEN_LENGTH = 16_384;
+export const MAX_TOKEN_LENGTH = 16_384;
 const RETRY_AFTER_SECONDS = 5;
 const DEFAULTS: Required<JwksBounds> = {
   refreshMs: 600_000,
@@ -156,12 +156,12 @@ function keySetOf({ status, body }: FetchedAnswer): LocalJWKSet {
 }
 
 /** So that a claim is there only when the token has it. */
-function withoutPrototype(payload: JWTPayload): Readonly<Record<string, unknown>> {
+export function withoutPrototype(payload: JWTPayload): Readonly<Record<string, unknown>> {
   return Object.assign(Object.create(null) as Record<string, unknown>, payload);
 }
 
 /** Names claims, never their values. */
-function jwtRefusalReason(error: unknown): string {
+export function jwtRefusalReason(error: unknown): string {
   if (error instanceof errors.JWTExpired) return "The token has expired.";
   if (error instanceof errors.JWTClaimValidationFailed)
     return `The token's claim "${error.claim}" is missing or wrong.`;

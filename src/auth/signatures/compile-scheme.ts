@@ -2,7 +2,7 @@ import type { AuthConfig } from "../../config/auth/schema.ts";
 import { requestViewOf } from "../request-view.ts";
 import { compileSource } from "../value-source.ts";
 import type { SchemeContext, SchemeVerifier, Verification } from "../verifier.ts";
-import { compileJwt } from "./jwt-scheme.ts";
+import { compileJwt, compileSharedJwt } from "./jwt-scheme.ts";
 import { compileBasic, compileSecret } from "./secret-scheme.ts";
 import { compileSignature } from "./signature-scheme.ts";
 
@@ -20,7 +20,7 @@ function compileOwn(auth: AuthConfig, context: SchemeContext): SchemeVerifier {
     case "basic":
       return compileBasic(auth, context);
     case "jwt":
-      return compileJwt(auth, context);
+      return "secrets" in auth ? compileSharedJwt(auth, context) : compileJwt(auth, context);
   }
 }
 

@@ -1,5 +1,6 @@
-import { createPrivateKey, hash, randomBytes, sign } from "node:crypto";
-import type { AuthConfig, SignatureAuth } from "../../config/auth/schema.ts";
+import { createHmac, createPrivateKey, hash, randomBytes, sign } from "node:crypto";
+import { TOKEN_ALGORITHMS } from "../../config/auth/secrets.ts";
+import type { AuthConfig, SharedJwtAuth, SignatureAuth } from "../../config/auth/schema.ts";
 import { splitPlaceholders } from "../value-source.ts";
 import { compileRequestSource } from "./request-source.ts";
 import { isForm } from "./content-texts.ts";
@@ -22,7 +23,7 @@ export interface UnsignedRequest {
   readonly now: number;
   /** The delivery's id, for schemes that sign one; invented when absent. */
   readonly id?: string;
-  /** The shared secret; for asymmetric schemes the private key as PEM; for `jwt` the token itself. */
+  /** The shared secret; for asymmetric schemes the private key as PEM; for a `jwt` of an identity provider the token itself. */
   readonly key: string;
 }
 
@@ -34,8 +35,10 @@ export interface UnsignedRequest {
 export function signRequest(auth: AuthConfig, request: UnsignedRequest): SignedRequest {
   const draft = new RequestBuilder(request);
   switch (auth.scheme) {
-    case "secret":
     case "jwt":
+      draft.put(auth.from[0]!, auth.prefix + ("secrets" in auth ? makeToken(auth, request) : request.key));
+      break;
+    case "secret":
       draft.put(auth.from[0]!, auth.prefix + request.key);
       break;
     case "basic": {
@@ -50,6 +53,25 @@ export function signRequest(auth: AuthConfig, request: UnsignedRequest): SignedR
       break;
   }
   return draft.signed;
+}
+
+const TOKEN_SECONDS = 300;
+
+/** A token as the sender makes it: it ends soon when no digest ties it to the body. */
+function makeToken(auth: SharedJwtAuth, { key, body, now }: UnsignedRequest): string {
+  const { issuer, audience, claims, algorithm, bodyDigest } = auth;
+  const payload = {
+    ...claims,
+    ...(issuer.length === 0 ? {} : { iss: issuer[0] }),
+    ...(audience === "" ? {} : { aud: audience }),
+    ...(bodyDigest === undefined
+      ? { exp: Math.floor(now / 1_000) + TOKEN_SECONDS }
+      : { [bodyDigest.from.slice("claim:".length)]: hash(bodyDigest.algorithm, body, bodyDigest.encoding) }),
+  };
+  const parts = [{ alg: TOKEN_ALGORITHMS.get(algorithm), typ: "JWT" }, payload];
+  const signed = parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+  const { hash: name } = ALGORITHM_SPECS[algorithm as AlgorithmName];
+  return `${signed}.${createHmac(name!, key).update(signed).digest("base64url")}`;
 }
 
 function addSignature(auth: SignatureAuth, draft: RequestBuilder, { key, now, id }: UnsignedRequest): void {

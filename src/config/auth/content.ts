@@ -112,6 +112,7 @@ function checkPlaces(auth: SignatureAuth, { sources }: ContentNames, refuse: Ref
   for (const [key, source] of places) {
     if (source === undefined) continue;
     if (source === "path") refuse(key, "cannot be path, which is for the scheme secret");
+    else if (source.startsWith("claim:")) refuse(key, `cannot be ${showValue(source)}: only the scheme jwt has claims`);
     else if (source.startsWith("pair:") && auth.pair === undefined) {
       refuse(key, `cannot be ${showValue(source)}: the signature's header has pairs only where pair is set`);
     }

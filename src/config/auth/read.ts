@@ -4,7 +4,7 @@ import type { PresetSettings } from "../mapping/schema.ts";
 import type { ConfiguredPreset } from "../preset-settings.ts";
 import type { PresetPart } from "../preset.ts";
 import { checkAuth, readsSecret } from "./rules.ts";
-import type { AuthConfig, AuthInput } from "./schema.ts";
+import type { AuthConfig, AuthInput, BodyDigest } from "./schema.ts";
 import { type AuthSources, checkAuthSecrets, readAuthSecrets, type WrittenAuth } from "./secrets.ts";
 
 const TOLERANCE_SECONDS = 300;
@@ -29,7 +29,7 @@ function normalizeScheme(
   secrets: readonly string[],
   options: { readonly deliveredKey?: boolean },
 ): AuthConfig | undefined {
-  const { timestamp, certificate, bodyDigest } = input;
+  const { timestamp, certificate } = input;
   const from = input.from === undefined ? [] : [input.from].flat();
   switch (input.scheme) {
     case "token":
@@ -41,15 +41,12 @@ function normalizeScheme(
         scheme: "basic",
         secrets: input.username === undefined ? secrets : secrets.map((secret) => `${input.username}:${secret}`),
       };
-    case "jwt":
-      return {
-        scheme: "jwt",
-        ...carrierOf(from, input.prefix),
-        jwksUrl: input.jwksUrl ?? "",
-        issuer: input.issuer ?? [],
-        audience: input.audience ?? "",
-        claims: input.claims ?? {},
-      };
+    case "jwt": {
+      const { issuer = [], audience = "", claims = {}, algorithm } = input;
+      const token = { scheme: "jwt", ...carrierOf(from, input.prefix), issuer, audience, claims } as const;
+      if (algorithm === undefined) return { ...token, jwksUrl: input.jwksUrl ?? "" };
+      return { ...token, secrets, algorithm, bodyDigest: bodyDigestOf(input) };
+    }
     default:
       return {
         scheme: "signature",
@@ -69,11 +66,7 @@ function normalizeScheme(
           toleranceSeconds: timestamp.toleranceSeconds ?? TOLERANCE_SECONDS,
           futureSeconds: timestamp.futureSeconds ?? timestamp.toleranceSeconds ?? TOLERANCE_SECONDS,
         },
-        bodyDigest: bodyDigest && {
-          from: bodyDigest.from ?? "",
-          algorithm: bodyDigest.algorithm ?? "sha256",
-          encoding: bodyDigest.encoding ?? "hex",
-        },
+        bodyDigest: bodyDigestOf(input),
         anyPort: input.anyPort ?? false,
         certificate: certificate && {
           from: certificate.from ?? "",
@@ -85,6 +78,12 @@ function normalizeScheme(
         deliveredKey: options.deliveredKey ?? false,
       };
   }
+}
+
+function bodyDigestOf({ bodyDigest }: AuthInput): BodyDigest | undefined {
+  if (bodyDigest === undefined) return undefined;
+  const { from = "", algorithm = "sha256", encoding = "hex" } = bodyDigest;
+  return { from, algorithm, encoding };
 }
 
 /** The default place of a secret or token is the `Authorization` header. */

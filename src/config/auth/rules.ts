@@ -1,8 +1,7 @@
-import type { AuthConfig, JwtAuth, SignatureAuth } from "./schema.ts";
-import type { AuthInput } from "./schema.ts";
+import type { AuthConfig, AuthInput, JwtAuth, SharedJwtAuth, SignatureAuth } from "./schema.ts";
 import { checkContent } from "./content.ts";
 import type { Findings } from "../errors.ts";
-import { algorithmsOf, isPublicKeyAlgorithm, keyEncodingsFor } from "./secrets.ts";
+import { algorithmsOf, isPublicKeyAlgorithm, keyEncodingsFor, TOKEN_ALGORITHMS } from "./secrets.ts";
 import { showValue } from "../show-value.ts";
 
 type Scheme = AuthConfig["scheme"] | "token";
@@ -34,9 +33,23 @@ const KEYS: Readonly<Record<Scheme, ReadonlySet<keyof AuthInput>>> = {
   jwt: new Set(["scheme", "from", "prefix", "jwksUrl", "issuer", "audience", "claims", "require"]),
 };
 
+/** Those of `jwt` when an algorithm says that the token is signed with a shared secret. */
+const SHARED_JWT_KEYS: ReadonlySet<keyof AuthInput> = new Set([
+  "scheme",
+  "secret",
+  "algorithm",
+  "from",
+  "prefix",
+  "issuer",
+  "audience",
+  "claims",
+  "bodyDigest",
+  "require",
+]);
+
 /** True when requests are verified with secrets of the configuration. */
 export function readsSecret(auth: AuthConfig | undefined): auth is AuthConfig {
-  if (auth === undefined || !KEYS[auth.scheme].has("secret")) return false;
+  if (auth === undefined || !("secrets" in auth)) return false;
   return auth.scheme !== "signature" || auth.certificate === undefined;
 }
 
@@ -51,12 +64,14 @@ export function checkAuth(
   findings: Findings,
 ): void {
   const scheme = auth?.scheme ?? "token";
+  const known = auth?.scheme === "jwt" && "secrets" in auth ? SHARED_JWT_KEYS : KEYS[scheme];
   for (const key of Object.keys(input) as (keyof AuthInput)[]) {
-    if (input[key] === undefined || KEYS[scheme].has(key)) continue;
+    if (input[key] === undefined || known.has(key)) continue;
     findings.refuse(`${where}.${key}`, `has no effect with the scheme ${scheme}; leave it out`);
   }
   if (auth === undefined) return;
   if (auth.scheme === "signature") checkSignature(input, auth, where, findings);
+  else if (auth.scheme === "jwt" && "secrets" in auth) checkSharedJwt(auth, where, findings);
   else if (auth.scheme === "jwt") checkJwt(auth, where, findings);
   else if (input.username?.includes(":")) {
     findings.refuse(`${where}.username`, 'must not hold ":", which ends the user name');
@@ -137,6 +152,16 @@ function checkJwt({ jwksUrl, issuer, audience }: JwtAuth, where: string, finding
       `${where}.audience`,
       "is required by the scheme jwt: whom the tokens must be issued for, or a token for anyone would do",
     );
+  }
+}
+
+function checkSharedJwt({ algorithm, issuer, bodyDigest }: SharedJwtAuth, where: string, findings: Findings): void {
+  if (!TOKEN_ALGORITHMS.has(algorithm)) {
+    findings.refuse(`${where}.algorithm`, `must be ${[...TOKEN_ALGORITHMS.keys()].join(" or ")} with the scheme jwt`);
+  }
+  if (issuer.includes("")) findings.refuse(`${where}.issuer`, "is empty");
+  if (bodyDigest !== undefined && !bodyDigest.from.startsWith("claim:")) {
+    findings.refuse(`${where}.bodyDigest.from`, 'must be a claim of the token, such as "claim:sha256"');
   }
 }
 

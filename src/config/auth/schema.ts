@@ -6,7 +6,6 @@ const SOURCE = "^(?:(?:header|query|body|pair):[^\\s:][^\\u0000-\\u001f]*|path)$
 const SOURCE_TITLE = 'a place in the request such as "header:x-signature", "query:key", "body:data.id" or "pair:t"';
 
 const source = (description: string) => text({ description, title: SOURCE_TITLE, pattern: SOURCE, maxLength: 200 });
-
 const ALGORITHMS = [
   "hmac-sha1",
   "hmac-sha256",
@@ -65,7 +64,7 @@ export const AuthSchema = Type.Object(
     scheme: Type.Optional(
       Type.Enum(["token", "signature", "secret", "basic", "jwt"], {
         description:
-          "`token`: the hook token. `signature`: the request is signed. `secret`: it carries the secret itself. `basic`: user name and password. `jwt`: a token of an identity provider. Absent: `signature`.",
+          "`token`: the hook token. `signature`: the request is signed. `secret`: it carries the secret itself. `basic`: user name and password. `jwt`: a token of an identity provider, or with `algorithm` one that is signed with the secret. Absent: `signature`.",
       }),
     ),
     secret: Type.Optional(
@@ -108,7 +107,7 @@ export const AuthSchema = Type.Object(
         {
           title: `one of ${ALGORITHMS.join(", ")}, or where the request names it`,
           description:
-            "Algorithm of the signature; or `{ from, values }`: the place where the request names it, and the algorithm of each name. Absent: `hmac-sha256`.",
+            "Algorithm of the signature; or `{ from, values }`: the place where the request names it, and the algorithm of each name. With the scheme `jwt`: that of a token which is signed with `secret`. Absent: `hmac-sha256`.",
         },
       ),
     ),
@@ -131,7 +130,15 @@ export const AuthSchema = Type.Object(
     bodyDigest: Type.Optional(
       Type.Object(
         {
-          from: Type.Optional(source("Place of the body's digest. Required unless the preset has it.")),
+          from: Type.Optional(
+            text({
+              description:
+                "Place of the body's digest; with the scheme `jwt`, `claim:<name>`. Required unless the preset has it.",
+              title: `${SOURCE_TITLE}, or "claim:sha256" of a token`,
+              pattern: SOURCE.replace("pair", "pair|claim"),
+              maxLength: 200,
+            }),
+          ),
           algorithm: Type.Optional(
             Type.Enum(["sha256"], { description: "Algorithm of the digest. Absent: `sha256`." }),
           ),
@@ -142,7 +149,7 @@ export const AuthSchema = Type.Object(
         {
           additionalProperties: false,
           description:
-            "A signed digest of the body, for bodies that the content covers with `{form}` only if they are forms.",
+            "A signed digest of the body, for bodies that the content covers with `{form}` only if they are forms, and for tokens.",
         },
       ),
     ),
@@ -199,8 +206,7 @@ export type AuthInput = Static<typeof AuthSchema>;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
 /** The authentication of a route's sender after validation: defaults filled in, secrets resolved. */
-
-export type AuthConfig = (SignatureAuth | SecretAuth | BasicAuth | JwtAuth) & RequiredValues;
+export type AuthConfig = (SignatureAuth | SecretAuth | BasicAuth | JwtAuth | SharedJwtAuth) & RequiredValues;
 
 /** Values that a verified request must hold. */
 interface RequiredValues {
@@ -226,15 +232,19 @@ export interface SignatureAuth {
   readonly content: string;
   readonly id: string | undefined;
   readonly timestamp: TimestampRule | undefined;
-  readonly bodyDigest:
-    | { readonly from: string; readonly algorithm: "sha256"; readonly encoding: "hex" | "base64" }
-    | undefined;
+  readonly bodyDigest: BodyDigest | undefined;
   readonly anyPort: boolean;
   readonly certificate: CertificateRule | undefined;
   /** `undefined`: as long as the timestamp is good, or a day without one; 0: never remembered. */
   readonly replaySeconds: number | undefined;
   /** True: the key comes from the sender in a handshake and is kept in the state directory. */
   readonly deliveredKey: boolean;
+}
+
+export interface BodyDigest {
+  readonly from: string;
+  readonly algorithm: "sha256";
+  readonly encoding: "hex" | "base64";
 }
 
 export interface TimestampRule {
@@ -267,13 +277,24 @@ export interface BasicAuth {
   readonly secrets: readonly string[];
 }
 
-/** A JSON Web Token of an identity provider. */
-export interface JwtAuth {
+/** A JSON Web Token. */
+interface TokenAuth {
   readonly scheme: "jwt";
   readonly from: readonly string[];
   readonly prefix: string;
-  readonly jwksUrl: string;
   readonly issuer: readonly string[];
   readonly audience: string;
   readonly claims: Readonly<Record<string, string | boolean>>;
+}
+
+/** Of an identity provider. */
+export interface JwtAuth extends TokenAuth {
+  readonly jwksUrl: string;
+}
+
+/** A token that the sender signs with a shared secret; any issuer and audience when they are empty. */
+export interface SharedJwtAuth extends TokenAuth {
+  readonly secrets: readonly string[];
+  readonly algorithm: SignatureAuth["algorithm"];
+  readonly bodyDigest: BodyDigest | undefined;
 }

@@ -25,6 +25,12 @@ export function isPublicKeyAlgorithm(algorithm: Algorithm): boolean {
   return KEY_TYPES.has(algorithm);
 }
 
+/** The name in a token of each algorithm that takes a shared secret (RFC 7518, 3.1). */
+export const TOKEN_ALGORITHMS: ReadonlyMap<unknown, string> = new Map([
+  ["hmac-sha256", "HS256"],
+  ["hmac-sha512", "HS512"],
+]);
+
 /** The type of public key that an algorithm needs, and its name in messages. */
 const KEY_TYPES: ReadonlyMap<Algorithm, { readonly type: string; readonly title: string }> = new Map([
   ["ed25519", { type: "ed25519", title: "an Ed25519" }],

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
+import { SignJWT } from "jose";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createRemoteKeys } from "../../../../src/auth/keys/remote-keys.ts";
-import { compileJwt } from "../../../../src/auth/signatures/jwt-scheme.ts";
+import { compileJwt, compileSharedJwt } from "../../../../src/auth/signatures/jwt-scheme.ts";
 import type { IncomingRequest, Verification, Verified } from "../../../../src/auth/verifier.ts";
-import type { JwtAuth } from "../../../../src/config/auth/schema.ts";
+import type { JwtAuth, SharedJwtAuth } from "../../../../src/config/auth/schema.ts";
 import { json, keepingLogger, startKeyServer, testClock, text } from "../keys/key-server.ts";
 import { AUDIENCE, ISSUER, keySet, makeKey, signToken } from "../keys/make-token.ts";
 import type { ProviderKey } from "../keys/make-token.ts";
@@ -302,6 +303,93 @@ describe("what is refused with the configuration", () => {
     ],
   ])("%s", async (_what, changes, reason) => {
     const { compile } = await tokenRoute();
+    expect(() => compile(changes)).toThrow(new TypeError(reason));
+  });
+});
+
+describe("a route whose sender signs its tokens with a shared secret", () => {
+  const SECRET = "a secret of the sender";
+  const sha256 = createHash("sha256").update(BODY).digest("hex");
+  const now = testClock().now();
+  const compile = (changes: Partial<SharedJwtAuth> = {}) =>
+    compileSharedJwt(
+      {
+        scheme: "jwt",
+        secrets: [SECRET],
+        algorithm: "hmac-sha256",
+        from: ["header:authorization"],
+        prefix: "Bearer ",
+        issuer: [],
+        audience: "",
+        claims: {},
+        bodyDigest: { from: "claim:sha256", algorithm: "sha256", encoding: "hex" },
+        ...changes,
+      },
+      { route: "shared" },
+    );
+  const sign = (claims: Readonly<Record<string, unknown>>, { secret = SECRET, alg = "HS256" } = {}) =>
+    new SignJWT(claims).setProtectedHeader({ alg }).sign(new TextEncoder().encode(secret));
+  const answer = async (claims: Readonly<Record<string, unknown>>, changes: Partial<SharedJwtAuth> = {}) =>
+    compile(changes).verify(bearing(await sign(claims)));
+
+  test("a token with the digest of the body is good, and its copy is known for a day", async () => {
+    const { replay, credentialId } = await verified(await answer({ sha256 }));
+    expect(replay!.expiresAt).toBe(now + 86_400_000);
+    expect(await answer({ sha256 }, { secrets: ["an older secret of it", SECRET] })).toEqual({
+      ok: true,
+      credentialId,
+      replay,
+    });
+    expect((await verified(await answer({ sha256, exp: now / 1_000 + 60 }))).replay!.expiresAt).toBe(now + 91_000);
+  });
+
+  test("a token without the digest of a body must have an end", async () => {
+    const open = { bodyDigest: undefined };
+    expect(await answer({}, open)).toEqual({ ok: false, reason: 'The token\'s claim "exp" is missing or wrong.' });
+    expect(await answer({ exp: now / 1_000 + 60 }, open)).toMatchObject({ ok: true });
+    expect(await answer({ exp: now / 1_000 - 60 }, open)).toEqual({ ok: false, reason: "The token has expired." });
+  });
+
+  test.each<[string, object, Partial<SharedJwtAuth>, string]>([
+    ["another digest", { sha256: sha256.replaceAll("a", "b") }, {}, 'The token\'s claim "sha256" is missing or wrong.'],
+    ["a digest that is no text", { sha256: [sha256] }, {}, 'The token\'s claim "sha256" is missing or wrong.'],
+    ["no digest", {}, {}, 'The token\'s claim "sha256" is missing or wrong.'],
+    ["no issuer", { sha256 }, { issuer: ["me"] }, 'The token\'s claim "iss" is missing or wrong.'],
+    ["another audience", { sha256, aud: "you" }, { audience: "me" }, 'The token\'s claim "aud" is missing or wrong.'],
+    [
+      "another claim",
+      { sha256, kind: "b" },
+      { claims: { kind: "a" } },
+      'The token\'s claim "kind" is missing or wrong.',
+    ],
+    ["another secret", { sha256 }, { secrets: ["another secret"] }, "The token's signature is wrong."],
+    [
+      "another algorithm",
+      { sha256 },
+      { algorithm: "hmac-sha512" },
+      "The token is signed with an algorithm that is not allowed.",
+    ],
+  ])("a token with %s is refused", async (_what, claims, changes, reason) => {
+    expect(await answer({ ...claims }, changes)).toEqual({ ok: false, reason });
+  });
+
+  test("no token, one that is too long and one without a signature are refused", async () => {
+    expect(await compile().verify(callWith({}))).toEqual(NO_TOKEN);
+    expect(await compile().verify(bearing("a".repeat(20_000)))).toEqual({
+      ok: false,
+      reason: "The token is too long.",
+    });
+    const [, payload] = (await sign({ sha256 })).split(".");
+    const none = `${Buffer.from('{"alg":"none"}').toString("base64url")}.${payload}.`;
+    expect(await compile().verify(bearing(none))).toMatchObject({ ok: false });
+  });
+
+  test.each<[Partial<SharedJwtAuth>, string]>([
+    [{ secrets: [] }, "auth.secret is missing."],
+    [{ secrets: [""] }, "auth.secret is missing."],
+    [{ from: [] }, "A token's place in the request must be configured."],
+    [{ algorithm: "rsa-sha256" }, "auth.algorithm is none that signs tokens with a shared secret."],
+  ])("%j is refused with the configuration", (changes, reason) => {
     expect(() => compile(changes)).toThrow(new TypeError(reason));
   });
 });

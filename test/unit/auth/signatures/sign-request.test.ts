@@ -200,6 +200,18 @@ describe("signRequest", () => {
     expect(signedWith(input, { key: "a.b.c" }).headers["authorization"]).toBe("Bearer a.b.c");
   });
 
+  it.each<AuthInput>([
+    { algorithm: "hmac-sha256", issuer: ["i"], bodyDigest: { from: "claim:sha256" } },
+    { algorithm: "hmac-sha512", audience: "a", claims: { kind: "event" }, from: "header:x-token" },
+  ])("signs a token with a shared secret as %j says", async (input) => {
+    const auth: AuthInput = { scheme: "jwt", secret: "a secret", ...input };
+    const call = received(signedWith(auth));
+    const verifier = verifierOf(auth);
+    expect(await verifier.verify(call)).toMatchObject({ ok: true });
+    const changed = await verifier.verify({ ...call, body: Buffer.from("{}") });
+    expect(changed.ok).toBe(auth.bodyDigest === undefined);
+  });
+
   it("names an algorithm that the scheme allows", () => {
     const values = { one: "hmac-sha1", two: "hmac-sha256" } as const;
     const input: AuthInput = { from: "header:sig", algorithm: { from: "header:algo", values } };

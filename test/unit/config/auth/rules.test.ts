@@ -175,6 +175,40 @@ describe("auth of a mapping", () => {
     expect(refuse({ ...jwt, ...auth })).toEqual([line]);
   });
 
+  it("takes a token that is signed with the secret, by its algorithm", () => {
+    const bodyDigest = { from: "claim:sha256" };
+    expect(authOf({ scheme: "jwt", algorithm: "hmac-sha256", secret: GOOD_SECRET, bodyDigest })).toEqual({
+      scheme: "jwt",
+      secrets: [GOOD_SECRET],
+      algorithm: "hmac-sha256",
+      from: ["header:authorization"],
+      prefix: "Bearer ",
+      issuer: [],
+      audience: "",
+      claims: {},
+      bodyDigest: { from: "claim:sha256", algorithm: "sha256", encoding: "hex" },
+    });
+  });
+
+  it.each<[object, string]>([
+    [{ algorithm: "ed25519" }, "algorithm: must be hmac-sha256 or hmac-sha512 with the scheme jwt"],
+    [{ jwksUrl: "https://id.example.com/keys" }, "jwksUrl: has no effect with the scheme jwt; leave it out"],
+    [{ issuer: [""] }, "issuer: is empty"],
+    [
+      { bodyDigest: { from: "header:x-digest" } },
+      'bodyDigest.from: must be a claim of the token, such as "claim:sha256"',
+    ],
+    [{ secret: undefined }, "secret: is required by the scheme jwt: what the sender and this gateway share"],
+  ])("refuses %j on a token that is signed with the secret", (changes, line) => {
+    expect(refuse({ scheme: "jwt", algorithm: "hmac-sha512", secret: GOOD_SECRET, ...changes })).toEqual([line]);
+  });
+
+  it("refuses a claim as the place of a digest outside a token", () => {
+    expect(refuse({ ...signed, bodyDigest: { from: "claim:sha256" } })).toEqual([
+      'bodyDigest.from: cannot be "claim:sha256": only the scheme jwt has claims',
+    ]);
+  });
+
   it.each<[object, string[]]>([
     [{ scheme: "token", from: "query:k" }, ["from: has no effect with the scheme token; leave it out"]],
     [{ scheme: "token", secret: GOOD_SECRET }, ["secret: has no effect with the scheme token; leave it out"]],
