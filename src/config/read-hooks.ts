@@ -1,34 +1,33 @@
 import type { AgentCatalog, ChannelInfo, GatewayFacts } from "../core/host.ts";
-import { readAllowedAgentIds } from "./allowed-agents.ts";
-import { closestKey, showNames, showValue } from "./show-value.ts";
+import { auditHooks } from "./audit.ts";
+import { checkBudget, readBudget } from "./budget.ts";
+import { checkCallbackSecret, readCallbacks } from "./callbacks.ts";
+import { checkChannel, readTarget } from "./channel-target.ts";
 import { ConfigError, configLines, Findings } from "./errors.ts";
-import { ConfiguredPresets, checkPresetBlock } from "./preset-settings.ts";
 import { readGmail } from "./gmail.ts";
-import { checkSenderNames, checkSenders } from "./named-senders.ts";
 import { readHookPath } from "./hook-prefix.ts";
 import { type HooksConfig, HooksSchema } from "./hooks.ts";
 import { readLockout } from "./lockout.ts";
 import { normalizeMapping } from "./mapping/normalize.ts";
-import { checkReferences } from "./mapping/rules.ts";
+import { readMappings } from "./mapping/read.ts";
+import { checkReferences, isKnownAgent } from "./mapping/rules.ts";
 import { checkWhen } from "./mapping/run-rules.ts";
-import { checkChannel, readTarget } from "./channel-target.ts";
-import { readBudget, checkBudget } from "./budget.ts";
 import type { MappingConfig } from "./mapping/schema.ts";
-import { setAside, type WorkingMappings } from "./set-aside.ts";
 import { closedBy, type KeptPresets, leaveOutMissing, missingLines, type MissingPresets } from "./missing-presets.ts";
+import { checkSenderNames, checkSenders } from "./named-senders.ts";
+import { checkPresetBlock, ConfiguredPresets } from "./preset-settings.ts";
 import type { PresetPart } from "./preset.ts";
 import { checkPublicUrl, readPublicUrl } from "./public-url.ts";
-import { milliseconds, readBodyBytes, readTtlMs, BUDGET_BYTES } from "./schema-parts.ts";
-import { checkCallbackSecret, readCallbacks } from "./callbacks.ts";
-import { readMappings } from "./mapping/read.ts";
 import { readRetention } from "./retention.ts";
 import { DEFAULT_RETRY, readRetry } from "./retry.ts";
-import { isPresetKey, validSubset, type ValidSubset } from "./valid-subset.ts";
 import { compileSchemaCheck, type SchemaIssue } from "./schema-check.ts";
-import { auditHooks } from "./audit.ts";
+import { BUDGET_BYTES, milliseconds, readBodyBytes, readTtlMs } from "./schema-parts.ts";
 import { checkDefaultSessionKey, checkTemplatedKeys, readPrefixes } from "./session.ts";
+import { setAside, type WorkingMappings } from "./set-aside.ts";
+import { closestKey, showNames, showValue } from "./show-value.ts";
 import { readTokenHeader, readTokens } from "./token.ts";
 import { readTransforms, readTransformsDir } from "./transforms.ts";
+import { isPresetKey, validSubset, type ValidSubset } from "./valid-subset.ts";
 
 /** The gateway that a `hooks` block is checked against, as it will be once the block is active. */
 export interface HooksContext {
@@ -231,4 +230,26 @@ function readPresets(written: readonly string[], known: readonly string[] | unde
     findings.refuse(`hooks.presets[${at}]`, `${showValue(name)} is not a preset; ${hint}`);
   }
   return [...new Set(names)];
+}
+
+/**
+ * Reads `hooks.allowedAgentIds` (specification 2.1): `undefined` for any agent, empty for none. Ids
+ * get the catalog's spelling; an unknown one is kept with a warning. Without a catalog they stay unchanged.
+ */
+function readAllowedAgentIds(
+  written: readonly string[] | undefined,
+  agents: AgentCatalog | undefined,
+  findings: Findings,
+): ReadonlySet<string> | undefined {
+  if (written === undefined) return undefined;
+  const allowed = new Set<string>();
+  for (const [at, entry] of written.entries()) {
+    const id = entry.trim();
+    if (id === "*") return undefined;
+    if (id === "") continue;
+    const isKnown = agents === undefined || isKnownAgent(agents, id);
+    if (!isKnown) findings.warn(`hooks.allowedAgentIds[${at}]`, `no agent is called ${showValue(id)}`);
+    allowed.add(agents !== undefined && isKnown ? agents.resolve(id).id : id);
+  }
+  return allowed;
 }
