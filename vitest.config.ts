@@ -8,7 +8,7 @@ const packageNames = {
 };
 
 /** Tests that replace a module with `vi.mock`: each file needs a process of its own. */
-const MOCKS = ["test/unit/dispatch/run/retry.test.ts"];
+const MOCKS = ["test/unit/dispatch/run/retry.test.ts", "test/unit/core/boundary/wrap-untrusted.test.ts"];
 
 /** Tests of the database: SQLite files that are synced to disk, and threads that write to them. */
 const SQLITE = [

@@ -17,12 +17,22 @@ export interface DispatchContext {
   readonly rulesFor: (mappingId: string | null) => DispatchRules;
   /** The places that results may be sent to, by the active configuration. */
   readonly callbacks: () => CallbacksConfig | undefined;
-  /** Sends callbacks; absent: a guarded fetch with its own bounds. */
-  readonly fetch?: GuardedFetch | undefined;
+  /** Sends callbacks. */
+  readonly fetch: GuardedFetch;
+  /** For a host that cannot begin a run: it is asked again immediately for that long. */
+  readonly beginRetry: RetrySchedule;
   readonly notices: Notices;
   readonly outages: Outages;
   /** Aborted at the shutdown's deadline: active runs stay on disk. */
   readonly abandon: AbortSignal;
+}
+
+/** The number and duration of retries of a step after the durable line. */
+export interface RetrySchedule {
+  /** Tries in all; `Infinity` until the signal is aborted. */
+  readonly tries: number;
+  readonly firstDelayMs: number;
+  readonly maxDelayMs: number;
 }
 
 /** Observers of runs; they neither throw nor reject. */

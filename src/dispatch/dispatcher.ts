@@ -3,7 +3,6 @@ import type { OpenRun } from "../storage/delivery-store.ts";
 import { SCOPE_ALL } from "../storage/operational-state.ts";
 import type { Pause, Scope } from "../storage/operational-state.ts";
 import { AgentQueue } from "./queue/agent-queue.ts";
-import { AgentRunner } from "./run/agent-runner.ts";
 import type { DispatchContext, Runner, Withdrawal } from "./context.ts";
 import { DueRuns, Expiries, TrackedRun } from "./queue/timers.ts";
 import { RunGate } from "./queue/admission.ts";
@@ -18,8 +17,8 @@ export interface DispatcherOptions extends Omit<DispatchContext, "abandon"> {
   concurrency(): number;
   /** True while calls are coming in; wakes then take only a share of the time. */
   isBusy(): boolean;
-  /** Carries out agent runs; by default an {@link AgentRunner}. */
-  readonly agents?: Runner;
+  /** Makes what carries out agent runs. */
+  agents(context: DispatchContext): Runner;
 }
 
 /**
@@ -41,9 +40,10 @@ export class Dispatcher {
   #reserved = 0;
 
   constructor(options: DispatcherOptions) {
-    const { store, host, logger, clock, events, rulesFor, callbacks, notices, outages, fetch } = options;
+    const { store, host, logger, clock, events, rulesFor, callbacks, notices, outages, fetch, beginRetry } = options;
     const abandon = this.#abandon.signal;
-    const context = { store, host, logger, clock, events, rulesFor, callbacks, notices, outages, fetch, abandon };
+    const shared = { store, host, logger, clock, events, rulesFor, callbacks, notices, outages };
+    const context: DispatchContext = { ...shared, fetch, beginRetry, abandon };
     const ended = (tracked: TrackedRun): void => this.#forget(tracked);
     const gate = new RunGate(context, (scope) => this.#review(scope));
     const due = new DueRuns(context, { arrived: (tracked) => this.#arrive(tracked), lost: ended });
@@ -53,7 +53,7 @@ export class Dispatcher {
       swept: () => this.#agents.fill(),
     });
     const isBusy = (): boolean => options.isBusy();
-    const runner = options.agents ?? new AgentRunner(context);
+    const runner = options.agents(context);
     const concurrency = (): number => options.concurrency();
     this.#options = options;
     this.#gate = gate;

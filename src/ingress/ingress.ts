@@ -6,6 +6,9 @@ import { createRemoteKeys } from "../auth/keys/remote-keys.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import { OutageRegistry } from "../dispatch/notify/outage-registry.ts";
 import { OwnerNotices } from "../dispatch/notify/owner-notices.ts";
+import { AgentRunner } from "../dispatch/run/agent-runner.ts";
+import { CALLBACK_TIMEOUT_MS } from "../dispatch/run/callback.ts";
+import { BRIEF_RETRY } from "../dispatch/run/retry.ts";
 import { RunWatch } from "../dispatch/run-watch.ts";
 import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
 import { ConfigReload, SHUT_DOWN } from "./reload.ts";
@@ -14,6 +17,7 @@ import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "
 import { ByteBudget, HeldAnswers, InFlight, UnverifiedPlaces } from "./request-limits.ts";
 import { settledWithin } from "../core/settled-within.ts";
 import { answerRefusal } from "../http/answer.ts";
+import { createGuardedFetch } from "../http/guarded-fetch.ts";
 import type { Answer } from "../http/answer.ts";
 import { sendAnswer } from "../http/send-answer.ts";
 import { refuse } from "../core/errors.ts";
@@ -204,6 +208,9 @@ export class Ingress {
       },
       rulesFor: (mappingId) => active().dispatchRules(mappingId),
       callbacks: () => active().config.callbacks,
+      fetch: createGuardedFetch({ timeoutMs: CALLBACK_TIMEOUT_MS }),
+      beginRetry: BRIEF_RETRY,
+      agents: (dispatch) => new AgentRunner(dispatch),
       notices,
       outages,
       concurrency: () => active().config.concurrency,

@@ -14,8 +14,6 @@ export interface UntrustedMeta {
 export interface WrapOptions {
   /** `report`: an agent that read untrusted content wrote it, or a service that failed. Default: `input`. */
   readonly as?: keyof typeof NOTICES | undefined;
-  /** Makes the id of the two markers. Default: 8 bytes of the system's randomness, in hexadecimal. */
-  readonly randomId?: (() => string) | undefined;
 }
 
 const ID_BYTES = 8;
@@ -83,8 +81,8 @@ export function joinUntrusted(texts: readonly string[]): string {
 }
 
 /** Puts content in which no marker is left between two of them, behind the notice. */
-function bounded(body: string, { as = "input", randomId }: WrapOptions): string {
-  const id = randomId?.() ?? randomBytes(ID_BYTES).toString("hex");
+function bounded(body: string, { as = "input" }: WrapOptions): string {
+  const id = randomBytes(ID_BYTES).toString("hex");
   return `${NOTICES[as]}\n\n<<<EXTERNAL_UNTRUSTED_CONTENT id="${id}">>>\n${body}\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="${id}">>>`;
 }
 

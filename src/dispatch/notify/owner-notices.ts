@@ -7,7 +7,8 @@ import type { GatewayHost, Logger } from "../../core/host.ts";
 import { resolveTarget } from "../../policy/target.ts";
 import type { Notice, Notices } from "../context.ts";
 import { cut } from "../run/summary.ts";
-import { BRIEF_RETRY, retrying, type RetrySchedule } from "../run/retry.ts";
+import { BRIEF_RETRY, retrying } from "../run/retry.ts";
+import type { RetrySchedule } from "../context.ts";
 
 /** Keys of notices that are remembered in memory; the host remembers them besides. */
 const MAX_KEYS = 1_000;

@@ -8,7 +8,6 @@ import type { CarriedOut, DispatchContext, PostponedRun, RetryLater, ActiveRun }
 import { fullJitter } from "./full-jitter.ts";
 import { persist } from "./retry.ts";
 import { agentPrompt, passedOnText } from "./agent-prompt.ts";
-import type { RetrySchedule } from "./retry.ts";
 import type { RetryCounters } from "./retry-counters.ts";
 
 /** The final result of a run: the agent is not asked again. */
@@ -47,12 +46,10 @@ interface OpenAttempt {
 export class AgentAttempts {
   readonly #context: DispatchContext;
   readonly #notes: RetryCounters;
-  readonly #begin: RetrySchedule | undefined;
 
-  constructor(context: DispatchContext, options: { notes: RetryCounters; begin?: RetrySchedule | undefined }) {
+  constructor(context: DispatchContext, notes: RetryCounters) {
     this.#context = context;
-    this.#notes = options.notes;
-    this.#begin = options.begin;
+    this.#notes = notes;
   }
 
   /** The run's result, stored or of a new attempt; otherwise how the run is left. */
@@ -104,7 +101,7 @@ export class AgentAttempts {
     await events.dispatched({ runId, kind: "agent", attempt: number });
     const prompt = agentPrompt(run.spec, { now: new Date(startedAt), interrupted, coalesced });
     const request = { runId: `${runId}-a${number}`, agentId, sessionKey, prompt, model, thinking, tools, timeoutMs };
-    const result = await runTurn(host.agents, request, { ending: run.ending, begin: this.#begin });
+    const result = await runTurn(host.agents, request, { ending: run.ending, begin: this.#context.beginRetry });
     const isOk = !("notBegun" in result) && result.status === "ok";
     if (run.ending.aborted && "notBegun" in result) return this.#endUnbegun(run, result);
     if (run.ending.aborted && !isOk) {

@@ -11,16 +11,10 @@ import { failureText, reportHealth } from "../notify/report-health.ts";
 import { summaryText } from "./summary.ts";
 import { ReplySender } from "./send-reply.ts";
 import type { Delivered } from "./send-reply.ts";
-import type { RetrySchedule } from "./retry.ts";
 import { RunCallback } from "./callback.ts";
 import { callerError } from "./caller-error.ts";
 import { RetryCounters } from "./retry-counters.ts";
 import { isRetryLater } from "../context.ts";
-
-export interface AgentRunnerOptions {
-  /** Time for which a host that cannot begin a run is asked again immediately; absent: about 15 seconds. */
-  readonly begin?: RetrySchedule;
-}
 
 /** The end of a run. */
 interface Settlement {
@@ -44,9 +38,9 @@ export class AgentRunner implements Runner {
   readonly #replies: ReplySender;
   readonly #callbacks: RunCallback;
 
-  constructor(context: DispatchContext, options: AgentRunnerOptions = {}) {
+  constructor(context: DispatchContext) {
     this.#context = context;
-    this.#attempts = new AgentAttempts(context, { notes: this.#notes, begin: options.begin });
+    this.#attempts = new AgentAttempts(context, this.#notes);
     this.#replies = new ReplySender(context, this.#notes);
     this.#callbacks = new RunCallback(context, this.#notes);
   }

@@ -1,7 +1,7 @@
 import type { AgentRunRequest, AgentRunResult, HostAgents } from "../../core/host.ts";
 import { reasonOf } from "../../core/reason-of.ts";
-import { BRIEF_RETRY, isRetryable, retryAfterOf, retrying } from "./retry.ts";
-import type { RetrySchedule } from "./retry.ts";
+import { isRetryable, retryAfterOf, retrying } from "./retry.ts";
+import type { RetrySchedule } from "../context.ts";
 
 /** Time that a host may take to return after its run was aborted. */
 const ABORT_GRACE_MS = 10_000;
@@ -17,7 +17,7 @@ export interface TurnOptions {
   /** Aborts the turn. */
   readonly ending: AbortSignal;
   /** Time for which a host that cannot begin is asked again immediately. */
-  readonly begin?: RetrySchedule | undefined;
+  readonly begin: RetrySchedule;
 }
 
 /**
@@ -27,7 +27,7 @@ export interface TurnOptions {
 export async function runTurn(
   agents: Pick<HostAgents, "run">,
   request: Omit<AgentRunRequest, "signal">,
-  { ending, begin = BRIEF_RETRY }: TurnOptions,
+  { ending, begin }: TurnOptions,
 ): Promise<AgentRunResult | NotBegun> {
   try {
     return await retrying(() => tryOnce(agents, request, ending), begin, ending);

@@ -1,6 +1,6 @@
 import type { CallbacksConfig } from "../../config/callbacks.ts";
 import type { ReplyOutcome, SettledState } from "../../core/delivery.ts";
-import { createGuardedFetch, FetchError, isSuccess, type GuardedFetch } from "../../http/guarded-fetch.ts";
+import { FetchError, isSuccess } from "../../http/guarded-fetch.ts";
 import { messageId, signMessage } from "../../http/sign-message.ts";
 import { isCallbackHost } from "../../policy/callback-url.ts";
 import type { DispatchContext, RetryLater, ActiveRun } from "../context.ts";
@@ -23,7 +23,8 @@ export interface CalledBack {
   readonly reason?: string;
 }
 
-const TIMEOUT_MS = 10_000;
+/** Time that one callback may take. */
+export const CALLBACK_TIMEOUT_MS = 10_000;
 /** Statuses below 500 that say that the same request may be taken later. */
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);
 
@@ -34,12 +35,10 @@ const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);
 export class RunCallback {
   readonly #context: DispatchContext;
   readonly #notes: RetryCounters;
-  readonly #fetch: GuardedFetch;
 
   constructor(context: DispatchContext, notes: RetryCounters) {
     this.#context = context;
     this.#notes = notes;
-    this.#fetch = context.fetch ?? createGuardedFetch({ timeoutMs: TIMEOUT_MS });
   }
 
   /** Never rejects; when the run is ending, the outcome is worth nothing. */
@@ -76,7 +75,7 @@ export class RunCallback {
     const signature = signMessage(body, { id, atMs: this.#context.clock.now(), secret: callbacks.secret });
     const headers = { ...signature, "content-type": "application/json" };
     try {
-      const { status } = await this.#fetch(url, { signal: ending, post: { headers, body } });
+      const { status } = await this.#context.fetch(url, { signal: ending, post: { headers, body } });
       if (isSuccess(status)) return undefined;
       const retryable = status >= 500 || RETRYABLE_STATUSES.has(status);
       return new FetchError(`it answers with status ${status}`, { retryable });

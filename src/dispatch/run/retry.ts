@@ -1,15 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HostError } from "../../core/host.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
-import type { DispatchContext } from "../context.ts";
-
-/** The number and duration of retries of a step after the durable line. */
-export interface RetrySchedule {
-  /** Tries in all; `Infinity` until the signal is aborted. */
-  readonly tries: number;
-  readonly firstDelayMs: number;
-  readonly maxDelayMs: number;
-}
+import type { DispatchContext, RetrySchedule } from "../context.ts";
 
 /** For steps that the host cannot take yet and that had no effect: retried until it can. */
 export const HOST_RETRY: RetrySchedule = { tries: Infinity, firstDelayMs: 500, maxDelayMs: 10_000 };

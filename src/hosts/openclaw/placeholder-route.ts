@@ -1,10 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { refuse } from "../../core/errors.ts";
-import { answerRefusal } from "../../http/answer.ts";
-import { sendAnswer } from "../../http/send-answer.ts";
-import { hooksPath, pathConflict } from "./plugin-block.ts";
-import { isPluginEnabled, pluginBlock } from "./read-config.ts";
 import type { OpenClawApi, PluginHttpRoute } from "./sdk.ts";
+import { pathConflict } from "./plugin-block.ts";
+import { hooksPath } from "./plugin-block.ts";
+import { isPluginEnabled, pluginBlock } from "./read-config.ts";
 
 export interface PlaceholderRouteOptions {
   readonly pluginId: string;
@@ -52,7 +50,7 @@ export class PlaceholderRoute {
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
     if (this.#handler !== undefined) return this.#handler(req, res);
     if (!this.#mayBeConfigured()) return false;
-    const { sendNotReady } = await import("./placeholder-route.ts");
+    const { sendNotReady } = await import("./send-not-ready.ts");
     sendNotReady(req, res);
     return true;
   }
@@ -65,9 +63,4 @@ export class PlaceholderRoute {
       return true;
     }
   }
-}
-
-/** Answers a call that came before its plugin was ready, or while it cannot be. */
-export function sendNotReady(req: IncomingMessage, res: ServerResponse): void {
-  sendAnswer(req, res, answerRefusal(refuse("NOT_READY")));
 }

@@ -1,3 +1,5 @@
+import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
+import { BRIEF_RETRY } from "../../../src/dispatch/run/retry.ts";
 import { onTestFinished, vi } from "vitest";
 import type { AgentSpec, RunDetail, RunSpec, WakeSpec } from "../../../src/core/delivery.ts";
 import type { Notice } from "../../../src/dispatch/context.ts";
@@ -225,6 +227,9 @@ export class DispatchBench {
       isBusy: () => this.busy,
       rulesFor: (mappingId) => ({ ...PLAIN_RULES, ...this.rules.get(mappingId) }),
       callbacks: () => undefined,
+      fetch: () => Promise.reject(new Error("No test of this bench sends a callback.")),
+      beginRetry: BRIEF_RETRY,
+      agents: (context) => new AgentRunner(context),
       notices: { notify: async (notice) => void this.notices.push(notice) },
       outages: {
         failed: async (subject) => void this.outages.push(subject),

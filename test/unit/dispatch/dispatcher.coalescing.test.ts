@@ -21,7 +21,7 @@ describe("a run that gathers calls", () => {
       loaded.push(await bench.store.loadRun(runId));
       return ENDED;
     };
-    bench = await DispatchBench.open({ agents: runner });
+    bench = await DispatchBench.open({ agents: () => runner });
   });
   afterEach(async () => {
     runner.finish();
@@ -99,7 +99,7 @@ describe("a run that gathers calls", () => {
   it("is taken up again after a restart, with what was coalesced before", async () => {
     await call(spec("one"), 60_000);
     await call(spec("two"), 60_000);
-    await bench.restart({ agents: runner });
+    await bench.restart({ agents: () => runner });
     await bench.dispatcher.recover();
     bench.dispatcher.start();
     expect(bench.dispatcher.open).toBe(1);
@@ -114,7 +114,7 @@ describe("a run that gathers calls", () => {
     await bench.store.stopCoalescing(due);
     const coalescing = await call(spec("two"), 60_000);
     expect(new Set([due, coalescing]).size).toBe(2);
-    await bench.restart({ agents: runner });
+    await bench.restart({ agents: () => runner });
     await bench.dispatcher.recover();
     bench.dispatcher.start();
     await expect.poll(() => runner.ids, PATIENT).toEqual([due, later]);
@@ -140,7 +140,7 @@ describe("a run that gathers calls", () => {
     bench.rules.set("mail", { coalesceMs: 50 });
     await call(spec("one"), 50);
     bench.clockOffsetMs = -HOUR_MS;
-    await bench.restart({ agents: runner });
+    await bench.restart({ agents: () => runner });
     await bench.dispatcher.recover();
     bench.dispatcher.start();
     await expect.poll(() => loaded.length, PATIENT).toBe(1);
@@ -179,7 +179,7 @@ describe("a run that gathers calls", () => {
         };
       },
     });
-    await bench.startWith({ agents: runner, store });
+    await bench.startWith({ agents: () => runner, store });
     const runId = await call(spec("one"), 10);
     await reachedStop;
     bench.dispatcher.withdraw({ runIds: [runId], state: "canceled", reason: "by the operator" });
@@ -190,14 +190,14 @@ describe("a run that gathers calls", () => {
 
   it("stops gathering as soon as the store can write again", async () => {
     const error = new StoreError("UNAVAILABLE", "the disk is full");
-    await bench.startWith({ agents: runner, store: failing(bench.store, "stopCoalescing", { count: 1, error }) });
+    await bench.startWith({ agents: () => runner, store: failing(bench.store, "stopCoalescing", { count: 1, error }) });
     await call(spec("one"), 10);
     await expect.poll(() => loaded.length, PATIENT).toBe(1);
   });
 
   it("stays on disk when the store refuses for good, and the log says so", async () => {
     const error = new StoreError("INVALID", "a defect");
-    await bench.startWith({ agents: runner, store: failing(bench.store, "stopCoalescing", { count: 1, error }) });
+    await bench.startWith({ agents: () => runner, store: failing(bench.store, "stopCoalescing", { count: 1, error }) });
     await call(spec("one"), 10);
     await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
     expect(bench.logged).toEqual(["a run that was due could not be taken up"]);

@@ -12,7 +12,7 @@ describe("a run with a maximum age", () => {
 
   beforeEach(async () => {
     runner = new ScriptedRunner();
-    bench = await DispatchBench.open({ agents: runner });
+    bench = await DispatchBench.open({ agents: () => runner });
   });
   afterEach(async () => {
     runner.finish();
@@ -124,7 +124,7 @@ describe("a run with a maximum age", () => {
       await bench.store.endAttempt(runId, { endedAt: bench.now(), status: "aborted", error: "busy", reply: null });
       await bench.store.postpone(runId, { dueAt: bench.now() + 60_000, reason: "the host is busy" });
       const [next] = await bench.accept(agentSpec());
-      await bench.restart({ agents: runner });
+      await bench.restart({ agents: () => runner });
       await bench.dispatcher.recover();
       bench.dispatcher.start();
       await bench.settledRuns(1);
@@ -164,7 +164,7 @@ describe("a run with a maximum age", () => {
     const [wake] = await bench.acceptAs(within(-1), wakeSpec());
     const [begun] = await bench.acceptAs(within(-1), agentSpec());
     await bench.store.beginAttempt(begun!.runId, { number: 1, startedAt: bench.now() });
-    await bench.restart({ agents: runner });
+    await bench.restart({ agents: () => runner });
     await bench.dispatcher.recover();
     bench.dispatcher.start();
     await bench.settledRuns(2);
@@ -217,7 +217,7 @@ describe("a run with a maximum age", () => {
 
   it("stays on disk when the store refuses for good, and the log says so", async () => {
     const error = new StoreError("INVALID", "a defect");
-    await bench.startWith({ agents: runner, store: failing(bench.store, "settleAll", { count: 1, error }) });
+    await bench.startWith({ agents: () => runner, store: failing(bench.store, "settleAll", { count: 1, error }) });
     await bench.enqueueAs(within(-1), agentSpec());
     await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
     expect(bench.logged).toEqual(["runs that waited too long could not be settled"]);

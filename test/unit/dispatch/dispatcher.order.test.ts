@@ -8,7 +8,7 @@ describe("the order in which runs begin", () => {
 
   beforeEach(async () => {
     runner = new ScriptedRunner();
-    bench = await DispatchBench.open({ agents: runner });
+    bench = await DispatchBench.open({ agents: () => runner });
   });
   afterEach(async () => {
     runner.finish();

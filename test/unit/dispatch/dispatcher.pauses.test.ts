@@ -15,7 +15,7 @@ describe("pauses and budgets", () => {
   beforeEach(async () => {
     runner = new ScriptedRunner();
     runner.onRun = async () => ENDED;
-    bench = await DispatchBench.open({ agents: runner });
+    bench = await DispatchBench.open({ agents: () => runner });
   });
   afterEach(async () => {
     runner.finish();
@@ -30,7 +30,7 @@ describe("pauses and budgets", () => {
     names.map((name) => wakeSpec({ text: `number ${name}` }));
 
   async function restart(): Promise<void> {
-    await bench.restart({ agents: runner });
+    await bench.restart({ agents: () => runner });
     await bench.dispatcher.recover();
     bench.dispatcher.start();
   }
@@ -89,7 +89,7 @@ describe("pauses and budgets", () => {
         };
       },
     });
-    await bench.startWith({ agents: runner, store });
+    await bench.startWith({ agents: () => runner, store });
     const runs = mails(2);
     bench.dispatcher.enqueue(runs);
     await expect.poll(() => bench.dispatcher.pausedScopes().length, PATIENT).toBe(1);
@@ -210,7 +210,7 @@ describe("pauses and budgets", () => {
 
   it("a person's pause lets what is under way go on and nothing else begin, until it is resumed", async () => {
     runner = new ScriptedRunner();
-    await bench.restart({ agents: runner });
+    await bench.restart({ agents: () => runner });
     bench.dispatcher.start();
     const [first, second] = mails(2);
     bench.dispatcher.enqueue([first!]);
@@ -228,10 +228,10 @@ describe("pauses and budgets", () => {
 
   it("a pause that cannot be written does not take effect, and a resumption neither", async () => {
     const error = new StoreError("UNAVAILABLE", "the disk is full");
-    await bench.startWith({ agents: runner, store: failing(bench.store, "pause", { count: 1, error }) });
+    await bench.startWith({ agents: () => runner, store: failing(bench.store, "pause", { count: 1, error }) });
     await expect(bench.dispatcher.pause("mail", "why")).rejects.toThrow("the disk is full");
     expect(bench.dispatcher.pausedScopes()).toEqual([]);
-    await bench.startWith({ agents: runner, store: failing(bench.store, "resume", { count: 1, error }) });
+    await bench.startWith({ agents: () => runner, store: failing(bench.store, "resume", { count: 1, error }) });
     await bench.dispatcher.pause("mail", "why");
     await expect(bench.dispatcher.resume("mail")).rejects.toThrow("the disk is full");
     expect(bench.dispatcher.pausedScopes()).toHaveLength(1);
@@ -239,7 +239,7 @@ describe("pauses and budgets", () => {
 
   it("a budget's pause takes effect at once and is written when the store can write again", async () => {
     const error = new StoreError("UNAVAILABLE", "the disk is full");
-    await bench.startWith({ agents: runner, store: failing(bench.store, "pause", { count: 1, error }) });
+    await bench.startWith({ agents: () => runner, store: failing(bench.store, "pause", { count: 1, error }) });
     bench.rules.set("mail", budget("mail", 1));
     bench.dispatcher.enqueue(mails(2));
     await expect.poll(() => bench.dispatcher.pausedScopes().length, PATIENT).toBe(1);
@@ -248,7 +248,7 @@ describe("pauses and budgets", () => {
 
   it("a budget's pause holds in memory when it cannot be written at all, and the log says so", async () => {
     const error = new StoreError("INVALID", "too many pauses");
-    await bench.startWith({ agents: runner, store: failing(bench.store, "pause", { count: 1, error }) });
+    await bench.startWith({ agents: () => runner, store: failing(bench.store, "pause", { count: 1, error }) });
     bench.rules.set("it's mail", budget("it's mail", 1));
     bench.dispatcher.enqueue([openRun({ mappingId: "it's mail" }), openRun({ mappingId: "it's mail" })]);
     await expect.poll(() => bench.logged, PATIENT).toEqual(["a pause could not be written"]);

@@ -52,7 +52,7 @@ describe("the dispatcher, for any runs", () => {
           if (next === undefined) return ENDED;
           return again(bench.now() + takesMs, { holdsLane: !hasReplied, replied: hasReplied });
         };
-        await bench.startWith({ agents: runner });
+        await bench.startWith({ agents: () => runner });
         bench.dispatcher.enqueue(runs);
         const withdrawn = runs.filter(({ runId }, at) => calls[at]!.isWithdrawn && !runner.ids.includes(runId));
         const early = new Set(withdrawn.map(({ runId }) => runId));

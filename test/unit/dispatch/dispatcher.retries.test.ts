@@ -10,7 +10,7 @@ describe("a run that is tried again", () => {
 
   beforeEach(async () => {
     runner = new ScriptedRunner();
-    bench = await DispatchBench.open({ agents: runner });
+    bench = await DispatchBench.open({ agents: () => runner });
   });
   afterEach(async () => {
     runner.finish();
@@ -121,7 +121,7 @@ describe("a run that is tried again", () => {
     }
 
     async function restart(): Promise<void> {
-      await bench.restart({ agents: runner });
+      await bench.restart({ agents: () => runner });
       runner.onRun = async () => ENDED;
       await bench.dispatcher.recover();
       bench.dispatcher.start();

@@ -11,7 +11,7 @@ describe("runs that somebody else has settled", () => {
 
   beforeEach(async () => {
     runner = new ScriptedRunner();
-    bench = await DispatchBench.open({ agents: runner });
+    bench = await DispatchBench.open({ agents: () => runner });
   });
   afterEach(async () => {
     runner.finish();
@@ -111,7 +111,7 @@ describe("runs that somebody else has settled", () => {
 
   it("wakes that cannot be loaded stay on disk, and the log says so", async () => {
     const error = new StoreError("INVALID", "a defect");
-    await bench.startWith({ agents: runner, store: failing(bench.store, "loadRun", { count: 1, error }) });
+    await bench.startWith({ agents: () => runner, store: failing(bench.store, "loadRun", { count: 1, error }) });
     const [runId] = await bench.enqueueAs({}, wakeSpec());
     await expect.poll(() => bench.logged, PATIENT).toEqual(["a batch of wakes could not be carried out"]);
     expect((await bench.detail(runId!)).state).toBe("queued");
@@ -119,7 +119,7 @@ describe("runs that somebody else has settled", () => {
 
   it("wakes are loaded again while the store cannot read", async () => {
     const error = new StoreError("UNAVAILABLE", "the file is locked");
-    await bench.startWith({ agents: runner, store: failing(bench.store, "loadRun", { count: 1, error }) });
+    await bench.startWith({ agents: () => runner, store: failing(bench.store, "loadRun", { count: 1, error }) });
     await bench.enqueueAs({}, wakeSpec());
     await bench.settledRuns(1);
     expect(bench.settled[0]!.state).toBe("done");
@@ -128,7 +128,7 @@ describe("runs that somebody else has settled", () => {
   it("held runs are left to a person after a restart", async () => {
     const [runId] = await bench.accept(agentSpec());
     await bench.store.hold(runId!, "a person decides");
-    await bench.restart({ agents: runner });
+    await bench.restart({ agents: () => runner });
     await bench.dispatcher.recover();
     bench.dispatcher.start();
     expect(bench.dispatcher.open).toBe(0);

@@ -90,25 +90,23 @@ export class RunnerBench {
     const outages = new OutageRegistry({ store, notices, logger, clock });
     this.#outages = outages;
     await outages.load();
-    this.#runner = new AgentRunner(
-      {
-        store,
-        host,
-        clock,
-        logger,
-        notices,
-        outages,
-        abandon: this.#abandon.signal,
-        rulesFor: () => ({ retry: this.retry, priority: "normal", concurrency: undefined, budgets: [] }),
-        callbacks: () => this.callbacks,
-        fetch: (url, options) => this.fetch(url, options),
-        events: {
-          dispatched: async (event) => void this.dispatched.push(event),
-          settled: async (event) => void this.settled.push(event),
-        },
+    this.#runner = new AgentRunner({
+      store,
+      host,
+      clock,
+      logger,
+      notices,
+      outages,
+      abandon: this.#abandon.signal,
+      rulesFor: () => ({ retry: this.retry, priority: "normal", concurrency: undefined, budgets: [] }),
+      callbacks: () => this.callbacks,
+      fetch: (url, options) => this.fetch(url, options),
+      events: {
+        dispatched: async (event) => void this.dispatched.push(event),
+        settled: async (event) => void this.settled.push(event),
       },
-      { begin: { tries: 2, firstDelayMs: 1, maxDelayMs: 1 } },
-    );
+      beginRetry: { tries: 2, firstDelayMs: 1, maxDelayMs: 1 },
+    });
   }
 
   /** Accepts a delivery with one run; gives its id. */

@@ -180,8 +180,9 @@ describe("wrapUntrusted, for any content and metadata", () => {
   it("holds the two real markers and no other, also across metadata and content", () => {
     fc.assert(
       fc.property(soup, soup, soup, (content, name, subject) => {
-        const wrapped = wrapUntrusted(content, { source: "Webhook", name, subject }, { randomId: () => ID });
+        const wrapped = wrapUntrusted(content, { source: "Webhook", name, subject });
         const [start, end, ...more] = markersRead(wrapped);
+        const ID = /([0-9a-f]{16})">>>$/.exec(wrapped)?.[1];
         // Brackets at the very end of the content read as more brackets of the end marker, never as another marker.
         expect(start).toBe(`<<<externaluntrustedcontentid${ID}`);
         expect(end).toMatch(new RegExp(`^<<<+endexternaluntrustedcontentid${ID}$`));
