@@ -6,7 +6,7 @@ import { qualifyKeys } from "../config/qualify-keys.ts";
 import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
 import { type Preset, schemeName } from "../presets/preset.ts";
 import { CliError } from "./errors.ts";
-import type { CliIo } from "./io.ts";
+import { type CliIo, warningsOnly } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { loadConfiguration, type LoadedConfiguration } from "./load-configuration.ts";
 import { printable } from "./terminal-text.ts";
@@ -192,7 +192,10 @@ async function presetsToShow(options: LocationOptions, io: CliIo): Promise<Known
 /** Rejects with a `ConfigError` when there is a configuration and it is not valid. */
 export async function knownPresets(options: LocationOptions, io: CliIo): Promise<KnownPresets> {
   if (!io.gateway.isConfigured(options)) return builtIn();
-  const loaded = await loadConfiguration(options, { gateway: io.gateway, logger: await io.createLogger() });
+  const loaded = await loadConfiguration(options, {
+    gateway: io.gateway,
+    logger: warningsOnly(await io.createLogger()),
+  });
   return { presets: loaded.active.presets, loaded };
 }
 

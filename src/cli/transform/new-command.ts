@@ -6,7 +6,7 @@ import { BUILT_IN_PRESETS } from "../../presets/built-in.ts";
 import type { Preset } from "../../presets/preset.ts";
 import { containedPath } from "../../transform/loader/containment.ts";
 import { CliError } from "../errors.ts";
-import type { CliIo } from "../io.ts";
+import { type CliIo, warningsOnly } from "../io.ts";
 import type { LocationOptions } from "../file-locations.ts";
 import { presetNamed } from "../presets-command.ts";
 import { readTransformConfiguration } from "./configuration.ts";
@@ -64,7 +64,7 @@ async function placeOf(options: LocationOptions, io: CliIo): Promise<Place> {
       presets: new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset])),
     };
   }
-  const read = await readTransformConfiguration(options, { io, logger: await io.createLogger() });
+  const read = await readTransformConfiguration(options, { io, logger: warningsOnly(await io.createLogger()) });
   await read.close();
   const { config, presets } = read;
   return { transformsDir: config.transformsDir, presets };

@@ -52,6 +52,15 @@ describe("reveille presets", () => {
     expect(lines.filter((line) => /^[a-z][\w-]* {2,}\S/u.test(line)).length).toBeGreaterThanOrEqual(46);
   });
 
+  it("logs nothing that is no warning, also when transforms are loaded", async () => {
+    configure({ mappings: [{ match: { path: "own" }, transform: { module: "own.mjs" } }] });
+    const folder = join(dirname(terminal.configFile), "hooks", "transforms");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "own.mjs"), "export default () => ({});");
+    await printed("presets", "show", "github");
+    expect(terminal.logger.lines.filter(({ level }) => level === "info" || level === "debug")).toEqual([]);
+  });
+
   it("marks those that are in use, with their path", async () => {
     configure({ presets: ["github"], github: { secret: SECRET, path: "code" } });
     expect(await printed("presets")).toMatch(/^github .*in use: \/code$/mu);
