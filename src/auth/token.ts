@@ -13,6 +13,8 @@ export interface TokenCarrier {
 export interface TokenSet {
   /** The credential of the token that the request presents, or `undefined` when it presents none that is right. */
   check(request: TokenCarrier): Credential | undefined;
+  /** The reason why a request is refused, for the log: it never holds what was sent. */
+  problem(request: TokenCarrier): string;
 }
 
 interface CompiledToken {
@@ -49,6 +51,14 @@ export function compileTokens(tokens: readonly string[], options: { tokenHeader:
       }
       if (credential === undefined || hasSeveralAuthorizations(request)) return undefined;
       return credential;
+    },
+    problem(request) {
+      if (hasSeveralAuthorizations(request)) return "there is more than one authorization header";
+      const { headers } = request;
+      if (bearerToken(headers.authorization) !== "") return "the token in authorization is wrong";
+      const header = [tokenHeader, OPENCLAW_HEADER].find((name) => headers[name] !== undefined);
+      if (header !== undefined) return `the token in ${header} is wrong`;
+      return headers.authorization === undefined ? "there is no token" : "authorization holds no bearer token";
     },
   };
 }

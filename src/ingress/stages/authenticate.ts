@@ -1,5 +1,5 @@
 import type { Credential } from "../../core/delivery.ts";
-import type { Refusal } from "../../core/errors.ts";
+import { isRefusal, type Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { RequestContext } from "./edge.ts";
 
@@ -13,18 +13,26 @@ export function authenticate(
 ): Credential | Refusal | Promise<Credential | Refusal> | undefined {
   const { req, clientAddress, sender } = request;
   if (sender) return undefined;
-  if (!active.hooks.authenticate.isUsed()) return active.authenticate(req, clientAddress);
-  return askTaps(active, request);
+  if (active.hooks.authenticate.isUsed()) return askTaps(active, request);
+  return withReason(active, request, active.authenticate(req, clientAddress));
+}
+
+/** The answer has the same words for every cause; the log names it. */
+function withReason(
+  { tokens }: ActiveConfig,
+  { req, facts }: RequestContext,
+  outcome: Credential | Refusal,
+): Credential | Refusal {
+  if (isRefusal(outcome)) facts.reason = tokens.problem(req);
+  return outcome;
 }
 
 /**
  * Asks taps about a request without a valid token before it counts as a failure: a sender they know costs
  * its address none, and a failing tap does not stop a caller that has the token.
  */
-async function askTaps(
-  active: ActiveConfig,
-  { req, target, clientAddress }: RequestContext,
-): Promise<Credential | Refusal> {
+async function askTaps(active: ActiveConfig, request: RequestContext): Promise<Credential | Refusal> {
+  const { req, target, clientAddress } = request;
   if (!active.tokens.check(req)) {
     const credential = await active.hooks.authenticate.promise({
       method: req.method ?? "",
@@ -35,5 +43,5 @@ async function askTaps(
     });
     if (credential) return credential;
   }
-  return active.authenticate(req, clientAddress);
+  return withReason(active, request, active.authenticate(req, clientAddress));
 }

@@ -130,6 +130,17 @@ describe("the line of a request", () => {
     expect(JSON.stringify(fixture.logger.lines)).not.toMatch(/wrong-token|private/u);
   });
 
+  it.each<[string, Record<string, string>]>([
+    ["there is no token", {}],
+    ["the token in authorization is wrong", { authorization: "Bearer wrong" }],
+    ["authorization holds no bearer token", { authorization: "Basic d3Jvbmc=" }],
+    ["the token in x-service-token is wrong", { "x-service-token": "wrong" }],
+    ["the token in x-openclaw-token is wrong", { "x-openclaw-token": "wrong" }],
+  ])("names the cause of a refused token, and not what was sent: %s", async (reason, headers) => {
+    const { fields } = await request("/hooks/agent", { headers, body: "{}" });
+    expect(fields).toMatchObject({ status: 401, code: "UNAUTHORIZED", reason });
+  });
+
   it.each(["/hooks/a-path-secret", "/hooks/gone/a-path-secret"])(
     "names no route for %s: a path that no route has may be a secret",
     async (path) => {
