@@ -5,7 +5,8 @@ import { agentCatalog } from "../hosts/embedded/agents.ts";
 import { listChannels } from "../hosts/embedded/channels.ts";
 import type { GatewayConfig } from "../hosts/embedded/config/file.ts";
 import { readGatewayConfig, type ReadConfigOptions } from "../hosts/embedded/config/read.ts";
-import { prepareConfig, snapshotOf } from "../hosts/embedded/config/snapshot.ts";
+import { snapshotOf } from "../hosts/embedded/config/snapshot.ts";
+import { prepareConfig } from "../hosts/shared/load-config.ts";
 import { applyPlugin, loadPlugins } from "../hosts/embedded/plugins/load.ts";
 import { limitShutdownTaps } from "../hosts/embedded/plugins/shutdown.ts";
 import { createLifecycle } from "../hosts/shared/lifecycle.ts";
@@ -49,7 +50,7 @@ export async function openConfiguration(
     hooks: publicApi.WebhookIngress.hooks(host),
     snapshot: snapshotOf(config, "start"),
     async prepare() {
-      await prepareConfig(host.lifecycle, config, "start");
+      await prepareConfig(host.lifecycle, snapshotOf(config, "start"));
     },
     close,
   };

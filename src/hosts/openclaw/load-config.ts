@@ -1,5 +1,6 @@
 /** Prepares the host's configuration with all plugins, and commits it for all of them or none. */
 import type { ConfigSnapshot } from "../../core/host.ts";
+import { commitConfig, prepareConfig } from "../shared/load-config.ts";
 import type { OpenClawHost } from "./host.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 import { RouteTable } from "./routes.ts";
@@ -26,7 +27,7 @@ export function configFingerprint(config: OpenClawConfig, { pluginId, block }: L
   ]);
 }
 
-/** One configuration on its way into force. */
+/** One configuration that is not active yet. */
 export interface ConfigToLoad {
   readonly config: OpenClawConfig;
   readonly reason: ConfigSnapshot["reason"];
@@ -35,9 +36,8 @@ export interface ConfigToLoad {
 }
 
 /**
- * Fires `onConfigLoad`, commits and builds the routes. Rejects with the first refusal, and then nothing
- * of the configuration is in use anywhere. A commit that throws at a reload is logged, and the others
- * come into use all the same.
+ * Prepares the configuration, commits it and builds the routes. Rejects with the first refusal, and then nothing
+ * of the configuration is in use anywhere.
  */
 export async function loadConfig(
   host: OpenClawHost,
@@ -45,17 +45,12 @@ export async function loadConfig(
   options: LoadConfigOptions,
 ): Promise<RouteTable> {
   const snapshot = snapshotOf(config, reason, options);
-  const commits = await preparedCommits(host, snapshot);
+  const prepared = await prepareConfig(host.lifecycle, snapshot);
   // The host may refuse the path: after the commits it would be too late to stay with what was.
   const path = hooksPath(snapshot.config);
   const giveBack = path === undefined ? () => {} : reserve(path);
   try {
-    const failures = commits.flatMap(commitFailures);
-    // Nothing is served yet at a start, so that it can still be refused as a whole.
-    if (reason === "start" && failures.length > 0) throw failures[0];
-    for (const error of failures) {
-      host.logger.error({ err: error }, "a part of the new configuration failed after it was accepted");
-    }
+    commitConfig(prepared, host);
     const table = new RouteTable();
     host.lifecycle.onHttpRoute.call(table);
     return table;
@@ -63,26 +58,6 @@ export async function loadConfig(
     giveBack();
     throw error;
   }
-}
-
-async function preparedCommits(
-  host: OpenClawHost,
-  snapshot: Omit<ConfigSnapshot, "onCommit">,
-): Promise<readonly (() => void)[]> {
-  const commits: (() => void)[] = [];
-  let isOpen = true;
-  try {
-    await host.lifecycle.onConfigLoad.promise({
-      ...snapshot,
-      onCommit(commit) {
-        if (!isOpen) throw new Error("onCommit() was called after onConfigLoad had ended.");
-        commits.push(commit);
-      },
-    });
-  } finally {
-    isOpen = false;
-  }
-  return commits;
 }
 
 /**
@@ -104,14 +79,4 @@ export function snapshotOf(
     agents: agentCatalog(config, pluginId),
     channels: channelList(config),
   };
-}
-
-/** By contract none throws. One that does must not keep the parts of others from becoming active. */
-function commitFailures(commit: () => void): readonly unknown[] {
-  try {
-    commit();
-    return [];
-  } catch (error) {
-    return [error];
-  }
 }

@@ -6,7 +6,8 @@ import { reasonLine } from "../../../core/reason-of.ts";
 import type { HostLifecycle, Logger } from "../../../core/host.ts";
 import { type ReadConfig, type ReadConfigOptions, readGatewayConfig, readText } from "./read.ts";
 import type { GatewayConfig } from "./file.ts";
-import { prepareConfig, type PreparedConfig } from "./snapshot.ts";
+import { commitConfig, prepareConfig, type PreparedConfig } from "../../shared/load-config.ts";
+import { snapshotOf } from "./snapshot.ts";
 import type { PluginReload, PluginSet } from "../plugins/reload.ts";
 
 /** The outcome of a reload. */
@@ -85,19 +86,17 @@ export class GatewayConfigReload {
     }
   }
 
-  /** Offers the first configuration to the plugins and commits it; rejects with their refusal. */
+  /** Prepares the first configuration with the plugins and commits it; rejects with their refusal. */
   async start(lifecycle: HostLifecycle): Promise<void> {
-    const accepted = await prepareConfig(lifecycle, this.#current, "start");
-    const [failure] = accepted.commit();
-    // Nothing is served yet, so that this can still be refused as a whole.
-    if (failure !== undefined) throw failure;
+    const prepared = await prepareConfig(lifecycle, snapshotOf(this.#current, "start"));
+    commitConfig(prepared, this.#options);
   }
 
   /**
-   * Reads the file again, offers it to the plugins and commits it. Plugins whose block has changed are
-   * loaded again, and the configuration is offered to those. A refusal is logged and changes nothing.
+   * Reads the file again, prepares it with the plugins and commits it. Plugins whose block has changed are
+   * loaded again, and the configuration is prepared with those. A refusal is logged and changes nothing.
    */
-  async reload({ plugins, activate: inForce, isAbandoned }: ReloadOptions): Promise<ReloadOutcome> {
+  async reload({ plugins, activate, isAbandoned }: ReloadOptions): Promise<ReloadOutcome> {
     try {
       // Noted first: a text that is refused for its form is not to be reported again and again.
       this.#writtenAt = writtenAt(this.#options.file);
@@ -106,13 +105,14 @@ export class GatewayConfigReload {
       this.#text = read.text;
       const plan = planReload(this.#current, read.config);
       const next = await plugins.prepare(plan.config.plugins);
-      const accepted = await this.#prepare(plan.config, next, { plugins, isAbandoned });
+      const prepared = await this.#prepare(plan.config, next, { plugins, isAbandoned });
       this.#refusal = undefined;
       this.#current = plan.config;
-      const failures = this.#commit(accepted, () => {
+      const useNext = (): void => {
         plugins.activate(next);
-        inForce(next);
-      });
+        activate(next);
+      };
+      const failures = commitConfig(prepared, { logger: this.#options.logger, activate: useNext }).map(reasonLine);
       this.#logWarnings(read);
       this.#logOutcome(plan.restartNeeded, failures);
       return { applied: true, restartNeeded: plan.restartNeeded, ...(failures.length > 0 && { failures }) };
@@ -130,27 +130,13 @@ export class GatewayConfigReload {
   ): Promise<PreparedConfig> {
     try {
       if (isAbandoned()) throw new Error(ABANDONED);
-      const accepted = await prepareConfig(next.host.lifecycle, config, "reload");
+      const prepared = await prepareConfig(next.host.lifecycle, snapshotOf(config, "reload"));
       if (isAbandoned()) throw new Error(ABANDONED);
-      return accepted;
+      return prepared;
     } catch (error) {
       plugins.discard(next);
       throw error;
     }
-  }
-
-  /** By contract nothing of it throws; when something does, the rest is active all the same. */
-  #commit(accepted: PreparedConfig, useRest: () => void): readonly string[] {
-    const errors: unknown[] = [...accepted.commit()];
-    try {
-      useRest();
-    } catch (error) {
-      errors.push(error);
-    }
-    for (const error of errors) {
-      this.#options.logger.error({ err: error }, "a part of the new configuration failed after it was accepted");
-    }
-    return errors.map(reasonLine);
   }
 
   #logWarnings({ warnings }: ReadConfig): void {
