@@ -97,4 +97,12 @@ export {
   type DeliveryStore,
 } from "./storage/delivery-store.ts";
 export type { Pause, Scope } from "./storage/operational-state.ts";
-export { ERRORS, IngressError, isIngressError, type ErrorCode, type ErrorEntry, type Refusal } from "./core/errors.ts";
+export {
+  ERRORS,
+  IngressError,
+  isIngressError,
+  type ErrorAudience,
+  type ErrorCode,
+  type ErrorEntry,
+  type Refusal,
+} from "./core/errors.ts";

@@ -4,7 +4,7 @@ import { sendAnswer } from "../http/send-answer.ts";
 import { StoreError } from "../storage/delivery-store.ts";
 import { allowedMethods, findEndpoint } from "./endpoint.ts";
 import type { ApiEndpoint, ApiEndpoints, ApiMethod, ApiReply, BytesAnswer } from "./endpoint.ts";
-import { sendApiError } from "./errors.ts";
+import { sendError } from "./errors.ts";
 import { readApiPath } from "./endpoint.ts";
 import { ApiQueryError, UNKNOWN_CURSOR } from "./request.ts";
 
@@ -31,7 +31,7 @@ export class ApiRouter {
     const endpoint = findEndpoint(endpoints, path);
     const method = methodOf(req);
     if (!isTaken(method, endpoint)) {
-      sendApiError(res, "METHOD_NOT_ALLOWED", { headers: { allow: allowedMethods(endpoint) } });
+      sendError(res, "METHOD_NOT_ALLOWED", { headers: { allow: allowedMethods(endpoint) } });
       return;
     }
     if (!admit(req, res)) return;
@@ -57,7 +57,7 @@ function isTaken(method: ApiMethod | undefined, endpoint: ApiEndpoint | undefine
 }
 
 function sendReply(req: IncomingMessage, res: ServerResponse, reply: ApiReply): void {
-  if (reply === undefined) sendApiError(res, "NOT_FOUND");
+  if (reply === undefined) sendError(res, "NOT_FOUND");
   else if ("bytes" in reply) sendBytes(req, res, reply);
   else sendAnswer(req, res, reply);
 }
@@ -78,11 +78,11 @@ function sendBytes(req: IncomingMessage, res: ServerResponse, { bytes, fileName 
 
 function answerFailure(res: ServerResponse, error: unknown): void {
   if (error instanceof ApiQueryError) {
-    sendApiError(res, "INVALID_QUERY", { message: error.message });
+    sendError(res, "INVALID_QUERY", { message: error.message });
   } else if (error instanceof StoreError && error.code === "INVALID") {
-    sendApiError(res, "INVALID_QUERY", { message: UNKNOWN_CURSOR });
+    sendError(res, "INVALID_QUERY", { message: UNKNOWN_CURSOR });
   } else if (error instanceof StoreError && (error.code === "UNAVAILABLE" || error.code === "CLOSED")) {
-    sendApiError(res, "STORE_UNAVAILABLE", { headers: { "retry-after": 1 } });
+    sendError(res, "STORE_UNAVAILABLE", { headers: { "retry-after": 1 } });
   } else {
     throw error;
   }

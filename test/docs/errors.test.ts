@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { GATEWAY_ERRORS } from "../../src/hosts/embedded/server/errors.ts";
+import { OPERATOR_ERRORS } from "../../src/core/errors.ts";
 import { ERRORS } from "../../src/index.ts";
 import type { ErrorCode } from "../../src/index.ts";
 import { readDocPage } from "./doc-blocks.ts";
@@ -12,7 +12,7 @@ describe("docs/errors.md, src/core/errors.ts and the exported type", () => {
   it("have the same codes, each with the same status, message and whether it can be tried again", () => {
     const shown = tableRows(ofHooks).map(([code, status, again, message]) => [
       code,
-      { status: Number(status), retryable: again === "yes", message },
+      { status: Number(status), retryable: again === "yes", message, audience: "sender" },
     ]);
     expect(Object.fromEntries(shown)).toEqual(ERRORS);
     expect(shown).toHaveLength(Object.keys(ERRORS).length);
@@ -28,7 +28,10 @@ describe("docs/errors.md, src/core/errors.ts and the exported type", () => {
   });
 
   it("have the gateway's own errors as they are", () => {
-    const shown = tableRows(ofGateway).map(([code, status, message]) => [code, { status: Number(status), message }]);
-    expect(Object.fromEntries(shown)).toEqual(GATEWAY_ERRORS);
+    const shown = tableRows(ofGateway).map(([code, status, again, message]) => [
+      code,
+      { status: Number(status), retryable: again === "yes", message, audience: "operator" },
+    ]);
+    expect(Object.fromEntries(shown)).toEqual(OPERATOR_ERRORS);
   });
 });

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { ERRORS } from "../../src/core/errors.ts";
-import { GATEWAY_ERRORS } from "../../src/hosts/embedded/server/errors.ts";
+import { ERRORS, OPERATOR_ERRORS } from "../../src/core/errors.ts";
 import type { DocBlock } from "./doc-blocks.ts";
 import { matchesJson, matchesText } from "./match-output.ts";
 import { NpmStart } from "./npm-start.ts";
@@ -98,7 +97,7 @@ function onlyReads({ text }: DocBlock): boolean {
 /** The status that belongs to the error a page shows, if it shows one. */
 function shownStatus(answer: DocBlock | undefined): number | undefined {
   const code = /"code": "([A-Z0-9_]+)"/.exec(answer?.text ?? "")?.[1];
-  const known: Readonly<Record<string, { readonly status: number } | undefined>> = { ...GATEWAY_ERRORS, ...ERRORS };
+  const known: Readonly<Record<string, { readonly status: number } | undefined>> = { ...OPERATOR_ERRORS, ...ERRORS };
   return code === undefined ? undefined : known[code]?.status;
 }
 

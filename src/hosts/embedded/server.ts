@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import type { Logger } from "../../core/host.ts";
 import { refuseBrokenRequest, refuseConnection } from "./server/errors.ts";
 import { continueOnRead } from "./server/response.ts";
-import { sendError } from "./server/errors.ts";
+import { sendError } from "../../api/errors.ts";
 import { GatewayResponse, responseOn } from "./server/response.ts";
 import { ListenError } from "./errors.ts";
 import { requestPath } from "./server/routing-table.ts";

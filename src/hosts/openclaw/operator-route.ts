@@ -1,16 +1,13 @@
 /** The operator's API in the host: behind the host's own authentication. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
-import { answerEntry, errorEntry } from "../../api/errors.ts";
+import { sendError } from "../../api/errors.ts";
 import { ApiRouter } from "../../api/router.ts";
 import type { ApiSources } from "../../api/endpoint.ts";
 import { operatorEndpoints } from "../../api/operator-endpoints.ts";
-import { sendAnswer } from "../../http/send-answer.ts";
 import type { HttpRoute } from "../../core/host.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 import { operatorAccess } from "./read-config.ts";
-
-const CROSS_SITE = errorEntry(403, "Pages of other sites may not use this API.");
 
 /** The path of the API: below one that no other plugin has. */
 export function operatorPath(pluginId: string): string {
@@ -22,7 +19,7 @@ export function operatorRoute(pluginId: string, sources: ApiSources, config: () 
   const path = operatorPath(pluginId);
   const admit = (req: IncomingMessage, res: ServerResponse): boolean => {
     if (isOfThisSite(req) && hasOwnName(req, config())) return true;
-    sendAnswer(req, res, answerEntry("CROSS_SITE", CROSS_SITE));
+    sendError(res, "CROSS_SITE");
     return false;
   };
   const api = new ApiRouter({ prefix: path, endpoints: operatorEndpoints(sources), admit });

@@ -10,7 +10,7 @@ import { isRefusal } from "../../../core/errors.ts";
 import type { Clock, HttpRouter } from "../../../core/host.ts";
 import { answerJson } from "../../../http/answer.ts";
 import { sendAnswer } from "../../../http/send-answer.ts";
-import { sendError } from "./errors.ts";
+import { sendError } from "../../../api/errors.ts";
 import { readApiQuery } from "../../../api/request.ts";
 import type { GatewayStatus } from "../status.ts";
 import { API_PATH, HEALTH_PATH, READY_PATH } from "./routing-table.ts";
