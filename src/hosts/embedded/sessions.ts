@@ -1,19 +1,11 @@
 /** The embedded gateway's sessions: transcripts, system events and routes, all in its database. */
-import type { BeginRunOutcome, EnqueueOutcome } from "../shared/write-state.ts";
-import {
-  type ChannelTarget,
-  type Clock,
-  type HeartbeatRequest,
-  HostError,
-  type HostSessions,
-  type SystemEvent,
-} from "../../core/host.ts";
+import type { BeginRunOutcome, EnqueueOutcome } from "../shared/state-operations.ts";
+import type { ChannelTarget, Clock, HeartbeatRequest, HostSessions, SystemEvent } from "../../core/host.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import type { PageQuery } from "./state/page-cursor.ts";
-import { shortKey } from "../shared/write-state.ts";
+import { enqueueEvent, writeState } from "../shared/write-state.ts";
 import { prepareSessionReads, type SessionReads } from "./state/session-reads.ts";
-import { stateError } from "../shared/write-state.ts";
 import { STATE_LIMITS } from "./state/operations.ts";
 import type { AppendTurn, EndRun, ForgetRuns, ForgetRunsOutcome } from "./state/operations.ts";
 
@@ -63,19 +55,11 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
    * after it was consumed. Rejects retryably when the session holds too many pending events, and
    * permanently when the text is too long: cutting it could cut the boundary around it.
    */
-  async enqueueSystemEvent({ sessionKey, text, idempotencyKey }: SystemEvent): Promise<void> {
-    if (text.length > STATE_LIMITS.maxEventChars) {
-      throw new HostError(`A system event may have ${STATE_LIMITS.maxEventChars} characters; this one has more.`, {
-        retryable: false,
-      });
-    }
-    const event = { sessionKey, text, key: shortKey(idempotencyKey), at: this.#clock.now() };
-    const outcome = await this.#write<EnqueueOutcome>("enqueue", event, "The system event");
-    if (outcome === "full") {
-      throw new HostError(`The session ${JSON.stringify(sessionKey)} has too many pending system events.`, {
-        retryable: true,
-      });
-    }
+  async enqueueSystemEvent(event: SystemEvent): Promise<void> {
+    const { sessionKey, text } = event;
+    await enqueueEvent(event, (key) =>
+      this.#write<EnqueueOutcome>("enqueue", { sessionKey, text, key, at: this.#clock.now() }, "The system event"),
+    );
   }
 
   /** Remembers that a turn was asked for, until the session's pending events are consumed. */
@@ -178,12 +162,8 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
     this.#routes.set(sessionKey, route);
   }
 
-  async #write<Result>(operation: string, args: object, what: string): Promise<Result> {
-    try {
-      return await this.#database.write<Result>(`embedded.${operation}`, args);
-    } catch (error) {
-      throw stateError(error, what);
-    }
+  #write<Result>(operation: string, args: object, what: string): Promise<Result> {
+    return writeState<Result>(this.#database, `embedded.${operation}`, args, what);
   }
 }
 

@@ -1,10 +1,8 @@
-import { HostError } from "../../core/host.ts";
 import type { HeartbeatRequest, HostSessions, SystemEvent } from "../../core/host.ts";
 import { EventQueue } from "./event-queue.ts";
 import type { EventQueueOptions } from "./event-queue.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 import { agentCatalog, hostSession, mainKey } from "./read-config.ts";
-import { OPENCLAW_LIMITS } from "./sqlite-state-module.ts";
 import type { OpenClawState } from "./state.ts";
 
 export interface OpenClawSessionsOptions extends Omit<EventQueueOptions, "state" | "hostSession" | "onTaken"> {
@@ -36,17 +34,10 @@ export class OpenClawSessions implements HostSessions {
    * Resolves when the event is on disk. Rejects retryably when the session holds too many, and permanently
    * when the text is too long: cutting it could cut the boundary around it.
    */
-  async enqueueSystemEvent({ sessionKey, text, idempotencyKey }: SystemEvent): Promise<"waiting" | undefined> {
-    const max = OPENCLAW_LIMITS.maxEventChars;
-    if (text.length > max) {
-      throw new HostError(`A system event may have ${max} characters; this one has more.`, { retryable: false });
-    }
-    const session = this.#fullKey(sessionKey);
-    const outcome = await this.#options.state.enqueueEvent({ session, key: idempotencyKey, text });
-    if (outcome === "full") {
-      const message = `The session ${JSON.stringify(session)} has too many pending system events.`;
-      throw new HostError(message, { retryable: true });
-    }
+  async enqueueSystemEvent(event: SystemEvent): Promise<"waiting" | undefined> {
+    const { idempotencyKey } = event;
+    const session = this.#fullKey(event.sessionKey);
+    const outcome = await this.#options.state.enqueueEvent({ ...event, sessionKey: session });
     this.#queueOf(session)?.nudge();
     const isTaken = outcome === "duplicate" && this.#options.state.waitingEvent(idempotencyKey) === undefined;
     return isTaken ? undefined : "waiting";

@@ -1,18 +1,16 @@
 /** The OpenClaw adapter's part of the shared database file. */
 import type { DatabaseSync } from "node:sqlite";
-import type { BeginRunOutcome, EnqueueOutcome } from "../shared/write-state.ts";
+import {
+  type BeginRunOutcome,
+  type EnqueueEvent,
+  type EnqueueOutcome,
+  type RequestTurn,
+  SESSION_LIMITS,
+} from "../shared/state-operations.ts";
 import type { Migration, SqliteModule } from "../../storage/sqlite/engine/module.ts";
 
-/** The bounds of the adapter's state. */
+/** The bounds of the adapter's state besides those of every host. */
 export const OPENCLAW_LIMITS = Object.freeze({
-  /** Events of one session that wait for a turn; one more is refused for now. */
-  maxPendingEvents: 10_000,
-  /** Their bytes together. */
-  maxPendingBytes: 67_108_864,
-  /** The longest text of one event, in UTF-16 units; a longer one is refused permanently. */
-  maxEventChars: 1_048_576,
-  /** Least time for which keys of consumed events, of sent messages and of ended runs are remembered. */
-  keyTtlMs: 7 * 24 * 60 * 60 * 1_000,
   /** Time for which the host's session of a run is kept after its end; shorter, so that it is known until then. */
   sessionTtlMs: 3 * 24 * 60 * 60 * 1_000,
 });
@@ -94,14 +92,14 @@ function eventWrites(database: DatabaseSync) {
   const clearTurn = database.prepare("DELETE FROM openclaw_turn WHERE session = ?");
 
   return {
-    enqueue({ session, key, at, text }: EnqueueEvent): EnqueueOutcome {
-      forget.run(at - OPENCLAW_LIMITS.keyTtlMs);
+    enqueue({ sessionKey: session, key, at, text }: EnqueueEvent): EnqueueOutcome {
+      forget.run(at - SESSION_LIMITS.keyTtlMs);
       if (known.get(key) !== undefined) return "duplicate";
       const bytes = Buffer.byteLength(text);
       const before = waiting.get(session) as { events: number; bytes: number } | undefined;
       const isFull =
         before !== undefined &&
-        (before.events >= OPENCLAW_LIMITS.maxPendingEvents || before.bytes + bytes > OPENCLAW_LIMITS.maxPendingBytes);
+        (before.events >= SESSION_LIMITS.maxPendingEvents || before.bytes + bytes > SESSION_LIMITS.maxPendingBytes);
       if (isFull) return "full";
       insert.run(session, key, at, text);
       count.run(session, 1, bytes);
@@ -120,8 +118,8 @@ function eventWrites(database: DatabaseSync) {
       if (waiting.get(session) === undefined) clearTurn.run(session);
     },
 
-    requestTurn({ session, agentId, reason }: RequestTurn): void {
-      setTurn.run(session, agentId, reason);
+    requestTurn({ sessionKey, agentId, reason }: RequestTurn): void {
+      setTurn.run(sessionKey, agentId, reason);
     },
   };
 }
@@ -137,8 +135,8 @@ function runWrites(database: DatabaseSync) {
   );
 
   return {
-    beginRun({ id, session, at }: BeginRun): BeginRunOutcome {
-      forget.run(at - OPENCLAW_LIMITS.keyTtlMs);
+    beginRun({ id, session, at }: BeginHostRun): BeginRunOutcome {
+      forget.run(at - SESSION_LIMITS.keyTtlMs);
       return insert.run(id, session, at).changes === 0 ? "repeated" : "begun";
     },
 
@@ -147,7 +145,7 @@ function runWrites(database: DatabaseSync) {
       undo.run(id);
     },
 
-    endRun({ id, at }: EndRun): void {
+    endRun({ id, at }: EndHostRun): void {
       end.run(at, id);
     },
 
@@ -168,19 +166,13 @@ function sentWrites(database: DatabaseSync) {
 
   return {
     recordSent({ channel, key, parts, at }: RecordSent): void {
-      forget.run(at - OPENCLAW_LIMITS.keyTtlMs);
+      forget.run(at - SESSION_LIMITS.keyTtlMs);
       record.run(channel, key, parts, at);
     },
   };
 }
 
-/** The writes of the adapter's state. Times are milliseconds since the epoch. */
-interface EnqueueEvent {
-  readonly session: string;
-  readonly key: string;
-  readonly at: number;
-  readonly text: string;
-}
+/** The writes that only the adapter's state has. Times are milliseconds since the epoch. */
 
 /** Events that a turn has taken; with the last one, the session's request of a turn is done. */
 interface ConsumeEvents {
@@ -188,19 +180,13 @@ interface ConsumeEvents {
   readonly ids: readonly number[];
 }
 
-interface RequestTurn {
-  readonly session: string;
-  readonly agentId: string;
-  readonly reason: string;
-}
-
-interface BeginRun {
+interface BeginHostRun {
   readonly id: string;
   readonly session: string;
   readonly at: number;
 }
 
-interface EndRun {
+interface EndHostRun {
   readonly id: string;
   readonly at: number;
 }

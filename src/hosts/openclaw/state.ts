@@ -1,10 +1,9 @@
-import { hash } from "node:crypto";
-import { HostError } from "../../core/host.ts";
-import type { Clock, HeartbeatRequest } from "../../core/host.ts";
+import type { Clock, HeartbeatRequest, SystemEvent } from "../../core/host.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import { rowQuery } from "../../storage/sqlite/engine/row-query.ts";
 import { OPENCLAW_LIMITS } from "./sqlite-state-module.ts";
-import type { BeginRunOutcome, EnqueueOutcome } from "../shared/write-state.ts";
+import type { BeginRunOutcome, EnqueueOutcome } from "../shared/state-operations.ts";
+import { enqueueEvent, shortKey, writeState } from "../shared/write-state.ts";
 
 /** A system event that no turn has taken yet. */
 export interface QueuedEvent {
@@ -20,8 +19,6 @@ export interface UnendedRun {
   readonly session: string;
 }
 
-/** Keys of ordinary length stay readable. */
-const MAX_KEY_CHARS = 256;
 /** Sessions that are taken up again at the start. */
 const MAX_SESSIONS = 10_000;
 const MAX_OPEN_RUNS = 10_000;
@@ -42,9 +39,9 @@ export class OpenClawState {
   }
 
   /** Stores the event; one with a key that was stored before is dropped. */
-  enqueueEvent(event: { session: string; key: string; text: string }): Promise<EnqueueOutcome> {
-    const { session, text } = event;
-    return this.#write("enqueue", { session, key: shortKey(event.key), text, at: this.#clock.now() });
+  enqueueEvent(event: SystemEvent): Promise<Exclude<EnqueueOutcome, "full">> {
+    const { sessionKey, text } = event;
+    return enqueueEvent(event, (key) => this.#write("enqueue", { sessionKey, key, text, at: this.#clock.now() }));
   }
 
   async consumeEvents(session: string, ids: readonly number[]): Promise<void> {
@@ -67,8 +64,8 @@ export class OpenClawState {
   }
 
   /** Remembers that a turn was asked for, until the session's events are consumed. */
-  async requestTurn({ sessionKey: session, agentId, reason }: HeartbeatRequest): Promise<void> {
-    await this.#write("requestTurn", { session, agentId, reason });
+  async requestTurn({ sessionKey, agentId, reason }: HeartbeatRequest): Promise<void> {
+    await this.#write("requestTurn", { sessionKey, agentId, reason, at: this.#clock.now() });
   }
 
   /** Turns that were asked for and whose events still wait. */
@@ -112,14 +109,8 @@ export class OpenClawState {
     await this.#write("recordSent", { channel, key: shortKey(key), parts, at: this.#clock.now() });
   }
 
-  async #write<Result>(operation: string, args: object): Promise<Result> {
-    try {
-      return await this.#database.write<Result>(`openclaw.${operation}`, args);
-    } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
-      const retryable = code === "UNAVAILABLE" || code === "CLOSED";
-      throw new HostError("The state of Reveille could not be written.", { retryable, cause: error });
-    }
+  #write<Result>(operation: string, args: object): Promise<Result> {
+    return writeState<Result>(this.#database, `openclaw.${operation}`, args, "The state of Reveille");
   }
 }
 
@@ -155,8 +146,4 @@ function prepareReads({ reader }: SqliteDatabase) {
     oldRuns: rowQuery(reader, RUN, "SELECT id, session FROM openclaw_run WHERE ended_at < ? AND session <> '' LIMIT ?"),
     sent: rowQuery(reader, { parts: "integer" }, "SELECT parts FROM openclaw_sent WHERE channel = ? AND key = ?"),
   };
-}
-
-function shortKey(key: string): string {
-  return key.length <= MAX_KEY_CHARS ? key : `sha256:${hash("sha256", key)}`;
 }

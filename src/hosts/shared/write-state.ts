@@ -1,8 +1,8 @@
-/** The meaning of a failed write for the caller of the host. */
+/** Writes to the state of a host, and the meaning of one that fails. */
 import { hash } from "node:crypto";
-import { HostError } from "../../core/host.ts";
-
-/** Idempotency keys as they are stored. */
+import { HostError, type SystemEvent } from "../../core/host.ts";
+import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
+import { type EnqueueOutcome, SESSION_LIMITS } from "./state-operations.ts";
 
 /** Keys of ordinary length stay readable, and in the order of time when their ids are. */
 const MAX_KEY_CHARS = 256;
@@ -10,6 +10,20 @@ const MAX_KEY_CHARS = 256;
 /** The key itself, or the digest of one that is too long to store. */
 export function shortKey(key: string): string {
   return key.length <= MAX_KEY_CHARS ? key : `sha256:${hash("sha256", key)}`;
+}
+
+/** One commit of a host's state module; `what` begins the message of the {@link HostError} that a failure becomes. */
+export async function writeState<Result>(
+  database: SqliteDatabase,
+  operation: string,
+  args: object,
+  what: string,
+): Promise<Result> {
+  try {
+    return await database.write<Result>(operation, args);
+  } catch (error) {
+    throw stateError(error, what);
+  }
 }
 
 /**
@@ -24,8 +38,24 @@ export function stateError(error: unknown, what: string): HostError {
   });
 }
 
-/** `duplicate`: an event with this key was stored before. `full`: nothing was stored. */
-export type EnqueueOutcome = "stored" | "duplicate" | "full";
-
-/** `repeated`: a run with this id has begun before; nothing was stored. */
-export type BeginRunOutcome = "begun" | "repeated";
+/**
+ * Stores a system event by the host's own write. Rejects retryably when too many wait in the session, and
+ * permanently when the text is too long: cutting it could cut the boundary around it.
+ */
+export async function enqueueEvent(
+  event: SystemEvent,
+  write: (key: string) => Promise<EnqueueOutcome>,
+): Promise<Exclude<EnqueueOutcome, "full">> {
+  const { sessionKey, text, idempotencyKey } = event;
+  const { maxEventChars } = SESSION_LIMITS;
+  if (text.length > maxEventChars) {
+    throw new HostError(`A system event may have ${maxEventChars} characters; this one has more.`, {
+      retryable: false,
+    });
+  }
+  const outcome = await write(shortKey(idempotencyKey));
+  if (outcome !== "full") return outcome;
+  throw new HostError(`The session ${JSON.stringify(sessionKey)} has too many pending system events.`, {
+    retryable: true,
+  });
+}

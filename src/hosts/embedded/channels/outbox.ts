@@ -2,8 +2,7 @@
 import type { ChannelMessage, Clock } from "../../../core/host.ts";
 import type { SqliteDatabase } from "../../../storage/sqlite/engine/database.ts";
 import { cutPage, pageSize, readCursor, type PageQuery } from "../state/page-cursor.ts";
-import { shortKey } from "../../shared/write-state.ts";
-import { stateError } from "../../shared/write-state.ts";
+import { shortKey, writeState } from "../../shared/write-state.ts";
 import type { OutboxState } from "../state/operations.ts";
 
 /** One message in the outbox, as a person sees it. */
@@ -48,15 +47,9 @@ export class Outbox {
   /** Stores the message, or moves a pending one to its new state. Rejects with a `HostError`. */
   async record(message: ChannelMessage, state: OutboxState): Promise<void> {
     const { channel, to, text, idempotencyKey } = message;
-    try {
-      await this.#database.write("embedded.recordMessage", {
-        message: { channel, to, text, idempotencyKey: shortKey(idempotencyKey) },
-        state,
-        at: this.#clock.now(),
-      });
-    } catch (error) {
-      throw stateError(error, "The message");
-    }
+    const stored = { channel, to, text, idempotencyKey: shortKey(idempotencyKey) };
+    const record = { message: stored, state, at: this.#clock.now() };
+    await writeState(this.#database, "embedded.recordMessage", record, "The message");
   }
 
   /** True when a message with this key was sent on this channel and is still remembered. */

@@ -1,10 +1,8 @@
 /** The writes on system events: stored once by key, consumed once, forgotten in the end. */
-import type { EnqueueOutcome } from "../../shared/write-state.ts";
+import { type EnqueueEvent, type EnqueueOutcome, SESSION_LIMITS } from "../../shared/state-operations.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { rowQuery } from "../../../storage/sqlite/engine/row-query.ts";
 import type { SessionWrites } from "./session-writes.ts";
-import { STATE_LIMITS } from "./operations.ts";
-import type { EnqueueEvent } from "./operations.ts";
 
 /** Old rows that one turn examines: more than it consumes, so that forgetting keeps up. */
 const FORGET_STEP = 256;
@@ -38,8 +36,8 @@ export function prepareEventWrites(database: DatabaseSync, sessions: SessionWrit
       const session = sessions.session(event.sessionKey, { kept: true, at: event.at });
       const bytes = Buffer.byteLength(event.text);
       if (
-        session.pending >= STATE_LIMITS.maxPendingEvents ||
-        session.pendingBytes + bytes > STATE_LIMITS.maxPendingBytes
+        session.pending >= SESSION_LIMITS.maxPendingEvents ||
+        session.pendingBytes + bytes > SESSION_LIMITS.maxPendingBytes
       ) {
         return known.get(event.key) === undefined ? "full" : "duplicate";
       }
@@ -63,7 +61,7 @@ export function prepareEventWrites(database: DatabaseSync, sessions: SessionWrit
 
     /** Forgets some keys of events that were consumed and came before the time to live. */
     forgetOldKeys(now: number): void {
-      const before = now - STATE_LIMITS.eventKeyTtlMs;
+      const before = now - SESSION_LIMITS.keyTtlMs;
       const rows = oldest.all(looked, FORGET_STEP);
       looked = rows.length < FORGET_STEP ? 0 : rows[rows.length - 1]!.id;
       for (const { id, at, consumed } of rows) {

@@ -1,16 +1,8 @@
 /** The writes of the embedded gateway: what each is given and what it answers. */
 import type { ChannelMessage } from "../../../core/host.ts";
 
-/** The bounds of the embedded gateway's state; documented in `docs/gateway.md`. */
+/** The bounds of the embedded gateway's state besides those of every host; documented in `docs/gateway.md`. */
 export const STATE_LIMITS = Object.freeze({
-  /** Events of one session that wait for a turn; one more is refused for now. */
-  maxPendingEvents: 10_000,
-  /** Their bytes together. */
-  maxPendingBytes: 67_108_864,
-  /** The longest text of one event, in UTF-16 units; a longer one is refused permanently. */
-  maxEventChars: 1_048_576,
-  /** Least time for which the idempotency key of a consumed event is remembered. */
-  eventKeyTtlMs: 7 * 24 * 60 * 60 * 1_000,
   /** The longest text kept of one message of a transcript, in UTF-16 units; the rest is cut. */
   maxMessageChars: 262_144,
   /** Messages kept of a session that has events, turns or a route of its own; the oldest go first. */
@@ -24,20 +16,6 @@ export const STATE_LIMITS = Object.freeze({
 });
 
 /** Times are milliseconds since the epoch, on the host's clock. */
-export interface EnqueueEvent {
-  readonly sessionKey: string;
-  readonly key: string;
-  readonly text: string;
-  readonly at: number;
-}
-
-export interface RequestTurn {
-  readonly sessionKey: string;
-  readonly agentId: string;
-  readonly reason: string;
-  readonly at: number;
-}
-
 export interface BeginRun {
   readonly sessionKey: string;
   readonly runId: string;

@@ -1,5 +1,5 @@
 /** The embedded gateway's part of the shared database file. */
-import type { BeginRunOutcome, EnqueueOutcome } from "../../shared/write-state.ts";
+import type { BeginRunOutcome, EnqueueEvent, EnqueueOutcome, RequestTurn } from "../../shared/state-operations.ts";
 import type { DatabaseSync } from "node:sqlite";
 import type { Migration, SqliteModule } from "../../../storage/sqlite/engine/module.ts";
 import { prepareEventWrites } from "./event-writes.ts";
@@ -9,11 +9,9 @@ import {
   type AppendTurn,
   type BeginRun,
   type EndRun,
-  type EnqueueEvent,
   type ForgetRuns,
   type ForgetRunsOutcome,
   type RecordMessage,
-  type RequestTurn,
   type SetRoute,
   STATE_LIMITS,
 } from "./operations.ts";

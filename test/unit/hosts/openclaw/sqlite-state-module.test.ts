@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { OPENCLAW_LIMITS } from "../../../../src/hosts/openclaw/sqlite-state-module.ts";
 import { OPENCLAW_MODULE_URL, sqliteModule } from "../../../../src/hosts/openclaw/sqlite-state-module.ts";
+import { SESSION_LIMITS } from "../../../../src/hosts/shared/state-operations.ts";
 import { openReadConnection } from "../../../../src/storage/sqlite/engine/open-connection.ts";
 import { Writer } from "../../../../src/storage/sqlite/engine/writer.ts";
 
 const SESSION = "agent:main:main";
-const LATER = OPENCLAW_LIMITS.keyTtlMs + 10;
+const LATER = SESSION_LIMITS.keyTtlMs + 10;
 
 let folder: string;
 let writer: Writer;
@@ -37,7 +37,7 @@ function commit(...writes: readonly (readonly [operation: string, args: object])
 }
 
 function enqueue(key: string, at = 1, text = `text of ${key}`) {
-  return ["enqueue", { session: SESSION, key, at, text }] as const;
+  return ["enqueue", { sessionKey: SESSION, key, at, text }] as const;
 }
 
 function rows(table: string): number {
@@ -55,7 +55,7 @@ it("is loaded from its own file", () => {
 it("stores an event once, also after it was consumed, until its key is old", () => {
   commit(enqueue("a"), enqueue("a"), enqueue("b"));
   expect(pending()).toHaveLength(2);
-  commit(["requestTurn", { session: SESSION, agentId: "main", reason: "hook:wake" }]);
+  commit(["requestTurn", { sessionKey: SESSION, agentId: "main", reason: "hook:wake" }]);
   commit(["consume", { session: SESSION, ids: [1] }]);
   expect(rows("turn")).toBe(1);
   commit(["consume", { session: SESSION, ids: [2] }], enqueue("a"));
@@ -66,16 +66,16 @@ it("stores an event once, also after it was consumed, until its key is old", () 
 });
 
 it("refuses more events, and more bytes of them, than a session may hold", () => {
-  const many = Array.from({ length: OPENCLAW_LIMITS.maxPendingEvents }, (_, at) => enqueue(String(at), 1, "x"));
+  const many = Array.from({ length: SESSION_LIMITS.maxPendingEvents }, (_, at) => enqueue(String(at), 1, "x"));
   commit(...many);
   const before = rows("event");
   commit(enqueue("one more"));
-  expect(before).toBe(OPENCLAW_LIMITS.maxPendingEvents);
+  expect(before).toBe(SESSION_LIMITS.maxPendingEvents);
   expect(rows("event")).toBe(before);
-  commit(["enqueue", { session: "agent:main:other", key: "other", at: 1, text: "x" }]);
+  commit(["enqueue", { sessionKey: "agent:main:other", key: "other", at: 1, text: "x" }]);
   expect(rows("event")).toBe(before + 1);
-  const long = "x".repeat(OPENCLAW_LIMITS.maxPendingBytes);
-  commit(["enqueue", { session: "agent:main:other", key: "long", at: 1, text: long }]);
+  const long = "x".repeat(SESSION_LIMITS.maxPendingBytes);
+  commit(["enqueue", { sessionKey: "agent:main:other", key: "long", at: 1, text: long }]);
   expect(rows("event")).toBe(before + 1);
 });
 

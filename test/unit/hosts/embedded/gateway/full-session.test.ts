@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readGatewayConfig } from "../../../../../src/hosts/embedded/config/read.ts";
 import { openGatewayParts } from "../../../../../src/hosts/embedded/gateway-parts.ts";
 import type { GatewayParts } from "../../../../../src/hosts/embedded/gateway-parts.ts";
-import { STATE_LIMITS } from "../../../../../src/hosts/embedded/state/operations.ts";
+import { SESSION_LIMITS } from "../../../../../src/hosts/shared/state-operations.ts";
 import { HostError } from "../../../../../src/core/host.ts";
 import { recordingLogger } from "../server/recording-logger.ts";
 import { baseConfig, GatewayFixture } from "./fixture.ts";
@@ -38,7 +38,7 @@ describe("a main session that can take no more events", () => {
     const enqueue = (at: number) =>
       sessions.enqueueSystemEvent({ sessionKey, text: `event ${at}`, idempotencyKey: `event-${at}` });
     parts.heartbeat.start();
-    await Promise.all(Array.from({ length: STATE_LIMITS.maxPendingEvents }, (_, at) => enqueue(at)));
+    await Promise.all(Array.from({ length: SESSION_LIMITS.maxPendingEvents }, (_, at) => enqueue(at)));
     await expect(enqueue(-1)).rejects.toBeInstanceOf(HostError);
     await expect
       .poll(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { STATE_LIMITS } from "../../../../../src/hosts/embedded/state/operations.ts";
+import { SESSION_LIMITS } from "../../../../../src/hosts/shared/state-operations.ts";
 import { gatewayConfig, TemporaryGateway } from "../state/temporary-gateway.ts";
 
 const MAIN = "agent:main:main";
@@ -154,7 +154,7 @@ describe("an idempotency key", () => {
 
 describe("the bounds of pending events", () => {
   it("refuse one too many for now, but not its copies, nor other sessions, and not for ever", async () => {
-    const { maxPendingEvents } = STATE_LIMITS;
+    const { maxPendingEvents } = SESSION_LIMITS;
     await Promise.all(Array.from({ length: maxPendingEvents }, (_, n) => gateway.wake("x", `k${n}`)));
     expect(await failureOf(gateway.wake("one too many"))).toMatchObject({
       retryable: true,
@@ -168,8 +168,8 @@ describe("the bounds of pending events", () => {
   });
 
   it("refuse too many bytes for now", async () => {
-    const text = "é".repeat(STATE_LIMITS.maxEventChars / 2);
-    const fits = STATE_LIMITS.maxPendingBytes / Buffer.byteLength(text);
+    const text = "é".repeat(SESSION_LIMITS.maxEventChars / 2);
+    const fits = SESSION_LIMITS.maxPendingBytes / Buffer.byteLength(text);
     for (let n = 0; n < fits; n += 1) {
       await gateway.wake(text, `k${n}`);
     }
@@ -179,7 +179,7 @@ describe("the bounds of pending events", () => {
   });
 
   it("refuse a text that is too long for good, and keep one of just that length whole", async () => {
-    const text = "x".repeat(STATE_LIMITS.maxEventChars);
+    const text = "x".repeat(SESSION_LIMITS.maxEventChars);
     expect(await failureOf(gateway.wake(`${text}x`, "long"))).toMatchObject({ retryable: false });
     await gateway.wake(text, "exact");
     expect(gateway.pendingTexts()).toEqual([text]);

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { prepareSessionReads, type SessionReads } from "../../../../../src/hosts/embedded/state/session-reads.ts";
 import { sqliteModule, STATE_MODULE_URL } from "../../../../../src/hosts/embedded/state/sqlite-module.ts";
 import { STATE_LIMITS } from "../../../../../src/hosts/embedded/state/operations.ts";
+import { SESSION_LIMITS } from "../../../../../src/hosts/shared/state-operations.ts";
 import { openReadConnection } from "../../../../../src/storage/sqlite/engine/open-connection.ts";
 import { Writer } from "../../../../../src/storage/sqlite/engine/writer.ts";
 
@@ -108,10 +109,10 @@ describe("the state module", () => {
   });
 
   it("refuses the event that is one too many, and knows its copies all the same", () => {
-    const events = Array.from({ length: STATE_LIMITS.maxPendingEvents }, (_, n) => enqueue(`k${n}`));
+    const events = Array.from({ length: SESSION_LIMITS.maxPendingEvents }, (_, n) => enqueue(`k${n}`));
     commit(...events);
     commit(enqueue("more"), enqueue("k0"));
-    expect(rows("event")).toBe(STATE_LIMITS.maxPendingEvents);
+    expect(rows("event")).toBe(SESSION_LIMITS.maxPendingEvents);
   });
 
   it("forgets the keys of consumed events by and by", () => {
@@ -119,7 +120,7 @@ describe("the state module", () => {
     const ids = reads.pendingEvents(MAIN, { limit: 200 }).events.map(({ id }) => id);
     commit(turn(ids, 2));
     expect(rows("event")).toBe(300);
-    const later = STATE_LIMITS.eventKeyTtlMs + 2;
+    const later = SESSION_LIMITS.keyTtlMs + 2;
     commit(turn([], later));
     expect(rows("event")).toBe(100);
     commit(turn([], later + 1), turn([], later + 2));
