@@ -7,6 +7,7 @@ import { asana } from "./senders/asana.ts";
 import { awsSns } from "./senders/aws-sns/aws-sns.ts";
 import { bitbucket } from "./senders/bitbucket/bitbucket.ts";
 import { calendly } from "./senders/calendly.ts";
+import { circleci } from "./senders/circleci.ts";
 import { clerk } from "./senders/clerk.ts";
 import { cloudevents } from "./senders/cloudevents.ts";
 import { composio } from "./senders/composio.ts";
@@ -32,6 +33,7 @@ import { hubspot } from "./senders/hubspot.ts";
 import { intercom } from "./senders/intercom.ts";
 import { jira } from "./senders/jira/jira.ts";
 import { lemonSqueezy } from "./senders/lemon-squeezy.ts";
+import { line } from "./senders/line.ts";
 import { linear } from "./senders/linear/linear.ts";
 import { mailgun } from "./senders/mailgun.ts";
 import { mailgunInbound } from "./senders/mailgun-inbound.ts";
@@ -76,6 +78,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   awsSns,
   bitbucket,
   calendly,
+  circleci,
   clerk,
   cloudevents,
   composio,
@@ -101,6 +104,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   intercom,
   jira,
   lemonSqueezy,
+  line,
   linear,
   mailgun,
   mailgunInbound,
