@@ -5,11 +5,13 @@ import { alertmanager } from "./senders/alertmanager.ts";
 import { anthropic } from "./senders/anthropic.ts";
 import { asana } from "./senders/asana.ts";
 import { awsSns } from "./senders/aws-sns/aws-sns.ts";
+import { azureDevops } from "./senders/azure-devops.ts";
 import { bitbucket } from "./senders/bitbucket/bitbucket.ts";
 import { calendly } from "./senders/calendly.ts";
 import { circleci } from "./senders/circleci.ts";
 import { clerk } from "./senders/clerk.ts";
 import { cloudevents } from "./senders/cloudevents.ts";
+import { cloudflare } from "./senders/cloudflare.ts";
 import { composio } from "./senders/composio.ts";
 import { cursor } from "./senders/cursor.ts";
 import { datadog } from "./senders/datadog.ts";
@@ -49,6 +51,7 @@ import { paypal } from "./senders/paypal.ts";
 import { postmarkInbound } from "./senders/postmark-inbound.ts";
 import { razorpay } from "./senders/razorpay.ts";
 import { resend } from "./senders/resend.ts";
+import { revenuecat } from "./senders/revenuecat.ts";
 import { sendgrid } from "./senders/sendgrid.ts";
 import { sendgridInbound } from "./senders/sendgrid-inbound.ts";
 import { sentry } from "./senders/sentry/sentry.ts";
@@ -61,6 +64,7 @@ import { svix } from "./senders/svix.ts";
 import { telegram } from "./senders/telegram.ts";
 import { trello } from "./senders/trello.ts";
 import { twilio } from "./senders/twilio.ts";
+import { twitch } from "./senders/twitch.ts";
 import { typeform } from "./senders/typeform.ts";
 import { vercel } from "./senders/vercel.ts";
 import { workos } from "./senders/workos.ts";
@@ -76,11 +80,13 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   anthropic,
   asana,
   awsSns,
+  azureDevops,
   bitbucket,
   calendly,
   circleci,
   clerk,
   cloudevents,
+  cloudflare,
   composio,
   cursor,
   datadog,
@@ -120,6 +126,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   postmarkInbound,
   razorpay,
   resend,
+  revenuecat,
   sendgrid,
   sendgridInbound,
   sentry,
@@ -132,6 +139,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   telegram,
   trello,
   twilio,
+  twitch,
   typeform,
   vercel,
   workos,
