@@ -1,15 +1,18 @@
 import type { Preset } from "./preset.ts";
 import { a2a } from "./senders/a2a.ts";
 import { agentmail } from "./senders/agentmail.ts";
+import { airtable } from "./senders/airtable.ts";
 import { alertmanager } from "./senders/alertmanager.ts";
 import { anthropic } from "./senders/anthropic.ts";
 import { asana } from "./senders/asana.ts";
 import { awsSns } from "./senders/aws-sns/aws-sns.ts";
 import { azureDevops } from "./senders/azure-devops.ts";
 import { bitbucket } from "./senders/bitbucket/bitbucket.ts";
+import { calcom } from "./senders/calcom.ts";
 import { calendly } from "./senders/calendly.ts";
 import { circleci } from "./senders/circleci.ts";
 import { clerk } from "./senders/clerk.ts";
+import { clickup } from "./senders/clickup.ts";
 import { cloudevents } from "./senders/cloudevents.ts";
 import { cloudflare } from "./senders/cloudflare.ts";
 import { composio } from "./senders/composio.ts";
@@ -17,6 +20,7 @@ import { cursor } from "./senders/cursor.ts";
 import { datadog } from "./senders/datadog.ts";
 import { discordEvents } from "./senders/discord/discord-events.ts";
 import { discordInteractions } from "./senders/discord/discord-interactions.ts";
+import { dropbox } from "./senders/dropbox.ts";
 import { elevenlabs } from "./senders/elevenlabs.ts";
 import { forgejo } from "./senders/gitea/forgejo.ts";
 import { gitea } from "./senders/gitea/gitea.ts";
@@ -42,12 +46,14 @@ import { mailgunInbound } from "./senders/mailgun-inbound.ts";
 import { meta } from "./senders/meta/meta.ts";
 import { microsoftGraph } from "./senders/microsoft-graph.ts";
 import { microsoftTeams } from "./senders/microsoft-teams.ts";
+import { monday } from "./senders/monday.ts";
 import { netlify } from "./senders/netlify.ts";
 import { notion } from "./senders/notion.ts";
 import { openai } from "./senders/openai.ts";
 import { paddle } from "./senders/paddle.ts";
 import { pagerduty } from "./senders/pagerduty.ts";
 import { paypal } from "./senders/paypal.ts";
+import { pipedrive } from "./senders/pipedrive.ts";
 import { postmarkInbound } from "./senders/postmark-inbound.ts";
 import { razorpay } from "./senders/razorpay.ts";
 import { resend } from "./senders/resend.ts";
@@ -67,6 +73,7 @@ import { twilio } from "./senders/twilio.ts";
 import { twitch } from "./senders/twitch.ts";
 import { typeform } from "./senders/typeform.ts";
 import { vercel } from "./senders/vercel.ts";
+import { woocommerce } from "./senders/woocommerce.ts";
 import { workos } from "./senders/workos.ts";
 import { x } from "./senders/x.ts";
 import { zendesk } from "./senders/zendesk.ts";
@@ -76,15 +83,18 @@ import { zoom } from "./senders/zoom.ts";
 export const BUILT_IN_PRESETS: readonly Preset[] = [
   a2a,
   agentmail,
+  airtable,
   alertmanager,
   anthropic,
   asana,
   awsSns,
   azureDevops,
   bitbucket,
+  calcom,
   calendly,
   circleci,
   clerk,
+  clickup,
   cloudevents,
   cloudflare,
   composio,
@@ -92,6 +102,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   datadog,
   discordEvents,
   discordInteractions,
+  dropbox,
   elevenlabs,
   forgejo,
   gitea,
@@ -117,12 +128,14 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   meta,
   microsoftGraph,
   microsoftTeams,
+  monday,
   netlify,
   notion,
   openai,
   paddle,
   pagerduty,
   paypal,
+  pipedrive,
   postmarkInbound,
   razorpay,
   resend,
@@ -142,6 +155,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
   twitch,
   typeform,
   vercel,
+  woocommerce,
   workos,
   x,
   zendesk,

@@ -47,6 +47,42 @@ describe("a handshake", () => {
     expect((await call(gateway, "/hooks/meta", { method: "DELETE" })).headers.get("allow")).toBe("POST, GET");
   });
 
+  it("of Dropbox is a GET with a challenge, and the next notification of an account is none of its copies", async () => {
+    await using gateway = await start({ presets: ["dropbox"], dropbox: { secret: SECRET } });
+    const answer = await call(gateway, "/hooks/dropbox?challenge=abc-123", { method: "GET" });
+    expect([answer.status, answer.text]).toEqual([200, "abc-123"]);
+    expect(answer.headers.get("content-type")).toMatch(/^text\/plain/u);
+    expect((await call(gateway, "/hooks/dropbox?challenge=a&other=b", { method: "GET" })).status).toBe(401);
+    const body = JSON.stringify({ list_folder: { accounts: ["dbid:A"] } });
+    const headers = { ...JSON_TYPE, "x-dropbox-signature": hmac(SECRET, body) };
+    for (let times = 0; times < 2; times++) {
+      expect((await call(gateway, "/hooks/dropbox", { headers, body })).status).toBe(200);
+    }
+    expect(await gateway.deliveries()).toHaveLength(2);
+  });
+
+  it("of monday.com is a challenge alone; a call needs the secret in the path", async () => {
+    await using gateway = await start({ presets: ["monday"], monday: { secret: SECRET } });
+    const post = (path: string, payload: object) =>
+      call(gateway, path, { headers: JSON_TYPE, body: JSON.stringify(payload) });
+    const answer = await post(`/hooks/monday/${SECRET}`, { challenge: "3eZbrw1aBm2rZgRN" });
+    expect([answer.status, answer.body]).toEqual([200, { challenge: "3eZbrw1aBm2rZgRN" }]);
+    const event = { type: "create_pulse", pulseId: 1, userId: 2, triggerUuid: "t1" };
+    expect((await post(`/hooks/monday/${SECRET}`, { event })).status).toBe(200);
+    expect((await post("/hooks/monday/another-secret-of-this-length-00", { event })).status).toBe(401);
+    expect((await post("/hooks/monday", { event, challenge: "x" })).status).toBe(401);
+    expect(await gateway.deliveries()).toHaveLength(1);
+  });
+
+  it("of WooCommerce is a form with the id of the webhook, which no secret signs", async () => {
+    await using gateway = await start({ presets: ["woocommerce"], woocommerce: { secret: SECRET } });
+    const post = (body: string) =>
+      call(gateway, "/hooks/woocommerce", { headers: { "content-type": "application/x-www-form-urlencoded" }, body });
+    expect((await post("webhook_id=142")).status).toBe(200);
+    expect((await post("webhook_id=142&id=727")).status).toBe(401);
+    expect(await gateway.deliveries()).toEqual([]);
+  });
+
   it("of X is a GET that proves the secret", async () => {
     await using gateway = await start({ presets: ["x"], x: { secret: SECRET } });
     const answer = await call(gateway, "/hooks/x?crc_token=abc", { method: "GET" });
