@@ -61,6 +61,17 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          globalSetup: "test/browser/install.ts",
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+          testTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "unit",
           include: [
             "test/unit/**/*.test.ts",
@@ -121,7 +132,13 @@ export default defineConfig({
       provider: "v8",
       include: ["src/**/*.ts"],
       // Process and thread entries: they only start what is measured, and run outside the measured process.
-      exclude: ["src/cli/main.ts", "src/**/*-worker.ts", "src/transform/sandbox/worker/guard-handles.ts"],
+      // The page runs in the browser that `test/browser` drives.
+      exclude: [
+        "src/console/app/**",
+        "src/cli/main.ts",
+        "src/**/*-worker.ts",
+        "src/transform/sandbox/worker/guard-handles.ts",
+      ],
       reporter: ["text-summary"],
       thresholds: { lines: 95, branches: 90 },
     },

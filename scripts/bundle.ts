@@ -8,6 +8,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
+import { buildConsolePage } from "./console-page.ts";
 
 /** The files that something loads by name: the program, the exports of the package, threads and sandbox processes. */
 const ENTRIES = [
@@ -36,7 +37,9 @@ await bundle(resolve(folder));
 async function bundle(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   const chunks = await writeChunks(folder);
-  writeFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), licenses(chunks));
+  const page = await buildConsolePage(join(folder, "console/page"));
+  const modules = [...chunks.flatMap(({ moduleIds }) => moduleIds), ...page];
+  writeFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), licenses(modules));
 }
 
 async function writeChunks(dir: string): Promise<readonly OutputChunk[]> {
@@ -99,8 +102,8 @@ function escapeWideCharacters(): Plugin {
 }
 
 /** The license of each package whose code is in the chunks. */
-function licenses(chunks: readonly OutputChunk[]): string {
-  const folders = new Set(chunks.flatMap(({ moduleIds }) => moduleIds.map(packageFolder)));
+function licenses(modules: readonly string[]): string {
+  const folders = new Set(modules.map(packageFolder));
   const texts = [...folders].filter((folder) => folder !== undefined).map(licenseOf);
   return `${texts.toSorted().join("\n\n")}\n`;
 }

@@ -18,6 +18,7 @@ const layers: readonly (readonly string[])[] = [
   ["ingress"],
   ["index.ts"],
   ["api"],
+  ["console"],
   ["hosts/shared"],
   ["hosts/embedded", "hosts/openclaw"],
   ["cli", "testing"],
@@ -26,7 +27,18 @@ const layers: readonly (readonly string[])[] = [
 
 /** Modules that may import less than all layers below them: importer -> the only ones imported. */
 const narrowed: Readonly<Record<string, readonly string[]>> = {
-  "hosts/embedded": ["hosts/shared", "api", "index.ts", "transform", "auth", "config", "storage", "http", "core"],
+  "hosts/embedded": [
+    "hosts/shared",
+    "console",
+    "api",
+    "index.ts",
+    "transform",
+    "auth",
+    "config",
+    "storage",
+    "http",
+    "core",
+  ],
 };
 
 /** Modules and packages that only some modules may import: imported -> importers. */

@@ -21,9 +21,11 @@ const requiredFiles = [
   "dist/index.d.ts",
   "dist/testing/describe-preset.d.ts",
   "dist/THIRD-PARTY-LICENSES.txt",
+  "dist/console/page/index.html",
+  "dist/console/page/console.js",
 ];
 const allowedPaths =
-  /^(?:dist\/.+\.(?:js|d\.ts|js\.map|txt)|docs\/.+|LICENSE|README\.md|package\.json|(?:openclaw\.)?plugin\.json)$/;
+  /^(?:dist\/console\/page\/[a-z]+\.(?:html|css|svg)|dist\/.+\.(?:js|d\.ts|js\.map|txt)|docs\/.+|LICENSE|README\.md|package\.json|(?:openclaw\.)?plugin\.json)$/;
 /** What the archive may weigh; it was 2.4 MB when the bundle was new. */
 const MAX_ARCHIVE_BYTES = 3_000_000;
 /** What an import may name besides Node's own modules: the bundle holds the rest. */

@@ -58,7 +58,7 @@ function program() {
 
 /** @returns {string} a name that differs when a source or a package was added, removed or changed */
 function stamp() {
-  const files = globSync("src/**/*.ts", { cwd: root }).map((file) => join(root, file));
+  const files = globSync(["src/**/*.ts", "src/console/app/**/*"], { cwd: root }).map((file) => join(root, file));
   const inputs = [...files, join(root, "package-lock.json"), join(root, "scripts/bundle.ts")];
   const newest = Math.max(...inputs.map((file) => Math.trunc(statSync(file).mtimeMs)));
   return `${newest}-${files.length}`;

@@ -55,6 +55,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
     });
     if (first !== undefined) io.err(firstSteps(gateway.url, first));
     io.out(`Reveille is listening on ${gateway.url}\n`);
+    if (io.isTerminal) io.out(`Console, good for one sign-in within 60 seconds: ${gateway.createConsoleLink()}\n`);
     await signals.untilStop(() => void gateway.reload());
     logger.info({}, "shutting down");
     await gateway.stop();

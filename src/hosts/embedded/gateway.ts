@@ -3,7 +3,9 @@ import { resolve } from "node:path";
 import type { ChannelMessage, Clock, GatewayPlugin, Logger } from "../../core/host.ts";
 import * as publicApi from "../../index.ts";
 import { ApiGuard } from "./server/api.ts";
-import { GatewayApi } from "./server/api.ts";
+import { GatewayApi, gatewayEndpoints } from "./server/api.ts";
+import { ConsoleRoutes } from "../../console/routes.ts";
+import { LiveEvents } from "../../console/live-events.ts";
 import { GatewayConfigReload } from "./config/reload.ts";
 import type { ReloadOutcome } from "./config/reload.ts";
 import type { GatewayOverrides } from "./config/gateway.ts";
@@ -20,7 +22,7 @@ import type { PluginSet } from "./plugins/reload.ts";
 import { loadPlugins } from "./plugins/load.ts";
 import { GatewayServer } from "./server.ts";
 import { GatewayStatus } from "./status.ts";
-import { RoutingTable } from "./server/routing-table.ts";
+import { CONSOLE_PATH, RoutingTable } from "./server/routing-table.ts";
 
 export interface GatewayOptions extends GatewayOverrides {
   readonly configFile: string;
@@ -67,7 +69,9 @@ export class EmbeddedGateway {
   readonly #config: GatewayConfigReload;
   readonly #guard: ApiGuard;
   readonly #open: OpenGateway = {};
+  readonly #events = new LiveEvents();
   #api: GatewayApi | undefined;
+  #console: ConsoleRoutes | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
@@ -102,6 +106,11 @@ export class EmbeddedGateway {
     const { host } = this.#config.current.gateway;
     const reachable = reachableFrom.get(host) ?? host;
     return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${this.#open.server.port}`;
+  }
+
+  /** The console's URL, good for one sign-in within 60 seconds. */
+  createConsoleLink(): string {
+    return `${this.url}${this.#console?.createLink() ?? CONSOLE_PATH}`;
   }
 
   /**
@@ -146,7 +155,7 @@ export class EmbeddedGateway {
     const plugins = new PluginReload(pluginsConfig, {
       createHost: parts.createHost,
       builtIn: ingress,
-      given: this.#options.plugins ?? [],
+      given: [this.#events, ...(this.#options.plugins ?? [])],
       strict,
       publicApi,
       clock: this.#clock,
@@ -163,9 +172,21 @@ export class EmbeddedGateway {
       clock: this.#clock,
       logger: this.#logger,
     });
+    const endpoints = gatewayEndpoints(
+      { ...parts, operations: () => ingress.operations(), clock: this.#clock },
+      status,
+    );
+    this.#console = new ConsoleRoutes({
+      path: CONSOLE_PATH,
+      guard: this.#guard,
+      endpoints,
+      events: this.#events,
+      clock: this.#clock,
+      logger: this.#logger,
+    });
     this.#api = new GatewayApi({
       status,
-      sources: { ...parts, operations: () => ingress.operations(), clock: this.#clock },
+      endpoints: { ...endpoints, ...this.#console.linkEndpoint() },
       guard: this.#guard,
     });
     parts.heartbeat.start();
@@ -213,6 +234,7 @@ export class EmbeddedGateway {
   #fill(routes: RoutingTable, plugins: PluginSet): void {
     const router = plugins.countRequests(routes);
     this.#api?.route(router);
+    this.#console?.route(router);
     plugins.host.lifecycle.onHttpRoute.call(router);
   }
 
@@ -221,6 +243,7 @@ export class EmbeddedGateway {
     const deadlineMs = this.#clock.now() + this.#config.current.gateway.shutdownMs;
     const leftMs = (): number => Math.max(0, deadlineMs - this.#clock.now());
     server?.stopAccepting();
+    this.#events.close();
     await watch?.close();
     await this.#waitForPlugins(this.#reloading, leftMs());
     if (plugins !== undefined) await this.#waitForPlugins(plugins.close(deadlineMs), leftMs() + PLUGIN_GRACE_MS);

@@ -9,7 +9,7 @@ import { readSecrets } from "../../../config/secrets.ts";
 import { showValue } from "../../../config/show-value.ts";
 import { MIN_TOKEN_CHARACTERS } from "../../../config/token.ts";
 import type { GatewayConfig, PluginsConfig } from "./file.ts";
-import { API_PATH, HEALTH_PATH, READY_PATH } from "../server/routing-table.ts";
+import { API_PATH, CONSOLE_PATH, HEALTH_PATH, READY_PATH } from "../server/routing-table.ts";
 import type { GatewayFile } from "./schema.ts";
 import { readAgents } from "./agents.ts";
 import { readChannels, readModels } from "./models.ts";
@@ -143,7 +143,8 @@ function refuseGatewayPath(hooks: unknown, findings: Findings): void {
   const path = typeof hooks === "object" && hooks !== null && "path" in hooks ? hooks.path : undefined;
   if (typeof path !== "string") return;
   const bare = `/${path.trim().replaceAll(/^\/+|\/+$/gu, "")}`;
-  if (bare === HEALTH_PATH || bare === READY_PATH || bare === API_PATH || bare.startsWith(`${API_PATH}/`)) {
+  const isBelow = [API_PATH, CONSOLE_PATH].some((path) => bare === path || bare.startsWith(`${path}/`));
+  if (bare === HEALTH_PATH || bare === READY_PATH || isBelow) {
     findings.refuse("hooks.path", `${showValue(path)} is a path of the gateway itself; write for example "/hooks"`);
   }
 }

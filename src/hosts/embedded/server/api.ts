@@ -3,9 +3,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { operatorEndpoints } from "../../../api/operator-endpoints.ts";
 import { ApiRouter, methodOf } from "../../../api/router.ts";
 import { type CheckToken, compileCheckToken } from "../../../auth/check-token.ts";
+import type { SignInGuard, SignInVerdict } from "../../../console/routes.ts";
 import { type ClientAddressResolver, compileClientAddress } from "../../../auth/client-address.ts";
 import { Lockout } from "../../../auth/lockout.ts";
-import { compileTokens } from "../../../auth/token.ts";
+import { compileTokens, type TokenCarrier } from "../../../auth/token.ts";
+import type { ApiEndpoints } from "../../../api/endpoint.ts";
 import { isRefusal } from "../../../core/errors.ts";
 import type { Clock, HttpRouter } from "../../../core/host.ts";
 import { answerJson } from "../../../http/answer.ts";
@@ -17,9 +19,6 @@ import { API_PATH, HEALTH_PATH, READY_PATH } from "./routing-table.ts";
 import { type GatewaySources, SessionsApi } from "./sessions-api.ts";
 
 /** The callers that may use the gateway's API. */
-
-/** `ok`, or why not. */
-type GuardVerdict = "ok" | "unauthorized" | { readonly lockedForSeconds: number };
 
 interface GuardConfig {
   readonly authTokens: readonly string[];
@@ -33,30 +32,57 @@ const LOCKOUT = { failures: 20, windowMs: 60_000, lockMs: 60_000, maxClients: 10
 const noTokenHeader = "";
 
 /** Compares the gateway token in constant time and slows down addresses that guess. */
-export class ApiGuard {
+export class ApiGuard implements SignInGuard {
   readonly #lockout: Lockout;
   #authenticate: CheckToken;
   #clientAddress: ClientAddressResolver;
+  #config: GuardConfig;
+  #generation = 0;
 
   constructor(config: GuardConfig, options: { clock: Clock }) {
     this.#lockout = new Lockout(LOCKOUT, options);
     this.#authenticate = this.#compile(config);
     this.#clientAddress = compileClientAddress(config.trustedProxies);
+    this.#config = config;
+  }
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  get behindProxy(): boolean {
+    return this.#config.trustedProxies.length > 0;
   }
 
   /** Takes new tokens and proxies into use; failures stay counted. */
   configure(config: GuardConfig): void {
+    if (config.authTokens.join("\n") !== this.#config.authTokens.join("\n")) this.#generation++;
+    this.#config = config;
     this.#authenticate = this.#compile(config);
     this.#clientAddress = compileClientAddress(config.trustedProxies);
   }
 
-  check(req: IncomingMessage): GuardVerdict {
+  check(req: IncomingMessage): SignInVerdict {
+    return this.#check(req, req);
+  }
+
+  checkToken(req: IncomingMessage, token: string): SignInVerdict {
+    // Node hands over the bytes of a header as one character each.
+    const wire = Buffer.from(token.trim(), "utf8").toString("latin1");
+    return this.#check(req, { headers: { authorization: `Bearer ${wire}` }, rawHeaders: [] });
+  }
+
+  refuse(req: IncomingMessage): SignInVerdict {
+    return this.#check(req, { headers: {}, rawHeaders: [] });
+  }
+
+  #check(req: IncomingMessage, carrier: TokenCarrier): SignInVerdict {
     const forwarded = req.headers["x-forwarded-for"];
     const address = this.#clientAddress(
       req.socket.remoteAddress,
       Array.isArray(forwarded) ? forwarded.join(",") : forwarded,
     );
-    const outcome = this.#authenticate(req, address);
+    const outcome = this.#authenticate(carrier, address);
     if (!isRefusal(outcome)) return "ok";
     return outcome.retryAfterSeconds === undefined ? "unauthorized" : { lockedForSeconds: outcome.retryAfterSeconds };
   }
@@ -73,23 +99,10 @@ export class GatewayApi {
   readonly #api: ApiRouter;
   readonly #status: GatewayStatus;
 
-  constructor({ sources, guard, status }: { sources: GatewaySources; guard: ApiGuard; status: GatewayStatus }) {
+  constructor({ endpoints, guard, status }: { endpoints: ApiEndpoints; guard: ApiGuard; status: GatewayStatus }) {
     this.#guard = guard;
     this.#status = status;
-    this.#api = new ApiRouter({
-      prefix: API_PATH,
-      endpoints: {
-        ...new SessionsApi(sources).endpoints(),
-        ...operatorEndpoints(sources),
-        status: {
-          GET: async ({ search }) => {
-            readApiQuery(search, []);
-            return answerJson(200, await status.details());
-          },
-        },
-      },
-      admit: (req, res) => this.#admit(req, res),
-    });
+    this.#api = new ApiRouter({ prefix: API_PATH, endpoints, admit: (req, res) => this.#admit(req, res) });
   }
 
   /** Registers the routes of the gateway itself. */
@@ -121,6 +134,20 @@ export class GatewayApi {
     }
     return false;
   }
+}
+
+/** What an operator reads and does: for programs below `/api/v1`, for the console below its own path. */
+export function gatewayEndpoints(sources: GatewaySources, status: GatewayStatus): ApiEndpoints {
+  return {
+    ...new SessionsApi(sources).endpoints(),
+    ...operatorEndpoints(sources),
+    status: {
+      GET: async ({ search }) => {
+        readApiQuery(search, []);
+        return answerJson(200, await status.details());
+      },
+    },
+  };
 }
 
 function answerHealth(req: IncomingMessage, res: ServerResponse): void {

@@ -33,6 +33,8 @@ export const API_PATH = "/api/v1";
 export const HEALTH_PATH = "/health";
 /** Says whether calls can be accepted; takes no token. */
 export const READY_PATH = "/ready";
+/** The page for a browser. */
+export const CONSOLE_PATH = "/console";
 
 /**
  * One routing table: filled once, then only read.

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { ApiGuard } from "../../../../../src/hosts/embedded/server/api.ts";
-import { GatewayApi } from "../../../../../src/hosts/embedded/server/api.ts";
+import { GatewayApi, gatewayEndpoints } from "../../../../../src/hosts/embedded/server/api.ts";
 import type { GatewaySources } from "../../../../../src/hosts/embedded/server/sessions-api.ts";
 import type { GatewayStatus } from "../../../../../src/hosts/embedded/status.ts";
 import { GatewayServer } from "../../../../../src/hosts/embedded/server.ts";
@@ -30,7 +30,8 @@ async function readFrom(error: Error, method = "GET", path = "deliveries"): Prom
   } as unknown as GatewaySources;
   const guard = new ApiGuard({ authTokens: [token], trustedProxies: [] }, { clock: { now: () => Date.now() } });
   const routes = new RoutingTable();
-  new GatewayApi({ sources, guard, status: {} as GatewayStatus }).route(routes);
+  const status = {} as GatewayStatus;
+  new GatewayApi({ endpoints: gatewayEndpoints(sources, status), guard, status }).route(routes);
   server = await GatewayServer.listen({ host: "127.0.0.1", port: 0, routes, logger });
   const headers = { Authorization: `Bearer ${token}` };
   return await fetch(`http://127.0.0.1:${server.port}/api/v1/${path}`, { method, headers });

@@ -1,0 +1,34 @@
+import { signal } from "@preact/signals";
+
+/** The page that the URL names: its fragment is `#/<page>/<key>?<filters>`. */
+export interface Location {
+  readonly page: string;
+  readonly key: string;
+  readonly filters: URLSearchParams;
+}
+
+function readLocation(): Location {
+  const [path = "", query = ""] = location.hash.replace(/^#\/?/u, "").split("?", 2);
+  const [page = "", ...key] = path.split("/");
+  return { page, key: decode(key.join("/")), filters: new URLSearchParams(query) };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export const current = signal(readLocation());
+
+addEventListener("hashchange", () => {
+  current.value = readLocation();
+});
+
+/** The link to a page; a key may hold anything. */
+export function linkTo(page: string, key = "", filters: Readonly<Record<string, string>> = {}): string {
+  const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== "")).toString();
+  return `#/${page}${key === "" ? "" : `/${encodeURIComponent(key)}`}${query === "" ? "" : `?${query}`}`;
+}

@@ -1,0 +1,89 @@
+import { render, type JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { isSignedIn, read, send } from "./client.ts";
+import { connection, disconnect } from "./live.ts";
+import { current, linkTo } from "./location.ts";
+import { DeliveriesPage } from "./pages/deliveries.tsx";
+import { DeliveryPage } from "./pages/delivery.tsx";
+import { HooksPage } from "./pages/hooks.tsx";
+import { OverviewPage } from "./pages/overview.tsx";
+import { OutboxPage, SessionPage, SessionsPage } from "./pages/sessions.tsx";
+import { SignIn, takeLink } from "./sign-in.tsx";
+
+const PAGES: readonly (readonly [page: string, title: string])[] = [
+  ["", "Overview"],
+  ["deliveries", "Deliveries"],
+  ["hooks", "Senders and mappings"],
+  ["sessions", "Sessions"],
+  ["outbox", "Outbox"],
+];
+
+const link = takeLink();
+isSignedIn.value = link === undefined;
+
+function Page(): JSX.Element {
+  const { page, key, filters } = current.value;
+  if (page === "deliveries" && key !== "") return <DeliveryPage key={key} id={key} />;
+  if (page === "deliveries") return <DeliveriesPage filters={filters} />;
+  if (page === "hooks") return <HooksPage />;
+  if (page === "sessions" && key !== "") return <SessionPage key={key} sessionKey={key} />;
+  if (page === "sessions") return <SessionsPage />;
+  if (page === "outbox") return <OutboxPage />;
+  return <OverviewPage />;
+}
+
+function Console(): JSX.Element {
+  const { page, key } = current.value;
+  const title = PAGES.find(([name]) => name === page)?.[1] ?? "Overview";
+  useEffect(() => {
+    document.title = `${key === "" ? title : `${title} ${key}`} · Reveille`;
+    // A screen reader continues at the page, and not at the link that led to it.
+    document.querySelector("main")?.focus();
+  }, [page, key]);
+  if (!isSignedIn.value) return <SignIn link={link} />;
+  const signOut = async (): Promise<void> => {
+    disconnect();
+    await send("sign-out").catch(() => undefined);
+    isSignedIn.value = false;
+  };
+  return (
+    <>
+      <a class="skip" href="#content" onClick={skip}>
+        Skip to the page
+      </a>
+      <header>
+        <strong>Reveille</strong>
+        <nav aria-label="Pages">
+          {PAGES.map(([name, text]) => (
+            <a key={name} href={linkTo(name)} aria-current={name === page ? "page" : undefined}>
+              {text}
+            </a>
+          ))}
+        </nav>
+        <span class="faint" role="status">
+          {connection.value === "on" ? "● live" : "○ connecting"}
+        </span>
+        <button type="button" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      </header>
+      <main id="content" tabIndex={-1}>
+        <Page />
+      </main>
+    </>
+  );
+}
+
+/** The fragment names the page, so that it cannot name a place on it. */
+function skip(event: Event): void {
+  event.preventDefault();
+  document.querySelector("main")?.focus();
+}
+
+async function start(): Promise<void> {
+  // The answer says whether the cookie is still good.
+  if (link === undefined) await read("status").catch(() => undefined);
+  render(<Console />, document.querySelector("#app")!);
+}
+
+void start();

@@ -1,0 +1,195 @@
+import { useSignal } from "@preact/signals";
+import type { JSX, TargetedEvent } from "preact";
+import { type DeliverySummary, STATES } from "../../../core/delivery.ts";
+import { useData } from "../data.ts";
+import { linkTo } from "../location.ts";
+import { Problem, StateMark, Time } from "../parts.tsx";
+import { BulkBar } from "./bulk.tsx";
+
+interface Page {
+  readonly deliveries: readonly DeliverySummary[];
+  readonly nextCursor: string | null;
+}
+
+const FILTERS = ["state", "route", "actor", "since", "until", "text", "open"] as const;
+const LIMIT = "50";
+
+/** One line for each delivery. The filters are in the URL, so that a list can be kept as a link. */
+export function DeliveriesPage({ filters }: { readonly filters: URLSearchParams }): JSX.Element {
+  const written = Object.fromEntries(FILTERS.map((name) => [name, filters.get(name) ?? ""])) as Record<
+    (typeof FILTERS)[number],
+    string
+  >;
+  const cursor = filters.get("cursor") ?? "";
+  const query = new URLSearchParams(
+    Object.entries({ ...written, cursor, limit: LIMIT }).filter(([, value]) => value !== ""),
+  ).toString();
+  return (
+    <>
+      <h1>Deliveries</h1>
+      <FilterForm written={written} />
+      <List key={query} query={query} written={written} />
+    </>
+  );
+}
+
+function FilterForm({ written }: { readonly written: Readonly<Record<string, string>> }): JSX.Element {
+  const apply = (event: TargetedEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const fields: Record<string, string> = {};
+    for (const [name, value] of form) fields[name] = typeof value === "string" ? value.trim() : "";
+    location.hash = linkTo("deliveries", "", fields);
+  };
+  const field = (name: string, label: string, hint = ""): JSX.Element => (
+    <label>
+      {label}
+      <input key={written[name]} name={name} defaultValue={written[name] ?? ""} placeholder={hint} size={12} />
+    </label>
+  );
+  return (
+    <form class="bar" onSubmit={apply} role="search" aria-label="Filter deliveries">
+      <label>
+        State
+        <select key={written.state} name="state" defaultValue={written.state ?? ""}>
+          <option value="">any</option>
+          {STATES.map((state) => (
+            <option key={state} value={state} selected={state === written.state}>
+              {state}
+            </option>
+          ))}
+        </select>
+      </label>
+      {field("route", "Route")}
+      {field("actor", "Actor")}
+      {field("since", "Since", "2h")}
+      {field("until", "Until", "30m")}
+      {field("text", "Text")}
+      <button type="submit" class="main">
+        Filter
+      </button>
+      <a href={linkTo("deliveries", "", { open: "true" })} aria-current={written.open === "true" ? "page" : undefined}>
+        Open failures
+      </a>
+      <a href={linkTo("deliveries")}>All</a>
+    </form>
+  );
+}
+
+interface ListProps {
+  readonly query: string;
+  readonly written: Readonly<Record<string, string>>;
+}
+
+/** New deliveries wait behind a link: the rows that are being read stay where they are. */
+function List({ query, written }: ListProps): JSX.Element {
+  const { body, problem, reload } = useData<Page>(`deliveries?${query}`);
+  const shown = useSignal<Page | undefined>(undefined);
+  const chosen = useSignal<ReadonlySet<string>>(new Set());
+  shown.value ??= body.value;
+  const latest = body.value ?? shown.value;
+  if (shown.value === undefined || latest === undefined) {
+    return problem.value === undefined ? <p role="status">Reading …</p> : <Problem text={problem.value} />;
+  }
+  const byId = new Map(latest.deliveries.map((delivery) => [delivery.id, delivery]));
+  const rows = shown.value.deliveries.map((delivery) => byId.get(delivery.id) ?? delivery);
+  const known = new Set(rows.map(({ id }) => id));
+  const fresh = latest.deliveries.filter(({ id }) => !known.has(id)).length;
+  const show = (): void => {
+    shown.value = latest;
+  };
+  const { nextCursor } = shown.value;
+  return (
+    <>
+      <Problem text={problem.value} />
+      <BulkBar
+        ids={[...chosen.value]}
+        filter={written}
+        onDone={() => {
+          chosen.value = new Set();
+          shown.value = undefined;
+          void reload();
+        }}
+      />
+      <div role="status">
+        {fresh > 0 && (
+          <button type="button" onClick={show}>
+            Show {fresh === Number(LIMIT) ? `${LIMIT} or more` : fresh} new
+          </button>
+        )}
+      </div>
+      <Rows rows={rows} chosen={chosen.value} choose={(ids) => (chosen.value = ids)} />
+      {rows.length === 0 && <p>No delivery fits.</p>}
+      <p class="bar">
+        {query.includes("cursor=") && <a href={linkTo("deliveries", "", written)}>Newest</a>}
+        {nextCursor !== null && (
+          <a href={linkTo("deliveries", "", { ...written, cursor: nextCursor })}>Older deliveries</a>
+        )}
+      </p>
+    </>
+  );
+}
+
+interface RowsProps {
+  readonly rows: readonly DeliverySummary[];
+  readonly chosen: ReadonlySet<string>;
+  readonly choose: (ids: ReadonlySet<string>) => void;
+}
+
+function Rows({ rows, chosen, choose }: RowsProps): JSX.Element {
+  const isAll = rows.length > 0 && rows.every(({ id }) => chosen.has(id));
+  const toggle = (id: string): void => {
+    choose(chosen.has(id) ? new Set([...chosen].filter((each) => each !== id)) : new Set([...chosen, id]));
+  };
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Deliveries">
+      <table>
+        <thead>
+          <tr>
+            <th class="box">
+              <input
+                type="checkbox"
+                aria-label="Select all on this page"
+                checked={isAll}
+                onChange={() => choose(isAll ? new Set() : new Set(rows.map(({ id }) => id)))}
+              />
+            </th>
+            {["Time", "State", "Route", "Name", "Event", "Actor", "Reason"].map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((delivery) => (
+            <tr key={delivery.id}>
+              <td class="box">
+                <input
+                  type="checkbox"
+                  aria-label={`Select ${delivery.id}`}
+                  checked={chosen.has(delivery.id)}
+                  onChange={() => toggle(delivery.id)}
+                />
+              </td>
+              <td class="tight">
+                <a href={linkTo("deliveries", delivery.id)}>
+                  <Time at={delivery.receivedAt} />
+                </a>
+              </td>
+              <td class="tight">
+                <StateMark state={delivery.state} />
+                {delivery.replayedAs !== undefined && <span class="faint"> replay {delivery.replayedAs.state}</span>}
+              </td>
+              <td>{delivery.route}</td>
+              <td>{delivery.name}</td>
+              <td>{delivery.event}</td>
+              <td>{delivery.actor}</td>
+              <td>{delivery.reason}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,141 @@
+import type { JSX } from "preact";
+import type { DeliveryDetail } from "../../../core/delivery.ts";
+import { send } from "../client.ts";
+import { useData } from "../data.ts";
+import { linkTo } from "../location.ts";
+import { ActionButton, Problem, StateMark, Time } from "../parts.tsx";
+import { Payload } from "./payload.tsx";
+import { Run } from "./run.tsx";
+
+/** One delivery: why it is in its state, its runs, its request, and what an owner can do about it. */
+export function DeliveryPage({ id }: { readonly id: string }): JSX.Element {
+  const path = `deliveries/${encodeURIComponent(id)}`;
+  const { body, problem, reload } = useData<DeliveryDetail>(path);
+  const delivery = body.value;
+  return (
+    <>
+      <h1>Delivery {id}</h1>
+      <Problem text={problem.value} />
+      {delivery === undefined && problem.value === undefined && <p role="status">Reading …</p>}
+      {delivery !== undefined && (
+        <>
+          <Facts delivery={delivery} />
+          <Actions path={path} delivery={delivery} reload={reload} />
+          <h2>Timeline</h2>
+          <ol>
+            <li>
+              received <Time at={delivery.receivedAt} />
+              {delivery.mappingId !== null && `, mapped by ${delivery.mappingId}`}
+            </li>
+            {delivery.runs.length === 0 && (
+              <li>
+                ended without a run: <StateMark state={delivery.state} /> {delivery.reason}
+              </li>
+            )}
+          </ol>
+          {delivery.runs.map((run, at) => (
+            <Run key={run.id} run={run} number={at + 1} />
+          ))}
+          <h2>Request</h2>
+          <Fields title="Headers" fields={delivery.headers} />
+          <Fields title="Query" fields={delivery.query} />
+          <Payload path={path} bytes={delivery.bodyBytes} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
+  const { state, reason, route, name, event, actor, relatedTo, replayedAs } = delivery;
+  return (
+    <dl class="facts">
+      <dt>State</dt>
+      <dd>
+        <StateMark state={state} />
+      </dd>
+      <dt>Reason</dt>
+      <dd>{reason ?? "none is needed"}</dd>
+      <dt>Route</dt>
+      <dd>{route}</dd>
+      <dt>Name</dt>
+      <dd>{name}</dd>
+      <dt>Event</dt>
+      <dd>{event ?? "unknown"}</dd>
+      <dt>Actor</dt>
+      <dd>{actor ?? "unknown"}</dd>
+      {relatedTo !== null && (
+        <>
+          <dt>{relatedTo.how} of</dt>
+          <dd>
+            <a href={linkTo("deliveries", relatedTo.deliveryId)}>{relatedTo.deliveryId}</a>
+          </dd>
+        </>
+      )}
+      {replayedAs !== undefined && (
+        <>
+          <dt>Replayed as</dt>
+          <dd>
+            <a href={linkTo("deliveries", replayedAs.deliveryId)}>{replayedAs.deliveryId}</a>{" "}
+            <StateMark state={replayedAs.state} />
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+interface ActionsProps {
+  readonly path: string;
+  readonly delivery: DeliveryDetail;
+  readonly reload: () => Promise<void>;
+}
+
+interface Outcome {
+  readonly replay?: { readonly deliveryId: string };
+}
+
+function Actions({ path, delivery, reload }: ActionsProps): JSX.Element {
+  const isOpen = ["queued", "running", "held"].includes(delivery.state);
+  const replay = async (asAccepted: boolean): Promise<undefined> => {
+    const { replay } = await send<Outcome>(`${path}/replay`, { asAccepted });
+    location.hash = linkTo("deliveries", replay?.deliveryId ?? delivery.id);
+  };
+  const cancel = async (): Promise<string> => {
+    await send(`${path}/cancel`);
+    await reload();
+    return "Canceled.";
+  };
+  const purge = async (): Promise<undefined> => {
+    await send(path, {}, "DELETE");
+    location.hash = linkTo("deliveries");
+  };
+  return (
+    <div class="bar">
+      <ActionButton label="Replay by today's mapping" run={() => replay(false)} isMain isDisabled={isOpen} />
+      <ActionButton label="Replay as accepted" run={() => replay(true)} isDisabled={isOpen} />
+      <ActionButton label="Cancel" run={cancel} isDisabled={!isOpen} />
+      <ActionButton label="Purge" run={purge} isDisabled={isOpen} />
+    </div>
+  );
+}
+
+function Fields({ title, fields }: { title: string; fields: Readonly<Record<string, string>> }): JSX.Element | null {
+  const entries = Object.entries(fields);
+  if (entries.length === 0) return null;
+  return (
+    <details>
+      <summary>
+        {title} ({entries.length})
+      </summary>
+      <dl class="facts">
+        {entries.map(([name, value]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+      </dl>
+    </details>
+  );
+}

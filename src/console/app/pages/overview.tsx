@@ -1,0 +1,133 @@
+import type { JSX } from "preact";
+import { type DeliverySummary, STATES } from "../../../core/delivery.ts";
+import type { HookStates } from "../../../index.ts";
+import { useData } from "../data.ts";
+import { linkTo } from "../location.ts";
+import { Problem, StateMark, Time } from "../parts.tsx";
+import { Minutes } from "./minutes.tsx";
+
+interface Listed {
+  readonly deliveries: readonly DeliverySummary[];
+  readonly nextCursor: string | null;
+}
+
+interface Status {
+  readonly ready: boolean;
+  readonly problems: readonly { readonly code: string; readonly message: string }[];
+  readonly refused: { readonly at: string; readonly issues: readonly string[] } | null;
+  readonly freeDiskBytes: number | null;
+}
+
+/** What needs the owner now, and the last hour. */
+export function OverviewPage(): JSX.Element {
+  const status = useData<Status>("status");
+  const hooks = useData<HookStates>("hooks");
+  const hour = useData<Listed>("deliveries?since=1h&limit=200");
+  const failures = useData<Listed>("deliveries?open=true&limit=200");
+  const queued = useData<Listed>("deliveries?state=queued&limit=200");
+  const problem = [status, hooks, hour, failures, queued].map((each) => each.problem.value).find(Boolean);
+  const last = hour.body.value?.deliveries ?? [];
+  return (
+    <>
+      <h1>Overview</h1>
+      <Problem text={problem} />
+      <Needs status={status.body.value} hooks={hooks.body.value} failures={failures.body.value} />
+      <h2>The last hour</h2>
+      <dl class="cards">
+        {STATES.map((state) => [state, last.filter((each) => each.state === state).length] as const)
+          .filter(([state, count]) => count > 0 || state === "done" || state === "failed" || state === "queued")
+          .map(([state, count]) => (
+            <div key={state}>
+              <dt>
+                <StateMark state={state} />
+              </dt>
+              <dd>
+                <a href={linkTo("deliveries", "", { state, since: "1h" })}>{count}</a>
+              </dd>
+            </div>
+          ))}
+        <div>
+          <dt>oldest queued</dt>
+          <dd>
+            <OldestQueued listed={queued.body.value} />
+          </dd>
+        </div>
+        <div>
+          <dt>free disk</dt>
+          <dd>{gigabytes(status.body.value?.freeDiskBytes)}</dd>
+        </div>
+      </dl>
+      {hour.body.value !== undefined && hour.body.value.nextCursor !== null && (
+        <p class="faint">More than 200 deliveries came within the hour; the counts are of the newest 200.</p>
+      )}
+      <Minutes deliveries={last} />
+    </>
+  );
+}
+
+function OldestQueued({ listed }: { readonly listed: Listed | undefined }): JSX.Element {
+  const oldest = listed?.deliveries.at(-1);
+  if (listed === undefined || oldest === undefined) return <>none</>;
+  const minutes = Math.floor((Date.now() - Date.parse(oldest.receivedAt)) / 60_000);
+  return (
+    <a href={linkTo("deliveries", oldest.id)}>
+      {listed.nextCursor === null ? "" : "over "}
+      {minutes < 1 ? "under 1 min" : `${minutes} min`}
+    </a>
+  );
+}
+
+interface NeedsProps {
+  readonly status: Status | undefined;
+  readonly hooks: HookStates | undefined;
+  readonly failures: Listed | undefined;
+}
+
+/** Each problem with the page or the command that fixes it. */
+function Needs({ status, hooks, failures }: NeedsProps): JSX.Element {
+  if (status === undefined || hooks === undefined || failures === undefined) return <p role="status">Reading …</p>;
+  const scopes = [hooks.all, ...hooks.mappings];
+  const open = failures.deliveries.length;
+  const needs = [
+    ...status.problems.map(({ message }) => <>{message}</>),
+    ...(status.refused?.issues ?? []).map((issue) => <>In the refused file: {issue}</>),
+    ...scopes.flatMap(({ scope, broken }) =>
+      broken === null
+        ? []
+        : [
+            <>
+              {scope === "*" ? "All calls are refused" : `${scope} is set aside`}: {broken}
+            </>,
+          ],
+    ),
+    ...scopes.flatMap(({ scope, paused }) =>
+      paused === null
+        ? []
+        : [
+            <>
+              {scope === "*" ? "Everything" : scope} is paused since <Time at={paused.since} />: {paused.reason}.{" "}
+              <a href={linkTo("hooks")}>Resume it</a>
+            </>,
+          ],
+    ),
+    ...(open === 0
+      ? []
+      : [
+          <a href={linkTo("deliveries", "", { open: "true" })}>
+            {open === 200 ? "200 or more" : open} open {open === 1 ? "failure" : "failures"}
+          </a>,
+        ]),
+  ];
+  if (needs.length === 0) return <p class="note good">✓ Nothing needs you.</p>;
+  return (
+    <ul class="note problem" aria-label="What needs you">
+      {needs.map((need, at) => (
+        <li key={at}>{need}</li>
+      ))}
+    </ul>
+  );
+}
+
+function gigabytes(bytes: number | null | undefined): string {
+  return bytes == null ? "unknown" : `${(bytes / 1e9).toFixed(1)} GB`;
+}

@@ -1,0 +1,56 @@
+import type { JSX } from "preact";
+import type { Attempt, RunDetail } from "../../../core/delivery.ts";
+import { linkTo } from "../location.ts";
+import { StateMark, Text, Time } from "../parts.tsx";
+
+/** One run: its attempts, what the agent was given and what it replied. */
+export function Run({ run, number }: { readonly run: RunDetail; readonly number: number }): JSX.Element {
+  const { state, reason, spec, attempts, reply, delivery, dueAt, calls } = run;
+  return (
+    <section aria-label={`Run ${number}`}>
+      <h3>
+        Run {number}: {spec.kind} <StateMark state={state} />
+      </h3>
+      {reason !== null && <p>{reason}</p>}
+      <ol>
+        <li>
+          queued for agent {spec.agentId} in session <a href={linkTo("sessions", spec.sessionKey)}>{spec.sessionKey}</a>
+          {calls > 1 && `, with ${calls} calls`}
+          {dueAt !== null && (
+            <>
+              , not before <Time at={dueAt} />
+            </>
+          )}
+        </li>
+        {attempts.map((attempt) => (
+          <li key={attempt.number}>
+            <AttemptLine attempt={attempt} />
+          </li>
+        ))}
+        <li>reply: {delivery}</li>
+      </ol>
+      <details>
+        <summary>{spec.kind === "wake" ? "Text of the event" : "Message to the agent"}</summary>
+        <Text text={spec.kind === "wake" ? spec.text : spec.message} label={`Message of run ${number}`} />
+      </details>
+      {reply !== null && (
+        <details open>
+          <summary>Reply</summary>
+          <Text text={reply} label={`Reply of run ${number}`} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+function AttemptLine({ attempt }: { readonly attempt: Attempt }): JSX.Element {
+  const { number, startedAt, endedAt, status, error } = attempt;
+  const ms = endedAt === null ? undefined : Date.parse(endedAt) - Date.parse(startedAt);
+  return (
+    <>
+      attempt {number} <Time at={startedAt} />: <span class={status === "ok" ? "good" : ""}>{status}</span>
+      {ms !== undefined && ` after ${(ms / 1_000).toFixed(1)} s`}
+      {error !== null && <span class="bad">: {error}</span>}
+    </>
+  );
+}

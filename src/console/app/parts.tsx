@@ -1,0 +1,100 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
+import type { State } from "../../core/delivery.ts";
+import { messageOf } from "./client.ts";
+
+/** A sign beside the word: a state is never shown by color alone. */
+const SIGNS: Readonly<Record<State, string>> = {
+  filtered: "○",
+  skipped: "○",
+  duplicate: "⧉",
+  coalesced: "⊕",
+  queued: "…",
+  running: "▶",
+  held: "Ⅱ",
+  done: "✓",
+  failed: "✕",
+  canceled: "–",
+};
+
+export function StateMark({ state }: { readonly state: State }): JSX.Element {
+  return (
+    <span class={state === "failed" ? "bad" : state === "done" ? "good" : ""}>
+      <span aria-hidden="true">{SIGNS[state]}</span> {state}
+    </span>
+  );
+}
+
+export function Time({ at }: { readonly at: string }): JSX.Element {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return (
+    <time dateTime={at} title={at}>
+      {isToday ? date.toLocaleTimeString() : date.toLocaleString()}
+    </time>
+  );
+}
+
+/** More of a text is a download: a page with megabytes of text is slow. */
+const MAX_SHOWN_CHARS = 50_000;
+
+export function Text({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
+  const isCut = text.length > MAX_SHOWN_CHARS;
+  return (
+    <>
+      <pre tabIndex={0} role="region" aria-label={label}>
+        {isCut ? text.slice(0, MAX_SHOWN_CHARS) : text}
+      </pre>
+      {isCut && <p class="faint">Only the first {MAX_SHOWN_CHARS.toLocaleString()} characters are shown.</p>}
+    </>
+  );
+}
+
+export function Problem({ text }: { readonly text: string | undefined }): JSX.Element | null {
+  return text === undefined ? null : (
+    <p class="note problem" role="alert">
+      {text}
+    </p>
+  );
+}
+
+export interface ActionProps {
+  readonly label: string;
+  readonly run: () => Promise<string | undefined>;
+  readonly isMain?: boolean;
+  readonly isDisabled?: boolean;
+  readonly children?: ComponentChildren;
+}
+
+/** A button that says what it did, or why it could not. */
+export function ActionButton({ label, run, isMain = false, isDisabled = false }: ActionProps): JSX.Element {
+  const isBusy = useSignal(false);
+  const said = useSignal<{ readonly text: string; readonly isBad: boolean } | undefined>(undefined);
+  const act = async (): Promise<void> => {
+    isBusy.value = true;
+    said.value = undefined;
+    try {
+      const text = await run();
+      said.value = text === undefined ? undefined : { text, isBad: false };
+    } catch (error) {
+      said.value = { text: messageOf(error), isBad: true };
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class={isMain ? "main" : ""}
+        disabled={isDisabled || isBusy.value}
+        onClick={() => void act()}
+      >
+        {label}
+      </button>
+      <span role="status" class={said.value?.isBad === true ? "bad" : ""}>
+        {said.value?.text}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,2 @@
+/** Debian's browser, unless the environment names another. */
+export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";

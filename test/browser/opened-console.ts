@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
+import type { EmbeddedGateway } from "../../src/hosts/embedded/gateway.ts";
+import { baseConfig, callHook, GatewayFixture } from "../unit/hosts/embedded/gateway/fixture.ts";
+import { CHROMIUM } from "./chromium.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Text that would run, were it ever taken for markup or a link. */
+export const HOSTILE = `<img src=x onerror="document.title='broken'"><script>document.title='broken'</script>'"]]>\u202E`;
+
+const MAPPINGS = [
+  {
+    id: "build",
+    match: { path: "build" },
+    messageTemplate: "Build {{id}}: {{text}}",
+    name: "Build {{id}}",
+    wakeMode: "next-heartbeat",
+    budget: { perHour: 100_000 },
+  },
+  { id: "large", match: { path: "large" }, when: "payload.amount > 10.0", messageTemplate: "Large {{amount}}" },
+];
+
+/** A gateway with deliveries, and a browser that is signed in to its console. */
+export class OpenedConsole implements AsyncDisposable {
+  readonly gateway: EmbeddedGateway;
+  readonly fixture: GatewayFixture;
+  readonly page: Page;
+  /** What the page reported as broken: errors, refused scripts, failed requests. */
+  readonly problems: string[] = [];
+  readonly #browser: Browser;
+
+  static async open(options: BrowserContextOptions = {}): Promise<OpenedConsole> {
+    const fixture = new GatewayFixture({
+      ...baseConfig,
+      hooks: { ...baseConfig.hooks, mappings: MAPPINGS },
+    });
+    const gateway = await fixture.start();
+    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+    const context = await browser.newContext({ viewport: { width: 1_200, height: 800 }, ...options });
+    const opened = new OpenedConsole({ gateway, fixture, browser, page: await context.newPage() });
+    await opened.page.goto(gateway.createConsoleLink());
+    await opened.page.getByRole("heading", { name: "Overview" }).waitFor();
+    return opened;
+  }
+
+  private constructor(parts: { gateway: EmbeddedGateway; fixture: GatewayFixture; browser: Browser; page: Page }) {
+    this.gateway = parts.gateway;
+    this.fixture = parts.fixture;
+    this.page = parts.page;
+    this.#browser = parts.browser;
+    this.page.on("pageerror", (error) => this.problems.push(String(error)));
+    this.page.on("console", (message) => {
+      if (message.type() === "error") this.problems.push(message.text());
+    });
+  }
+
+  /** Calls a hook and returns the id of the delivery. */
+  async call(path: string, body: object): Promise<string> {
+    const response = await callHook(this.gateway, `/hooks/${path}`, body);
+    const answer = (await response.json()) as { deliveryId?: string };
+    return answer.deliveryId ?? "";
+  }
+
+  async show(fragment: string): Promise<void> {
+    await this.page.goto(`${this.gateway.url}/console/#/${fragment}`);
+  }
+
+  /** What axe finds on the page that is shown. */
+  async accessibilityProblems(): Promise<string[]> {
+    await this.page.evaluate(AXE);
+    return await this.page.evaluate<
+      string[]
+    >(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ": " + nodes[0].html + " " + nodes[0].failureSummary))`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#browser.close();
+    await this.fixture.remove();
+  }
+
+  /** The last check of each test: nothing was refused by the policy of the page, and no text ran. */
+  async expectUnbroken(): Promise<void> {
+    expect(this.problems).toEqual([]);
+    expect(await this.page.title()).not.toBe("broken");
+  }
+}
