@@ -28,14 +28,15 @@ export async function openConfiguration(
   read: ReadConfigOptions,
   { stateDir, logger, loadTimeoutMs, strict = false }: OpenOptions & { readonly stateDir: string },
 ): Promise<OpenedConfiguration> {
-  const { config, written, warnings } = readGatewayConfig(read);
+  const setAside = strict ? undefined : { before: undefined };
+  const { config, written, warnings } = readGatewayConfig({ ...read, setAside });
   const host = hostOf(config, { stateDir, logger });
   const close = (): Promise<void> => host.lifecycle.onShutdown.promise({ deadlineMs: Date.now() + SHUTDOWN_MS });
   const plugins = await loadPlugins(config.plugins, {
     logger,
     publicApi,
     loadTimeoutMs,
-    setAside: strict ? undefined : { before: undefined },
+    setAside,
   });
   try {
     for (const plugin of plugins) applyPlugin(plugin, host);
@@ -57,13 +58,13 @@ export async function openConfiguration(
 }
 
 export function gatewayAccess(read: ReadConfigOptions, options: GatewayCommandOptions): GatewayAccess {
-  const { gateway } = readGatewayConfig(read).config;
+  const { gateway } = readGatewayConfig({ ...read, setAside: { before: undefined } }).config;
   const url = (options.url ?? gatewayUrl(gateway)).replace(/\/+$/u, "");
   return { url, apiUrl: `${url}/api/v1`, token: gateway.authTokens[0]! };
 }
 
 export function configuredModels(read: ReadConfigOptions): readonly ModelEndpoint[] {
-  const { models } = readGatewayConfig(read).config;
+  const { models } = readGatewayConfig({ ...read, setAside: { before: undefined } }).config;
   return [...models.providers].map(([name, { baseUrl, apiKey, headers }]) => ({
     name,
     url: baseUrl,

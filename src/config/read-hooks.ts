@@ -80,6 +80,7 @@ export function readHooksConfig(
   const valid = validSubset(block, schemaIssues);
   const written = valid.mappings.map((mapping, at) => (places.has(at) ? undefined : mapping));
   const config = normalize({ ...valid, mappings: written }, context, findings);
+  const notices = context.working && noticesWithout(findings);
   const mappings = setAside(config.mappings, findings, {
     working: context.working,
     stillWorks: (mapping) => refersToNothingMissing(mapping, config, context),
@@ -88,9 +89,23 @@ export function readHooksConfig(
   const audited = auditHooks(config, context.gateway).filter(({ id }) => LOGGED_AT_LOAD.has(id));
   const complete = mappings.map((mapping) => withKept(mapping, kept));
   return {
-    config: { ...config, mappings: [...complete, ...(config.enabled ? brought : [])], closed: closedBy(missing) },
+    config: {
+      ...config,
+      ...notices,
+      mappings: [...complete, ...(config.enabled ? brought : [])],
+      closed: closedBy(missing),
+    },
     warnings: configLines([...findings.warnings, ...audited]),
   };
+}
+
+/** Drops the channel of notices when the gateway does not have it: they still go to the main session. */
+function noticesWithout(findings: Findings): { readonly notices: undefined } | undefined {
+  const at = findings.issues.findIndex(({ path, isReference }) => isReference && path === "hooks.notices.channel");
+  if (at === -1) return undefined;
+  const [issue] = findings.issues.splice(at, 1);
+  findings.warn(issue!.path, `${issue!.message}; notices go to the main session alone`);
+  return { notices: undefined };
 }
 
 function withKept(mapping: MappingConfig, kept: readonly KeptPresets[]): MappingConfig {

@@ -69,6 +69,9 @@ export interface ConversationTurn {
   readonly signal: AbortSignal;
 }
 
+/** A run waits for the secret of its provider; a reload that reads it is noticed at the next try. */
+const SET_ASIDE_WAIT_MS = 10_000;
+
 /** A turn's place at a provider; it leaves with the result that it has, if any. */
 interface ProviderPlace {
   readonly isProbe: boolean;
@@ -151,7 +154,12 @@ export class EmbeddedAgents implements HostAgents {
   #enter(agent: AgentConfig, override: string | undefined): ProviderPlace | { problem: string; waitMs: number } {
     const reference = override ?? agent.model;
     const model = reference === undefined ? undefined : resolveModel(this.#config(), reference);
-    if (model === undefined || "problem" in model) return { isProbe: false, leave: () => {} };
+    if (model === undefined) return { isProbe: false, leave: () => {} };
+    if ("problem" in model) {
+      return model.isSetAside
+        ? { problem: model.problem, waitMs: SET_ASIDE_WAIT_MS }
+        : { isProbe: false, leave: () => {} };
+    }
     const { provider, providerId } = model;
     const entry = this.#breaker.enter(provider);
     if ("waitMs" in entry) {

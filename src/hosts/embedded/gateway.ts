@@ -92,11 +92,17 @@ export class EmbeddedGateway {
   }
 
   private constructor(options: GatewayOptions) {
-    const { host, port, logger = createGatewayLogger(), clock = systemClock, env = process.env } = options;
+    const { host, port, strict, logger = createGatewayLogger(), clock = systemClock, env = process.env } = options;
     this.#options = { ...options, configFile: resolve(options.configFile), stateDir: resolve(options.stateDir) };
     this.#logger = logger;
     this.#clock = clock;
-    this.#config = new GatewayConfigReload({ file: this.#options.configFile, env, overrides: { host, port }, logger });
+    this.#config = new GatewayConfigReload({
+      file: this.#options.configFile,
+      env,
+      overrides: { host, port },
+      logger,
+      strict,
+    });
     this.#guard = new ApiGuard(this.#config.current.gateway, { clock });
   }
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openDeliveredKeys } from "../../../src/auth/keys/delivered-keys.ts";
 import { RecordedProcess } from "./recorded-process.ts";
 
@@ -13,6 +13,7 @@ beforeEach(() => {
   terminal = new RecordedProcess();
 });
 afterEach(() => {
+  vi.unstubAllEnvs();
   terminal.remove();
 });
 
@@ -149,9 +150,10 @@ describe("reveille send", () => {
   });
 
   it("signs a sample as its sender would, posts it and tells the answer and the delivery's final state", async () => {
+    vi.stubEnv("GITHUB_TEST_SECRET", SECRET);
     configure({
       presets: ["github", "gmail"],
-      github: { secret: SECRET, deliver: false, wakeMode: "next-heartbeat" },
+      github: { secret: { env: "GITHUB_TEST_SECRET" }, deliver: false, wakeMode: "next-heartbeat" },
     });
     const { url, code } = await terminal.serve();
     const text = await printed("send", "github", "push", "--url", url);
@@ -169,7 +171,8 @@ describe("reveille send", () => {
     writeFileSync(file, "{");
     expect(await refused("send", "github", "push", "--file", file, "--url", url)).toContain("is not JSON");
 
-    configure({ presets: ["github"], github: { secret: "another-secret-of-the-tests" } });
+    // The running gateway keeps the value that it has read.
+    vi.stubEnv("GITHUB_TEST_SECRET", "another-secret-of-the-tests");
     terminal.out = "";
     expect(await terminal.run("send", "github", "push", "--url", url)).toBe(1);
     expect(terminal.out).toMatch(/^401 Unauthorized/u);

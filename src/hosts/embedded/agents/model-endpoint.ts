@@ -12,6 +12,8 @@ export interface ResolvedModel {
 /** Why a reference means no model, in words for the gateway's owner. */
 export interface UnusableModel {
   readonly problem: string;
+  /** True when the provider is set aside, and works once its secret can be read. */
+  readonly isSetAside?: true;
 }
 
 /**
@@ -33,6 +35,10 @@ export function resolveModel(config: GatewayConfig, reference: string): Resolved
     return {
       problem: `Model ${quoteReference(ref)} names the provider ${quoteReference(providerId)}, which models.providers does not define.`,
     };
+  }
+  if (provider.broken !== undefined) {
+    const problem = `Model ${quoteReference(ref)} cannot be asked: its provider is set aside (${provider.broken}).`;
+    return { problem, isSetAside: true };
   }
   return { providerId, provider, modelId };
 }

@@ -67,11 +67,13 @@ export interface ProviderConfig {
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** The reason why it is set aside: a secret is missing. Absent: it can be asked. */
+  readonly broken?: string | undefined;
 }
 
 export interface ChannelsConfig {
   readonly console: { readonly enabled: boolean };
-  /** Absent when no URL is configured. */
+  /** Absent when no URL is configured, or when its secret is missing. */
   readonly webhook: WebhookChannelConfig | undefined;
 }
 

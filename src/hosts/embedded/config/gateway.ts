@@ -12,7 +12,7 @@ import type { GatewayConfig, PluginsConfig } from "./file.ts";
 import { API_PATH, CONSOLE_PATH, HEALTH_PATH, READY_PATH } from "../server/routing-table.ts";
 import type { GatewayFile } from "./schema.ts";
 import { readAgents } from "./agents.ts";
-import { readChannels, readModels } from "./models.ts";
+import { readChannels, readModels, type SetAsideParts } from "./models.ts";
 import { readSession } from "./session.ts";
 import type { Environment } from "./substitute-env.ts";
 
@@ -52,6 +52,7 @@ export interface SectionsOptions {
   readonly env: Environment;
   readonly overrides: GatewayOverrides;
   readonly findings: Findings;
+  readonly setAside?: SetAsideParts | undefined;
 }
 
 const defaultPort = 18_789;
@@ -60,7 +61,7 @@ const defaultShutdownSeconds = 25;
 /** Fills in defaults and resolves secrets; what is wrong goes to `findings`. */
 export function readSections(written: GatewayFile, options: SectionsOptions): GatewayConfig {
   const { file, env, findings } = options;
-  const context = { sources: { configDir: dirname(file), env }, findings };
+  const context = { sources: { configDir: dirname(file), env }, findings, setAside: options.setAside };
   const bind = readBind(written.gateway?.bind, options);
   const models = readModels(written.models, context);
   refuseGatewayPath(written.hooks, findings);

@@ -10,6 +10,7 @@ import type { GatewayFile } from "./schema.ts";
 import { readSections } from "./gateway.ts";
 import { refusalOf } from "./refuse.ts";
 import type { GatewayOverrides } from "./gateway.ts";
+import type { SetAsideParts } from "./models.ts";
 import { compileSchemaCheck } from "../../../config/schema-check.ts";
 import { substituteEnv } from "./substitute-env.ts";
 import type { Environment } from "./substitute-env.ts";
@@ -19,6 +20,8 @@ export interface ReadConfigOptions {
   readonly file: string;
   readonly env: Environment;
   readonly overrides?: GatewayOverrides;
+  /** Present: a provider or a channel whose secret is missing is set aside. Absent: it refuses the file. */
+  readonly setAside?: SetAsideParts | undefined;
 }
 
 export interface ReadConfig {
@@ -40,7 +43,7 @@ const check = compileSchemaCheck(GatewaySchema);
  * Reads, validates and completes the configuration. Throws a {@link ConfigError} that names every
  * key that is wrong, with what to write instead; no secret is part of any message.
  */
-export function readGatewayConfig({ file, env, overrides = {} }: ReadConfigOptions): ReadConfig {
+export function readGatewayConfig({ file, env, overrides = {}, setAside }: ReadConfigOptions): ReadConfig {
   const text = readText(file);
   const written = parse(text, file);
   const { value, issues } = substituteEnv(written, env);
@@ -49,7 +52,7 @@ export function readGatewayConfig({ file, env, overrides = {} }: ReadConfigOptio
     refusalOf(value as object, { references: issues, schema }, { file, env, overrides });
   if (issues.length > 0 || schema.length > 0) throw refuse();
   const findings = new Findings();
-  const config = readSections(value as GatewayFile, { file, env, overrides, findings });
+  const config = readSections(value as GatewayFile, { file, env, overrides, findings, setAside });
   if (findings.issues.length > 0) throw refuse();
   return { config, warnings: [...modeWarnings(file), ...findings.warnings], text, written };
 }

@@ -31,8 +31,10 @@ export interface ConfigRefusal {
 const ABANDONED = "The gateway is stopping and applies no further configuration.";
 const NOT_APPLIED: ReloadOutcome = Object.freeze({ applied: false, restartNeeded: [] });
 
-export interface GatewayConfigReloadOptions extends ReadConfigOptions {
+export interface GatewayConfigReloadOptions extends Omit<ReadConfigOptions, "setAside"> {
   readonly logger: Logger;
+  /** True: a part that refers to something missing refuses the file. */
+  readonly strict?: boolean | undefined;
 }
 
 export interface ReloadOptions {
@@ -58,10 +60,15 @@ export class GatewayConfigReload {
   constructor(options: GatewayConfigReloadOptions) {
     this.#options = options;
     this.#writtenAt = writtenAt(options.file);
-    const read = readGatewayConfig(options);
+    const read = this.#read(undefined);
     this.#current = read.config;
     this.#text = read.text;
     this.#logWarnings(read);
+  }
+
+  #read(before: GatewayConfig | undefined): ReadConfig {
+    const { strict = false, ...options } = this.#options;
+    return readGatewayConfig({ ...options, setAside: strict ? undefined : { before } });
   }
 
   get current(): GatewayConfig {
@@ -101,7 +108,7 @@ export class GatewayConfigReload {
       // Noted first: a text that is refused for its form is not to be reported again and again.
       this.#writtenAt = writtenAt(this.#options.file);
       this.#text = readText(this.#options.file);
-      const read = readGatewayConfig(this.#options);
+      const read = this.#read(this.#current);
       this.#text = read.text;
       const plan = planReload(this.#current, read.config);
       const next = await plugins.prepare(plan.config.plugins);
