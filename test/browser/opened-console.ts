@@ -20,6 +20,13 @@ const MAPPINGS = [
     wakeMode: "next-heartbeat",
     budget: { perHour: 100_000 },
   },
+  // They filter every call, so that many deliveries need no run.
+  ...["many", "some"].map((id) => ({
+    id,
+    match: { path: id },
+    when: "payload.amount > 10.0",
+    messageTemplate: "{{id}}",
+  })),
   { id: "large", match: { path: "large" }, when: "payload.amount > 10.0", messageTemplate: "Large {{amount}}" },
 ];
 
