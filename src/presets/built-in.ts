@@ -1,5 +1,6 @@
 import type { Preset } from "./preset.ts";
 import { a2a } from "./senders/a2a.ts";
+import { adyen } from "./senders/adyen.ts";
 import { agentmail } from "./senders/agentmail.ts";
 import { airtable } from "./senders/airtable.ts";
 import { alertmanager } from "./senders/alertmanager.ts";
@@ -82,6 +83,7 @@ import { zoom } from "./senders/zoom.ts";
 /** The presets that ship with the product. */
 export const BUILT_IN_PRESETS: readonly Preset[] = [
   a2a,
+  adyen,
   agentmail,
   airtable,
   alertmanager,

@@ -34,8 +34,11 @@ export function describeSigning(preset: Preset, settings: PresetSettings): void 
     }
   });
   if (keys === undefined) return;
-  const isSigned = auth.scheme === "signature";
-  describeKeys(preset, { settings, keys, isSigned, coversBody: isSigned && signsBody(auth) });
+  const isToken = auth.scheme === "jwt" && "secrets" in auth;
+  const isSigned = auth.scheme === "signature" || isToken;
+  const coversBody = isToken ? auth.bodyDigest !== undefined : auth.scheme === "signature" && signsBody(auth);
+  const inPath = auth.scheme === "secret" && auth.from.includes("path");
+  describeKeys(preset, { settings, keys, isSigned, coversBody, inPath });
 }
 
 interface Signing {
@@ -44,13 +47,17 @@ interface Signing {
   readonly isSigned: boolean;
   /** False for a sender that signs a time and a token only, such as Mailgun. */
   readonly coversBody: boolean;
+  /** True when the secret is the last segment of the path. */
+  readonly inPath: boolean;
 }
 
-function describeKeys(preset: Preset, { settings, keys, isSigned, coversBody }: Signing): void {
+function describeKeys(preset: Preset, { settings, keys, isSigned, coversBody, inPath }: Signing): void {
   const sign = (sample: PresetSample, changes: { now?: number; id?: string; key?: string } = {}) =>
     signSample(preset, sample, { settings, secrets: keys.secrets, key: keys.key, ...changes });
-  const verify = (signed: SignedRequest, changes: Parameters<typeof receivedCall>[1] = {}): Promise<Verification> =>
-    verifyCall(preset, receivedCall(signed, changes), { settings, secrets: keys.secrets });
+  const verify = (signed: SignedRequest, changes: Parameters<typeof receivedCall>[1] = {}): Promise<Verification> => {
+    const pathSecret = inPath ? decodeURIComponent(new URL(signed.url).pathname.split("/").at(-1)!) : undefined;
+    return verifyCall(preset, receivedCall(signed, { pathSecret, ...changes }), { settings, secrets: keys.secrets });
+  };
   const samples = Object.entries(preset.samples);
 
   for (const [name, sample] of samples) {

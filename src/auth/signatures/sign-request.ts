@@ -1,6 +1,7 @@
 import { createHmac, createPrivateKey, hash, randomBytes, sign } from "node:crypto";
 import { TOKEN_ALGORITHMS } from "../../config/auth/secrets.ts";
 import type { AuthConfig, SharedJwtAuth, SignatureAuth } from "../../config/auth/schema.ts";
+import { listAt } from "../../core/payload-text.ts";
 import { splitPlaceholders } from "../value-source.ts";
 import { compileRequestSource } from "./request-source.ts";
 import { isForm } from "./content-texts.ts";
@@ -49,7 +50,8 @@ export function signRequest(auth: AuthConfig, request: UnsignedRequest): SignedR
       break;
     }
     case "signature":
-      addSignature(auth, draft, request);
+      if (auth.each === undefined) addSignature(auth, draft, request);
+      else draft.body = signItems(auth, auth.each, request);
       break;
   }
   return draft.signed;
@@ -74,6 +76,17 @@ function makeToken(auth: SharedJwtAuth, { key, body, now }: UnsignedRequest): st
   return `${signed}.${createHmac(name!, key).update(signed).digest("base64url")}`;
 }
 
+/** The body with each item of the list signed as if it were posted alone. */
+function signItems(auth: SignatureAuth, list: string, request: UnsignedRequest): Uint8Array {
+  const payload = JSON.parse(Buffer.from(request.body).toString("utf8")) as Record<string, unknown>;
+  const items = listAt(payload, list).map((item) => {
+    const draft = new RequestBuilder({ ...request, body: Buffer.from(JSON.stringify(item)) });
+    addSignature(auth, draft, request);
+    return JSON.parse(Buffer.from(draft.body).toString("utf8")) as unknown;
+  });
+  return Buffer.from(JSON.stringify({ ...payload, [list]: items }));
+}
+
 function addSignature(auth: SignatureAuth, draft: RequestBuilder, { key, now, id }: UnsignedRequest): void {
   if (auth.timestamp !== undefined) draft.put(auth.timestamp.from, writeTimestamp(now, auth.timestamp.unit));
   if (auth.id !== undefined) fill(draft, auth.id, id, () => `msg_${randomBytes(12).toString("hex")}`);
@@ -88,7 +101,7 @@ function addSignature(auth: SignatureAuth, draft: RequestBuilder, { key, now, id
   }
   const algorithm = chooseAlgorithm(auth, draft);
   for (const part of splitPlaceholders(auth.content)) {
-    if (typeof part === "string" || part.argument === "") continue;
+    if (typeof part === "string" || part.argument === "" || part.argument.endsWith("?")) continue;
     fill(draft, `${part.name}:${part.argument}`, undefined, () => randomBytes(8).toString("hex"));
   }
   const content = compileContent(auth, draft.origin);

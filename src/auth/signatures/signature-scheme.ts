@@ -1,7 +1,8 @@
 import type { SignatureAuth } from "../../config/auth/schema.ts";
 import { requestViewOf } from "../request-view.ts";
 import { splitSource } from "../value-source.ts";
-import type { SchemeVerifier, FailedVerification, Verification } from "../verifier.ts";
+import { listAt } from "../../core/payload-text.ts";
+import type { FailedVerification, IncomingRequest, RequestView, SchemeVerifier, Verification } from "../verifier.ts";
 import { compileAlgorithm } from "./algorithm.ts";
 import { compileBodyCoverage } from "./body-coverage.ts";
 import type { SignedInput } from "./request-source.ts";
@@ -39,17 +40,39 @@ export function compileSignature(auth: SignatureAuth, context: SchemeContext): S
   const readClaim = compileClaim(auth, context);
   const keysOf = compileKeys(auth, context, compileAlgorithm(auth.algorithm).specs);
   const conclude = compileConclusion(auth, context);
-  return {
-    verify(call) {
-      const view = requestViewOf(call);
-      const found = findSignatures(call, view);
-      if (typeof found === "string") return refused(found);
-      const claim = readClaim({ call, view, pairs: found.pairs }, found.texts);
-      if (typeof claim === "string") return refused(claim);
-      const keys = keysOf(claim.input, claim.spec);
-      return keys instanceof Promise ? keys.then((keys) => conclude(claim, keys)) : conclude(claim, keys);
-    },
+  const verify = (call: IncomingRequest, view: RequestView): Verification | Promise<Verification> => {
+    const found = findSignatures(call, view);
+    if (typeof found === "string") return refused(found);
+    const claim = readClaim({ call, view, pairs: found.pairs }, found.texts);
+    if (typeof claim === "string") return refused(claim);
+    const keys = keysOf(claim.input, claim.spec);
+    return keys instanceof Promise ? keys.then((keys) => conclude(claim, keys)) : conclude(claim, keys);
   };
+  const { each } = auth;
+  if (each === undefined) return { verify: (call) => verify(call, requestViewOf(call)) };
+  return { verify: (call) => verifyItems(call, each, verify) };
+}
+
+const MAX_ITEMS = 16;
+
+/** Verifies each item of a list in the body as if it had been posted alone; one that is not signed refuses them all. */
+function verifyItems(
+  call: IncomingRequest,
+  list: string,
+  verify: (call: IncomingRequest, view: RequestView) => Verification | Promise<Verification>,
+): Verification | Promise<Verification> {
+  const { headers, query, payload } = requestViewOf(call);
+  const items = listAt(payload, list);
+  if (items.length === 0) return refused(`body ${list} has no items`);
+  if (items.length > MAX_ITEMS) return refused(`body ${list} has more than ${MAX_ITEMS} items`);
+  const found = items.map((item) => verify(call, { headers, query, payload: item }));
+  if (found.every((each): each is Verification => !(each instanceof Promise))) return allOf(found);
+  return Promise.all(found.map(async (each) => each)).then(allOf);
+}
+
+/** The mark of the first item holds the whole body. */
+function allOf(found: readonly Verification[]): Verification {
+  return found.find(({ ok }) => !ok) ?? found[0]!;
 }
 
 /** The signature stands somewhere, and pairs only where it is one of them. */
@@ -116,7 +139,12 @@ function compileConclusion(
     return {
       ok: true,
       credentialId,
-      replay: mark({ call, content: match.content, isBodyOpen: cover.isOpen(call), signedAt }),
+      replay: mark({
+        call,
+        content: match.content,
+        isBodyOpen: auth.each !== undefined || cover.isOpen(call),
+        signedAt,
+      }),
     };
   };
 }

@@ -105,8 +105,14 @@ interface PieceContext {
 function compilePiece(part: Exclude<TextPart, string>, { auth, publicUrl, next }: PieceContext): CompiledPiece {
   const { name, argument } = part;
   if (SOURCE_KINDS.has(name) && argument !== "") {
-    const source = `${name}:${argument}`;
-    return { name: source, read: compileSent(source), missing: `${nameSource(source)} is missing` };
+    const source = `${name}:${argument.replace(/\?$/, "")}`;
+    const read = compileSent(source);
+    const isOptional = argument.endsWith("?");
+    return {
+      name: source,
+      read: isOptional ? (input) => read(input) ?? "" : read,
+      missing: `${nameSource(source)} is missing`,
+    };
   }
   if (argument !== "") throw new TypeError(`auth.content: {${name}} takes nothing after a colon.`);
   if (name === "id") return { name, read: compileId(auth.id, next), missing: "the id is missing or malformed" };

@@ -59,6 +59,7 @@ function normalizeScheme(
         pair: input.pair,
         encoding: input.encoding ?? "hex",
         content: input.content ?? "{body}",
+        each: input.each,
         id: input.id,
         timestamp: timestamp && {
           from: timestamp.from ?? "",

@@ -20,6 +20,7 @@ const KEYS: Readonly<Record<Scheme, ReadonlySet<keyof AuthInput>>> = {
     "algorithm",
     "keyEncoding",
     "content",
+    "each",
     "id",
     "timestamp",
     "bodyDigest",

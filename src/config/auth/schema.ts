@@ -1,11 +1,7 @@
 import Type, { type Static } from "typebox";
 import { seconds, secrets, text } from "../schema-parts.ts";
+import { BodyDigestSchema, CertificateSchema, source, SOURCE_TITLE, TimestampSchema } from "./places.ts";
 
-/** `header:<name>`, `query:<name>`, `body:<path>`, `pair:<key>` (of the signature header) or `path`. */
-const SOURCE = "^(?:(?:header|query|body|pair):[^\\s:][^\\u0000-\\u001f]*|path)$";
-const SOURCE_TITLE = 'a place in the request such as "header:x-signature", "query:key", "body:data.id" or "pair:t"';
-
-const source = (description: string) => text({ description, title: SOURCE_TITLE, pattern: SOURCE, maxLength: 200 });
 const ALGORITHMS = [
   "hmac-sha1",
   "hmac-sha256",
@@ -22,41 +18,6 @@ const AlgorithmSchema = Type.Enum([...ALGORITHMS], {
   description:
     "Algorithm of the signature. `sha1` and `sha256` are plain digests of a content that holds `{secret}`; `rsa-sha1` is for AWS SNS only.",
 });
-
-/** The place and the unit of the signing time. */
-const TimestampSchema = Type.Object(
-  {
-    from: Type.Optional(source("Place of the signing time. Required unless the preset has it.")),
-    unit: Type.Optional(
-      Type.Enum(["seconds", "milliseconds", "iso8601"], { description: "Form of the time. Absent: `seconds`." }),
-    ),
-    toleranceSeconds: Type.Optional(seconds({ minimum: 1, maximum: 604_800 }, "Largest age. Absent: 300.")),
-    futureSeconds: Type.Optional(
-      seconds({ minimum: 0, maximum: 604_800 }, "Largest distance in the future. Absent: like `toleranceSeconds`."),
-    ),
-  },
-  { additionalProperties: false, description: "The signed time; a request whose time is not there is refused." },
-);
-
-/** A certificate that the request names, from hosts that the configuration names. */
-const CertificateSchema = Type.Object(
-  {
-    from: Type.Optional(source("Place of the certificate's URL. Required unless the preset has it.")),
-    hosts: Type.Optional(
-      Type.Array(text({ description: "", title: "an exact host name, or one with * for one label" }), {
-        minItems: 1,
-        maxItems: 100,
-        description:
-          "Hosts it may be fetched from, over https only; `*` matches one label. Required unless the preset has them.",
-      }),
-    ),
-    path: Type.Optional(
-      text({ description: "Path of the certificate's URL; `#` matches one hexadecimal digit. Absent: any path." }),
-    ),
-    subject: Type.Optional(text({ description: "The common name that the certificate must have." })),
-  },
-  { additionalProperties: false, description: "Takes the public key from a certificate that the request names." },
-);
 
 /** The `auth` of a mapping: how its sender proves who it is, as data. Presets are written in the same words. */
 export const AuthSchema = Type.Object(
@@ -120,39 +81,22 @@ export const AuthSchema = Type.Object(
     content: Type.Optional(
       text({
         description:
-          "The signed content: text with `{body}`, `{timestamp}`, `{id}`, `{method}`, `{url}`, `{decodedUrl}`, `{path}`, `{form}` (sorted form fields), `{sns}`, `{crc32}`, `{sha256}`, `{secret}`, `{header:<name>}`, `{query:<name>}`, `{pair:<key>}`, `{body:<path>}`. Absent: `{body}`.",
+          "The signed content: text with `{body}`, `{timestamp}`, `{id}`, `{method}`, `{url}`, `{decodedUrl}`, `{path}`, `{form}` (sorted form fields), `{sns}`, `{crc32}`, `{sha256}`, `{secret}`, `{header:<name>}`, `{query:<name>}`, `{pair:<key>}`, `{body:<path>}`. A place that may be missing ends in `?`: `{body:note?}`. Absent: `{body}`.",
         title: "a text with placeholders",
         maxLength: 1_024,
       }),
     ),
+    each: Type.Optional(
+      text({
+        description:
+          "Name of a list at the top of the body whose items are signed one by one (up to 16): `body:` places, also those of the signature, are then read from the item, and every item must be signed.",
+        pattern: "^[\\w-]+$",
+        maxLength: 64,
+      }),
+    ),
     id: Type.Optional(source("Place of the `{id}` of the content.")),
     timestamp: Type.Optional(TimestampSchema),
-    bodyDigest: Type.Optional(
-      Type.Object(
-        {
-          from: Type.Optional(
-            text({
-              description:
-                "Place of the body's digest; with the scheme `jwt`, `claim:<name>`. Required unless the preset has it.",
-              title: `${SOURCE_TITLE}, or "claim:sha256" of a token`,
-              pattern: SOURCE.replace("pair", "pair|claim"),
-              maxLength: 200,
-            }),
-          ),
-          algorithm: Type.Optional(
-            Type.Enum(["sha256"], { description: "Algorithm of the digest. Absent: `sha256`." }),
-          ),
-          encoding: Type.Optional(
-            Type.Enum(["hex", "base64"], { description: "Encoding of the digest. Absent: `hex`." }),
-          ),
-        },
-        {
-          additionalProperties: false,
-          description:
-            "A signed digest of the body, for bodies that the content covers with `{form}` only if they are forms, and for tokens.",
-        },
-      ),
-    ),
+    bodyDigest: Type.Optional(BodyDigestSchema),
     anyPort: Type.Optional(
       Type.Boolean({ description: "Accepts a `{url}` with and without the default port of its protocol." }),
     ),
@@ -230,6 +174,8 @@ export interface SignatureAuth {
   readonly encoding: "hex" | "base64" | "base64url";
   /** Text with placeholders, see `AuthSchema.content`. */
   readonly content: string;
+  /** The list in the body whose items are signed one by one. */
+  readonly each?: string | undefined;
   readonly id: string | undefined;
   readonly timestamp: TimestampRule | undefined;
   readonly bodyDigest: BodyDigest | undefined;

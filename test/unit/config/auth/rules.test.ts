@@ -203,6 +203,14 @@ describe("auth of a mapping", () => {
     expect(refuse({ scheme: "jwt", algorithm: "hmac-sha512", secret: GOOD_SECRET, ...changes })).toEqual([line]);
   });
 
+  it("takes a list whose items are signed, by its name at the top of the body", () => {
+    expect(authOf({ ...signed, each: "items" })).toMatchObject({ each: "items" });
+    expect(refuse({ ...signed, each: "a.b" })).toEqual([expect.stringContaining("each: ")]);
+    expect(refuse({ scheme: "secret", secret: GOOD_SECRET, each: "items" })).toEqual([
+      "each: has no effect with the scheme secret; leave it out",
+    ]);
+  });
+
   it("refuses a claim as the place of a digest outside a token", () => {
     expect(refuse({ ...signed, bodyDigest: { from: "claim:sha256" } })).toEqual([
       'bodyDigest.from: cannot be "claim:sha256": only the scheme jwt has claims',
