@@ -13,13 +13,13 @@ function snapshotFor(reason: ConfigSnapshot["reason"]): Omit<ConfigSnapshot, "on
 /** Plugins of which the second fails in its commit. */
 function lifecycleOf(order: string[]) {
   const lifecycle = createLifecycle();
-  lifecycle.onConfigLoad.tap("first", ({ onCommit }) => onCommit(() => order.push("first")));
-  lifecycle.onConfigLoad.tap("second", ({ onCommit }) =>
-    onCommit(() => {
+  lifecycle.onConfigLoad.tap("first", (snapshot) => snapshot.onCommit(() => order.push("first")));
+  lifecycle.onConfigLoad.tap("second", (snapshot) =>
+    snapshot.onCommit(() => {
       throw new Error("broken");
     }),
   );
-  lifecycle.onConfigLoad.tap("third", ({ onCommit }) => onCommit(() => order.push("third")));
+  lifecycle.onConfigLoad.tap("third", (snapshot) => snapshot.onCommit(() => order.push("third")));
   return lifecycle;
 }
 
@@ -52,10 +52,10 @@ describe("commitConfig", () => {
 
 it("prepareConfig takes no commit after the hook has ended", async () => {
   const lifecycle = createLifecycle();
-  let late: ConfigSnapshot["onCommit"] | undefined;
-  lifecycle.onConfigLoad.tap("late", ({ onCommit }) => {
-    late = onCommit;
+  let late: ConfigSnapshot | undefined;
+  lifecycle.onConfigLoad.tap("late", (snapshot) => {
+    late = snapshot;
   });
   await prepareConfig(lifecycle, snapshotFor("start"));
-  expect(() => late?.(() => undefined)).toThrow("onCommit() was called after onConfigLoad had ended.");
+  expect(() => late?.onCommit(() => undefined)).toThrow("onCommit() was called after onConfigLoad had ended.");
 });
