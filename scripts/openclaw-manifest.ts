@@ -1,3 +1,4 @@
+import { DELIVERIES_TOOL } from "../src/hosts/openclaw/owner-access.ts";
 import { manifestSchema } from "./manifest-schema.ts";
 
 /** The facts that the manifests of both hosts share. */
@@ -103,6 +104,7 @@ export function openClawManifest({ name, version, description }: PackageFacts): 
       secretInputs: { paths: secretPaths(schema).map((path) => ({ path, expected: "string" })) },
       dangerousFlags: DANGEROUS.map((path) => ({ path, equals: true })),
     },
+    contracts: { tools: [DELIVERIES_TOOL] },
     configGroups: configGroups(keys),
     configSchema: { ...(lenient(schema) as object), additionalProperties: true },
     uiHints: Object.fromEntries(keys.map((key) => [key, hintOf(key, resolved(schema, schema.properties![key]!))])),

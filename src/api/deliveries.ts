@@ -34,16 +34,33 @@ export class DeliveriesApi {
     };
   }
 
+  /** A page of deliveries; `search` is a query without the question mark. */
+  async list(search: string): Promise<object> {
+    const query = readApiQuery(search, [...FILTER_NAMES, "open", "limit", "cursor"]);
+    const filter = readFilter(Object.fromEntries(query), this.#sources.clock.now());
+    const open = readOpen(query.get("open"), filter.state);
+    const { deliveries, ...page } = await this.#deliveries.list({ ...readPage(query), ...filter, open });
+    return { deliveries: deliveries.map(withSender), ...page };
+  }
+
+  /** One delivery. Rejects with an {@link ApiQueryError} when there is none. */
+  async get(id: string): Promise<object> {
+    const delivery = await this.#deliveries.get(id);
+    if (delivery === undefined) throw new ApiQueryError(`There is no delivery ${JSON.stringify(id.slice(0, 100))}.`);
+    return withSender(delivery);
+  }
+
+  /** Replays one delivery: `outcome` says whether it was. */
+  async replay(id: string): Promise<object> {
+    return { id, ...outcomeJson(await this.#deliveries.replay(id, { asAccepted: false })) };
+  }
+
   get #deliveries(): DeliveryOperations {
     return this.#sources.operations().deliveries;
   }
 
   async #list({ search }: ApiCall): Promise<Answer> {
-    const query = readApiQuery(search, [...FILTER_NAMES, "open", "limit", "cursor"]);
-    const filter = readFilter(Object.fromEntries(query), this.#sources.clock.now());
-    const open = readOpen(query.get("open"), filter.state);
-    const { deliveries, ...page } = await this.#deliveries.list({ ...readPage(query), ...filter, open });
-    return answerJson(200, { deliveries: deliveries.map(withSender), ...page });
+    return answerJson(200, await this.list(search));
   }
 
   async #get(call: ApiCall): Promise<ApiReply> {

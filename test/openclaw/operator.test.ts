@@ -67,6 +67,36 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     await vi.waitFor(() => expect(repliesTo("502")).toBe(2), patience);
   });
 
+  it("lists and replays deliveries by gateway methods, which the host's clients call", async () => {
+    const id = await accept("503");
+    const call = (name: string, params: object) =>
+      installation().openclaw(
+        "gateway",
+        "call",
+        `reveille.deliveries.${name}`,
+        "--json",
+        "--params",
+        JSON.stringify(params),
+      );
+    const listed = await call("list", { route: "agent" });
+    expect([listed.code, listed.out]).toEqual([0, expect.stringContaining(id)]);
+    expect((await call("get", { id })).out).toContain('"attempts"');
+    expect((await call("replay", { id })).out).toContain('"replayed"');
+    await vi.waitFor(() => expect(repliesTo("503")).toBe(2), patience);
+    expect((await call("get", { id: "dlv_none" })).out).toContain("There is no delivery");
+  });
+
+  it("gives the owner's agent a tool, and no run of a hook", async () => {
+    await installation().openclaw("agent", "--agent", "main", "--message", "Any failed webhooks? [tool of the owner]");
+    await vi.waitFor(() => {
+      const [turn] = installation().model.callsWith("[tool of the owner]");
+      expect(turn?.tools).toContain("webhook_deliveries");
+    }, patience);
+    await accept("504");
+    const [run] = installation().model.callsWith("[say 504]");
+    expect(run?.tools).not.toContain("webhook_deliveries");
+  });
+
   it("signs a sample as its sender would, and tells what became of it", async () => {
     const sent = await installation().openclaw("reveille", "send", "github", "push");
     expect(sent.out).toContain("200 OK");

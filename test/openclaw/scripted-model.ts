@@ -10,6 +10,8 @@ export interface ModelCall {
   /** The host's session that made it. */
   readonly session: string;
   readonly prompt: string;
+  /** The names of the tools that the turn has. */
+  readonly tools: readonly string[];
   /** True once the host has gone without an answer. */
   isGivenUp: boolean;
 }
@@ -60,7 +62,8 @@ export class ScriptedModel extends LoopbackServer {
     const request = JSON.parse(body) as ChatRequest;
     const prompt = said(request.messages);
     const session = sessionOf(body) ?? "";
-    const made = { session, prompt, isGivenUp: false };
+    const tools = (request.tools ?? []).map((tool) => tool.function.name);
+    const made = { session, prompt, tools, isGivenUp: false };
     this.calls.push(made);
     res.on("close", () => (made.isGivenUp = !res.writableFinished));
     if (this.#hold !== undefined && prompt.includes(this.#hold.text)) await this.#hold.released;

@@ -1,5 +1,6 @@
 import type { OpenClawGatewayOptions } from "./gateway.ts";
 import { inLoadContext } from "./async-context.ts";
+import { registerDeliveriesTool, registerGatewayMethods } from "./owner-access.ts";
 import { PlaceholderRoute } from "./placeholder-route.ts";
 import { blockKey } from "./plugin-block.ts";
 import type { OpenClawApi, OpenClawConfig, OpenClawServiceContext } from "./sdk.ts";
@@ -39,7 +40,9 @@ export function defineOpenClawPlugin(
         const { auditSecurity } = await import("./security-audit.ts");
         return auditSecurity(context, { pluginId: about.id, block: options.block });
       });
+      registerDeliveriesTool(api);
       if (api.registrationMode !== "full") return;
+      registerGatewayMethods(api, about.id);
       const standing = PlaceholderRoute.register(api, { pluginId: about.id, block: options.block });
       let gateway: Stoppable | undefined;
       let starts = 0;

@@ -1,5 +1,6 @@
 /** The plugin inside one running OpenClaw gateway. */
 import { chmod, mkdir } from "node:fs/promises";
+import { DeliveriesApi } from "../../api/deliveries.ts";
 import { qualifyKeys } from "../../config/qualify-keys.ts";
 import type { ConfigSnapshot, GatewayPlugin, HttpRoute, Logger } from "../../core/host.ts";
 import { WebhookIngress } from "../../index.ts";
@@ -12,6 +13,8 @@ import { configFolder, OpenClawHost, stateFolder } from "./host.ts";
 import { openClawLogger } from "./logger.ts";
 import { OpenClawRoutes } from "./routes.ts";
 import type { OpenClawApi, OpenClawConfig, OpenClawSdk, OpenClawServiceContext } from "./sdk.ts";
+import { shareDeliveries } from "./owner-access.ts";
+import { OwnerDeliveries } from "./owner-deliveries.ts";
 import { operatorRoute } from "./operator-route.ts";
 import { blockKey } from "./plugin-block.ts";
 import { requireCalls, untestedHost } from "./require-calls.ts";
@@ -131,6 +134,7 @@ export class OpenClawGateway {
     const open = this.#open;
     this.#open = undefined;
     if (open === undefined) return;
+    shareDeliveries(undefined);
     open.routes.close();
     const { host } = open;
     try {
@@ -276,5 +280,7 @@ function applyIngress(
   const { openStore, pluginId, config } = options;
   const ingress = new WebhookIngress({ openStore });
   ingress.apply(host);
-  return operatorRoute(pluginId, { operations: () => ingress.operations(), clock: host.clock }, config);
+  const sources = { operations: () => ingress.operations(), clock: host.clock };
+  shareDeliveries(new OwnerDeliveries(new DeliveriesApi(sources)));
+  return operatorRoute(pluginId, sources, config);
 }

@@ -22,11 +22,50 @@ export interface OpenClawApi {
   registerSecurityAuditCollector?(
     collect: (context: OpenClawAuditContext) => Promise<readonly OpenClawAuditFinding[]>,
   ): void;
+  /** A method of the gateway's RPC, which its clients call; the host checks the scope. */
+  registerGatewayMethod?(
+    method: string,
+    handler: (call: OpenClawMethodCall) => Promise<void>,
+    options: { scope: "operator.read" | "operator.write" },
+  ): void;
+  /** A tool of agents; the factory is asked for each turn, and `null` leaves the tool out. */
+  registerTool?(factory: (context: OpenClawToolContext) => OpenClawTool | null, options: { name: string }): void;
   registerReload?(registration: { noopPrefixes: string[] }): void;
   registerCli?(
     register: (context: { readonly program: CliProgram; readonly config: OpenClawConfig }) => void,
     options: { descriptors: { name: string; description: string; hasSubcommands: boolean }[] },
   ): void;
+}
+
+export interface OpenClawMethodCall {
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly respond: (
+    ok: boolean,
+    payload?: unknown,
+    error?: { readonly code: string; readonly message: string },
+  ) => void;
+}
+
+/** The turn for which a tool is wanted. */
+export interface OpenClawToolContext {
+  /** Given by the host; no argument of a tool sets it. */
+  readonly senderIsOwner?: boolean;
+  readonly sessionKey?: string;
+}
+
+export interface OpenClawTool {
+  readonly name: string;
+  readonly label: string;
+  readonly description: string;
+  /** A JSON Schema. */
+  readonly parameters: object;
+  execute(
+    callId: string,
+    params: unknown,
+  ): Promise<{
+    readonly content: readonly { readonly type: "text"; readonly text: string }[];
+    readonly details: object;
+  }>;
 }
 
 /** The input of a collector of the host's security audit. */
