@@ -12,6 +12,7 @@ import type {
 import type { ConsoleCommandOptions } from "./console-command.ts";
 import type { CliIo } from "./io.ts";
 import { type FileLocations, findLocations, type LocationEnvironment, type LocationOptions } from "./file-locations.ts";
+import type { EmbeddedAdoptOptions } from "./adopt-command.ts";
 import type { InitOptions } from "./init-command.ts";
 import { addOpenClawCommands } from "./openclaw/commands.ts";
 import { readWhole, withConfig, withGateway } from "./options.ts";
@@ -85,6 +86,16 @@ export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: 
     .action(async (options: ConsoleCommandOptions) => {
       const { printConsoleLink } = await import("./console-command.ts");
       await printConsoleLink(options, io);
+    });
+  withConfig(program.command("adopt"), io)
+    .description("write the configuration from that of an OpenClaw gateway, and name what it cannot carry")
+    .argument("[file]", "OpenClaw's configuration (default: where OpenClaw looks for it)")
+    .option("--transforms <isolation>", "process or none: where transforms are to run (default: process)")
+    .option("--skip-broken", "leave out mappings that cannot be adopted, and adopt the rest")
+    .option("--dry-run", "print the report and write nothing")
+    .action(async (file: string | undefined, options: EmbeddedAdoptOptions) => {
+      const { adoptIntoEmbedded } = await import("./adopt-command.ts");
+      finish(await adoptIntoEmbedded(file, options, io));
     });
   addSessions(program, io);
   addOpenClawCommands(program, io, finish);

@@ -77,7 +77,7 @@ interface AdoptTask {
 async function runAdoption({ file, text, dryRun, options }: AdoptTask, io: AdoptIo): Promise<AdoptReport> {
   const common = { file, dryRun };
   const configDir = dirname(file);
-  const whole = parse(text, file);
+  const whole = parseConfigText(text, file);
   const { adoption, broken, inWhole } = await findAdoption(whole, { configDir, options, io });
   if (adoption.outcome === "nothing") {
     return { ...common, outcome: "nothing", reasons: [adoption.reason], notes: [] };
@@ -128,7 +128,7 @@ async function findAdoption(
   whole: Fields,
   { configDir, options, io }: { configDir: string; options: AdoptOptions; io: AdoptIo },
 ): Promise<FoundAdoption> {
-  const env = { ...envFile(configDir), ...io.env };
+  const env = environmentOf(configDir, io.env);
   const isolation = options.transforms ?? "process";
   const skipped = new Set<number>();
   const broken: string[] = [];
@@ -152,7 +152,8 @@ async function findAdoption(
 
 const SKIP_BROKEN = "To adopt the rest, leave these mappings out: adopt --skip-broken";
 
-function parse(text: string, file: string): Fields {
+/** Throws a {@link CliError} for a text that is no configuration. */
+export function parseConfigText(text: string, file: string): Fields {
   let value: unknown;
   try {
     value = JSON5.parse(text);
@@ -165,7 +166,11 @@ function parse(text: string, file: string): Fields {
 }
 
 /** The host reads `.env` beside its configuration; the process comes first. */
-function envFile(configDir: string): Readonly<Record<string, string | undefined>> {
+export function environmentOf(configDir: string, env: AdoptIo["env"]): AdoptIo["env"] {
+  return { ...envFile(configDir), ...env };
+}
+
+function envFile(configDir: string): AdoptIo["env"] {
   try {
     const text = readFileSync(join(configDir, ".env"), "utf8");
     return text.length > MAX_ENV_FILE_BYTES ? {} : { ...parseEnv(text) };

@@ -31,18 +31,22 @@ export function adoptText(report: AdoptReport): string {
   if (outcome === "refused") {
     return lines([`${file}: nothing was written, because the block cannot be adopted as it is.`, ...reasons.map(item)]);
   }
-  const sections = HEADINGS.flatMap(([kind, heading]) => {
-    const notes = report.notes.filter((note) => note.kind === kind);
-    return notes.length === 0 ? [] : ["", `${heading}:`, ...groupNotes(notes).map(item)];
-  });
   const blocks = JSON.stringify(report.written, null, 2).split("\n");
   return lines([
     dryRun ? `${file}: would be adopted; nothing was written.` : `${file}: adopted. As it was: ${report.backup}`,
-    ...sections,
+    ...noteSections(report.notes),
     "",
     dryRun ? "The new keys would be:" : "The new keys:",
     ...blocks,
   ]);
+}
+
+/** The notes under a heading for each kind; each note of a kind is one line. */
+export function noteSections(notes: readonly MigrationNote[]): readonly string[] {
+  return HEADINGS.flatMap(([kind, heading]) => {
+    const ofKind = notes.filter((note) => note.kind === kind);
+    return ofKind.length === 0 ? [] : ["", `${heading}:`, ...groupNotes(ofKind).map(item)];
+  });
 }
 
 /** One line for each text, with every key that it is about. */

@@ -14,7 +14,7 @@ const OPENCLAW_SECTIONS: ReadonlySet<string> = new Set(
   "auth bindings browser commands cron logging messages meta skills tools ui wizard".split(" "),
 );
 const OPENCLAW_FILE =
-  "this is OpenClaw's file: paste only its hooks block into yours, or move it with: reveille openclaw adopt";
+  "this is OpenClaw's file: paste only its hooks block into yours, or make yours from it: reveille adopt <file>";
 
 /** True for a whole `openclaw.json`: two of its sections, or the one that its wizard writes. */
 function isOpenClawFile(written: object): boolean {

@@ -103,7 +103,7 @@ describe("a refused file", () => {
   it("is one line for a whole file of OpenClaw", () => {
     const content = { meta: {}, wizard: {}, auth: {}, gateway: { mode: "local" }, channels: { telegram: {} } };
     expect(refusal(content).message).toBe(
-      `${join(folder, "reveille.json5")}: this is OpenClaw's file: paste only its hooks block into yours, or move it with: reveille openclaw adopt`,
+      `${join(folder, "reveille.json5")}: this is OpenClaw's file: paste only its hooks block into yours, or make yours from it: reveille adopt <file>`,
     );
   });
 });

@@ -1,0 +1,129 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { adoptIntoEmbedded, type EmbeddedAdoptOptions } from "../../../src/cli/adopt-command.ts";
+import type { CliGateway } from "../../../src/cli/gateway.ts";
+
+const token = "a-hook-token-of-these-tests-24";
+let folder: string;
+let source: string;
+let target: string;
+let out: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "reveille-adopt-test-"));
+  source = join(folder, "openclaw.json");
+  target = join(folder, "new/reveille.json5");
+  out = "";
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function run(config: object, options: EmbeddedAdoptOptions = {}): Promise<number> {
+  writeFileSync(source, JSON.stringify(config));
+  const gateway = { locate: () => ({ configFile: target, stateDir: folder }) } as unknown as CliGateway;
+  return adoptIntoEmbedded(source, options, { env: {}, gateway, out: (text) => (out += String(text)) });
+}
+
+function written(): Record<string, unknown> {
+  return JSON.parse(readFileSync(target, "utf8")) as Record<string, unknown>;
+}
+
+const config = {
+  gateway: { port: 19_000, auth: { token: "${GATEWAY_TOKEN}" }, trustedProxies: ["10.0.0.1"] },
+  models: {
+    providers: {
+      local: { baseUrl: "http://127.0.0.1:11434/v1", apiKey: "${LOCAL_KEY}", models: [{ id: "m" }] },
+      other: { baseUrl: "https://other.example", api: "anthropic-messages" },
+    },
+  },
+  agents: {
+    defaults: { model: { primary: "local/m", fallbacks: ["other/x"] }, heartbeat: { every: "1h" }, workspace: "/w" },
+    list: [
+      { id: "Main", default: true },
+      { id: "reader", model: "other/x", tools: { deny: ["exec"] } },
+    ],
+  },
+  channels: { telegram: { botToken: "t" } },
+  session: { mainKey: "home", scope: "per-sender" },
+  cron: { enabled: true },
+  hooks: {
+    enabled: true,
+    token,
+    allowedAgentIds: ["main", "reader"],
+    mappings: [
+      { match: { path: "build" }, agentId: "reader", messageTemplate: "The build is {{status}}." },
+      { match: { path: "mail" }, channel: "telegram", to: "7", messageTemplate: "Mail.", sessionMode: "persistent" },
+    ],
+  },
+};
+
+describe("reveille adopt", () => {
+  it("writes a configuration that the embedded gateway takes, and leaves OpenClaw's as it is", async () => {
+    expect(await run(config)).toBe(0);
+    expect(readFileSync(source, "utf8")).toBe(JSON.stringify(config));
+    expect(statSync(target).mode & 0o777).toBe(0o600);
+    expect(written()).toEqual({
+      gateway: { port: 19_000, auth: { token: "${GATEWAY_TOKEN}" }, trustedProxies: ["10.0.0.1"] },
+      agents: {
+        defaults: { model: "local/m", heartbeat: { every: "1h" } },
+        list: [{ id: "main", default: true }, { id: "reader" }],
+      },
+      models: { providers: { local: { baseUrl: "http://127.0.0.1:11434/v1", apiKey: "${LOCAL_KEY}" } } },
+      session: { mainKey: "home" },
+      channels: { console: { enabled: true } },
+      hooks: {
+        enabled: true,
+        token,
+        tokenHeader: "X-OpenClaw-Token",
+        path: "/hooks",
+        allowedAgentIds: ["main", "reader"],
+        requireAllowedAgent: true,
+        mappings: [
+          { match: { path: "build" }, agentId: "reader", messageTemplate: "The build is {{status}}." },
+          { match: { path: "mail" }, messageTemplate: "Mail.", deliver: false },
+        ],
+      },
+    });
+  });
+
+  it("names what the embedded gateway cannot carry", async () => {
+    expect(await run(config, { dryRun: true })).toBe(0);
+    expect(existsSync(target)).toBe(false);
+    for (const line of [
+      "channels: telegram cannot be carried over",
+      "agents.list[1]: has no tools here",
+      "agents.list[1].model: other/x is left out",
+      "agents.defaults.model.fallbacks: is left out",
+      "models.providers.other: is left out",
+      "hooks.mappings[1].channel: is not a channel here",
+      "hooks.mappings[1].sessionMode: persistent is left out",
+      "cron: The embedded gateway has no such section",
+      "cannot share a port",
+    ]) {
+      expect(out).toContain(line);
+    }
+    expect(out).not.toContain(token);
+  });
+
+  it("refuses a block that the gateway would refuse, and adopts the rest when asked", async () => {
+    const hooks = { enabled: true, token, mappings: [{ match: { path: "a" } }, ...config.hooks.mappings.slice(0, 1)] };
+    const broken = { ...config, hooks: { ...hooks, allowedAgentIds: ["reader"] } };
+    expect(await run(broken)).toBe(1);
+    expect(out).toContain("hooks.mappings[0]");
+    expect(out).toContain("--skip-broken");
+    expect(existsSync(target)).toBe(false);
+    expect(await run(broken, { skipBroken: true })).toBe(0);
+    expect(written()["hooks"]).toMatchObject({ mappings: [{ match: { path: "build" } }] });
+  });
+
+  it("refuses a file without hooks, and never replaces a configuration", async () => {
+    expect(await run({ gateway: {} })).toBe(1);
+    expect(out).toContain("There is no hooks block");
+    expect(await run(config)).toBe(0);
+    await expect(run(config)).rejects.toThrow("exists already");
+  });
+});
