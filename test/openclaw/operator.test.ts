@@ -86,17 +86,6 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     expect((await call("get", { id: "dlv_none" })).out).toContain("There is no delivery");
   });
 
-  it("gives the owner's agent a tool, and no run of a hook", async () => {
-    await installation().openclaw("agent", "--agent", "main", "--message", "Any failed webhooks? [tool of the owner]");
-    await vi.waitFor(() => {
-      const [turn] = installation().model.callsWith("[tool of the owner]");
-      expect(turn?.tools).toContain("webhook_deliveries");
-    }, patience);
-    await accept("504");
-    const [run] = installation().model.callsWith("[say 504]");
-    expect(run?.tools).not.toContain("webhook_deliveries");
-  });
-
   it("signs a sample as its sender would, and tells what became of it", async () => {
     const sent = await installation().openclaw("reveille", "send", "github", "push");
     expect(sent.out).toContain("200 OK");
