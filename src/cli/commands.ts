@@ -89,7 +89,7 @@ function addHooks(hooks: Command, io: CliIo): void {
   }
 }
 
-const STRICT = "refuse a configuration with a mapping that refers to something missing, and set none aside";
+const STRICT = "refuse a configuration with a part that misses something, and set none aside";
 
 /** Adds the commands about a configuration and its senders; `finish` is given exit codes. */
 export function addConfigurationCommands(program: Command, io: CliIo, finish: (code: number) => void): void {

@@ -67,7 +67,7 @@ export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: 
     .description("run the gateway (the default)")
     .option("--host <address>", "loopback, lan or an address, instead of gateway.bind")
     .option("--port <number>", "instead of gateway.port; 0: a free one", readWhole(0, 65_535))
-    .option("--strict", "refuse a configuration with a mapping that refers to something missing, and set none aside")
+    .option("--strict", "refuse a configuration with a part that misses something, and set none aside")
     .option("--accept-loss", "start also when the database lacks calls that were accepted")
     .action(async (options: ServeOptions) => {
       const { serve } = await import("./serve-command.ts");
