@@ -10,6 +10,15 @@ export {
   type MappingState,
   type ScopeState,
 } from "./ingress/operations/hooks.ts";
+export type {
+  Backtested,
+  BacktestChange,
+  BacktestPage,
+  Preview,
+  PreviewedRun,
+  PreviewOperations,
+  SampleCall,
+} from "./ingress/operations/preview.ts";
 export type { Operation, OperationOutcome } from "./ingress/operations/outcome.ts";
 export type { ReplayOptions } from "./ingress/operations/plan.ts";
 export type { DeliveryFilter } from "./ingress/operations/select.ts";

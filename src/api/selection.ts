@@ -107,6 +107,30 @@ interface BulkRequest {
   readonly options: BulkOptions;
 }
 
+const readBacktestBody = compileBodyReader<{
+  readonly filter: WrittenFilter;
+  readonly limit?: number;
+  readonly cursor?: string;
+}>(
+  Type.Object(
+    {
+      filter: filterSchema,
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+      cursor: Type.Optional(Type.String({ maxLength: MAX_CHARS })),
+    },
+    strict,
+  ),
+);
+
+/** Reads `{ filter, limit, cursor }`. Rejects with an {@link ApiQueryError}. */
+export async function readBacktestRequest(
+  req: IncomingMessage,
+  now: number,
+): Promise<{ readonly filter: DeliveryFilter; readonly page: { limit: number; cursor?: string } }> {
+  const { filter, limit = 50, cursor } = await readBacktestBody(req);
+  return { filter: readFilter(filter, now), page: { limit, ...(cursor === undefined ? {} : { cursor }) } };
+}
+
 /** Reads `{ filter | ids, limit, dryRun }`, for a replay also `asAccepted`. Rejects with an {@link ApiQueryError}. */
 export async function readBulkRequest(
   req: IncomingMessage,

@@ -2,6 +2,7 @@
  * The commands, each loaded when it runs: `reveille --help` loads none of them.
  */
 import type { Command } from "commander";
+import type { BacktestOptions } from "./backtest-command.ts";
 import type { CheckOptions } from "./check-command.ts";
 import type { CliIo } from "./io.ts";
 import type { ChangeOptions, DeliveryChange } from "./deliveries/change.ts";
@@ -24,6 +25,13 @@ const DEFAULT_LISTED = 20;
 export function addOperatorCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
   addDeliveries(program.command("deliveries"), io, finish);
   addHooks(program.command("hooks"), io);
+  withGateway(program.command("backtest"), io)
+    .description("judge stored deliveries by the configuration of today; nothing is stored or sent")
+    .option("--since <time>", "those received from then on: 2h, 7d, 2026-02-27", "7d")
+    .action(async (options: BacktestOptions) => {
+      const { backtest } = await import("./backtest-command.ts");
+      await backtest(options, io);
+    });
 }
 
 function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) => void): void {

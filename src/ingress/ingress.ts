@@ -23,6 +23,7 @@ import { sendAnswer } from "../http/send-answer.ts";
 import { refuse } from "../core/errors.ts";
 import { DeliveryOperations } from "./operations/deliveries.ts";
 import { HookOperations } from "./operations/hooks.ts";
+import { PreviewOperations } from "./operations/preview.ts";
 import { Retention } from "./operations/retention.ts";
 import { answerRequest } from "./pipeline.ts";
 import { observe } from "./context.ts";
@@ -39,6 +40,7 @@ const BUSY_FROM = 16;
 export interface Operations {
   readonly deliveries: DeliveryOperations;
   readonly hooks: HookOperations;
+  readonly previews: PreviewOperations;
 }
 
 /** The parts that live as long as the store is open. */
@@ -229,7 +231,11 @@ export class Ingress {
     };
     const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });
     const operated = { ingress: context, active };
-    const operations = { deliveries: new DeliveryOperations(operated), hooks: new HookOperations(operated) };
+    const operations = {
+      deliveries: new DeliveryOperations(operated),
+      hooks: new HookOperations(operated),
+      previews: new PreviewOperations(operated),
+    };
     return { context, retention, operations };
   }
 

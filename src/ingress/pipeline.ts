@@ -14,7 +14,7 @@ import { observe } from "./context.ts";
 import type { IngressContext } from "./context.ts";
 import { status } from "./delivery-state.ts";
 import type { RequestFacts } from "./request-log.ts";
-import { accept } from "./stages/accept.ts";
+import { accept, type Accepting } from "./stages/accept.ts";
 import { authenticate } from "./stages/authenticate.ts";
 import { body } from "./stages/body.ts";
 import { admitVerified, edge, release } from "./stages/edge.ts";
@@ -91,12 +91,12 @@ async function handle(
   return isRefusal(call) ? call : answerCall(ingress, active, request, call);
 }
 
-/** The stages that a request and a replay have in common: from the bytes to the delivery on disk. */
-export async function acceptVerified(
+/** The stages before `accept`: nothing is stored, so that a preview goes through them too. */
+export async function judgeVerified(
   ingress: IngressContext,
   active: ActiveConfig,
-  { verified, sender, accept: formats, replayOf, facts }: VerifiedCall,
-): Promise<AcceptedCall | Refusal> {
+  { verified, sender, accept: formats, facts }: VerifiedCall,
+): Promise<Pick<Accepting, "payload" | "resolved" | "rendered" | "specs"> | Refusal> {
   const payload = parse(verified, { accept: formats, maxDepth: active.config.maxDepth });
   if (isRefusal(payload)) return payload;
 
@@ -109,9 +109,21 @@ export async function acceptVerified(
   if (isRefusal(rendered)) return rendered;
 
   const specs = await policy(ingress, active, resolved, rendered.actions);
-  if (isRefusal(specs)) return specs;
+  return isRefusal(specs) ? specs : { payload, resolved, rendered, specs };
+}
 
-  const delivery = await accept(ingress, active, { verified, payload, resolved, rendered, specs, replayOf });
+/** The stages that a request and a replay have in common: from the bytes to the delivery on disk. */
+export async function acceptVerified(
+  ingress: IngressContext,
+  active: ActiveConfig,
+  call: VerifiedCall,
+): Promise<AcceptedCall | Refusal> {
+  const judged = await judgeVerified(ingress, active, call);
+  if (isRefusal(judged)) return judged;
+  const { resolved, rendered } = judged;
+  const { verified, replayOf, facts } = call;
+
+  const delivery = await accept(ingress, active, { verified, replayOf, ...judged });
   if (isRefusal(delivery)) return delivery;
   facts?.accepted(delivery);
 

@@ -106,7 +106,7 @@ async function replayBytes(
 }
 
 /** The route of a stored path; a secret last segment was not stored. */
-function senderOn({ senders }: ActiveConfig, path: string): SenderMatch | undefined {
+export function senderOn({ senders }: ActiveConfig, path: string): SenderMatch | undefined {
   return [path, `${path}/-`].map((each) => senders.find(each)).find((match) => match?.route.path === path);
 }
 

@@ -53,7 +53,16 @@ describe("the pages of the console", () => {
     const { page } = opened;
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 800 });
-    for (const fragment of ["", "deliveries", `deliveries/${id}`, "hooks", "sessions", "outbox"]) {
+    for (const fragment of [
+      "",
+      "deliveries",
+      `deliveries/${id}`,
+      "playground",
+      "backtest",
+      "hooks",
+      "sessions",
+      "outbox",
+    ]) {
       await opened.show(fragment);
       await page.locator("h1").waitFor();
       await page.getByText("Reading …").waitFor({ state: "hidden" });

@@ -6,6 +6,8 @@ import { current, linkTo } from "./location.ts";
 import { DeliveriesPage } from "./pages/deliveries.tsx";
 import { DeliveryPage } from "./pages/delivery.tsx";
 import { HooksPage } from "./pages/hooks.tsx";
+import { BacktestPage } from "./pages/backtest.tsx";
+import { PlaygroundPage } from "./pages/preview.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 import { OutboxPage, SessionPage, SessionsPage } from "./pages/sessions.tsx";
 import { SignIn, takeLink } from "./sign-in.tsx";
@@ -13,6 +15,8 @@ import { SignIn, takeLink } from "./sign-in.tsx";
 const PAGES: readonly (readonly [page: string, title: string])[] = [
   ["", "Overview"],
   ["deliveries", "Deliveries"],
+  ["playground", "Playground"],
+  ["backtest", "Backtest"],
   ["hooks", "Senders and mappings"],
   ["sessions", "Sessions"],
   ["outbox", "Outbox"],
@@ -25,6 +29,8 @@ function Page(): JSX.Element {
   const { page, key, filters } = current.value;
   if (page === "deliveries" && key !== "") return <DeliveryPage key={key} id={key} />;
   if (page === "deliveries") return <DeliveriesPage filters={filters} />;
+  if (page === "playground") return <PlaygroundPage key={filters.toString()} filters={filters} />;
+  if (page === "backtest") return <BacktestPage />;
   if (page === "hooks") return <HooksPage />;
   if (page === "sessions" && key !== "") return <SessionPage key={key} sessionKey={key} />;
   if (page === "sessions") return <SessionsPage />;

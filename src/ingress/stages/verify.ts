@@ -136,8 +136,8 @@ const REPLAY: Credential = Object.freeze({ scheme: "replay", id: "replay" });
 
 /** The stored bytes of a delivery as a request received now: it was verified before it was stored. */
 export function fromStored(
-  { route: path, headers, query }: Replayable,
-  body: NonNullable<Replayable["body"]>,
+  { route: path, headers, query }: Pick<Replayable, "route" | "headers" | "query">,
+  body: Uint8Array,
   receivedAt: number,
 ): VerifiedRequest {
   return create({ method: "POST", path, query, headers, clientAddress: "unknown", receivedAt, body }, REPLAY);

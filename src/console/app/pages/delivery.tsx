@@ -5,6 +5,7 @@ import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
 import { ActionButton, Problem, StateMark, Time } from "../parts.tsx";
 import { Payload } from "./payload.tsx";
+import { PromptDiff } from "./preview.tsx";
 import { Run } from "./run.tsx";
 
 /** One delivery: why it is in its state, its runs, its request, and what an owner can do about it. */
@@ -21,6 +22,7 @@ export function DeliveryPage({ id }: { readonly id: string }): JSX.Element {
         <>
           <Facts delivery={delivery} />
           <Actions path={path} delivery={delivery} reload={reload} />
+          <PromptDiff path={path} />
           <h2>Timeline</h2>
           <ol>
             <li>
@@ -115,6 +117,7 @@ function Actions({ path, delivery, reload }: ActionsProps): JSX.Element {
       <ActionButton label="Replay by today's mapping" run={() => replay(false)} isMain isDisabled={isOpen} />
       <ActionButton label="Replay as accepted" run={() => replay(true)} isDisabled={isOpen} />
       <ActionButton label="Cancel" run={cancel} isDisabled={!isOpen} />
+      <a href={linkTo("playground", "", { delivery: delivery.id, path: delivery.route })}>Open in the playground</a>
       <ActionButton label="Purge" run={purge} isDisabled={isOpen} />
     </div>
   );

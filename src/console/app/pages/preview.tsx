@@ -1,0 +1,162 @@
+import { useSignal } from "@preact/signals";
+import type { JSX, TargetedEvent } from "preact";
+import type { Preview, PreviewedRun } from "../../../index.ts";
+import { messageOf, read, readText, send } from "../client.ts";
+import { ActionButton, Problem, Text } from "../parts.tsx";
+import { diffLines } from "./diff-lines.ts";
+
+/** Judges a payload by the active configuration. Nothing is stored or sent. */
+export function PlaygroundPage({ filters }: { readonly filters: URLSearchParams }): JSX.Element {
+  const preview = useSignal<Preview | undefined>(undefined);
+  const problem = useSignal<string | undefined>(undefined);
+  const path = useSignal(filters.get("path") ?? "");
+  const payload = useSignal("{\n  \n}");
+  const id = useSignal(filters.get("delivery") ?? "");
+  const judge = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    problem.value = undefined;
+    try {
+      preview.value = await send<Preview>("deliveries/preview", { path: path.value, payload: payload.value });
+    } catch (error) {
+      problem.value = messageOf(error);
+    }
+  };
+  const take = async (): Promise<undefined> => {
+    const delivery = `deliveries/${encodeURIComponent(id.value.trim())}`;
+    const [text, { route }] = await Promise.all([readText(`${delivery}/body`), read<{ route: string }>(delivery)]);
+    payload.value = text;
+    path.value = route;
+  };
+  return (
+    <>
+      <h1>Playground</h1>
+      <p class="faint">Shows what the mappings of today make of a payload. Nothing is stored or sent.</p>
+      <div class="bar">
+        <label>
+          Delivery
+          <input value={id.value} onInput={(event) => (id.value = event.currentTarget.value)} />
+        </label>
+        <ActionButton label="Take its payload" run={take} isDisabled={id.value === ""} />
+      </div>
+      <form onSubmit={(event) => void judge(event)}>
+        <label>
+          Route
+          <input required value={path.value} onInput={(event) => (path.value = event.currentTarget.value)} />
+        </label>
+        <p>
+          <label class="row" for="payload">
+            Payload
+          </label>
+          <textarea
+            id="payload"
+            spellcheck={false}
+            value={payload.value}
+            onInput={(event) => (payload.value = event.currentTarget.value)}
+          />
+        </p>
+        <button type="submit" class="main">
+          Try
+        </button>
+      </form>
+      <Problem text={problem.value} />
+      {preview.value !== undefined && <Judged preview={preview.value} />}
+    </>
+  );
+}
+
+function Judged({ preview }: { readonly preview: Preview }): JSX.Element {
+  const { outcome, reason, mappingId, runs } = preview;
+  return (
+    <section aria-label="Outcome">
+      <p class={outcome === "refused" || outcome === "failed" ? "note problem" : "note"} role="status">
+        {outcome === "runs" ? `It starts ${runs.length === 1 ? "a run" : `${runs.length} runs`}.` : `It is ${outcome}.`}{" "}
+        {reason} {mappingId !== null && `Mapping: ${mappingId}.`}
+      </p>
+      {runs.map((run, at) => (
+        <section key={at}>
+          <RunFacts run={run} />
+          <Text text={run.prompt} label={`Prompt of run ${at + 1}`} />
+        </section>
+      ))}
+    </section>
+  );
+}
+
+function RunFacts({ run }: { readonly run: PreviewedRun }): JSX.Element {
+  const { kind, agentId, sessionKey, target } = run;
+  return (
+    <p>
+      {kind} by agent {agentId} in session {sessionKey}; reply to {target ?? "no one"}
+    </p>
+  );
+}
+
+interface Compared {
+  readonly accepted: readonly PreviewedRun[];
+  readonly now: Preview | null;
+}
+
+/** The prompts as they were accepted and by today's mapping, with what differs. */
+export function PromptDiff({ path }: { readonly path: string }): JSX.Element {
+  const compared = useSignal<Compared | undefined>(undefined);
+  const compare = async (): Promise<undefined> => {
+    compared.value = await read<Compared>(`${path}/preview`);
+  };
+  return (
+    <section>
+      <h2>Prompts</h2>
+      <ActionButton label="Compare the prompts before a replay" run={compare} />
+      {compared.value !== undefined && <Sides {...compared.value} />}
+    </section>
+  );
+}
+
+function Sides({ accepted, now }: Compared): JSX.Element {
+  if (now === null) return <p>The payload is not kept, so that today's mapping cannot be tried.</p>;
+  const count = Math.max(accepted.length, now.runs.length);
+  return (
+    <>
+      <p role="status">
+        By today's mapping: {now.outcome === "runs" ? `${now.runs.length} to run` : now.outcome}
+        {now.reason !== null && `: ${now.reason}`}
+      </p>
+      {Array.from({ length: count }, (_, at) => {
+        const lines = diffLines(accepted[at]?.prompt ?? "", now.runs[at]?.prompt ?? "");
+        return (
+          <div class="sides" key={at}>
+            <div>
+              <h3>As accepted</h3>
+              <pre tabIndex={0} role="region" aria-label={`Accepted prompt ${at + 1}`}>
+                {lines.map(({ text, side }) =>
+                  side === "after" ? null : side === "before" ? (
+                    <del>
+                      - {text}
+                      {"\n"}
+                    </del>
+                  ) : (
+                    `  ${text}\n`
+                  ),
+                )}
+              </pre>
+            </div>
+            <div>
+              <h3>By today's mapping</h3>
+              <pre tabIndex={0} role="region" aria-label={`Prompt by today's mapping ${at + 1}`}>
+                {lines.map(({ text, side }) =>
+                  side === "before" ? null : side === "after" ? (
+                    <ins>
+                      + {text}
+                      {"\n"}
+                    </ins>
+                  ) : (
+                    `  ${text}\n`
+                  ),
+                )}
+              </pre>
+            </div>
+          </div>
+        );
+      })}
+    </>
+  );
+}

@@ -1,0 +1,170 @@
+import type { RunSpec, State } from "../../core/delivery.ts";
+import { ERRORS, isRefusal, type Refusal } from "../../core/errors.ts";
+import { agentPrompt, wakeText } from "../../dispatch/run/agent-prompt.ts";
+import type { Replayable } from "../../storage/delivery-store.ts";
+import type { ActiveConfig } from "../active-config.ts";
+import type { IngressContext } from "../context.ts";
+import { judgeVerified } from "../pipeline.ts";
+import { senderOn } from "../replay.ts";
+import { bodyRules } from "../stages/body.ts";
+import { fromStored } from "../stages/verify.ts";
+import type { DeliveryFilter } from "./select.ts";
+
+/** A call that was never received: nothing verifies it, and nothing of it is stored. */
+export interface SampleCall {
+  /** Below the prefix: `wake`, `github/push`. */
+  readonly path: string;
+  readonly body: Uint8Array;
+  readonly contentType: string;
+}
+
+/** What the active configuration makes of a call. */
+export interface Preview {
+  /** `runs`: at least one; `refused`: the caller would get an error. */
+  readonly outcome: "runs" | "filtered" | "skipped" | "failed" | "refused";
+  readonly reason: string | null;
+  readonly mappingId: string | null;
+  readonly runs: readonly PreviewedRun[];
+}
+
+export interface PreviewedRun {
+  readonly kind: RunSpec["kind"];
+  readonly agentId: string;
+  readonly sessionKey: string;
+  /** The channel and the recipient of the reply; `null` when none is sent. */
+  readonly target: string | null;
+  /** As the agent gets it, the boundary included. */
+  readonly prompt: string;
+}
+
+export type BacktestChange = "same" | "ended" | "runs" | "mapping" | "content" | "refused" | "not-judged";
+
+/** One stored delivery: what came of it, and what would come of it now. */
+export interface Backtested {
+  readonly deliveryId: string;
+  readonly receivedAt: string;
+  readonly route: string;
+  readonly name: string;
+  readonly change: BacktestChange;
+  /** In words for the operator. */
+  readonly detail: string;
+}
+
+export interface BacktestPage {
+  readonly deliveries: readonly Backtested[];
+  readonly nextCursor: string | null;
+}
+
+/** Judges calls by the active configuration: nothing is stored, sent or counted. */
+export class PreviewOperations {
+  readonly #ingress: IngressContext;
+  readonly #active: () => ActiveConfig;
+
+  constructor({ ingress, active }: { ingress: IngressContext; active: () => ActiveConfig }) {
+    this.#ingress = ingress;
+    this.#active = active;
+  }
+
+  /** Transforms are called: what they do outside their process is done. */
+  sample({ path, body, contentType }: SampleCall): Promise<Preview> {
+    return this.#judge({ route: path, headers: { "content-type": contentType }, query: {} }, body);
+  }
+
+  /** Of a stored delivery, also its runs as they were accepted; `undefined` when there is none. */
+  async delivery(id: string): Promise<{ accepted: readonly PreviewedRun[]; now: Preview | null } | undefined> {
+    const stored = await this.#ingress.store.replayable(id);
+    if (stored === undefined) return undefined;
+    const accepted = stored.runs.map(({ spec }) => this.#runOf(spec));
+    return { accepted, now: stored.body === null ? null : await this.#judge(stored, stored.body) };
+  }
+
+  /** Judges a page of stored deliveries, the newest first. */
+  async backtest(filter: DeliveryFilter, page: { limit: number; cursor?: string }): Promise<BacktestPage> {
+    const { deliveries, nextCursor } = await this.#ingress.store.list({ ...filter, ...page });
+    const judged: Backtested[] = [];
+    for (const { id, receivedAt, route, name, state, mappingId } of deliveries) {
+      const seen = await this.delivery(id);
+      const { change, detail } = compare({ state, mappingId }, seen);
+      judged.push({ deliveryId: id, receivedAt, route, name, change, detail });
+    }
+    return { deliveries: judged, nextCursor };
+  }
+
+  async #judge(call: Pick<Replayable, "route" | "headers" | "query">, body: Uint8Array): Promise<Preview> {
+    const active = this.#active();
+    const sender = senderOn(active, call.route);
+    const rules = bodyRules(active, sender, call.route);
+    if (!rules) return refusedPreview({ refused: "NOT_FOUND" });
+    active.transforms.enter();
+    try {
+      const verified = fromStored(call, body, this.#ingress.host.clock.now());
+      const judged = await judgeVerified(this.#ingress, active, { verified, sender, accept: rules.accept });
+      if (isRefusal(judged)) return refusedPreview(judged);
+      const { resolved, rendered, specs } = judged;
+      const mappingId = typeof resolved.route === "string" ? null : resolved.route.config.id;
+      const { ended } = rendered;
+      if (ended === undefined) {
+        return { outcome: "runs", reason: null, mappingId, runs: specs.map((spec) => this.#runOf(spec)) };
+      }
+      const outcome = ended.state === "filtered" || ended.state === "failed" ? ended.state : "skipped";
+      return { outcome, reason: ended.reason, mappingId, runs: [] };
+    } finally {
+      active.transforms.leave();
+    }
+  }
+
+  #runOf(spec: RunSpec): PreviewedRun {
+    const { kind, agentId, sessionKey } = spec;
+    const now = new Date(this.#ingress.host.clock.now());
+    const prompt = spec.kind === "wake" ? wakeText(spec) : agentPrompt(spec, { now, interrupted: false });
+    return { kind, agentId, sessionKey, target: targetOf(spec), prompt };
+  }
+}
+
+function targetOf(spec: RunSpec): string | null {
+  if (spec.kind === "wake" || spec.delivery === undefined) return null;
+  return "channel" in spec.delivery ? `${spec.delivery.channel} to ${spec.delivery.to}` : spec.delivery.unresolved;
+}
+
+function refusedPreview({ refused, message }: Refusal): Preview {
+  return { outcome: "refused", reason: message ?? ERRORS[refused].message, mappingId: null, runs: [] };
+}
+
+type Seen = Awaited<ReturnType<PreviewOperations["delivery"]>>;
+
+function compare(
+  before: { readonly state: State; readonly mappingId: string | null },
+  seen: Seen,
+): { readonly change: BacktestChange; readonly detail: string } {
+  if (before.state === "duplicate") return { change: "not-judged", detail: "it repeats another delivery" };
+  if (seen === undefined || seen.now === null) return { change: "not-judged", detail: "its payload is not kept" };
+  const { accepted, now } = seen;
+  if (now.outcome === "refused") return { change: "refused", detail: `would be refused: ${now.reason}` };
+  const had = accepted.length > 0;
+  const was = had ? "runs" : before.state;
+  if (now.outcome !== was) {
+    const change = now.outcome === "runs" ? "runs" : "ended";
+    return { change, detail: `was ${was}, would be ${now.outcome}${now.reason === null ? "" : `: ${now.reason}`}` };
+  }
+  if (now.mappingId !== before.mappingId) {
+    return { change: "mapping", detail: `was taken by ${before.mappingId}, would be by ${now.mappingId}` };
+  }
+  const differs = changedFields(accepted, now.runs);
+  return differs.length === 0 ? { change: "same", detail: "" } : { change: "content", detail: differs.join(", ") };
+}
+
+const FIELDS = ["kind", "agentId", "sessionKey", "target", "prompt"] as const;
+
+function changedFields(before: readonly PreviewedRun[], now: readonly PreviewedRun[]): string[] {
+  if (before.length !== now.length) return [`had ${before.length} runs, would have ${now.length}`];
+  return FIELDS.filter((field) => before.some((run, at) => lasting(run[field]) !== lasting(now[at]![field]))).map(
+    (field) => `another ${field}`,
+  );
+}
+
+/** Ids that are made for each run, and the time in a prompt, differ always. */
+const PER_RUN = /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|(?<=Current time: )\S+|(?<=id=")[0-9a-f]+(?=")/gu;
+
+function lasting(text: string | null): string | null {
+  return text === null ? null : text.replaceAll(PER_RUN, "");
+}
