@@ -89,7 +89,14 @@ function configText({ gatewayToken, hookToken }: FirstTokens): string {
     // Agents that callers may name.
     allowedAgentIds: ["main"],
     // presets: ["gmail"],
-    // mappings: [{ match: { path: "deploy" }, name: "Deploy", messageTemplate: "Deployed {{version}}." }],
+    // mappings: [
+    //   {
+    //     match: { path: "deploy" },
+    //     name: "Deploy",
+    //     instructions: "Say what is new in this version.",
+    //     messageTemplate: "Deployed {{version}}.",
+    //   },
+    // ],
   },
 }
 `;

@@ -5,7 +5,7 @@
 import Type, { type Static } from "typebox";
 import { DEFAULT_PREFIX } from "./hook-prefix.ts";
 import { type GmailConfig, GmailSchema } from "./gmail.ts";
-import { type MappingConfig, MappingSchema } from "./mapping/schema.ts";
+import { MAX_INSTRUCTIONS, type MappingConfig, MappingSchema } from "./mapping/schema.ts";
 import { type BudgetConfig, BudgetSchema } from "./budget.ts";
 import { type CallbacksConfig, CallbacksSchema } from "./callbacks.ts";
 import { type ChannelChoice, channelTarget } from "./channel-target.ts";
@@ -138,6 +138,14 @@ export const HooksSchema = Type.Object(
       }),
       "rerun",
     ),
+    agentInstructions: Type.Optional(
+      text({
+        description:
+          "Your own words to the agents that `/agent` starts, before the boundary and outside of it. Plain text without placeholders.",
+        title: "text without placeholders",
+        maxLength: MAX_INSTRUCTIONS,
+      }),
+    ),
     defaultTimeoutSeconds: withDefault(
       seconds(RUN_SECONDS, "Time after which a run that sets no timeout of its own is aborted."),
       600,
@@ -211,6 +219,8 @@ export interface HooksConfig {
   /** Lower case; empty: no restriction. */
   readonly allowedSessionKeyPrefixes: readonly string[];
   readonly interrupted: "rerun" | "hold";
+  /** The owner's words to the agents of direct calls, outside the boundary. */
+  readonly agentInstructions?: string | undefined;
   /** Of a run that names none. */
   readonly defaultTimeoutMs: number;
   /** Absolute path; need not exist. */

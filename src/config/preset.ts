@@ -4,8 +4,20 @@ import type { Handshake } from "./handshake.ts";
 import { type MappingConfig, type PresetSettings, MappingSchema } from "./mapping/schema.ts";
 import { secret, secrets, text } from "./schema-parts.ts";
 
-const { auth, name, agentId, sessionKey, messageTemplate, textTemplate, action, wakeMode, deliver, channel, to } =
-  MappingSchema.properties;
+const {
+  auth,
+  name,
+  agentId,
+  sessionKey,
+  instructions,
+  messageTemplate,
+  textTemplate,
+  action,
+  wakeMode,
+  deliver,
+  channel,
+  to,
+} = MappingSchema.properties;
 const { model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } = MappingSchema.properties;
 const { ignoreActors, ignoreSenders, ignoreBots, handshakes, events, when, coalesce, order, overlap, maxAgeSeconds } =
   MappingSchema.properties;
@@ -26,6 +38,7 @@ export const PresetBlockSchema = Type.Object(
     name,
     agentId,
     sessionKey,
+    instructions,
     messageTemplate,
     textTemplate,
     action,

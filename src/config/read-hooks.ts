@@ -10,7 +10,7 @@ import { type HooksConfig, HooksSchema } from "./hooks.ts";
 import { readLockout } from "./lockout.ts";
 import { normalizeMapping } from "./mapping/normalize.ts";
 import { readMappings } from "./mapping/read.ts";
-import { checkReferences, isKnownAgent } from "./mapping/rules.ts";
+import { checkInstructions, checkReferences, isKnownAgent } from "./mapping/rules.ts";
 import { checkWhen } from "./mapping/run-rules.ts";
 import type { MappingConfig } from "./mapping/schema.ts";
 import { closedBy, type KeptPresets, leaveOutMissing, missingLines, type MissingPresets } from "./missing-presets.ts";
@@ -135,6 +135,12 @@ function checkPresetBlocks(block: unknown, { presets }: HooksContext): SchemaIss
   });
 }
 
+function readInstructions(written: string | undefined, findings: Findings): string | undefined {
+  const instructions = written?.trim() || undefined;
+  checkInstructions(instructions, "hooks.agentInstructions", findings);
+  return instructions;
+}
+
 /** Fills in and checks a block; the result is valid only when nothing was refused. */
 function normalize(part: ValidSubset, context: HooksContext, findings: Findings): HooksConfig {
   const { input } = part;
@@ -170,6 +176,7 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
     allowRequestSessionKey: input.allowRequestSessionKey ?? keys.allowRequestSessionKey.default,
     allowedSessionKeyPrefixes: readPrefixes(input.allowedSessionKeyPrefixes),
     interrupted: input.interrupted ?? keys.interrupted.default,
+    agentInstructions: readInstructions(input.agentInstructions, findings),
     defaultTimeoutMs: milliseconds(input.defaultTimeoutSeconds ?? keys.defaultTimeoutSeconds.default),
     transformsDir: readTransformsDir(input.transformsDir, context.configDir, findings),
     transforms: readTransforms(input.transforms ?? {}, findings),

@@ -138,6 +138,8 @@ export type CoalesceMode = "latest" | "list";
 
 export interface AgentSpec {
   readonly kind: "agent";
+  /** The owner's words to the agent, outside the boundary. */
+  readonly instructions?: string | undefined;
   readonly message: string;
   readonly name: string;
   /** The author of the name; absent: the caller. A name from the payload is quoted outside the boundary. */

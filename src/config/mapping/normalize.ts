@@ -61,6 +61,10 @@ export function fillIn(
     agentId: trimmed(input.agentId) ?? given.agentId,
     // A preset's key is for its runs: its wakes go to the main session.
     sessionKey: sessionKey ?? (action === "wake" ? undefined : given.sessionKey),
+    instructions:
+      input.instructions === undefined
+        ? (given.instructions ?? (part && action === "agent" ? presetInstructions(part.title) : undefined))
+        : trimmed(input.instructions),
     messageTemplate: input.messageTemplate ?? given.messageTemplate,
     // A preset that has a template has one for either action.
     textTemplate: input.textTemplate ?? given.textTemplate ?? (action === "wake" ? given.messageTemplate : undefined),
@@ -94,6 +98,11 @@ export function fillIn(
     // Only the preset's own key is known to stay under its prefix.
     ownSessionPrefix: sessionKey === undefined ? given.ownSessionPrefix : undefined,
   };
+}
+
+/** What an agent does with an event of a sender when its owner has not said it. */
+function presetInstructions(title: string): string {
+  return `Report the event of ${title} below in a few sentences: what happened, and what needs to be done about it, if anything.`;
 }
 
 /** Reads `ignoreActors`, or the same list under its earlier name. */

@@ -15,7 +15,7 @@ export interface References {
 }
 
 /** Keys that only a run of an agent reads. */
-const AGENT_ONLY = ["messageTemplate", "tools", "to", "model", "thinking", "timeoutSeconds"] as const;
+const AGENT_ONLY = ["instructions", "messageTemplate", "tools", "to", "model", "thinking", "timeoutSeconds"] as const;
 /** Keys whose value is a template. */
 const TEMPLATES = ["name", "sessionKey", "messageTemplate", "textTemplate", "to", "model", "thinking"] as const;
 /** Paths that no mapping gets. */
@@ -54,8 +54,18 @@ export function checkMapping(mapping: MappingConfig, written: object, findings: 
     checkSessionKeyForm(mapping.sessionKey, `${where}.sessionKey`, findings);
   }
   checkPlaceholders(mapping, written, findings);
+  checkInstructions(mapping.instructions, `${where}.instructions`, findings);
   if (!transform) warnOfUnread(mapping, written, findings);
   checkRun(mapping, written, findings);
+}
+
+/** Refuses a placeholder in text that is outside the boundary. */
+export function checkInstructions(instructions: string | undefined, where: string, findings: Findings): void {
+  if (instructions?.includes("{{") !== true) return;
+  findings.refuse(
+    where,
+    "takes no placeholders, because it is outside the boundary; put what the payload says into messageTemplate",
+  );
 }
 
 /** Refuses a template that opens a placeholder and does not close it: it would print as written. */

@@ -23,6 +23,9 @@ const PAYLOAD_PATH =
 const SAFE_MODULE =
   "^(?!\\s*[/\\\\~])(?!(?:[\\s\\S]*[/\\\\])?\\s*\\.\\.\\s*(?:[/\\\\]|$))(?=\\s*\\S)[^:\\u0000-\\u001f]+$";
 
+/** Characters of instructions: they are stored with each run. */
+export const MAX_INSTRUCTIONS = 8_192;
+
 const MatchSchema = Type.Object(
   {
     path: Type.Optional(
@@ -91,6 +94,14 @@ export const MappingSchema = Type.Object(
     sessionMode: withDefault(
       Type.Enum(["isolated"], { description: "Each run starts with a fresh transcript; no other mode is supported." }),
       "isolated",
+    ),
+    instructions: Type.Optional(
+      text({
+        description:
+          "Your own words to the agent, before the boundary and outside of it: what to do with the content. Plain text without placeholders. Absent: those of the preset; empty: none.",
+        title: "text without placeholders",
+        maxLength: MAX_INSTRUCTIONS,
+      }),
     ),
     messageTemplate: template(
       "The prompt of the agent, for the action `agent`; a template. Needed unless a transform supplies it.",
@@ -227,6 +238,8 @@ export interface MappingConfig extends RunConfig {
   readonly name: string | undefined;
   readonly agentId: string | undefined;
   readonly sessionKey: string | undefined;
+  /** The owner's words to the agent, outside the boundary. */
+  readonly instructions?: string | undefined;
   readonly messageTemplate: string | undefined;
   readonly textTemplate: string | undefined;
   readonly forEach: string | undefined;

@@ -44,10 +44,16 @@ export async function policy(
 
 function originOf(route: Route, { config }: Pick<ActiveConfig, "config">, count: number): ActionOrigin {
   if (typeof route === "string") {
-    return { contentSource: "Webhook", interrupted: config.interrupted, ownSessionPrefix: undefined };
+    return {
+      contentSource: "Webhook",
+      instructions: config.agentInstructions,
+      interrupted: config.interrupted,
+      ownSessionPrefix: undefined,
+    };
   }
   return {
     contentSource: route.config.contentSource,
+    instructions: route.config.instructions,
     interrupted: route.config.interrupted ?? config.interrupted,
     tools: route.config.tools,
     ownSessionPrefix: route.config.ownSessionPrefix,
@@ -61,6 +67,8 @@ function originOf(route: Route, { config }: Pick<ActiveConfig, "config">, count:
 export interface ActionOrigin {
   /** The source that the boundary names: `Webhook`, `Email`. */
   readonly contentSource: string;
+  /** The owner's words to the agent. */
+  readonly instructions?: string | undefined;
   readonly interrupted: "rerun" | "hold";
   /** `none`: the mapping's runs have no tools, whatever its transform says. */
   readonly tools?: "none" | undefined;
@@ -117,6 +125,7 @@ export async function applyPolicy(
   if (isRefusal(fallback)) return fallback;
   return {
     kind: "agent",
+    instructions: origin.instructions,
     message: action.message,
     name,
     nameBy,

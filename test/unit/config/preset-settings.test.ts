@@ -45,6 +45,8 @@ describe("an enabled preset", () => {
         name: "GitHub",
         agentId: undefined,
         sessionKey: undefined,
+        instructions:
+          "Report the event of GitHub below in a few sentences: what happened, and what needs to be done about it, if anything.",
         messageTemplate: undefined,
         textTemplate: undefined,
         forEach: undefined,
