@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { CHROMIUM } from "./test/browser/chromium.ts";
 
 /** The examples import the package by name, as strangers do. */
 const packageNames = {
@@ -39,6 +41,26 @@ const SMOKE = "test/integration/http/hooks.test.ts";
 /** Waiting for a file, a process or a timer takes no core: more files at a time than there are cores. */
 const WAITING_WORKERS = 4;
 
+/** The console in a real browser; left out, with a line that says so, where there is none. */
+const BROWSER = [
+  {
+    extends: true as const,
+    test: {
+      name: "browser",
+      include: ["test/browser/**/*.test.ts"],
+      globalSetup: "test/browser/install.ts",
+      maxWorkers: 2,
+      sequence: { groupOrder: 2 },
+      testTimeout: 60_000,
+    },
+  },
+].filter(() => existsSync(CHROMIUM));
+if (BROWSER.length === 0) {
+  console.warn(
+    `test/browser is left out: there is no browser at ${CHROMIUM}. Run apt-get install chromium, or set CHROMIUM to the path of another.`,
+  );
+}
+
 /**
  * `npm test` runs the projects `unit`, `mocks`, `docs`, `examples` and `smoke`; `npm run test:all` runs every
  * project and measures coverage. `vitest run <path>` runs a part of any project.
@@ -58,17 +80,7 @@ export default defineConfig({
     unstubGlobals: true,
     reporters: ["default", "./scripts/tally-reporter.ts"],
     projects: [
-      {
-        extends: true,
-        test: {
-          name: "browser",
-          include: ["test/browser/**/*.test.ts"],
-          globalSetup: "test/browser/install.ts",
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
-          testTimeout: 60_000,
-        },
-      },
+      ...BROWSER,
       {
         extends: true,
         test: {

@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { baseConfig, callHook, readApi } from "../unit/hosts/embedded/gateway/fixture.ts";
 import { OpenedConsole } from "./opened-console.ts";
@@ -15,6 +16,10 @@ afterAll(async () => {
 async function count(query: string): Promise<number> {
   const answer = await readApi(opened.gateway, `deliveries?limit=200&${query}`);
   return ((await answer.json()) as { deliveries: unknown[] }).deliveries.length;
+}
+
+function isFocused(link: Locator): Promise<boolean> {
+  return link.evaluate((element) => element === document.activeElement);
 }
 
 async function resume(): Promise<void> {
@@ -110,8 +115,8 @@ describe("the actions of the console", () => {
     await opened.show("deliveries");
     await page.locator("h1").waitFor();
     await page.getByRole("link", { name: "Overview" }).focus();
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Tab");
+    const senders = page.getByRole("link", { name: "Senders and mappings" });
+    for (let tabs = 0; tabs < 10 && !(await isFocused(senders)); tabs++) await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Senders and mappings" }).waitFor();
     await page.getByRole("button", { name: "Pause build" }).focus();
