@@ -1,6 +1,6 @@
 /**
- * The meaning of the host's error messages. It gives plugins sentences and no codes, so that they are
- * recognized by their words; an unknown one is taken to be permanently.
+ * The meaning of the host's failures: by its codes where a failure has one, else by its words. The end of a run has
+ * words only. A failure that neither names counts as permanent.
  */
 import { reasonOf } from "../../core/reason-of.ts";
 import { HostError } from "../../core/host.ts";
@@ -24,6 +24,31 @@ const NOT_ACCEPTED = /new tasks are not accepted/i;
 const REFUSED_MESSAGE =
   /\b(?:400|401|403|404)\b|bad request|unauthorized|forbidden|not found|blocked|kicked|deactivated|not configured|invalid|unknown/i;
 
+/** The gateway's codes for a call, and that of its plugin runtime for a call outside of its scope. */
+const CODES: Readonly<Record<string, "later" | "never">> = {
+  UNAVAILABLE: "later",
+  AGENT_TIMEOUT: "later",
+  OPENCLAW_SUBAGENT_RUNTIME_REQUEST_SCOPE: "later",
+  INVALID_REQUEST: "never",
+  FORBIDDEN: "never",
+};
+
+/** Whether the same call may succeed later; `undefined` when the failure has no code that says so. */
+function mayPassLater(error: unknown): boolean | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const { gatewayCode, code, retryable } = error as Readonly<Record<string, unknown>>;
+  if (retryable === true) return true;
+  const known = [gatewayCode, code].find((written) => typeof written === "string" && Object.hasOwn(CODES, written));
+  return known === undefined ? undefined : CODES[known as string] === "later";
+}
+
+/** The HTTP status that the service of a channel answered; `undefined` when the failure has none. */
+function httpStatus(error: unknown): number | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const { error_code: errorCode, statusCode, status } = error as Readonly<Record<string, unknown>>;
+  return [errorCode, statusCode, status].find((code): code is number => typeof code === "number" && code >= 400);
+}
+
 /** True when a failed run may succeed later, as far as its error shows. */
 export function isTransient(error: string): boolean {
   return TRANSIENT.test(error);
@@ -36,7 +61,7 @@ export function wasNotAccepted(error: string): boolean {
 
 /** True when the error says by itself that nothing was begun. */
 export function isRefusedUpFront(error: unknown): boolean {
-  return REFUSED_UP_FRONT.test(redactedReason(error));
+  return mayPassLater(error) === false || REFUSED_UP_FRONT.test(redactedReason(error));
 }
 
 /** For a run that the host may or may not have begun, and that it could not be asked to end. */
@@ -48,14 +73,20 @@ export function mayHaveBegun(error: unknown): HostError {
 /** For a run that the host did not begin. */
 export function neverBegan(error: unknown): HostError {
   const words = redactedReason(error);
-  return new HostError(`OpenClaw did not begin the run: ${words}`, { retryable: NOT_READY.test(words), cause: error });
+  const retryable = mayPassLater(error) ?? NOT_READY.test(words);
+  return new HostError(`OpenClaw did not begin the run: ${words}`, { retryable, cause: error });
 }
 
 /** For a message that the channel did not take; what is not known to be wrong is tried again. */
 export function notSent(channel: string, error: unknown): HostError {
   const words = redactedReason(error);
-  const retryable = !REFUSED_MESSAGE.test(words);
+  const status = httpStatus(error);
+  const retryable = status === undefined ? !REFUSED_MESSAGE.test(words) : isTransientStatus(status);
   return new HostError(`The channel ${channel} did not take the message: ${words}`, { retryable, cause: error });
+}
+
+function isTransientStatus(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
 }
 
 /** The first line, bounded. Telegram's token is part of its addresses, and those are part of some errors. */

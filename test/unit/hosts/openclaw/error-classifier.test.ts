@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { isRefusedUpFront, neverBegan, notSent } from "../../../../src/hosts/openclaw/error-classifier.ts";
+
+/** An error of the host's gateway, as it was seen. */
+function gatewayError(message: string, fields: object): Error {
+  return Object.assign(new Error(message), { name: "GatewayClientRequestError", retryable: false, ...fields });
+}
+
+it.each([
+  ["a code that passes, whatever the words", { gatewayCode: "UNAVAILABLE" }, "model override is not authorized", true],
+  ["a code that stays, whatever the words", { gatewayCode: "INVALID_REQUEST" }, "queue is unavailable", false],
+  ["a missing right", { gatewayCode: "FORBIDDEN" }, "not started", false],
+  ["the host's own word", { gatewayCode: "INVALID_REQUEST", retryable: true }, "x", true],
+  ["a call outside of the scope", { code: "OPENCLAW_SUBAGENT_RUNTIME_REQUEST_SCOPE" }, "x", true],
+  ["an unknown code: the words", { gatewayCode: "NEWER" }, "the gateway is draining", true],
+  ["an unknown code and unknown words", { code: "ENEW" }, "x", false],
+])("a run that did not begin is tried again by the host's code: %s", (_name, fields, message, retryable) => {
+  expect(neverBegan(gatewayError(message, fields)).retryable).toBe(retryable);
+});
+
+it("a call that the host refuses for what it asks has begun nothing", () => {
+  expect(isRefusedUpFront(gatewayError("x", { gatewayCode: "INVALID_REQUEST" }))).toBe(true);
+  expect(isRefusedUpFront(gatewayError("x", { gatewayCode: "UNAVAILABLE" }))).toBe(false);
+});
+
+it.each([
+  [{ error_code: 429 }, "the recipient is unknown", true],
+  [{ status: 503 }, "not found", true],
+  [{ statusCode: 403 }, "temporarily", false],
+  [{}, "403: bot was blocked", false],
+  [{}, "network", true],
+])("a message is sent again by the status of the channel: %j", (fields, message, retryable) => {
+  expect(notSent("telegram", Object.assign(new Error(message), fields)).retryable).toBe(retryable);
+});
