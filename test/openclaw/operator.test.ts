@@ -86,6 +86,23 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     expect((await call("get", { id: "dlv_none" })).out).toContain("There is no delivery");
   });
 
+  it("lets the owner's agent list deliveries by a tool, inside the boundary, and no run of a hook", async () => {
+    const { model } = installation();
+    const id = await accept("504");
+    const use = '[use webhook_deliveries {"action":"list"}]';
+    await installation().openclaw("agent", "--agent", "main", "--message", `What came in today? ${use}`);
+    await vi.waitFor(() => {
+      const answered = model.calls.find(({ session, results }) => session.endsWith(":main") && results.includes(id));
+      expect(answered?.results).toContain("EXTERNAL_UNTRUSTED_CONTENT");
+    }, patience);
+    expect((await installation().post("/reveille/agent", { message: `Look ${use}`, deliver: false })).status).toBe(202);
+    await vi.waitFor(() => {
+      const run = model.calls.find(({ session, results }) => session.includes(":subagent:") && results !== "[]");
+      expect(run?.results).toMatch(/webhook_deliveries/);
+      expect(run?.results).not.toContain("dlv_");
+    }, patience);
+  });
+
   it("signs a sample as its sender would, and tells what became of it", async () => {
     const sent = await installation().openclaw("reveille", "send", "github", "push");
     expect(sent.out).toContain("200 OK");

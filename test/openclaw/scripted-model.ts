@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { streamChat, streamToolCall } from "../conformance/host/chat-stream.ts";
+import { streamChat, streamToolCall, type ToolCall } from "../conformance/host/chat-stream.ts";
 import { LoopbackServer } from "../conformance/host/loopback-server.ts";
 import type { LoopbackRequest } from "../conformance/host/loopback-server.ts";
 import { delegation, wordOfChild } from "./delegation.ts";
@@ -10,8 +10,8 @@ export interface ModelCall {
   /** The host's session that made it. */
   readonly session: string;
   readonly prompt: string;
-  /** The names of the tools that the turn has. */
-  readonly tools: readonly string[];
+  /** What tools have answered in the turn so far, as JSON. */
+  readonly results: string;
   /** True once the host has gone without an answer. */
   isGivenUp: boolean;
 }
@@ -62,13 +62,13 @@ export class ScriptedModel extends LoopbackServer {
     const request = JSON.parse(body) as ChatRequest;
     const prompt = said(request.messages);
     const session = sessionOf(body) ?? "";
-    const tools = (request.tools ?? []).map((tool) => tool.function.name);
-    const made = { session, prompt, tools, isGivenUp: false };
+    const results = JSON.stringify(request.messages.filter(({ role }) => role === "tool"));
+    const made = { session, prompt, results, isGivenUp: false };
     this.calls.push(made);
     res.on("close", () => (made.isGivenUp = !res.writableFinished));
     if (this.#hold !== undefined && prompt.includes(this.#hold.text)) await this.#hold.released;
     const isMain = session.endsWith(":main");
-    const call = isMain ? undefined : delegation(request);
+    const call = toolCall(request) ?? (isMain ? undefined : delegation(request));
     if (call !== undefined) {
       streamToolCall(res, call);
       return;
@@ -77,6 +77,12 @@ export class ScriptedModel extends LoopbackServer {
     const word = child === undefined ? wordOf(prompt) : `the child said ${child}`;
     streamChat(res, word === undefined || isMain ? "NO_REPLY" : `Done: ${word}`);
   }
+}
+
+/** The call of a tool that stands in the catalog, for a prompt with `[use <tool> <json>]`. */
+function toolCall({ messages }: ChatRequest): ToolCall | undefined {
+  const [, id, args] = /\[use (\w+) (\{[^}]*\})\]/.exec(said(messages)) ?? [];
+  return id === undefined ? undefined : { tool: "tool_call", args: { id, args: JSON.parse(args ?? "{}") as object } };
 }
 
 /** What a prompt asks a scripted model to say. */
