@@ -19,7 +19,7 @@ const readSample = compileBodyReader<{
   ),
 );
 
-/** What the active configuration makes of a call, of a stored delivery and of many: nothing is stored or sent. */
+/** The results of the active configuration for a call, a stored delivery and many of them: nothing is stored or sent. */
 export class PreviewsApi {
   readonly #sources: Pick<ApiSources, "operations" | "clock">;
 

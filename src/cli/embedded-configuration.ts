@@ -20,7 +20,7 @@ import {
   type OpenOptions,
 } from "./gateway.ts";
 
-/** How long plugins may take to shut down; then they have as long again before they are left alone. */
+/** Time that plugins may take to shut down; then they have as long again before they are abandoned. */
 const SHUTDOWN_MS = 1_000;
 
 /** Goes the way of a start: the file, and the plugins that it names. */
@@ -86,7 +86,7 @@ function hostOf(config: GatewayConfig, { stateDir, logger }: { stateDir: string;
   });
 }
 
-/** Where a gateway with that configuration is reached from this machine: no slash at its end. */
+/** The URL of a gateway with that configuration on this machine, without a slash at its end. */
 function gatewayUrl({ host, port }: Pick<GatewayConfig["gateway"], "host" | "port">): string {
   const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;

@@ -62,7 +62,7 @@ export interface CliGateway {
   isConfigured(options: LocationOptions): boolean;
   /** Reads the configuration without starting anything. Rejects with a `ConfigError`. */
   open(options: LocationOptions, open: OpenOptions): Promise<OpenedConfiguration>;
-  /** Throws or rejects with a `ConfigError`, or a `CliError` when the configuration does not tell. */
+  /** Throws or rejects with a `ConfigError`, or a `CliError` when the configuration does not say. */
   access(options: GatewayCommandOptions): GatewayAccess | Promise<GatewayAccess>;
   /** The endpoints of the models that agents use; absent for a gateway that has models of its own. */
   modelEndpoints?(options: LocationOptions): Promise<readonly ModelEndpoint[]>;

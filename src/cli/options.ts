@@ -15,7 +15,7 @@ export function withGateway(command: Command, io: CliIo): Command {
     .option("--json", "as one JSON document");
 }
 
-/** The options that say which deliveries are meant. */
+/** The options that select deliveries. */
 export function withFilters(command: Command): Command {
   return command
     .option("--state <state>", "those in that state: queued, failed, filtered ...")

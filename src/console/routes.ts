@@ -83,7 +83,7 @@ export class ConsoleRoutes {
     router.register({ path, match: "prefix", handler: (req, res) => this.#handle(req, res) });
   }
 
-  /** `POST /api/v1/console/links`: a one-time link, for whoever has the gateway token. */
+  /** `POST /api/v1/console/links`: a one-time link, for callers with the gateway token. */
   linkEndpoint(): ApiEndpoints {
     return { "console/links": { POST: () => answerJson(200, { ok: true, path: this.createLink() }) } };
   }

@@ -92,7 +92,7 @@ export class Dispatcher {
       if (run.state === "held") continue;
       if (run.state === "running" && !run.replied) interrupted[await this.#afterInterruption(run)]++;
       const tracked = this.#track(run);
-      // What is tried again before anything else of its lane waits in the lane, for the others to be behind it.
+      // A run that is tried again before all others of its lane waits in the lane, so that they stay behind it.
       if (run.dueAt === null || isNextOfItsLane(run)) this.#queue(tracked);
       else this.#recovered.push(tracked);
     }

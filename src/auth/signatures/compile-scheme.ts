@@ -26,7 +26,7 @@ function compileOwn(auth: AuthConfig, context: SchemeContext): SchemeVerifier {
 
 /**
  * Adds what a request must hold besides what its scheme verifies: certificates and tokens of a big
- * provider vouch for every customer of it, and only some of them are meant. A verifier without
+ * provider are good for every customer of it, and the owner means only some of them. A verifier without
  * requirements is given back as it is.
  */
 export function withRequiredValues(verifier: SchemeVerifier, { require = {} }: AuthConfig): SchemeVerifier {

@@ -12,7 +12,7 @@ const PADDING = /={1,2}$/;
  * Decodes bytes that were written as text, or answers `undefined`; the empty text is none.
  *
  * Hex may have any case. The padding of base64 (RFC 4648, 4 and 5) may be left out but not be wrong, and
- * bits that no byte is made of must be zero, so that bytes are written in no more ways than these.
+ * bits that belong to no byte must be zero, so that bytes are written in no more ways than these.
  */
 export function decodeBytes(text: string, encoding: ByteEncoding): Buffer | undefined {
   const digits = encoding === "hex" || !text.endsWith("=") ? text : withoutPadding(text);

@@ -98,7 +98,7 @@ function writeForEditors(folder: string): readonly string[] {
 
 interface NextSteps {
   readonly where: string;
-  /** What is added to the configuration. */
+  /** The part to add to the configuration. */
   readonly entry: string;
   /** The command. */
   readonly tryIt: string;

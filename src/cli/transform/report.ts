@@ -122,8 +122,8 @@ function runFields({ spec, action }: TrialRun): [string, unknown][] {
 }
 
 function replyTo({ delivery }: AgentSpec, action: Action): string {
-  if (delivery === undefined) return "nobody: deliver is false";
-  const target = "unresolved" in delivery ? `nobody: ${delivery.unresolved}` : `${delivery.to} on ${delivery.channel}`;
+  if (delivery === undefined) return "none: deliver is false";
+  const target = "unresolved" in delivery ? `none: ${delivery.unresolved}` : `${delivery.to} on ${delivery.channel}`;
   const isFixed = action.kind === "agent" && action.channel !== "last" && action.to !== undefined;
   return isFixed ? target : `${target} (unless the agent's last conversation says otherwise)`;
 }

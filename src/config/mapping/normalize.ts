@@ -100,7 +100,7 @@ export function fillIn(
   };
 }
 
-/** What an agent does with an event of a sender when its owner has not said it. */
+/** The agent's task for an event of a sender whose owner has written none. */
 function presetInstructions(title: string): string {
   return `Report the event of ${title} below in a few sentences: what happened, and what needs to be done about it, if anything.`;
 }

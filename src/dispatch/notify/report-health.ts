@@ -13,7 +13,7 @@ const KEPT = "They are kept: reveille deliveries list --state failed";
 
 /**
  * Says what a settled run shows of its agent and of where its reply goes: that they work, or what a person
- * has to see to. A channel's refusal is reported where the reply is sent. All is said at once, in the order in which
+ * must do. A channel's refusal is reported where the reply is sent. All is reported at once, in the order in which
  * runs end; a notice may then take its time. Never rejects.
  */
 export async function reportHealth(outages: Outages, run: ActiveRun, end: RunEnd): Promise<void> {

@@ -24,7 +24,7 @@ interface ExpiriesOptions {
 /**
  * Drops runs that waited too long for their first attempt: they end as `skipped`.
  *
- * How long a run may wait is computed once, by the monotonic clock. No timer is armed while no run with an
+ * The longest wait of a run is computed once, by the monotonic clock. No timer is armed while no run with an
  * expiry waits.
  */
 export class Expiries {

@@ -169,7 +169,7 @@ export class GatewayServer {
     let seen: number;
     do {
       seen = this.#arrivals;
-      // A turn of the event loop accepts and reads all that has arrived; callers of a burst come in waves.
+      // A turn of the event loop accepts and reads all that has arrived; a burst of callers arrives in waves.
       for (let turn = 0; turn < QUIET_TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
       if (this.#refusals > 0 || this.#arrivals !== seen) await after(QUIET_MS);
     } while (performance.now() < end && this.#arrivals !== seen);

@@ -33,7 +33,7 @@ const CODES: Readonly<Record<string, "later" | "never">> = {
   FORBIDDEN: "never",
 };
 
-/** Whether the same call may succeed later; `undefined` when the failure has no code that says so. */
+/** True when the same call may succeed later; `undefined` when the failure has no code that says so. */
 function mayPassLater(error: unknown): boolean | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const { gatewayCode, code, retryable } = error as Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import type { OpenClawConfig } from "./sdk.ts";
 
 /**
- * What `ask` returns, asked for once in a turn of the event loop: all requests of one turn share the answer. What it
+ * Calls `ask` once in a turn of the event loop: all requests of one turn share the answer. What it
  * throws is thrown on, and asked for again by the next call.
  */
 export function memoizePerTick<Value>(ask: () => Value): () => Value {

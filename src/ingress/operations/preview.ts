@@ -18,7 +18,7 @@ export interface SampleCall {
   readonly contentType: string;
 }
 
-/** What the active configuration makes of a call. */
+/** The result of the active configuration for a call. */
 export interface Preview {
   /** `runs`: at least one; `refused`: the caller would get an error. */
   readonly outcome: "runs" | "filtered" | "skipped" | "failed" | "refused";

@@ -76,7 +76,7 @@ const marks: Migration = [
 
 /**
  * The life of a delivery. `related` is the delivery that it repeats or is a part of (then `ended` says so)
- * or, when it is neither, replays. `replayed` is the delivery that it is a replay of, whatever became of it.
+ * or, when it is neither, replays. `replayed` is the delivery that it is a replay of, whatever its outcome.
  * `repeats` counts the copies of a delivery that are listed. `bytes` is what it counts for; NULL, and counted
  * as nothing, where it is older than this version. A run has `overlap` while it is open, and `calls` when it
  * coalesces or has coalesced: the number of its calls.

@@ -136,7 +136,7 @@ export class GatewayApi {
   }
 }
 
-/** What an operator reads and does: for programs below `/api/v1`, for the console below its own path. */
+/** The endpoints for operators: for programs below `/api/v1`, for the console below its own path. */
 export function gatewayEndpoints(sources: GatewaySources, status: GatewayStatus): ApiEndpoints {
   return {
     ...new SessionsApi(sources).endpoints(),

@@ -124,7 +124,7 @@ function readProviders(config: Fields, notes: MigrationNotes): Readonly<Record<s
 }
 
 const AGENT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/u;
-/** What an agent of the embedded gateway has. */
+/** The settings of an agent of the embedded gateway. */
 const AGENT_KEYS: ReadonlySet<string> = new Set(["id", "default", "model", "name"]);
 
 /** The agent of a file that names none. */

@@ -28,7 +28,7 @@ export function includeProblem(config: Fields): string | undefined {
   return (
     `${where} takes in another file by $include, which is not edited here. ` +
     `Write ${what} into the configuration itself and take the $include away, then adopt again; ` +
-    "the other file may go on holding the other sections."
+    "the other file may keep the other sections."
   );
 }
 

@@ -73,7 +73,7 @@ export class ReplayableReader {
 
   /** The latest ones first; also of a delivery that was removed. */
   replaysOf(key: DeliveryKey): Pick<DeliverySummary, "id" | "state">[] {
-    // Where it is gone its replays have its tag, unless they became a part of something else.
+    // Where it is gone its replays have its tag, unless they belong to something else now.
     const stored = this.#tag.get(key.seq)?.tag;
     if (stored !== undefined && stored !== key.tag) return [];
     return this.#replays.all(key.seq, key.tag).map(({ seq, tag, ended }) => ({

@@ -65,7 +65,7 @@ describe("reveille transform test", () => {
     expect(out).toMatch(/^ {2}session +agent:main:main$/mu);
     expect(out).toMatch(/^action 2 of 2\n {2}kind +agent\n/mu);
     expect(out).toMatch(/^ {2}boundary +none \(allowUnsafeExternalContent\)$/mu);
-    expect(out).toMatch(/^ {2}reply to +nobody: deliver is false$/mu);
+    expect(out).toMatch(/^ {2}reply to +none: deliver is false$/mu);
     expect(out).toContain("  | [hook Hook] second\n");
   });
 
@@ -182,7 +182,7 @@ describe("reveille transform test", () => {
     expect(out).toMatch(/^ {2}reply to +owner on console\n\nwhat is delivered\n {2}\| m$/mu);
     terminal.configure({ mappings: [mapping], transforms: { isolation: "none" } }, { console: { enabled: false } });
     expect((await terminal.run("transform", "test", "deploy.js")).out).toMatch(
-      /^ {2}reply to +nobody: The gateway has no channel\. \(unless /mu,
+      /^ {2}reply to +none: The gateway has no channel\. \(unless /mu,
     );
   });
 

@@ -16,7 +16,7 @@ const UNADOPTED: Readonly<Record<string, string>> = {
   "turned-off":
     "OpenClaw's built-in webhooks are off (hooks.enabled is not true), so there is nothing to adopt. To begin without them, see docs/openclaw.md.",
   "refused-block-in-another-file":
-    "hooks takes in another file by $include, which is not edited here. Write the hooks block into the configuration itself and take the $include away, then adopt again; the other file may go on holding the other sections.",
+    "hooks takes in another file by $include, which is not edited here. Write the hooks block into the configuration itself and take the $include away, then adopt again; the other file may keep the other sections.",
   "refused-token-of-the-gateway":
     "hooks.token: is also a secret of the gateway itself; give the hooks a token of their own",
   "refused-path-of-slashes": 'hooks.path: must not be "/"; write for example "/hooks"',
