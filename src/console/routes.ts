@@ -76,7 +76,9 @@ export class ConsoleRoutes {
     router.register({
       path: "/",
       match: "exact",
+      // A redirect for browsers only: a sender whose URL lacks the path must see 404, not a page.
       handler: (req, res) => {
+        if (methodOf(req) !== "GET") return sendError(res, "NOT_FOUND");
         sendAnswer(req, res, answerEmpty(302, { location: `${path}/` }));
       },
     });
