@@ -1,6 +1,7 @@
 /** The entry that OpenClaw loads: `openclaw.runtimeExtensions` of `package.json` names it. */
 import { defineOpenClawPlugin } from "./hosts/openclaw/define-plugin.ts";
 import { withHostDefaults } from "./hosts/openclaw/plugin-block.ts";
+import { requireCalls } from "./hosts/openclaw/require-calls.ts";
 
 const plugin = defineOpenClawPlugin(
   {
@@ -10,6 +11,7 @@ const plugin = defineOpenClawPlugin(
   },
   {
     block: withHostDefaults,
+    loadSdk: requireCalls,
     async runCommand(args, context) {
       const { runOpenClawCli } = await import("./cli/openclaw/gateway.ts");
       return runOpenClawCli(args, { ...context, block: withHostDefaults });

@@ -46,14 +46,8 @@ export interface GuardedFetchOptions {
   readonly maxBytes?: number;
   /** For everything, from the name's resolution to the last byte. Absent: 5,000. */
   readonly timeoutMs?: number;
-  /** Fetches in progress at a time; further ones wait. Absent: 8. */
-  readonly maxConcurrent?: number;
-  /** Fetches that wait; further ones are refused. Absent: 256. */
-  readonly maxWaiting?: number;
   /** Finds the addresses of a host name. Absent: as the system does. */
   readonly resolve?: (hostname: string) => Promise<readonly HostAddress[]>;
-  /** PEM of the authority whose certificates are believed. Absent: those of Node. */
-  readonly ca?: string;
   /** For tests only: 127.0.0.1 may be fetched from too, at any port, and then without TLS as well. */
   readonly allowLoopback?: boolean;
 }
@@ -67,7 +61,9 @@ export interface HostAddress {
 export const MAX_URL_LENGTH = 2_048;
 const MAX_BYTES = 262_144;
 const TIMEOUT_MS = 5_000;
+/** Fetches in progress at a time; further ones wait. */
 const MAX_CONCURRENT = 8;
+/** Fetches that wait; further ones are refused. */
 const MAX_WAITING = 256;
 const LOOPBACK = "127.0.0.1";
 const HEADERS = { accept: "*/*", "accept-encoding": "identity", "user-agent": "reveille" };
@@ -79,16 +75,15 @@ const HEADERS = { accept: "*/*", "accept-encoding": "identity", "user-agent": "r
  * check and use (DNS rebinding) changes nothing.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
-  const { timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, allowLoopback = false, ca } = options;
-  const { resolve = resolveName, maxConcurrent = MAX_CONCURRENT, maxWaiting = MAX_WAITING } = options;
-  const slots = createLimiter(maxConcurrent, maxWaiting);
+  const { timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, allowLoopback = false, resolve = resolveName } = options;
+  const slots = createLimiter(MAX_CONCURRENT, MAX_WAITING);
 
   async function exchange(url: URL, signal: AbortSignal, post: OutgoingPost | undefined): Promise<FetchedAnswer> {
     const addresses = await addressesOf(url, resolve);
     if (!addresses.every(({ address }) => isPublicAddress(address) || (allowLoopback && address === LOOPBACK))) {
       throw new FetchError("its host has an address that is not public");
     }
-    return request(url, { addresses, signal, maxBytes, ca, post });
+    return request(url, { addresses, signal, maxBytes, post });
   }
 
   return async (text, { signal: stopped, post } = {}) => {
@@ -142,11 +137,10 @@ interface RequestBounds {
   readonly addresses: readonly HostAddress[];
   readonly signal: AbortSignal;
   readonly maxBytes: number;
-  readonly ca: string | undefined;
   readonly post: OutgoingPost | undefined;
 }
 
-function request(url: URL, { addresses, signal, maxBytes, ca, post }: RequestBounds): Promise<FetchedAnswer> {
+function request(url: URL, { addresses, signal, maxBytes, post }: RequestBounds): Promise<FetchedAnswer> {
   // An agent of its own: the environment may set a proxy for the global one.
   const connection = {
     autoSelectFamily: true,
@@ -169,7 +163,7 @@ function request(url: URL, { addresses, signal, maxBytes, ca, post }: RequestBou
         : https.request(
             url,
             // Explicit, since the environment may turn the check off for the whole process.
-            { ...common, agent: new https.Agent({ ...connection, ca, rejectUnauthorized: true }) },
+            { ...common, agent: new https.Agent({ ...connection, rejectUnauthorized: true }) },
             onAnswer,
           );
     outgoing.on("error", reject);

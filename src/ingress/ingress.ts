@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { CERTIFICATES_FILE, openCertificateFile } from "../auth/keys/certificate-file.ts";
 import { openDeliveredKeys, SENDER_KEYS_FILE } from "../auth/keys/delivered-keys.ts";
-import { createRemoteKeys } from "../auth/keys/remote-keys.ts";
+import { createRemoteKeys, REMOTE_KEY_BOUNDS } from "../auth/keys/remote-keys.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import { OutageRegistry } from "../dispatch/notify/outage-registry.ts";
 import { OwnerNotices } from "../dispatch/notify/owner-notices.ts";
@@ -14,7 +14,7 @@ import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
 import { ConfigReload, SHUT_DOWN } from "./reload.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "../core/host.ts";
-import { ByteBudget, HeldAnswers, InFlight, UnverifiedPlaces } from "./request-limits.ts";
+import { ByteBudget, HELD_ANSWERS, HeldAnswers, InFlight, UnverifiedPlaces } from "./request-limits.ts";
 import { settledWithin } from "../core/settled-within.ts";
 import { answerRefusal } from "../http/answer.ts";
 import { createGuardedFetch } from "../http/guarded-fetch.ts";
@@ -67,7 +67,7 @@ export class Ingress {
   readonly #unverifiedBytes = new ByteBudget({
     limit: () => this.#active?.config.maxUnverifiedBytes ?? 0,
   });
-  readonly #heldAnswers = new HeldAnswers();
+  readonly #heldAnswers = new HeldAnswers(HELD_ANSWERS);
   readonly #requestLog: RequestLog;
   #keys: ActiveConfigOptions["keys"] | undefined;
   #running: Running | undefined;
@@ -243,7 +243,7 @@ export class Ingress {
     const { clock, logger, paths } = this.#host;
     const certificateFile = await openCertificateFile(join(paths.stateDir, CERTIFICATES_FILE), logger);
     return {
-      remoteKeys: createRemoteKeys({ clock, logger, certificateFile }),
+      remoteKeys: createRemoteKeys({ clock, logger, bounds: REMOTE_KEY_BOUNDS, certificateFile }),
       deliveredKeys: await openDeliveredKeys({ file: join(paths.stateDir, SENDER_KEYS_FILE), clock, logger }),
     };
   }

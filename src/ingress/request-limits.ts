@@ -107,9 +107,8 @@ export class UnverifiedPlaces {
   }
 }
 
-/** Answers to guesses from a locked address that are held at a time; each costs its sender a connection as well. */
-const MAX_HELD = 256;
-const HELD_MS = 1_000;
+/** Answers to guesses from a locked address that are held at a time (each costs its sender a connection), and for how long. */
+export const HELD_ANSWERS = { max: 256, ms: 1_000 };
 
 /**
  * Holds the answers to wrong credentials from locked addresses for a second, so that a client that ignores 429
@@ -117,12 +116,12 @@ const HELD_MS = 1_000;
  * request whose answer is held has no place among the requests in flight.
  */
 export class HeldAnswers {
-  readonly #bounds: { readonly max: number; readonly ms: number };
+  readonly #bounds: typeof HELD_ANSWERS;
   readonly #held = new Set<() => void>();
   #closed = false;
 
-  constructor(bounds: { readonly max?: number; readonly ms?: number } = {}) {
-    this.#bounds = { max: bounds.max ?? MAX_HELD, ms: bounds.ms ?? HELD_MS };
+  constructor(bounds: typeof HELD_ANSWERS) {
+    this.#bounds = bounds;
   }
 
   /** Answers that are held now. */

@@ -10,6 +10,7 @@ import { keySet, signToken } from "../unit/auth/keys/make-token.ts";
 import type { ProviderKey } from "../unit/auth/keys/make-token.ts";
 import { fixedProviderKey, publicPem } from "./fixed-keys.ts";
 import { recordVectors } from "./record-vectors.ts";
+import { PATIENT_BOUNDS } from "../unit/auth/keys/patient-bounds.ts";
 
 type Claims = NonNullable<Parameters<typeof signToken>[1]["claims"]>;
 
@@ -41,7 +42,7 @@ export function describeGooglePush(preset: Preset): void {
         headers: {},
         body: Buffer.from(keysAt(url) ?? ""),
       });
-    const remoteKeys = createRemoteKeys({ clock: Date, logger: keepingLogger(), fetch });
+    const remoteKeys = createRemoteKeys({ clock: Date, logger: keepingLogger(), bounds: PATIENT_BOUNDS, fetch });
     onTestFinished(() => remoteKeys.close());
     return verifyCall(preset, callWith(token, body), { settings, remoteKeys });
   }

@@ -14,6 +14,7 @@ import { keySet, rawToken, signToken } from "../unit/auth/keys/make-token.ts";
 import type { ProviderKey } from "../unit/auth/keys/make-token.ts";
 import { fixedKey, fixedProviderKey, publicPem } from "./fixed-keys.ts";
 import { recordVectors } from "./record-vectors.ts";
+import { PATIENT_BOUNDS } from "../unit/auth/keys/patient-bounds.ts";
 
 const AUDIENCE = "https://gateway.example.com/hooks/google-pubsub";
 const EMAIL = "pubsub-push@example.iam.gserviceaccount.com";
@@ -60,7 +61,7 @@ async function acceptedByUs(token: string): Promise<boolean> {
     clock: Date,
     logger: keepingLogger(),
     allowLoopback: true,
-    jwks: { waitMs: 15_000 },
+    bounds: PATIENT_BOUNDS,
   });
   onTestFinished(() => remoteKeys.close());
   const verifier = compileJwt(

@@ -6,22 +6,22 @@ import type { CertificateFile } from "./certificate-file.ts";
 import { settledWithin } from "../../core/settled-within.ts";
 
 export interface CertificateBounds {
-  /** Certificates that are kept; the one not asked for the longest goes first. Absent: 64. */
-  readonly maxCertificates?: number;
-  /** URLs without a certificate that are remembered. Absent: 256. */
-  readonly maxRefused?: number;
-  /** Time before a URL that failed is fetched again, in milliseconds. Absent: 30 seconds. */
-  readonly refusedMs?: number;
-  /** First fetches in progress at a time from one host, and refreshes from all. Absent: 4. */
-  readonly maxFetches?: number;
-  /** First fetches begun within a minute: for all callers, from one host, for one client address. Absent: 120, 30, 5. */
-  readonly maxFetchesPerMinute?: number;
-  readonly maxFetchesPerHost?: number;
-  readonly maxFetchesPerClient?: number;
-  /** Longest wait for a first fetch, in milliseconds. Absent: 2 seconds. */
-  readonly waitMs?: number;
-  /** The age from which a certificate is fetched again, in milliseconds. Absent: a day. */
-  readonly refreshMs?: number;
+  /** Certificates that are kept; the one not asked for the longest goes first. */
+  readonly maxCertificates: number;
+  /** URLs without a certificate that are remembered. */
+  readonly maxRefused: number;
+  /** Time before a URL that failed is fetched again, in milliseconds. */
+  readonly refusedMs: number;
+  /** First fetches in progress at a time from one host, and refreshes from all. */
+  readonly maxFetches: number;
+  /** First fetches begun within a minute: for all callers, from one host, for one client address. */
+  readonly maxFetchesPerMinute: number;
+  readonly maxFetchesPerHost: number;
+  readonly maxFetchesPerClient: number;
+  /** Longest wait for a first fetch, in milliseconds. */
+  readonly waitMs: number;
+  /** The age from which a certificate is fetched again, in milliseconds. */
+  readonly refreshMs: number;
 }
 
 export interface CertificateCacheOptions extends CertificateBounds {
@@ -46,7 +46,7 @@ const MINUTE_MS = 60_000;
 const RETRY_MS = 300_000;
 const GONE = new Set([404, 410]);
 const NO_FILE: Pick<CertificateFile, "stored" | "save"> = { stored: [], save: () => {} };
-const DEFAULTS: Required<CertificateBounds> = {
+export const CERTIFICATE_BOUNDS: CertificateBounds = {
   maxCertificates: 64,
   maxRefused: 256,
   refusedMs: 30_000,
@@ -78,7 +78,7 @@ export class CertificateCache {
   readonly #begun = new Map<string, number>();
 
   constructor(options: CertificateCacheOptions) {
-    this.#options = { ...DEFAULTS, ...options };
+    this.#options = options;
     this.#file = options.file ?? NO_FILE;
     const kept = this.#file.stored.slice(-this.#options.maxCertificates);
     for (const { url, pem, checkedAt } of kept) this.#known.set(url, { pem, checkedAt });

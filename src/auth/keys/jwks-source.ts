@@ -11,20 +11,20 @@ export const CLOCK_TOLERANCE_SECONDS = 30;
 
 /** In milliseconds. */
 export interface JwksBounds {
-  /** Between two fetches when the provider does not say how long its keys are good. Absent: 10 minutes. */
-  readonly refreshMs?: number;
-  /** The bounds of its `max-age`. Absent: 1 minute and 1 hour. */
-  readonly minRefreshMs?: number;
-  readonly maxRefreshMs?: number;
-  /** Before the first retry after a failure, doubled each time. Absent: 1 second up to 5 minutes. */
-  readonly retryMs?: number;
-  readonly maxRetryMs?: number;
-  /** Between two fetches that tokens bring about. Absent: 30 seconds. */
-  readonly cooldownMs?: number;
-  /** Longest wait of a request for the very first fetch. Absent: 2 seconds. */
-  readonly waitMs?: number;
-  /** Time for which keys are used when no fetch succeeds. Absent: a day. */
-  readonly maxStaleMs?: number;
+  /** Between two fetches when the provider does not say how long its keys are good. */
+  readonly refreshMs: number;
+  /** The bounds of its `max-age`. */
+  readonly minRefreshMs: number;
+  readonly maxRefreshMs: number;
+  /** Before the first retry after a failure, doubled each time up to the second. */
+  readonly retryMs: number;
+  readonly maxRetryMs: number;
+  /** Between two fetches that tokens bring about. */
+  readonly cooldownMs: number;
+  /** Longest wait of a request for the very first fetch. */
+  readonly waitMs: number;
+  /** Time for which keys are used when no fetch succeeds. */
+  readonly maxStaleMs: number;
 }
 
 export interface JwksSourceOptions extends JwksBounds {
@@ -40,7 +40,7 @@ const ALGORITHMS = ["RS256", "ES256", "EdDSA", "PS256"];
 const MAX_KEYS = 100;
 export const MAX_TOKEN_LENGTH = 16_384;
 const RETRY_AFTER_SECONDS = 5;
-const DEFAULTS: Required<JwksBounds> = {
+export const JWKS_BOUNDS: JwksBounds = {
   refreshMs: 600_000,
   minRefreshMs: 60_000,
   maxRefreshMs: 3_600_000,
@@ -57,7 +57,7 @@ const DEFAULTS: Required<JwksBounds> = {
  * sooner, at most once per cooldown.
  */
 export class JwksSource implements JwksKeys {
-  readonly #options: Required<JwksSourceOptions>;
+  readonly #options: JwksSourceOptions;
   readonly #first: Promise<void>;
   #keys: LocalJWKSet | undefined;
   #loadedAt = 0;
@@ -67,7 +67,7 @@ export class JwksSource implements JwksKeys {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: JwksSourceOptions) {
-    this.#options = { ...DEFAULTS, ...options };
+    this.#options = options;
     options.signal.addEventListener("abort", () => clearTimeout(this.#timer));
     this.#first = this.#refresh();
   }

@@ -7,9 +7,9 @@ import {
   isSuccess,
 } from "../../http/guarded-fetch.ts";
 import type { JwksKeys, RemoteKeys, SchemeContext } from "../verifier.ts";
-import { type CertificateBounds, CertificateCache } from "./certificate-cache.ts";
+import { CERTIFICATE_BOUNDS, type CertificateBounds, CertificateCache } from "./certificate-cache.ts";
 import type { CertificateFile } from "./certificate-file.ts";
-import { type JwksBounds, JwksSource } from "./jwks-source.ts";
+import { JWKS_BOUNDS, type JwksBounds, JwksSource } from "./jwks-source.ts";
 
 /** Keys of a configuration that is only looked at: nothing is fetched, read or written. */
 export const NO_KEYS: Pick<SchemeContext, "remoteKeys" | "deliveredKeys"> = Object.freeze({
@@ -22,13 +22,20 @@ export const NO_KEYS: Pick<SchemeContext, "remoteKeys" | "deliveredKeys"> = Obje
   deliveredKeys: { get: () => undefined, accept: () => Promise.resolve(false) },
 });
 
+/** How often and how long keys are fetched. */
+export interface RemoteKeyBounds {
+  readonly jwks: JwksBounds;
+  readonly certificates: CertificateBounds;
+}
+
+export const REMOTE_KEY_BOUNDS: RemoteKeyBounds = { jwks: JWKS_BOUNDS, certificates: CERTIFICATE_BOUNDS };
+
 export interface RemoteKeysOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Absent: a guarded fetch with its own bounds. */
   readonly fetch?: GuardedFetch;
-  readonly jwks?: JwksBounds;
-  readonly certificates?: CertificateBounds;
+  readonly bounds: RemoteKeyBounds;
   /** Keeps certificates over a restart. Absent: they are only in memory. */
   readonly certificateFile?: CertificateFile;
   /** For tests only: see {@link "../../http/guarded-fetch".GuardedFetchOptions.allowLoopback}. */
@@ -43,11 +50,11 @@ const MAX_KEY_SETS = 256;
  * never be fetched; a provider that does not answer is tried again and refuses nothing but its tokens.
  */
 export function createRemoteKeys(options: RemoteKeysOptions): RemoteKeys {
-  const { clock, logger, allowLoopback = false, fetch = createGuardedFetch({ allowLoopback }) } = options;
+  const { clock, logger, bounds, allowLoopback = false, fetch = createGuardedFetch({ allowLoopback }) } = options;
   const closing = new AbortController();
   const { signal } = closing;
   const common = { clock, logger, fetch, signal };
-  const certificates = new CertificateCache({ ...options.certificates, ...common, file: options.certificateFile });
+  const certificates = new CertificateCache({ ...bounds.certificates, ...common, file: options.certificateFile });
   const keySets = new Map<string, JwksKeys>();
 
   return {
@@ -56,7 +63,7 @@ export function createRemoteKeys(options: RemoteKeysOptions): RemoteKeys {
       const known = keySets.get(url.href);
       if (known !== undefined) return known;
       if (keySets.size >= MAX_KEY_SETS) throw new TypeError(`More than ${MAX_KEY_SETS} sets of keys are in use.`);
-      const added = new JwksSource({ ...options.jwks, ...common, url });
+      const added = new JwksSource({ ...bounds.jwks, ...common, url });
       keySets.set(url.href, added);
       return added;
     },

@@ -17,8 +17,8 @@ import { shareDeliveries } from "./owner-access.ts";
 import { OwnerDeliveries } from "./owner-deliveries.ts";
 import { operatorRoute } from "./operator-route.ts";
 import { blockKey } from "./plugin-block.ts";
-import { requireCalls, untestedHost } from "./require-calls.ts";
-import { RunCleanup } from "./run-cleanup.ts";
+import { untestedHost } from "./require-calls.ts";
+import { END_AGAIN_MS, RunCleanup } from "./run-cleanup.ts";
 import { scopedRuntime } from "./async-context.ts";
 import type { ScopedRuntime } from "./async-context.ts";
 import { probeHealth } from "./health-probe.ts";
@@ -51,14 +51,10 @@ export interface OpenClawGatewayOptions extends LoadConfigOptions {
   readonly bare?: boolean;
   /** The route of the registration, if the configuration had hooks then. */
   readonly placeholder?: PlaceholderRoute | undefined;
-  /** Finds the host's calls; rejects when one is missing. Those of the running host when absent. */
-  readonly loadSdk?: (api: OpenClawApi) => Promise<OpenClawSdk>;
-  /** Time at which runs of earlier processes are ended a second time. */
-  readonly endAgainMs?: number;
+  /** Finds the host's calls; rejects when one is missing. */
+  readonly loadSdk: (api: OpenClawApi) => Promise<OpenClawSdk>;
   /** Told of every configuration that was offered. */
   readonly onLoaded?: (outcome: LoadOutcome) => void;
-  /** Told of itself before its first configuration. */
-  readonly onOpened?: (gateway: OpenClawGateway) => void;
 }
 
 const NO_PEEK =
@@ -111,7 +107,6 @@ export class OpenClawGateway {
 
   /** Resolves when the first configuration was accepted or refused; never rejects. */
   async start(): Promise<void> {
-    this.#options.onOpened?.(this);
     await this.#poll();
     // The host may have stopped the service before its start had ended.
     if (this.#closing.signal.aborted) return;
@@ -206,7 +201,7 @@ export class OpenClawGateway {
   }
 
   async #openHost(): Promise<OpenParts> {
-    const { pluginId, loadSdk = requireCalls } = this.#options;
+    const { pluginId, loadSdk } = this.#options;
     const sdk = await loadSdk(this.#api);
     const { version } = this.#api.runtime;
     const untested = untestedHost(version);
@@ -225,7 +220,7 @@ export class OpenClawGateway {
 
   #assemble({ sdk, store, stateDir }: { sdk: OpenClawSdk; store: HostStore; stateDir: string }): OpenParts {
     const { database, openDeliveryStore: openStore } = store;
-    const { pluginId, plugins, bare, placeholder: standing, endAgainMs: forgetAgainMs } = this.#options;
+    const { pluginId, plugins, bare, placeholder: standing } = this.#options;
     const runtime = this.#runtime;
     const logger = this.#logger;
     const configDir = configFolder(this.#context.stateDir);
@@ -239,8 +234,8 @@ export class OpenClawGateway {
     const { source = pluginId } = this.#api;
     const routes = new OpenClawRoutes({ pluginId, source, register, logger, placeholder: standing, guarded });
     const closing = this.#closing.signal;
-    const housekeeping = new RunCleanup({ agents: host.agents, logger, closing, endAgainMs: forgetAgainMs });
-    return { database, host, routes, cleanup: housekeeping, isStarted: false };
+    const cleanup = new RunCleanup({ agents: host.agents, logger, closing, endAgainMs: END_AGAIN_MS });
+    return { database, host, routes, cleanup, isStarted: false };
   }
 
   /** The service stays unhealthy until a turn has taken the events of every stalled session. */

@@ -5,15 +5,15 @@ import type { OpenClawAgents } from "./agents.ts";
 /** Interval at which sessions of old runs are removed. */
 const SWEEP_MS = 600_000;
 /** The host may take up its list of background runs only after the service has started: they are ended once more. */
-const END_AGAIN_MS = 15_000;
+export const END_AGAIN_MS = 15_000;
 
 export interface RunCleanupOptions {
   readonly agents: Pick<OpenClawAgents, "endLostRuns" | "removeOldSessions">;
   readonly logger: Logger;
   /** Fired when the gateway closes: nothing is begun after it. */
   readonly closing: AbortSignal;
-  /** Milliseconds until runs of earlier processes are ended a second time; 15,000 when absent. */
-  readonly endAgainMs?: number | undefined;
+  /** Milliseconds until runs of earlier processes are ended a second time. */
+  readonly endAgainMs: number;
 }
 
 /** Clears away in the host what no longer continues: runs of earlier processes, and sessions of old runs. */
@@ -52,7 +52,7 @@ export class RunCleanup {
 
   async #endAgain(): Promise<void> {
     await this.#ended;
-    await this.#pause(this.#options.endAgainMs ?? END_AGAIN_MS);
+    await this.#pause(this.#options.endAgainMs);
     await this.#endLostRuns();
   }
 

@@ -9,13 +9,14 @@ export interface FolderWatch {
 }
 
 export interface WatchFolderOptions {
-  /** Time without a change after which the folder is read. */
-  readonly debounceMs?: number;
   /** Called when watching itself fails, and once when there is more in the folder than is watched. */
   readonly onError?: (error: unknown) => void;
-  /** Files and folders that are watched. */
-  readonly maxWatched?: number;
 }
+
+/** Time without a change after which the folder is read. */
+const DEBOUNCE_MS = 150;
+/** Files and folders that are watched. */
+const MAX_WATCHED = 5_000;
 
 /** Files that npm, pnpm and both kinds of yarn write at the end of an installation. */
 const INSTALL_MARKS: ReadonlySet<string> = new Set([
@@ -33,12 +34,12 @@ const INSTALL_MARKS: ReadonlySet<string> = new Set([
 export async function watchFolder(
   folder: string,
   onChange: () => void,
-  { debounceMs = 150, onError = () => {}, maxWatched = 5_000 }: WatchFolderOptions = {},
+  { onError = () => {} }: WatchFolderOptions = {},
 ): Promise<FolderWatch> {
   let target = realPathOf(folder);
   const roots = new Set([folder, target]);
-  const watched = new Bound(maxWatched, () => {
-    onError(new Error(`${folder} holds more than the ${maxWatched} files that are watched.`));
+  const watched = new Bound(MAX_WATCHED, () => {
+    onError(new Error(`${folder} holds more than the ${MAX_WATCHED} files that are watched.`));
   });
   const watcher = watch([...roots], {
     ignoreInitial: true,
@@ -65,7 +66,7 @@ export async function watchFolder(
     if (wayFrom(roots, path) === undefined) return;
     if (path === folder) lookAt(realPathOf(folder));
     clearTimeout(timer);
-    timer = setTimeout(onChange, debounceMs);
+    timer = setTimeout(onChange, DEBOUNCE_MS);
   });
   watcher.on("error", onError);
   await new Promise<void>((resolve) => watcher.once("ready", resolve));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openDeliveredKeys } from "../../../src/auth/keys/delivered-keys.ts";
-import { createRemoteKeys } from "../../../src/auth/keys/remote-keys.ts";
+import { createRemoteKeys, REMOTE_KEY_BOUNDS } from "../../../src/auth/keys/remote-keys.ts";
 import type { ActiveConfig } from "../../../src/ingress/active-config.ts";
 import { ConfigReload } from "../../../src/ingress/reload.ts";
 import { createIngressHooks } from "../../../src/ingress/hooks.ts";
@@ -32,7 +32,7 @@ beforeEach(async () => {
   fixture = await IngressHost.listen();
   state = mkdtempSync(join(tmpdir(), "generations-"));
   const { clock, logger } = fixture.host;
-  remoteKeys = createRemoteKeys({ clock, logger });
+  remoteKeys = createRemoteKeys({ clock, logger, bounds: REMOTE_KEY_BOUNDS });
   const deliveredKeys = await openDeliveredKeys({ file: join(state, "keys.json"), clock, logger });
   const host: GatewayHost = { ...fixture.host, paths: { configDir: fixture.folder, stateDir: state } };
   onPrepare = undefined;

@@ -1,13 +1,15 @@
 import { text as textOf } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { createGuardedFetch, FetchError, fetchableUrl, isSuccess } from "../../../src/http/guarded-fetch.ts";
 import type { GuardedFetchOptions } from "../../../src/http/guarded-fetch.ts";
 import { eventually, json, silence, startKeyServer, text } from "../auth/keys/key-server.ts";
-import { makeCertificate } from "../auth/keys/make-certificate.ts";
+import { makeCertificate, trustAuthority } from "../auth/keys/make-certificate.ts";
 
 const authority = makeCertificate({ commonName: "Test Authority" });
 const certificate = makeCertificate({ commonName: "keys", hosts: ["keys.example.com"], issuer: authority });
+
+afterAll(trustAuthority(authority.pem));
 
 /** A fetch for which every name is at 127.0.0.1. */
 function loopbackFetch(options: GuardedFetchOptions = {}) {
@@ -128,7 +130,7 @@ describe("addresses that a host may have", () => {
       .fn<() => Promise<{ address: string; family: number }[]>>()
       .mockResolvedValueOnce([{ address: "127.0.0.1", family: 4 }])
       .mockResolvedValue([{ address: "10.0.0.1", family: 4 }]);
-    const fetch = loopbackFetch({ ca: authority.pem, resolve });
+    const fetch = loopbackFetch({ resolve });
     const url = `https://keys.example.com:${server.port}/`;
     expect((await fetch(url)).body.toString()).toBe("here");
     expect(resolve).toHaveBeenCalledExactlyOnceWith("keys.example.com");
@@ -140,7 +142,7 @@ describe("addresses that a host may have", () => {
 describe("the server's certificate", () => {
   test("it is fetched from a host whose certificate is good for its name", async () => {
     const server = await startKeyServer((response, request) => response.end(request.headers.host), { certificate });
-    const fetch = loopbackFetch({ ca: authority.pem });
+    const fetch = loopbackFetch();
     const { status, body } = await fetch(`https://keys.example.com:${server.port}/certs?v=1`);
     expect({ status, body: body.toString() }).toEqual({ status: 200, body: `keys.example.com:${server.port}` });
     expect(server.asked).toEqual(["/certs?v=1"]);
@@ -148,7 +150,7 @@ describe("the server's certificate", () => {
 
   test("it is not fetched from a host whose certificate names another", async () => {
     const server = await startKeyServer(text("here"), { certificate });
-    const fetch = loopbackFetch({ ca: authority.pem });
+    const fetch = loopbackFetch();
     expect((await failureOf(fetch(`https://other.example.com:${server.port}/`))).message).toBe(
       "it could not be fetched (ERR_TLS_CERT_ALTNAME_INVALID)",
     );
@@ -157,7 +159,9 @@ describe("the server's certificate", () => {
 
   test("it is not fetched from a host whose certificate an unknown authority signed, whatever the environment says", async () => {
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
-    const server = await startKeyServer(text("here"), { certificate });
+    const issuer = makeCertificate({ commonName: "Unknown Authority" });
+    const unknown = makeCertificate({ commonName: "keys", hosts: ["keys.example.com"], issuer });
+    const server = await startKeyServer(text("here"), { certificate: unknown });
     expect((await failureOf(loopbackFetch()(`https://keys.example.com:${server.port}/`))).message).toBe(
       "it could not be fetched (UNABLE_TO_VERIFY_LEAF_SIGNATURE)",
     );
@@ -295,7 +299,7 @@ describe("a POST", () => {
       { certificate },
     );
     const post = { headers: { "content-type": "application/json" }, body: '{"text":"caf\u00e9"}' };
-    const fetch = loopbackFetch({ ca: authority.pem });
+    const fetch = loopbackFetch();
     const answer = await fetch(`https://keys.example.com:${server.port}/done`, { post });
     expect(answer).toMatchObject({ status: 202, headers: { "x-request-id": "7" } });
     expect(answer.body).toHaveLength(0);
@@ -315,8 +319,8 @@ describe("a POST", () => {
 describe("what may succeed later", () => {
   test("is what the network or the server did not do in time", async () => {
     const server = await startKeyServer(silence);
-    const fetch = loopbackFetch({ timeoutMs: 50, maxConcurrent: 1, maxWaiting: 0 });
-    const slow = failureOf(fetch(server.origin));
+    const fetch = loopbackFetch({ timeoutMs: 50 });
+    const [slow] = Array.from({ length: 8 + 256 }, () => failureOf(fetch(server.origin)));
     expect(await failureOf(fetch(server.origin))).toMatchObject({ retryable: true });
     expect(await slow).toMatchObject({ retryable: true });
     await server.stop();
@@ -373,7 +377,7 @@ describe("bounds", () => {
   test("nothing is asked once a fetch was stopped while its name was resolved", async () => {
     const server = await startKeyServer(text("here"), { certificate });
     const { promise, resolve } = Promise.withResolvers<{ address: string; family: number }[]>();
-    const fetch = loopbackFetch({ ca: authority.pem, resolve: () => promise });
+    const fetch = loopbackFetch({ resolve: () => promise });
     const stop = new AbortController();
     const fetched = fetch(`https://keys.example.com:${server.port}/`, { signal: stop.signal });
     await delay(1);
@@ -406,33 +410,32 @@ describe("bounds", () => {
   test("so many go at a time, so many wait in order, and further ones are refused", async () => {
     const held: (() => void)[] = [];
     const server = await startKeyServer((response) => held.push(() => response.end("here")));
-    const fetch = loopbackFetch({ maxConcurrent: 2, maxWaiting: 2 });
-    const fetched = ["/1", "/2", "/3", "/4"].map((path) => fetch(server.origin + path));
-    expect((await failureOf(fetch(`${server.origin}/5`))).message).toBe("too many concurrent fetches");
-    await eventually(() => expect(held.length).toBe(2));
-    expect(server.asked.toSorted()).toEqual(["/1", "/2"]);
-    held[0]!();
-    await eventually(() => expect(server.asked[2]).toBe("/3"));
-    held[1]!();
-    await eventually(() => expect(server.asked[3]).toBe("/4"));
-    held[2]!();
-    held[3]!();
+    const fetch = loopbackFetch();
+    const paths = Array.from({ length: 8 + 256 }, (_, index) => `/${index}`);
+    const fetched = paths.map((path) => fetch(server.origin + path));
+    expect((await failureOf(fetch(`${server.origin}/more`))).message).toBe("too many concurrent fetches");
+    await eventually(() => expect(held.length).toBe(8));
+    expect(server.asked.toSorted()).toEqual(paths.slice(0, 8));
+    for (let next = 8; next < paths.length; next++) {
+      held[next - 8]!();
+      await eventually(() => expect(server.asked[next]).toBe(paths[next]));
+    }
+    for (const answer of held.slice(-8)) answer();
     await Promise.all(fetched);
   });
 
   test("a fetch that fails lets the next one pass", async () => {
     const server = await startKeyServer(text("here"));
-    const fetch = loopbackFetch({ maxConcurrent: 1, maxWaiting: 0 });
-    await failureOf(fetch("https://10.0.0.1/"));
-    await failureOf(fetch("https://10.0.0.1/"));
+    const fetch = loopbackFetch();
+    for (let failed = 0; failed < 9; failed++) await failureOf(fetch("https://10.0.0.1/"));
     expect((await fetch(server.origin)).status).toBe(200);
     expect((await fetch(server.origin)).status).toBe(200);
   });
 
   test("a URL that is not fetched takes no place", async () => {
     const server = await startKeyServer(text("here"));
-    const fetch = loopbackFetch({ maxConcurrent: 1, maxWaiting: 0 });
-    await failureOf(fetch("http://keys.example.com/"));
+    const fetch = loopbackFetch();
+    for (let failed = 0; failed < 9; failed++) await failureOf(fetch("http://keys.example.com/"));
     expect((await fetch(server.origin)).status).toBe(200);
   });
 });

@@ -5,7 +5,7 @@ import { StageBench } from "./stages/stage-bench.ts";
 
 it("a wrong guess from a locked address waits without a place, and a valid token passes at once", async () => {
   await using bench = await StageBench.open();
-  const heldAnswers = new HeldAnswers({ ms: 3_600_000 });
+  const heldAnswers = new HeldAnswers({ max: 256, ms: 3_600_000 });
   Object.assign(bench.ingress, { heldAnswers });
   const active = await bench.active({ lockout: { failures: 1 } });
   const guess = { path: "wake", body: '{"text":"x"}', headers: ["Authorization: Bearer wrong"] };

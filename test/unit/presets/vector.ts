@@ -9,6 +9,7 @@ import type { Preset } from "../../../src/presets/preset.ts";
 import { verifyCall } from "../../../src/testing/preset-probe.ts";
 import type { ProbeOptions } from "../../../src/testing/preset-probe.ts";
 import { keepingLogger } from "../auth/keys/key-server.ts";
+import { PATIENT_BOUNDS } from "../auth/keys/patient-bounds.ts";
 
 /** The vectors of one sender. */
 export interface Vectors {
@@ -110,9 +111,7 @@ export async function accepts(preset: Preset, vector: Vector, fetched: FetchedTe
     clock: { now: () => call.receivedAt },
     logger: keepingLogger(),
     fetch: (url) => Promise.resolve(answerOf(fetched[url])),
-    // On a busy machine the first fetch of keys may be slow.
-    jwks: { waitMs: 15_000 },
-    certificates: { waitMs: 15_000 },
+    bounds: PATIENT_BOUNDS,
   });
   try {
     return (await verifyCall(preset, call, { ...optionsOfVector(vector), remoteKeys })).ok;

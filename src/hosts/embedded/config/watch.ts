@@ -7,11 +7,12 @@ export interface ConfigWatch {
 }
 
 export interface WatchConfigOptions {
-  /** Time without a change after which the file is read. */
-  readonly debounceMs?: number;
   /** Called when watching itself fails. */
   readonly onError?: (error: unknown) => void;
 }
+
+/** Time without a change after which the file is read. */
+export const DEBOUNCE_MS = 150;
 
 /** The name under which mounted configuration volumes switch all their files at once. */
 const mountLink = "..data";
@@ -25,7 +26,7 @@ const mountLink = "..data";
 export async function watchConfigFile(
   file: string,
   onChange: () => void,
-  { debounceMs = 150, onError = () => {} }: WatchConfigOptions = {},
+  { onError = () => {} }: WatchConfigOptions = {},
 ): Promise<ConfigWatch> {
   const folder = dirname(file);
   const watched = new Set([folder, file, join(folder, mountLink)]);
@@ -39,7 +40,7 @@ export async function watchConfigFile(
   const schedule = (path: string): void => {
     if (path === folder) return;
     clearTimeout(timer);
-    timer = setTimeout(onChange, debounceMs);
+    timer = setTimeout(onChange, DEBOUNCE_MS);
   };
   watcher.on("all", (_event, path) => {
     schedule(path);

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { CertificateCache } from "../../../../src/auth/keys/certificate-cache.ts";
+import { CERTIFICATE_BOUNDS, CertificateCache } from "../../../../src/auth/keys/certificate-cache.ts";
 import type { CertificateCacheOptions } from "../../../../src/auth/keys/certificate-cache.ts";
 import { openCertificateFile } from "../../../../src/auth/keys/certificate-file.ts";
 import { createGuardedFetch, FetchError } from "../../../../src/http/guarded-fetch.ts";
@@ -31,7 +31,7 @@ function cacheWith(fetch: GuardedFetch, bounds: TestedOptions = {}) {
   const close = () => closing.abort(new FetchError("closed"));
   onTestFinished(close);
   return {
-    cache: new CertificateCache({ ...bounds, fetch, clock, logger, signal: closing.signal }),
+    cache: new CertificateCache({ ...CERTIFICATE_BOUNDS, ...bounds, fetch, clock, logger, signal: closing.signal }),
     clock,
     logger,
     close,

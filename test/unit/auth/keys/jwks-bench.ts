@@ -2,7 +2,7 @@
 import { expect, onTestFinished } from "vitest";
 import { createGuardedFetch, FetchError } from "../../../../src/http/guarded-fetch.ts";
 import type { FetchedAnswer, GuardedFetch } from "../../../../src/http/guarded-fetch.ts";
-import { JwksSource } from "../../../../src/auth/keys/jwks-source.ts";
+import { JWKS_BOUNDS, JwksSource } from "../../../../src/auth/keys/jwks-source.ts";
 import type { JwksBounds } from "../../../../src/auth/keys/jwks-source.ts";
 import { eventually, json, keepingLogger, startKeyServer, testClock } from "./key-server.ts";
 import { AUDIENCE, ISSUER, keySet } from "./make-token.ts";
@@ -21,10 +21,10 @@ export const UNKNOWN_KEY_FOR_NOW = { ...UNKNOWN_KEY, retryAfterSeconds: 5 };
 export const NOT_FETCHED = "the keys of an identity provider were not fetched";
 
 /** For tests in which the keys come: how fast is not their matter. */
-const PATIENT: JwksBounds = { waitMs: 15_000 };
+const PATIENT: Partial<JwksBounds> = { waitMs: 15_000 };
 
 /** A source of keys with the parts around it. */
-export function sourceOf(url: string, options: JwksBounds & { fetch?: GuardedFetch } = PATIENT) {
+export function sourceOf(url: string, options: Partial<JwksBounds> & { fetch?: GuardedFetch } = PATIENT) {
   const clock = testClock();
   const logger = keepingLogger();
   const closing = new AbortController();
@@ -32,6 +32,7 @@ export function sourceOf(url: string, options: JwksBounds & { fetch?: GuardedFet
   onTestFinished(close);
   const fetch = createGuardedFetch({ allowLoopback: true, timeoutMs: 15_000 });
   const source = new JwksSource({
+    ...JWKS_BOUNDS,
     fetch,
     ...options,
     url: new URL(url),
@@ -45,7 +46,7 @@ export function sourceOf(url: string, options: JwksBounds & { fetch?: GuardedFet
 }
 
 /** A source whose keys have come. */
-export async function readySource(keys: readonly ProviderKey[], options: JwksBounds = {}) {
+export async function readySource(keys: readonly ProviderKey[], options: Partial<JwksBounds> = {}) {
   const server = await startKeyServer(json(keySet(...keys)));
   const parts = sourceOf(`${server.origin}/certs`, { ...PATIENT, ...options });
   await eventually(async () =>

@@ -1,4 +1,5 @@
 /** Certificates for tests (RFC 5280), made here so that tests need no openssl. */
+import tls from "node:tls";
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 
@@ -129,4 +130,11 @@ function der(tag: number, content: Uint8Array | readonly number[]): Buffer {
   const { length } = content;
   const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.of(tag, ...size), Buffer.from(content)]);
+}
+
+/** Makes this process trust an authority beside those of Node; returns what undoes it. */
+export function trustAuthority(pem: string): () => void {
+  const before = tls.getCACertificates("default");
+  tls.setDefaultCACertificates([...before, pem]);
+  return () => tls.setDefaultCACertificates(before);
 }

@@ -1,9 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { FetchError } from "../../../../src/http/guarded-fetch.ts";
+import { CERTIFICATE_BOUNDS } from "../../../../src/auth/keys/certificate-cache.ts";
+import { JWKS_BOUNDS } from "../../../../src/auth/keys/jwks-source.ts";
 import { createRemoteKeys } from "../../../../src/auth/keys/remote-keys.ts";
 import type { RemoteKeysOptions } from "../../../../src/auth/keys/remote-keys.ts";
 import { eventually, json, keepingLogger, silence, startKeyServer, testClock, text } from "./key-server.ts";
+import { PATIENT_BOUNDS } from "./patient-bounds.ts";
 import { makeCertificate } from "./make-certificate.ts";
 import { AUDIENCE, ISSUER, keySet, makeKey, signToken } from "./make-token.ts";
 import type { ProviderKey } from "./make-token.ts";
@@ -19,7 +22,7 @@ beforeAll(async () => {
 function remoteKeys(options: Partial<RemoteKeysOptions> = {}) {
   const clock = testClock();
   const logger = keepingLogger();
-  const remote = createRemoteKeys({ clock, logger, allowLoopback: true, ...options });
+  const remote = createRemoteKeys({ clock, logger, bounds: PATIENT_BOUNDS, allowLoopback: true, ...options });
   onTestFinished(() => remote.close());
   return { remote, clock, logger };
 }
@@ -27,7 +30,7 @@ function remoteKeys(options: Partial<RemoteKeysOptions> = {}) {
 describe("sets of keys", () => {
   test("a token is verified with the keys at a URL", async () => {
     const server = await startKeyServer(json(keySet(key)));
-    const { remote, clock } = remoteKeys({ jwks: { waitMs: 15_000 } });
+    const { remote, clock } = remoteKeys();
     const keys = remote.jwks(`${server.origin}/certs`);
     const expected = { issuer: [ISSUER], audience: AUDIENCE, now: clock.now() };
     expect((await keys.verify(await signToken(key, { now: clock.now() }), expected)).ok).toBe(true);
@@ -45,7 +48,7 @@ describe("sets of keys", () => {
 
   test("bounds are those that are given", async () => {
     const server = await startKeyServer(silence);
-    const { remote } = remoteKeys({ jwks: { waitMs: 10 } });
+    const { remote } = remoteKeys({ bounds: { ...PATIENT_BOUNDS, jwks: { ...JWKS_BOUNDS, waitMs: 10 } } });
     const expected = { issuer: [ISSUER], audience: AUDIENCE, now: 0 };
     expect((await remote.jwks(server.origin).verify("token", expected)).ok).toBe(false);
   });
@@ -61,7 +64,7 @@ describe("sets of keys", () => {
   });
 
   test("plain http to 127.0.0.1 is refused unless a test allows it", () => {
-    const remote = createRemoteKeys({ clock: testClock(), logger: keepingLogger() });
+    const remote = createRemoteKeys({ clock: testClock(), logger: keepingLogger(), bounds: PATIENT_BOUNDS });
     expect(() => remote.jwks("http://127.0.0.1/certs")).toThrow(TypeError);
   });
 
@@ -90,13 +93,15 @@ describe("certificates", () => {
   test("one is fetched and kept", async () => {
     const pem = new X509Certificate(makeCertificate({ commonName: "a" }).pem).toString();
     const server = await startKeyServer(text(pem));
-    const { remote } = remoteKeys({ certificates: { waitMs: 15_000 } });
+    const { remote } = remoteKeys();
     expect(await remote.certificate(`${server.origin}/a.pem`)).toBe(pem);
     expect(remote.certificate(`${server.origin}/a.pem`)).toBe(pem);
   });
 
   test("bounds are those that are given", () => {
-    const { remote } = remoteKeys({ certificates: { maxFetches: 0 } });
+    const { remote } = remoteKeys({
+      bounds: { ...PATIENT_BOUNDS, certificates: { ...CERTIFICATE_BOUNDS, maxFetches: 0 } },
+    });
     expect(remote.certificate("https://a.example/a.pem")).toBeUndefined();
   });
 });

@@ -8,6 +8,7 @@ import type { JwtAuth, SharedJwtAuth } from "../../../../src/config/auth/schema.
 import { json, keepingLogger, startKeyServer, testClock, text } from "../keys/key-server.ts";
 import { AUDIENCE, ISSUER, keySet, makeKey, signToken } from "../keys/make-token.ts";
 import type { ProviderKey } from "../keys/make-token.ts";
+import { PATIENT_BOUNDS } from "../keys/patient-bounds.ts";
 
 const NO_TOKEN: Verification = { ok: false, reason: "The request carries no token." };
 const BODY = Buffer.from('{"message":{"messageId":"1"}}');
@@ -26,7 +27,7 @@ async function tokenRoute(auth: Partial<JwtAuth> = {}, { route = "mail", answer 
     clock,
     logger: keepingLogger(),
     allowLoopback: true,
-    jwks: { waitMs: 15_000 },
+    bounds: PATIENT_BOUNDS,
   });
   onTestFinished(() => remoteKeys.close());
   const compile = (changes: Partial<JwtAuth> = {}, path = route) =>

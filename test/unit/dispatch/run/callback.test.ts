@@ -4,13 +4,15 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { createGuardedFetch, FetchError } from "../../../../src/http/guarded-fetch.ts";
 import { HostError } from "../../../../src/core/host.ts";
-import { makeCertificate } from "../../auth/keys/make-certificate.ts";
+import { makeCertificate, trustAuthority } from "../../auth/keys/make-certificate.ts";
 import { startKeyServer } from "../../auth/keys/key-server.ts";
 import { agentSpec } from "../dispatch-bench.ts";
 import { RunnerBench } from "../runner-bench.ts";
 
 const authority = makeCertificate({ commonName: "Test Authority" });
 const certificate = makeCertificate({ commonName: "ci", hosts: ["ci.example.com"], issuer: authority });
+
+afterAll(trustAuthority(authority.pem));
 const SECRET = `whsec_${randomBytes(32).toString("base64")}`;
 const CALLBACKS = { hosts: ["ci.example.com"], secret: SECRET };
 
@@ -43,7 +45,6 @@ describe("the callback of a run", () => {
     bench.callbacks = CALLBACKS;
     bench.fetch = createGuardedFetch({
       allowLoopback: true,
-      ca: authority.pem,
       resolve: async () => [{ address: "127.0.0.1", family: 4 }],
     });
     return { url: `https://ci.example.com:${server.port}/done`, calls };

@@ -75,8 +75,10 @@ it("opens nothing when the host has stopped the service before its start had end
     {
       bare: true,
       block: (written) => written,
-      loadSdk: async () => held.promise,
-      onOpened: () => void opened++,
+      loadSdk: async () => {
+        opened++;
+        return held.promise;
+      },
       runCommand: async () => 0,
     },
   );

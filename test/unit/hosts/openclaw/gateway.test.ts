@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import type { ConfigSnapshot, GatewayPlugin } from "../../../../src/core/host.ts";
 import { OpenClawGateway } from "../../../../src/hosts/openclaw/gateway.ts";
+import { requireCalls } from "../../../../src/hosts/openclaw/require-calls.ts";
 import { configFolder } from "../../../../src/hosts/openclaw/host.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 import { OpenGateway } from "./open-gateway.ts";
@@ -104,6 +105,7 @@ it("names the calls that this version of the host lacks", async () => {
   const gateway = new OpenClawGateway(lacking, context, {
     pluginId: "reveille",
     block: (written) => written,
+    loadSdk: requireCalls,
     onLoaded: ({ error }) => void outcomes.push(error),
   });
   await gateway.start();

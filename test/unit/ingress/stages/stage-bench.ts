@@ -49,7 +49,7 @@ export class StageBench implements AsyncDisposable {
       inFlight: new InFlight({ limit: () => this.limit }),
       unverifiedPlaces: new UnverifiedPlaces({ maxInFlight: () => 1_000 }),
       unverifiedBytes: new ByteBudget({ limit: () => this.byteLimit }),
-      heldAnswers: new HeldAnswers({ ms: 0 }),
+      heldAnswers: new HeldAnswers({ max: 1, ms: 0 }),
     };
   }
 

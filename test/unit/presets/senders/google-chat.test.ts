@@ -5,6 +5,7 @@ import { NOW, readSample, receivedCall, signSample, verifyCall } from "../../../
 import { keepingLogger } from "../../auth/keys/key-server.ts";
 import { keySet, makeKey, type ProviderKey, signToken } from "../../auth/keys/make-token.ts";
 import { itReadsSamples } from "../it-reads-samples.ts";
+import { PATIENT_BOUNDS } from "../../auth/keys/patient-bounds.ts";
 
 const CHAT = "chat@system.gserviceaccount.com";
 const NUMBER = "1234567890";
@@ -81,7 +82,12 @@ describe("the token of Google Chat", () => {
         headers: {},
         body: Buffer.from(JSON.stringify(keySet(key))),
       });
-    const remoteKeys = createRemoteKeys({ clock: { now: () => NOW }, logger: keepingLogger(), fetch });
+    const remoteKeys = createRemoteKeys({
+      clock: { now: () => NOW },
+      logger: keepingLogger(),
+      bounds: PATIENT_BOUNDS,
+      fetch,
+    });
     onTestFinished(() => remoteKeys.close());
     const token = await signToken(signer, { now: NOW, claims });
     const signed = signSample(googleChat, googleChat.samples["MESSAGE"]!, { settings, key: token });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { watchConfigFile } from "../../../../../src/hosts/embedded/config/watch.ts";
+import { DEBOUNCE_MS, watchConfigFile } from "../../../../../src/hosts/embedded/config/watch.ts";
 import type { ConfigWatch } from "../../../../../src/hosts/embedded/config/watch.ts";
 
 let folder: string;
@@ -25,8 +25,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function watch(debounceMs = 60): Promise<void> {
-  watching = await watchConfigFile(file, () => changes++, { debounceMs });
+async function watch(): Promise<void> {
+  watching = await watchConfigFile(file, () => changes++);
 }
 
 /** On a slow machine one change may be told twice, as if it were two bursts. */
@@ -56,11 +56,10 @@ describe("watchConfigFile", () => {
 
   it("tells once of many changes that follow one another closely", async () => {
     writeFileSync(file, "0");
-    const debounceMs = 1_000;
-    await watch(debounceMs);
+    await watch();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const timers = vi.spyOn(globalThis, "setTimeout");
-    const seen = () => timers.mock.calls.filter(([, delayMs]) => delayMs === debounceMs).length;
+    const seen = () => timers.mock.calls.filter(([, delayMs]) => delayMs === DEBOUNCE_MS).length;
     for (let round = 1; round <= 15; round++) {
       const before = seen();
       writeFileSync(file, String(round));
@@ -69,7 +68,7 @@ describe("watchConfigFile", () => {
       vi.advanceTimersByTime(100);
     }
     expect(changes).toBe(0);
-    vi.advanceTimersByTime(debounceMs);
+    vi.advanceTimersByTime(DEBOUNCE_MS);
     expect(changes).toBe(1);
   });
 
