@@ -21,7 +21,8 @@ const {
 const { model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } = MappingSchema.properties;
 const { ignoreActors, ignoreSenders, ignoreBots, handshakes, events, when, coalesce, order, overlap, maxAgeSeconds } =
   MappingSchema.properties;
-const { priority, concurrency, retry, fallback, budget, respond, waitSeconds, mode, tools } = MappingSchema.properties;
+const { priority, concurrency, retry, fallback, budget, respond, waitSeconds, mode, tools, sessionMode } =
+  MappingSchema.properties;
 
 /** The keys of every `hooks.<preset>`, without the preset's own settings. */
 export const PresetBlockSchema = Type.Object(
@@ -72,6 +73,7 @@ export const PresetBlockSchema = Type.Object(
     waitSeconds,
     mode,
     tools,
+    sessionMode,
   },
   {
     additionalProperties: false,

@@ -86,7 +86,10 @@ export interface WakeAction {
   readonly allowUnsafeExternalContent?: boolean;
 }
 
-/** Starts one isolated agent turn (specification 4.2). */
+/** `persistent`: runs with the same session key continue one conversation. */
+export type SessionMode = "isolated" | "persistent";
+
+/** Starts one agent turn (specification 4.2). */
 export interface AgentAction {
   readonly kind: "agent";
   readonly message: string;
@@ -103,6 +106,8 @@ export interface AgentAction {
   readonly model?: string;
   readonly thinking?: string;
   readonly timeoutSeconds?: number;
+  /** A fresh transcript when absent. */
+  readonly sessionMode?: SessionMode | undefined;
   readonly allowUnsafeExternalContent?: boolean;
   /** `deliver`: the message itself goes to the channel, and no agent runs. */
   readonly mode?: "deliver";
@@ -151,6 +156,8 @@ export interface AgentSpec {
   readonly thinking?: string;
   /** `none`: the agent has no tools in this run. */
   readonly tools?: "none" | undefined;
+  /** `persistent`: the run continues the conversation of its session key. */
+  readonly sessionMode?: "persistent" | undefined;
   readonly timeoutMs: number;
   /** The crash recovery of the run. */
   readonly interrupted: "rerun" | "hold";

@@ -163,6 +163,8 @@ export interface AgentRunRequest {
   readonly thinking?: string;
   /** `none`: the agent has no tools in this run. */
   readonly tools?: "none" | undefined;
+  /** `persistent`: the run continues the conversation of its session key; a fresh transcript when absent. */
+  readonly sessionMode?: "persistent" | undefined;
   /** The run is aborted after this many milliseconds. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;

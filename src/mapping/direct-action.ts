@@ -1,4 +1,4 @@
-import type { AgentAction, WakeAction, WakeMode } from "../core/delivery.ts";
+import type { AgentAction, SessionMode, WakeAction, WakeMode } from "../core/delivery.ts";
 import { refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
 
@@ -29,6 +29,10 @@ export function readAgentPayload(payload: unknown): AgentAction | Refusal {
     const sessionKey = fields.optional("sessionKey");
     const mode = fields.deliverMode("mode");
     const deliver = fields.boolean("deliver", true);
+    const sessionMode = fields.sessionMode("sessionMode");
+    if (sessionMode === "persistent" && sessionKey === undefined) {
+      throw new InvalidField("sessionMode persistent needs a sessionKey, which names the conversation.");
+    }
     if (mode === "deliver" && !deliver) throw new InvalidField("mode deliver needs deliver to be true.");
     return {
       kind: "agent",
@@ -44,6 +48,7 @@ export function readAgentPayload(payload: unknown): AgentAction | Refusal {
       model: fields.present("model"),
       thinking: fields.optional("thinking"),
       timeoutSeconds: fields.seconds("timeoutSeconds", MAX_TIMEOUT_SECONDS),
+      sessionMode,
       mode,
       callbackUrl: fields.present("callbackUrl"),
     };
@@ -130,6 +135,12 @@ class Fields {
     if (value === "deliver") return value;
     if (value === undefined || value === "now" || value === "next-heartbeat") return undefined;
     throw new InvalidField(`${name} must be deliver, or be left out.`);
+  }
+
+  sessionMode(name: string): SessionMode | undefined {
+    const value = this.#own(name) ?? undefined;
+    if (value === undefined || value === "isolated" || value === "persistent") return value;
+    throw new InvalidField(`${name} must be one of isolated, persistent.`);
   }
 
   seconds(name: string, maximum: number): number | undefined {

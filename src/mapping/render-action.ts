@@ -39,6 +39,7 @@ export function renderAction(mapping: CompiledMapping, context: PayloadContext):
     model: optional(mapping.model, context),
     thinking: optional(mapping.thinking, context),
     timeoutSeconds: config.timeoutSeconds,
+    sessionMode: config.sessionMode,
     ...(config.mode === "deliver" ? { mode: "deliver" } : {}),
     ...(config.fallback === undefined ? {} : { fallback: config.fallback }),
   } satisfies AgentAction;

@@ -1,4 +1,4 @@
-import type { Action, AgentAction, WakeAction } from "../core/delivery.ts";
+import type { Action, AgentAction, SessionMode, WakeAction } from "../core/delivery.ts";
 import { isRefusal, type Refusal } from "../core/errors.ts";
 import { type CallTransform, type TransformCall, TransformError } from "../transform/call.ts";
 import { readResult, type TransformAction } from "../transform/result.ts";
@@ -78,6 +78,7 @@ function mergeAgent(base: Action, override: TransformAction): AgentAction {
     model: text(override, "model", mapped?.model),
     thinking: text(override, "thinking", mapped?.thinking),
     timeoutSeconds: ifPositive(override, "timeoutSeconds") ?? mapped?.timeoutSeconds,
+    sessionMode: ifSessionMode(override) ?? mapped?.sessionMode,
     ...(mapped?.mode === undefined ? {} : { mode: mapped.mode }),
     ...(mapped?.fallback === undefined ? {} : { fallback: mapped.fallback }),
   };
@@ -103,6 +104,11 @@ function mergeSessionKey(
     sessionKey: text(override, "sessionKey", undefined),
     sessionKeySource: isStatic ? "static" : "request",
   };
+}
+
+function ifSessionMode(override: TransformAction): SessionMode | undefined {
+  const value = own(override, "sessionMode");
+  return value === "isolated" || value === "persistent" ? value : undefined;
 }
 
 function own(override: TransformAction, field: keyof TransformAction): unknown {

@@ -32,7 +32,7 @@ const ActionSchema = Type.Object({
   to: text,
   model: text,
   thinking: text,
-  sessionMode: optional(Type.Enum(["isolated"]), '"isolated", the only mode there is'),
+  sessionMode: optional(Type.Enum(["isolated", "persistent"]), "one of isolated, persistent"),
   timeoutSeconds: optional(Type.Number({ exclusiveMinimum: 0 }), "a number of seconds above 0"),
 });
 

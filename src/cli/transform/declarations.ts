@@ -71,7 +71,7 @@ declare module "reveille" {
     to?: string | number | null;
     model?: string | number | null;
     thinking?: string | number | null;
-    sessionMode?: "isolated" | null;
+    sessionMode?: "isolated" | "persistent" | null;
     timeoutSeconds?: number | null;
   }>;
 

@@ -70,6 +70,7 @@ export function fillIn(
     textTemplate: input.textTemplate ?? given.textTemplate ?? (action === "wake" ? given.messageTemplate : undefined),
     forEach: input.forEach ?? given.forEach,
     tools: input.tools ?? given.tools,
+    sessionMode: (input.sessionMode ?? given.sessionMode) === "persistent" ? "persistent" : undefined,
     deliver: input.deliver ?? given.deliver ?? defaults.deliver.default,
     allowUnsafeExternalContent:
       input.allowUnsafeExternalContent ??

@@ -15,7 +15,16 @@ export interface References {
 }
 
 /** Keys that only a run of an agent reads. */
-const AGENT_ONLY = ["instructions", "messageTemplate", "tools", "to", "model", "thinking", "timeoutSeconds"] as const;
+const AGENT_ONLY = [
+  "instructions",
+  "messageTemplate",
+  "sessionMode",
+  "tools",
+  "to",
+  "model",
+  "thinking",
+  "timeoutSeconds",
+] as const;
 /** Keys whose value is a template. */
 const TEMPLATES = ["name", "sessionKey", "messageTemplate", "textTemplate", "to", "model", "thinking"] as const;
 /** Paths that no mapping gets. */
@@ -114,6 +123,10 @@ export function checkReferences(
     }
   }
   checkSessionKey(mapping, config, findings);
+  const hasKey = (mapping.sessionKey ?? config.defaultSessionKey) !== undefined || mapping.transform !== undefined;
+  if (mapping.sessionMode === "persistent" && !hasKey) {
+    findings.warn(`${where}.sessionMode`, "has no effect without a sessionKey: each run then has a session of its own");
+  }
   if (mapping.action === "wake") return;
   checkModel(mapping.model, `${where}.model`, { agents, agentId: id }, findings);
   if (mapping.deliver) {

@@ -6,7 +6,7 @@ import type { MappingConfig } from "./schema.ts";
 /** Keys of {@link "../run".RUN_KEYS} that only a run of an agent reads. */
 const AGENT_ONLY = ["order", "overlap", "priority", "concurrency", "fallback"] as const;
 /** Keys that only a turn of an agent reads. */
-const TURN_ONLY = ["model", "thinking", "timeoutSeconds", "interrupted"] as const;
+const TURN_ONLY = ["model", "thinking", "timeoutSeconds", "sessionMode", "interrupted"] as const;
 
 /**
  * Checks the run keys of one mapping; `written` are the keys that its author wrote.

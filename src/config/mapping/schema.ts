@@ -92,7 +92,10 @@ export const MappingSchema = Type.Object(
       }),
     ),
     sessionMode: withDefault(
-      Type.Enum(["isolated"], { description: "Each run starts with a fresh transcript; no other mode is supported." }),
+      Type.Enum(["isolated", "persistent"], {
+        description:
+          "`isolated`: each run starts with a fresh transcript. `persistent`: a run continues the conversation of its session key, whose earlier prompts and replies the agent sees.",
+      }),
       "isolated",
     ),
     instructions: Type.Optional(
@@ -245,6 +248,8 @@ export interface MappingConfig extends RunConfig {
   readonly forEach: string | undefined;
   /** `none`: its runs have no tools. */
   readonly tools?: "none" | undefined;
+  /** `persistent`: its runs continue the conversation of their session key. */
+  readonly sessionMode?: "persistent" | undefined;
   readonly deliver: boolean;
   readonly allowUnsafeExternalContent: boolean;
   readonly channel: string;

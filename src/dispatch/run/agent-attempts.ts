@@ -95,12 +95,13 @@ export class AgentAttempts {
   async #attempt(run: ActiveRun, { number, interrupted }: OpenAttempt): Promise<FinalResult | CarriedOut> {
     const { store, clock, events, host } = this.#context;
     const { runId, coalesced } = run.stored;
-    const { agentId, sessionKey, model, thinking, timeoutMs, tools } = run.spec;
+    const { agentId, sessionKey, model, thinking, timeoutMs, tools, sessionMode } = run.spec;
     const startedAt = clock.now();
     await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));
     await events.dispatched({ runId, kind: "agent", attempt: number });
     const prompt = agentPrompt(run.spec, { now: new Date(startedAt), interrupted, coalesced });
-    const request = { runId: `${runId}-a${number}`, agentId, sessionKey, prompt, model, thinking, tools, timeoutMs };
+    const id = `${runId}-a${number}`;
+    const request = { runId: id, agentId, sessionKey, sessionMode, prompt, model, thinking, tools, timeoutMs };
     const result = await runTurn(host.agents, request, { ending: run.ending, begin: this.#context.beginRetry });
     const isOk = !("notBegun" in result) && result.status === "ok";
     if (run.ending.aborted && "notBegun" in result) return this.#endUnbegun(run, result);

@@ -69,6 +69,8 @@ export interface ConversationTurn {
   readonly signal: AbortSignal;
 }
 
+/** The latest turns of its conversation that a persistent run sees; those before are left out. */
+const EARLIER_TURNS = { limit: 20, maxChars: 65_536 };
 /** A run waits for the secret of its provider; a reload that reads it is noticed at the next try. */
 const SET_ASIDE_WAIT_MS = 10_000;
 
@@ -112,12 +114,12 @@ export class EmbeddedAgents implements HostAgents {
   }
 
   /**
-   * Runs one isolated turn: the model sees the prompt and nothing of the session before it. The
-   * prompt is on disk before the model is asked. Rejects with a `HostError` when the prompt could
+   * Runs one turn: the model sees the prompt and, unless the run is persistent, nothing of the session before
+   * it. The prompt is on disk before the model is asked. Rejects with a `HostError` when the prompt could
    * not be stored or the model's provider is down, and permanently when a run with this id has begun before.
    */
   async run(request: AgentRunRequest): Promise<AgentRunResult> {
-    const { runId, sessionKey, prompt, timeoutMs } = request;
+    const { runId, sessionKey, prompt, timeoutMs, sessionMode } = request;
     if (request.signal.aborted) {
       return { status: "aborted", reply: "", error: "The run was aborted before it began." };
     }
@@ -131,7 +133,8 @@ export class EmbeddedAgents implements HostAgents {
       if (!(await this.#sessions.beginRun({ sessionKey, runId, prompt }))) {
         throw new HostError(`A run with the id ${JSON.stringify(runId)} has begun before.`, { retryable: false });
       }
-      const messages: TurnMessage[] = [{ role: "user", text: prompt }];
+      const earlier = sessionMode === "persistent" ? this.#sessions.runTurns(sessionKey, EARLIER_TURNS) : [];
+      const messages: TurnMessage[] = [...earlier, { role: "user", text: prompt }];
       const override = { model: request.model, thinking: request.thinking };
       result = await withDeadline(timeoutMs, request.signal, (signal) =>
         this.#answer(agent, {

@@ -138,6 +138,11 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
     return this.#reads.conversation(key, limits);
   }
 
+  /** The latest turns of hook runs in the session that were answered and fit, oldest first, as pairs of messages. */
+  runTurns(key: string, limits: { limit: number; maxChars: number }): ReturnType<SessionReads["runTurns"]> {
+    return this.#reads.runTurns(key, limits);
+  }
+
   /** Whom the agent's main session last talked to. */
   lastRoute(agentId: string): ChannelTarget | undefined {
     const sessionKey = this.mainSessionKey(agentId);

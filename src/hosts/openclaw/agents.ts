@@ -7,7 +7,7 @@ import { memoizeByConfig } from "./memoize.ts";
 import type { OpenClawConfig, OpenClawSubagent, SubagentOutcome } from "./sdk.ts";
 import { agentCatalog } from "./read-config.ts";
 import { RunWait } from "./run-end.ts";
-import { lastReply, sawAnswer } from "./run-end.ts";
+import { afterPrompt, lastReply, sawAnswer } from "./run-end.ts";
 import type { OpenClawState, UnendedRun } from "./state.ts";
 
 /** The host's lane for background turns: hook runs do not take the places of its owner's. */
@@ -35,8 +35,9 @@ export interface OpenClawAgentsOptions {
 }
 
 /**
- * The host's agents. Each attempt has a session of its own, `agent:<id>:subagent:<attempt>`: the host
- * takes up no such session by itself after a crash, so that a run of ours is repeated by no one else.
+ * The host's agents. Each attempt has a session of its own, `agent:<id>:subagent:<attempt>`; the persistent runs of
+ * one session key share one. The host takes up no such session by itself after a crash, so that a run of ours is
+ * repeated by no one else.
  */
 export class OpenClawAgents implements HostAgents {
   readonly #options: OpenClawAgentsOptions;
@@ -46,6 +47,8 @@ export class OpenClawAgents implements HostAgents {
   readonly #lost: readonly UnendedRun[];
   /** Sessions by run that the host did not end. */
   readonly #unended = new Map<string, string>();
+  /** Sessions with a run in progress: they are not removed because of a run before. */
+  readonly #active = new Set<string>();
   #hasLoggedThinking = false;
 
   constructor(options: OpenClawAgentsOptions) {
@@ -72,22 +75,29 @@ export class OpenClawAgents implements HostAgents {
     const { runId, signal } = request;
     const { state } = this.#options;
     if (signal.aborted) return { status: "aborted", reply: "", error: "The run was aborted before it began." };
-    const session = `agent:${request.agentId}:subagent:${sessionName(runId)}`;
+    const session = sessionOf(request);
     if ((await state.beginRun(runId, session)) === "repeated") {
       throw new HostError(`A run with the id ${JSON.stringify(runId)} has begun before.`, { retryable: false });
     }
-    const hostRunId = await this.#begin(request, session);
-    const { result, hasEnded } = await this.#end(request, { session, hostRunId });
-    // One that may continue stays open, so that it is ended later or by the next process.
-    if (hasEnded) await this.#recordEnd(runId);
-    else this.#endLater(runId, session);
-    return result;
+    this.#active.add(session);
+    try {
+      const since = request.sessionMode === "persistent" ? Date.now() : 0;
+      const hostRunId = await this.#begin(request, session);
+      const { result, hasEnded } = await this.#end(request, { session, hostRunId, since });
+      // One that may continue stays open, so that it is ended later or by the next process.
+      if (hasEnded) await this.#recordEnd(runId);
+      else this.#endLater(runId, session);
+      return result;
+    } finally {
+      this.#active.delete(session);
+    }
   }
 
   /** Ends what earlier processes of the gateway left: nothing continues beside the next attempt. */
   async endLostRuns(closing?: AbortSignal): Promise<void> {
     for (const { id, session } of this.#lost) {
       if (closing?.aborted === true) return;
+      if (this.#active.has(session)) continue;
       if (await this.#stop(session)) await this.#recordEnd(id);
       else this.#endLater(id, session);
     }
@@ -100,11 +110,12 @@ export class OpenClawAgents implements HostAgents {
   async removeOldSessions(): Promise<void> {
     const { state } = this.#options;
     for (const [id, session] of this.#unended) {
-      if (!(await this.#stop(session))) continue;
+      if (this.#active.has(session) || !(await this.#stop(session))) continue;
       this.#unended.delete(id);
       await this.#recordEnd(id);
     }
     for (const { id, session } of state.oldRuns({ limit: SWEEP_STEP })) {
+      if (this.#active.has(session)) continue;
       await this.#stop(session);
       await state.forgetSession(id);
     }
@@ -125,7 +136,9 @@ export class OpenClawAgents implements HostAgents {
       });
       return runId;
     } catch (error) {
-      const isStopped = await this.#stop(session);
+      // What refused it unseen has changed nothing, and the conversation of a persistent session stays.
+      const isUntouched = request.sessionMode === "persistent" && isRefusedUpFront(error);
+      const isStopped = isUntouched || (await this.#stop(session));
       // The same id may be used again only when nothing runs under it.
       if (!isStopped && !isRefusedUpFront(error)) {
         this.#endLater(request.runId, session);
@@ -139,13 +152,13 @@ export class OpenClawAgents implements HostAgents {
   /** Waits for the end, or makes one when the time is up or the caller says so. */
   async #end(
     request: AgentRunRequest,
-    run: { session: string; hostRunId: string },
+    run: { session: string; hostRunId: string; since: number },
   ): Promise<{ result: AgentRunResult; hasEnded: boolean }> {
     const { timeoutMs, signal } = request;
     const deadline = AbortSignal.timeout(Math.min(timeoutMs, 2 ** 31 - 1));
     const end = await this.#wait.end(run, AbortSignal.any([signal, deadline]));
     if (end !== undefined) {
-      const result = await this.#resultOf(end.outcome, run.session);
+      const result = await this.#resultOf(end.outcome, run.session, request.prompt);
       // Its session is removed with what may still run in it, so that its messages are read before.
       return { result, hasEnded: !end.isLost || (await this.#stop(run.session)) };
     }
@@ -156,11 +169,11 @@ export class OpenClawAgents implements HostAgents {
     return { result, hasEnded };
   }
 
-  async #resultOf(outcome: SubagentOutcome, session: string): Promise<AgentRunResult> {
+  async #resultOf(outcome: SubagentOutcome, session: string, prompt: string): Promise<AgentRunResult> {
     if (outcome.status === "ok") {
       const { terminalReply, yielded } = outcome;
       if (terminalReply !== undefined && yielded !== true) return { status: "ok", reply: terminalReply.text ?? "" };
-      return { status: "ok", reply: lastReply((await this.#messages(session)) ?? []) };
+      return { status: "ok", reply: lastReply((await this.#messages(session, prompt)) ?? []) };
     }
     if (outcome.status === "timeout") {
       return {
@@ -171,24 +184,28 @@ export class OpenClawAgents implements HostAgents {
     }
     const error = outcome.error ?? "The host gave no reason.";
     if (outcome.stopReason === "rpc") return { status: "aborted", reply: "", error: `The host ended it: ${error}` };
-    const retryable = isTransient(error) && (await this.#didNothing(outcome, session));
+    const retryable = isTransient(error) && (await this.#didNothing(outcome, session, prompt));
     return { status: "error", reply: "", error, retryable };
   }
 
   /** A run that has answered or used a tool may have done something, and so may one that is not known: it is not repeated by itself. */
-  async #didNothing({ error = "", startedAt, endedAt }: SubagentOutcome, session: string): Promise<boolean> {
-    const messages = await this.#messages(session);
+  async #didNothing(
+    { error = "", startedAt, endedAt }: SubagentOutcome,
+    session: string,
+    prompt: string,
+  ): Promise<boolean> {
+    const messages = await this.#messages(session, prompt);
     if (messages !== undefined) return !sawAnswer(messages);
     // A host that stops shows no messages. Its lanes refuse the first turn, or a further model after that one.
     const tookMs = startedAt === undefined || endedAt === undefined ? Infinity : endedAt - startedAt;
     return wasNotAccepted(error) && tookMs < REFUSAL_MS;
   }
 
-  /** `undefined` when the host does not show them. */
-  async #messages(session: string): Promise<readonly unknown[] | undefined> {
+  /** The messages of the run; `undefined` when the host does not show them. */
+  async #messages(session: string, prompt: string): Promise<readonly unknown[] | undefined> {
     const { subagent } = this.#options;
     const read = await this.#retry(() => subagent.getSessionMessages({ sessionKey: session, limit: MESSAGES }));
-    if ("value" in read) return read.value.messages;
+    if ("value" in read) return afterPrompt(read.value.messages, prompt);
     this.#options.logger.debug({ err: read.error, session }, "the messages of a run could not be read");
     return undefined;
   }
@@ -233,8 +250,14 @@ export class OpenClawAgents implements HostAgents {
   }
 }
 
-/** Readable, in the characters of a session key, and different for each run. */
-function sessionName(runId: string): string {
-  const name = runId.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
-  return `${name.slice(0, 64)}-${hash("sha256", runId).slice(0, 12)}`;
+/** A persistent run continues the session that the host has of its key; any other begins one of its own. */
+function sessionOf({ agentId, sessionKey, sessionMode, runId }: AgentRunRequest): string {
+  const name = sessionMode === "persistent" ? `kept-${sessionName(sessionKey)}` : sessionName(runId);
+  return `agent:${agentId}:subagent:${name}`;
+}
+
+/** Readable, in the characters of a session key, and different for each id. */
+function sessionName(id: string): string {
+  const name = id.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  return `${name.slice(0, 64)}-${hash("sha256", id).slice(0, 12)}`;
 }

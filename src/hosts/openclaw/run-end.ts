@@ -27,6 +27,8 @@ export interface HostRunEnd {
 interface Run {
   readonly session: string;
   readonly hostRunId: string;
+  /** Turns of the session that ended before this time are another run's; 0 when the session is its own. */
+  readonly since: number;
 }
 
 /** Waits for the ends of runs in the host. */
@@ -45,9 +47,9 @@ export class RunWait {
       const askedAt = performance.now();
       const outcome = await Promise.race([ended.promise, this.#ask(run.hostRunId)]);
       if (outcome === undefined) return undefined;
-      if (hasYielded(outcome)) return this.#afterYield(run.session, outcome, { ending, ended: ended.promise });
+      if (hasYielded(outcome)) return this.#afterYield(run, outcome, { ending, ended: ended.promise });
       if (isEnd(outcome)) return { outcome, isLost: false };
-      const left = this.#lostEnd(run.session);
+      const left = this.#lostEnd(run);
       if (left !== undefined) return { outcome: left, isLost: true };
       const rest = ASK_AGAIN_MS - (performance.now() - askedAt);
       if (rest > 0) await Promise.race([ended.promise, pause(rest)]);
@@ -60,13 +62,13 @@ export class RunWait {
    * only that one has the answer.
    */
   async #afterYield(
-    session: string,
+    { session, since }: Run,
     outcome: SubagentOutcome,
     { ending, ended }: { ending: AbortSignal; ended: Promise<undefined> },
   ): Promise<HostRunEnd | undefined> {
     if (this.#options.latestTurn === undefined) return { outcome, isLost: false };
     while (!ending.aborted) {
-      const turn = this.#latestTurn(session);
+      const turn = this.#latestTurn(session, since);
       // A host that does not report turns says of each that it has ended.
       if (turn?.endedAt === Infinity) return { outcome, isLost: false };
       if (turn?.status !== undefined && turn.status !== "running") {
@@ -81,8 +83,8 @@ export class RunWait {
    * The end of a run that the host has lost: it says no more of it than of one that continues, but its session
    * has ended. `undefined` while that is not so.
    */
-  #lostEnd(session: string): SubagentOutcome | undefined {
-    const turn = this.#latestTurn(session);
+  #lostEnd({ session, since }: Run): SubagentOutcome | undefined {
+    const turn = this.#latestTurn(session, since);
     // A session that has yielded has an end and still continues.
     if (turn?.endedAt === undefined || turn.status === "running") return undefined;
     if (Date.now() - turn.endedAt < LOST_MS) return undefined;
@@ -91,9 +93,10 @@ export class RunWait {
   }
 
   /** A store that cannot be read is no end of a run. */
-  #latestTurn(session: string): LatestTurn | undefined {
+  #latestTurn(session: string, since: number): LatestTurn | undefined {
     try {
-      return this.#options.latestTurn?.(session);
+      const turn = this.#options.latestTurn?.(session);
+      return turn?.endedAt !== undefined && turn.endedAt < since ? undefined : turn;
     } catch (error) {
       this.#options.logger.debug({ err: error, session }, "the session of a run could not be read");
       return undefined;
@@ -145,6 +148,15 @@ interface TranscriptMessage {
 export function lastReply(messages: readonly unknown[]): string {
   const last = messages.filter(isMessage).findLast(({ role }) => role === "assistant");
   return last === undefined ? "" : textOf(last);
+}
+
+/** The messages after the prompt, of a session that may hold earlier turns. */
+export function afterPrompt(messages: readonly unknown[], prompt: string): readonly unknown[] {
+  const sent = prompt.trim();
+  const at = messages.findLastIndex(
+    (message) => isMessage(message) && message.role === "user" && textOf(message).includes(sent),
+  );
+  return messages.slice(at + 1);
 }
 
 /** True when the agent has said or done anything: a message of its own with content, or a tool's result. */

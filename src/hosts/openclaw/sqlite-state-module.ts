@@ -62,7 +62,10 @@ const createTables: Migration = [
 /** System events, turns that were asked for, runs and messages; each operation is one write in one commit. */
 export const sqliteModule: SqliteModule = {
   name: "openclaw",
-  migrations: { "0001-tables": createTables },
+  migrations: {
+    "0001-tables": createTables,
+    "0002-run-session": ["CREATE INDEX openclaw_run_session ON openclaw_run (session, ended_at)"],
+  },
   operations: (database) => ({ ...eventWrites(database), ...runWrites(database), ...sentWrites(database) }),
 };
 

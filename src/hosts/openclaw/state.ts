@@ -143,7 +143,14 @@ function prepareReads({ reader }: SqliteDatabase) {
       RUN,
       `SELECT id, session FROM openclaw_run WHERE ended_at IS NULL LIMIT ${MAX_OPEN_RUNS}`,
     ),
-    oldRuns: rowQuery(reader, RUN, "SELECT id, session FROM openclaw_run WHERE ended_at < ? AND session <> '' LIMIT ?"),
+    // The runs of a persistent session count as one: it is as old as its latest run.
+    oldRuns: rowQuery(
+      reader,
+      RUN,
+      `SELECT id, session FROM openclaw_run AS old WHERE ended_at < ?1 AND session <> '' AND NOT EXISTS (
+         SELECT 1 FROM openclaw_run AS later
+         WHERE later.session = old.session AND (later.ended_at IS NULL OR later.ended_at >= ?1)) LIMIT ?2`,
+    ),
     sent: rowQuery(reader, { parts: "integer" }, "SELECT parts FROM openclaw_sent WHERE channel = ? AND key = ?"),
   };
 }

@@ -135,6 +135,7 @@ export async function applyPolicy(
     model: action.model,
     thinking: action.thinking,
     tools: origin.tools,
+    ...(action.sessionMode === "persistent" ? { sessionMode: action.sessionMode } : {}),
     timeoutMs: timeoutMs(config, action),
     interrupted: origin.interrupted,
     source: origin.contentSource,

@@ -84,7 +84,7 @@ describe("reveille adopt", () => {
         requireAllowedAgent: true,
         mappings: [
           { match: { path: "build" }, agentId: "reader", messageTemplate: "The build is {{status}}." },
-          { match: { path: "mail" }, messageTemplate: "Mail.", deliver: false },
+          { match: { path: "mail" }, sessionMode: "persistent", messageTemplate: "Mail.", deliver: false },
         ],
       },
     });
@@ -100,7 +100,6 @@ describe("reveille adopt", () => {
       "agents.defaults.model.fallbacks: is left out",
       "models.providers.other: is left out",
       "hooks.mappings[1].channel: is not a channel here",
-      "hooks.mappings[1].sessionMode: persistent is left out",
       "cron: The embedded gateway has no such section",
       "cannot share a port",
     ]) {

@@ -178,7 +178,7 @@ describe("HooksSchema", () => {
     ["name", {}, "an object is not a template"],
     ["agentId", 1, "1 is not a string"],
     ["sessionKey", 1, "1 is not a template"],
-    ["sessionMode", "persistent", '"persistent" is not supported; the only value is isolated'],
+    ["sessionMode", "shared", '"shared" is not one of isolated, persistent'],
     ["messageTemplate", 1, "1 is not a template"],
     ["textTemplate", 1, "1 is not a template"],
     ...[

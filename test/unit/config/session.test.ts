@@ -92,6 +92,15 @@ describe("rules for session keys", () => {
     ]);
   });
 
+  it("warns of a conversation whose runs have no session key in common", () => {
+    const mapping = { messageTemplate: "m", sessionMode: "persistent" };
+    expect(read({ mappings: [mapping] }).warnings).toEqual([
+      "hooks.mappings[0].sessionMode: has no effect without a sessionKey: each run then has a session of its own",
+    ]);
+    expect(read({ mappings: [{ ...mapping, sessionKey: "hook:a" }] }).warnings).toEqual([]);
+    expect(read({ defaultSessionKey: "hook:a", mappings: [mapping] }).warnings).toEqual([]);
+  });
+
   it("warns of a mapping's key that every call is refused for", () => {
     const settings = { allowedSessionKeyPrefixes: ["hook:"] };
     expect(read({ ...settings, mappings: [templated] }).warnings).toEqual([

@@ -23,11 +23,28 @@ const FIELDS = [
   "thinking",
   "timeoutSeconds",
   "allowUnsafeExternalContent",
+  "sessionMode",
   "__proto__",
   "unknown",
 ];
 const value = fc.oneof(
-  fc.constantFrom("wake", "agent", "static", "next-heartbeat", "now", "", " ", 0, -1, 5, NaN, Infinity, true, false),
+  fc.constantFrom(
+    "wake",
+    "agent",
+    "persistent",
+    "static",
+    "next-heartbeat",
+    "now",
+    "",
+    " ",
+    0,
+    -1,
+    5,
+    NaN,
+    Infinity,
+    true,
+    false,
+  ),
   fc.constantFrom(null, undefined, Symbol("s"), 7n),
   fc.string(),
   fc.jsonValue(),
@@ -71,6 +88,7 @@ const AGENT: Rules = {
   model: isOptionalText,
   thinking: isOptionalText,
   timeoutSeconds: (it) => it === undefined || (typeof it === "number" && it > 0 && it < Infinity),
+  sessionMode: (it) => it === undefined || it === "isolated" || it === "persistent",
 };
 
 /** The fields of an action that the rules do not know or do not allow. */

@@ -62,7 +62,7 @@ describe("what a transform returned", () => {
     [{ allowUnsafeExternalContent: 1 }, "allowUnsafeExternalContent: the value is not true or false"],
     [{ to: { id: 1 } }, "to: the value is not a string"],
     [{ wakeMode: "later" }, "wakeMode: the value is not one of now, next-heartbeat"],
-    [{ sessionMode: "persistent" }, "sessionMode: the value is not"],
+    [{ sessionMode: "shared" }, "sessionMode: the value is not one of isolated, persistent"],
     [{ timeoutSeconds: 0 }, "timeoutSeconds: the value must be > 0"],
     [{ timeoutSeconds: "5" }, "timeoutSeconds: the value is not a number of seconds above 0"],
   ])("fails with %j, and says which field it is", (value, message) => {

@@ -74,6 +74,17 @@ export function prepareSessionReads(reader: DatabaseSync) {
     { ...TEXT_ROW, role: "text" },
     `SELECT id, at, text, role FROM embedded_message WHERE ${BY_KEY} AND isolated = 0 AND text <> '' ORDER BY id DESC LIMIT ?`,
   );
+  const answeredRuns = rowQuery(
+    reader,
+    { id: "integer", at: "integer", text: "text", prompt: "text" },
+    `SELECT reply.id AS id, reply.at AS at, reply.text AS text, prompt.text AS prompt
+     FROM embedded_message AS reply
+     JOIN embedded_message AS prompt
+       ON prompt.run_id = reply.run_id AND prompt.isolated = 1 AND prompt.role = 'user'
+     WHERE reply.${BY_KEY}
+       AND reply.isolated = 1 AND reply.role = 'assistant'
+     ORDER BY reply.id DESC LIMIT ?`,
+  );
   const events = rowQuery(
     reader,
     TEXT_ROW,
@@ -143,6 +154,24 @@ export function prepareSessionReads(reader: DatabaseSync) {
       return begin === -1
         ? []
         : rows.slice(begin).map(({ role, text }) => ({ role: role as "user" | "assistant", text }));
+    },
+
+    /** The latest turns of runs that were answered and fit, oldest first; one that is too long by itself is left out. */
+    runTurns(
+      key: string,
+      options: { limit: number; maxChars: number },
+    ): readonly { role: "user" | "assistant"; text: string }[] {
+      const turns: { role: "user" | "assistant"; text: string }[][] = [];
+      let chars = 0;
+      for (const { prompt, text } of answeredRuns.iterate(key, options.limit)) {
+        chars += prompt.length + text.length;
+        if (chars > options.maxChars) break;
+        turns.push([
+          { role: "user", text: prompt },
+          { role: "assistant", text },
+        ]);
+      }
+      return turns.toReversed().flat();
     },
 
     /** Turns that were asked for and whose events still wait. */

@@ -93,7 +93,7 @@ function reportAgentCalls(adopted: MigratedBlock, note: AddNote): void {
     note(`A call that names no agent goes to ${defaultAgent}, where OpenClaw answers 400.`);
   }
   note(
-    `${path}: sessionMode is not read; each run begins with a fresh transcript. waitForCompletion waits as "wait": true does, and is answered in the form of that.`,
+    `${path}: sessionMode: "persistent" needs a sessionKey in the same call. waitForCompletion waits as "wait": true does, and is answered in the form of that.`,
   );
   note(
     `A repeated idempotency key is answered with the first answer for 24 hours, after a restart too (OpenClaw: 5 minutes, in memory), on every route; with another body it is answered 422.`,

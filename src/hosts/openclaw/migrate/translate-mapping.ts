@@ -37,19 +37,13 @@ export function translateMapping(written: HostMapping, at: number, context: Tran
     ...same
   } = written;
   const isWake = written.action === "wake";
-  if (sessionMode === "persistent" && !isWake) {
-    notes.add(
-      "lost",
-      "persistent is left out: each run begins with a fresh transcript, and of the agent's files AGENTS.md alone is loaded. To keep something from run to run, let the message ask for a file that it reads and writes.",
-      `${where}.sessionMode`,
-    );
-  }
   const seconds = countOf(timeoutSeconds);
   return withoutUndefined({
     ...withoutBlank(same),
     match: match && withoutUndefined({ ...match }),
     agentId: knownAgentId(translateAgentId(agentId, `${where}.agentId`, context), `${where}.agentId`, context),
     sessionKey: notBlank(sessionKey),
+    sessionMode: sessionMode === "persistent" && !isWake ? sessionMode : undefined,
     forEach: notBlank(forEach)?.trim(),
     ...translateChannel(written, where, context),
     model: isWake ? notBlank(model) : translateModel(model, `${where}.model`, context),

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
+import type { OpenClawAgents } from "../../../../src/hosts/openclaw/agents.ts";
 import { OPENCLAW_LIMITS } from "../../../../src/hosts/openclaw/sqlite-state-module.ts";
 import { FakeOpenClaw } from "./fake-openclaw.ts";
 import { OpenGateway } from "./open-gateway.ts";
@@ -16,6 +17,60 @@ it("runs each attempt in a session of its own, which the host does not take up b
   expect(runs[0]).toMatchObject({ message: "Look.", deliver: false, lane: "subagent", model: "p/m" });
   expect(runs[0]?.sessionKey).toMatch(/^agent:main:subagent:run-1-0-a1-[0-9a-f]{12}$/);
   expect(runs[1]?.sessionKey).toMatch(/^agent:main:subagent:run-1-0-a2-[0-9a-f]{12}$/);
+});
+
+it("continues the host's session of its key when a run is persistent", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw, host } = opened;
+  openClaw.outcome = { status: "ok" };
+  openClaw.messages = [
+    { role: "user", content: "Look." },
+    { role: "assistant", content: "It was red." },
+    { role: "user", content: "[Mon 09:00] Look again." },
+  ];
+  const persistent = { sessionKey: "agent:main:hook:Diary", sessionMode: "persistent" } as const;
+  await host.agents.run(runRequest(persistent));
+  const next = runRequest({ ...persistent, runId: "run_2_0-a1", prompt: "Look again." });
+  expect(await host.agents.run(next)).toEqual({ status: "ok", reply: "" });
+  await host.agents.run(runRequest({ ...persistent, runId: "run_3_0-a1", sessionKey: "agent:main:hook:other" }));
+  const [first, second, other] = openClaw.runs.map(({ sessionKey }) => sessionKey);
+  expect(first).toMatch(/^agent:main:subagent:kept-agent-main-hook-diary-[0-9a-f]{12}$/);
+  expect(second).toBe(first);
+  expect(other).not.toBe(first);
+});
+
+it("keeps the session of persistent runs when the host refuses one, and until the latest is old", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  const agents = opened.host.agents as OpenClawAgents;
+  const persistent = { sessionKey: "agent:main:hook:diary", sessionMode: "persistent" } as const;
+  await agents.run(runRequest(persistent));
+  openClaw.refusals = [new Error("gateway is draining")];
+  await expect(agents.run(runRequest({ ...persistent, runId: "run_2_0-a1" }))).rejects.toMatchObject({
+    retryable: true,
+  });
+  expect(openClaw.deleted).toEqual([]);
+
+  const { sessionTtlMs } = OPENCLAW_LIMITS;
+  const begun = Date.now();
+  const now = vi.spyOn(Date, "now").mockReturnValue(begun + sessionTtlMs - 1_000);
+  await agents.run(runRequest({ ...persistent, runId: "run_3_0-a1" }));
+  now.mockReturnValue(begun + sessionTtlMs + 1_000);
+  await agents.removeOldSessions();
+  expect(openClaw.deleted).toEqual([]);
+  now.mockReturnValue(begun + 2 * sessionTtlMs);
+  openClaw.outcome = undefined;
+  const ending = new AbortController();
+  const latest = agents.run(runRequest({ ...persistent, runId: "run_4_0-a1", signal: ending.signal }));
+  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(3), patience);
+  await agents.removeOldSessions();
+  expect(openClaw.deleted).toEqual([]);
+  ending.abort();
+  expect(await latest).toMatchObject({ status: "aborted" });
+  now.mockReturnValue(begun + 4 * sessionTtlMs);
+  await agents.removeOldSessions();
+  expect(new Set(openClaw.deleted)).toEqual(new Set([openClaw.runs[0]?.sessionKey]));
+  now.mockRestore();
 });
 
 it("runs without any tool what is to have none", async () => {

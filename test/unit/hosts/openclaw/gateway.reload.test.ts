@@ -178,7 +178,7 @@ it("tells nothing of an address any more once another configuration is in use", 
   const block = { enabled: true, token: "the-token-of-the-hooks-of-this-test" };
   openClaw.config = { ...withBlock({ ...block, path: "/a" }), gateway };
   await using opened = await OpenGateway.start({ openClaw, bare: false });
-  await vi.waitFor(() => expect(calls).toBe(1), patience);
+  await vi.waitFor(() => expect(calls).toBeGreaterThan(0), patience);
   openClaw.config = { ...withBlock({ ...block, path: "/b" }), gateway };
   await vi.waitFor(() => expect(opened.outcomes).toHaveLength(2), patience);
   await vi.waitFor(() => expect(openClaw.log.join("\n")).toContain("/b/wake"), patience);

@@ -136,12 +136,15 @@ export const SHAPES_BY_VERSION: Readonly<Record<string, Expected>> = {
       token: "recorded-hook-token-of-eight-5",
       allowedSessionKeyPrefixes: ["hook:"],
       mappings: [
-        { match: { path: "diary" }, sessionKey: "hook:diary", messageTemplate: "Note: {{note}}", deliver: false },
+        {
+          match: { path: "diary" },
+          sessionKey: "hook:diary",
+          sessionMode: "persistent",
+          messageTemplate: "Note: {{note}}",
+          deliver: false,
+        },
       ],
     },
-    lost: [
-      "hooks.mappings[0].sessionMode: persistent is left out: each run begins with a fresh transcript, and of the agent's files AGENTS.md alone is loaded. To keep something from run to run, let the message ask for a file that it reads and writes.",
-    ],
     behavior: [`hooks.mappings[0].sessionKey: ${IN_ORDER}`],
   },
   "2026.9.6-everything": {
