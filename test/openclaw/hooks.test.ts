@@ -12,6 +12,14 @@ const block = {
   token: HOOK_TOKEN,
   mappings: [
     { id: "deploys", match: { path: "deploys" }, action: "agent", messageTemplate: "Deployed {{version}} [say seen]" },
+    {
+      id: "diary",
+      match: { path: "diary" },
+      sessionKey: "hook:diary",
+      sessionMode: "persistent",
+      messageTemplate: "Noted {{note}} [say noted]",
+      deliver: false,
+    },
   ],
   presets: ["github"],
   github: { secret: GITHUB_SECRET },
@@ -88,6 +96,17 @@ describe("the installed package in the real OpenClaw", () => {
   it("runs a mapping", async () => {
     expect(await installation().post("/reveille/deploys", { version: "1.2.3" })).toMatchObject({ status: 202 });
     await vi.waitFor(() => expect(installation().model.callsWith("Deployed 1.2.3")).not.toEqual([]), patience);
+  });
+
+  it("continues the conversation of a session key where the mapping is persistent", async () => {
+    for (const note of ["apples", "pears"]) {
+      expect(await installation().post("/reveille/diary", { note })).toMatchObject({ status: 202 });
+      await vi.waitFor(() => expect(installation().model.callsWith(`Noted ${note}`)).not.toEqual([]), patience);
+    }
+    const [latest] = installation().model.callsWith("Noted pears");
+    expect(latest?.session).toMatch(/^agent:main:subagent:kept-agent-main-hook-diary-/);
+    expect(latest?.conversation).toMatch(/Noted apples[^]*Done: noted[^]*Noted pears/);
+    expect(installation().model.callsWith("Noted apples")[0]?.session).toBe(latest?.session);
   });
 
   it("runs a push that GitHub signed, without the hook token, and refuses one that it did not sign", async () => {

@@ -10,6 +10,8 @@ export interface ModelCall {
   /** The host's session that made it. */
   readonly session: string;
   readonly prompt: string;
+  /** Everything that the model was given, as JSON. */
+  readonly conversation: string;
   /** What tools have answered in the turn so far, as JSON. */
   readonly results: string;
   /** True once the host has gone without an answer. */
@@ -63,7 +65,7 @@ export class ScriptedModel extends LoopbackServer {
     const prompt = said(request.messages);
     const session = sessionOf(body) ?? "";
     const results = JSON.stringify(request.messages.filter(({ role }) => role === "tool"));
-    const made = { session, prompt, results, isGivenUp: false };
+    const made = { session, prompt, conversation: JSON.stringify(request.messages), results, isGivenUp: false };
     this.calls.push(made);
     res.on("close", () => (made.isGivenUp = !res.writableFinished));
     if (this.#hold !== undefined && prompt.includes(this.#hold.text)) await this.#hold.released;
