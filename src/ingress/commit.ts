@@ -42,12 +42,9 @@ export async function commit(
     if (outcome.kind === "repeat") return await firstAnswer(ingress, outcome.deliveryId, outcome.runIds);
     const accepted = take(ingress, delivery, specs, outcome);
     const { deliveryId, runIds } = accepted;
-    await observe(ingress.host, active.hooks.accepted, {
-      deliveryId,
-      runIds,
-      route: delivery.route,
-      name: delivery.name,
-    });
+    const { route, name } = delivery;
+    const observed = observe(ingress.host, active.hooks.accepted, { deliveryId, runIds, route, name });
+    if (observed) await observed;
     return accepted;
   } catch (error) {
     return storeRefusal(error, ingress, "a delivery could not be stored and was refused");

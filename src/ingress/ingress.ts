@@ -262,25 +262,26 @@ export class Ingress {
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const facts = new RequestFacts();
-    const answer = await this.#answer(req, facts);
+    const active = this.#active;
+    let answer: Answer;
+    if (this.#closing || !active || !this.#running) {
+      if (active) facts.client = clientAddressOf(active, req);
+      answer = refused(facts, "SHUTTING_DOWN");
+    } else {
+      try {
+        answer = await answerRequest(this.#running.context, active, req, facts);
+      } catch (error) {
+        // A defect of the ingress or of a plugin.
+        this.#host.logger.error({ err: error }, "a request failed");
+        answer = refused(facts, "INTERNAL");
+      }
+    }
     sendAnswer(req, res, answer);
     this.#requestLog.end(facts, req, answer.status);
   }
+}
 
-  /** Logs a defect of the ingress or of a plugin, and refuses the request. */
-  async #answer(req: IncomingMessage, facts: RequestFacts): Promise<Answer> {
-    const active = this.#active;
-    if (this.#closing || !active || !this.#running) {
-      if (active) facts.client = clientAddressOf(active, req);
-      facts.code = "SHUTTING_DOWN";
-      return answerRefusal(refuse("SHUTTING_DOWN"));
-    }
-    try {
-      return await answerRequest(this.#running.context, active, req, facts);
-    } catch (error) {
-      this.#host.logger.error({ err: error }, "a request failed");
-      facts.code = "INTERNAL";
-      return answerRefusal(refuse("INTERNAL"));
-    }
-  }
+function refused(facts: RequestFacts, code: "SHUTTING_DOWN" | "INTERNAL"): Answer {
+  facts.code = code;
+  return answerRefusal(refuse(code));
 }

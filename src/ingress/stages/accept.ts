@@ -34,11 +34,11 @@ export interface Accepting {
  * The durable line: one commit of delivery, runs, idempotency key and replay keys. When this returns, the
  * call survives the process; when it refuses, nothing was stored and nothing runs.
  */
-export async function accept(
+export function accept(
   ingress: IngressContext,
   active: ActiveConfig,
   accepting: Accepting,
-): Promise<Accepted | Refusal> {
+): Refusal | Promise<Accepted | Refusal> {
   const { verified, resolved, rendered, specs, replayOf } = accepting;
   const claims = claimsOf(active, accepting);
   if (isRefusal(claims)) return claims;

@@ -22,14 +22,17 @@ export function answerUnsignedChallenge(
  * Answers signed challenges; none of them reaches an agent or the store. A method that carries no events
  * is refused for anything else.
  */
-export async function handshake(
+export function handshake(
   { sender, facts }: RequestContext,
   call: IncomingRequest | undefined,
-): Promise<Answer | Refusal | undefined> {
+): Answer | Refusal | undefined | Promise<Answer | Refusal | undefined> {
   if (!sender || !call) return undefined;
-  const answer = await answerTo(facts, sender.route.handshakes.verified(call));
-  if (answer || sender.route.eventMethods.has(call.method)) return answer;
-  return { ...refuse("METHOD_NOT_ALLOWED"), allow: [...sender.route.eventMethods].join(", ") };
+  const answer = answerTo(facts, sender.route.handshakes.verified(call));
+  const orRefusal = (found: Answer | undefined): Answer | Refusal | undefined => {
+    if (found || sender.route.eventMethods.has(call.method)) return found;
+    return { ...refuse("METHOD_NOT_ALLOWED"), allow: [...sender.route.eventMethods].join(", ") };
+  };
+  return answer instanceof Promise ? answer.then(orRefusal) : orRefusal(answer);
 }
 
 type Recognized = HandshakeAnswer | undefined;

@@ -5,7 +5,6 @@ import type {
   AgentAction,
   AgentSpec,
   CoalesceMode,
-  ReplyTarget,
   RunSpec,
   WakeAction,
   WakeSpec,
@@ -22,13 +21,30 @@ import type { IngressContext } from "../context.ts";
 import type { Resolved, Route } from "./resolve.ts";
 
 /** Fixes agent, session, model and target of every action, or refuses the whole request. */
-export async function policy(
+export function policy(
   ingress: Pick<IngressContext, "host">,
   active: Pick<ActiveConfig, "config" | "hooks">,
   { route, context }: Pick<Resolved, "route" | "context">,
   actions: readonly Action[],
-): Promise<readonly RunSpec[] | Refusal> {
+): readonly RunSpec[] | Refusal | Promise<readonly RunSpec[] | Refusal> {
   const origin = originOf(route, active, actions.length);
+  const [action] = actions;
+  if (action === undefined || actions.length > 1 || active.hooks.policy.isUsed()) {
+    return applyToAll(ingress, active, { actions, origin, context });
+  }
+  const run = applyPolicy(ingress.host, active.config, action, origin);
+  return run instanceof Promise ? run.then(alone) : alone(run);
+}
+
+function alone(run: RunSpec | Refusal): readonly RunSpec[] | Refusal {
+  return isRefusal(run) ? run : [run];
+}
+
+async function applyToAll(
+  ingress: Pick<IngressContext, "host">,
+  active: Pick<ActiveConfig, "config" | "hooks">,
+  { actions, origin, context }: { actions: readonly Action[]; origin: ActionOrigin } & Pick<Resolved, "context">,
+): Promise<readonly RunSpec[] | Refusal> {
   const runs: RunSpec[] = [];
   for (const action of actions) {
     const run = await applyPolicy(ingress.host, active.config, action, origin);
@@ -88,12 +104,12 @@ const DEFAULT_NAME = "Hook";
  *
  * Refuses every choice that a caller or a payload may not make, before anything is stored.
  */
-export async function applyPolicy(
+export function applyPolicy(
   host: Pick<GatewayHost, "agents" | "channels" | "sessions">,
   config: HooksConfig,
   action: Action,
   origin: ActionOrigin,
-): Promise<RunSpec | Refusal> {
+): RunSpec | Refusal | Promise<RunSpec | Refusal> {
   const agentId = chooseAgent(host.agents, config, action.agentId);
   if (typeof agentId !== "string") return agentId;
   const name = (action.name && sanitizeName(action.name)) || DEFAULT_NAME;
@@ -119,11 +135,7 @@ export async function applyPolicy(
   if (mode === "deliver" && !action.deliver) {
     return refuse("INVALID_PAYLOAD", 'mode "deliver" needs deliver to be true: there is nothing else to do.');
   }
-  const delivery = await targetOf(host, action, agentId);
-  if (isRefusal(delivery)) return delivery;
-  const fallback = action.fallback === undefined ? undefined : await fallbackOf(host, action, action.fallback, agentId);
-  if (isRefusal(fallback)) return fallback;
-  return {
+  const spec = {
     kind: "agent",
     instructions: origin.instructions,
     message: action.message,
@@ -140,12 +152,26 @@ export async function applyPolicy(
     interrupted: origin.interrupted,
     source: origin.contentSource,
     unsafe: action.allowUnsafeExternalContent === true,
-    delivery,
-    fallback,
+    delivery: undefined,
+    fallback: undefined,
     mode,
     callbackUrl,
     coalesce: origin.coalesce,
   } satisfies AgentSpec;
+  return action.deliver ? withTargets(host, action, spec) : spec;
+}
+
+async function withTargets(
+  { channels }: Pick<GatewayHost, "channels">,
+  { channel, to, fallback: other }: AgentAction,
+  spec: AgentSpec,
+): Promise<AgentSpec | Refusal> {
+  const { agentId } = spec;
+  const delivery = await resolveTarget(channels, { channel, to, agentId });
+  if (isRefusal(delivery)) return delivery;
+  const fallback = other && (await resolveTarget(channels, { channel: other.channel, to: other.to, agentId }));
+  if (isRefusal(fallback)) return fallback;
+  return { ...spec, delivery, fallback };
 }
 
 /** An empty list allows no model; the host then knows what would. */
@@ -181,24 +207,6 @@ function wakeSpec(
     unsafe: action.allowUnsafeExternalContent === true,
     coalesce: origin.coalesce,
   };
-}
-
-async function targetOf(
-  host: Pick<GatewayHost, "channels">,
-  action: AgentAction,
-  agentId: string,
-): Promise<ReplyTarget | undefined | Refusal> {
-  if (!action.deliver) return undefined;
-  return resolveTarget(host.channels, { channel: action.channel, to: action.to, agentId });
-}
-
-async function fallbackOf(
-  host: Pick<GatewayHost, "channels">,
-  { deliver }: AgentAction,
-  { channel, to }: NonNullable<AgentAction["fallback"]>,
-  agentId: string,
-): Promise<ReplyTarget | undefined | Refusal> {
-  return deliver ? resolveTarget(host.channels, { channel, to, agentId }) : undefined;
 }
 
 function timeoutMs(config: HooksConfig, action: AgentAction): number {

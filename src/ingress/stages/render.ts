@@ -32,20 +32,30 @@ export interface WantedWait {
 }
 
 /** Transforms and renders the payload into actions. */
-export async function render(
+export function render(
   ingress: Pick<IngressContext, "host">,
   active: Pick<ActiveConfig, "config" | "hooks">,
   request: Pick<VerifiedRequest, "method" | "body">,
   resolved: Pick<Resolved, "route" | "context" | "ofSender" | "deliveryId">,
-): Promise<Rendered | Refusal> {
-  const { context, ofSender } = resolved;
-  const { actions: changed } = active.hooks;
-  const made = await renderRoute(ingress, active, request, resolved);
+): Rendered | Refusal | Promise<Rendered | Refusal> {
+  const made = renderRoute(ingress, active, request, resolved);
+  return made instanceof Promise
+    ? made.then((later) => changeActions(active, resolved, later))
+    : changeActions(active, resolved, made);
+}
+
+/** A sender's payload that does not fit is no refusal, and taps may change what was rendered. */
+function changeActions(
+  { hooks: { actions: changed } }: Pick<ActiveConfig, "hooks">,
+  { context, ofSender }: Pick<Resolved, "context" | "ofSender">,
+  made: Rendered | Refusal,
+): Rendered | Refusal | Promise<Rendered | Refusal> {
   const rendered = ofSender && isRefusal(made) && UNFIT.has(made.refused) ? { actions: [], ended: unfit(made) } : made;
   if (isRefusal(rendered) || rendered.failure || !changed.isUsed()) return rendered;
-  const actions = await changed.promise(rendered.actions, context);
-  if (actions.length > 0) return { actions, wait: rendered.wait };
-  return { actions, ended: rendered.ended ?? skipped("a plugin left no action") };
+  return changed.promise(rendered.actions, context).then((actions) => {
+    if (actions.length > 0) return { actions, wait: rendered.wait };
+    return { actions, ended: rendered.ended ?? skipped("a plugin left no action") };
+  });
 }
 
 function renderRoute(

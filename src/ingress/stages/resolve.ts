@@ -32,18 +32,31 @@ export interface Resolved {
  * path with a sender of its own belongs to its own mappings alone, and a verified event that none of
  * them takes is a miss: senders give up on hooks that answer 404.
  */
-export async function resolve(
+export function resolve(
   active: ActiveConfig,
   { sender }: { readonly sender: SenderMatch | undefined },
   request: VerifiedRequest,
-  { context, format }: Parsed,
-): Promise<Resolved | Refusal> {
+  parsed: Parsed,
+): Resolved | Refusal | Promise<Resolved | Refusal> {
+  const { context } = parsed;
   if (isDirect(request.path)) {
     return { route: request.path, context, ofSender: false, deliveryId: undefined, miss: undefined };
   }
   const mapping = sender
     ? active.mappings.resolveOn(sender.route.path, context.payload)
-    : await resolveAnywhere(active, request, context);
+    : resolveAnywhere(active, request, context);
+  const fit = (found: CompiledMapping | undefined): Resolved | Refusal =>
+    fitMapping(active, found, { request, parsed, ofSender: sender !== undefined });
+  return mapping instanceof Promise ? mapping.then(fit) : fit(mapping);
+}
+
+function fitMapping(
+  active: ActiveConfig,
+  mapping: CompiledMapping | undefined,
+  call: { readonly request: VerifiedRequest; readonly parsed: Parsed; readonly ofSender: boolean },
+): Resolved | Refusal {
+  const { request, ofSender } = call;
+  const { context, format } = call.parsed;
   if (!mapping) return refuse("NOT_FOUND");
   if (mapping.config.broken !== undefined) return refuse("NOT_READY", SET_ASIDE);
   const { maxBodyBytes, accept } = active.mappings.rulesOf(mapping);
@@ -51,14 +64,14 @@ export async function resolve(
   if (format !== "json" && !accept.includes(format)) {
     return refuse("UNSUPPORTED_MEDIA_TYPE", unsupportedTypeMessage(readMediaType(request.headers["content-type"])));
   }
-  return { ...recognize(mapping, context), ofSender: sender !== undefined };
+  return { ...recognize(mapping, context), ofSender };
 }
 
-async function resolveAnywhere(
+function resolveAnywhere(
   { mappings, hooks }: ActiveConfig,
   request: VerifiedRequest,
   context: PayloadContext,
-): Promise<CompiledMapping | undefined> {
+): CompiledMapping | undefined | Promise<CompiledMapping | undefined> {
   const mapping = mappings.resolve(request.path, context.payload);
   if (mapping || !hooks.resolve.isUsed()) return mapping;
   return hooks.resolve.promise(context);
