@@ -96,7 +96,7 @@ function reportAgentCalls(adopted: MigratedBlock, note: AddNote): void {
     `${path}: sessionMode: "persistent" needs a sessionKey in the same call. waitForCompletion waits as "wait": true does, and is answered in the form of that.`,
   );
   note(
-    `A repeated idempotency key is answered with the first answer for 24 hours, after a restart too (OpenClaw: 5 minutes, in memory), on every route; with another body it is answered 422.`,
+    `A repeated idempotency key is answered with the first answer for 24 hours, after a restart too (OpenClaw: 5 minutes, in memory), on every route; with another body it is answered 422. A key of more than 256 characters, or with other than printable ASCII, is answered 400.`,
   );
   if (hooks.allowRequestSessionKey === true) {
     note(
