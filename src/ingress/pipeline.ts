@@ -90,9 +90,7 @@ async function handle(
   if (signedAnswer) return signedAnswer;
 
   const call = await acceptVerified(ingress, active, { verified, sender, accept: rules.accept, facts });
-  if (isRefusal(call)) return call;
-  const waiting = wait(ingress, active, request, call);
-  return (waiting && (await waiting)) ?? respond(call.resolved, call.delivery);
+  return isRefusal(call) ? call : answerCall(ingress, active, request, call);
 }
 
 /** The stages before `accept`: nothing is stored, so that a preview goes through them too. */
@@ -139,6 +137,17 @@ export async function acceptVerified(
   // An operator who replays learns why the transform failed; a caller does not.
   if (replayOf === undefined) return failure;
   return refuse(failure.refused, `${ended?.reason} It is kept as ${delivery.deliveryId}.`);
+}
+
+function answerCall(
+  ingress: IngressContext,
+  active: ActiveConfig,
+  request: RequestContext,
+  call: AcceptedCall,
+): Answer | Promise<Answer> {
+  const waiting = wait(ingress, active, request, call);
+  if (waiting) return waiting.then((result) => result ?? respond(call.resolved, call.delivery));
+  return respond(call.resolved, call.delivery);
 }
 
 function refused(facts: RequestFacts, refusal: Refusal): Answer {
