@@ -21,7 +21,8 @@ interface Change {
 export class LiveEvents implements GatewayPlugin {
   /** In the ids of the events: those of an earlier process are unknown. */
   readonly #process = randomUUID().slice(0, 8);
-  readonly #readers = new Set<ServerResponse>();
+  /** Each with what says whether its sign-in still lasts. */
+  readonly #readers = new Map<ServerResponse, () => boolean>();
   readonly #kept: Change[] = [];
   #count = 0;
 
@@ -38,9 +39,12 @@ export class LiveEvents implements GatewayPlugin {
     });
   }
 
-  /** Sends what happened since the last event that the reader has, and what happens from now on. */
-  stream(req: IncomingMessage, res: ServerResponse): void {
-    for (const oldest of this.#readers) {
+  /**
+   * Sends what happened since the last event that the reader has, and what happens from now on, as long as the
+   * reader is admitted.
+   */
+  stream(req: IncomingMessage, res: ServerResponse, isAdmitted: () => boolean): void {
+    for (const oldest of this.#readers.keys()) {
       if (this.#readers.size < MAX_READERS) break;
       this.#drop(oldest);
     }
@@ -51,8 +55,8 @@ export class LiveEvents implements GatewayPlugin {
       "x-content-type-options": "nosniff",
     });
     res.write(this.#missedBy(req.headers["last-event-id"]));
-    this.#readers.add(res);
-    const ping = setInterval(() => res.write(":\n\n"), PING_MS).unref();
+    this.#readers.set(res, isAdmitted);
+    const ping = setInterval(() => this.#send(res, isAdmitted, ":\n\n"), PING_MS).unref();
     res.once("close", () => {
       clearInterval(ping);
       this.#readers.delete(res);
@@ -61,7 +65,7 @@ export class LiveEvents implements GatewayPlugin {
 
   /** Ends every stream; the pages connect again and are asked to sign in where they must. */
   close(): void {
-    for (const reader of this.#readers) this.#drop(reader);
+    for (const reader of this.#readers.keys()) this.#drop(reader);
   }
 
   #add(change: Change): void {
@@ -70,10 +74,12 @@ export class LiveEvents implements GatewayPlugin {
     if (this.#kept.length > 2 * MAX_KEPT) this.#kept.splice(0, MAX_KEPT);
     if (this.#readers.size === 0) return;
     const text = this.#event(this.#count, change);
-    for (const reader of this.#readers) {
-      if (reader.writableLength > MAX_UNSENT_BYTES) this.#drop(reader);
-      else reader.write(text);
-    }
+    for (const [reader, isAdmitted] of this.#readers) this.#send(reader, isAdmitted, text);
+  }
+
+  #send(reader: ServerResponse, isAdmitted: () => boolean, text: string): void {
+    if (!isAdmitted() || reader.writableLength > MAX_UNSENT_BYTES) this.#drop(reader);
+    else reader.write(text);
   }
 
   #event(number: number, change: Change): string {

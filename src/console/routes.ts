@@ -102,7 +102,9 @@ export class ConsoleRoutes {
     if (!isKnownHost(req, guard)) return sendError(res, "CROSS_SITE", { message: UNKNOWN_HOST });
     if (rest === "") return sendAnswer(req, res, answerEmpty(308, { location: `${path}/` }));
     if (rest === "/api/events" && methodOf(req) === "GET") {
-      if (this.#admit(req, res)) events.stream(req, res);
+      const { generation } = guard;
+      // A rotated token ends the streams of every sign-in, too.
+      if (this.#admit(req, res)) events.stream(req, res, () => guard.generation === generation);
       return;
     }
     if (rest.startsWith("/api/")) return this.#api.handle(req, res);

@@ -1,7 +1,8 @@
 import { request } from "node:http";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EmbeddedGateway } from "../../../src/hosts/embedded/gateway.ts";
-import { baseConfig, GatewayFixture, gatewayToken } from "../../unit/hosts/embedded/gateway/fixture.ts";
+import { baseConfig, GatewayFixture, gatewayToken, hookToken } from "../../unit/hosts/embedded/gateway/fixture.ts";
 
 let fixture: GatewayFixture;
 let gateway: EmbeddedGateway;
@@ -115,6 +116,27 @@ describe("the sign-in to the console", () => {
       await gateway.reload();
       expect(await statusOf("/console/api/hooks", { cookie: second })).toBe(401);
     });
+  });
+
+  it("ends a stream of events with the token of its sign-in", async () => {
+    const headers = { ...OWN, cookie: await cookie() };
+    const stream = await fetch(`${gateway.url}/console/api/events`, { headers });
+    expect(stream.status).toBe(200);
+    const told = text(stream.body!).then(
+      () => "ended",
+      () => "ended",
+    );
+    fixture.write({
+      ...baseConfig,
+      gateway: { ...baseConfig.gateway, auth: { token: "another-token-of-these-tests" } },
+    });
+    await vi.waitFor(async () => {
+      await gateway.reload();
+      expect(await statusOf("/console/api/hooks", headers)).toBe(401);
+    });
+    const wake = { method: "POST", headers: { authorization: `Bearer ${hookToken}` }, body: '{"text":"news"}' };
+    expect((await fetch(`${gateway.url}/hooks/wake`, wake)).status).toBe(200);
+    expect(await told).toBe("ended");
   });
 
   it("leads from / to the page", async () => {
