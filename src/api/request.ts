@@ -4,8 +4,6 @@ import { isRefusal } from "../core/errors.ts";
 import { parsePayload } from "../http/parse-payload.ts";
 import { readBody } from "../http/read-body.ts";
 
-/** Query parameters of the gateway's API. */
-
 /** Thrown for a query that cannot be answered; the message is written for the caller. */
 export class ApiQueryError extends Error {
   override readonly name: string = "ApiQueryError";

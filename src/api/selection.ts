@@ -61,8 +61,6 @@ function readState(text: string): State {
   return state;
 }
 
-/** The body of an operation on many deliveries. */
-
 const MAX_IDS = 1_000;
 /** The operations take no more at once; a request for more is not cut in silence. */
 const MAX_LIMIT = 10_000;

@@ -161,8 +161,6 @@ function addPresets(presets: Command, io: CliIo): void {
     });
 }
 
-/** The commands for anyone who writes a transform. */
-
 /** Adds `transform`; `finish` is given the exit code of a command that has one of its own. */
 export function addTransformCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
   const transform = program.command("transform").description("begin a transform, and try one without a gateway");

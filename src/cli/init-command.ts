@@ -6,8 +6,6 @@ import { ConfigExistsError } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
 
-/** The configuration of a first start. */
-
 /** Fresh random tokens. */
 export interface FirstTokens {
   readonly gatewayToken: string;

@@ -163,8 +163,6 @@ function fillIn(step: string, { secret }: Preset, url: string): string {
   return step.replaceAll("{url}", url).replaceAll("{secret}", secret?.label ?? "secret");
 }
 
-/** The presets that the command line knows: those of the configuration, or the built-in ones without it. */
-
 interface KnownPresets {
   readonly presets: ReadonlyMap<string, Preset>;
   /** Absent when there is no configuration. */

@@ -17,8 +17,6 @@ import type { LoadedConfiguration } from "./load-configuration.ts";
 import { knownPresets, presetNamed, senderNamed } from "./presets-command.ts";
 import { printable } from "./terminal-text.ts";
 
-/** Follows a delivery until it has ended. */
-
 interface AcceptedCall {
   readonly access: GatewayAccess;
   /** The answer of the hook. */

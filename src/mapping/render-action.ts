@@ -5,7 +5,7 @@ import type { CompiledTemplate } from "./template.ts";
 
 /**
  * Renders a mapping's own action. It may still lack its message or text: a transform can supply it,
- * and {@link "./complete-action".completeAction} checks it afterwards.
+ * and {@link completeAction} checks it afterwards.
  */
 export function renderAction(mapping: CompiledMapping, context: PayloadContext): Action {
   const { config } = mapping;

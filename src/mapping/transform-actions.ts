@@ -9,7 +9,7 @@ import { completeAction, renderAction } from "./render-action.ts";
  * The actions that a mapping and its transform make of a call together; none: the call is skipped.
  *
  * The mapping's own action is rendered first, so that nothing a module does to the payload can change
- * it. Rejects with a {@link "../transform/transform-call".TransformError}.
+ * it. Rejects with a {@link TransformError}.
  */
 export async function transformActions(
   mapping: CompiledMapping,

@@ -15,7 +15,7 @@ export interface NewDelivery {
   /** The event's name and who caused it, where the preset knows. */
   readonly event?: string | null;
   readonly actor?: string | null;
-  /** {@link "../delivery".Credential.id} of the sender; `null` for a replay. */
+  /** {@link "../core/delivery".Credential.id} of the sender; `null` for a replay. */
   readonly credentialId?: string | null;
   /** In order; empty for a delivery that ends at once, whose `ended` then says how. */
   readonly runs: readonly NewRun[];

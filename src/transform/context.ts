@@ -47,8 +47,6 @@ export function transformContext(fields: ContextFields, rawBody: Uint8Array): Tr
   };
 }
 
-/** A transform module's exports, its arguments and its results: the types that its author imports. */
-
 /** The request that a transform may read; nothing in it carries a credential. */
 export interface TransformContext<Payload = unknown> {
   /** The parsed body; of a mapping with `forEach`, with one item instead of the list. */

@@ -47,7 +47,7 @@ const MAX_REPORTED = 3;
  * Reads what a transform returned: each entry overrides the mapping's own action once, `undefined` keeps
  * it as it is, and no entry at all means that the request is skipped.
  *
- * Throws a {@link TransformError} for anything that is not a {@link "./transform".TransformResult}, and
+ * Throws a {@link TransformError} for anything that is not a {@link "./context".TransformResult}, and
  * for more than `maxActions` entries. Source: docs/transforms.md.
  */
 export function readResult(

@@ -4,8 +4,6 @@ import type { PresetSettings } from "../../config/preset.ts";
 import { compileSource, splitPlaceholders, type TextPart } from "../value-source.ts";
 import { checkSource, type HandshakeContext, type HandshakeRequest, type ReadText, settingValues } from "./context.ts";
 
-/** The parts of a request that may be repeated or signed. */
-
 /** Controls of ASCII and Latin-1, and the two separators that some readers take for line ends. */
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 const MAX_CHALLENGE = 2_048;

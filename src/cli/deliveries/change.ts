@@ -8,11 +8,9 @@ import { printable } from "../terminal-text.ts";
 import { textTable } from "../text-table.ts";
 import { type FilterOptions, filtersOf, secondOf } from "./list.ts";
 
-/** The outcome of a delivery that was to be changed: as the API answers it, and in words. */
-
 export type DeliveryChange = "replay" | "cancel" | "purge";
 
-/** See `src/api/outcome-json.ts`. */
+/** A delivery of an answer of the API; see `src/api/deliveries.ts`. */
 type ChangedDelivery = {
   readonly id: string;
   /** Of one that is there: as it was before. */
@@ -175,7 +173,7 @@ async function askFor(
   return { ...sum!, matched: which.ids.length };
 }
 
-/** Prints what came of it. The exit code is 1 when a delivery that was named, or the whole, was not changed. */
+/** Prints the outcome. The exit code is 1 when a delivery that was named, or the whole, was not changed. */
 function printOutcomes(
   change: DeliveryChange,
   changed: ChangeAnswer,

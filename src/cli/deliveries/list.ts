@@ -6,8 +6,6 @@ import { askGateway, reachGateway } from "../gateway-client.ts";
 import { printable } from "../terminal-text.ts";
 import { textTable } from "../text-table.ts";
 
-/** The options that select deliveries. */
-
 export interface FilterOptions {
   readonly state?: string;
   readonly route?: string;

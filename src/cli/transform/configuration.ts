@@ -16,8 +16,6 @@ import type { CliIo } from "../io.ts";
 import type { LocationOptions } from "../file-locations.ts";
 import { printable } from "../terminal-text.ts";
 
-/** Finds the module that was named on the command line. */
-
 export interface TransformModule {
   /** As a mapping names it: its real path relative to the transforms folder, with `/`. */
   readonly name: string;
@@ -145,8 +143,6 @@ function madeUp(config: HooksConfig, preset: Preset | undefined): MappingConfig 
   const base = preset && { part: preset, mapping: preset.mapping(NOTHING) };
   return { ...fillIn(NOTHING, place, new Findings(), base), accept: ["json", "form", "multipart", "text"] };
 }
-
-/** The part of a configuration that a transform is tried with, read without loading any transform. */
 
 export interface TransformConfiguration {
   readonly config: HooksConfig;

@@ -4,8 +4,8 @@
 export const DECLARATIONS_MARK = "// Written by `reveille transform new`, which replaces it when it is another one.";
 
 /**
- * `reveille.d.ts`: the types that the package exports for transforms. A test holds them to
- * `src/transform/transform.ts`.
+ * `reveille.d.ts`: the types that the package exports for transforms. A test compares them with
+ * `src/transform/context.ts`.
  */
 export const DECLARATIONS = `${DECLARATIONS_MARK}
 // The types of transforms, for editors: the gateway brings the package itself.

@@ -177,8 +177,6 @@ function mebibytes(count: number): string {
   return `${(count / 1_048_576).toFixed(1)} MiB`;
 }
 
-/** An attempt for machines. */
-
 /** One JSON document, its line ended, in ASCII: a terminal obeys nothing of it. */
 export function transformJson(attempt: TransformAttempt): string {
   const { module, chosen, input, isConfigured, isolation, memoryBytes, outcome, console: lines } = attempt;

@@ -22,8 +22,6 @@ import {
 } from "./agents/model-turn.ts";
 import { acknowledgeOffline, answerOffline } from "./agents/offline.ts";
 
-/** The end of a run: by its own time limit or by a request to abort it. */
-
 /** The longest delay that a timer takes. */
 const MAX_DELAY_MS = 2_147_483_647;
 

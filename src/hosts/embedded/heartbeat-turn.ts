@@ -7,8 +7,6 @@ import type { EmbeddedSessions } from "./sessions.ts";
 import type { PendingEvent } from "./state/session-reads.ts";
 import type { EmbeddedAgents } from "./agents.ts";
 
-/** The prompt of a heartbeat's turn. */
-
 /** Everything that a reader may take for the start of a line. */
 const LINE_BREAKS = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
 const MAX_REASONS_CHARS = 500;

@@ -14,7 +14,7 @@ import type { OpenClawState, UnendedRun } from "./state.ts";
 const LANE = "subagent";
 /** Sessions that one sweep removes. */
 const SWEEP_STEP = 200;
-/** Messages of a run's session that are looked at for what came of it. */
+/** Messages of a run's session that are read for its outcome. */
 const MESSAGES = 50;
 /** The number of times that the host is asked to end a run or to show its reply, and the wait in between. */
 const TRIES = 3;

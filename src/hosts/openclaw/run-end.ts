@@ -136,8 +136,6 @@ function pause(ms: number): Promise<undefined> {
   return new Promise((resolve) => setTimeout(resolve, ms, undefined));
 }
 
-/** The end of a run by its transcript; each version of the host has its own shape of it. */
-
 interface TranscriptMessage {
   readonly role?: unknown;
   readonly content?: unknown;

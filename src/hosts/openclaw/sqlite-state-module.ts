@@ -175,8 +175,6 @@ function sentWrites(database: DatabaseSync) {
   };
 }
 
-/** The writes that only the adapter's state has. Times are milliseconds since the epoch. */
-
 /** Events that a turn has taken; with the last one, the session's request of a turn is done. */
 interface ConsumeEvents {
   readonly session: string;

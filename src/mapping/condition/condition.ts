@@ -37,7 +37,7 @@ const environment = conditionEnvironment(budget);
 /**
  * Compiles a condition in CEL over `payload` (as parsed), `headers`, `query`, `event` (empty when it is not
  * known) and `actor` (a map of `name`, `id` and `bot`; `sender` is its earlier name). Throws when
- * {@link "../config/condition-syntax".readCondition} refuses it.
+ * {@link readCondition} refuses it.
  *
  * Only `true` meets it. A condition that cannot be evaluated, such as a comparison with a missing field, is a miss.
  */

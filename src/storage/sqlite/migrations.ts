@@ -68,7 +68,7 @@ const first: Migration = [
   `CREATE INDEX claims_expiry ON claims (expires_at)`,
 ];
 
-/** The keys that identify copies of a request: the record of {@link "./replay-key-memory"}. */
+/** The keys that identify copies of a request: the record of {@link "./operations/replay-key-memory"}. */
 const marks: Migration = [
   `ALTER TABLE deliveries ADD COLUMN marks BLOB`,
   `CREATE INDEX deliveries_marked ON deliveries (seq) WHERE marks IS NOT NULL`,

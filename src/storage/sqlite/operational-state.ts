@@ -108,8 +108,6 @@ export abstract class SqliteOperationalState implements OperationalState {
   }
 }
 
-/** Failures of the database as failures of the store. */
-
 export function notFound(runId: string): StoreError {
   return new StoreError("NOT_FOUND", `There is no run ${runId} of which this can be recorded.`);
 }

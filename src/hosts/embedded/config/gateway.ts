@@ -16,8 +16,6 @@ import { readChannels, readModels, type SetAsideParts } from "./models.ts";
 import { readSession } from "./session.ts";
 import type { Environment } from "./substitute-env.ts";
 
-/** Which address the server listens on. */
-
 interface BindAddress {
   readonly host: string;
   /** True when the address can be reached from this machine alone. */

@@ -173,8 +173,6 @@ function writtenAt(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** The parts of a new configuration that a running gateway cannot apply. */
-
 interface ReloadPlan {
   /** The new configuration with everything that needs a restart as it is now. */
   readonly config: GatewayConfig;

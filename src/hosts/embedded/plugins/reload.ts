@@ -5,8 +5,6 @@ import type { PluginsConfig } from "../config/file.ts";
 import { applyPlugin, loadPlugins } from "./load.ts";
 import type { LoadedPlugin } from "./set-aside.ts";
 
-/** Plugins that were applied together, and the requests that began under them. */
-
 interface PluginSetOptions {
   /** A host object of their own: its hooks are tapped by these plugins, and never by others. */
   readonly host: GatewayHost;

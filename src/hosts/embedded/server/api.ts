@@ -18,8 +18,6 @@ import type { GatewayStatus } from "../status.ts";
 import { API_PATH, HEALTH_PATH, READY_PATH } from "./routing-table.ts";
 import { type GatewaySources, SessionsApi } from "./sessions-api.ts";
 
-/** The callers that may use the gateway's API. */
-
 interface GuardConfig {
   readonly authTokens: readonly string[];
   readonly trustedProxies: readonly string[];

@@ -63,8 +63,6 @@ function withCommon(list: OutgoingHttpHeader[]): OutgoingHttpHeader[] {
 
 function ignore(): void {}
 
-/** Sends `100 Continue` when the body is wanted, and not before. */
-
 /**
  * Makes the first read of the body send `100 Continue` (RFC 9110, 10.1.1).
  *

@@ -2,8 +2,6 @@
 import type { IncomingMessage } from "node:http";
 import type { HttpRoute, HttpRouter } from "../../../core/host.ts";
 
-/** Cuts the pathname out of a request target. */
-
 /**
  * The pathname of a request, as sent. A target in absolute form (RFC 9112, 3.2.2) is rewritten to
  * origin form in `req.url` first, so that every handler sees one form.

@@ -15,8 +15,6 @@ import { readBody } from "../../../http/read-body.ts";
 import type { EmbeddedChannels } from "../channels.ts";
 import type { EmbeddedSessions } from "../sessions.ts";
 
-/** The place at which an agent's owner was last reached: the meaning of `last` for replies. */
-
 const BODY_LIMITS = { maxBytes: 16_384, timeoutMs: 10_000 };
 const MAX_RECIPIENT_CHARS = 1_000;
 

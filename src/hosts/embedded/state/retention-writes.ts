@@ -3,8 +3,6 @@ import type { DatabaseSync } from "node:sqlite";
 import { type RowOf, rowQuery, type RowShape } from "../../../storage/sqlite/engine/row-query.ts";
 import type { ForgetRuns, ForgetRunsOutcome } from "./operations.ts";
 
-/** Bytes that the messages of isolated runs count for together. */
-
 /**
  * Bytes that a message counts for besides its text: its row and its indexes. The sum in the database is made
  * with it, so that a change takes a migration that sets the sum back.

@@ -16,8 +16,6 @@ import {
   STATE_LIMITS,
 } from "./operations.ts";
 
-/** The tables of sessions, their transcripts and events, and of what channels were given. */
-
 /**
  * The first version. Ids are integers in order of arrival, so that rows and index entries are
  * appended and never inserted in between.
@@ -161,8 +159,6 @@ export const sqliteModule: SqliteModule = {
     };
   },
 };
-
-/** The writes on the outbox: one row for each message a channel was or is to be given. */
 
 /** Prepares the statements on one database and returns what uses them. */
 function prepareOutboxWrites(database: DatabaseSync) {

@@ -1,9 +1,7 @@
 import { reasonOf } from "../../../core/reason-of.ts";
 
-/** The error that the database rejects with, and which failures of SQLite are temporary. */
-
 /**
- * An error of {@link "./sqlite-database".SqliteDatabase}.
+ * An error of {@link "./database".SqliteDatabase}.
  *
  * `UNAVAILABLE`: nothing was written and the same call may succeed later (full disk, locked file);
  * only when the writer thread itself died, a commit may have been completed whose answer was lost.

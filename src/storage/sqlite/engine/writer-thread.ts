@@ -121,8 +121,6 @@ function asSqliteError(file: string, cause: unknown): SqliteError {
   return new SqliteError("FAILED", message, { cause });
 }
 
-/** The messages between the main thread and the writer thread. */
-
 /** Data with which the writer thread is started. */
 export interface WriterStart {
   readonly file: string;
