@@ -13,7 +13,7 @@ export function commitLines(commits: readonly unknown[]): readonly string[] {
 
 /** The first characters of a commit's id, enough for a person to recognize it. */
 export function shortSha(sha: string): string {
-  return sha.slice(0, SHA_LENGTH);
+  return sha.slice(0, SHA_LENGTH).trimEnd();
 }
 
 function commitLine(commit: unknown): string {

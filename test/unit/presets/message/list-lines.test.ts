@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { alertCounts, alertLines, onlyAlerts } from "../../../../src/presets/message/list-lines.ts";
+import { alertCounts, alertLines, onlyAlerts, shortSha } from "../../../../src/presets/message/list-lines.ts";
 
 describe("the alerts of a notification", () => {
   it.each<[object, string]>([
@@ -30,4 +30,11 @@ describe("the alerts of a notification", () => {
       expect(onlyAlerts(payload, new Set(["A"]))).toBe(false);
     },
   );
+});
+
+describe("the short form of a commit's id", () => {
+  it("is its beginning, without a space at the end when the sender sends something else", () => {
+    expect(shortSha("1dc6aa69429bff4806ad6afe58d3d8f57e25973e")).toBe("1dc6aa6");
+    expect(shortSha("abcdef ghijk")).toBe("abcdef");
+  });
 });
