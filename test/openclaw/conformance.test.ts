@@ -7,7 +7,6 @@ import type { GatewayHostHarness } from "../conformance/host/gateway-host-harnes
 import { DRIVER } from "./driver-package.ts";
 import { InProcessHost, until } from "./in-process-host.ts";
 import { PortForward } from "./port-forward.ts";
-import { requireCalls } from "../../src/hosts/openclaw/require-calls.ts";
 
 let host: Promise<InProcessHost> | undefined;
 let started = 0;
@@ -29,7 +28,6 @@ const harness: GatewayHostHarness = {
     const gateway = driver.open(stateDir, {
       bare: true,
       block: (written) => (written as Record<string, unknown> | undefined)?.[name],
-      loadSdk: requireCalls,
       plugins: () => plugins,
       onLoaded: (outcome) => void outcomes.push(outcome),
     });

@@ -2,8 +2,8 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenClawGateway, OpenClawGatewayOptions } from "../../src/hosts/openclaw/gateway.ts";
 
-/** The entry of the bundle that the driver imports, and nothing else does. */
-export const DRIVER_ENTRY = "hosts/openclaw/gateway";
+/** The entries of the bundle that the driver imports, and nothing else does. */
+export const DRIVER_ENTRIES = ["hosts/openclaw/gateway", "hosts/openclaw/require-calls"] as const;
 
 /** The id under which the host has the driver. */
 export const DRIVER = "reveille-driver";
@@ -11,7 +11,7 @@ export const DRIVER = "reveille-driver";
 /** What the driver hands to the test once its service runs. */
 export interface Driver {
   /** The installed adapter in this gateway, in the context of the service's start, with a state folder of its own. */
-  open(stateDir: string, options: Omit<OpenClawGatewayOptions, "pluginId">): OpenClawGateway;
+  open(stateDir: string, options: Omit<OpenClawGatewayOptions, "pluginId" | "loadSdk">): OpenClawGateway;
   /** The plugin's block as the gateway has it now. */
   block(): Readonly<Record<string, unknown>>;
   /** Empties the host's queues of system events. */
@@ -44,8 +44,11 @@ export function writeDriverPackage(folder: string, plugin: string): void {
   writeFileSync(join(folder, "dist/driver.js"), ENTRY);
 }
 
+const [GATEWAY, REQUIRE_CALLS] = DRIVER_ENTRIES;
+
 const ENTRY = `import { AsyncLocalStorage } from "node:async_hooks";
-import { OpenClawGateway } from "./${DRIVER_ENTRY}.js";
+import { OpenClawGateway } from "./${GATEWAY}.js";
+import { requireCalls } from "./${REQUIRE_CALLS}.js";
 
 export default {
   id: "${DRIVER}",
@@ -59,9 +62,10 @@ export default {
       async start(context) {
         const inService = AsyncLocalStorage.snapshot();
         const { resetSystemEventsForTest } = await import("openclaw/plugin-sdk/system-event-runtime");
+        const fixed = { pluginId: "${DRIVER}", loadSdk: requireCalls };
         globalThis[Symbol.for("reveille.openclaw.driver")]({
           open: (stateDir, options) =>
-            inService(() => new OpenClawGateway(api, { ...context, stateDir }, { ...options, pluginId: "${DRIVER}" })),
+            inService(() => new OpenClawGateway(api, { ...context, stateDir }, { ...options, ...fixed })),
           block: () => api.runtime.config.current().plugins?.entries?.["${DRIVER}"]?.config ?? {},
           forgetEvents: resetSystemEventsForTest,
         });

@@ -5,7 +5,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { NEWEST_HOST } from "../../src/hosts/openclaw/require-calls.ts";
 import { cachedHost } from "./cached-host.ts";
 import { homeEnvironment } from "./openclaw-installation.ts";
-import { DRIVER_ENTRY } from "./driver-package.ts";
+import { DRIVER_ENTRIES } from "./driver-package.ts";
 import { removeLeftovers } from "./remove-leftovers.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -66,7 +66,7 @@ function installHost(version: string, folder: string): void {
 /** Builds a copy and packs it, so that the checkout's own `dist` stays as it is; returns the archive. */
 function packPackage(folder: string): string {
   mkdirSync(folder, { recursive: true });
-  run(process.execPath, [join(root, "scripts/bundle.ts"), join(folder, "dist"), DRIVER_ENTRY], { cwd: root });
+  run(process.execPath, [join(root, "scripts/bundle.ts"), join(folder, "dist"), ...DRIVER_ENTRIES], { cwd: root });
   for (const name of ["package.json", "plugin.json", "openclaw.plugin.json", "docs", "LICENSE", "README.md"]) {
     cpSync(join(root, name), join(folder, name), { recursive: true });
   }
