@@ -17,6 +17,7 @@ const layers: readonly (readonly string[])[] = [
   ["dispatch"],
   ["ingress"],
   ["index.ts"],
+  ["telemetry"],
   ["api"],
   ["console"],
   ["hosts/shared"],

@@ -19,6 +19,7 @@ export type {
   PreviewOperations,
   SampleCall,
 } from "./ingress/operations/preview.ts";
+export type { Gauges, GaugeOperations } from "./ingress/operations/gauges.ts";
 export type { Operation, OperationOutcome } from "./ingress/operations/outcome.ts";
 export type { ReplayOptions } from "./ingress/operations/plan.ts";
 export type { DeliveryFilter } from "./ingress/operations/select.ts";

@@ -2,6 +2,7 @@ import type { CallbacksConfig } from "../config/callbacks.ts";
 import type { AgentSpec, SettledState } from "../core/delivery.ts";
 import type { DispatchedEvent, SettledEvent } from "../core/events.ts";
 import type { Clock, GatewayHost, Logger } from "../core/host.ts";
+import type { Measurements } from "../core/measurements.ts";
 import type { GuardedFetch } from "../http/guarded-fetch.ts";
 import type { DeliveryStore, OpenRun, StoredRun } from "../storage/delivery-store.ts";
 import type { DispatchRules } from "./rules.ts";
@@ -23,6 +24,7 @@ export interface DispatchContext {
   readonly beginRetry: RetrySchedule;
   readonly notices: Notices;
   readonly outages: Outages;
+  readonly measurements: Measurements;
   /** Aborted at the shutdown's deadline: active runs stay on disk. */
   readonly abandon: AbortSignal;
 }

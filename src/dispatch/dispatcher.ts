@@ -40,9 +40,22 @@ export class Dispatcher {
   #reserved = 0;
 
   constructor(options: DispatcherOptions) {
-    const { store, host, logger, clock, events, rulesFor, callbacks, notices, outages, fetch, beginRetry } = options;
+    const {
+      store,
+      host,
+      logger,
+      clock,
+      events,
+      rulesFor,
+      callbacks,
+      notices,
+      outages,
+      fetch,
+      beginRetry,
+      measurements,
+    } = options;
     const abandon = this.#abandon.signal;
-    const shared = { store, host, logger, clock, events, rulesFor, callbacks, notices, outages };
+    const shared = { store, host, logger, clock, events, rulesFor, callbacks, notices, outages, measurements };
     const context: DispatchContext = { ...shared, fetch, beginRetry, abandon };
     const ended = (tracked: TrackedRun): void => this.#forget(tracked);
     const gate = new RunGate(context, (scope) => this.#review(scope));

@@ -15,13 +15,14 @@ export interface StartedAttempt {
   readonly startedAt: number;
 }
 
-/** Ends a run for those who watch it: logs one line, then notifies observers. */
+/** Ends a run for those who watch it: logs one line, counts it, then notifies observers. */
 export function reportSettled(
-  { logger, clock, events }: Pick<DispatchContext, "logger" | "clock" | "events">,
+  { logger, clock, events, measurements }: Pick<DispatchContext, "logger" | "clock" | "events" | "measurements">,
   event: SettledEvent,
   { mappingId, deliveryId, attempt }: RunFacts,
 ): Promise<void> | undefined {
-  const { runId, state } = event;
+  const { runId, kind, state } = event;
+  measurements.settled.add(kind, state);
   const mapping = mappingId ?? undefined;
   const ms = attempt && Math.max(0, clock.now() - attempt.startedAt);
   const reason = event.reason ?? undefined;

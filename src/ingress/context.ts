@@ -1,5 +1,6 @@
 import { type Refusal, refuse } from "../core/errors.ts";
 import type { GatewayHost } from "../core/host.ts";
+import type { Measurements } from "../core/measurements.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { RunWatch } from "../dispatch/run-watch.ts";
 import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
@@ -16,6 +17,7 @@ export interface IngressContext {
   readonly unverifiedPlaces: UnverifiedPlaces;
   readonly unverifiedBytes: ByteBudget;
   readonly heldAnswers: HeldAnswers;
+  readonly measurements: Measurements;
 }
 
 /** Notifies observers, if there are any; an error they throw is logged and never fatal. */

@@ -15,6 +15,7 @@ import { ConfigReload, SHUT_DOWN } from "./reload.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost, HttpRouter, ShutdownDeadline } from "../core/host.ts";
 import { ByteBudget, HELD_ANSWERS, HeldAnswers, InFlight, UnverifiedPlaces } from "./request-limits.ts";
+import { Measurements } from "../core/measurements.ts";
 import { settledWithin } from "../core/settled-within.ts";
 import { answerRefusal } from "../http/answer.ts";
 import { createGuardedFetch } from "../http/guarded-fetch.ts";
@@ -22,13 +23,14 @@ import type { Answer } from "../http/answer.ts";
 import { sendAnswer } from "../http/send-answer.ts";
 import { refuse } from "../core/errors.ts";
 import { DeliveryOperations } from "./operations/deliveries.ts";
+import { GaugeOperations } from "./operations/gauges.ts";
 import { HookOperations } from "./operations/hooks.ts";
 import { PreviewOperations } from "./operations/preview.ts";
 import { Retention } from "./operations/retention.ts";
 import { answerRequest } from "./pipeline.ts";
 import { observe } from "./context.ts";
 import type { IngressContext } from "./context.ts";
-import { RequestFacts, RequestLog } from "./request-log.ts";
+import { countRequest, RequestFacts, RequestLog } from "./request-log.ts";
 import { clientAddressOf } from "./stages/edge.ts";
 import { StoreError } from "../storage/delivery-store.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
@@ -41,6 +43,7 @@ export interface Operations {
   readonly deliveries: DeliveryOperations;
   readonly hooks: HookOperations;
   readonly previews: PreviewOperations;
+  readonly gauges: GaugeOperations;
 }
 
 /** The parts that live as long as the store is open. */
@@ -69,6 +72,7 @@ export class Ingress {
   });
   readonly #heldAnswers = new HeldAnswers(HELD_ANSWERS);
   readonly #requestLog: RequestLog;
+  readonly #measurements = new Measurements();
   #keys: ActiveConfigOptions["keys"] | undefined;
   #running: Running | undefined;
   /** While the store of the first configuration is being opened. */
@@ -215,6 +219,7 @@ export class Ingress {
       agents: (dispatch) => new AgentRunner(dispatch),
       notices,
       outages,
+      measurements: this.#measurements,
       concurrency: () => active().config.concurrency,
       isBusy: () => this.#inFlight.count >= BUSY_FROM,
     });
@@ -228,13 +233,16 @@ export class Ingress {
       unverifiedPlaces: this.#unverifiedPlaces,
       unverifiedBytes: this.#unverifiedBytes,
       heldAnswers: this.#heldAnswers,
+      measurements: this.#measurements,
     };
     const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });
     const operated = { ingress: context, active };
+    const hooks = new HookOperations(operated);
     const operations = {
       deliveries: new DeliveryOperations(operated),
-      hooks: new HookOperations(operated),
+      hooks,
       previews: new PreviewOperations(operated),
+      gauges: new GaugeOperations({ ingress: context, hooks, outages: () => outages.open }),
     };
     return { context, retention, operations };
   }
@@ -278,6 +286,7 @@ export class Ingress {
     }
     sendAnswer(req, res, answer);
     this.#requestLog.end(facts, req, answer.status);
+    countRequest(this.#measurements, facts, active?.mappings);
   }
 }
 

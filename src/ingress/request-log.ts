@@ -4,6 +4,8 @@ import type { EndedState } from "../core/delivery.ts";
 import { ERRORS } from "../core/errors.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { Clock, Logger } from "../core/host.ts";
+import { type Measurements, OTHER } from "../core/measurements.ts";
+import type { MappingIndex } from "../mapping/index-mappings.ts";
 import type { Accepted } from "./commit.ts";
 import { LogThrottle } from "./log-throttle.ts";
 
@@ -28,9 +30,13 @@ export class RequestFacts {
   /** Why a signature failed; for the log alone. */
   reason: string | undefined = undefined;
 
+  /** From the start until its delivery was on disk. */
+  acceptedMs = 0;
+
   /** Adds the delivery that the request became. */
   accepted({ deliveryId, ended, isRepeat }: Accepted): void {
     this.deliveryId = deliveryId;
+    this.acceptedMs = performance.now() - this.startMs;
     this.state = isRepeat ? "duplicate" : (ended ?? "queued");
   }
 }
@@ -77,6 +83,19 @@ export class RequestLog {
   flush(): void {
     this.#throttle.flush();
   }
+}
+
+/** Counts a request that has ended; a route that no mapping takes by its path counts as `other`. */
+export function countRequest(
+  { deliveries, refusals, acceptSeconds }: Measurements,
+  { code, state, route = OTHER, acceptedMs }: RequestFacts,
+  mappings: Pick<MappingIndex, "hasPath"> | undefined,
+): void {
+  if (code !== undefined) refusals.add(code);
+  if (state === undefined) return;
+  const isConfigured = route === "wake" || route === "agent" || mappings?.hasPath(route);
+  deliveries.add(isConfigured ? route : OTHER, state);
+  acceptSeconds.observe(acceptedMs / 1_000);
 }
 
 /** `warn` for what an operator should look at: failed authentication and the gateway's own failures. */

@@ -50,6 +50,11 @@ export class MappingIndex {
     }
   }
 
+  /** True when mappings name the path. */
+  hasPath(path: string): boolean {
+    return this.#byPath.has(trimSlashes(path));
+  }
+
   /** The mapping that owns a request, or `undefined`. */
   resolve(path: string, payload: unknown): CompiledMapping | undefined {
     const ofPath = this.#byPath.get(trimSlashes(path));

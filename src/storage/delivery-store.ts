@@ -17,10 +17,13 @@ import type {
   SettledState,
   State,
 } from "../core/delivery.ts";
+import type { CommitMeasurements } from "../core/measurements.ts";
 import type { AcceptOutcome, NewDelivery, NewRun } from "./new-delivery.ts";
 import type { OperationalState } from "./operational-state.ts";
 
 export interface DeliveryStore extends OperationalState {
+  /** What it counts of its commits. */
+  readonly commits: CommitMeasurements;
   /**
    * Stores a delivery and its runs in one commit, claiming its idempotency key and its replay keys in the
    * same transaction: of two simultaneous copies exactly one is accepted. Coalescing and overlap are
@@ -78,8 +81,19 @@ export interface DeliveryStore extends OperationalState {
    * a reply that was the text itself is gone.
    */
   prune(limits: PruneLimits): Promise<PruneOutcome>;
+  /** How much waits. */
+  backlog(): Promise<Backlog>;
   /** Finishes what was handed to it and releases its files. */
   close(): Promise<void>;
+}
+
+/** The open runs by state. */
+export interface Backlog {
+  readonly queued: number;
+  readonly running: number;
+  readonly held: number;
+  /** Milliseconds since the epoch at which the oldest queued run was accepted; `null`: none is queued. */
+  readonly oldestQueuedAt: number | null;
 }
 
 /** The fields of an open run that the dispatcher needs to put it in its lane. */

@@ -1,4 +1,5 @@
 /** Takes one request through the stages that a transform has a part in, and keeps what it sees. */
+import { Measurements } from "../../core/measurements.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import { agentPrompt, passedOnText, wakeText } from "../../dispatch/run/agent-prompt.ts";
 import type { Action, RunSpec } from "../../core/delivery.ts";
@@ -79,7 +80,7 @@ export async function tryTransform({ chosen, input, call, onTried, ...configurat
   const resolved = resolvedBy(mapping, parsed.context);
   const missed = filter(resolved);
   // The stages look at no more of them than this.
-  const ingress = { host };
+  const ingress = { host, measurements: new Measurements() };
   const active = { config, hooks };
   const rendered = await render(ingress, active, request, resolved);
   onTried();

@@ -42,6 +42,11 @@ export class OutageRegistry implements Outages {
     this.#abandon = options.abandon ?? new AbortController().signal;
   }
 
+  /** Subjects that are out of order. */
+  get open(): number {
+    return this.#open.size;
+  }
+
   /** Reads the open outages whose notice was sent; called once, before the first run. Rejects with a `StoreError`. */
   async load(): Promise<void> {
     for (const subject of await this.#options.store.outages()) this.#open.set(subject, true);

@@ -93,7 +93,7 @@ export class AgentAttempts {
   }
 
   async #attempt(run: ActiveRun, { number, interrupted }: OpenAttempt): Promise<FinalResult | CarriedOut> {
-    const { store, clock, events, host } = this.#context;
+    const { store, clock, events, host, measurements } = this.#context;
     const { runId, coalesced } = run.stored;
     const { agentId, sessionKey, model, thinking, timeoutMs, tools, sessionMode } = run.spec;
     const startedAt = clock.now();
@@ -102,7 +102,10 @@ export class AgentAttempts {
     const prompt = agentPrompt(run.spec, { now: new Date(startedAt), interrupted, coalesced });
     const id = `${runId}-a${number}`;
     const request = { runId: id, agentId, sessionKey, sessionMode, prompt, model, thinking, tools, timeoutMs };
+    const startMs = performance.now();
     const result = await runTurn(host.agents, request, { ending: run.ending, begin: this.#context.beginRetry });
+    const status = "notBegun" in result ? "not begun" : result.status;
+    measurements.attemptSeconds.observe((performance.now() - startMs) / 1_000, agentId, status);
     const isOk = !("notBegun" in result) && result.status === "ok";
     if (run.ending.aborted && "notBegun" in result) return this.#endUnbegun(run, result);
     if (run.ending.aborted && !isOk) {

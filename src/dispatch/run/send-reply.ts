@@ -77,13 +77,14 @@ export class ReplySender {
     target: ChannelTarget,
     { text, place, key }: { text: string; place: Place; key: string },
   ): Promise<Refused> {
-    const { host, outages } = this.#context;
+    const { host, outages, measurements } = this.#context;
     try {
       const message = { ...target, text, idempotencyKey: `${run.stored.runId}:${key}` };
       await withTimeout(host.channels.send(message), run.ending);
     } catch (error) {
       return run.ending.aborted ? { refused: reasonOf(error) } : this.#refused(run, target, { error, place });
     }
+    measurements.replies.add(target.channel, "sent");
     await outages.works(`channel:${target.channel}`, `Replies are delivered on the channel ${target.channel} again.`);
     return undefined;
   }
@@ -93,16 +94,18 @@ export class ReplySender {
     { channel }: ChannelTarget,
     { error, place }: { error: unknown; place: Place },
   ): Promise<Refused> {
-    const { clock, outages, rulesFor } = this.#context;
+    const { clock, outages, rulesFor, measurements } = this.#context;
     const policy = rulesFor(run.mappingId).retry.deliveries;
     const tries = isRetryable(error) ? countTry(this.#notes.of(run.stored.runId), place) : policy.attempts;
     const words = reasonOf(error);
     if (tries < policy.attempts) {
+      measurements.replies.add(channel, "postponed");
       return {
         dueAt: clock.now() + fullJitter(policy, tries),
         reason: `delivery to ${channel} failed at try ${tries} of ${policy.attempts}, it is tried again: ${words}`,
       };
     }
+    measurements.replies.add(channel, "failed");
     const refused = `delivery to ${channel} failed: ${words}`;
     // The notice may go to the same channel: the run must not wait for it.
     void outages.failed(

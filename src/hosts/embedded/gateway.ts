@@ -8,6 +8,7 @@ import { ConsoleRoutes } from "../../console/routes.ts";
 import { LiveEvents } from "../../console/live-events.ts";
 import { GatewayConfigReload } from "./config/reload.ts";
 import type { ReloadOutcome } from "./config/reload.ts";
+import type { GatewayConfig } from "./config/file.ts";
 import type { GatewayOverrides } from "./config/gateway.ts";
 import type { Environment } from "./config/substitute-env.ts";
 import { watchConfigFile } from "./config/watch.ts";
@@ -20,6 +21,7 @@ import { PLUGIN_GRACE_MS } from "./plugins/shutdown.ts";
 import { PluginReload } from "./plugins/reload.ts";
 import type { PluginSet } from "./plugins/reload.ts";
 import { loadPlugins } from "./plugins/load.ts";
+import { metricsRoute } from "./server/metrics-route.ts";
 import { GatewayServer } from "./server.ts";
 import { GatewayStatus } from "./status.ts";
 import { CONSOLE_PATH, RoutingTable } from "./server/routing-table.ts";
@@ -68,6 +70,7 @@ export class EmbeddedGateway {
   readonly #clock: Clock;
   readonly #config: GatewayConfigReload;
   readonly #guard: ApiGuard;
+  readonly #metricsGuard: ApiGuard;
   readonly #open: OpenGateway = {};
   readonly #events = new LiveEvents();
   #api: GatewayApi | undefined;
@@ -104,6 +107,7 @@ export class EmbeddedGateway {
       strict,
     });
     this.#guard = new ApiGuard(this.#config.current.gateway, { clock });
+    this.#metricsGuard = new ApiGuard(metricsGuardConfig(this.#config.current), { clock });
   }
 
   /** Its URL on this machine: `http://127.0.0.1:18789`. */
@@ -194,6 +198,11 @@ export class EmbeddedGateway {
       status,
       endpoints: { ...endpoints, ...this.#console.linkEndpoint() },
       guard: this.#guard,
+      metrics: metricsRoute({
+        endpoint: endpoints["metrics"] ?? {},
+        guard: this.#metricsGuard,
+        hasToken: () => this.#config.current.telemetry.metricsTokens.length > 0,
+      }),
     });
     parts.heartbeat.start();
     parts.retention.start();
@@ -227,6 +236,7 @@ export class EmbeddedGateway {
       isAbandoned,
       activate: (inForce) => {
         this.#guard.configure(this.#config.current.gateway);
+        this.#metricsGuard.configure(metricsGuardConfig(this.#config.current));
         parts.heartbeat.reschedule();
         const routes = new RoutingTable();
         // Of plugins that are gone nothing may be left; else the table before is the better one, when this cannot be filled.
@@ -274,6 +284,10 @@ export class EmbeddedGateway {
       clearTimeout(timer);
     }
   }
+}
+
+function metricsGuardConfig({ gateway, telemetry }: GatewayConfig) {
+  return { authTokens: telemetry.metricsTokens, trustedProxies: gateway.trustedProxies };
 }
 
 /** An address for each that represents all of the machine's. */

@@ -1,5 +1,6 @@
 import type { HooksConfig } from "../../config/hooks.ts";
 import type { Action, PayloadContext } from "../../core/delivery.ts";
+import type { Measurements } from "../../core/measurements.ts";
 import { ERRORS, isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
@@ -7,7 +8,7 @@ import { completeAction, renderAction } from "../../mapping/render-action.ts";
 import { readAgentPayload, readWait, readWakePayload } from "../../mapping/direct-action.ts";
 import { fanOut } from "../../mapping/fan-out.ts";
 import { transformActions } from "../../mapping/transform-actions.ts";
-import { TransformError, type TransformCall } from "../../transform/call.ts";
+import { type CallTransform, TransformError, type TransformCall } from "../../transform/call.ts";
 import type { IngressContext } from "../context.ts";
 import type { NewDelivery } from "../../storage/new-delivery.ts";
 import type { Resolved } from "./resolve.ts";
@@ -33,7 +34,7 @@ export interface WantedWait {
 
 /** Transforms and renders the payload into actions. */
 export function render(
-  ingress: Pick<IngressContext, "host">,
+  ingress: Pick<IngressContext, "host" | "measurements">,
   active: Pick<ActiveConfig, "config" | "hooks">,
   request: Pick<VerifiedRequest, "method" | "body">,
   resolved: Pick<Resolved, "route" | "context" | "ofSender" | "deliveryId">,
@@ -59,7 +60,7 @@ function changeActions(
 }
 
 function renderRoute(
-  ingress: Pick<IngressContext, "host">,
+  ingress: Pick<IngressContext, "host" | "measurements">,
   { config }: Pick<ActiveConfig, "config">,
   { method, body: rawBody }: Pick<VerifiedRequest, "method" | "body">,
   { route, context, deliveryId }: Pick<Resolved, "route" | "context" | "deliveryId">,
@@ -72,7 +73,18 @@ function renderRoute(
   if (items.length === 0) return { actions: [], ended: skipped(`${route.forEach?.name} is empty`) };
   if (!route.transform && items.length === 1) return single(own(route, items[0]!));
   const call = { method, rawBody, basePath: config.path, deliveryId };
-  return renderItems(route, items, call, config).catch((error: unknown) => failed(ingress, route, error));
+  return renderItems(ingress, route, { items, call, config }).catch((error: unknown) => failed(ingress, route, error));
+}
+
+function timed(transform: CallTransform, mappingId: string, { transformSeconds }: Measurements): CallTransform {
+  return async (call) => {
+    const startMs = performance.now();
+    try {
+      return await transform(call);
+    } finally {
+      transformSeconds.observe((performance.now() - startMs) / 1_000, mappingId);
+    }
+  };
 }
 
 /** Of what the mapping can make nothing: no fault of the sender, who may give up on a hook that answers 4xx. */
@@ -101,13 +113,18 @@ function own(mapping: CompiledMapping, context: PayloadContext): Action | Refusa
   return completeAction(renderAction(mapping, context), mapping.config.id);
 }
 
+interface Items {
+  readonly items: readonly PayloadContext[];
+  readonly call: Omit<TransformCall, "context">;
+  readonly config: Pick<HooksConfig, "maxFanOut" | "transforms">;
+}
+
 async function renderItems(
+  { measurements }: Pick<IngressContext, "measurements">,
   mapping: CompiledMapping,
-  items: readonly PayloadContext[],
-  call: Omit<TransformCall, "context">,
-  { maxFanOut, transforms }: Pick<HooksConfig, "maxFanOut" | "transforms">,
+  { items, call, config: { maxFanOut, transforms } }: Items,
 ): Promise<Rendered | Refusal> {
-  const { transform } = mapping;
+  const transform = mapping.transform && timed(mapping.transform, mapping.config.id, measurements);
   const endMs = performance.now() + ALL_ITEMS * transforms.timeoutMs;
   const actions: Action[] = [];
   for (const context of items) {

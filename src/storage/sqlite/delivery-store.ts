@@ -2,8 +2,10 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DeliveryDetail, DeliverySummary, ReplyOutcome, SettledState } from "../../core/delivery.ts";
 import type { GatewayHost } from "../../core/host.ts";
+import type { CommitMeasurements } from "../../core/measurements.ts";
 import type {
   AttemptEnd,
+  Backlog,
   DeliveryPage,
   DeliveryQuery,
   DeliveryState,
@@ -205,6 +207,15 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     const args = [limits.now, limits.removeBefore, limits.emptyBefore, limits.maxBytes];
     const [removed, emptied, more] = await this.write<[number, number, number]>("store.prune", args);
     return { removed, emptied, more: more === 1 };
+  }
+
+  async backlog(): Promise<Backlog> {
+    this.assertOpen();
+    return reading(() => this.#openRuns.backlog());
+  }
+
+  get commits(): CommitMeasurements {
+    return this.#database.commits;
   }
 
   protected get isClosing(): boolean {

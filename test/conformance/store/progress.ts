@@ -9,6 +9,24 @@ const STARTED_AT = RECEIVED_AT + 1000;
 
 /** What is recorded of a run after it was accepted. */
 export function describeProgress(underTest: () => StoreUnderTest): void {
+  it("counts what is open by its state, and knows since when the oldest run is queued", async () => {
+    const { store } = underTest();
+    expect(await store.backlog()).toEqual({ queued: 0, running: 0, held: 0, oldestQueuedAt: null });
+    const settled = await accept(store, { receivedAt: RECEIVED_AT });
+    await store.settle(settled.runId, DONE);
+    const failed = await accept(store, { receivedAt: RECEIVED_AT + 1 });
+    await store.settle(failed.runId, { state: "failed", reason: "it did" });
+    const held = await accept(store, { receivedAt: RECEIVED_AT + 2 });
+    await store.hold(held.runId, "a person decides");
+    const running = await accept(store, { receivedAt: RECEIVED_AT + 3 });
+    await store.beginAttempt(running.runId, { number: 1, startedAt: STARTED_AT });
+    await accept(store, { receivedAt: RECEIVED_AT + 4 });
+    await accept(store, { receivedAt: RECEIVED_AT + 5 });
+    expect(await store.backlog()).toEqual({ queued: 2, running: 1, held: 1, oldestQueuedAt: RECEIVED_AT + 4 });
+    const reopened = await underTest().reopen();
+    expect(await reopened.backlog()).toMatchObject({ queued: 2, running: 1, held: 1 });
+  });
+
   it("loads an accepted run with everything the dispatcher needs", async () => {
     const { store } = underTest();
     const { deliveryId, runId } = await accept(store, { runs: [{ lane: "lane 7", spec: agentSpec() }] });

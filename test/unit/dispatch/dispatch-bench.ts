@@ -1,3 +1,4 @@
+import { Measurements } from "../../../src/core/measurements.ts";
 import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
 import { BRIEF_RETRY } from "../../../src/dispatch/run/retry.ts";
 import { onTestFinished, vi } from "vitest";
@@ -222,6 +223,7 @@ export class DispatchBench {
         warn: (fields, message) => void this.lines.push({ level: "warn", fields, message }),
         error: (_fields, message) => void this.logged.push(message),
       },
+      measurements: new Measurements(),
       events: { dispatched: () => undefined, settled: async (event) => void this.settled.push(event) },
       concurrency: () => this.concurrency,
       isBusy: () => this.busy,

@@ -1,3 +1,4 @@
+import { Measurements } from "../../../src/core/measurements.ts";
 import type { CallbacksConfig } from "../../../src/config/callbacks.ts";
 import type { RetryConfig } from "../../../src/config/retry.ts";
 import type { AgentSpec, RunDetail } from "../../../src/core/delivery.ts";
@@ -91,6 +92,7 @@ export class RunnerBench {
     this.#outages = outages;
     await outages.load();
     this.#runner = new AgentRunner({
+      measurements: new Measurements(),
       store,
       host,
       clock,

@@ -21,6 +21,7 @@ export interface GatewayConfig {
   readonly session: SessionConfig;
   readonly channels: ChannelsConfig;
   readonly plugins: PluginsConfig;
+  readonly telemetry: TelemetryConfig;
   /** The plugin's block, unvalidated. */
   readonly hooks: unknown;
 }
@@ -83,6 +84,11 @@ export interface WebhookChannelConfig {
   readonly secret: string;
   readonly defaultTo: string | undefined;
   readonly timeoutMs: number;
+}
+
+export interface TelemetryConfig {
+  /** Any of them opens `/metrics` (rotation); empty: whoever asks from this machine may read it. */
+  readonly metricsTokens: readonly string[];
 }
 
 export interface PluginsConfig {

@@ -9,7 +9,7 @@ import { readSecrets } from "../../../config/secrets.ts";
 import { showValue } from "../../../config/show-value.ts";
 import { MIN_TOKEN_CHARACTERS } from "../../../config/token.ts";
 import type { GatewayConfig, PluginsConfig } from "./file.ts";
-import { API_PATH, CONSOLE_PATH, HEALTH_PATH, READY_PATH } from "../server/routing-table.ts";
+import { API_PATH, CONSOLE_PATH, HEALTH_PATH, METRICS_PATH, READY_PATH } from "../server/routing-table.ts";
 import type { GatewayFile } from "./schema.ts";
 import { readAgents } from "./agents.ts";
 import { readChannels, readModels, type SetAsideParts } from "./models.ts";
@@ -77,6 +77,7 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
     session: readSession(written.session, findings),
     channels: readChannels(written.channels, context),
     plugins: readPlugins(written.plugins, file),
+    telemetry: { metricsTokens: readMetricsTokens(written.telemetry?.metrics?.token, options) },
     hooks: written.hooks,
   };
 }
@@ -108,6 +109,12 @@ function readTokens(written: TokenFile, bind: BindAddress, { file, env, findings
     }
   }
   return tokens.map(({ value }) => value);
+}
+
+function readMetricsTokens(written: TokenFile, { file, env, findings }: SectionsOptions): readonly string[] {
+  if (written === undefined) return [];
+  const where = "telemetry.metrics.token";
+  return readSecrets(written, where, { configDir: dirname(file), env }, findings).map(({ value }) => value);
 }
 
 function readProxies(written: readonly string[], findings: Findings): readonly string[] {
@@ -143,7 +150,7 @@ function refuseGatewayPath(hooks: unknown, findings: Findings): void {
   if (typeof path !== "string") return;
   const bare = `/${path.trim().replaceAll(/^\/+|\/+$/gu, "")}`;
   const isBelow = [API_PATH, CONSOLE_PATH].some((path) => bare === path || bare.startsWith(`${path}/`));
-  if (bare === HEALTH_PATH || bare === READY_PATH || isBelow) {
+  if (bare === HEALTH_PATH || bare === READY_PATH || bare === METRICS_PATH || isBelow) {
     findings.refuse("hooks.path", `${showValue(path)} is a path of the gateway itself; write for example "/hooks"`);
   }
 }

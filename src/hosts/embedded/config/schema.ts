@@ -262,6 +262,25 @@ export const GatewaySchema = Type.Object(
         strict({ description: "Further plugins of the gateway." }),
       ),
     ),
+    telemetry: Type.Optional(
+      Type.Object(
+        {
+          metrics: Type.Optional(
+            Type.Object(
+              {
+                token: Type.Optional(
+                  secrets(
+                    "What a scrape of `/metrics` carries as bearer. Absent: only this machine itself can read it, and not through a proxy.",
+                  ),
+                ),
+              },
+              strict({ description: "`GET /metrics`, for Prometheus." }),
+            ),
+          ),
+        },
+        strict({ description: "What the gateway tells of itself." }),
+      ),
+    ),
     hooks: Type.Optional(Type.Unknown({ description: "The webhook ingress; its own schema holds its keys." })),
   },
   strict({ description: "The configuration of the embedded gateway." }),

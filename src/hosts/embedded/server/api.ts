@@ -9,7 +9,7 @@ import { Lockout } from "../../../auth/lockout.ts";
 import { compileTokens, type TokenCarrier } from "../../../auth/token.ts";
 import type { ApiEndpoints } from "../../../api/endpoint.ts";
 import { isRefusal } from "../../../core/errors.ts";
-import type { Clock, HttpRouter } from "../../../core/host.ts";
+import type { Clock, HttpRoute, HttpRouter } from "../../../core/host.ts";
 import { answerJson } from "../../../http/answer.ts";
 import { sendAnswer } from "../../../http/send-answer.ts";
 import { sendError } from "../../../api/errors.ts";
@@ -74,6 +74,18 @@ export class ApiGuard implements SignInGuard {
     return this.#check(req, { headers: {}, rawHeaders: [] });
   }
 
+  /** False when the caller has been turned away. */
+  admit(req: IncomingMessage, res: ServerResponse): boolean {
+    const verdict = this.check(req);
+    if (verdict === "ok") return true;
+    if (verdict === "unauthorized") {
+      sendError(res, "UNAUTHORIZED", { headers: { "www-authenticate": "Bearer" } });
+    } else {
+      sendError(res, "TOO_MANY_FAILURES", { headers: { "retry-after": verdict.lockedForSeconds } });
+    }
+    return false;
+  }
+
   #check(req: IncomingMessage, carrier: TokenCarrier): SignInVerdict {
     const forwarded = req.headers["x-forwarded-for"];
     const address = this.#clientAddress(
@@ -91,22 +103,30 @@ export class ApiGuard implements SignInGuard {
   }
 }
 
-/** `GET /health`, `GET /ready` and everything under `/api/v1`, which takes the gateway token as bearer. */
+export interface GatewayApiOptions {
+  readonly endpoints: ApiEndpoints;
+  readonly guard: ApiGuard;
+  readonly status: GatewayStatus;
+  readonly metrics: HttpRoute;
+}
+
+/** `GET /health`, `GET /ready`, `GET /metrics` and everything under `/api/v1`, which takes the gateway token as bearer. */
 export class GatewayApi {
-  readonly #guard: ApiGuard;
   readonly #api: ApiRouter;
   readonly #status: GatewayStatus;
+  readonly #metrics: HttpRoute;
 
-  constructor({ endpoints, guard, status }: { endpoints: ApiEndpoints; guard: ApiGuard; status: GatewayStatus }) {
-    this.#guard = guard;
+  constructor({ endpoints, guard, status, metrics }: GatewayApiOptions) {
+    this.#metrics = metrics;
     this.#status = status;
-    this.#api = new ApiRouter({ prefix: API_PATH, endpoints, admit: (req, res) => this.#admit(req, res) });
+    this.#api = new ApiRouter({ prefix: API_PATH, endpoints, admit: (req, res) => guard.admit(req, res) });
   }
 
   /** Registers the routes of the gateway itself. */
   route(router: HttpRouter): void {
     router.register({ path: HEALTH_PATH, match: "exact", handler: answerHealth });
     router.register({ path: READY_PATH, match: "exact", handler: (req, res) => this.#answerReady(req, res) });
+    router.register(this.#metrics);
     router.register({ path: API_PATH, match: "prefix", handler: (req, res) => this.#api.handle(req, res) });
   }
 
@@ -119,18 +139,6 @@ export class GatewayApi {
     const { isReady, problems } = await this.#status.readiness();
     const status = !isReady ? "not ready" : problems.length > 0 ? "degraded" : "ready";
     sendAnswer(req, res, answerJson(isReady ? 200 : 503, { ok: isReady, status, problems }));
-  }
-
-  /** False when the caller has been turned away. */
-  #admit(req: IncomingMessage, res: ServerResponse): boolean {
-    const verdict = this.#guard.check(req);
-    if (verdict === "ok") return true;
-    if (verdict === "unauthorized") {
-      sendError(res, "UNAUTHORIZED", { headers: { "www-authenticate": "Bearer" } });
-    } else {
-      sendError(res, "TOO_MANY_FAILURES", { headers: { "retry-after": verdict.lockedForSeconds } });
-    }
-    return false;
   }
 }
 

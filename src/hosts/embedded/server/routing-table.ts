@@ -31,6 +31,8 @@ export const API_PATH = "/api/v1";
 export const HEALTH_PATH = "/health";
 /** Says whether calls can be accepted; takes no token. */
 export const READY_PATH = "/ready";
+/** What is measured, for Prometheus. */
+export const METRICS_PATH = "/metrics";
 /** The page for a browser. */
 export const CONSOLE_PATH = "/console";
 

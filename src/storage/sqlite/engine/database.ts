@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { CommitMeasurements } from "../../../core/measurements.ts";
 import { Checkpoints, type FinishCheckpoint } from "./checkpoints.ts";
 import { describeOpenError, isBusy, SqliteError } from "./errors.ts";
 import type { SqliteLogger } from "./module.ts";
@@ -63,11 +64,13 @@ export interface SqliteDatabaseOptions {
 export class SqliteDatabase {
   /** Read-only; sees every write whose promise has resolved. */
   readonly reader: DatabaseSync;
+  readonly commits: CommitMeasurements;
   readonly #connections: Connections;
   #closing: Promise<void> | undefined;
 
   private constructor(reader: DatabaseSync, connections: Connections) {
     this.reader = reader;
+    this.commits = connections.commits;
     this.#connections = connections;
   }
 
@@ -127,6 +130,7 @@ function asOpenError(path: string, error: unknown): SqliteError {
 /** The threads behind a database and how they are wired. */
 class Connections {
   readonly queue: WriteQueue;
+  readonly commits = new CommitMeasurements();
   readonly writer: WriterThread;
   readonly #file: string;
   readonly #checkpoints: Checkpoints;
@@ -143,6 +147,9 @@ class Connections {
       {
         committed: (reply) => {
           this.queue.settle(reply);
+          this.commits.size.observe(reply.count);
+          this.commits.seconds.observe(reply.ms / 1_000);
+          this.commits.logBytes = reply.logBytes;
           this.#checkpoints.observe(reply.logBytes);
         },
         checkpointed: () => this.#checkpoints.finished(),

@@ -146,4 +146,6 @@ export interface CommittedReply {
   readonly results: readonly unknown[] | null;
   readonly failures: readonly WriteFailure[];
   readonly logBytes: number;
+  /** Duration of the commit, its fsync included. */
+  readonly ms: number;
 }

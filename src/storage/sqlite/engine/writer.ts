@@ -166,8 +166,9 @@ export async function serveWriter(port: MessagePort, start: WriterStart): Promis
   }
 
   const commit = (batch: WriteBatch) => {
+    const startMs = performance.now();
     const outcome = writer.commit(batch);
-    reply({ kind: "committed", count: batch.operations.length, ...outcome });
+    reply({ kind: "committed", count: batch.operations.length, ms: performance.now() - startMs, ...outcome });
   };
   port.on("message", (first: WriterRequest) => {
     const operations: string[] = [];

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
-import type { OpenRun } from "../../delivery-store.ts";
+import type { Backlog, OpenRun } from "../../delivery-store.ts";
 import { runId } from "../public-id.ts";
 import { HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY, runStateOf, WAKE } from "../codes.ts";
 import { dueAtOf, stepsOf } from "./stored-rows.ts";
@@ -10,6 +10,7 @@ const RUNS_PER_PAGE = 500;
 /** Reads open runs in order of acceptance, a page at a time; settled ones cost nothing. */
 export class OpenRunReader {
   readonly #page: RowQuery<OpenRunRow>;
+  readonly #backlog: RowQuery<RowOf<typeof BACKLOG_ROW>>;
 
   constructor(reader: DatabaseSync) {
     const columns = "id, tag, lane, kind, state, due_at, expires_at, steps";
@@ -25,6 +26,25 @@ export class OpenRunReader {
       FROM (${[QUEUED, RUNNING, HELD].map(openIn).join(" UNION ALL ")} ORDER BY id LIMIT ${RUNS_PER_PAGE}) AS open
       CROSS JOIN deliveries ON seq = open.id / ${RUNS_PER_DELIVERY}`,
     );
+    this.#backlog = rowQuery(
+      reader,
+      BACKLOG_ROW,
+      `SELECT state, runs, (SELECT received_at FROM deliveries WHERE seq = oldest / ${RUNS_PER_DELIVERY}) AS oldest_at
+      FROM (SELECT state, count(*) AS runs, min(id) AS oldest FROM runs
+        WHERE state > 0 AND state >= ${HELD} GROUP BY state)`,
+    );
+  }
+
+  /** Reads an index over the open runs alone. */
+  backlog(): Backlog {
+    const byState = new Map(this.#backlog.all().map((row) => [runStateOf(row.state), row]));
+    const count = (state: OpenRun["state"]): number => byState.get(state)?.runs ?? 0;
+    return {
+      queued: count("queued"),
+      running: count("running"),
+      held: count("held"),
+      oldestQueuedAt: byState.get("queued")?.oldest_at ?? null,
+    };
   }
 
   /** Those whose keys are above `after` and below `before`. */
@@ -34,6 +54,8 @@ export class OpenRunReader {
     return { last: rows.at(-1)!.id, runs: rows.map(openRunOf) };
   }
 }
+
+const BACKLOG_ROW = { state: "integer", runs: "integer", oldest_at: "integer?" } as const satisfies RowShape;
 
 const OPEN_RUN_ROW = {
   id: "integer",

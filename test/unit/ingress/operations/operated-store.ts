@@ -18,7 +18,7 @@ export async function operatedStore(changes: (store: DeliveryStore) => Partial<D
   const seen = new Proxy(store, {
     get: (target, name: keyof DeliveryStore) => {
       const own = changed[name] ?? target[name];
-      return own.bind(target) as unknown;
+      return typeof own === "function" ? (own.bind(target) as unknown) : own;
     },
   });
   const withdrawn: Withdrawal[] = [];

@@ -1,3 +1,4 @@
+import { Measurements } from "../../../../src/core/measurements.ts";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AsyncSeriesHook, SyncHook } from "tapable";
@@ -50,6 +51,7 @@ export class StageBench implements AsyncDisposable {
       unverifiedPlaces: new UnverifiedPlaces({ maxInFlight: () => 1_000 }),
       unverifiedBytes: new ByteBudget({ limit: () => this.byteLimit }),
       heldAnswers: new HeldAnswers({ max: 1, ms: 0 }),
+      measurements: new Measurements(),
     };
   }
 

@@ -65,6 +65,7 @@ describe("readGatewayConfig", () => {
       session: { mainKey: "main", isolatedRetentionMs: 30 * 24 * 3_600_000 },
       channels: { console: { enabled: true }, webhook: undefined },
       plugins: { load: [], entries: new Map() },
+      telemetry: { metricsTokens: [] },
       hooks: undefined,
     });
     expect(warnings).toEqual([]);
@@ -91,10 +92,11 @@ describe("readGatewayConfig", () => {
         } },
         session: { mainKey: 'home', isolatedRetention: '2w', isolatedMaxBytes: '2gb' },
         channels: { console: { enabled: false }, webhook: { url: 'https://example.com/x', secret: '${secret}', to: 'me', timeoutSeconds: 2 } },
+        telemetry: { metrics: { token: ['first', { env: 'METRICS' }] } },
         plugins: { load: { paths: ['./p', '/q', '~/r'] }, entries: { p: { enabled: false, config: { a: 1 } }, q: {} } },
         hooks: { enabled: true, anything: '\${ORG}' },
       }`,
-      { env: { TOKEN: token, OLD: "old-token-of-this-test-case", ORG: "acme" } },
+      { env: { TOKEN: token, OLD: "old-token-of-this-test-case", ORG: "acme", METRICS: "second" } },
     );
     expect(config).toEqual({
       file,
@@ -129,6 +131,7 @@ describe("readGatewayConfig", () => {
         console: { enabled: false },
         webhook: { url: "https://example.com/x", secret, defaultTo: "me", timeoutMs: 2_000 },
       },
+      telemetry: { metricsTokens: ["first", "second"] },
       plugins: {
         load: [join(folder, "p"), "/q", join(homedir(), "r")],
         entries: new Map([

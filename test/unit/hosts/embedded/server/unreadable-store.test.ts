@@ -31,7 +31,8 @@ async function readFrom(error: Error, method = "GET", path = "deliveries"): Prom
   const guard = new ApiGuard({ authTokens: [token], trustedProxies: [] }, { clock: { now: () => Date.now() } });
   const routes = new RoutingTable();
   const status = {} as GatewayStatus;
-  new GatewayApi({ endpoints: gatewayEndpoints(sources, status), guard, status }).route(routes);
+  const metrics = { path: "/metrics", match: "exact", handler: fail } as const;
+  new GatewayApi({ endpoints: gatewayEndpoints(sources, status), guard, status, metrics }).route(routes);
   server = await GatewayServer.listen({ host: "127.0.0.1", port: 0, routes, logger });
   const headers = { Authorization: `Bearer ${token}` };
   return await fetch(`http://127.0.0.1:${server.port}/api/v1/${path}`, { method, headers });

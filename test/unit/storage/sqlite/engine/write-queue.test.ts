@@ -15,7 +15,7 @@ function queueWithLog() {
 }
 
 function reply(count: number, changes: Partial<CommittedReply> = {}): CommittedReply {
-  return { kind: "committed", count, results: null, failures: [], logBytes: 0, ...changes };
+  return { kind: "committed", count, results: null, failures: [], logBytes: 0, ms: 0, ...changes };
 }
 
 describe("WriteQueue", () => {

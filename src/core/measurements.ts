@@ -1,0 +1,107 @@
+/** What the ingress counts of itself: plain numbers, so that counting costs a request next to nothing. */
+
+/** The label values of one series, in the order of the names. */
+type LabelValues = readonly string[];
+
+/** Series of one kind; further ones count together as {@link OTHER}, so that no caller can make them grow. */
+const MAX_SERIES = 1_000;
+/** Stands for every label value beyond the bound, and for paths that no mapping takes. */
+export const OTHER = "other";
+
+/** Counts of one kind, by one or two labels. */
+export class Counts {
+  readonly #series = new Map<string, { readonly labels: LabelValues; count: number }>();
+
+  add(first: string, second?: string): void {
+    seriesOf(this.#series, first, second, (labels) => ({ labels, count: 0 })).count++;
+  }
+
+  /** Every series that was ever counted. */
+  all(): Iterable<{ readonly labels: LabelValues; readonly count: number }> {
+    return this.#series.values();
+  }
+}
+
+/** A distribution of one series. */
+export interface Distribution {
+  readonly labels: LabelValues;
+  /** Observations up to each bound of the histogram, not those of the bounds before; the last are above all of them. */
+  readonly counts: readonly number[];
+  readonly sum: number;
+}
+
+/** Distributions of one kind, by up to two labels, over fixed upper bounds. */
+export class Histogram {
+  /** Ascending. */
+  readonly bounds: readonly number[];
+  readonly #series = new Map<string, { readonly labels: LabelValues; readonly counts: number[]; sum: number }>();
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+  }
+
+  observe(value: number, first = "", second?: string): void {
+    const series = seriesOf(this.#series, first, second, (labels) => ({
+      labels,
+      counts: Array.from({ length: this.bounds.length + 1 }, () => 0),
+      sum: 0,
+    }));
+    let bucket = 0;
+    while (bucket < this.bounds.length && value > this.bounds[bucket]!) bucket++;
+    series.counts[bucket]!++;
+    series.sum += value;
+  }
+
+  all(): Iterable<Distribution> {
+    return this.#series.values();
+  }
+}
+
+function seriesOf<Series>(
+  all: Map<string, Series>,
+  first: string,
+  second: string | undefined,
+  make: (labels: LabelValues) => Series,
+): Series {
+  const key = second === undefined ? first : `${first}\n${second}`;
+  const known = all.get(key);
+  if (known !== undefined) return known;
+  if (all.size >= MAX_SERIES && first !== OTHER) {
+    return seriesOf(all, OTHER, second === undefined ? undefined : OTHER, make);
+  }
+  const series = make(second === undefined ? [first] : [first, second]);
+  all.set(key, series);
+  return series;
+}
+
+/** Seconds of what ends within a request. */
+const SHORT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+/** Seconds of what an agent does. */
+const LONG_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
+
+/** Everything that is counted, from the start of the process on. */
+export class Measurements {
+  /** Accepted calls by route and state: `queued`, `duplicate`, `filtered` and so on. */
+  readonly deliveries = new Counts();
+  /** Refused requests by error code. */
+  readonly refusals = new Counts();
+  /** From the start of an accepted request until its delivery is on disk. */
+  readonly acceptSeconds = new Histogram(SHORT_SECONDS);
+  /** Calls of transforms, by mapping. */
+  readonly transformSeconds = new Histogram(SHORT_SECONDS);
+  /** Attempts of agent runs, by agent and status. */
+  readonly attemptSeconds = new Histogram(LONG_SECONDS);
+  /** Runs that ended, by kind and state. */
+  readonly settled = new Counts();
+  /** Replies by channel and outcome. */
+  readonly replies = new Counts();
+}
+
+/** What a store measures of its own commits. */
+export class CommitMeasurements {
+  /** Writes that shared one commit. */
+  readonly size = new Histogram([1, 2, 4, 8, 16, 32, 64, 128, 256, 512]);
+  readonly seconds = new Histogram(SHORT_SECONDS);
+  /** Bytes of the write-ahead log after the latest commit. */
+  logBytes = 0;
+}

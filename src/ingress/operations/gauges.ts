@@ -1,0 +1,42 @@
+import type { CommitMeasurements, Measurements } from "../../core/measurements.ts";
+import type { Backlog } from "../../storage/delivery-store.ts";
+import type { IngressContext } from "../context.ts";
+import type { HookOperations, HookStates } from "./hooks.ts";
+
+/** The state of the ingress at one moment. */
+export interface Gauges {
+  readonly backlog: Backlog;
+  /** Agents, channels and targets that are out of order. */
+  readonly outages: number;
+  readonly hooks: HookStates;
+}
+
+interface GaugeSources {
+  readonly ingress: IngressContext;
+  readonly hooks: HookOperations;
+  readonly outages: () => number;
+}
+
+/** What is counted and measured, for metrics. */
+export class GaugeOperations {
+  readonly #sources: GaugeSources;
+
+  constructor(sources: GaugeSources) {
+    this.#sources = sources;
+  }
+
+  /** What was counted since the start of the process. */
+  get measurements(): Measurements {
+    return this.#sources.ingress.measurements;
+  }
+
+  get commits(): CommitMeasurements {
+    return this.#sources.ingress.store.commits;
+  }
+
+  async read(): Promise<Gauges> {
+    const { ingress, hooks, outages } = this.#sources;
+    const [backlog, states] = await Promise.all([ingress.store.backlog(), hooks.list()]);
+    return { backlog, hooks: states, outages: outages() };
+  }
+}
