@@ -15,7 +15,7 @@ function contentOf({ prompt }: ModelCall): string {
 }
 
 /** Built-in runs are sessions of the host's schedule, ours are sessions of a plugin. */
-const SESSIONS = { "built-in": /^agent:([^:]+):cron:/, reveille: /^agent:([^:]+):subagent:run-/ } as const;
+const SESSIONS = { "built-in": /^agent:([^:]+):cron:/, reveille: /^agent:([^:]+):subagent:(?:run|kept)-/ } as const;
 
 type Side = keyof typeof SESSIONS;
 
