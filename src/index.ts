@@ -1,7 +1,13 @@
 /** The public API of the package: what hosts, plugin authors and transform authors import. */
 export { WebhookIngress, type DeliveryReader, type WebhookIngressOptions } from "./ingress/plugin.ts";
 export type { Operations } from "./ingress/ingress.ts";
-export type { BulkOptions, BulkOutcome, DeliveryOperations, Target } from "./ingress/operations/deliveries.ts";
+export type {
+  BulkOptions,
+  BulkOutcome,
+  DeliveryOperations,
+  OperationOptions,
+  Target,
+} from "./ingress/operations/deliveries.ts";
 export {
   UnknownScopeError,
   type BudgetUse,
@@ -66,6 +72,7 @@ export type {
   EventActor,
   PayloadContext,
   RelatedDelivery,
+  Resolution,
   RequestHead,
   RunDetail,
   RunSpec,

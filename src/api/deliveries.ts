@@ -3,7 +3,7 @@ import type { DeliverySummary, State } from "../core/delivery.ts";
 import { ERRORS, isRefusal, type Refusal } from "../core/errors.ts";
 import { type Answer, answerJson, answerRefusal } from "../http/answer.ts";
 import type { BulkOutcome, DeliveryOperations, Operation, OperationOutcome } from "../index.ts";
-import { FILTER_NAMES, readBulkRequest, readFilter } from "./selection.ts";
+import { FILTER_NAMES, noteSchema, readBulkRequest, readFilter } from "./selection.ts";
 import { type ApiCall, type ApiEndpoints, type ApiReply, type ApiSources, decodeSegment } from "./endpoint.ts";
 import { answerError } from "./errors.ts";
 import { ApiQueryError, compileBodyReader, readApiQuery, readPage } from "./request.ts";
@@ -11,6 +11,10 @@ import { ApiQueryError, compileBodyReader, readApiQuery, readPage } from "./requ
 const readEmptyBody = compileBodyReader<object>(Type.Object({}, { additionalProperties: false }));
 const readReplayBody = compileBodyReader<{ readonly asAccepted?: boolean }>(
   Type.Object({ asAccepted: Type.Optional(Type.Boolean()) }, { additionalProperties: false }),
+);
+
+const readResolveBody = compileBodyReader<{ readonly note?: string }>(
+  Type.Object({ note: Type.Optional(noteSchema) }, { additionalProperties: false }),
 );
 
 /** `/api/v1/deliveries`: what arrived, its outcome, and what an operator does about it. */
@@ -28,9 +32,11 @@ export class DeliveriesApi {
       "deliveries/*/body": { GET: (call) => this.#body(call) },
       "deliveries/*/replay": { POST: (call) => this.#replay(call) },
       "deliveries/*/cancel": { POST: (call) => this.#cancel(call) },
+      "deliveries/*/resolve": { POST: (call) => this.#resolve(call) },
       "deliveries/replay": { POST: (call) => this.#bulk("replay", call) },
       "deliveries/cancel": { POST: (call) => this.#bulk("cancel", call) },
       "deliveries/purge": { POST: (call) => this.#bulk("purge", call) },
+      "deliveries/resolve": { POST: (call) => this.#bulk("resolve", call) },
     };
   }
 
@@ -86,6 +92,12 @@ export class DeliveriesApi {
     return answerOutcome(id, await this.#deliveries.cancel(id));
   }
 
+  async #resolve(call: ApiCall): Promise<ApiReply> {
+    const id = readId(call);
+    const { note } = await readResolveBody(call.req);
+    return answerOutcome(id, await this.#deliveries.resolve(id, note));
+  }
+
   async #purge(call: ApiCall): Promise<ApiReply> {
     const id = readId(call);
     return answerOutcome(id, await this.#deliveries.purge(id));
@@ -94,7 +106,7 @@ export class DeliveriesApi {
   async #bulk(operation: Operation, { req, search }: ApiCall): Promise<Answer> {
     readApiQuery(search, []);
     const now = this.#sources.clock.now();
-    const { target, options } = await readBulkRequest(req, { isReplay: operation === "replay", now });
+    const { target, options } = await readBulkRequest(req, { operation, now });
     return answerJson(200, bulkJson(await this.#deliveries.bulk(operation, target, options), options));
   }
 }
@@ -133,6 +145,7 @@ function answerOutcome(id: string, outcome: OperationOutcome): ApiReply {
     case "replayed":
     case "canceled":
     case "removed":
+    case "resolved":
     case "emptied":
     case "planned":
       return answerJson(200, { ok: true, id, ...outcomeJson(outcome) });
@@ -159,6 +172,7 @@ function outcomeJson(outcome: OperationOutcome): object {
     case "planned":
       return { outcome: outcome.kind, ...(outcome.replay && { replay: outcome.replay }) };
     case "removed":
+    case "resolved":
     case "emptied":
     case "unknown":
       return { outcome: outcome.kind };

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import ms, { type StringValue } from "ms";
 import Type from "typebox";
 import { type State, STATES } from "../core/delivery.ts";
-import type { BulkOptions, DeliveryFilter, Target } from "../index.ts";
+import type { BulkOptions, DeliveryFilter, Operation, Target } from "../index.ts";
 import { ApiQueryError, compileBodyReader } from "./request.ts";
 
 const AGO = /^\d{1,6}(?:\.\d{1,3})? ?(?:ms|s|m|h|d|w)$/u;
@@ -93,10 +93,16 @@ interface WrittenBulk {
   readonly limit?: number;
   readonly dryRun?: boolean;
   readonly asAccepted?: boolean;
+  readonly note?: string;
 }
 
 const readBulkReplayBody = compileBodyReader<WrittenBulk>(
   Type.Object({ ...bulkProperties, asAccepted: Type.Optional(Type.Boolean()) }, strict),
+);
+/** A person's reason, in a line or two. */
+export const noteSchema = Type.String({ maxLength: 500 });
+const readBulkResolveBody = compileBodyReader<WrittenBulk>(
+  Type.Object({ ...bulkProperties, note: Type.Optional(noteSchema) }, strict),
 );
 const readBulkBody = compileBodyReader<WrittenBulk>(Type.Object(bulkProperties, strict));
 
@@ -129,19 +135,23 @@ export async function readBacktestRequest(
   return { filter: readFilter(filter, now), page: { limit, ...(cursor === undefined ? {} : { cursor }) } };
 }
 
-/** Reads `{ filter | ids, limit, dryRun }`, for a replay also `asAccepted`. Rejects with an {@link ApiQueryError}. */
+const BULK_BODIES: Readonly<Record<Operation, typeof readBulkBody>> = {
+  replay: readBulkReplayBody,
+  cancel: readBulkBody,
+  purge: readBulkBody,
+  resolve: readBulkResolveBody,
+};
+
+/**
+ * Reads `{ filter | ids, limit, dryRun }`, for a replay also `asAccepted`, for a resolution also `note`. Rejects with
+ * an {@link ApiQueryError}.
+ */
 export async function readBulkRequest(
   req: IncomingMessage,
-  { isReplay, now }: { isReplay: boolean; now: number },
+  { operation, now }: { operation: Operation; now: number },
 ): Promise<BulkRequest> {
-  const {
-    filter,
-    ids,
-    limit,
-    dryRun = false,
-    asAccepted = false,
-  } = await (isReplay ? readBulkReplayBody : readBulkBody)(req);
-  return { target: readTarget({ filter, ids, limit }, now), options: { dryRun, asAccepted } };
+  const { filter, ids, limit, dryRun = false, asAccepted = false, note } = await BULK_BODIES[operation](req);
+  return { target: readTarget({ filter, ids, limit }, now), options: { dryRun, asAccepted, note } };
 }
 
 function readTarget(

@@ -35,10 +35,10 @@ export function addOperatorCommands(program: Command, io: CliIo, finish: (code: 
 }
 
 function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) => void): void {
-  deliveries.description("list, inspect, replay, cancel and purge deliveries");
+  deliveries.description("list, inspect, replay, cancel, purge and resolve deliveries");
   withFilters(withGateway(deliveries.command("list", { isDefault: true }), io))
     .description("list the newest (the default)")
-    .option("--open", "only failed ones of which no replay is done")
+    .option("--open", "only failed ones that are not resolved")
     .option("--limit <number>", "how many at most", readWhole(1, MAX_LISTED), DEFAULT_LISTED)
     .action(async (options: ListOptions) => {
       const { listDeliveries } = await import("./deliveries/list.ts");
@@ -73,6 +73,10 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
   );
   addChange("cancel", "end what is queued, running or held");
   addChange("purge", "remove what has ended");
+  addChange("resolve", "mark failed ones as resolved: they leave the list of open failures").option(
+    "--note <text>",
+    "why they need nothing more",
+  );
 }
 
 function addHooks(hooks: Command, io: CliIo): void {

@@ -221,6 +221,16 @@ export interface DeliverySummary {
   readonly relatedTo: RelatedDelivery | null;
   /** Of a dead letter, where an operator reads it: its replay that is open or done, if there is one. */
   readonly replayedAs?: { readonly deliveryId: string; readonly state: State };
+  /** Of a dead letter that a person has marked as resolved. */
+  readonly resolved?: Resolution;
+}
+
+/** A person's word that a dead letter needs nothing more. */
+export interface Resolution {
+  /** ISO 8601 UTC. */
+  readonly at: string;
+  /** The person's reason; `null` when none was given. */
+  readonly note: string | null;
 }
 
 export interface RelatedDelivery {

@@ -70,6 +70,11 @@ export interface DeliveryStore extends OperationalState {
   /** The caller's view of its own delivery; `undefined` unless it was sent with the same credential. */
   stateFor(deliveryId: string, credentialId: string): Promise<DeliveryState | undefined>;
   /**
+   * Marks a failed delivery as resolved at `at` (milliseconds since the epoch), with the person's note. False when it
+   * is not failed, or was resolved before: the first note stays. Rejects with `NOT_FOUND` for an unknown id.
+   */
+  resolve(deliveryId: string, resolution: { at: number; note: string | null }): Promise<boolean>;
+  /**
    * Removes deliveries at a person's wish, in one short transaction; at most 64 at a time. An open one is
    * left alone, and one whose copies could still arrive loses its request and its replies, and stays listed.
    */

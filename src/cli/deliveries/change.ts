@@ -1,4 +1,4 @@
-/** `reveille deliveries replay`, `cancel` and `purge`. */
+/** `reveille deliveries replay`, `cancel`, `purge` and `resolve`. */
 import type { State } from "../../core/delivery.ts";
 import { CliError } from "../errors.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";
@@ -8,7 +8,7 @@ import { printable } from "../terminal-text.ts";
 import { textTable } from "../text-table.ts";
 import { type FilterOptions, filtersOf, secondOf } from "./list.ts";
 
-export type DeliveryChange = "replay" | "cancel" | "purge";
+export type DeliveryChange = "replay" | "cancel" | "purge" | "resolve";
 
 /** A delivery of an answer of the API; see `src/api/deliveries.ts`. */
 type ChangedDelivery = {
@@ -21,7 +21,7 @@ type ChangedDelivery = {
   | { readonly outcome: "replayed"; readonly replay: Replay }
   | { readonly outcome: "canceled"; readonly runs: number }
   | { readonly outcome: "planned"; readonly replay?: ReplayFacts }
-  | { readonly outcome: "removed" | "emptied" | "unknown" }
+  | { readonly outcome: "removed" | "resolved" | "emptied" | "unknown" }
   | { readonly outcome: "left"; readonly reason: string }
   | { readonly outcome: "refused"; readonly error: string }
 );
@@ -49,7 +49,12 @@ interface ReplayFacts {
 }
 
 /** The result of a dry run. */
-const PLANNED = { replay: "would be replayed", cancel: "would be canceled", purge: "would be removed" } as const;
+const PLANNED = {
+  replay: "would be replayed",
+  cancel: "would be canceled",
+  purge: "would be removed",
+  resolve: "would be marked as resolved",
+} as const;
 
 /** The outcome of one, in words that are not yet made printable. */
 function outcomeText(change: DeliveryChange, delivery: ChangedDelivery | CoalescedCall): string {
@@ -59,7 +64,8 @@ function outcomeText(change: DeliveryChange, delivery: ChangedDelivery | Coalesc
     case "canceled":
       return `canceled (${delivery.runs} ${delivery.runs === 1 ? "run" : "runs"})`;
     case "removed":
-      return "removed";
+    case "resolved":
+      return delivery.outcome;
     case "emptied":
       return "its request is removed; it stays listed for now: it is the newest delivery, or copies of it could arrive";
     case "planned":
@@ -87,6 +93,7 @@ function coalescedOf({ gathered = [] }: Replay): readonly CoalescedCall[] {
 
 export interface ChangeOptions extends GatewayCommandOptions, FilterOptions {
   readonly asAccepted?: boolean;
+  readonly note?: string;
   readonly limit?: number;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -135,7 +142,7 @@ export async function changeDeliveries(
   const chosen = planned.deliveries.filter(({ outcome }) => outcome === "planned").map(({ id }) => id);
   if (chosen.length === 0) return printOutcomes(change, planned, ids, options, io);
   io.err(tableOf(change, planned));
-  if (!(await io.confirm(`${countText(chosen.length)} ${PLANNED[change]}. Go on?`))) {
+  if (!(await io.confirm(`${countText(chosen.length)} ${PLANNED[change]}. Continue?`))) {
     io.err("Nothing was changed.\n");
     return 1;
   }
@@ -159,9 +166,13 @@ async function askFor(
   access: GatewayAccess,
   change: DeliveryChange,
   which: DeliverySelection,
-  { dryRun, asAccepted }: { readonly dryRun: boolean; readonly asAccepted?: boolean },
+  { dryRun, asAccepted, note }: Pick<ChangeOptions, "asAccepted" | "note"> & { readonly dryRun: boolean },
 ): Promise<ChangeAnswer> {
-  const common = { dryRun, ...(asAccepted === true ? { asAccepted } : {}) };
+  const common = {
+    dryRun,
+    ...(asAccepted === true ? { asAccepted } : {}),
+    ...(note === undefined ? {} : { note }),
+  };
   const post = (part: DeliverySelection) =>
     askGateway<ChangeAnswer>(access, `/deliveries/${change}`, { method: "POST", body: { ...part, ...common } });
   if ("filter" in which) return post(which);

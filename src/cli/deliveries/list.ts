@@ -28,7 +28,7 @@ export function filtersOf(options: FilterOptions): Readonly<Record<string, strin
 }
 
 export interface ListOptions extends GatewayCommandOptions, FilterOptions {
-  /** Only dead letters that no replay has resolved. */
+  /** Only dead letters that neither a replay nor a person has resolved. */
   readonly open?: boolean;
   readonly limit: number;
   readonly json?: boolean;
@@ -64,11 +64,9 @@ export async function listDeliveries(options: ListOptions, io: CliIo): Promise<v
 /** The number of listed dead letters that need nothing more. */
 function countOf(deliveries: readonly DeliverySummary[], { open }: ListOptions): string {
   const failed = deliveries.filter(({ state }) => state === "failed");
-  const resolved = failed.filter(({ replayedAs }) => replayedAs?.state === "done").length;
+  const resolved = failed.filter((each) => each.replayedAs?.state === "done" || each.resolved !== undefined).length;
   if (open === true) return `\n${failed.length} open.\n`;
-  return resolved === 0
-    ? ""
-    : `\n${failed.length} failed, ${resolved} of them done by a replay; --open leaves those out.\n`;
+  return resolved === 0 ? "" : `\n${failed.length} failed, ${resolved} of them resolved; --open leaves those out.\n`;
 }
 
 /** A page may hold fewer rows than were asked for and still not be the last. */
@@ -102,7 +100,15 @@ function rowOf({ id, receivedAt, route, state, name, event, actor, ...why }: Del
   ];
 }
 
-function reasonCell({ reason, replayedAs }: Pick<DeliverySummary, "reason" | "replayedAs">): string {
+function reasonCell({
+  reason,
+  replayedAs,
+  resolved,
+}: Pick<DeliverySummary, "reason" | "replayedAs" | "resolved">): string {
+  if (resolved !== undefined) {
+    const note = resolved.note === null ? "" : ` (${resolved.note})`;
+    return `resolved at ${secondOf(resolved.at)}${note}${reason === null ? "" : `; ${reason}`}`;
+  }
   if (replayedAs === undefined) return reason ?? "";
   return `replayed as ${replayedAs.deliveryId} (${replayedAs.state})${reason === null ? "" : `; ${reason}`}`;
 }

@@ -46,7 +46,8 @@ async function newestId(access: GatewayAccess): Promise<string> {
 }
 
 function linesOf(delivery: DeliveryDetail): string[] {
-  const { id, state, reason, receivedAt, route, mappingId, name, event, actor, relatedTo, replayedAs } = delivery;
+  const { id, state, reason, receivedAt, route, mappingId, name, event, actor, relatedTo, replayedAs, resolved } =
+    delivery;
   return [
     `${id}  ${state}`,
     ...line("reason", reason),
@@ -58,6 +59,7 @@ function linesOf(delivery: DeliveryDetail): string[] {
     ...line("actor", actor),
     ...(relatedTo === null ? [] : line(RELATIONS[relatedTo.how], relatedTo.deliveryId)),
     ...(replayedAs === undefined ? [] : line("replayed", `${replayedAs.deliveryId} (${replayedAs.state})`)),
+    ...line("resolved", resolved === undefined ? null : [resolved.at, resolved.note ?? ""].join("  ").trimEnd()),
     ...line("body", `${delivery.bodyBytes} bytes`),
     ...Object.entries(delivery.headers).map(([header, value]) => `    ${printable(`${header}: ${value}`, TEXT_CHARS)}`),
     ...delivery.runs.flatMap(linesOfRun),

@@ -20,11 +20,16 @@ export type Target =
   | { readonly filter: DeliveryFilter; readonly limit?: number | undefined };
 
 export interface ListedQuery extends DeliveryQuery {
-  /** True: only dead letters that no replay has resolved. */
+  /** True: only dead letters that neither a replay nor a person has resolved. */
   readonly open?: boolean;
 }
 
-export interface BulkOptions extends ReplayOptions {
+export interface OperationOptions extends ReplayOptions {
+  /** Of a resolution: the person's reason. */
+  readonly note?: string | undefined;
+}
+
+export interface BulkOptions extends OperationOptions {
   /** Nothing is changed; the outcome says what would be. */
   readonly dryRun: boolean;
 }
@@ -60,13 +65,13 @@ export class DeliveryOperations {
 
   /**
    * Newest first. A page may hold fewer rows than the limit and still have a `nextCursor`. With `open`,
-   * dead letters alone, without those of which a replay is done.
+   * dead letters alone, without those that a replay or a person has resolved.
    */
   async list({ open = false, ...query }: ListedQuery): Promise<DeliveryPage> {
     const { deliveries, nextCursor } = await this.#ingress.store.list(open ? { ...query, state: "failed" } : query);
     const listed: DeliverySummary[] = [];
     for (const delivery of deliveries) listed.push(await this.#withReplay(delivery));
-    return { deliveries: open ? listed.filter((each) => each.replayedAs?.state !== "done") : listed, nextCursor };
+    return { deliveries: open ? listed.filter((each) => !isResolved(each)) : listed, nextCursor };
   }
 
   async get(deliveryId: string): Promise<DeliveryDetail | undefined> {
@@ -103,6 +108,11 @@ export class DeliveryOperations {
   /** Removes a delivery that has ended. */
   purge(deliveryId: string): Promise<OperationOutcome> {
     return this.#single("purge", deliveryId, { asAccepted: false });
+  }
+
+  /** Takes a failed delivery from the list of open failures, with a note that says why it needs nothing more. */
+  resolve(deliveryId: string, note?: string): Promise<OperationOutcome> {
+    return this.#single("resolve", deliveryId, { asAccepted: false, note });
   }
 
   /**
@@ -151,13 +161,13 @@ export class DeliveryOperations {
     return selectDeliveries(store, target.filter, { limit: target.limit, plan });
   }
 
-  async #single(operation: Operation, deliveryId: string, options: ReplayOptions): Promise<OperationOutcome> {
+  async #single(operation: Operation, deliveryId: string, options: OperationOptions): Promise<OperationOutcome> {
     const delivery = await this.#ingress.store.get(deliveryId);
     if (delivery === undefined) return { kind: "unknown" };
     return this.#treat(operation, delivery, options);
   }
 
-  async #treat(operation: Operation, delivery: DeliverySummary, options: ReplayOptions): Promise<OperationOutcome> {
+  async #treat(operation: Operation, delivery: DeliverySummary, options: OperationOptions): Promise<OperationOutcome> {
     const reason = planOperation(operation, delivery, options);
     if (reason !== undefined) return { kind: "left", reason };
     try {
@@ -167,7 +177,7 @@ export class DeliveryOperations {
     }
   }
 
-  #carryOut(operation: Operation, deliveryId: string, options: ReplayOptions): Promise<OperationOutcome> {
+  #carryOut(operation: Operation, deliveryId: string, options: OperationOptions): Promise<OperationOutcome> {
     switch (operation) {
       case "replay":
         return this.#replay(deliveryId, options);
@@ -175,6 +185,8 @@ export class DeliveryOperations {
         return this.#cancel(deliveryId);
       case "purge":
         return this.#purge(deliveryId);
+      case "resolve":
+        return this.#resolve(deliveryId, options.note);
     }
   }
 
@@ -201,10 +213,20 @@ export class DeliveryOperations {
     return emptied > 0 ? { kind: "emptied" } : { kind: "left", reason: "it is a part of a run that has not ended" };
   }
 
+  async #resolve(deliveryId: string, note = ""): Promise<OperationOutcome> {
+    const { store, host } = this.#ingress;
+    const isNew = await store.resolve(deliveryId, { at: host.clock.now(), note: note.trim() || null });
+    return isNew ? { kind: "resolved" } : { kind: "left", reason: "it is no longer an open failure" };
+  }
+
   async #runs(deliveryId: string, wanted: (run: DeliveryDetail["runs"][number]) => boolean): Promise<string[]> {
     const delivery = await this.#ingress.store.get(deliveryId);
     return (delivery?.runs ?? []).filter(wanted).map(({ id }) => id);
   }
+}
+
+function isResolved({ replayedAs, resolved }: DeliverySummary): boolean {
+  return replayedAs?.state === "done" || resolved !== undefined;
 }
 
 const OPEN: ReadonlySet<State> = new Set(["queued", "running", "held"]);

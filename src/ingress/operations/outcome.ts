@@ -2,7 +2,7 @@ import type { State } from "../../core/delivery.ts";
 import type { Refusal } from "../../core/errors.ts";
 
 /** An operator's action on a delivery. */
-export type Operation = "replay" | "cancel" | "purge";
+export type Operation = "replay" | "cancel" | "purge" | "resolve";
 
 /** The outcome of an operation on one delivery. */
 export type OperationOutcome =
@@ -17,6 +17,8 @@ export type OperationOutcome =
     }
   /** So many of its runs were queued, running or held and are now canceled. */
   | { readonly kind: "canceled"; readonly runs: number }
+  /** It has left the list of open failures. */
+  | { readonly kind: "resolved" }
   | { readonly kind: "removed" }
   /** It lost its request and stays listed for now: it is the newest delivery, or copies of the call could arrive. */
   | { readonly kind: "emptied" }

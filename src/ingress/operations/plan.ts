@@ -91,7 +91,14 @@ export function planOperation(
       return OPEN.has(delivery.state)
         ? `it is ${delivery.state}; cancel it first, or wait until it has ended`
         : undefined;
+    case "resolve":
+      return whyNotResolve(delivery);
   }
+}
+
+function whyNotResolve({ state, resolved }: DeliverySummary): string | undefined {
+  if (state !== "failed") return `it is ${state}; only a failed one can be resolved`;
+  return resolved === undefined ? undefined : `it was resolved at ${resolved.at}`;
 }
 
 /** A held delivery can be replayed: nothing continues with it by itself, and it stays held. */
@@ -178,6 +185,7 @@ async function whyNeedless(
       return `its call is a part of the run of ${deliveryId}; replay that one, or name this one by its id`;
   }
   if (isNamed) return undefined;
+  if (delivery.resolved !== undefined) return `it was resolved at ${delivery.resolved.at}`;
   if (relatedTo?.how === "replay" && state === "done") {
     return `it is a replay of ${relatedTo.deliveryId} and is done; to run it once more, name it by its id`;
   }

@@ -26,6 +26,7 @@ import { siblingUrl } from "./engine/start-thread.ts";
 import { notFound, reading, SqliteOperationalState } from "./operational-state.ts";
 import { acceptRow } from "./operations/accept-row.ts";
 import { acceptOutcome, type AcceptResult } from "./operations/accept.ts";
+import type { ResolveResult } from "./operations/resolve.ts";
 import type { FailedRunIndex } from "./operations/run.ts";
 import { deliveryId, newTag, parseDeliveryId, parseRunId, runIds, type RunKey } from "./public-id.ts";
 import { DeliveryList } from "./readers/delivery-list.ts";
@@ -185,6 +186,14 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     this.assertOpen();
     const key = parseDeliveryId(id);
     return key === undefined ? undefined : this.#snapshot(() => this.#reader.stateFor(key, credentialId));
+  }
+
+  async resolve(id: string, { at, note }: { at: number; note: string | null }): Promise<boolean> {
+    this.assertOpen();
+    const key = parseDeliveryId(id);
+    const result = key && (await this.write<ResolveResult>("store.resolve", [key.seq, key.tag, at, note]));
+    if (result === undefined || result === -1) throw notFound(id);
+    return result === 1;
   }
 
   /** Throws a RangeError for more than 64. */

@@ -134,8 +134,14 @@ const life: Migration = [
       ) STRICT, WITHOUT ROWID`,
 ];
 
+/** A failed delivery that a person has marked as resolved has the time, and the note if there was one. */
+const resolutions: Migration = ["resolved_at INTEGER", "resolved_note TEXT"].map(
+  (column) => `ALTER TABLE deliveries ADD COLUMN ${column}`,
+);
+
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,
   "0002-marks": marks,
   "0003-life": life,
+  "0004-resolutions": resolutions,
 };

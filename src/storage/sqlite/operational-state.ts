@@ -108,8 +108,8 @@ export abstract class SqliteOperationalState implements OperationalState {
   }
 }
 
-export function notFound(runId: string): StoreError {
-  return new StoreError("NOT_FOUND", `There is no run ${runId} of which this can be recorded.`);
+export function notFound(id: string): StoreError {
+  return new StoreError("NOT_FOUND", `There is no ${id} of which this can be recorded.`);
 }
 
 /** Reads; what the database throws is thrown as a {@link StoreError}. */

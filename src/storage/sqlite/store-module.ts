@@ -6,6 +6,7 @@ import { coalesceOperations } from "./operations/coalesce-and-overlap.ts";
 import { replayKeyMemory } from "./operations/replay-key-memory.ts";
 import { operationalStateOperations } from "./operations/operational-state.ts";
 import { retentionOperations } from "./operations/retention.ts";
+import { resolveOperations } from "./operations/resolve.ts";
 import { runOperations } from "./operations/run.ts";
 import { storeMigrations } from "./migrations.ts";
 
@@ -20,6 +21,7 @@ export const sqliteModule: SqliteModule = {
       accept: acceptOperation(database, shared),
       ...runOperations(database, shared),
       ...operationalStateOperations(database),
+      ...resolveOperations(database),
       ...retentionOperations(database, replayKeys),
       /** Does nothing; its answer follows the answers of all earlier writes. */
       barrier: () => undefined,

@@ -13,6 +13,7 @@ import { describeProgress } from "./progress.ts";
 import { describeRemoval } from "./removal.ts";
 import { describeRepeats } from "./repeats.ts";
 import { describeReplayable } from "./replayable.ts";
+import { describeResolving } from "./resolving.ts";
 import { describeRetention } from "./retention.ts";
 import type { StoreHarness, StoreUnderTest } from "./store-harness.ts";
 
@@ -52,6 +53,9 @@ export function describeDeliveryStore(name: string, harness: StoreHarness): void
     });
     describe("runs that are postponed", () => {
       describePostponing(underTest);
+    });
+    describe("resolutions", () => {
+      describeResolving(underTest);
     });
     describe("replay", () => {
       describeReplayable(underTest);

@@ -70,7 +70,7 @@ describe("a dead letter that was replayed with success", () => {
     await vi.waitFor(async () => {
       const failed = await printed("deliveries", "list", "--state", "failed");
       expect(failed).toMatch(new RegExp(`^${dead} .* replayed as ${replayed} \\(done\\);`, "mu"));
-      expect(failed).toContain("2 failed, 1 of them done by a replay; --open leaves those out.");
+      expect(failed).toContain("2 failed, 1 of them resolved; --open leaves those out.");
     }, 15_000);
     const open = await printed("deliveries", "list", "--open");
     expect([open.includes(dead), open.includes(still), open.includes("\n1 open.")]).toEqual([false, true, true]);
@@ -90,6 +90,15 @@ describe("a dead letter that was replayed with success", () => {
     const { deliveries } = (await (await api("open=true")).json()) as { deliveries: { id: string }[] };
     expect(deliveries.map(({ id }) => id)).toEqual([still]);
     for (const query of ["open=yes", "open=true&state=done"]) expect((await api(query)).status).toBe(400);
+    expect(await printed("deliveries", "resolve", still, "--note", "Done by hand.")).toMatch(/failed +resolved$/mu);
+    expect(await printed("deliveries", "list", "--open")).toBe("No dead letter is open.\n");
+    expect(await printed("deliveries", "show", still)).toMatch(/^ {2}resolved +\d{4}-\S+Z {2}Done by hand\.$/mu);
+    const all = await printed("deliveries", "list", "--state", "failed");
+    expect(all).toMatch(new RegExp(`^${still} .* resolved at \\S+Z \\(Done by hand\\.\\);`, "mu"));
+    expect(all).toContain("2 failed, 2 of them resolved; --open leaves those out.");
+    expect(await printed("deliveries", "replay", "--state", "failed", "--yes")).toContain(
+      "left alone: it was resolved at",
+    );
     terminal.signals.emit("SIGTERM");
     await code;
   }, 60_000);

@@ -196,7 +196,7 @@ describe("reveille deliveries replay", () => {
     terminal.answers = [false];
     const declined = await run("deliveries", "replay", ...filter);
     expect(declined).toMatchObject({ code: 1, out: "" });
-    expect(declined.err).toContain("2 deliveries would be replayed. Go on?");
+    expect(declined.err).toContain("2 deliveries would be replayed. Continue?");
     expect(declined.err).toContain("Nothing was changed.");
 
     terminal.answers = [true];

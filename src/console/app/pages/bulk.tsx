@@ -10,9 +10,14 @@ interface BulkAnswer {
   readonly deliveries: readonly { readonly id: string; readonly outcome: string; readonly reason?: string }[];
 }
 
-type Operation = "replay" | "cancel" | "purge";
+type Operation = "replay" | "cancel" | "purge" | "resolve";
 
-const VERBS: Readonly<Record<Operation, string>> = { replay: "Replay", cancel: "Cancel", purge: "Purge" };
+const VERBS: Readonly<Record<Operation, string>> = {
+  replay: "Replay",
+  cancel: "Cancel",
+  purge: "Purge",
+  resolve: "Resolve",
+};
 /** Treated by one request: the progress bar moves, and the end can be stopped. */
 const AT_ONCE = 25;
 
@@ -79,7 +84,7 @@ export function BulkBar({ ids, filter, onDone }: BulkBarProps): JSX.Element | nu
   return (
     <section aria-label="Actions on several deliveries">
       <div class="bar">
-        {(["replay", "cancel", "purge"] as const).map((operation) => (
+        {(["replay", "cancel", "purge", "resolve"] as const).map((operation) => (
           <button
             key={operation}
             type="button"

@@ -1,3 +1,4 @@
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { DeliveryDetail } from "../../../core/delivery.ts";
 import { send } from "../client.ts";
@@ -49,7 +50,7 @@ export function DeliveryPage({ id }: { readonly id: string }): JSX.Element {
 }
 
 function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
-  const { state, reason, route, name, event, actor, relatedTo, replayedAs } = delivery;
+  const { state, reason, route, name, event, actor, relatedTo, replayedAs, resolved } = delivery;
   return (
     <dl class="facts">
       <dt>State</dt>
@@ -83,6 +84,14 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element
           </dd>
         </>
       )}
+      {resolved !== undefined && (
+        <>
+          <dt>Resolved</dt>
+          <dd>
+            <Time at={resolved.at} /> {resolved.note}
+          </dd>
+        </>
+      )}
     </dl>
   );
 }
@@ -98,6 +107,7 @@ interface Outcome {
 }
 
 function Actions({ path, delivery, reload }: ActionsProps): JSX.Element {
+  const note = useSignal("");
   const isOpen = ["queued", "running", "held"].includes(delivery.state);
   const replay = async (asAccepted: boolean): Promise<undefined> => {
     const { replay } = await send<Outcome>(`${path}/replay`, { asAccepted });
@@ -107,6 +117,11 @@ function Actions({ path, delivery, reload }: ActionsProps): JSX.Element {
     await send(`${path}/cancel`);
     await reload();
     return "Canceled.";
+  };
+  const resolve = async (): Promise<string> => {
+    await send(`${path}/resolve`, note.value.trim() === "" ? {} : { note: note.value });
+    await reload();
+    return "Resolved.";
   };
   const purge = async (): Promise<undefined> => {
     await send(path, {}, "DELETE");
@@ -118,6 +133,18 @@ function Actions({ path, delivery, reload }: ActionsProps): JSX.Element {
       <ActionButton label="Replay as accepted" run={() => replay(true)} isDisabled={isOpen} />
       <ActionButton label="Cancel" run={cancel} isDisabled={!isOpen} />
       <a href={linkTo("playground", "", { delivery: delivery.id, path: delivery.route })}>Open in the playground</a>
+      {delivery.state === "failed" && delivery.resolved === undefined && (
+        <>
+          <input
+            aria-label="Why it needs nothing more"
+            placeholder="note"
+            maxLength={500}
+            value={note.value}
+            onInput={({ currentTarget }) => (note.value = currentTarget.value)}
+          />
+          <ActionButton label="Resolve" run={resolve} />
+        </>
+      )}
       <ActionButton label="Purge" run={purge} isDisabled={isOpen} />
     </div>
   );

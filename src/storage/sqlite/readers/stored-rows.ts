@@ -116,6 +116,8 @@ export const DELIVERY_ROW = {
   sender: "text?",
   related: "integer?",
   related_tag: "text?",
+  resolved_at: "integer?",
+  resolved_note: "text?",
 } as const satisfies RowShape;
 export type DeliveryRow = RowOf<typeof DELIVERY_ROW>;
 
@@ -149,6 +151,7 @@ export function deliverySummary(
     event: row.event,
     actor: row.sender,
     relatedTo: relatedDelivery(row),
+    ...(row.resolved_at === null ? {} : { resolved: { at: isoTime(row.resolved_at), note: row.resolved_note } }),
   };
 }
 

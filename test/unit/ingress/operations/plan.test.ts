@@ -56,6 +56,9 @@ describe("an operation", () => {
     const why = (operation: Operation, about: DeliverySummary) =>
       planOperation(operation, about, { asAccepted: false }) ?? "";
     expect(why("cancel", delivery("done"))).toBe("it is done; nothing of it is left to cancel");
+    expect(statesFor("resolve")).toEqual(["failed"]);
+    const resolved = { at: "2026-01-01T00:00:00.000Z", note: null };
+    expect(why("resolve", delivery("failed", { resolved }))).toBe("it was resolved at 2026-01-01T00:00:00.000Z");
     expect(why("purge", delivery("held"))).toContain("it is held; cancel it first");
     expect(why("replay", delivery("queued"))).toContain("would run twice");
     const relatedTo = { how: "duplicate", deliveryId: "dlv_first" } as const;
