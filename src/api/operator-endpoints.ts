@@ -2,6 +2,7 @@ import type { ApiEndpoints } from "./endpoint.ts";
 import type { ApiSources } from "./endpoint.ts";
 import { DeliveriesApi } from "./deliveries.ts";
 import { PreviewsApi } from "./previews.ts";
+import { statsEndpoint } from "./stats.ts";
 import { HooksApi } from "./hooks.ts";
 import { metricsEndpoint } from "./metrics.ts";
 
@@ -12,5 +13,6 @@ export function operatorEndpoints(sources: ApiSources): ApiEndpoints {
     ...new HooksApi(sources).endpoints(),
     ...new PreviewsApi(sources).endpoints(),
     ...metricsEndpoint(sources),
+    ...statsEndpoint(sources),
   };
 }

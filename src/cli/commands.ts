@@ -8,6 +8,7 @@ import type { CliIo } from "./io.ts";
 import type { ChangeOptions, DeliveryChange } from "./deliveries/change.ts";
 import type { ListOptions } from "./deliveries/list.ts";
 import type { ShowOptions } from "./deliveries/show.ts";
+import type { StatsOptions } from "./deliveries/stats.ts";
 import type { DoctorOptions } from "./doctor-command.ts";
 import type { HooksOptions } from "./hooks-command.ts";
 import type { KeysOptions } from "./keys-command.ts";
@@ -40,7 +41,13 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
     .description("list the newest (the default)")
     .option("--open", "only failed ones that are not resolved")
     .option("--limit <number>", "how many at most", readWhole(1, MAX_LISTED), DEFAULT_LISTED)
+    .option("--follow", "then print each one that arrives or changes its state, until Ctrl-C")
     .action(async (options: ListOptions) => {
+      if (options.follow === true) {
+        const { followDeliveries } = await import("./deliveries/follow.ts");
+        finish(await followDeliveries(options, io));
+        return;
+      }
       const { listDeliveries } = await import("./deliveries/list.ts");
       await listDeliveries(options, io);
     });
@@ -51,6 +58,14 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
     .action(async (id: string | undefined, options: ShowOptions) => {
       const { showDelivery } = await import("./deliveries/show.ts");
       await showDelivery(id, options, io);
+    });
+  withGateway(deliveries.command("stats"), io)
+    .description("count those of a period by mapping, with the runs of a day at that rate beside the budget")
+    .option("--since <time>", "those received from then on: 2h, 7d, 2026-02-27", "24h")
+    .option("--until <time>", "those received before then (default: now)")
+    .action(async (options: StatsOptions) => {
+      const { deliveryStats } = await import("./deliveries/stats.ts");
+      await deliveryStats(options, io);
     });
   const addChange = (change: DeliveryChange, description: string): Command =>
     withFilters(withGateway(deliveries.command(change), io))

@@ -85,6 +85,8 @@ export class Measurements {
   readonly deliveries = new Counts();
   /** Refused requests by error code. */
   readonly refusals = new Counts();
+  /** The same by minute, for a day. */
+  readonly refusedMinutes = new MinuteCounts();
   /** From the start of an accepted request until its delivery is on disk. */
   readonly acceptSeconds = new Histogram(SHORT_SECONDS);
   /** Calls of transforms, by mapping. */
@@ -95,6 +97,38 @@ export class Measurements {
   readonly settled = new Counts();
   /** Replies by channel and outcome. */
   readonly replies = new Counts();
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MINUTES = 1_440;
+
+/** Counts by minute, for the last day. */
+export class MinuteCounts {
+  readonly #counts = new Uint32Array(DAY_MINUTES);
+  /** The minute since the epoch that each place counts. */
+  readonly #minutes = new Float64Array(DAY_MINUTES);
+
+  /** `now` is in milliseconds since the epoch. */
+  add(now: number): void {
+    const minute = Math.floor(now / MINUTE_MS);
+    const place = minute % DAY_MINUTES;
+    if (this.#minutes[place] !== minute) {
+      this.#minutes[place] = minute;
+      this.#counts[place] = 0;
+    }
+    this.#counts[place]!++;
+  }
+
+  /** The minutes with a count, from one time on, both in milliseconds since the epoch. */
+  since(from: number, now: number): readonly { readonly at: number; readonly count: number }[] {
+    const last = Math.floor(now / MINUTE_MS);
+    const found: { at: number; count: number }[] = [];
+    for (let minute = Math.max(Math.floor(from / MINUTE_MS), last - DAY_MINUTES + 1); minute <= last; minute++) {
+      const place = minute % DAY_MINUTES;
+      if (this.#minutes[place] === minute) found.push({ at: minute * MINUTE_MS, count: this.#counts[place]! });
+    }
+    return found;
+  }
 }
 
 /** What a store measures of its own commits. */

@@ -26,6 +26,7 @@ import { DeliveryOperations } from "./operations/deliveries.ts";
 import { GaugeOperations } from "./operations/gauges.ts";
 import { HookOperations } from "./operations/hooks.ts";
 import { PreviewOperations } from "./operations/preview.ts";
+import { StatsOperations } from "./operations/stats.ts";
 import { Retention } from "./operations/retention.ts";
 import { answerRequest } from "./pipeline.ts";
 import { observe } from "./context.ts";
@@ -44,6 +45,7 @@ export interface Operations {
   readonly hooks: HookOperations;
   readonly previews: PreviewOperations;
   readonly gauges: GaugeOperations;
+  readonly stats: StatsOperations;
 }
 
 /** The parts that live as long as the store is open. */
@@ -243,6 +245,7 @@ export class Ingress {
       hooks,
       previews: new PreviewOperations(operated),
       gauges: new GaugeOperations({ ingress: context, hooks, outages: () => outages.open }),
+      stats: new StatsOperations(operated),
     };
     return { context, retention, operations };
   }
@@ -286,7 +289,7 @@ export class Ingress {
     }
     sendAnswer(req, res, answer);
     this.#requestLog.end(facts, req, answer.status);
-    countRequest(this.#measurements, facts, active?.mappings);
+    countRequest(this.#measurements, facts, { mappings: active?.mappings, clock: this.#host.clock });
   }
 }
 

@@ -87,11 +87,14 @@ export class RequestLog {
 
 /** Counts a request that has ended; a route that no mapping takes by its path counts as `other`. */
 export function countRequest(
-  { deliveries, refusals, acceptSeconds }: Measurements,
+  { deliveries, refusals, refusedMinutes, acceptSeconds }: Measurements,
   { code, state, route = OTHER, acceptedMs }: RequestFacts,
-  mappings: Pick<MappingIndex, "hasPath"> | undefined,
+  { mappings, clock }: { readonly mappings: Pick<MappingIndex, "hasPath"> | undefined; readonly clock: Clock },
 ): void {
-  if (code !== undefined) refusals.add(code);
+  if (code !== undefined) {
+    refusals.add(code);
+    refusedMinutes.add(clock.now());
+  }
   if (state === undefined) return;
   const isConfigured = route === "wake" || route === "agent" || mappings?.hasPath(route);
   deliveries.add(isConfigured ? route : OTHER, state);

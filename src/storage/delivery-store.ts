@@ -18,6 +18,7 @@ import type {
   State,
 } from "../core/delivery.ts";
 import type { CommitMeasurements } from "../core/measurements.ts";
+import type { StatsPage, StatsQuery } from "./delivery-stats.ts";
 import type { AcceptOutcome, NewDelivery, NewRun } from "./new-delivery.ts";
 import type { OperationalState } from "./operational-state.ts";
 
@@ -57,6 +58,11 @@ export interface DeliveryStore extends OperationalState {
   settleAll(runIds: readonly string[], settled: { state: SettledState; reason: string | null }): Promise<void>;
   /** Newest first. A page may hold fewer rows than the limit and still have a `nextCursor`. */
   list(query: DeliveryQuery): Promise<DeliveryPage>;
+  /**
+   * Counts of the deliveries of a period, those of a bounded number at a time: rows of several pages with the same
+   * key are to be added up. A page may be empty and still have a `nextCursor`.
+   */
+  stats(query: StatsQuery): Promise<StatsPage>;
   get(deliveryId: string): Promise<DeliveryDetail | undefined>;
   /** The stored body, exactly as received. */
   body(deliveryId: string): Promise<Uint8Array | undefined>;

@@ -31,6 +31,7 @@ export interface ListOptions extends GatewayCommandOptions, FilterOptions {
   /** Only dead letters that neither a replay nor a person has resolved. */
   readonly open?: boolean;
   readonly limit: number;
+  readonly follow?: boolean;
   readonly json?: boolean;
 }
 
@@ -88,7 +89,8 @@ async function read(options: ListOptions, io: CliIo): Promise<Page> {
   return { deliveries, nextCursor };
 }
 
-function rowOf({ id, receivedAt, route, state, name, event, actor, ...why }: DeliverySummary): string[] {
+/** The cells of a delivery in a list. */
+export function rowOf({ id, receivedAt, route, state, name, event, actor, ...why }: DeliverySummary): string[] {
   const what = `${event ?? name}${actor === null ? "" : ` by ${actor}`}`;
   return [
     id,

@@ -18,6 +18,7 @@ import type {
   RunStep,
   StoredRun,
 } from "../delivery-store.ts";
+import type { StatsPage, StatsQuery } from "../delivery-stats.ts";
 import type { AcceptOutcome, NewDelivery } from "../new-delivery.ts";
 import { codeOfReplyOutcome, codeOfSettled, RUNS_PER_DELIVERY } from "./codes.ts";
 import { SqliteDatabase } from "./engine/database.ts";
@@ -30,6 +31,7 @@ import type { ResolveResult } from "./operations/resolve.ts";
 import type { FailedRunIndex } from "./operations/run.ts";
 import { deliveryId, newTag, parseDeliveryId, parseRunId, runIds, type RunKey } from "./public-id.ts";
 import { DeliveryList } from "./readers/delivery-list.ts";
+import { DeliveryStats } from "./readers/delivery-stats.ts";
 import { FreshRuns } from "./readers/fresh-runs.ts";
 import { OpenRunReader } from "./readers/open-runs.ts";
 import { ReplayableReader } from "./readers/replayable.ts";
@@ -55,6 +57,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   readonly #openRuns: OpenRunReader;
   readonly #replays: ReplayableReader;
   readonly #list: DeliveryList;
+  readonly #stats: DeliveryStats;
   readonly #inSnapshot: ReturnType<typeof snapshotReader>;
   readonly #fresh = new FreshRuns();
   /** Given out here, not by the writer: its answer to the usual call is then nothing at all. */
@@ -69,6 +72,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     this.#openRuns = new OpenRunReader(database.reader);
     this.#replays = new ReplayableReader(database.reader);
     this.#list = new DeliveryList(database.reader);
+    this.#stats = new DeliveryStats(database.reader);
     this.#inSnapshot = snapshotReader(database.reader);
     this.#nextSeq = this.#reader.lastSeq() + 1;
   }
@@ -156,6 +160,11 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   async list(query: DeliveryQuery): Promise<DeliveryPage> {
     this.assertOpen();
     return reading(() => this.#list.page(query));
+  }
+
+  async stats(query: StatsQuery): Promise<StatsPage> {
+    this.assertOpen();
+    return this.#snapshot(() => this.#stats.page(query));
   }
 
   async get(id: string): Promise<DeliveryDetail | undefined> {

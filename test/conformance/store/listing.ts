@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { STATES } from "../../../src/core/delivery.ts";
+import type { StatsPage } from "../../../src/storage/delivery-stats.ts";
 import type { NewDelivery } from "../../../src/storage/new-delivery.ts";
 import { agentSpec, endedDelivery, newClaim, newCoalesce, newDelivery, RECEIVED_AT, wakeSpec } from "./new-delivery.ts";
 import { accept, accepted, listAll } from "./store-actions.ts";
@@ -35,6 +36,39 @@ export function describeListing(underTest: () => StoreUnderTest): void {
       },
       expect.objectContaining({ id: first.deliveryId, state: "queued", name: "First", runIds: first.runIds }),
     ]);
+  });
+
+  it("counts the deliveries of a period by span, mapping and state, a part of them on each page", async () => {
+    const { store } = underTest();
+    const hourMs = 3_600_000;
+    const start = Math.floor(RECEIVED_AT / hourMs) * hourMs;
+    await accept(store, { route: "wake", mappingId: null, receivedAt: start - 1 });
+    for (let at = 0; at < 150; at++) await accept(store, { mappingId: "m", receivedAt: start + at });
+    const { runId } = await accept(store, { mappingId: "m", receivedAt: start + hourMs });
+    await store.settle(runId, { state: "failed", reason: "it did" });
+    await store.accept(
+      endedDelivery("filtered", "a clause", { mappingId: null, route: "agent", receivedAt: start + hourMs }),
+    );
+    await accept(store, { mappingId: "m", receivedAt: start + 2 * hourMs });
+
+    const period = { from: start, before: start + 2 * hourMs, bucketMs: hourMs };
+    const counts = new Map<string, number[]>();
+    let cursor: string | null = null;
+    do {
+      const page: StatsPage = await store.stats({ ...period, ...(cursor === null ? {} : { cursor }) });
+      for (const { at, name, state, deliveries, runs, bytes } of page.rows) {
+        const [before = 0, runsBefore = 0] = counts.get(`${(at - start) / hourMs} ${name} ${state}`) ?? [];
+        counts.set(`${(at - start) / hourMs} ${name} ${state}`, [before + deliveries, runsBefore + runs]);
+        expect(bytes).toBeGreaterThanOrEqual(500 * deliveries);
+      }
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    expect(Object.fromEntries(counts)).toEqual({
+      "0 m queued": [150, 150],
+      "1 m failed": [1, 1],
+      "1 agent filtered": [1, 0],
+    });
+    await expect(store.stats({ ...period, cursor: "x" })).rejects.toMatchObject({ code: "INVALID" });
   });
 
   it.each([1, 3, 7, 200])("goes through all of them in pages of %i", async (limit) => {

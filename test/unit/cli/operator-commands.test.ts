@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { DeliveryDetail, DeliverySummary } from "../../../src/core/delivery.ts";
+import type { MappingStats } from "../../../src/index.ts";
 import { RecordedProcess } from "./recorded-process.ts";
 
 const HOOK_TOKEN = "hook-token-of-these-tests-here";
@@ -117,6 +118,45 @@ describe("reveille deliveries list", () => {
     expect(refused).toMatchObject({ code: 1, out: "" });
     expect(refused.err).toMatch(/^The gateway answered 400: state must be one of filtered/u);
     expect((await run("deliveries", "list", "--limit", "0")).err).toContain("a whole number from 1 to 10000");
+  });
+});
+
+describe("reveille deliveries list --follow", () => {
+  it("prints what is there, what arrives and what changes, until a signal ends it", async () => {
+    const before = await accept("followed-before");
+    const other = new RecordedProcess();
+    onTestFinished(() => other.remove());
+    mkdirSync(dirname(other.configFile), { recursive: true });
+    copyFileSync(terminal.configFile, other.configFile);
+    const following = other.run("deliveries", "list", "--follow", "--limit", "1", "--url", url);
+    await vi.waitFor(() => expect(other.out).toMatch(new RegExp(`^${before} .* done`, "u")), 15_000);
+    const response = await fetch(`${url}/hooks/build`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${HOOK_TOKEN}`, "content-type": "application/json" },
+      body: JSON.stringify({ branch: "followed" }),
+    });
+    const { deliveryId } = (await response.json()) as { deliveryId: string };
+    await vi.waitFor(() => expect(other.out).toMatch(new RegExp(`^${deliveryId} .* done`, "mu")), 15_000);
+    other.signals.emit("SIGINT");
+    expect(await following).toBe(130);
+  });
+});
+
+describe("reveille deliveries stats", () => {
+  it("counts by mapping, with the runs of a day at that rate beside the budget", async () => {
+    await accept("counted");
+    const text = await printed("deliveries", "stats", "--since", "1h");
+    expect(text).toMatch(/^MAPPING +DELIVERIES +STATES +RUNS +RUNS A DAY +BUDGET A DAY$/mu);
+    expect(text).toMatch(/^build +\d+ +\d+ done +\d+ +\d+ +none$/mu);
+    expect(text).toMatch(/^At this rate: \d+\.\d runs and \d+\.\d MB a day\.$/mu);
+    const { mappings } = await json<{ mappings: MappingStats[] }>("deliveries", "stats", "--since", "1h");
+    const stats = mappings.find(({ name }) => name === "build")!;
+    expect(stats.states.done).toBe(stats.deliveries);
+    expect(Math.round(stats.perDay.runs)).toBe(stats.runs * 24);
+    expect(await printed("deliveries", "stats", "--since", "9d", "--until", "8d")).toMatch(
+      /^No delivery was received/u,
+    );
+    expect((await run("deliveries", "stats", "--since", "1h", "--until", "2h")).err).toContain("since must be before");
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Counts, Histogram } from "../../../src/core/measurements.ts";
+import { Counts, Histogram, MinuteCounts } from "../../../src/core/measurements.ts";
 
 describe("Counts", () => {
   it("counts each pair of labels by itself", () => {
@@ -21,6 +21,25 @@ describe("Counts", () => {
     expect(all).toHaveLength(1_001);
     expect(all.at(-1)).toEqual({ labels: ["other", "other"], count: 4_000 });
     expect(all[1]).toEqual({ labels: ["route 1", "queued"], count: 2 });
+  });
+});
+
+describe("MinuteCounts", () => {
+  const MINUTE_MS = 60_000;
+  const start = 1_000_000 * MINUTE_MS;
+
+  it("counts by minute, and forgets what is older than a day", () => {
+    const counts = new MinuteCounts();
+    for (const at of [0, 1, 59_999, MINUTE_MS]) counts.add(start + at);
+    expect(counts.since(start, start + MINUTE_MS)).toEqual([
+      { at: start, count: 3 },
+      { at: start + MINUTE_MS, count: 1 },
+    ]);
+    expect(counts.since(start + MINUTE_MS, start + MINUTE_MS)).toHaveLength(1);
+    const dayLater = start + 1_440 * MINUTE_MS;
+    expect(counts.since(0, dayLater)).toEqual([{ at: start + MINUTE_MS, count: 1 }]);
+    counts.add(dayLater);
+    expect(counts.since(0, dayLater).map(({ count }) => count)).toEqual([1, 1]);
   });
 });
 

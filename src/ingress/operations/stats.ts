@@ -1,0 +1,98 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { State } from "../../core/delivery.ts";
+import type { StatsPage, StatsQuery, StatsRow } from "../../storage/delivery-stats.ts";
+import type { IngressContext } from "../context.ts";
+
+const DAY_MS = 86_400_000;
+/** More rows than that say nothing to a person. */
+const MAX_ROWS = 20_000;
+
+/** Counts of a period. */
+export interface DeliveryStats {
+  /** By span, then by name and state. */
+  readonly rows: readonly StatsRow[];
+  /** True when there were more rows than are counted. */
+  readonly isCut: boolean;
+}
+
+/** What one mapping, or one direct route, had in a period, and has in a day at that rate. */
+export interface MappingStats {
+  readonly name: string;
+  readonly deliveries: number;
+  readonly runs: number;
+  readonly bytes: number;
+  readonly states: Readonly<Partial<Record<State, number>>>;
+  /** Deliveries, runs and bytes of a day. */
+  readonly perDay: { readonly deliveries: number; readonly runs: number; readonly bytes: number };
+}
+
+/** Counts what was accepted: of stored deliveries, so that what retention removed is not among them. */
+export class StatsOperations {
+  readonly #ingress: Pick<IngressContext, "store">;
+
+  constructor({ ingress }: { readonly ingress: Pick<IngressContext, "store"> }) {
+    this.#ingress = ingress;
+  }
+
+  /** Reads a bounded number of deliveries at a time, and lets others have their turn in between. */
+  async read(query: Omit<StatsQuery, "cursor">): Promise<DeliveryStats> {
+    const rows = new Map<string, StatsRow>();
+    let isCut = false;
+    let cursor: string | null = null;
+    do {
+      const page: StatsPage = await this.#ingress.store.stats({ ...query, ...(cursor === null ? {} : { cursor }) });
+      for (const row of page.rows) {
+        const key = `${row.at} ${row.state} ${row.name}`;
+        const before = rows.get(key);
+        isCut ||= before === undefined && rows.size >= MAX_ROWS;
+        if (before !== undefined || rows.size < MAX_ROWS) rows.set(key, before === undefined ? row : sum(before, row));
+      }
+      cursor = page.nextCursor;
+      await nextTurn();
+    } while (cursor !== null);
+    const inOrder = [...rows.values()].toSorted(
+      (left, right) => left.at - right.at || (left.name < right.name ? -1 : 1),
+    );
+    return { rows: inOrder, isCut };
+  }
+
+  /** The sums of a period by mapping, those with the most runs first. */
+  async byMapping({
+    from,
+    before,
+  }: {
+    readonly from: number;
+    readonly before: number;
+  }): Promise<readonly MappingStats[]> {
+    const { rows } = await this.read({ from, before, bucketMs: Math.max(1, before - from) });
+    const days = (before - from) / DAY_MS;
+    const names = [...new Set(rows.map(({ name }) => name))];
+    return names
+      .map((name) =>
+        mappingStats(
+          name,
+          rows.filter((row) => row.name === name),
+          days,
+        ),
+      )
+      .toSorted((left, right) => right.runs - left.runs || right.deliveries - left.deliveries);
+  }
+}
+
+function mappingStats(name: string, rows: readonly StatsRow[], days: number): MappingStats {
+  const total = rows.reduce(sum);
+  const { deliveries, runs, bytes } = total;
+  const states: Partial<Record<State, number>> = {};
+  for (const row of rows) states[row.state] = (states[row.state] ?? 0) + row.deliveries;
+  const perDay = { deliveries: deliveries / days, runs: runs / days, bytes: bytes / days };
+  return { name, deliveries, runs, bytes, states, perDay };
+}
+
+function sum(left: StatsRow, right: StatsRow): StatsRow {
+  return {
+    ...left,
+    deliveries: left.deliveries + right.deliveries,
+    runs: left.runs + right.runs,
+    bytes: left.bytes + right.bytes,
+  };
+}
