@@ -1,6 +1,6 @@
 /** The public API of the package: what hosts, plugin authors and transform authors import. */
 export { WebhookIngress, type DeliveryReader, type WebhookIngressOptions } from "./ingress/plugin.ts";
-export type { Operations } from "./ingress/ingress.ts";
+export type { Operations } from "./ingress/open-running.ts";
 export type {
   BulkOptions,
   BulkOutcome,

@@ -25,14 +25,23 @@ export function statsEndpoint({ operations, clock }: ApiSources): ApiEndpoints {
         const { stats, gauges } = operations();
         const period = { since: new Date(from).toISOString(), until: new Date(before).toISOString() };
         const mappings = await stats.byMapping({ from, before });
-        if (span === undefined) return answerJson(200, { ...period, mappings });
+        const forecastBytes = stats.forecastBytes(mappings.reduce((sum, { perDay }) => sum + perDay.bytes, 0));
+        if (span === undefined) return answerJson(200, { ...period, mappings, forecastBytes });
         const bucketMs = readSpan(span);
         if ((before - from) / bucketMs > MAX_SPANS) {
           throw new ApiQueryError(`The period has more than ${MAX_SPANS} spans of ${span}; take a longer span.`);
         }
         const { rows, isCut } = await stats.read({ from, before, bucketMs });
         const refused = gauges.measurements.refusedMinutes.since(from, now);
-        return answerJson(200, { ...period, mappings, spanSeconds: bucketMs / 1_000, rows, isCut, refused });
+        return answerJson(200, {
+          ...period,
+          mappings,
+          forecastBytes,
+          spanSeconds: bucketMs / 1_000,
+          rows,
+          isCut,
+          refused,
+        });
       },
     },
   };

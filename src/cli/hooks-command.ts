@@ -2,6 +2,7 @@
 import type { BudgetUse, HookStates, MappingState, ScopeState } from "../index.ts";
 import type { CliIo } from "./io.ts";
 import { askGateway, reachGateway } from "./gateway-client.ts";
+import { secondOf } from "./deliveries/list.ts";
 import type { GatewayCommandOptions } from "./gateway.ts";
 import { printable } from "./terminal-text.ts";
 import { textTable } from "./text-table.ts";
@@ -20,10 +21,10 @@ export async function listHooks(options: HooksOptions, io: CliIo): Promise<void>
     return;
   }
   const rows = [
-    [states.all.scope, "", "all runs", "", ...problemCells(states.all, asideText(states.all))],
+    [states.all.scope, "", "all runs", "", ...problemCells(states.all, "", asideText(states.all))],
     ...states.mappings.map(rowOf),
   ];
-  io.out(textTable(["MAPPING", "ROUTE", "ACTION", "PRESET", "BUDGET", "PAUSED"], rows));
+  io.out(textTable(["MAPPING", "ROUTE", "ACTION", "PRESET", "BUDGET", "LAST CALL", "PAUSED"], rows));
 }
 
 /** Pauses or resumes a mapping, or all runs (`*`). */
@@ -66,7 +67,7 @@ function rowOf(mapping: MappingState): string[] {
     where === null ? "no longer configured" : printable(taken, CELL_CHARS),
     action ?? "",
     preset ?? "",
-    ...problemCells(mapping, problem),
+    ...problemCells(mapping, lastCallText(mapping), problem),
   ];
 }
 
@@ -75,9 +76,15 @@ function asideText({ broken }: { readonly broken: string | null }): string | und
 }
 
 /** A problem takes the place of the pause. */
-function problemCells(state: ScopeState, problem: string | undefined): [string, string] {
+function problemCells(state: ScopeState, lastCall: string, problem: string | undefined): readonly string[] {
   const [budget, paused] = stateCells(state);
-  return [budget, problem === undefined ? paused : printable(problem, 4 * CELL_CHARS)];
+  return [budget, lastCall, problem === undefined ? paused : printable(problem, 4 * CELL_CHARS)];
+}
+
+/** The latest of the calls since the start; a refusal that followed the last accepted one is what matters. */
+function lastCallText({ lastAcceptedAt, lastRefused }: MappingState): string {
+  const isRefused = lastRefused !== null && lastRefused.at > (lastAcceptedAt ?? "");
+  return isRefused ? `${secondOf(lastRefused.at)} ${lastRefused.code}` : secondOf(lastAcceptedAt ?? "");
 }
 
 function stateCells({ budget, paused }: ScopeState): [string, string] {

@@ -19,8 +19,19 @@ const {
   to,
 } = MappingSchema.properties;
 const { model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } = MappingSchema.properties;
-const { ignoreActors, ignoreSenders, ignoreBots, handshakes, events, when, coalesce, order, overlap, maxAgeSeconds } =
-  MappingSchema.properties;
+const {
+  ignoreActors,
+  ignoreSenders,
+  ignoreBots,
+  handshakes,
+  events,
+  when,
+  coalesce,
+  order,
+  overlap,
+  maxAgeSeconds,
+  expectEvery,
+} = MappingSchema.properties;
 const { priority, concurrency, retry, fallback, budget, respond, waitSeconds, mode, tools, sessionMode } =
   MappingSchema.properties;
 
@@ -64,6 +75,7 @@ export const PresetBlockSchema = Type.Object(
     order,
     overlap,
     maxAgeSeconds,
+    expectEvery,
     priority,
     concurrency,
     retry,

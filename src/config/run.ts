@@ -8,7 +8,9 @@ import { readRespond, type RespondConfig, RespondSchema } from "./respond.ts";
 import { MappingRetrySchema, readRetry, type RetryConfig } from "./retry.ts";
 import {
   DAY_SECONDS,
+  duration,
   milliseconds,
+  readTtlMs,
   seconds,
   template,
   text,
@@ -16,6 +18,8 @@ import {
   whole,
   withDefault,
 } from "./schema-parts.ts";
+
+const EXPECT_EVERY_SECONDS = { minimum: 0, maximum: 365 * DAY_SECONDS };
 
 /** Characters of a `when`. */
 const MAX_CONDITION = 4_096;
@@ -87,6 +91,12 @@ export const RUN_KEYS = {
       "A run that has not begun after that long is skipped. Absent: never.",
     ),
   ),
+  expectEvery: Type.Optional(
+    duration(
+      EXPECT_EVERY_SECONDS,
+      "The longest time without an accepted call of the route that is normal; after it the owner gets a notice. `0`: none is expected. Absent: learned from the calls of the last 14 days.",
+    ),
+  ),
   priority: withDefault(
     Type.Enum(["high", "normal", "low"], { description: "The priority of runs that wait for a free place." }),
     "normal",
@@ -142,6 +152,8 @@ export interface RunConfig {
   readonly overlap: "queue" | "skip" | "latest";
   /** A run that has not begun after that long is dropped. */
   readonly maxAgeMs: number | undefined;
+  /** The longest normal silence of the route; 0: any; `undefined`: it is learned. */
+  readonly expectEveryMs?: number | undefined;
   /** The order of runs that wait for a free place. */
   readonly priority: Priority;
   /** Runs of the mapping at once; `undefined`: as many as `hooks.concurrency`. */
@@ -177,6 +189,10 @@ export function normalizeRun(
     order: input.order ?? given.order ?? order.default,
     overlap: input.overlap ?? given.overlap ?? overlap.default,
     maxAgeMs: inMilliseconds(input.maxAgeSeconds) ?? given.maxAgeMs,
+    expectEveryMs:
+      input.expectEvery === undefined
+        ? given.expectEveryMs
+        : readTtlMs(input.expectEvery, `${where}.expectEvery`, findings, EXPECT_EVERY_SECONDS),
     priority: input.priority ?? given.priority ?? priority.default,
     concurrency: input.concurrency ?? given.concurrency,
     retry: readRetry(input.retry, given.retry ?? retry, `${where}.retry`, findings),

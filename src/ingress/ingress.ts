@@ -3,13 +3,6 @@ import { join } from "node:path";
 import { CERTIFICATES_FILE, openCertificateFile } from "../auth/keys/certificate-file.ts";
 import { openDeliveredKeys, SENDER_KEYS_FILE } from "../auth/keys/delivered-keys.ts";
 import { createRemoteKeys, REMOTE_KEY_BOUNDS } from "../auth/keys/remote-keys.ts";
-import { Dispatcher } from "../dispatch/dispatcher.ts";
-import { OutageRegistry } from "../dispatch/notify/outage-registry.ts";
-import { OwnerNotices } from "../dispatch/notify/owner-notices.ts";
-import { AgentRunner } from "../dispatch/run/agent-runner.ts";
-import { CALLBACK_TIMEOUT_MS } from "../dispatch/run/callback.ts";
-import { BRIEF_RETRY } from "../dispatch/run/retry.ts";
-import { RunWatch } from "../dispatch/run-watch.ts";
 import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
 import { ConfigReload, SHUT_DOWN } from "./reload.ts";
 import type { IngressHooks } from "./hooks.ts";
@@ -18,42 +11,15 @@ import { ByteBudget, HELD_ANSWERS, HeldAnswers, InFlight, UnverifiedPlaces } fro
 import { Measurements } from "../core/measurements.ts";
 import { settledWithin } from "../core/settled-within.ts";
 import { answerRefusal } from "../http/answer.ts";
-import { createGuardedFetch } from "../http/guarded-fetch.ts";
 import type { Answer } from "../http/answer.ts";
 import { sendAnswer } from "../http/send-answer.ts";
 import { refuse } from "../core/errors.ts";
-import { DeliveryOperations } from "./operations/deliveries.ts";
-import { GaugeOperations } from "./operations/gauges.ts";
-import { HookOperations } from "./operations/hooks.ts";
-import { PreviewOperations } from "./operations/preview.ts";
-import { StatsOperations } from "./operations/stats.ts";
-import { Retention } from "./operations/retention.ts";
+import { type Operations, openRunning, type Running, type SharedParts } from "./open-running.ts";
 import { answerRequest } from "./pipeline.ts";
-import { observe } from "./context.ts";
-import type { IngressContext } from "./context.ts";
 import { countRequest, RequestFacts, RequestLog } from "./request-log.ts";
 import { clientAddressOf } from "./stages/edge.ts";
 import { StoreError } from "../storage/delivery-store.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
-
-/** From this many requests in flight, accepting goes before dispatching. */
-const BUSY_FROM = 16;
-
-/** An operator's actions. */
-export interface Operations {
-  readonly deliveries: DeliveryOperations;
-  readonly hooks: HookOperations;
-  readonly previews: PreviewOperations;
-  readonly gauges: GaugeOperations;
-  readonly stats: StatsOperations;
-}
-
-/** The parts that live as long as the store is open. */
-interface Running {
-  readonly context: IngressContext;
-  readonly retention: Retention;
-  readonly operations: Operations;
-}
 
 /**
  * The ingress of one host: owns the store, the dispatcher and the active configuration, and passes each
@@ -63,18 +29,14 @@ export class Ingress {
   readonly #host: GatewayHost;
   readonly #openStore: () => Promise<DeliveryStore>;
   readonly #reload: ConfigReload;
-  readonly #inFlight = new InFlight({
-    limit: () => this.#active?.config.maxInFlight ?? 0,
-  });
-  readonly #unverifiedPlaces = new UnverifiedPlaces({
-    maxInFlight: () => this.#active?.config.maxInFlight ?? 0,
-  });
-  readonly #unverifiedBytes = new ByteBudget({
-    limit: () => this.#active?.config.maxUnverifiedBytes ?? 0,
-  });
-  readonly #heldAnswers = new HeldAnswers(HELD_ANSWERS);
+  readonly #shared: SharedParts = {
+    inFlight: new InFlight({ limit: () => this.#active?.config.maxInFlight ?? 0 }),
+    unverifiedPlaces: new UnverifiedPlaces({ maxInFlight: () => this.#active?.config.maxInFlight ?? 0 }),
+    unverifiedBytes: new ByteBudget({ limit: () => this.#active?.config.maxUnverifiedBytes ?? 0 }),
+    heldAnswers: new HeldAnswers(HELD_ANSWERS),
+    measurements: new Measurements(),
+  };
   readonly #requestLog: RequestLog;
-  readonly #measurements = new Measurements();
   #keys: ActiveConfigOptions["keys"] | undefined;
   #running: Running | undefined;
   /** While the store of the first configuration is being opened. */
@@ -154,14 +116,14 @@ export class Ingress {
     }
   }
 
-  async #close({ context, retention }: Running, deadlineMs: number): Promise<void> {
+  async #close({ context, retention, hookWatch }: Running, deadlineMs: number): Promise<void> {
     // Requests that wait for a result are answered now: the call was accepted.
     context.watch.close();
     context.heldAnswers.close();
     try {
       await context.dispatcher.stop(deadlineMs);
       this.#abandon.abort();
-      await retention.stop();
+      await Promise.all([retention.stop(), hookWatch.stop()]);
     } finally {
       await context.store.close();
     }
@@ -193,61 +155,14 @@ export class Ingress {
   }
 
   /** Until the first commit, `first` is used: runs are recovered before it. */
-  async #runOn(store: DeliveryStore, first: ActiveConfig): Promise<Running> {
-    const host = this.#host;
-    const { logger, clock } = host;
-    const { signal: abandon } = this.#abandon;
-    const watch = new RunWatch();
-    const active = (): ActiveConfig => this.#active ?? first;
-    const notices = new OwnerNotices({ host, logger, target: () => active().config.notices, abandon });
-    const outages = new OutageRegistry({ store, notices, logger, clock, abandon });
-    await outages.load();
-    const dispatcher = new Dispatcher({
+  #runOn(store: DeliveryStore, first: ActiveConfig): Promise<Running> {
+    return openRunning({
       store,
-      host,
-      logger,
-      clock,
-      events: {
-        dispatched: (event) => observe(host, active().hooks.dispatched, event),
-        settled: (event) => {
-          watch.notify(event.runId, event.reply);
-          return observe(host, active().hooks.settled, event);
-        },
-      },
-      rulesFor: (mappingId) => active().dispatchRules(mappingId),
-      callbacks: () => active().config.callbacks,
-      fetch: createGuardedFetch({ timeoutMs: CALLBACK_TIMEOUT_MS }),
-      beginRetry: BRIEF_RETRY,
-      agents: (dispatch) => new AgentRunner(dispatch),
-      notices,
-      outages,
-      measurements: this.#measurements,
-      concurrency: () => active().config.concurrency,
-      isBusy: () => this.#inFlight.count >= BUSY_FROM,
+      host: this.#host,
+      active: () => this.#active ?? first,
+      shared: this.#shared,
+      abandon: this.#abandon.signal,
     });
-    await dispatcher.recover();
-    const context: IngressContext = {
-      store,
-      dispatcher,
-      watch,
-      host,
-      inFlight: this.#inFlight,
-      unverifiedPlaces: this.#unverifiedPlaces,
-      unverifiedBytes: this.#unverifiedBytes,
-      heldAnswers: this.#heldAnswers,
-      measurements: this.#measurements,
-    };
-    const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });
-    const operated = { ingress: context, active };
-    const hooks = new HookOperations(operated);
-    const operations = {
-      deliveries: new DeliveryOperations(operated),
-      hooks,
-      previews: new PreviewOperations(operated),
-      gauges: new GaugeOperations({ ingress: context, hooks, outages: () => outages.open }),
-      stats: new StatsOperations(operated),
-    };
-    return { context, retention, operations };
   }
 
   async #openKeys(): Promise<ActiveConfigOptions["keys"]> {
@@ -261,7 +176,7 @@ export class Ingress {
 
   #applyActive(): void {
     if (!this.#running || this.#closing) return;
-    const { context, retention } = this.#running;
+    const { context, retention, hookWatch } = this.#running;
     if (this.#hasStarted) {
       context.dispatcher.configure();
       return;
@@ -269,6 +184,7 @@ export class Ingress {
     this.#hasStarted = true;
     context.dispatcher.start();
     retention.start();
+    hookWatch.start();
   }
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -289,7 +205,8 @@ export class Ingress {
     }
     sendAnswer(req, res, answer);
     this.#requestLog.end(facts, req, answer.status);
-    countRequest(this.#measurements, facts, { mappings: active?.mappings, clock: this.#host.clock });
+    countRequest(this.#shared.measurements, facts, { mappings: active?.mappings, clock: this.#host.clock });
+    this.#running?.hookWatch.saw(facts, active?.mappings);
   }
 }
 

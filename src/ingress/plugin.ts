@@ -5,7 +5,7 @@ import { createIngressHooks } from "./hooks.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { GatewayHost, GatewayPlugin } from "../core/host.ts";
 import { Ingress } from "./ingress.ts";
-import type { Operations } from "./ingress.ts";
+import type { Operations } from "./open-running.ts";
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from "../storage/delivery-store.ts";
 import type { DeliveryDetail } from "../core/delivery.ts";
 import { openSqliteStore } from "../storage/sqlite/delivery-store.ts";

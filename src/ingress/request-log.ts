@@ -85,19 +85,22 @@ export class RequestLog {
   }
 }
 
+/** The paths that mappings name; `undefined` while there is no configuration. */
+export type KnownPaths = Pick<MappingIndex, "hasPath"> | undefined;
+
 /** Counts a request that has ended; a route that no mapping takes by its path counts as `other`. */
 export function countRequest(
   { deliveries, refusals, refusedMinutes, acceptSeconds }: Measurements,
   { code, state, route = OTHER, acceptedMs }: RequestFacts,
-  { mappings, clock }: { readonly mappings: Pick<MappingIndex, "hasPath"> | undefined; readonly clock: Clock },
+  { mappings, clock }: { readonly mappings: KnownPaths; readonly clock: Clock },
 ): void {
   if (code !== undefined) {
     refusals.add(code);
     refusedMinutes.add(clock.now());
   }
   if (state === undefined) return;
-  const isConfigured = route === "wake" || route === "agent" || mappings?.hasPath(route);
-  deliveries.add(isConfigured ? route : OTHER, state);
+  const isKnown = route === "wake" || route === "agent" || mappings?.hasPath(route) === true;
+  deliveries.add(isKnown ? route : OTHER, state);
   acceptSeconds.observe(acceptedMs / 1_000);
 }
 

@@ -95,15 +95,46 @@ describe("the actions of the console", () => {
     await opened.expectUnbroken();
   });
 
+  it("resolve a failure with a note, after which nothing needs its owner", async () => {
+    const { page } = opened;
+    const id = await opened.call("pager", { text: "lost" });
+    await vi.waitFor(async () => expect(await count("open=true")).toBe(1), 15_000);
+    await opened.show("");
+    await page.getByRole("link", { name: "1 open failure" }).click();
+    await page.getByRole("cell", { name: "failed" }).first().waitFor();
+    await opened.show(`deliveries/${id}`);
+    await page.getByRole("textbox", { name: "Why it needs nothing more" }).fill("Called by phone.");
+    await page.getByRole("button", { name: "Resolve", exact: true }).click();
+    await page.getByText("Called by phone.").waitFor();
+    expect(await count("open=true")).toBe(0);
+    expect(await count("state=failed")).toBe(1);
+    await opened.expectUnbroken();
+  });
+
+  it("show what was accepted and refused in the last hour and day, and where a sender calls", async () => {
+    const { page } = opened;
+    const wrong = await callHook(opened.gateway, "/hooks/build", {}, "a-wrong-token");
+    expect(wrong.status).toBe(401);
+    await opened.show("");
+    await page.getByText(/\d+ accepted, 1 of them failed, 1 refused; at most \d+ in one minute/u).waitFor();
+    await page.getByRole("button", { name: "The last day" }).click();
+    await page.getByText(/1 refused; at most \d+ in one hour/u).waitFor();
+    await opened.show("hooks");
+    await page.getByText(`${opened.gateway.url}/hooks/pager`).waitFor();
+    await page.getByText("UNAUTHORIZED").first().waitFor();
+    expect(await opened.accessibilityProblems()).toEqual([]);
+    await opened.expectUnbroken();
+  });
+
   it("keep the rows in place while new deliveries arrive, and miss none when the connection was lost", async () => {
     const { page } = opened;
-    await opened.show("deliveries?text=live");
+    await opened.show("deliveries?text=stream");
     await page.getByText("No delivery fits.").waitFor();
-    await opened.call("build", { id: 30, text: "live" });
+    await opened.call("build", { id: 30, text: "stream" });
     await page.getByRole("button", { name: "Show 1 new" }).click();
     await page.locator("tbody tr").waitFor();
     await page.context().setOffline(true);
-    await opened.call("build", { id: 31, text: "live" });
+    await opened.call("build", { id: 31, text: "stream" });
     await page.context().setOffline(false);
     await page.getByRole("button", { name: /Show \d+ new/u }).click();
     await vi.waitFor(async () => expect(await page.locator("tbody tr").count()).toBe(2));

@@ -27,6 +27,16 @@ const MAPPINGS = [
     when: "payload.amount > 10.0",
     messageTemplate: "{{id}}",
   })),
+  // Nothing listens at the URL of its channel, so that each of its runs fails.
+  {
+    id: "pager",
+    match: { path: "pager" },
+    mode: "deliver",
+    messageTemplate: "{{text}}",
+    channel: "webhook",
+    to: "owner",
+    retry: { delivery: { attempts: 1 } },
+  },
   { id: "large", match: { path: "large" }, when: "payload.amount > 10.0", messageTemplate: "Large {{amount}}" },
 ];
 
@@ -42,6 +52,7 @@ export class OpenedConsole implements AsyncDisposable {
   static async open(options: BrowserContextOptions = {}): Promise<OpenedConsole> {
     const fixture = new GatewayFixture({
       ...baseConfig,
+      channels: { webhook: { url: "http://127.0.0.1:9/", secret: `whsec_${Buffer.alloc(32, 7).toString("base64")}` } },
       hooks: { ...baseConfig.hooks, mappings: MAPPINGS },
     });
     const gateway = await fixture.start();

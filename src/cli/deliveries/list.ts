@@ -117,5 +117,5 @@ function reasonCell({
 
 /** As it can be given to `--since`. */
 export function secondOf(time: string): string {
-  return `${time.slice(0, 19)}Z`;
+  return time === "" ? "" : `${time.slice(0, 19)}Z`;
 }

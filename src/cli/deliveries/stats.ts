@@ -17,6 +17,7 @@ interface StatsAnswer {
   readonly since: string;
   readonly until: string;
   readonly mappings: readonly MappingStats[];
+  readonly forecastBytes: number;
 }
 
 const NAME_CHARS = 40;
@@ -51,5 +52,7 @@ export async function deliveryStats({ since, until, ...options }: StatsOptions, 
   io.out(textTable(["MAPPING", "DELIVERIES", "STATES", "RUNS", "RUNS A DAY", "BUDGET A DAY"], rows));
   const runs = mappings.reduce((total, { perDay }) => total + perDay.runs, 0);
   const bytes = mappings.reduce((total, { perDay }) => total + perDay.bytes, 0);
-  io.out(`\nAt this rate: ${runs.toFixed(1)} runs and ${(bytes / 1e6).toFixed(1)} MB a day.\n`);
+  io.out(
+    `\nAt this rate: ${runs.toFixed(1)} runs and ${(bytes / 1e6).toFixed(1)} MB a day; under the current retention the deliveries come to ${(stats.forecastBytes / 1e6).toFixed(1)} MB.\n`,
+  );
 }

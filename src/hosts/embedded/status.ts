@@ -1,5 +1,5 @@
 /** Says whether the gateway can accept calls, and whether its file was refused. */
-import { statfs } from "node:fs/promises";
+import { stat, statfs } from "node:fs/promises";
 import type { Clock, Logger } from "../../core/host.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import type { ConfigRefusal } from "./config/reload.ts";
@@ -12,7 +12,7 @@ export interface StatusProblem {
 }
 
 export interface GatewayStatusSources {
-  readonly database: Pick<SqliteDatabase, "write">;
+  readonly database: Pick<SqliteDatabase, "write" | "file">;
   readonly stateDir: string;
   readonly refusal: () => ConfigRefusal | undefined;
   readonly clock: Clock;
@@ -52,6 +52,7 @@ export class GatewayStatus {
       problems,
       refused: refusal === undefined ? null : { at: isoTime(refusal.at), issues: refusal.issues },
       freeDiskBytes: (await this.#freeBytes()) ?? null,
+      databaseBytes: (await this.#databaseBytes()) ?? null,
     };
   }
 
@@ -73,6 +74,17 @@ export class GatewayStatus {
     } catch (error) {
       this.#sources.logger.error({ err: error }, "the store took no write for the readiness check");
       return storeProblem("The database takes no writes; calls are refused. The log says why.");
+    }
+  }
+
+  /** The file and its write-ahead log. */
+  async #databaseBytes(): Promise<number | undefined> {
+    const { file } = this.#sources.database;
+    try {
+      const sizes = await Promise.all([file, `${file}-wal`].map(async (path) => (await stat(path)).size));
+      return sizes.reduce((sum, size) => sum + size, 0);
+    } catch {
+      return undefined;
     }
   }
 

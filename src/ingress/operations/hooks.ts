@@ -2,6 +2,7 @@ import type { BudgetConfig } from "../../config/budget.ts";
 import type { MappingConfig } from "../../config/mapping/schema.ts";
 import { closestKey } from "../../config/show-value.ts";
 import type { ActiveConfig } from "../active-config.ts";
+import type { RouteActivity } from "../hook-watch.ts";
 import type { IngressContext } from "../context.ts";
 import { SCOPE_ALL, type Pause, type Scope, type Usage } from "../../storage/operational-state.ts";
 
@@ -28,6 +29,11 @@ export interface MappingState extends ScopeState {
   readonly source: string | null;
   readonly action: MappingConfig["action"] | null;
   readonly preset: string | null;
+  /** How its callers prove who they are: the name of a scheme, or `token` for the hook token. */
+  readonly auth: string | null;
+  /** The latest calls on its route since the start of the process; `null`: none of that kind. ISO 8601 UTC. */
+  readonly lastAcceptedAt: string | null;
+  readonly lastRefused: { readonly at: string; readonly code: string; readonly reason: string | null } | null;
   /** The reason why it is set aside; `null` when it works. */
   readonly broken: string | null;
   /** The reason why a reload kept its version of before; `null` when it is as configured. */
@@ -39,6 +45,10 @@ export interface HookStates {
   readonly all: ScopeState & {
     /** The reason why every call is answered 503; `null` when calls are taken. */
     readonly broken: string | null;
+    /** What every route begins with: `/hooks`. */
+    readonly path: string;
+    /** What the path follows where callers reach the gateway, as configured; `null`: not configured. */
+    readonly publicUrl: string | null;
   };
   /** In the order of the configuration; then those that are gone and still paused. */
   readonly mappings: readonly MappingState[];
@@ -53,20 +63,29 @@ const PAUSED = "paused by the operator";
 const HOUR_MINUTES = 60;
 const DAY_MINUTES = 24 * HOUR_MINUTES;
 
+export interface HookOperationsOptions {
+  readonly ingress: IngressContext;
+  readonly active: () => ActiveConfig;
+  /** The latest calls on a route. */
+  readonly activityOf: (route: string) => RouteActivity | undefined;
+}
+
 /** An operator's actions on mappings. */
 export class HookOperations {
   readonly #ingress: IngressContext;
   readonly #active: () => ActiveConfig;
+  readonly #activityOf: HookOperationsOptions["activityOf"];
 
-  constructor({ ingress, active }: { ingress: IngressContext; active: () => ActiveConfig }) {
+  constructor({ ingress, active, activityOf }: HookOperationsOptions) {
     this.#ingress = ingress;
     this.#active = active;
+    this.#activityOf = activityOf;
   }
 
   /** The mappings of the active configuration, their pauses, and the used share of their budgets. */
   async list(): Promise<HookStates> {
     const { dispatcher, store, host } = this.#ingress;
-    const { budget, mappings, closed } = this.#active().config;
+    const { budget, mappings, closed, path, publicUrl = null } = this.#active().config;
     const minute = Math.floor(host.clock.now() / 60_000);
     const usage = await store.usageSince(minute - DAY_MINUTES);
     const pauses = new Map(dispatcher.pausedScopes().map((pause) => [pause.scope, pause]));
@@ -78,9 +97,13 @@ export class HookOperations {
     });
     const gone = [...pauses.keys()].filter((scope) => !known.has(scope));
     return {
-      all: { ...stateOf(SCOPE_ALL, budget), broken: closed ?? null },
+      all: { ...stateOf(SCOPE_ALL, budget), broken: closed ?? null, path, publicUrl },
       mappings: [
-        ...mappings.map((mapping) => ({ ...stateOf(mapping.id, mapping.budget), ...factsOf(mapping) })),
+        ...mappings.map((mapping) => ({
+          ...stateOf(mapping.id, mapping.budget),
+          ...factsOf(mapping),
+          ...lastCalls(this.#activityOf(mapping.match.path ?? "")),
+        })),
         ...gone.map((scope) => ({ ...stateOf(scope, undefined), ...NO_FACTS })),
       ],
     };
@@ -123,19 +146,44 @@ const NO_FACTS = {
   source: null,
   action: null,
   preset: null,
+  auth: null,
+  lastAcceptedAt: null,
+  lastRefused: null,
   broken: null,
   kept: null,
 } as const;
 
-function factsOf({ where, match, action, preset, broken, kept }: MappingConfig): Omit<MappingState, keyof ScopeState> {
+function factsOf({
+  where,
+  match,
+  action,
+  preset,
+  auth,
+  broken,
+  kept,
+}: MappingConfig): Omit<MappingState, keyof ScopeState | keyof LastCalls> {
   return {
     where,
     route: match.path || null,
     source: match.source || null,
     action,
     preset: preset ?? null,
+    auth: auth?.scheme ?? "token",
     broken: broken ?? null,
     kept: kept ?? null,
+  };
+}
+
+type LastCalls = Pick<MappingState, "lastAcceptedAt" | "lastRefused">;
+
+function lastCalls(activity: RouteActivity | undefined): LastCalls {
+  const { acceptedAt, refusedAt, refusedCode, refusedReason } = activity ?? {};
+  const isRefused = refusedAt !== undefined && refusedCode !== undefined;
+  return {
+    lastAcceptedAt: acceptedAt === undefined ? null : new Date(acceptedAt).toISOString(),
+    lastRefused: isRefused
+      ? { at: new Date(refusedAt).toISOString(), code: refusedCode, reason: refusedReason ?? null }
+      : null,
   };
 }
 

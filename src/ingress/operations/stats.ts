@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { State } from "../../core/delivery.ts";
 import type { StatsPage, StatsQuery, StatsRow } from "../../storage/delivery-stats.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
 
 const DAY_MS = 86_400_000;
@@ -26,12 +27,25 @@ export interface MappingStats {
   readonly perDay: { readonly deliveries: number; readonly runs: number; readonly bytes: number };
 }
 
+interface StatsSources {
+  readonly ingress: Pick<IngressContext, "store">;
+  readonly active: () => Pick<ActiveConfig, "config">;
+}
+
 /** Counts what was accepted: of stored deliveries, so that what retention removed is not among them. */
 export class StatsOperations {
   readonly #ingress: Pick<IngressContext, "store">;
+  readonly #active: () => Pick<ActiveConfig, "config">;
 
-  constructor({ ingress }: { readonly ingress: Pick<IngressContext, "store"> }) {
+  constructor({ ingress, active }: StatsSources) {
     this.#ingress = ingress;
+    this.#active = active;
+  }
+
+  /** The bytes that the store comes to when each day brings as many, and retention stays as it is. */
+  forecastBytes(bytesPerDay: number): number {
+    const { payloadsMs, maxBytes } = this.#active().config.retention;
+    return Math.min((bytesPerDay * payloadsMs) / DAY_MS, maxBytes ?? Infinity);
   }
 
   /** Reads a bounded number of deliveries at a time, and lets others have their turn in between. */

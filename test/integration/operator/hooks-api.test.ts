@@ -27,7 +27,14 @@ describe("the hooks API", () => {
     expect([status, body]).toEqual([
       200,
       {
-        all: { scope: "*", broken: null, paused: null, budget: { perHour: null, perDay: { used: 2, limit: 5_000 } } },
+        all: {
+          scope: "*",
+          broken: null,
+          paused: null,
+          budget: { perHour: null, perDay: { used: 2, limit: 5_000 } },
+          path: "/hooks",
+          publicUrl: null,
+        },
         mappings: [
           {
             scope: "build",
@@ -38,6 +45,9 @@ describe("the hooks API", () => {
             source: null,
             action: "agent",
             preset: null,
+            auth: "token",
+            lastAcceptedAt: expect.stringMatching(/Z$/u),
+            lastRefused: null,
             broken: null,
             kept: null,
           },
@@ -50,6 +60,9 @@ describe("the hooks API", () => {
             source: "notes",
             action: "wake",
             preset: null,
+            auth: "token",
+            lastAcceptedAt: null,
+            lastRefused: null,
             broken: null,
             kept: null,
           },

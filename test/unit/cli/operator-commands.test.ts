@@ -148,7 +148,9 @@ describe("reveille deliveries stats", () => {
     const text = await printed("deliveries", "stats", "--since", "1h");
     expect(text).toMatch(/^MAPPING +DELIVERIES +STATES +RUNS +RUNS A DAY +BUDGET A DAY$/mu);
     expect(text).toMatch(/^build +\d+ +\d+ done +\d+ +\d+ +none$/mu);
-    expect(text).toMatch(/^At this rate: \d+\.\d runs and \d+\.\d MB a day\.$/mu);
+    expect(text).toMatch(
+      /^At this rate: \d+\.\d runs and \d+\.\d MB a day; under the current retention the deliveries come to \d+\.\d MB\.$/mu,
+    );
     const { mappings } = await json<{ mappings: MappingStats[] }>("deliveries", "stats", "--since", "1h");
     const stats = mappings.find(({ name }) => name === "build")!;
     expect(stats.states.done).toBe(stats.deliveries);
@@ -307,10 +309,10 @@ describe("reveille hooks", () => {
     await accept("counted");
     await printed("hooks", "pause", "github");
     const lines = (await printed("hooks")).split("\n");
-    expect(lines[0]).toMatch(/^MAPPING +ROUTE +ACTION +PRESET +BUDGET +PAUSED$/u);
+    expect(lines[0]).toMatch(/^MAPPING +ROUTE +ACTION +PRESET +BUDGET +LAST CALL +PAUSED$/u);
     expect(lines[1]).toMatch(/^\* +all runs$/u);
-    expect(lines[2]).toMatch(/^build +build +agent +\d+ of 500 in an hour$/u);
-    expect(lines[3]).toMatch(/^github +github +agent +github +since \S+Z: paused by the operator$/u);
+    expect(lines[2]).toMatch(/^build +build +agent +\d+ of 500 in an hour +\S+Z$/u);
+    expect(lines[3]).toMatch(/^github +github +agent +github +\S+Z +since \S+Z: paused by the operator$/u);
     expect(await json<object>("hooks", "list")).toMatchObject({ all: { scope: "*" } });
     await printed("hooks", "resume", "github");
   });

@@ -276,8 +276,11 @@ describe("a change of deliveries", () => {
 describe("reveille hooks", () => {
   it("prints mappings that take a source or any call, and those that are gone", async () => {
     const none = { paused: null, budget: null, preset: null, broken: null, kept: null };
+    const calls = { lastAcceptedAt: "2026-01-01T00:00:00.000Z", lastRefused: null };
+    const lastRefused = { at: "2026-01-02T00:00:00.000Z", code: "UNAUTHORIZED", reason: null };
     const mapping = (changes: object) => ({
       ...none,
+      ...calls,
       where: "hooks.mappings[0]",
       route: null,
       source: null,
@@ -287,7 +290,7 @@ describe("reveille hooks", () => {
     const states = {
       all: { ...none, scope: "*", budget: { perHour: { used: 1, limit: 10 }, perDay } },
       mappings: [
-        mapping({ scope: "notes", source: "notes", action: "wake" }),
+        mapping({ scope: "notes", source: "notes", action: "wake", lastRefused }),
         mapping({ scope: "rest", action: "agent", budget: { perHour: null, perDay } }),
         mapping({ scope: "old", where: null, action: null, paused: { since: "t", reason: "over its budget" } }),
         mapping({ scope: "half", route: "half", action: "agent", broken: "the environment variable X is not set" }),
@@ -295,12 +298,12 @@ describe("reveille hooks", () => {
     };
     const { out } = await run([states], "hooks");
     expect(out.split("\n").map((line) => line.replaceAll(/ {2,}/gu, "|"))).toEqual([
-      "MAPPING|ROUTE|ACTION|PRESET|BUDGET|PAUSED",
+      "MAPPING|ROUTE|ACTION|PRESET|BUDGET|LAST CALL|PAUSED",
       "*|all runs|1 of 10 in an hour, 5 of 50 in a day",
-      "notes|source notes|wake",
-      "rest|any|agent|5 of 50 in a day",
-      "old|no longer configured|since t: over its budget",
-      "half|half|agent|set aside: the environment variable X is not set",
+      "notes|source notes|wake|2026-01-02T00:00:00Z UNAUTHORIZED",
+      "rest|any|agent|5 of 50 in a day|2026-01-01T00:00:00Z",
+      "old|no longer configured|2026-01-01T00:00:00Z|since t: over its budget",
+      "half|half|agent|2026-01-01T00:00:00Z|set aside: the environment variable X is not set",
       "",
     ]);
   });

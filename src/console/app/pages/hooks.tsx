@@ -20,7 +20,7 @@ export function HooksPage(): JSX.Element {
           <table>
             <thead>
               <tr>
-                {["Mapping", "Route", "Sender", "Action", "Budget", "State"].map((title) => (
+                {["Mapping", "URL", "Sender", "Action", "Last call", "Budget", "State"].map((title) => (
                   <th key={title} scope="col">
                     {title}
                   </th>
@@ -28,9 +28,16 @@ export function HooksPage(): JSX.Element {
               </tr>
             </thead>
             <tbody>
-              <Row state={states.all} name="all runs" facts={{ broken: states.all.broken }} reload={reload} />
+              <Row state={states.all} name="all runs" facts={{ broken: states.all.broken }} base="" reload={reload} />
               {states.mappings.map((mapping) => (
-                <Row key={mapping.scope} state={mapping} name={mapping.scope} facts={mapping} reload={reload} />
+                <Row
+                  key={mapping.scope}
+                  state={mapping}
+                  name={mapping.scope}
+                  facts={mapping}
+                  base={(states.all.publicUrl ?? location.origin) + states.all.path}
+                  reload={reload}
+                />
               ))}
             </tbody>
           </table>
@@ -44,12 +51,14 @@ interface RowProps {
   readonly state: ScopeState;
   readonly name: string;
   readonly facts: Partial<MappingState>;
+  /** What the route follows in the URL of the sender. */
+  readonly base: string;
   readonly reload: () => Promise<void>;
 }
 
-function Row({ state, name, facts, reload }: RowProps): JSX.Element {
+function Row({ state, name, facts, base, reload }: RowProps): JSX.Element {
   const { scope, paused, budget } = state;
-  const { route, source, preset, action, broken, kept } = facts;
+  const { route, source, preset, auth, action, broken, kept } = facts;
   const change = async (): Promise<string> => {
     const verb = paused === null ? "pause" : "resume";
     await send(`hooks/${encodeURIComponent(scope)}/${verb}`);
@@ -67,11 +76,18 @@ function Row({ state, name, facts, reload }: RowProps): JSX.Element {
             `source ${source}`
           )
         ) : (
-          <a href={linkTo("deliveries", "", { route })}>{route}</a>
+          <>
+            <code>{`${base}/${route}`}</code> <a href={linkTo("deliveries", "", { route })}>deliveries</a>
+          </>
         )}
       </td>
-      <td>{preset}</td>
+      <td>
+        {preset} {auth != null && <span class="faint">by {auth}</span>}
+      </td>
       <td>{action}</td>
+      <td>
+        <LastCall facts={facts} />
+      </td>
       <td>
         <Budget use={budget} />
       </td>
@@ -86,6 +102,23 @@ function Row({ state, name, facts, reload }: RowProps): JSX.Element {
         <ActionButton label={`${paused === null ? "Pause" : "Resume"} ${name}`} run={change} />
       </td>
     </tr>
+  );
+}
+
+/** Since the gateway has started. */
+function LastCall({ facts }: { readonly facts: Partial<MappingState> }): JSX.Element | null {
+  const { lastAcceptedAt, lastRefused } = facts;
+  if (lastAcceptedAt === undefined) return null;
+  return (
+    <>
+      {lastAcceptedAt === null ? "none since the start" : <Time at={lastAcceptedAt} />}
+      {lastRefused != null && (
+        <p class="bad">
+          ✕ refused <Time at={lastRefused.at} />: {lastRefused.code}
+          {lastRefused.reason !== null && ` (${lastRefused.reason})`}
+        </p>
+      )}
+    </>
   );
 }
 

@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
-import { type DeliverySummary, STATES } from "../../../core/delivery.ts";
-import type { HookStates } from "../../../index.ts";
+import { type DeliverySummary, type State, STATES } from "../../../core/delivery.ts";
+import type { HookStates, MappingStats } from "../../../index.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
 import { Problem, StateMark, Time } from "../parts.tsx";
-import { Minutes } from "./minutes.tsx";
+import { Calls } from "./calls.tsx";
 
 interface Listed {
   readonly deliveries: readonly DeliverySummary[];
@@ -16,25 +16,33 @@ interface Status {
   readonly problems: readonly { readonly code: string; readonly message: string }[];
   readonly refused: { readonly at: string; readonly issues: readonly string[] } | null;
   readonly freeDiskBytes: number | null;
+  readonly databaseBytes: number | null;
+}
+
+/** The answer of `deliveries/stats`; see `src/api/stats.ts`. */
+interface Stats {
+  readonly mappings: readonly MappingStats[];
+  readonly forecastBytes: number;
 }
 
 /** What needs the owner now, and the last hour. */
 export function OverviewPage(): JSX.Element {
   const status = useData<Status>("status");
   const hooks = useData<HookStates>("hooks");
-  const hour = useData<Listed>("deliveries?since=1h&limit=200");
+  const day = useData<Stats>("deliveries/stats");
   const failures = useData<Listed>("deliveries?open=true&limit=200");
   const queued = useData<Listed>("deliveries?state=queued&limit=200");
-  const problem = [status, hooks, hour, failures, queued].map((each) => each.problem.value).find(Boolean);
-  const last = hour.body.value?.deliveries ?? [];
+  const problem = [status, hooks, day, failures, queued].map((each) => each.problem.value).find(Boolean);
+  const counts = (state: State): number =>
+    (day.body.value?.mappings ?? []).reduce((sum, { states }) => sum + (states[state] ?? 0), 0);
   return (
     <>
       <h1>Overview</h1>
       <Problem text={problem} />
       <Needs status={status.body.value} hooks={hooks.body.value} failures={failures.body.value} />
-      <h2>The last hour</h2>
+      <h2>The last day</h2>
       <dl class="cards">
-        {STATES.map((state) => [state, last.filter((each) => each.state === state).length] as const)
+        {STATES.map((state) => [state, counts(state)] as const)
           .filter(([state, count]) => count > 0 || state === "done" || state === "failed" || state === "queued")
           .map(([state, count]) => (
             <div key={state}>
@@ -42,7 +50,7 @@ export function OverviewPage(): JSX.Element {
                 <StateMark state={state} />
               </dt>
               <dd>
-                <a href={linkTo("deliveries", "", { state, since: "1h" })}>{count}</a>
+                <a href={linkTo("deliveries", "", { state, since: "24h" })}>{count}</a>
               </dd>
             </div>
           ))}
@@ -53,14 +61,19 @@ export function OverviewPage(): JSX.Element {
           </dd>
         </div>
         <div>
-          <dt>free disk</dt>
-          <dd>{gigabytes(status.body.value?.freeDiskBytes)}</dd>
+          <dt>disk used, and free</dt>
+          <dd>
+            {gigabytes(status.body.value?.databaseBytes)}, {gigabytes(status.body.value?.freeDiskBytes)}
+          </dd>
+        </div>
+        <div>
+          <dt>deliveries to come, by retention</dt>
+          <dd>{gigabytes(day.body.value?.forecastBytes)}</dd>
         </div>
       </dl>
-      {hour.body.value !== undefined && hour.body.value.nextCursor !== null && (
-        <p class="faint">More than 200 deliveries came within the hour; the counts are of the newest 200.</p>
-      )}
-      <Minutes deliveries={last} />
+      <h2>Calls</h2>
+      <Calls />
+      <Budgets hooks={hooks.body.value} />
     </>
   );
 }
@@ -74,6 +87,33 @@ function OldestQueued({ listed }: { readonly listed: Listed | undefined }): JSX.
       {listed.nextCursor === null ? "" : "over "}
       {minutes < 1 ? "under 1 min" : `${minutes} min`}
     </a>
+  );
+}
+
+/** The budgets that are used most. */
+function Budgets({ hooks }: { readonly hooks: HookStates | undefined }): JSX.Element | null {
+  const used = [hooks?.all, ...(hooks?.mappings ?? [])].flatMap((state) => {
+    const { perHour = null, perDay = null } = state?.budget ?? {};
+    return [
+      { name: state?.scope, when: "an hour", part: perHour },
+      { name: state?.scope, when: "a day", part: perDay },
+    ];
+  });
+  const shown = used.filter(({ part }) => part !== null && part.used > 0);
+  if (shown.length === 0) return null;
+  return (
+    <>
+      <h2>Budgets</h2>
+      <ul>
+        {shown.map(({ name, when, part }) => (
+          <li key={`${name} ${when}`}>
+            {name === "*" ? "all runs" : name}:{" "}
+            <progress aria-label={`Budget of ${name} in ${when}`} max={part!.limit} value={part!.used} /> {part!.used}{" "}
+            of {part!.limit} runs in {when}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -129,5 +169,6 @@ function Needs({ status, hooks, failures }: NeedsProps): JSX.Element {
 }
 
 function gigabytes(bytes: number | null | undefined): string {
-  return bytes == null ? "unknown" : `${(bytes / 1e9).toFixed(1)} GB`;
+  if (bytes == null) return "unknown";
+  return bytes < 1e8 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }

@@ -65,10 +65,13 @@ export class SqliteDatabase {
   /** Read-only; sees every write whose promise has resolved. */
   readonly reader: DatabaseSync;
   readonly commits: CommitMeasurements;
+  /** Absolute path. */
+  readonly file: string;
   readonly #connections: Connections;
   #closing: Promise<void> | undefined;
 
-  private constructor(reader: DatabaseSync, connections: Connections) {
+  private constructor(file: string, reader: DatabaseSync, connections: Connections) {
+    this.file = file;
     this.reader = reader;
     this.commits = connections.commits;
     this.#connections = connections;
@@ -85,7 +88,7 @@ export class SqliteDatabase {
     try {
       makePrivate(options.file);
       const connections = new Connections(options, lock);
-      return new SqliteDatabase(await connections.open(), connections);
+      return new SqliteDatabase(options.file, await connections.open(), connections);
     } catch (error) {
       lock.release();
       throw asOpenError(options.file, error);

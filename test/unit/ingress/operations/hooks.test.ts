@@ -11,6 +11,10 @@ it("the used share of a budget counts the oldest minute of the hour and of the d
   await bench.ingress.store.addUsage(
     [0, 60, 61, 1_440, 1_441].map((ago) => ({ scope: "in", minute: NOW_MINUTE - ago, runs: 1 })),
   );
-  const { mappings } = await new HookOperations({ ingress: bench.ingress, active: () => active }).list();
+  const { mappings } = await new HookOperations({
+    ingress: bench.ingress,
+    active: () => active,
+    activityOf: () => undefined,
+  }).list();
   expect(mappings[0]?.budget).toEqual({ perHour: { used: 2, limit: 9 }, perDay: { used: 4, limit: 9 } });
 });

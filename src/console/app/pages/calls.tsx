@@ -1,0 +1,127 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import type { StatsRow } from "../../../index.ts";
+import { useData } from "../data.ts";
+import { Problem } from "../parts.tsx";
+
+/** The answer of `deliveries/stats` with a span; see `src/api/stats.ts`. */
+interface Stats {
+  readonly spanSeconds: number;
+  readonly rows: readonly StatsRow[];
+  readonly refused: readonly { readonly at: number; readonly count: number }[];
+}
+
+interface Span {
+  readonly at: number;
+  readonly failed: number;
+  readonly others: number;
+  readonly refused: number;
+}
+
+const PERIODS = {
+  hour: { title: "The last hour", path: "deliveries/stats?since=1h&span=1m", spans: 60, unit: "minute" },
+  day: { title: "The last day", path: "deliveries/stats?since=24h&span=1h", spans: 24, unit: "hour" },
+} as const;
+
+/** What was accepted, failed and was refused in the last hour or day, as a chart with its numbers behind it. */
+export function Calls(): JSX.Element {
+  const period = useSignal<keyof typeof PERIODS>("hour");
+  const { path, spans, unit } = PERIODS[period.value];
+  const { body, problem } = useData<Stats>(path);
+  return (
+    <>
+      <div class="bar" role="group" aria-label="Period">
+        {(["hour", "day"] as const).map((each) => (
+          <button key={each} type="button" aria-pressed={period.value === each} onClick={() => (period.value = each)}>
+            {PERIODS[each].title}
+          </button>
+        ))}
+      </div>
+      <Problem text={problem.value} />
+      {body.value !== undefined && <Chart spans={spansOf(body.value, spans)} unit={unit} />}
+    </>
+  );
+}
+
+function spansOf({ spanSeconds, rows, refused }: Stats, count: number): readonly Span[] {
+  const spanMs = spanSeconds * 1_000;
+  const now = Math.floor(Date.now() / spanMs);
+  return Array.from({ length: count }, (_, index): Span => {
+    const at = (now - count + 1 + index) * spanMs;
+    const own = rows.filter((row) => row.at === at);
+    const sum = (some: readonly StatsRow[]): number => some.reduce((total, { deliveries }) => total + deliveries, 0);
+    const failed = sum(own.filter(({ state }) => state === "failed"));
+    const denied = refused.filter((minute) => minute.at >= at && minute.at < at + spanMs);
+    return {
+      at,
+      failed,
+      others: sum(own) - failed,
+      refused: denied.reduce((total, minute) => total + minute.count, 0),
+    };
+  });
+}
+
+function Chart({ spans, unit }: { readonly spans: readonly Span[]; readonly unit: string }): JSX.Element {
+  const highest = Math.max(1, ...spans.map(({ failed, others, refused }) => failed + others + refused));
+  const total = (key: "failed" | "others" | "refused"): number => spans.reduce((sum, span) => sum + span[key], 0);
+  return (
+    <figure>
+      <figcaption>
+        {total("others") + total("failed")} accepted, {total("failed")} of them failed, {total("refused")} refused; at
+        most {highest} in one {unit}. Failed ones are at the bottom, refused ones at the top.
+      </figcaption>
+      <svg class="chart" viewBox={`0 0 ${spans.length * 10} 100`} preserveAspectRatio="none" aria-hidden="true">
+        {spans.map(({ at, failed, others, refused }, index) => (
+          <g key={at}>
+            <Bar at={index} from={0} to={failed / highest} class="failed" />
+            <Bar at={index} from={failed / highest} to={(failed + others) / highest} class="" />
+            <Bar
+              at={index}
+              from={(failed + others) / highest}
+              to={(failed + others + refused) / highest}
+              class="refused"
+            />
+          </g>
+        ))}
+      </svg>
+      <details>
+        <summary>The numbers</summary>
+        <table>
+          <thead>
+            <tr>
+              {["From", "Accepted", "Failed", "Refused"].map((title) => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {spans.map(({ at, failed, others, refused }) =>
+              failed + others + refused === 0 ? null : (
+                <tr key={at}>
+                  <td>{new Date(at).toLocaleTimeString()}</td>
+                  <td>{failed + others}</td>
+                  <td>{failed}</td>
+                  <td>{refused}</td>
+                </tr>
+              ),
+            )}
+          </tbody>
+        </table>
+      </details>
+    </figure>
+  );
+}
+
+interface BarProps {
+  readonly at: number;
+  /** Shares of the height, from the bottom. */
+  readonly from: number;
+  readonly to: number;
+  readonly class: string;
+}
+
+function Bar({ at, from, to, class: name }: BarProps): JSX.Element {
+  return <rect class={name} x={at * 10} width={8} y={100 - to * 100} height={(to - from) * 100} fill="currentColor" />;
+}

@@ -1,0 +1,101 @@
+/** Puts the parts together that live as long as the store is open. */
+import type { GatewayHost } from "../core/host.ts";
+import { Dispatcher } from "../dispatch/dispatcher.ts";
+import { OutageRegistry } from "../dispatch/notify/outage-registry.ts";
+import { OwnerNotices } from "../dispatch/notify/owner-notices.ts";
+import { AgentRunner } from "../dispatch/run/agent-runner.ts";
+import { CALLBACK_TIMEOUT_MS } from "../dispatch/run/callback.ts";
+import { BRIEF_RETRY } from "../dispatch/run/retry.ts";
+import { RunWatch } from "../dispatch/run-watch.ts";
+import { createGuardedFetch } from "../http/guarded-fetch.ts";
+import type { DeliveryStore } from "../storage/delivery-store.ts";
+import type { ActiveConfig } from "./active-config.ts";
+import { type IngressContext, observe } from "./context.ts";
+import { HookWatch } from "./hook-watch.ts";
+import { DeliveryOperations } from "./operations/deliveries.ts";
+import { GaugeOperations } from "./operations/gauges.ts";
+import { HookOperations } from "./operations/hooks.ts";
+import { PreviewOperations } from "./operations/preview.ts";
+import { Retention } from "./operations/retention.ts";
+import { StatsOperations } from "./operations/stats.ts";
+
+/** From this many requests in flight, accepting goes before dispatching. */
+const BUSY_FROM = 16;
+
+/** An operator's actions. */
+export interface Operations {
+  readonly deliveries: DeliveryOperations;
+  readonly hooks: HookOperations;
+  readonly previews: PreviewOperations;
+  readonly gauges: GaugeOperations;
+  readonly stats: StatsOperations;
+}
+
+/** The parts that live as long as the store is open. */
+export interface Running {
+  readonly context: IngressContext;
+  readonly retention: Retention;
+  readonly hookWatch: HookWatch;
+  readonly operations: Operations;
+}
+
+/** The parts that are there before the store is. */
+export type SharedParts = Pick<
+  IngressContext,
+  "inFlight" | "unverifiedPlaces" | "unverifiedBytes" | "heldAnswers" | "measurements"
+>;
+
+export interface RunningOptions {
+  readonly store: DeliveryStore;
+  readonly host: GatewayHost;
+  readonly active: () => ActiveConfig;
+  readonly shared: SharedParts;
+  /** Aborted at the shutdown's deadline. */
+  readonly abandon: AbortSignal;
+}
+
+/** Recovers what an earlier process left in the store; nothing begins to run. */
+export async function openRunning({ store, host, active, shared, abandon }: RunningOptions): Promise<Running> {
+  const { logger, clock } = host;
+  const watch = new RunWatch();
+  const notices = new OwnerNotices({ host, logger, target: () => active().config.notices, abandon });
+  const outages = new OutageRegistry({ store, notices, logger, clock, abandon });
+  await outages.load();
+  const dispatcher = new Dispatcher({
+    store,
+    host,
+    logger,
+    clock,
+    events: {
+      dispatched: (event) => observe(host, active().hooks.dispatched, event),
+      settled: (event) => {
+        watch.notify(event.runId, event.reply);
+        return observe(host, active().hooks.settled, event);
+      },
+    },
+    rulesFor: (mappingId) => active().dispatchRules(mappingId),
+    callbacks: () => active().config.callbacks,
+    fetch: createGuardedFetch({ timeoutMs: CALLBACK_TIMEOUT_MS }),
+    beginRetry: BRIEF_RETRY,
+    agents: (dispatch) => new AgentRunner(dispatch),
+    notices,
+    outages,
+    measurements: shared.measurements,
+    concurrency: () => active().config.concurrency,
+    isBusy: () => shared.inFlight.count >= BUSY_FROM,
+  });
+  await dispatcher.recover();
+  const context: IngressContext = { store, dispatcher, watch, host, ...shared };
+  const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });
+  const hookWatch = new HookWatch({ store, outages, clock, logger, mappings: () => active().config.mappings });
+  const operated = { ingress: context, active };
+  const hooks = new HookOperations({ ...operated, activityOf: (route) => hookWatch.activityOf(route) });
+  const operations = {
+    deliveries: new DeliveryOperations(operated),
+    hooks,
+    previews: new PreviewOperations(operated),
+    gauges: new GaugeOperations({ ingress: context, hooks, outages: () => outages.open }),
+    stats: new StatsOperations(operated),
+  };
+  return { context, retention, hookWatch, operations };
+}
