@@ -4,6 +4,7 @@
 import type { Command } from "commander";
 import type { BacktestOptions } from "./backtest-command.ts";
 import type { CheckOptions } from "./check-command.ts";
+import type { ConsoleCommandOptions } from "./console-command.ts";
 import type { CliIo } from "./io.ts";
 import type { ChangeOptions, DeliveryChange } from "./deliveries/change.ts";
 import type { ListOptions } from "./deliveries/list.ts";
@@ -22,10 +23,16 @@ const MAX_LISTED = 10_000;
 const MAX_CHANGED = 10_000;
 const DEFAULT_LISTED = 20;
 
-/** Adds `deliveries` and `hooks`; `finish` is given the exit code of a command that has one of its own. */
+/** Adds `deliveries`, `hooks`, `console` and `backtest`; `finish` is given the exit code of a command that has one of its own. */
 export function addOperatorCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
   addDeliveries(program.command("deliveries"), io, finish);
   addHooks(program.command("hooks"), io);
+  withGateway(program.command("console"), io)
+    .description("print a link that opens the console signed in, once and within 60 seconds")
+    .action(async (options: ConsoleCommandOptions) => {
+      const { printConsoleLink } = await import("./console-command.ts");
+      await printConsoleLink(options, io);
+    });
   withGateway(program.command("backtest"), io)
     .description("judge stored deliveries by the configuration of today; nothing is stored or sent")
     .option("--since <time>", "those received from then on: 2h, 7d, 2026-02-27", "7d")

@@ -9,7 +9,6 @@ import type {
   OpenedConfiguration,
   OpenOptions,
 } from "./gateway.ts";
-import type { ConsoleCommandOptions } from "./console-command.ts";
 import type { CliIo } from "./io.ts";
 import { type FileLocations, findLocations, type LocationEnvironment, type LocationOptions } from "./file-locations.ts";
 import type { EmbeddedAdoptOptions } from "./adopt-command.ts";
@@ -80,12 +79,6 @@ export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: 
     .action(async (options: InitOptions) => {
       const { init } = await import("./init-command.ts");
       init(options, io);
-    });
-  withGateway(program.command("console"), io)
-    .description("print a link that opens the console signed in, once and within 60 seconds")
-    .action(async (options: ConsoleCommandOptions) => {
-      const { printConsoleLink } = await import("./console-command.ts");
-      await printConsoleLink(options, io);
     });
   withConfig(program.command("adopt"), io)
     .description("write the configuration from that of an OpenClaw gateway, and name what it cannot carry")

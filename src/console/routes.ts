@@ -17,6 +17,8 @@ export type SignInVerdict = "ok" | "unauthorized" | { readonly lockedForSeconds:
 
 /** A host's check of its own token, with its lockout. */
 export interface SignInGuard {
+  /** The answer to a sign-in that failed, where the host says it in its own words. */
+  readonly advice?: string;
   /** Changes when the token does. */
   readonly generation: number;
   /** True when a proxy that the configuration trusts passes requests on. */
@@ -73,6 +75,12 @@ export class ConsoleRoutes {
 
   route(router: HttpRouter): void {
     const { path } = this.#options;
+    router.register({ path, match: "prefix", handler: (req, res) => this.#handle(req, res) });
+  }
+
+  /** The route that leads a browser from `/` to the page, for a host in which nothing else is there. */
+  routeFromRoot(router: HttpRouter): void {
+    const { path } = this.#options;
     router.register({
       path: "/",
       match: "exact",
@@ -82,7 +90,6 @@ export class ConsoleRoutes {
         sendAnswer(req, res, answerEmpty(302, { location: `${path}/` }));
       },
     });
-    router.register({ path, match: "prefix", handler: (req, res) => this.#handle(req, res) });
   }
 
   /** `POST /api/v1/console/links`: a one-time link, for callers with the gateway token. */
@@ -137,7 +144,7 @@ export class ConsoleRoutes {
       return answerJson(200, { ok: true }, { "set-cookie": this.#cookie(req, this.#signIns.begin()) });
     }
     logger.warn({}, "a sign-in to the console failed");
-    if (verdict === "unauthorized") return answerError("UNAUTHORIZED", { message: WRONG_SIGN_IN });
+    if (verdict === "unauthorized") return answerError("UNAUTHORIZED", { message: guard.advice ?? WRONG_SIGN_IN });
     return answerError("TOO_MANY_FAILURES", {
       headers: { "retry-after": verdict.lockedForSeconds },
     });

@@ -46,6 +46,26 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     expect((await ask("/deliveries")).status).toBe(200);
   });
 
+  it("opens the console by a link that the host's own command prints, and by nothing else", async () => {
+    const { url } = installation().gateway;
+    const page = `${url}/plugins/reveille/console`;
+    const shown = await fetch(`${page}/`, { headers: OWN_CONNECTION });
+    expect([shown.status, shown.headers.get("content-security-policy")]).toEqual([
+      200,
+      expect.stringContaining("default-src 'none'"),
+    ]);
+    expect((await fetch(`${page}/api/deliveries`, { headers: OWN_CONNECTION })).status).toBe(401);
+    expect((await ask("/console/links", { method: "POST", body: "{}" })).status).toBe(401);
+    const printed = await installation().openclaw("reveille", "console", "--json");
+    expect(printed.code).toBe(0);
+    const link = (JSON.parse(printed.out) as { url: string }).url.split("#sign-in=")[1];
+    const headers = { "x-reveille-console": "1", "content-type": "application/json", ...OWN_CONNECTION };
+    const signedIn = await fetch(`${page}/api/sign-in`, { method: "POST", headers, body: JSON.stringify({ link }) });
+    const cookie = signedIn.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+    const listed = await fetch(`${page}/api/deliveries`, { headers: { cookie, ...OWN_CONNECTION } });
+    expect([signedIn.status, listed.status]).toEqual([200, 200]);
+  });
+
   it("shows a delivery with its runs, and replays it over HTTP", async () => {
     const id = await accept("501");
     await vi.waitFor(async () => {

@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import { render, type JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { isSignedIn, read, send } from "./client.ts";
@@ -21,6 +22,15 @@ const PAGES: readonly (readonly [page: string, title: string])[] = [
   ["sessions", "Sessions"],
   ["outbox", "Outbox"],
 ];
+
+/** Pages of what a host keeps itself; in OpenClaw they are that host's. */
+const OF_SESSIONS: ReadonlySet<string> = new Set(["sessions", "outbox"]);
+const hasSessions = signal(true);
+
+async function readHost(): Promise<void> {
+  const status = await read<{ readonly hasSessions: boolean }>("status").catch(() => undefined);
+  hasSessions.value = status?.hasSessions ?? true;
+}
 
 const link = takeLink();
 isSignedIn.value = link === undefined;
@@ -46,6 +56,9 @@ function Console(): JSX.Element {
     // A screen reader continues at the page, and not at the link that led to it.
     document.querySelector("main")?.focus();
   }, [page, key]);
+  useEffect(() => {
+    if (isSignedIn.value) void readHost();
+  }, [isSignedIn.value]);
   if (!isSignedIn.value) return <SignIn link={link} />;
   const signOut = async (): Promise<void> => {
     disconnect();
@@ -60,7 +73,7 @@ function Console(): JSX.Element {
       <header>
         <strong>Reveille</strong>
         <nav aria-label="Pages">
-          {PAGES.map(([name, text]) => (
+          {PAGES.filter(([name]) => hasSessions.value || !OF_SESSIONS.has(name)).map(([name, text]) => (
             <a key={name} href={linkTo(name)} aria-current={name === page ? "page" : undefined}>
               {text}
             </a>
@@ -88,7 +101,7 @@ function skip(event: Event): void {
 
 async function start(): Promise<void> {
   // The answer says whether the cookie is still good.
-  if (link === undefined) await read("status").catch(() => undefined);
+  if (link === undefined) await readHost();
   render(<Console />, document.querySelector("#app")!);
 }
 

@@ -251,6 +251,7 @@ export class EmbeddedGateway {
     const router = plugins.countRequests(routes);
     this.#api?.route(router);
     this.#console?.route(router);
+    this.#console?.routeFromRoot(router);
     plugins.host.lifecycle.onHttpRoute.call(router);
   }
 

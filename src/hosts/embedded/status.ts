@@ -49,6 +49,7 @@ export class GatewayStatus {
     const refusal = this.#sources.refusal();
     return {
       ready: isReady,
+      hasSessions: true,
       problems,
       refused: refusal === undefined ? null : { at: isoTime(refusal.at), issues: refusal.issues },
       freeDiskBytes: (await this.#freeBytes()) ?? null,

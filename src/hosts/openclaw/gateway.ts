@@ -1,5 +1,6 @@
 /** The plugin inside one running OpenClaw gateway. */
 import { chmod, mkdir } from "node:fs/promises";
+import { operatorEndpoints } from "../../api/operator-endpoints.ts";
 import { DeliveriesApi } from "../../api/deliveries.ts";
 import { qualifyKeys } from "../../config/qualify-keys.ts";
 import type { ConfigSnapshot, GatewayPlugin, HttpRoute, Logger } from "../../core/host.ts";
@@ -15,6 +16,7 @@ import { OpenClawRoutes } from "./routes.ts";
 import type { OpenClawApi, OpenClawConfig, OpenClawSdk, OpenClawServiceContext } from "./sdk.ts";
 import { shareDeliveries } from "./owner-access.ts";
 import { OwnerDeliveries } from "./owner-deliveries.ts";
+import { applyConsole, consolePath, type OpenClawConsoleOptions } from "./console.ts";
 import { operatorRoute } from "./operator-route.ts";
 import { blockKey } from "./plugin-block.ts";
 import { untestedHost } from "./require-calls.ts";
@@ -228,7 +230,8 @@ export class OpenClawGateway {
     const host = new OpenClawHost({ pluginId, runtime, sdk, database, logger, stateDir, configDir, onStalled });
     if (sdk.peekSystemEventEntries === undefined) logger.warn({}, NO_PEEK);
     const config = (): OpenClawConfig => runtime.config.current();
-    const guarded = bare === true ? [] : [applyIngress(host, { openStore, pluginId, config })];
+    const guarded =
+      bare === true ? [] : [applyIngress(host, { openStore, pluginId, config, refusal: () => this.#lastRefusal })];
     for (const plugin of plugins?.() ?? []) plugin.apply(host);
     const register = sdk.registerPluginHttpRoute.bind(sdk);
     const { source = pluginId } = this.#api;
@@ -255,7 +258,7 @@ export class OpenClawGateway {
 
   #probe({ routes }: OpenParts, config: OpenClawConfig): void {
     this.#probing.abort();
-    const [path] = routes.paths;
+    const path = routes.paths.find((each) => each !== consolePath(this.#options.pluginId));
     if (path === undefined || this.#options.bare === true) return;
     this.#probing = new AbortController();
     const signal = AbortSignal.any([this.#closing.signal, this.#probing.signal]);
@@ -270,12 +273,15 @@ export class OpenClawGateway {
 /** Applies the ingress; the route of its operator's API. */
 function applyIngress(
   host: OpenClawHost,
-  options: { openStore: HostStore["openDeliveryStore"]; pluginId: string; config: () => OpenClawConfig },
+  options: Pick<OpenClawConsoleOptions, "pluginId" | "config" | "refusal"> & {
+    readonly openStore: HostStore["openDeliveryStore"];
+  },
 ): HttpRoute {
-  const { openStore, pluginId, config } = options;
+  const { openStore, pluginId, config, refusal } = options;
   const ingress = new WebhookIngress({ openStore });
   ingress.apply(host);
   const sources = { operations: () => ingress.operations(), clock: host.clock };
   shareDeliveries(new OwnerDeliveries(new DeliveriesApi(sources)));
-  return operatorRoute(pluginId, sources, config);
+  const console = applyConsole({ pluginId, host, sources, config, refusal });
+  return operatorRoute(pluginId, { endpoints: { ...operatorEndpoints(sources), ...console.linkEndpoint() }, config });
 }

@@ -3,8 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { sendError } from "../../api/errors.ts";
 import { ApiRouter } from "../../api/router.ts";
-import type { ApiSources } from "../../api/endpoint.ts";
-import { operatorEndpoints } from "../../api/operator-endpoints.ts";
+import type { ApiEndpoints } from "../../api/endpoint.ts";
 import type { HttpRoute } from "../../core/host.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 import { operatorAccess } from "./read-config.ts";
@@ -15,14 +14,17 @@ export function operatorPath(pluginId: string): string {
 }
 
 /** The route of the API; who calls it was let in by the host. */
-export function operatorRoute(pluginId: string, sources: ApiSources, config: () => OpenClawConfig): HttpRoute {
+export function operatorRoute(
+  pluginId: string,
+  { endpoints, config }: { readonly endpoints: ApiEndpoints; readonly config: () => OpenClawConfig },
+): HttpRoute {
   const path = operatorPath(pluginId);
   const admit = (req: IncomingMessage, res: ServerResponse): boolean => {
     if (isOfThisSite(req) && hasOwnName(req, config())) return true;
     sendError(res, "CROSS_SITE");
     return false;
   };
-  const api = new ApiRouter({ prefix: path, endpoints: operatorEndpoints(sources), admit });
+  const api = new ApiRouter({ prefix: path, endpoints, admit });
   return { path, match: "prefix", handler: (req, res) => api.handle(req, res) };
 }
 

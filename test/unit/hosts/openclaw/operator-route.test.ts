@@ -47,7 +47,50 @@ it("puts the operator's API behind the host's own authentication, and the hooks 
   expect(openClaw.routes.map(({ path, auth, match }) => [path, auth, match])).toEqual([
     [api, "gateway", "prefix"],
     ["/reveille", "plugin", "prefix"],
+    ["/plugins/reveille/console", "plugin", "prefix"],
   ]);
+});
+
+const page = "/plugins/reveille/console";
+
+it("serves the console, which only a link from behind the host's authentication opens", async () => {
+  const shown = await fetch(`${url}${page}/`);
+  expect([shown.status, shown.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  expect((await fetch(`${url}${page}/api/deliveries`)).status).toBe(401);
+  const own = { "x-reveille-console": "1", "content-type": "application/json" };
+  const byToken = await post(`${page}/api/sign-in`, own, JSON.stringify({ token }));
+  expect([byToken.status, await byToken.json()]).toMatchObject([
+    401,
+    { error: expect.stringContaining("openclaw reveille console prints one") },
+  ]);
+  const { path } = (await (await post(`${api}/console/links`)).json()) as { path: string };
+  const [, link] = /^\/plugins\/reveille\/console\/#sign-in=(.+)$/u.exec(path) ?? [];
+  const signedIn = await post(`${page}/api/sign-in`, own, JSON.stringify({ link }));
+  expect(signedIn.status).toBe(200);
+  const cookie = signedIn.headers.get("set-cookie")!.split(";", 1)[0]!;
+  expect(signedIn.headers.get("set-cookie")).toContain(`Path=${page}`);
+  const id = await acceptOne();
+  const read = async (what: string): Promise<unknown> =>
+    (await fetch(`${url}${page}/api/${what}`, { headers: { cookie } })).json();
+  expect(await read("deliveries")).toMatchObject({ deliveries: [{ id }] });
+  expect(await read("status")).toMatchObject({ ready: true, hasSessions: false });
+  // The cookie is none of the API's.
+  expect((await post(`${page}/api/sign-in`, own, JSON.stringify({ link }))).status).toBe(401);
+});
+
+it("ends every sign-in to the console when the host's authentication changes", async () => {
+  const own = { "x-reveille-console": "1", "content-type": "application/json" };
+  const { path } = (await (await post(`${api}/console/links`)).json()) as { path: string };
+  const signedIn = await post(`${page}/api/sign-in`, own, JSON.stringify({ link: path.split("=")[1] }));
+  const cookie = signedIn.headers.get("set-cookie")!.split(";", 1)[0]!;
+  const status = async (): Promise<number> =>
+    (await fetch(`${url}${page}/api/deliveries`, { headers: { cookie } })).status;
+  expect(await status()).toBe(200);
+  openClaw.config = {
+    ...openClaw.config,
+    gateway: { ...(openClaw.config["gateway"] as object), auth: { token: "another" } },
+  };
+  expect(await status()).toBe(401);
 });
 
 /** The status of a listing that was asked for under this name; `fetch` sets the name itself. */
