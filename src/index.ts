@@ -81,6 +81,7 @@ export type {
   RunState,
   SettledState,
   State,
+  TokenUsage,
   WakeAction,
   WakeSpec,
 } from "./core/delivery.ts";

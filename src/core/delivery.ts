@@ -275,4 +275,18 @@ export interface Attempt {
   /** `interrupted` when the process died under it. */
   readonly status: "running" | "ok" | "error" | "timeout" | "aborted" | "interrupted";
   readonly error: string | null;
+  /** What the model counted, where the host knows. */
+  readonly usage?: TokenUsage;
+}
+
+/** Tokens of one attempt, and their price where it is known. */
+export interface TokenUsage {
+  /** `<provider>/<model>`. */
+  readonly model?: string | undefined;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Of the input, what the provider had cached. */
+  readonly cachedTokens?: number | undefined;
+  /** In US dollars. */
+  readonly costUsd?: number | undefined;
 }

@@ -7,6 +7,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AsyncSeriesHook, SyncHook } from "tapable";
+import type { TokenUsage } from "./delivery.ts";
 
 /** A gateway as its plugins see it. Valid from `apply(host)` until `onShutdown` has returned. */
 export interface GatewayHost {
@@ -178,6 +179,8 @@ export interface AgentRunResult {
   readonly error?: string;
   /** True when nothing came of the run and the same one may succeed later, as with an overloaded model. */
   readonly retryable?: boolean;
+  /** What the model counted; absent where the host does not know. */
+  readonly usage?: TokenUsage | undefined;
 }
 
 /** The gateway's messaging channels. */

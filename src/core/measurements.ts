@@ -1,5 +1,7 @@
 /** What the ingress counts of itself: plain numbers, so that counting costs a request next to nothing. */
 
+import type { TokenUsage } from "./delivery.ts";
+
 /** The label values of one series, in the order of the names. */
 type LabelValues = readonly string[];
 
@@ -12,8 +14,8 @@ export const OTHER = "other";
 export class Counts {
   readonly #series = new Map<string, { readonly labels: LabelValues; count: number }>();
 
-  add(first: string, second?: string): void {
-    seriesOf(this.#series, first, second, (labels) => ({ labels, count: 0 })).count++;
+  add(first: string, second?: string, by = 1): void {
+    seriesOf(this.#series, first, second, (labels) => ({ labels, count: 0 })).count += by;
   }
 
   /** Every series that was ever counted. */
@@ -97,6 +99,17 @@ export class Measurements {
   readonly settled = new Counts();
   /** Replies by channel and outcome. */
   readonly replies = new Counts();
+  /** Tokens by agent and kind: `input`, `cached` (a part of the input) and `output`. */
+  readonly tokens = new Counts();
+  /** US dollars by agent, where their hosts know them. */
+  readonly dollars = new Counts();
+
+  countUsage(agentId: string, { inputTokens, outputTokens, cachedTokens = 0, costUsd = 0 }: TokenUsage): void {
+    this.tokens.add(agentId, "input", inputTokens);
+    this.tokens.add(agentId, "cached", cachedTokens);
+    this.tokens.add(agentId, "output", outputTokens);
+    if (costUsd > 0) this.dollars.add(agentId, undefined, costUsd);
+  }
 }
 
 const MINUTE_MS = 60_000;

@@ -16,6 +16,7 @@ import type {
   RunState,
   SettledState,
   State,
+  TokenUsage,
 } from "../core/delivery.ts";
 import type { CommitMeasurements } from "../core/measurements.ts";
 import type { StatsPage, StatsQuery } from "./delivery-stats.ts";
@@ -236,6 +237,7 @@ export interface AttemptEnd {
   readonly status: Exclude<Attempt["status"], "running">;
   readonly error: string | null;
   readonly reply: string | null;
+  readonly usage?: TokenUsage | undefined;
 }
 
 export interface DeliveryQuery {

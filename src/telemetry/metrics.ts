@@ -75,6 +75,13 @@ export class Metrics {
         "channel",
         "outcome",
       ]),
+      counter("reveille_tokens_total", "Tokens of agent runs, where the host knows them.", measurements.tokens, [
+        "agent",
+        "kind",
+      ]),
+      counter("reveille_cost_dollars_total", "Cost of agent runs, where the host knows it.", measurements.dollars, [
+        "agent",
+      ]),
       histogram("reveille_commit_batch_size", "Writes that shared one commit.", commits.size),
       histogram("reveille_commit_duration_seconds", "Commits, their fsync included.", commits.seconds),
       gauge("reveille_wal_bytes", "Bytes of the write-ahead log after the latest commit.", [

@@ -18,6 +18,8 @@ export class ModelEndpoint {
   readonly requests: ModelRequest[] = [];
   reply = "The model has read it.";
   delayMs = 0;
+  /** Counted for each completion, when it is asked for; `undefined`: not. */
+  usage: object | undefined;
   /** While it is set, the endpoint refuses every request so. */
   refusal: { readonly status: number; readonly message: string } | undefined;
   #held: Promise<void> | undefined;
@@ -80,7 +82,12 @@ export class ModelEndpoint {
       choices: [{ index: 0, delta, finish_reason: reason }],
     });
     res.writeHead(200, { "content-type": "text/event-stream" });
-    for (const event of [choice({ role: "assistant", content: this.reply }, null), choice({}, "stop")]) {
+    const events: object[] = [choice({ role: "assistant", content: this.reply }, null), choice({}, "stop")];
+    const options = body["stream_options"] as { readonly include_usage?: boolean } | undefined;
+    if (options?.include_usage === true && this.usage !== undefined) {
+      events.push({ ...part, choices: [], usage: this.usage });
+    }
+    for (const event of events) {
       res.write(`data: ${JSON.stringify(event)}\n\n`);
     }
     res.end("data: [DONE]\n\n");

@@ -2,6 +2,7 @@
 import type { DeliveryDetail, DeliverySummary, RelatedDelivery, RunDetail } from "../../core/delivery.ts";
 import { shorten } from "../../config/show-value.ts";
 import { AnswerError, CliError } from "../errors.ts";
+import { usageText } from "../../core/usage-text.ts";
 import type { CliIo } from "../io.ts";
 import { askGateway, askGatewayForBytes, reachGateway } from "../gateway-client.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";
@@ -80,9 +81,10 @@ function linesOfRun({ id, state, reason, spec, attempts, reply, delivery, dueAt,
     ...line("calls", calls === 1 ? null : String(calls)),
     ...line("session", spec.sessionKey),
     ...paragraph("text", spec.kind === "wake" ? spec.text : spec.message),
-    ...attempts.map(({ number, startedAt, endedAt, status, error }) => {
+    ...attempts.map(({ number, startedAt, endedAt, status, error, usage }) => {
       const why = error === null ? "" : `: ${printable(error, TEXT_CHARS)}`;
-      return `  attempt ${number}  ${startedAt} to ${endedAt ?? "now"}  ${status}${why}`;
+      const counted = usage === undefined ? "" : `  ${printable(usageText(usage), TEXT_CHARS)}`;
+      return `  attempt ${number}  ${startedAt} to ${endedAt ?? "now"}  ${status}${why}${counted}`;
     }),
     ...paragraph("reply", reply),
     ...line("delivery", delivery === "none" ? null : delivery),

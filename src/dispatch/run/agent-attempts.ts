@@ -117,10 +117,11 @@ export class AgentAttempts {
 
   /** Ends the attempt: permanently, or until the next one. */
   async #conclude(run: ActiveRun, result: AgentRunResult, attempt: StartedAttempt): Promise<FinalResult | CarriedOut> {
-    const { status, reply } = result;
+    const { status, reply, usage } = result;
     const error = result.error ?? null;
+    if (usage !== undefined) this.#context.measurements.countUsage(run.spec.agentId, usage);
     const failures = failuresOf(run) + (status === "error" ? 1 : 0);
-    const end = { status, error, reply: reply || null };
+    const end = { status, error, reply: reply || null, usage };
     const policy = this.#context.rulesFor(run.mappingId).retry.runs;
     if (status !== "error" || result.retryable !== true || failures >= policy.attempts) {
       await this.#end(run, end);

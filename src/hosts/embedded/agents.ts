@@ -271,7 +271,7 @@ async function withDeadline(
   const deadline = new Deadline(timeoutMs, signal);
   const outcome = await answer(deadline.signal).finally(() => deadline.clear());
   if ("reply" in outcome) {
-    return { status: "ok", reply: outcome.reply };
+    return { status: "ok", ...outcome };
   }
   if (deadline.expired) {
     return { status: "timeout", reply: "", error: `The run was aborted after its ${timeoutMs} ms.` };

@@ -1,3 +1,4 @@
+import type { TokenUsage } from "../../core/delivery.ts";
 import { hash } from "node:crypto";
 import { HostError } from "../../core/host.ts";
 import type { AgentCatalog, AgentInfo, AgentRunRequest, AgentRunResult, HostAgents, Logger } from "../../core/host.ts";
@@ -31,6 +32,8 @@ export interface OpenClawAgentsOptions {
   readonly state: OpenClawState;
   /** Absent when the host does not report turns; `undefined` when it knows of none in this session. */
   readonly latestTurn?: (sessionKey: string) => LatestTurn | undefined;
+  /** What the host has counted in a session; `undefined` when it does not say. */
+  readonly usageOf?: (sessionKey: string) => TokenUsage | undefined;
   readonly logger: Logger;
 }
 
@@ -159,8 +162,13 @@ export class OpenClawAgents implements HostAgents {
     const end = await this.#wait.end(run, AbortSignal.any([signal, deadline]));
     if (end !== undefined) {
       const result = await this.#resultOf(end.outcome, run.session, request.prompt);
+      // A session that several runs share counts them together.
+      const usage = request.sessionMode === "persistent" ? undefined : this.#options.usageOf?.(run.session);
       // Its session is removed with what may still run in it, so that its messages are read before.
-      return { result, hasEnded: !end.isLost || (await this.#stop(run.session)) };
+      return {
+        result: usage === undefined ? result : { ...result, usage },
+        hasEnded: !end.isLost || (await this.#stop(run.session)),
+      };
     }
     const hasEnded = await this.#stop(run.session);
     const result: AgentRunResult = signal.aborted

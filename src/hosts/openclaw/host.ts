@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import type { TokenUsage } from "../../core/delivery.ts";
 import type { Clock, GatewayHost, HostLifecycle, Logger } from "../../core/host.ts";
 import { createLifecycle } from "../shared/lifecycle.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
@@ -6,7 +7,7 @@ import type { HostSession, LatestTurn } from "./event-queue.ts";
 import { memoizePerTick } from "./memoize.ts";
 import { OpenClawAgents } from "./agents.ts";
 import { OpenClawChannels } from "./channels.ts";
-import type { OpenClawSdk } from "./sdk.ts";
+import type { OpenClawSdk, SessionEntry } from "./sdk.ts";
 import { agentOf, hostSession } from "./read-config.ts";
 import { OpenClawSessions } from "./sessions.ts";
 import type { ScopedRuntime } from "./async-context.ts";
@@ -58,7 +59,9 @@ export class OpenClawHost implements GatewayHost {
     const { clock } = this;
     const sessions = { pluginId, config, state, system, peek, latestTurn: latestTurnAt, onStalled, clock, logger };
     this.sessions = new OpenClawSessions(sessions);
-    this.agents = new OpenClawAgents({ pluginId, config, subagent, state, latestTurn, logger });
+    const usageOf = (sessionKey: string): TokenUsage | undefined =>
+      usageIn(getSessionEntry?.({ sessionKey, agentId: agentOf(sessionKey) }));
+    this.agents = new OpenClawAgents({ pluginId, config, subagent, state, latestTurn, usageOf, logger });
     this.channels = new OpenClawChannels({
       runtime,
       config,
@@ -77,4 +80,18 @@ export function configFolder(stateDir: string, env: NodeJS.ProcessEnv = process.
 /** The plugin's folder below the host's state directory. */
 export function stateFolder(stateDir: string, pluginId: string): string {
   return join(stateDir, pluginId);
+}
+
+/** What the host says of a session's latest run. */
+function usageIn(entry: SessionEntry | undefined): TokenUsage | undefined {
+  const { inputTokens, outputTokens, cacheRead, estimatedCostUsd, modelProvider, model } = entry ?? {};
+  if (inputTokens === undefined || outputTokens === undefined) return undefined;
+  const name = [modelProvider, model].filter((part) => part !== undefined).join("/");
+  return {
+    inputTokens,
+    outputTokens,
+    ...(name === "" ? {} : { model: name }),
+    ...(cacheRead === undefined ? {} : { cachedTokens: cacheRead }),
+    ...(estimatedCostUsd === undefined ? {} : { costUsd: estimatedCostUsd }),
+  };
 }

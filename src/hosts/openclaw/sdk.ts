@@ -208,6 +208,13 @@ export interface SessionEntry {
   /** Of its latest turn: `running`, `done`, `failed`, `killed`, `timeout`. */
   readonly status?: string;
   readonly endedAt?: number;
+  /** Of its latest run. */
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly cacheRead?: number;
+  readonly estimatedCostUsd?: number;
+  readonly modelProvider?: string;
+  readonly model?: string;
   readonly delivery?: { readonly kind: string; readonly context?: DeliveryContext };
   readonly lastChannel?: string;
   readonly lastTo?: string;

@@ -121,7 +121,8 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   }
 
   async endAttempt(runId: string, end: AttemptEnd): Promise<void> {
-    await this.#change("store.endAttempt", runId, [end.endedAt, end.status, end.error, end.reply]);
+    const usage = end.usage === undefined ? null : JSON.stringify(end.usage);
+    await this.#change("store.endAttempt", runId, [end.endedAt, end.status, end.error, end.reply, usage]);
   }
 
   async recordStep(runId: string, step: RunStep, outcome?: ReplyOutcome): Promise<void> {

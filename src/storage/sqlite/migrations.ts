@@ -139,9 +139,13 @@ const resolutions: Migration = ["resolved_at INTEGER", "resolved_note TEXT"].map
   (column) => `ALTER TABLE deliveries ADD COLUMN ${column}`,
 );
 
+/** What a model counted for an attempt, as JSON. */
+const usages: Migration = ["ALTER TABLE attempts ADD COLUMN usage TEXT"];
+
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,
   "0002-marks": marks,
   "0003-life": life,
   "0004-resolutions": resolutions,
+  "0005-usages": usages,
 };

@@ -43,6 +43,18 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
     });
   });
 
+  it("records what a model counted for an attempt, and forgets it when the attempt begins once more", async () => {
+    const { store } = underTest();
+    const { deliveryId, runId } = await accept(store);
+    const usage = { model: "p/m", inputTokens: 1_200, outputTokens: 80, cachedTokens: 200, costUsd: 0.0042 };
+    await store.beginAttempt(runId, { number: 1, startedAt: STARTED_AT });
+    await store.endAttempt(runId, { endedAt: STARTED_AT + 5, status: "ok", error: null, reply: "x", usage });
+    const reopened = await underTest().reopen();
+    expect((await reopened.get(deliveryId))?.runs[0]?.attempts).toMatchObject([{ number: 1, usage }]);
+    await reopened.beginAttempt(runId, { number: 1, startedAt: STARTED_AT + 10 });
+    expect((await reopened.get(deliveryId))?.runs[0]?.attempts[0]).not.toHaveProperty("usage");
+  });
+
   it("records attempts, steps and the outcome, and has them after it was opened again", async () => {
     const { store } = underTest();
     const spec = agentSpec({ delivery: { unresolved: "later" } });

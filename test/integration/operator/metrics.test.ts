@@ -44,7 +44,13 @@ function namesIn(text: string): string[] {
 describe("GET /metrics", () => {
   it("counts what was accepted, refused, run, sent and committed", async () => {
     const url = `${operated.gateway.url}/hooks`;
-    await operated.becomes(await operated.accept("build", { branch: "main" }), "done");
+    const details = { cached_tokens: 200 };
+    const counts = { prompt_tokens: 1_200, completion_tokens: 80, total_tokens: 1_280, prompt_tokens_details: details };
+    operated.model.usage = { ...counts, cost: 0.004 };
+    const { runs } = await operated.becomes(await operated.accept("build", { branch: "main" }), "done");
+    const usage = { model: "test/model", inputTokens: 1_200, outputTokens: 80, cachedTokens: 200, costUsd: 0.004 };
+    expect(runs[0]?.attempts).toMatchObject([{ status: "ok", usage }]);
+    operated.model.usage = undefined;
     await operated.becomes(await operated.accept("somewhere", { source: "robot", text: "Hi." }), "done");
     const wrong = { method: "POST", headers: { authorization: "Bearer wrong" } };
     await fetch(`${url}/build`, wrong);
@@ -60,6 +66,10 @@ describe("GET /metrics", () => {
     expect(valueOf(text, 'reveille_attempt_duration_seconds_count{agent="main",status="ok"}')).toBe(2);
     expect(valueOf(text, 'reveille_runs_settled_total{kind="agent",state="done"}')).toBe(2);
     expect(valueOf(text, 'reveille_replies_total{channel="console",outcome="sent"}')).toBe(1);
+    expect(valueOf(text, 'reveille_tokens_total{agent="main",kind="input"}')).toBe(1_200);
+    expect(valueOf(text, 'reveille_tokens_total{agent="main",kind="cached"}')).toBe(200);
+    expect(valueOf(text, 'reveille_tokens_total{agent="main",kind="output"}')).toBe(80);
+    expect(valueOf(text, 'reveille_cost_dollars_total{agent="main"}')).toBe(0.004);
     expect(valueOf(text, 'reveille_budget_used_ratio{scope="*",per="hour"}')).toBe(0.2);
     expect(valueOf(text, "reveille_commit_duration_seconds_count")).toBeGreaterThan(2);
     expect(valueOf(text, "reveille_wal_bytes")).toBeGreaterThan(0);

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { Attempt, RunDetail } from "../../../core/delivery.ts";
+import { usageText } from "../../../core/usage-text.ts";
 import { linkTo } from "../location.ts";
 import { StateMark, Text, Time } from "../parts.tsx";
 
@@ -44,12 +45,13 @@ export function Run({ run, number }: { readonly run: RunDetail; readonly number:
 }
 
 function AttemptLine({ attempt }: { readonly attempt: Attempt }): JSX.Element {
-  const { number, startedAt, endedAt, status, error } = attempt;
+  const { number, startedAt, endedAt, status, error, usage } = attempt;
   const ms = endedAt === null ? undefined : Date.parse(endedAt) - Date.parse(startedAt);
   return (
     <>
       attempt {number} <Time at={startedAt} />: <span class={status === "ok" ? "good" : ""}>{status}</span>
       {ms !== undefined && ` after ${(ms / 1_000).toFixed(1)} s`}
+      {usage !== undefined && <span class="faint"> {usageText(usage)}</span>}
       {error !== null && <span class="bad">: {error}</span>}
     </>
   );

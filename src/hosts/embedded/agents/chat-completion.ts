@@ -14,6 +14,17 @@ export interface CompletionRequest {
   readonly signal: AbortSignal;
   /** Receives the reply piece by piece; reasoning arrives as an empty piece. What it throws ends the request. */
   readonly onText: (text: string) => void;
+  /** Receives what the endpoint counted, if it does, before the end. */
+  readonly onUsage?: (usage: CompletionUsage) => void;
+}
+
+/** The tokens of one completion, as the endpoint counted them. */
+export interface CompletionUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number | undefined;
+  /** In US dollars; some endpoints say it. */
+  readonly costUsd: number | undefined;
 }
 
 /** The endpoint answered with another status than 200. */
@@ -43,6 +54,12 @@ const MAX_ERROR_BODY_BYTES = 16_384;
 /** The fields of a chunk that are read; endpoints add fields of their own. */
 interface CompletionChunk {
   readonly error?: unknown;
+  readonly usage?: {
+    readonly prompt_tokens?: unknown;
+    readonly completion_tokens?: unknown;
+    readonly prompt_tokens_details?: { readonly cached_tokens?: unknown } | null;
+    readonly cost?: unknown;
+  } | null;
   readonly choices?: readonly {
     readonly delta?: { readonly content?: unknown; readonly reasoning?: unknown; readonly reasoning_content?: unknown };
     readonly finish_reason?: unknown;
@@ -58,8 +75,7 @@ interface CompletionChunk {
  */
 export async function streamCompletion(completion: CompletionRequest): Promise<void> {
   const { provider, body, signal } = completion;
-  const text = JSON.stringify({ ...body, stream: true });
-  const response = await send(provider, text, signal);
+  const response = await ask(provider, body, signal);
   try {
     if (response.statusCode !== 200) {
       throw new EndpointStatusError(response.statusCode ?? 0, errorWords(await readStart(response)));
@@ -68,6 +84,23 @@ export async function streamCompletion(completion: CompletionRequest): Promise<v
   } finally {
     response.destroy();
   }
+}
+
+/** Providers whose endpoint refuses to be asked for its counts; a reload forgets them. */
+const withoutCounts = new WeakSet<ProviderConfig>();
+
+/** Asks for the counts of tokens as well, unless the endpoint refuses that. */
+async function ask(provider: ProviderConfig, body: object, signal: AbortSignal): Promise<IncomingMessage> {
+  if (!withoutCounts.has(provider)) {
+    const counted = { ...body, stream: true, stream_options: { include_usage: true } };
+    const response = await send(provider, JSON.stringify(counted), signal);
+    if (response.statusCode !== 400 && response.statusCode !== 422) return response;
+    const words = await readStart(response);
+    response.destroy();
+    if (!words.includes("stream_options")) throw new EndpointStatusError(response.statusCode, errorWords(words));
+    withoutCounts.add(provider);
+  }
+  return send(provider, JSON.stringify({ ...body, stream: true }), signal);
 }
 
 function send(provider: ProviderConfig, body: string, signal: AbortSignal): Promise<IncomingMessage> {
@@ -104,7 +137,10 @@ function openRequest({ baseUrl, apiKey, headers }: ProviderConfig, length: numbe
   });
 }
 
-async function readStream(response: IncomingMessage, { maxResponseBytes, onText }: CompletionRequest): Promise<void> {
+async function readStream(
+  response: IncomingMessage,
+  { maxResponseBytes, onText, onUsage }: CompletionRequest,
+): Promise<void> {
   const type = response.headers["content-type"] ?? "";
   if (!type.startsWith("text/event-stream")) {
     throw new Error(`the response is no event stream (content-type ${JSON.stringify(type)})`);
@@ -112,7 +148,7 @@ async function readStream(response: IncomingMessage, { maxResponseBytes, onText 
   let isComplete = false;
   const parser = createParser({
     onEvent: ({ data }) => {
-      isComplete = readEvent(data, onText) || isComplete;
+      isComplete = readEvent(data, { onText, onUsage }) || isComplete;
     },
   });
   let left = maxResponseBytes;
@@ -126,15 +162,31 @@ async function readStream(response: IncomingMessage, { maxResponseBytes, onText 
 }
 
 /** True when the event says that the reply is complete. */
-function readEvent(data: string, onText: (text: string) => void): boolean {
+function readEvent(data: string, { onText, onUsage }: Pick<CompletionRequest, "onText" | "onUsage">): boolean {
   if (data === "[DONE]") return true;
   const chunk = parseChunk(data);
   if (chunk.error !== undefined) throw new Error(sentenceOf(chunk.error));
+  const usage = usageOf(chunk.usage);
+  if (usage !== undefined) onUsage?.(usage);
   const choice = chunk.choices?.[0];
   const { content, reasoning, reasoning_content: reasoningContent } = choice?.delta ?? {};
   if (typeof content === "string" && content !== "") onText(content);
   else if (typeof (reasoning ?? reasoningContent) === "string") onText("");
   return typeof choice?.finish_reason === "string";
+}
+
+/** `undefined` when there is none, or none that makes sense. */
+function usageOf(written: CompletionChunk["usage"]): CompletionUsage | undefined {
+  const inputTokens = countOf(written?.prompt_tokens);
+  const outputTokens = countOf(written?.completion_tokens);
+  if (inputTokens === undefined || outputTokens === undefined) return undefined;
+  const { cost } = written ?? {};
+  const costUsd = typeof cost === "number" && Number.isFinite(cost) && cost >= 0 ? cost : undefined;
+  return { inputTokens, outputTokens, cachedTokens: countOf(written?.prompt_tokens_details?.cached_tokens), costUsd };
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
 function parseChunk(data: string): CompletionChunk {

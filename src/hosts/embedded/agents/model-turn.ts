@@ -1,5 +1,6 @@
 /** One turn of a model behind an OpenAI-compatible endpoint. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { TokenUsage } from "../../../core/delivery.ts";
 import type { Logger } from "../../../core/host.ts";
 import { streamCompletion } from "./chat-completion.ts";
 import { describeModelFailure } from "./model-failure.ts";
@@ -49,7 +50,7 @@ export const DEFAULT_MODEL_TURN_LIMITS: ModelTurnLimits = {
 
 /** A reply, or what went wrong in words that hold no secret. */
 export type ModelOutcome =
-  | { readonly reply: string }
+  | { readonly reply: string; readonly usage?: TokenUsage | undefined }
   /** `retryable`: nothing of an answer has arrived, and the same turn may succeed later. */
   | { readonly error: string; readonly retryable?: true };
 
@@ -69,7 +70,7 @@ export async function runModelTurn(
     const outcome = await attemptTurn(turn, limits);
     const delayMs = limits.retryDelaysMs[attempt];
     if (outcome.kind === "reply") {
-      return { reply: outcome.reply };
+      return { reply: outcome.reply, usage: outcome.usage };
     }
     if (!outcome.retryable || turn.signal.aborted) {
       return { error: outcome.error };
@@ -91,13 +92,14 @@ export async function runModelTurn(
 }
 
 type ModelAttempt =
-  | { readonly kind: "reply"; readonly reply: string }
+  | { readonly kind: "reply"; readonly reply: string; readonly usage: TokenUsage | undefined }
   | { readonly kind: "failure"; readonly error: string; readonly retryable: boolean };
 
 async function attemptTurn(turn: ModelTurn, limits: ModelTurnLimits): Promise<ModelAttempt> {
   const { model, signal } = turn;
   let reply = "";
   let begun = false;
+  let usage: TokenUsage | undefined;
   try {
     if (signal.aborted) return { kind: "failure", error: "The turn was aborted.", retryable: false };
     await streamCompletion({
@@ -110,8 +112,11 @@ async function attemptTurn(turn: ModelTurn, limits: ModelTurnLimits): Promise<Mo
         reply += text;
         if (reply.length > limits.maxReplyChars) throw new ReplyTooLongError();
       },
+      onUsage: (counted) => {
+        usage = { model: `${model.providerId}/${model.modelId}`, ...counted };
+      },
     });
-    return { kind: "reply", reply };
+    return { kind: "reply", reply, usage };
   } catch (error) {
     if (error instanceof ReplyTooLongError) {
       const words = `The model's reply is longer than ${limits.maxReplyChars} characters and was not taken.`;

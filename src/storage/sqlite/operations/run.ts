@@ -13,6 +13,16 @@ export const KEPT_REPLY_CHARS = 2000;
 /** Position of the first run that could not be changed; `undefined` when all were. */
 export type FailedRunIndex = number | undefined;
 
+type AttemptEndArgs = [
+  run: number,
+  tag: string,
+  endedAt: number,
+  status: string,
+  error: string | null,
+  reply: string | null,
+  usage: string | null,
+];
+
 /** The operations on a run after its acceptance, by name. */
 export function runOperations(database: DatabaseSync, dependencies: AcceptDependencies) {
   const runs = new RunProgress(database, dependencies);
@@ -57,9 +67,9 @@ class RunProgress {
     this.#insertAttempt = database.prepare(`
       INSERT INTO attempts (run, number, started_at, status) VALUES (?, ?, ?, 'running')
       ON CONFLICT (run, number) DO UPDATE SET started_at = excluded.started_at, ended_at = NULL, status = 'running',
-        error = NULL, reply = NULL`);
+        error = NULL, reply = NULL, usage = NULL`);
     this.#endAttempt = database.prepare(`
-      UPDATE attempts SET ended_at = ?, status = ?, error = ?, reply = ?
+      UPDATE attempts SET ended_at = ?, status = ?, error = ?, reply = ?, usage = ?
       WHERE run = ? AND number = (SELECT max(number) FROM attempts WHERE run = ?)`);
     this.#addStep = database.prepare(`
       UPDATE runs SET steps = steps | ?, outcome = coalesce(?, outcome) WHERE id = ? AND tag = ?`);
@@ -86,10 +96,10 @@ class RunProgress {
     return undefined;
   }
 
-  endAttempt(args: [number, string, number, string, string | null, string | null]): FailedRunIndex {
-    const [run, tag, endedAt, status, error, reply] = args;
+  endAttempt(args: AttemptEndArgs): FailedRunIndex {
+    const [run, tag, endedAt, status, error, reply, usage] = args;
     if (this.#exists.get(run, tag) === undefined) return 0;
-    return this.#endAttempt.run(endedAt, status, error, reply, run, run).changes === 0 ? 0 : undefined;
+    return this.#endAttempt.run(endedAt, status, error, reply, usage, run, run).changes === 0 ? 0 : undefined;
   }
 
   recordStep([run, tag, step, outcome]: [number, string, number, number | null]): FailedRunIndex {

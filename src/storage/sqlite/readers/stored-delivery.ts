@@ -100,7 +100,7 @@ export class StoredDeliveryReader {
     this.#attempts = rowQuery(
       reader,
       ATTEMPT_ROW,
-      "SELECT number, started_at, ended_at, status, error, reply FROM attempts WHERE run = ? ORDER BY number",
+      "SELECT number, started_at, ended_at, status, error, reply, usage FROM attempts WHERE run = ? ORDER BY number",
     );
     this.#delivery = rowQuery(
       reader,

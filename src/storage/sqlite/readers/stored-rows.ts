@@ -7,6 +7,7 @@ import type {
   ReplyOutcome,
   RunSpec,
   State,
+  TokenUsage,
 } from "../../../core/delivery.ts";
 import { RUN_STEPS, type RunStep } from "../../delivery-store.ts";
 import {
@@ -56,6 +57,7 @@ export const ATTEMPT_ROW = {
   status: "text",
   error: "text?",
   reply: "text?",
+  usage: "text?",
 } as const satisfies RowShape;
 export type AttemptRow = RowOf<typeof ATTEMPT_ROW>;
 
@@ -66,6 +68,7 @@ export function attemptOf(row: AttemptRow): Attempt {
     endedAt: row.ended_at === null ? null : isoTime(row.ended_at),
     status: row.status as Attempt["status"],
     error: row.error,
+    ...(row.usage === null ? {} : { usage: JSON.parse(row.usage) as TokenUsage }),
   };
 }
 

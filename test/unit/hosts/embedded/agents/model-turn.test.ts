@@ -60,6 +60,7 @@ describe("what the endpoint is sent", () => {
     expect(requests[0]!.body).toEqual({
       model: "vendor/model",
       stream: true,
+      stream_options: { include_usage: true },
       messages: [
         { role: "system", content: "Be brief." },
         { role: "user", content: "one" },
@@ -67,6 +68,20 @@ describe("what the endpoint is sent", () => {
         { role: "user", content: "three" },
       ],
     });
+  });
+
+  it("asks an endpoint that refuses stream_options without them, and does not offer them to it again", async () => {
+    const message = "Unrecognized request argument supplied: stream_options";
+    await using server = await ModelServer.start([
+      answers(400, JSON.stringify({ error: { message } })),
+      streams("a"),
+      streams("b"),
+    ]);
+    const turn = turnAt(server.baseUrl);
+    const options = { logger: recordingLogger(), limits: LIMITS };
+    expect(await runModelTurn(turn, options)).toEqual({ reply: "a" });
+    expect(await runModelTurn(turn, options)).toEqual({ reply: "b" });
+    expect(server.requests.map(({ body }) => "stream_options" in (body as object))).toEqual([true, false, false]);
   });
 
   it("sends no authorization when the provider has no key", async () => {

@@ -1,0 +1,8 @@
+import type { TokenUsage } from "./delivery.ts";
+
+/** What an attempt used, for people: `local/small: 1200 tokens in (200 cached), 80 out, $0.0042`. */
+export function usageText({ model, inputTokens, outputTokens, cachedTokens = 0, costUsd }: TokenUsage): string {
+  const cached = cachedTokens === 0 ? "" : ` (${cachedTokens} cached)`;
+  const cost = costUsd === undefined ? "" : `, $${costUsd.toFixed(4)}`;
+  return `${model === undefined ? "" : `${model}: `}${inputTokens} tokens in${cached}, ${outputTokens} out${cost}`;
+}
