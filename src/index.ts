@@ -28,6 +28,7 @@ export type {
 export type { Gauges, GaugeOperations } from "./ingress/operations/gauges.ts";
 export type { DeliveryStats, MappingStats, StatsOperations } from "./ingress/operations/stats.ts";
 export type { StatsRow } from "./storage/delivery-stats.ts";
+export type { ProbeOperations, ProbeResult } from "./ingress/operations/probe.ts";
 export type { Operation, OperationOutcome } from "./ingress/operations/outcome.ts";
 export type { ReplayOptions } from "./ingress/operations/plan.ts";
 export type { DeliveryFilter } from "./ingress/operations/select.ts";

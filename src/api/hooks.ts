@@ -22,6 +22,7 @@ export class HooksApi {
   endpoints(): ApiEndpoints {
     return {
       hooks: { GET: (call) => this.#list(call) },
+      "hooks/*/probe": { POST: (call) => this.#probe(call) },
       "hooks/*/pause": { POST: (call) => this.#change("pause", call) },
       "hooks/*/resume": { POST: (call) => this.#change("resume", call) },
     };
@@ -30,6 +31,18 @@ export class HooksApi {
   async #list({ search }: ApiCall): Promise<Answer> {
     readApiQuery(search, []);
     return answerJson(200, await this.#sources.operations().hooks.list());
+  }
+
+  async #probe({ req, key, search }: ApiCall): Promise<Answer> {
+    readApiQuery(search, []);
+    const mapping = decodeSegment(key);
+    await readEmptyBody(req);
+    try {
+      return answerJson(200, await this.#sources.operations().probes.probe(mapping));
+    } catch (error) {
+      if (error instanceof UnknownScopeError) return answerError("NOT_FOUND", { message: error.message });
+      throw error;
+    }
   }
 
   async #change(change: "pause" | "resume", { req, key, search }: ApiCall): Promise<Answer> {

@@ -13,6 +13,7 @@ import type { StatsOptions } from "./deliveries/stats.ts";
 import type { DoctorOptions } from "./doctor-command.ts";
 import type { HooksOptions } from "./hooks-command.ts";
 import type { KeysOptions } from "./keys-command.ts";
+import type { ProbeOptions } from "./probe-command.ts";
 import type { PresetsOptions } from "./presets-command.ts";
 import type { SendOptions } from "./send-command.ts";
 import type { TransformNewOptions } from "./transform/new-command.ts";
@@ -23,7 +24,7 @@ const MAX_LISTED = 10_000;
 const MAX_CHANGED = 10_000;
 const DEFAULT_LISTED = 20;
 
-/** Adds `deliveries`, `hooks`, `console` and `backtest`; `finish` is given the exit code of a command that has one of its own. */
+/** Adds `deliveries`, `hooks`, `console`, `probe` and `backtest`; `finish` is given the exit code of a command that has one of its own. */
 export function addOperatorCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
   addDeliveries(program.command("deliveries"), io, finish);
   addHooks(program.command("hooks"), io);
@@ -32,6 +33,13 @@ export function addOperatorCommands(program: Command, io: CliIo, finish: (code: 
     .action(async (options: ConsoleCommandOptions) => {
       const { printConsoleLink } = await import("./console-command.ts");
       await printConsoleLink(options, io);
+    });
+  withGateway(program.command("probe"), io)
+    .description("send a signed sample through the public URL, as far as the mapping and no further")
+    .argument("[mapping]", "its id as hooks list shows it (default: each with a route)")
+    .action(async (mapping: string | undefined, options: ProbeOptions) => {
+      const { probe } = await import("./probe-command.ts");
+      finish(await probe(mapping, options, io));
     });
   withGateway(program.command("backtest"), io)
     .description("judge stored deliveries by the configuration of today; nothing is stored or sent")

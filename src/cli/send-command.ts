@@ -4,10 +4,11 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type SignedRequest, signRequest } from "../auth/signatures/sign-request.ts";
+import type { SignedRequest } from "../auth/signatures/sign-request.ts";
 import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { DeliveryDetail, DeliverySummary, State } from "../core/delivery.ts";
 import { type Preset, type PresetSample, sampleBody, schemeName } from "../presets/preset.ts";
+import { signSample } from "../presets/sign-sample.ts";
 import { CliError } from "./errors.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
@@ -196,34 +197,22 @@ interface Signing {
 }
 
 function signedAs(preset: Preset, { mapping, sample, loaded, baseUrl, options }: Signing): SignedRequest {
-  const { config } = loaded.active;
-  const { body, contentType } = sampleBody(sample);
-  const query = sample.query ? `?${new URLSearchParams(sample.query).toString()}` : "";
-  const request = {
-    url: `${config.publicUrl ?? baseUrl}${config.path}/${mapping.match.path}${query}`,
-    headers: { "content-type": contentType, ...sample.headers },
-    body,
-  };
-  if (mapping.auth === undefined) {
-    return { ...request, headers: { ...request.headers, authorization: `Bearer ${config.tokens[0]}` } };
-  }
-  const key = options.key === undefined ? sharedKey(mapping) : readFileSync(options.key, "utf8");
-  if (key === undefined) {
+  const { publicUrl = baseUrl, path, tokens } = loaded.active.config;
+  const signed = signSample({
+    mapping,
+    sample,
+    url: `${publicUrl}${path}/${mapping.match.path}`,
+    token: tokens[0],
+    now: Date.now(),
+    key: options.key === undefined ? undefined : readFileSync(options.key, "utf8"),
+    id: options.same === true ? `msg_${hash("sha256", sampleBody(sample).body).slice(0, 24)}` : undefined,
+  });
+  if (signed === undefined) {
     throw new CliError(
       `${preset.title} signs with a key of its own (${schemeName(preset)}), which only the sender has. For a route with a key of yours, pass the private one: --key key.pem`,
     );
   }
-  const id = options.same === true ? { id: `msg_${hash("sha256", body).slice(0, 24)}` } : {};
-  return signRequest(mapping.auth, { method: "POST", ...request, now: Date.now(), key, ...id });
-}
-
-/** The first secret, for schemes that sign with what they verify with. */
-function sharedKey({ auth }: MappingConfig): string | undefined {
-  if (auth === undefined || !("secrets" in auth)) return undefined;
-  if (auth.scheme !== "signature") return auth.secrets[0];
-  const { algorithm, certificate } = auth;
-  const isShared = typeof algorithm === "string" && /^(?:hmac-)?sha\d+$/u.test(algorithm);
-  return isShared && certificate === undefined ? auth.secrets[0] : undefined;
+  return signed;
 }
 
 /** The part of the public URL's path that a proxy takes away. */

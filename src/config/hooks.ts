@@ -17,6 +17,7 @@ import {
   BODY_BYTES,
   BUDGET_BYTES,
   duration,
+  PROBE_SECONDS,
   flag,
   RUN_SECONDS,
   seconds,
@@ -81,6 +82,12 @@ export const HooksSchema = Type.Object(
     maxFanOut: withDefault(
       whole({ minimum: 1, maximum: 4_096 }, "Items of a mapping's `forEach`, over which the answer is 413."),
       200,
+    ),
+    probeEvery: Type.Optional(
+      duration(
+        PROBE_SECONDS,
+        "How often a signed sample of each sender is sent to `publicUrl`, as far as its mapping and no further; the owner gets a notice when it does not arrive. Absent: never.",
+      ),
     ),
     idempotencyTtl: withDefault(
       duration(TTL_SECONDS, "Time for which a repeated idempotency key gets the first answer."),
@@ -210,6 +217,8 @@ export interface HooksConfig {
   /** Items of a `forEach`, over which the answer is 413. */
   readonly maxFanOut: number;
   readonly idempotencyTtlMs: number;
+  /** `undefined`: the public URL is not probed. */
+  readonly probeEveryMs?: number | undefined;
   readonly lockout: LockoutConfig;
   /** `undefined`: any agent. */
   readonly allowedAgentIds: ReadonlySet<string> | undefined;

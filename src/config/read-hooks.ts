@@ -21,7 +21,7 @@ import { checkPublicUrl, readPublicUrl } from "./public-url.ts";
 import { readRetention } from "./retention.ts";
 import { DEFAULT_RETRY, readRetry } from "./retry.ts";
 import { compileSchemaCheck, type SchemaIssue } from "./schema-check.ts";
-import { BUDGET_BYTES, milliseconds, readBodyBytes, readTtlMs } from "./schema-parts.ts";
+import { BUDGET_BYTES, milliseconds, PROBE_SECONDS, readBodyBytes, readTtlMs } from "./schema-parts.ts";
 import { checkDefaultSessionKey, checkTemplatedKeys, readPrefixes } from "./session.ts";
 import { setAside, type WorkingMappings } from "./set-aside.ts";
 import { closestKey, showNames, showValue } from "./show-value.ts";
@@ -169,6 +169,10 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
     maxQueuedRuns: input.maxQueuedRuns ?? keys.maxQueuedRuns.default,
     maxFanOut: input.maxFanOut ?? keys.maxFanOut.default,
     idempotencyTtlMs: readTtlMs(input.idempotencyTtl ?? keys.idempotencyTtl.default, "hooks.idempotencyTtl", findings),
+    probeEveryMs:
+      input.probeEvery === undefined
+        ? undefined
+        : readTtlMs(input.probeEvery, "hooks.probeEvery", findings, PROBE_SECONDS),
     lockout: readLockout(input.lockout ?? {}),
     allowedAgentIds: readAllowedAgentIds(input.allowedAgentIds, enabled ? context.agents : undefined, findings),
     requireAllowedAgent: input.requireAllowedAgent ?? keys.requireAllowedAgent.default,

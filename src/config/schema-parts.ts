@@ -21,6 +21,8 @@ export const RUN_SECONDS: Bounds = { minimum: 0.001, maximum: DAY_SECONDS };
 /** Seconds that a caller may wait for the result. */
 export const WAIT_SECONDS: Bounds = { minimum: 0.1, maximum: 300 };
 /** Seconds for which deliveries may be kept: up to ten years. */
+/** Between two probes. */
+export const PROBE_SECONDS: Bounds = { minimum: 60, maximum: 2_592_000 };
 export const RETENTION_SECONDS: Bounds = { minimum: 1, maximum: 315_360_000 };
 /** Bytes that the database may grow to: from 1 MiB to 1 TiB. */
 export const STORE_BYTES: Bounds = { minimum: 1_048_576, maximum: 1_099_511_627_776 };

@@ -4,6 +4,7 @@ import type { Measurements } from "../core/measurements.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { RunWatch } from "../dispatch/run-watch.ts";
 import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
+import type { Probes } from "./probes.ts";
 import type { ByteBudget, HeldAnswers, InFlight, UnverifiedPlaces } from "./request-limits.ts";
 
 /** The parts that the stages share and a reload does not replace. */
@@ -18,6 +19,7 @@ export interface IngressContext {
   readonly unverifiedBytes: ByteBudget;
   readonly heldAnswers: HeldAnswers;
   readonly measurements: Measurements;
+  readonly probes: Probes;
 }
 
 /** Notifies observers, if there are any; an error they throw is logged and never fatal. */

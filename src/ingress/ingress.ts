@@ -15,6 +15,7 @@ import type { Answer } from "../http/answer.ts";
 import { sendAnswer } from "../http/send-answer.ts";
 import { refuse } from "../core/errors.ts";
 import { type Operations, openRunning, type Running, type SharedParts } from "./open-running.ts";
+import { Probes } from "./probes.ts";
 import { answerRequest } from "./pipeline.ts";
 import { countRequest, RequestFacts, RequestLog } from "./request-log.ts";
 import { clientAddressOf } from "./stages/edge.ts";
@@ -35,6 +36,7 @@ export class Ingress {
     unverifiedBytes: new ByteBudget({ limit: () => this.#active?.config.maxUnverifiedBytes ?? 0 }),
     heldAnswers: new HeldAnswers(HELD_ANSWERS),
     measurements: new Measurements(),
+    probes: new Probes(),
   };
   readonly #requestLog: RequestLog;
   #keys: ActiveConfigOptions["keys"] | undefined;
@@ -116,14 +118,14 @@ export class Ingress {
     }
   }
 
-  async #close({ context, retention, hookWatch }: Running, deadlineMs: number): Promise<void> {
+  async #close({ context, retention, hookWatch, probing }: Running, deadlineMs: number): Promise<void> {
     // Requests that wait for a result are answered now: the call was accepted.
     context.watch.close();
     context.heldAnswers.close();
     try {
       await context.dispatcher.stop(deadlineMs);
       this.#abandon.abort();
-      await Promise.all([retention.stop(), hookWatch.stop()]);
+      await Promise.all([retention.stop(), hookWatch.stop(), probing.stop()]);
     } finally {
       await context.store.close();
     }
@@ -176,7 +178,7 @@ export class Ingress {
 
   #applyActive(): void {
     if (!this.#running || this.#closing) return;
-    const { context, retention, hookWatch } = this.#running;
+    const { context, retention, hookWatch, probing } = this.#running;
     if (this.#hasStarted) {
       context.dispatcher.configure();
       return;
@@ -185,6 +187,7 @@ export class Ingress {
     context.dispatcher.start();
     retention.start();
     hookWatch.start();
+    probing.start();
   }
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {

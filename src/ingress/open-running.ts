@@ -16,6 +16,8 @@ import { DeliveryOperations } from "./operations/deliveries.ts";
 import { GaugeOperations } from "./operations/gauges.ts";
 import { HookOperations } from "./operations/hooks.ts";
 import { PreviewOperations } from "./operations/preview.ts";
+import { ProbeOperations } from "./operations/probe.ts";
+import { ProbeSchedule } from "./probe-schedule.ts";
 import { Retention } from "./operations/retention.ts";
 import { StatsOperations } from "./operations/stats.ts";
 
@@ -29,6 +31,7 @@ export interface Operations {
   readonly previews: PreviewOperations;
   readonly gauges: GaugeOperations;
   readonly stats: StatsOperations;
+  readonly probes: ProbeOperations;
 }
 
 /** The parts that live as long as the store is open. */
@@ -36,13 +39,14 @@ export interface Running {
   readonly context: IngressContext;
   readonly retention: Retention;
   readonly hookWatch: HookWatch;
+  readonly probing: ProbeSchedule;
   readonly operations: Operations;
 }
 
 /** The parts that are there before the store is. */
 export type SharedParts = Pick<
   IngressContext,
-  "inFlight" | "unverifiedPlaces" | "unverifiedBytes" | "heldAnswers" | "measurements"
+  "inFlight" | "unverifiedPlaces" | "unverifiedBytes" | "heldAnswers" | "measurements" | "probes"
 >;
 
 export interface RunningOptions {
@@ -89,6 +93,8 @@ export async function openRunning({ store, host, active, shared, abandon }: Runn
   const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });
   const hookWatch = new HookWatch({ store, outages, clock, logger, mappings: () => active().config.mappings });
   const operated = { ingress: context, active };
+  const probes = new ProbeOperations(operated);
+  const probing = new ProbeSchedule({ probes, outages, clock, logger, everyMs: () => active().config.probeEveryMs });
   const hooks = new HookOperations({ ...operated, activityOf: (route) => hookWatch.activityOf(route) });
   const operations = {
     deliveries: new DeliveryOperations(operated),
@@ -96,6 +102,7 @@ export async function openRunning({ store, host, active, shared, abandon }: Runn
     previews: new PreviewOperations(operated),
     gauges: new GaugeOperations({ ingress: context, hooks, outages: () => outages.open }),
     stats: new StatsOperations(operated),
+    probes,
   };
-  return { context, retention, hookWatch, operations };
+  return { context, retention, hookWatch, probing, operations };
 }

@@ -13,6 +13,7 @@ import type { ActiveConfig } from "./active-config.ts";
 import { observe } from "./context.ts";
 import type { IngressContext } from "./context.ts";
 import { status } from "./delivery-state.ts";
+import { answerProbe } from "./probes.ts";
 import type { RequestFacts } from "./request-log.ts";
 import { accept, type Accepting } from "./stages/accept.ts";
 import { authenticate } from "./stages/authenticate.ts";
@@ -89,7 +90,10 @@ async function handle(
   if (signedAnswer instanceof Promise) signedAnswer = await signedAnswer;
   if (signedAnswer) return signedAnswer;
 
-  const call = await acceptVerified(ingress, active, { verified, sender, accept: rules.accept, facts });
+  const verifiedCall = { verified, sender, accept: rules.accept, facts };
+  if (ingress.probes.take(request.req)) return answerProbe(await judgeVerified(ingress, active, verifiedCall), facts);
+
+  const call = await acceptVerified(ingress, active, verifiedCall);
   return isRefusal(call) ? call : answerCall(ingress, active, request, call);
 }
 

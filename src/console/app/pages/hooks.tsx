@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { BudgetUse, HookStates, MappingState, ScopeState } from "../../../index.ts";
+import type { BudgetUse, HookStates, MappingState, ProbeResult, ScopeState } from "../../../index.ts";
 import { send } from "../client.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
@@ -65,6 +65,11 @@ function Row({ state, name, facts, base, reload }: RowProps): JSX.Element {
     await reload();
     return verb === "pause" ? "Paused: calls are accepted and wait." : "Continues.";
   };
+  const probe = async (): Promise<string> => {
+    const { ok, detail } = await send<ProbeResult>(`hooks/${encodeURIComponent(scope)}/probe`);
+    if (!ok) throw new Error(`The probe: ${detail}.`);
+    return `The probe: ${detail}.`;
+  };
   return (
     <tr>
       <th scope="row">{name}</th>
@@ -99,6 +104,7 @@ function Row({ state, name, facts, base, reload }: RowProps): JSX.Element {
             Ⅱ paused since <Time at={paused.since} />: {paused.reason}
           </p>
         )}
+        {facts.route != null && <ActionButton label={`Probe ${name}`} run={probe} />}
         <ActionButton label={`${paused === null ? "Pause" : "Resume"} ${name}`} run={change} />
       </td>
     </tr>

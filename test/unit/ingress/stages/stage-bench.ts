@@ -1,3 +1,4 @@
+import { Probes } from "../../../../src/ingress/probes.ts";
 import { Measurements } from "../../../../src/core/measurements.ts";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -52,6 +53,7 @@ export class StageBench implements AsyncDisposable {
       unverifiedBytes: new ByteBudget({ limit: () => this.byteLimit }),
       heldAnswers: new HeldAnswers({ max: 1, ms: 0 }),
       measurements: new Measurements(),
+      probes: new Probes(),
     };
   }
 

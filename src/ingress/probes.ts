@@ -1,0 +1,62 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { isRefusal, type Refusal } from "../core/errors.ts";
+import { type Answer, answerJson } from "../http/answer.ts";
+import type { RequestFacts } from "./request-log.ts";
+import type { Rendered } from "./stages/render.ts";
+import type { Resolved } from "./stages/resolve.ts";
+
+/** Carries the nonce of a probe. */
+export const PROBE_HEADER = "x-reveille-probe";
+
+const LIFE_MS = 60_000;
+const MAX_OPEN = 100;
+
+/**
+ * Requests of the gateway to itself, from outside: each is verified and mapped like a sender's, and goes no further.
+ * Its nonce works once, within a minute, so that no sender can send one.
+ */
+export class Probes {
+  /** Nonce -> the time of `performance.now()` at which it expires; the oldest first. */
+  readonly #open = new Map<string, number>();
+
+  /** The nonce of a probe that is about to be sent. */
+  open(): string {
+    const [oldest] = this.#open.keys();
+    if (oldest !== undefined && this.#open.size >= MAX_OPEN) this.#open.delete(oldest);
+    const nonce = randomBytes(32).toString("base64url");
+    this.#open.set(nonce, performance.now() + LIFE_MS);
+    return nonce;
+  }
+
+  /** True once for each nonce. Costs nothing while no probe is on its way. */
+  take({ headers }: Pick<IncomingMessage, "headers">): boolean {
+    if (this.#open.size === 0) return false;
+    const nonce = String(headers[PROBE_HEADER]);
+    const expiresAt = this.#open.get(nonce);
+    return this.#open.delete(nonce) && expiresAt !== undefined && performance.now() < expiresAt;
+  }
+}
+
+/** The answer to a probe. */
+export interface ProbeAnswer {
+  readonly ok: true;
+  readonly probe: true;
+  /** The state in which a delivery would have been accepted. */
+  readonly outcome: string;
+  readonly reason: string | null;
+  readonly mappingId: string | null;
+}
+
+/** Says what would have been accepted; nothing was. */
+export function answerProbe(
+  judged: { readonly resolved: Resolved; readonly rendered: Rendered } | Refusal,
+  facts: RequestFacts,
+): Answer | Refusal {
+  facts.handshake = "probe";
+  if (isRefusal(judged)) return judged;
+  const { resolved, rendered } = judged;
+  const mappingId = typeof resolved.route === "string" ? null : resolved.route.config.id;
+  const { state = "queued", reason = null } = rendered.ended ?? {};
+  return answerJson(200, { ok: true, probe: true, outcome: state, reason, mappingId } satisfies ProbeAnswer);
+}
