@@ -32,6 +32,7 @@ const narrowed: Readonly<Record<string, readonly string[]>> = {
     "hosts/shared",
     "console",
     "api",
+    "telemetry",
     "index.ts",
     "transform",
     "auth",

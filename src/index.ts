@@ -82,10 +82,10 @@ export type {
   RunState,
   SettledState,
   State,
-  TokenUsage,
   WakeAction,
   WakeSpec,
 } from "./core/delivery.ts";
+export type { TokenUsage } from "./core/token-usage.ts";
 export type { MappingConfig } from "./config/mapping/schema.ts";
 export { compileMapping, type CompiledMapping } from "./mapping/compile-mapping.ts";
 export {

@@ -1,4 +1,5 @@
 /** The domain types that travel down the pipeline and into the store. */
+import type { TokenUsage } from "./token-usage.ts";
 import type { ChannelTarget } from "./host.ts";
 
 /** Header names in lower case; repeated headers are joined with `, `. Has no prototype. */
@@ -174,6 +175,8 @@ export interface AgentSpec {
   readonly callbackUrl?: string;
   /** The rendering of calls that were coalesced into the run; absent: it has one call. */
   readonly coalesce?: CoalesceMode;
+  /** The caller's `traceparent`, passed on to what the run calls. */
+  readonly traceparent?: string | undefined;
 }
 
 /** The reply's target, resolved when the call was accepted. */
@@ -277,16 +280,4 @@ export interface Attempt {
   readonly error: string | null;
   /** What the model counted, where the host knows. */
   readonly usage?: TokenUsage;
-}
-
-/** Tokens of one attempt, and their price where it is known. */
-export interface TokenUsage {
-  /** `<provider>/<model>`. */
-  readonly model?: string | undefined;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Of the input, what the provider had cached. */
-  readonly cachedTokens?: number | undefined;
-  /** In US dollars. */
-  readonly costUsd?: number | undefined;
 }

@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AsyncSeriesHook, SyncHook } from "tapable";
-import type { TokenUsage } from "./delivery.ts";
+import type { TokenUsage } from "./token-usage.ts";
 
 /** A gateway as its plugins see it. Valid from `apply(host)` until `onShutdown` has returned. */
 export interface GatewayHost {
@@ -166,6 +166,8 @@ export interface AgentRunRequest {
   readonly tools?: "none" | undefined;
   /** `persistent`: the run continues the conversation of its session key; a fresh transcript when absent. */
   readonly sessionMode?: "persistent" | undefined;
+  /** The caller's `traceparent`, for what the run calls. */
+  readonly traceparent?: string | undefined;
   /** The run is aborted after this many milliseconds. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;

@@ -1,6 +1,6 @@
 /** What the ingress counts of itself: plain numbers, so that counting costs a request next to nothing. */
 
-import type { TokenUsage } from "./delivery.ts";
+import type { TokenUsage } from "./token-usage.ts";
 
 /** The label values of one series, in the order of the names. */
 type LabelValues = readonly string[];

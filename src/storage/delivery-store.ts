@@ -16,8 +16,8 @@ import type {
   RunState,
   SettledState,
   State,
-  TokenUsage,
 } from "../core/delivery.ts";
+import type { TokenUsage } from "../core/token-usage.ts";
 import type { CommitMeasurements } from "../core/measurements.ts";
 import type { StatsPage, StatsQuery } from "./delivery-stats.ts";
 import type { AcceptOutcome, NewDelivery, NewRun } from "./new-delivery.ts";

@@ -1,9 +1,8 @@
 /** What the ingress measures of itself, in the text format of Prometheus. */
-import { readFileSync } from "node:fs";
-import { findPackageJSON } from "node:module";
 import type * as Client from "@prometheus-io/client";
 import type { Clock } from "../core/host.ts";
 import type { Counts, Histogram } from "../core/measurements.ts";
+import { OWN_VERSION } from "./own-version.ts";
 import type { BudgetUse, GaugeOperations, Gauges, HookStates } from "../index.ts";
 
 /** One line of a metric. */
@@ -30,7 +29,7 @@ export interface MetricsSources {
 /** The metrics as a scrape gets them; the client library is loaded by the first one. */
 export class Metrics {
   readonly #sources: MetricsSources;
-  readonly #build = { version: ownVersion(), node: process.versions.node };
+  readonly #build = { version: OWN_VERSION, node: process.versions.node };
 
   constructor(sources: MetricsSources) {
     this.#sources = sources;
@@ -169,12 +168,4 @@ function* budgetSamples(scope: string, { perHour, perDay }: BudgetUse): Iterable
   for (const [per, budget] of [["hour", perHour] as const, ["day", perDay] as const]) {
     if (budget !== null) yield { labels: { scope, per }, value: budget.limit === 0 ? 1 : budget.used / budget.limit };
   }
-}
-
-/** The version in the package's own manifest, wherever the package was put. */
-function ownVersion(): string {
-  const file = findPackageJSON("..", import.meta.url);
-  if (file === undefined) return "unknown";
-  const { version = "unknown" } = JSON.parse(readFileSync(file, "utf8")) as { version?: string };
-  return version;
 }

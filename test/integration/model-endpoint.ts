@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface ModelRequest {
   readonly path: string;
   readonly authorization: string | undefined;
+  readonly traceparent: string | undefined;
   readonly body: {
     readonly model: string;
     readonly stream: boolean;
@@ -67,7 +68,8 @@ export class ModelEndpoint {
       res.destroy();
       return;
     }
-    this.requests.push({ path: req.url ?? "", authorization: req.headers.authorization, body });
+    const { authorization, traceparent } = req.headers;
+    this.requests.push({ path: req.url ?? "", authorization, traceparent: traceparent?.toString(), body });
     await this.#held;
     if (this.delayMs > 0) await sleep(this.delayMs);
     if (this.refusal !== undefined) {

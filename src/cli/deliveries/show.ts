@@ -2,7 +2,7 @@
 import type { DeliveryDetail, DeliverySummary, RelatedDelivery, RunDetail } from "../../core/delivery.ts";
 import { shorten } from "../../config/show-value.ts";
 import { AnswerError, CliError } from "../errors.ts";
-import { usageText } from "../../core/usage-text.ts";
+import { usageText } from "../../core/token-usage.ts";
 import type { CliIo } from "../io.ts";
 import { askGateway, askGatewayForBytes, reachGateway } from "../gateway-client.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";

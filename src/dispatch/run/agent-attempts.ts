@@ -95,13 +95,24 @@ export class AgentAttempts {
   async #attempt(run: ActiveRun, { number, interrupted }: OpenAttempt): Promise<FinalResult | CarriedOut> {
     const { store, clock, events, host, measurements } = this.#context;
     const { runId, coalesced } = run.stored;
-    const { agentId, sessionKey, model, thinking, timeoutMs, tools, sessionMode } = run.spec;
+    const { agentId, sessionKey, model, thinking, timeoutMs, tools, sessionMode, traceparent } = run.spec;
     const startedAt = clock.now();
     await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));
     await events.dispatched({ runId, kind: "agent", attempt: number });
     const prompt = agentPrompt(run.spec, { now: new Date(startedAt), interrupted, coalesced });
     const id = `${runId}-a${number}`;
-    const request = { runId: id, agentId, sessionKey, sessionMode, prompt, model, thinking, tools, timeoutMs };
+    const request = {
+      runId: id,
+      agentId,
+      sessionKey,
+      sessionMode,
+      prompt,
+      model,
+      thinking,
+      tools,
+      traceparent,
+      timeoutMs,
+    };
     const startMs = performance.now();
     const result = await runTurn(host.agents, request, { ending: run.ending, begin: this.#context.beginRetry });
     const status = "notBegun" in result ? "not begun" : result.status;

@@ -64,7 +64,7 @@ export class RunCallback {
   }
 
   async #post(
-    { stored, ending }: ActiveRun,
+    { stored, spec, ending }: ActiveRun,
     { url, result, callbacks }: { url: string; result: RunResult; callbacks: CallbacksConfig },
   ): Promise<FetchError | undefined> {
     const { runId, deliveryId } = stored;
@@ -73,7 +73,9 @@ export class RunCallback {
     const body = JSON.stringify({ type: "run.settled", runId, deliveryId, state, reply, error, code, delivery });
     const id = messageId(`${runId}:callback`);
     const signature = signMessage(body, { id, atMs: this.#context.clock.now(), secret: callbacks.secret });
-    const headers = { ...signature, "content-type": "application/json" };
+    const { traceparent } = spec;
+    const headers: Record<string, string> = { ...signature, "content-type": "application/json" };
+    if (traceparent !== undefined) headers["traceparent"] = traceparent;
     try {
       const { status } = await this.#context.fetch(url, { signal: ending, post: { headers, body } });
       if (isSuccess(status)) return undefined;

@@ -141,6 +141,7 @@ export class EmbeddedAgents implements HostAgents {
           idle: false,
           isProbe: place.isProbe,
           signal,
+          traceparent: request.traceparent,
           of: { runId, sessionKey },
         }),
       );
@@ -206,6 +207,7 @@ export class EmbeddedAgents implements HostAgents {
       /** True: the provider was down, and one request shows whether it still is. */
       isProbe: boolean;
       signal: AbortSignal;
+      traceparent?: string | undefined;
       of: Omit<TurnIds, "agentId">;
     },
   ): Promise<ModelOutcome> {
@@ -225,7 +227,15 @@ export class EmbeddedAgents implements HostAgents {
     }
     const thinking = override.thinking ?? agent.thinking;
     return runModelTurn(
-      { model, systemPrompt: agent.systemPrompt, messages, thinking, signal, of: { agentId: agent.id, ...turn.of } },
+      {
+        model,
+        systemPrompt: agent.systemPrompt,
+        messages,
+        thinking,
+        signal,
+        traceparent: turn.traceparent,
+        of: { agentId: agent.id, ...turn.of },
+      },
       { logger: this.#logger, limits: isProbe ? { ...this.#limits, retryDelaysMs: [] } : this.#limits },
     );
   }

@@ -8,7 +8,6 @@ import { ConsoleRoutes } from "../../console/routes.ts";
 import { LiveEvents } from "../../console/live-events.ts";
 import { GatewayConfigReload } from "./config/reload.ts";
 import type { ReloadOutcome } from "./config/reload.ts";
-import type { GatewayConfig } from "./config/file.ts";
 import type { GatewayOverrides } from "./config/gateway.ts";
 import type { Environment } from "./config/substitute-env.ts";
 import { watchConfigFile } from "./config/watch.ts";
@@ -21,8 +20,9 @@ import { PLUGIN_GRACE_MS } from "./plugins/shutdown.ts";
 import { PluginReload } from "./plugins/reload.ts";
 import type { PluginSet } from "./plugins/reload.ts";
 import { loadPlugins } from "./plugins/load.ts";
-import { metricsRoute } from "./server/metrics-route.ts";
-import { GatewayServer } from "./server.ts";
+import { metricsGuardConfig, metricsRoute } from "./server/metrics-route.ts";
+import { GatewayServer, localUrl } from "./server.ts";
+import type { TraceExport } from "../../telemetry/traces.ts";
 import { GatewayStatus } from "./status.ts";
 import { CONSOLE_PATH, RoutingTable } from "./server/routing-table.ts";
 
@@ -55,6 +55,7 @@ interface OpenGateway {
   plugins?: PluginReload;
   server?: GatewayServer;
   watch?: ConfigWatch;
+  traces?: Pick<TraceExport, "close">;
 }
 
 const systemClock: Clock = { now: () => Date.now() };
@@ -114,8 +115,7 @@ export class EmbeddedGateway {
   get url(): string {
     if (this.#open.server === undefined) throw new Error("The gateway is not listening.");
     const { host } = this.#config.current.gateway;
-    const reachable = reachableFrom.get(host) ?? host;
-    return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${this.#open.server.port}`;
+    return localUrl(host, this.#open.server.port);
   }
 
   /** The console's URL, good for one sign-in within 60 seconds. */
@@ -165,7 +165,7 @@ export class EmbeddedGateway {
     const plugins = new PluginReload(pluginsConfig, {
       createHost: parts.createHost,
       builtIn: ingress,
-      given: [this.#events, ...(this.#options.plugins ?? [])],
+      given: [this.#events, ...(await this.#openTraces(ingress)), ...(this.#options.plugins ?? [])],
       strict,
       publicApi,
       clock: this.#clock,
@@ -220,6 +220,16 @@ export class EmbeddedGateway {
     await this.#reloadIfChanged();
   }
 
+  /** The library of the export is loaded only where it is configured. */
+  async #openTraces(ingress: publicApi.WebhookIngress): Promise<readonly GatewayPlugin[]> {
+    const { otlp } = this.#config.current.telemetry;
+    if (otlp === undefined) return [];
+    const { TraceExport } = await import("../../telemetry/traces.ts");
+    const traces = new TraceExport({ ...otlp, deliveries: () => ingress.deliveries(), logger: this.#logger });
+    this.#open.traces = traces;
+    return [traces];
+  }
+
   async #reloadIfChanged(): Promise<void> {
     if (this.#config.hasChanged()) await this.reload();
   }
@@ -256,7 +266,7 @@ export class EmbeddedGateway {
   }
 
   async #stop(): Promise<void> {
-    const { parts, plugins, server, watch } = this.#open;
+    const { parts, plugins, server, watch, traces } = this.#open;
     const deadlineMs = this.#clock.now() + this.#config.current.gateway.shutdownMs;
     const leftMs = (): number => Math.max(0, deadlineMs - this.#clock.now());
     server?.stopAccepting();
@@ -264,6 +274,7 @@ export class EmbeddedGateway {
     await watch?.close();
     await this.#waitForPlugins(this.#reloading, leftMs());
     if (plugins !== undefined) await this.#waitForPlugins(plugins.close(deadlineMs), leftMs() + PLUGIN_GRACE_MS);
+    await traces?.close();
     if (parts === undefined) return;
     await parts.heartbeat.stop(deadlineMs);
     await parts.retention.stop();
@@ -286,13 +297,3 @@ export class EmbeddedGateway {
     }
   }
 }
-
-function metricsGuardConfig({ gateway, telemetry }: GatewayConfig) {
-  return { authTokens: telemetry.metricsTokens, trustedProxies: gateway.trustedProxies };
-}
-
-/** An address for each that represents all of the machine's. */
-const reachableFrom: ReadonlyMap<string, string> = new Map([
-  ["0.0.0.0", "127.0.0.1"],
-  ["::", "::1"],
-]);

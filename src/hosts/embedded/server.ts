@@ -229,3 +229,15 @@ export class GatewayServer {
 function after(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
+
+/** The URL under which this machine itself reaches a server that listens at `host`. */
+export function localUrl(host: string, port: number): string {
+  const reachable = reachableFrom.get(host) ?? host;
+  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** An address for each that represents all of the machine's. */
+const reachableFrom: ReadonlyMap<string, string> = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["::", "::1"],
+]);

@@ -1,4 +1,4 @@
-import type { TokenUsage } from "../../core/delivery.ts";
+import type { TokenUsage } from "../../core/token-usage.ts";
 import { hash } from "node:crypto";
 import { HostError } from "../../core/host.ts";
 import type { AgentCatalog, AgentInfo, AgentRunRequest, AgentRunResult, HostAgents, Logger } from "../../core/host.ts";

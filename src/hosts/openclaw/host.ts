@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import type { TokenUsage } from "../../core/delivery.ts";
+import type { TokenUsage } from "../../core/token-usage.ts";
 import type { Clock, GatewayHost, HostLifecycle, Logger } from "../../core/host.ts";
 import { createLifecycle } from "../shared/lifecycle.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";

@@ -1,10 +1,11 @@
-import { type Preset } from "../../presets/preset.ts";
+import type { Preset } from "../../presets/preset.ts";
 import { signSample } from "../../presets/sign-sample.ts";
 import type { MappingConfig } from "../../config/mapping/schema.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
-import { PROBE_HEADER, type ProbeAnswer } from "../probes.ts";
+import { PROBE_HEADER } from "../probes.ts";
+import type { ProbeAnswer } from "../stages/probe.ts";
 import { UnknownScopeError } from "./hooks.ts";
 
 const TIMEOUT_MS = 15_000;

@@ -12,6 +12,7 @@ import type {
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { AgentCatalog, GatewayHost } from "../../core/host.ts";
 import { sanitizeName } from "../../core/boundary/sanitize-untrusted.ts";
+import { readTraceparent } from "../../core/traceparent.ts";
 import { chooseAgent } from "../../policy/agent.ts";
 import { checkCallbackUrl } from "../../policy/callback-url.ts";
 import { resolveTarget } from "../../policy/target.ts";
@@ -27,7 +28,8 @@ export function policy(
   { route, context }: Pick<Resolved, "route" | "context">,
   actions: readonly Action[],
 ): readonly RunSpec[] | Refusal | Promise<readonly RunSpec[] | Refusal> {
-  const origin = originOf(route, active, actions.length);
+  const { traceparent } = context.headers;
+  const origin = originOf(route, active, actions.length, readTraceparent(traceparent) && traceparent);
   const [action] = actions;
   if (action === undefined || actions.length > 1 || active.hooks.policy.isUsed()) {
     return applyToAll(ingress, active, { actions, origin, context });
@@ -58,13 +60,19 @@ async function applyToAll(
   return runs;
 }
 
-function originOf(route: Route, { config }: Pick<ActiveConfig, "config">, count: number): ActionOrigin {
+function originOf(
+  route: Route,
+  { config }: Pick<ActiveConfig, "config">,
+  count: number,
+  traceparent: string | undefined,
+): ActionOrigin {
   if (typeof route === "string") {
     return {
       contentSource: "Webhook",
       instructions: config.agentInstructions,
       interrupted: config.interrupted,
       ownSessionPrefix: undefined,
+      traceparent,
     };
   }
   return {
@@ -76,6 +84,7 @@ function originOf(route: Route, { config }: Pick<ActiveConfig, "config">, count:
     ownName: route.name.isStatic ? route.name.source.trim() : undefined,
     // A call that becomes several runs is never coalesced.
     coalesce: count === 1 ? route.config.coalesce?.mode : undefined,
+    traceparent,
   };
 }
 
@@ -94,6 +103,8 @@ export interface ActionOrigin {
   readonly ownName?: string | undefined;
   /** The way in which coalesced calls are rendered; absent: they are not coalesced. */
   readonly coalesce?: CoalesceMode | undefined;
+  /** Of the caller, if it is well-formed. */
+  readonly traceparent?: string | undefined;
 }
 
 const MAX_TIMEOUT_SECONDS = 86_400;
@@ -157,6 +168,7 @@ export function applyPolicy(
     mode,
     callbackUrl,
     coalesce: origin.coalesce,
+    traceparent: origin.traceparent,
   } satisfies AgentSpec;
   return action.deliver ? withTargets(host, action, spec) : spec;
 }

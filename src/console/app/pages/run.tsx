@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Attempt, RunDetail } from "../../../core/delivery.ts";
-import { usageText } from "../../../core/usage-text.ts";
+import { usageText } from "../../../core/token-usage.ts";
 import { linkTo } from "../location.ts";
 import { StateMark, Text, Time } from "../parts.tsx";
 

@@ -10,6 +10,8 @@ export interface CompletionRequest {
   readonly body: Readonly<Record<string, unknown>>;
   /** A longer response fails with a {@link ResponseTooLargeError}, framing and reasoning included. */
   readonly maxResponseBytes: number;
+  /** Sent as the header of that name. */
+  readonly traceparent?: string | undefined;
   /** Ends the request and closes its connection. */
   readonly signal: AbortSignal;
   /** Receives the reply piece by piece; reasoning arrives as an empty piece. What it throws ends the request. */
@@ -74,8 +76,8 @@ interface CompletionChunk {
  * error whose message says what is wrong with the stream.
  */
 export async function streamCompletion(completion: CompletionRequest): Promise<void> {
-  const { provider, body, signal } = completion;
-  const response = await ask(provider, body, signal);
+  const { provider, body } = completion;
+  const response = await ask(provider, body, completion);
   try {
     if (response.statusCode !== 200) {
       throw new EndpointStatusError(response.statusCode ?? 0, errorWords(await readStart(response)));
@@ -90,27 +92,29 @@ export async function streamCompletion(completion: CompletionRequest): Promise<v
 const withoutCounts = new WeakSet<ProviderConfig>();
 
 /** Asks for the counts of tokens as well, unless the endpoint refuses that. */
-async function ask(provider: ProviderConfig, body: object, signal: AbortSignal): Promise<IncomingMessage> {
+async function ask(provider: ProviderConfig, body: object, sending: Sending): Promise<IncomingMessage> {
   if (!withoutCounts.has(provider)) {
     const counted = { ...body, stream: true, stream_options: { include_usage: true } };
-    const response = await send(provider, JSON.stringify(counted), signal);
+    const response = await send(provider, JSON.stringify(counted), sending);
     if (response.statusCode !== 400 && response.statusCode !== 422) return response;
     const words = await readStart(response);
     response.destroy();
     if (!words.includes("stream_options")) throw new EndpointStatusError(response.statusCode, errorWords(words));
     withoutCounts.add(provider);
   }
-  return send(provider, JSON.stringify({ ...body, stream: true }), signal);
+  return send(provider, JSON.stringify({ ...body, stream: true }), sending);
 }
 
-function send(provider: ProviderConfig, body: string, signal: AbortSignal): Promise<IncomingMessage> {
+type Sending = Pick<CompletionRequest, "signal" | "traceparent">;
+
+function send(provider: ProviderConfig, body: string, sending: Sending): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const open = (): void => {
-      const request = openRequest(provider, Buffer.byteLength(body), signal);
+      const request = openRequest(provider, Buffer.byteLength(body), sending);
       request.once("response", resolve);
       request.on("error", (error: NodeJS.ErrnoException) => {
         // The endpoint closed an idle connection while this request was on its way to it.
-        if (request.reusedSocket && error.code === "ECONNRESET" && !signal.aborted) open();
+        if (request.reusedSocket && error.code === "ECONNRESET" && !sending.signal.aborted) open();
         else reject(error);
       });
       request.end(body);
@@ -120,7 +124,11 @@ function send(provider: ProviderConfig, body: string, signal: AbortSignal): Prom
 }
 
 /** Node's own agents keep connections open, and go through a proxy where `NODE_USE_ENV_PROXY` says so. */
-function openRequest({ baseUrl, apiKey, headers }: ProviderConfig, length: number, signal: AbortSignal): ClientRequest {
+function openRequest(
+  { baseUrl, apiKey, headers }: ProviderConfig,
+  length: number,
+  { signal, traceparent }: Sending,
+): ClientRequest {
   const url = new URL(`${baseUrl.replace(/\/+$/u, "")}/chat/completions`);
   return (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
     method: "POST",
@@ -131,6 +139,7 @@ function openRequest({ baseUrl, apiKey, headers }: ProviderConfig, length: numbe
       "accept-encoding": "identity",
       "user-agent": "reveille",
       ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+      ...(traceparent === undefined ? {} : { traceparent }),
       ...headers,
     },
     signal,

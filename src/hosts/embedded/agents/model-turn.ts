@@ -1,6 +1,6 @@
 /** One turn of a model behind an OpenAI-compatible endpoint. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TokenUsage } from "../../../core/delivery.ts";
+import type { TokenUsage } from "../../../core/token-usage.ts";
 import type { Logger } from "../../../core/host.ts";
 import { streamCompletion } from "./chat-completion.ts";
 import { describeModelFailure } from "./model-failure.ts";
@@ -20,6 +20,8 @@ export interface ModelTurn {
   /** `minimal`, `low`, `medium` and `high` are sent as the reasoning effort; anything else is not. */
   readonly thinking: string | undefined;
   readonly signal: AbortSignal;
+  /** Of the caller whose event led to the turn. */
+  readonly traceparent?: string | undefined;
   /** For the log. */
   readonly of: TurnIds;
 }
@@ -106,6 +108,7 @@ async function attemptTurn(turn: ModelTurn, limits: ModelTurnLimits): Promise<Mo
       provider: model.provider,
       body: bodyOf(turn),
       maxResponseBytes: limits.maxResponseBytes,
+      traceparent: turn.traceparent,
       signal,
       onText: (text) => {
         begun = true;

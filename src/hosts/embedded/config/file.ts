@@ -1,4 +1,5 @@
 /** The embedded gateway's configuration after validation: every default filled in. */
+import type { TelemetryConfig } from "./telemetry.ts";
 
 export interface GatewayConfig {
   /** Absolute path of the file it was read from. */
@@ -84,11 +85,6 @@ export interface WebhookChannelConfig {
   readonly secret: string;
   readonly defaultTo: string | undefined;
   readonly timeoutMs: number;
-}
-
-export interface TelemetryConfig {
-  /** Any of them opens `/metrics` (rotation); empty: whoever asks from this machine may read it. */
-  readonly metricsTokens: readonly string[];
 }
 
 export interface PluginsConfig {

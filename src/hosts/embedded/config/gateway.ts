@@ -14,6 +14,7 @@ import type { GatewayFile } from "./schema.ts";
 import { readAgents } from "./agents.ts";
 import { readChannels, readModels, type SetAsideParts } from "./models.ts";
 import { readSession } from "./session.ts";
+import { readTelemetry } from "./telemetry.ts";
 import type { Environment } from "./substitute-env.ts";
 
 interface BindAddress {
@@ -77,7 +78,7 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
     session: readSession(written.session, findings),
     channels: readChannels(written.channels, context),
     plugins: readPlugins(written.plugins, file),
-    telemetry: { metricsTokens: readMetricsTokens(written.telemetry?.metrics?.token, options) },
+    telemetry: readTelemetry(written.telemetry, context),
     hooks: written.hooks,
   };
 }
@@ -109,12 +110,6 @@ function readTokens(written: TokenFile, bind: BindAddress, { file, env, findings
     }
   }
   return tokens.map(({ value }) => value);
-}
-
-function readMetricsTokens(written: TokenFile, { file, env, findings }: SectionsOptions): readonly string[] {
-  if (written === undefined) return [];
-  const where = "telemetry.metrics.token";
-  return readSecrets(written, where, { configDir: dirname(file), env }, findings).map(({ value }) => value);
 }
 
 function readProxies(written: readonly string[], findings: Findings): readonly string[] {

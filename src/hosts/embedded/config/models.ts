@@ -1,18 +1,12 @@
 /** The sections `models` and `channels`: what the gateway calls, with which secrets. */
-import { validateHeaderName, validateHeaderValue } from "node:http";
-import type { Findings } from "../../../config/errors.ts";
-import { readSecrets } from "../../../config/secrets.ts";
-import type { SecretSources } from "../../../config/secrets.ts";
+import { type EndpointContext, readHeaders, readSecret, requireUrl } from "./endpoint.ts";
 import type { ChannelsConfig, ModelsConfig, ProviderConfig, WebhookChannelConfig } from "./file.ts";
 import type { GatewayFile } from "./schema.ts";
 import { showKeyPath } from "../../../config/show-value.ts";
 
 type WebhookFile = NonNullable<NonNullable<GatewayFile["channels"]>["webhook"]>;
-type SecretFile = WebhookFile["secret"];
 
-interface Context {
-  readonly sources: SecretSources;
-  readonly findings: Findings;
+interface Context extends EndpointContext {
   /** Present: a part whose secret is missing keeps its version in the configuration active now, or is set aside. */
   readonly setAside: SetAsideParts | undefined;
 }
@@ -94,48 +88,6 @@ function readWebhook(written: WebhookFile, context: Context): WebhookChannelConf
     defaultTo: written.to,
     timeoutMs: Math.round((written.timeoutSeconds ?? defaultTimeoutSeconds) * 1_000),
   };
-}
-
-function readHeaders(
-  written: Readonly<Record<string, SecretFile>>,
-  where: readonly string[],
-  context: Context,
-): Readonly<Record<string, string>> {
-  const headers: [string, string][] = [];
-  for (const [name, input] of Object.entries(written)) {
-    const path = showKeyPath([...where, name]);
-    const value = readSecret(input, path, context);
-    if (value === undefined) continue;
-    if (isHeader(name, value)) headers.push([name, value]);
-    else context.findings.refuse(path, "is not a header: its name or its value holds characters that none can have");
-  }
-  return Object.fromEntries(headers);
-}
-
-function isHeader(name: string, value: string): boolean {
-  try {
-    validateHeaderName(name);
-    validateHeaderValue(name, value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** One secret, where a list would say nothing. */
-function readSecret(input: SecretFile, path: string, { sources, findings }: Context): string | undefined {
-  const [secret, ...others] = readSecrets(input, path, sources, findings);
-  if (others.length > 0) findings.refuse(path, "holds several secrets; one is used here, so write one");
-  return secret?.value;
-}
-
-function requireUrl(text: string, path: string, { findings }: Context): void {
-  const url = URL.parse(text);
-  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    findings.refuse(path, 'is not an http or https URL; write for example "https://example.com/v1"');
-  } else if (url.username !== "" || url.password !== "") {
-    findings.refuse(path, "holds a user name or password, which requests do not send; use headers or a secret");
-  }
 }
 
 function isSigningSecret(secret: string): boolean {

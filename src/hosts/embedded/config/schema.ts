@@ -16,6 +16,8 @@ import {
   withDefault,
 } from "../../../config/schema-parts.ts";
 
+import { TelemetrySchema } from "./telemetry.ts";
+
 const DAY_SECONDS = 86_400;
 
 const strict = <Options extends object>(options: Options) => ({ additionalProperties: false, ...options }) as const;
@@ -262,25 +264,7 @@ export const GatewaySchema = Type.Object(
         strict({ description: "Further plugins of the gateway." }),
       ),
     ),
-    telemetry: Type.Optional(
-      Type.Object(
-        {
-          metrics: Type.Optional(
-            Type.Object(
-              {
-                token: Type.Optional(
-                  secrets(
-                    "What a scrape of `/metrics` carries as bearer. Absent: only this machine itself can read it, and not through a proxy.",
-                  ),
-                ),
-              },
-              strict({ description: "`GET /metrics`, for Prometheus." }),
-            ),
-          ),
-        },
-        strict({ description: "What the gateway tells of itself." }),
-      ),
-    ),
+    telemetry: Type.Optional(TelemetrySchema),
     hooks: Type.Optional(Type.Unknown({ description: "The webhook ingress; its own schema holds its keys." })),
   },
   strict({ description: "The configuration of the embedded gateway." }),

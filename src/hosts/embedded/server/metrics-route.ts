@@ -5,6 +5,7 @@ import type { ApiEndpoint } from "../../../api/endpoint.ts";
 import { sendError } from "../../../api/errors.ts";
 import { isKnownHost } from "../../../console/request-checks.ts";
 import type { HttpRoute } from "../../../core/host.ts";
+import type { GatewayConfig } from "../config/file.ts";
 import type { ApiGuard } from "./api.ts";
 import { METRICS_PATH } from "./routing-table.ts";
 
@@ -13,6 +14,11 @@ export interface MetricsRouteOptions {
   /** Checks the token of its own; never the gateway's or a hook's. */
   readonly guard: ApiGuard;
   readonly hasToken: () => boolean;
+}
+
+/** What the guard of the metrics compares. */
+export function metricsGuardConfig({ gateway, telemetry }: GatewayConfig) {
+  return { authTokens: telemetry.metricsTokens, trustedProxies: gateway.trustedProxies };
 }
 
 const NEEDS_TOKEN = "Set telemetry.metrics.token to read the metrics from another machine or through a proxy.";

@@ -7,8 +7,8 @@ import type {
   ReplyOutcome,
   RunSpec,
   State,
-  TokenUsage,
 } from "../../../core/delivery.ts";
+import type { TokenUsage } from "../../../core/token-usage.ts";
 import { RUN_STEPS, type RunStep } from "../../delivery-store.ts";
 import {
   ENDED_COALESCED,

@@ -65,7 +65,7 @@ describe("readGatewayConfig", () => {
       session: { mainKey: "main", isolatedRetentionMs: 30 * 24 * 3_600_000 },
       channels: { console: { enabled: true }, webhook: undefined },
       plugins: { load: [], entries: new Map() },
-      telemetry: { metricsTokens: [] },
+      telemetry: { metricsTokens: [], otlp: undefined },
       hooks: undefined,
     });
     expect(warnings).toEqual([]);
@@ -92,7 +92,7 @@ describe("readGatewayConfig", () => {
         } },
         session: { mainKey: 'home', isolatedRetention: '2w', isolatedMaxBytes: '2gb' },
         channels: { console: { enabled: false }, webhook: { url: 'https://example.com/x', secret: '${secret}', to: 'me', timeoutSeconds: 2 } },
-        telemetry: { metrics: { token: ['first', { env: 'METRICS' }] } },
+        telemetry: { metrics: { token: ['first', { env: 'METRICS' }] }, otlp: { url: 'http://127.0.0.1:4318', headers: { 'x-key': { env: 'METRICS' } }, ratio: 0.5 } },
         plugins: { load: { paths: ['./p', '/q', '~/r'] }, entries: { p: { enabled: false, config: { a: 1 } }, q: {} } },
         hooks: { enabled: true, anything: '\${ORG}' },
       }`,
@@ -131,7 +131,10 @@ describe("readGatewayConfig", () => {
         console: { enabled: false },
         webhook: { url: "https://example.com/x", secret, defaultTo: "me", timeoutMs: 2_000 },
       },
-      telemetry: { metricsTokens: ["first", "second"] },
+      telemetry: {
+        metricsTokens: ["first", "second"],
+        otlp: { url: "http://127.0.0.1:4318", headers: { "x-key": "second" }, ratio: 0.5 },
+      },
       plugins: {
         load: [join(folder, "p"), "/q", join(homedir(), "r")],
         entries: new Map([

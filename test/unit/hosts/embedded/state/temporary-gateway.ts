@@ -29,7 +29,7 @@ export function gatewayConfig(overrides: Overrides = {}): GatewayConfig {
     session: { mainKey: "main", isolatedRetentionMs: 30 * 24 * 3_600_000, isolatedMaxBytes: undefined },
     channels: { console: { enabled: true }, webhook: undefined },
     plugins: { load: [], entries: new Map() },
-    telemetry: { metricsTokens: [] },
+    telemetry: { metricsTokens: [], otlp: undefined },
     hooks: undefined,
     ...overrides,
   };

@@ -1,4 +1,14 @@
-import type { TokenUsage } from "./delivery.ts";
+/** Tokens of one attempt, and their price where it is known. */
+export interface TokenUsage {
+  /** `<provider>/<model>`. */
+  readonly model?: string | undefined;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Of the input, what the provider had cached. */
+  readonly cachedTokens?: number | undefined;
+  /** In US dollars. */
+  readonly costUsd?: number | undefined;
+}
 
 /** What an attempt used, for people: `local/small: 1200 tokens in (200 cached), 80 out, $0.0042`. */
 export function usageText({ model, inputTokens, outputTokens, cachedTokens = 0, costUsd }: TokenUsage): string {

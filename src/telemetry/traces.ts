@@ -1,0 +1,210 @@
+/** Spans of what came in and what it led to, exported over OTLP. */
+import { createHash } from "node:crypto";
+import { type HrTime, SpanKind, SpanStatusCode, TraceFlags } from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
+import { BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace";
+import type { Attempt, DeliveryDetail, RunDetail } from "../core/delivery.ts";
+import type { GatewayHost, GatewayPlugin, Logger } from "../core/host.ts";
+import { readTraceparent } from "../core/traceparent.ts";
+import { type DeliveryReader, WebhookIngress } from "../index.ts";
+import { OWN_VERSION } from "./own-version.ts";
+
+export interface TraceSettings {
+  /** Of the collector; `/v1/traces` follows it. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Share of the deliveries that are traced: 0 to 1. */
+  readonly ratio: number;
+}
+
+export interface TraceExportOptions extends TraceSettings {
+  readonly deliveries: () => DeliveryReader;
+  readonly logger: Logger;
+}
+
+const NAME = "reveille traces";
+/** Deliveries that are read at once; with more, further ones are left out. */
+const MAX_READS = 100;
+const SCOPE = { name: "reveille", version: OWN_VERSION };
+
+/**
+ * Makes spans of what the store has, so that a run has its place in the caller's trace also in a later process, and
+ * a request costs nothing for it: one span for the call, one for each run, one for each attempt.
+ *
+ * Ids come from the delivery's, and the caller's `traceparent` counts only once the call was accepted, which is after
+ * it was verified. Prompts, replies and session keys are in no span.
+ */
+export class TraceExport implements GatewayPlugin {
+  readonly #options: TraceExportOptions;
+  readonly #processor: BatchSpanProcessor;
+  readonly #resource: Resource;
+  #reads = 0;
+  #left = 0;
+
+  constructor(options: TraceExportOptions) {
+    const { url, headers } = options;
+    this.#options = options;
+    this.#resource = resourceFromAttributes({ "service.name": "reveille", "service.version": OWN_VERSION });
+    const exporter = new OTLPTraceExporter({ url: `${url.replace(/\/+$/u, "")}/v1/traces`, headers: { ...headers } });
+    this.#processor = new BatchSpanProcessor({ exporter });
+  }
+
+  apply(host: GatewayHost): void {
+    const hooks = WebhookIngress.hooks(host);
+    hooks.accepted.tap(NAME, ({ deliveryId }) => {
+      const endedAt = host.clock.now();
+      void this.#trace(deliveryId, (delivery) => [callSpan(delivery, endedAt)]);
+    });
+    hooks.settled.tap(NAME, ({ runId }) => {
+      const endedAt = host.clock.now();
+      void this.#trace(deliveryOf(runId), (delivery) => runSpans(delivery, runId, endedAt));
+    });
+  }
+
+  /** Sends what is left; never rejects. */
+  async close(): Promise<void> {
+    if (this.#left > 0) this.#options.logger.warn({ deliveries: this.#left }, "spans were left out, too many at once");
+    await this.#processor.shutdown().catch((error: unknown) => {
+      this.#options.logger.warn({ err: error }, "the last spans could not be sent");
+    });
+  }
+
+  /** Never rejects. */
+  async #trace(deliveryId: string, spansOf: (delivery: DeliveryDetail) => readonly OwnSpan[]): Promise<void> {
+    if (!isTraced(deliveryId, this.#options.ratio)) return;
+    if (this.#reads >= MAX_READS) {
+      this.#left++;
+      return;
+    }
+    this.#reads++;
+    try {
+      const delivery = await this.#options.deliveries().get(deliveryId);
+      if (delivery === undefined) return;
+      for (const span of spansOf(delivery)) this.#processor.onEnd(readable(span, delivery, this.#resource));
+    } catch (error) {
+      this.#options.logger.debug({ err: error, deliveryId }, "a delivery could not be traced");
+    } finally {
+      this.#reads--;
+    }
+  }
+}
+
+interface OwnSpan {
+  /** What its id is made from. */
+  readonly key: string;
+  /** The key of the span above; `undefined`: the caller's own, if it sent one. */
+  readonly parent: string | undefined;
+  readonly name: string;
+  readonly kind: SpanKind;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly error: string | undefined;
+  readonly attributes: Readonly<Record<string, string | number | undefined>>;
+}
+
+function callSpan({ id, route, mappingId, state, receivedAt, event }: DeliveryDetail, endedAt: number): OwnSpan {
+  return {
+    key: id,
+    parent: undefined,
+    name: `POST ${route}`,
+    kind: SpanKind.SERVER,
+    startedAt: Date.parse(receivedAt),
+    endedAt,
+    error: undefined,
+    attributes: {
+      "http.request.method": "POST",
+      "http.route": route,
+      "reveille.delivery.id": id,
+      "reveille.delivery.state": state,
+      "reveille.mapping.id": mappingId ?? undefined,
+      "reveille.event": event ?? undefined,
+    },
+  };
+}
+
+function runSpans(delivery: DeliveryDetail, runId: string, endedAt: number): readonly OwnSpan[] {
+  const run = delivery.runs.find(({ id }) => id === runId);
+  if (run === undefined) return [];
+  const { state, reason, spec } = run;
+  const own: OwnSpan = {
+    key: runId,
+    parent: delivery.id,
+    name: `run ${delivery.mappingId ?? delivery.route}`,
+    kind: SpanKind.INTERNAL,
+    startedAt: Date.parse(delivery.receivedAt),
+    endedAt,
+    error: state === "failed" ? (reason ?? state) : undefined,
+    attributes: { "reveille.run.id": runId, "reveille.run.state": state, "gen_ai.agent.id": spec.agentId },
+  };
+  return [own, ...run.attempts.map((attempt) => attemptSpan(run, attempt, endedAt))];
+}
+
+function attemptSpan({ id, spec }: RunDetail, attempt: Attempt, settledAt: number): OwnSpan {
+  const { number, startedAt, endedAt, status, error, usage } = attempt;
+  return {
+    key: `${id}:${number}`,
+    parent: id,
+    name: `invoke_agent ${spec.agentId}`,
+    kind: SpanKind.INTERNAL,
+    startedAt: Date.parse(startedAt),
+    endedAt: endedAt === null ? settledAt : Date.parse(endedAt),
+    error: status === "ok" ? undefined : (error ?? status),
+    attributes: {
+      "gen_ai.operation.name": "invoke_agent",
+      "gen_ai.agent.id": spec.agentId,
+      "gen_ai.request.model": usage?.model,
+      "gen_ai.usage.input_tokens": usage?.inputTokens,
+      "gen_ai.usage.output_tokens": usage?.outputTokens,
+      "reveille.attempt.status": status,
+    },
+  };
+}
+
+function readable(span: OwnSpan, { id, headers }: DeliveryDetail, resource: Resource): ReadableSpan {
+  const caller = readTraceparent(headers["traceparent"]);
+  const traceId = caller?.traceId ?? digits(id, 32);
+  const context = (spanId: string) => ({ traceId, spanId, traceFlags: TraceFlags.SAMPLED });
+  const parent = span.parent === undefined ? caller?.spanId : digits(span.parent, 16);
+  const written = Object.entries(span.attributes).filter(([, value]) => value !== undefined);
+  return {
+    name: span.name,
+    kind: span.kind,
+    spanContext: () => context(digits(span.key, 16)),
+    ...(parent === undefined ? {} : { parentSpanContext: context(parent) }),
+    startTime: hrTime(span.startedAt),
+    endTime: hrTime(Math.max(span.startedAt, span.endedAt)),
+    duration: hrTime(Math.max(0, span.endedAt - span.startedAt)),
+    status:
+      span.error === undefined ? { code: SpanStatusCode.UNSET } : { code: SpanStatusCode.ERROR, message: span.error },
+    attributes: Object.fromEntries(written),
+    links: [],
+    events: [],
+    ended: true,
+    resource,
+    instrumentationScope: SCOPE,
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  };
+}
+
+/** The same for the same key in every process. */
+function digits(key: string, count: number): string {
+  return createHash("sha256").update(key).digest("hex").slice(0, count);
+}
+
+/** The same for a delivery and all of its runs. */
+function isTraced(deliveryId: string, ratio: number): boolean {
+  return ratio >= 1 || Number.parseInt(digits(`sampled:${deliveryId}`, 8), 16) < ratio * 0x1_00_00_00_00;
+}
+
+function hrTime(ms: number): HrTime {
+  return [Math.floor(ms / 1_000), Math.round((ms % 1_000) * 1e6)];
+}
+
+/** `run_<id>_<index>` is a run of `dlv_<id>`. */
+function deliveryOf(runId: string): string {
+  return `dlv_${runId.slice("run_".length, runId.lastIndexOf("_"))}`;
+}

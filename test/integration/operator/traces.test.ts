@@ -1,0 +1,133 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { baseConfig, GatewayFixture, hookToken } from "../../unit/hosts/embedded/gateway/fixture.ts";
+import { ModelEndpoint } from "../model-endpoint.ts";
+
+interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly status: { readonly code?: number; readonly message?: string };
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
+}
+
+const CALLER = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
+const TRACEPARENT = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
+/** A collector at the documented wire format: OTLP over HTTP, as JSON. */
+let collector: Server;
+let url: string;
+let model: ModelEndpoint;
+const keys: (string | undefined)[] = [];
+const spans: Span[] = [];
+
+beforeAll(async () => {
+  collector = createServer((req, res) => {
+    const chunks: Buffer[] = [];
+    req.on("data", (chunk: Buffer) => chunks.push(chunk));
+    req.on("end", () => {
+      keys.push(req.headers["x-key"] as string | undefined);
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as {
+        resourceSpans: { scopeSpans: { spans: Span[] }[] }[];
+      };
+      if (req.url === "/v1/traces") {
+        spans.push(...body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
+      }
+      res.writeHead(200, { "content-type": "application/json" }).end("{}");
+    });
+  }).listen(0, "127.0.0.1");
+  await once(collector, "listening");
+  url = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+  model = await ModelEndpoint.listen();
+  model.usage = { prompt_tokens: 12, completion_tokens: 3 };
+});
+afterAll(() => {
+  collector.close();
+  model.close();
+});
+
+const build = { id: "build", match: { path: "build" }, messageTemplate: "{{branch}}", deliver: false };
+
+async function called(telemetry: object, headers: Record<string, string>): Promise<void> {
+  const fixture = new GatewayFixture({
+    ...baseConfig,
+    agents: { defaults: { heartbeat: { every: "0m" }, model: "test/model" } },
+    models: { providers: { test: { baseUrl: model.baseUrl } } },
+    telemetry,
+    hooks: { ...baseConfig.hooks, mappings: [{ ...build, wakeMode: "next-heartbeat" }] },
+  });
+  try {
+    const gateway = await fixture.start();
+    const asked = model.requests.length;
+    const response = await fetch(`${gateway.url}/hooks/build`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${hookToken}`, "content-type": "application/json", ...headers },
+      body: JSON.stringify({ branch: "secret-branch" }),
+    });
+    expect(response.status).toBe(202);
+    await vi.waitFor(() => expect(model.requests.length).toBe(asked + 1), 15_000);
+    // A stop lets the run end and sends what is left.
+    await gateway.stop();
+  } finally {
+    await fixture.remove();
+  }
+}
+
+function attributesOf({ attributes }: Span): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+}
+
+describe("traces", () => {
+  it("continue the caller's: the call, its run and the attempt, each below the one before", async () => {
+    await called({ otlp: { url, headers: { "x-key": "key-of-the-collector" } } }, { traceparent: TRACEPARENT });
+    const [call, run, attempt] = ["POST build", "run build", "invoke_agent main"].map((name) =>
+      spans.find((span) => span.name === name),
+    );
+    expect([call, run, attempt].map((span) => span?.traceId)).toEqual([CALLER.traceId, CALLER.traceId, CALLER.traceId]);
+    expect(call?.parentSpanId).toBe(CALLER.spanId);
+    expect(run?.parentSpanId).toBe(call?.spanId);
+    expect(attempt?.parentSpanId).toBe(run?.spanId);
+    expect(call?.kind).toBe(2);
+    expect(BigInt(run!.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(run!.startTimeUnixNano));
+    expect(attributesOf(call!)).toMatchObject({ "http.route": "build", "reveille.mapping.id": "build" });
+    expect(attributesOf(attempt!)).toMatchObject({
+      "gen_ai.operation.name": "invoke_agent",
+      "gen_ai.request.model": "test/model",
+      "gen_ai.usage.input_tokens": 12,
+      "gen_ai.usage.output_tokens": 3,
+    });
+    expect(keys).toContain("key-of-the-collector");
+    expect(JSON.stringify(spans)).not.toContain("secret-branch");
+  });
+
+  it("give a call without a trace one of its own, and a malformed one counts as none", async () => {
+    for (const headers of [{}, { traceparent: "00-not-a-trace-01" }] as Record<string, string>[]) {
+      spans.length = 0;
+      await called({ otlp: { url } }, headers);
+      expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+      const call = spans.find(({ name }) => name === "POST build");
+      expect(call?.traceId).toMatch(/^[0-9a-f]{32}$/u);
+      expect(call?.traceId).not.toBe(CALLER.traceId);
+      expect(call?.parentSpanId ?? "").toBe("");
+    }
+  });
+
+  it("are none for the share that is left out, and a collector that is gone stops nothing", async () => {
+    spans.length = 0;
+    await called({ otlp: { url, ratio: 0 } }, {});
+    expect(spans).toEqual([]);
+    await called({ otlp: { url: "http://127.0.0.1:9" } }, {});
+  });
+
+  it("are passed on to the model as the caller sent them, also without a collector", async () => {
+    await called({}, { traceparent: TRACEPARENT });
+    expect(model.requests.at(-1)?.traceparent).toBe(TRACEPARENT);
+    await called({}, { traceparent: "00-zz" });
+    expect(model.requests.at(-1)?.traceparent).toBeUndefined();
+  });
+});
