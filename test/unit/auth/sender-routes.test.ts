@@ -136,6 +136,41 @@ describe("the routes of senders", () => {
   });
 });
 
+describe("a route whose secret is missing", () => {
+  const without = (auth: AuthInput) => normalizeAuth(auth, []);
+  const aside = { broken: "the environment variable SECRET is not set" };
+
+  it("verifies nothing and answers no handshake while every mapping of it is set aside", async () => {
+    const handshakes = [echo("check", "GET")];
+    const { route } = routesOf(mappingOf("in", undefined, { auth: without(SIGNED), handshakes, ...aside })).find("in")!;
+    expect(route.isBroken).toBe(true);
+    expect(await route.verifier.verify(callOf("{}"))).toEqual({ ok: false, reason: "the secret is missing" });
+    const asked = callOf("", { method: "GET", target: "/hooks/in?check=1", headers: {} });
+    expect(await route.handshakes.unverified(asked)).toBeUndefined();
+  });
+
+  it("is verified by the mapping that works, and that one alone decides how", async () => {
+    const broken = mappingOf("in", undefined, { auth: without({ from: "header:x-other" }), ...aside });
+    for (const mappings of [
+      [broken, mappingOf("in", SIGNED)],
+      [mappingOf("in", SIGNED), broken],
+    ]) {
+      const { route } = routesOf(...mappings).find("in")!;
+      expect(route.isBroken).toBe(false);
+      expect(await route.verifier.verify(callOf("{}"))).toMatchObject({ ok: true });
+    }
+  });
+
+  it("is not one for want of a secret that its sender delivers later, nor when a broken mapping has its secret", () => {
+    const delivered = { ...without({ from: "header:x-signature" }), deliveredKey: true } as MappingConfig["auth"];
+    const routes = routesOf(
+      mappingOf("later", undefined, { auth: delivered, ...aside }),
+      mappingOf("has", SIGNED, aside),
+    );
+    expect([routes.find("later")?.route.isBroken, routes.find("has")?.route.isBroken]).toEqual([false, false]);
+  });
+});
+
 describe("routes that could not work are refused with their place", () => {
   const refusalOf = (...mappings: readonly MappingConfig[]): unknown => {
     try {

@@ -219,3 +219,28 @@ function accepts(tokens: readonly string[], candidate: string): boolean {
 function carrier(headers: Record<string, string>): TokenCarrier {
   return { headers, rawHeaders: Object.entries(headers).flat() };
 }
+
+describe("why a request is refused, for the log", () => {
+  const problemOf = (headers: TokenCarrier["headers"], rawHeaders: readonly string[] = []): string =>
+    check.problem({ headers, rawHeaders });
+
+  test.each([
+    ["there is no token", {}],
+    ["authorization holds no bearer token", { authorization: "Basic abc" }],
+    ["authorization holds no bearer token", { authorization: "Bearer" }],
+    ["the token in authorization is wrong", { authorization: "Bearer wrong" }],
+    ["the token in authorization is wrong", { authorization: "bearer wrong", "x-service-token": "also wrong" }],
+    ["the token in x-service-token is wrong", { "x-service-token": "wrong", "x-openclaw-token": "wrong" }],
+    ["the token in x-service-token is wrong", { authorization: "Basic abc", "x-service-token": "wrong" }],
+    ["the token in x-openclaw-token is wrong", { "x-openclaw-token": "wrong" }],
+  ])("%s", (problem, headers) => {
+    expect(problemOf(headers)).toBe(problem);
+  });
+
+  test("there is more than one authorization header, whatever each of them holds", () => {
+    const twice = ["Authorization", `Bearer ${TOKEN}`, "Host", "x", "AUTHORIZATION", "Bearer wrong"];
+    const problem = "there is more than one authorization header";
+    expect(problemOf({ authorization: `Bearer ${TOKEN}` }, twice)).toBe(problem);
+    expect(problemOf({ authorization: "Bearer wrong" }, twice.slice(0, 4))).toBe("the token in authorization is wrong");
+  });
+});

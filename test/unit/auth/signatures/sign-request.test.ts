@@ -151,6 +151,24 @@ describe("signRequest", () => {
     );
   });
 
+  it("puts a value into a form of parts, before its end and with the others as they were", async () => {
+    const boundary = "x-y-z";
+    const part = `--${boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n`;
+    const signed = signedWith(
+      { scheme: "secret", from: "body:token" },
+      {
+        headers: { "content-type": `multipart/form-data; boundary=${boundary}` },
+        body: Buffer.from(`${part}--${boundary}--\r\n`),
+      },
+    );
+    const type = signed.headers["content-type"]!;
+    const form = await new Response(new Uint8Array(signed.body), { headers: { "content-type": type } }).formData();
+    expect([...form]).toEqual([
+      ["a", "1"],
+      ["token", "a secret"],
+    ]);
+  });
+
   it("shows a secret in every item of a list", () => {
     const input: AuthInput = { scheme: "secret", from: "body:value[].state" };
     const body = Buffer.from('{"value":[{"id":1},{"state":"x"},7]}');
