@@ -26,7 +26,12 @@ export type {
   SampleCall,
 } from "./ingress/operations/preview.ts";
 export type { Gauges, GaugeOperations } from "./ingress/operations/gauges.ts";
-export type { DeliveryStats, MappingStats, StatsOperations } from "./ingress/operations/stats.ts";
+export {
+  sumByMapping,
+  type DeliveryStats,
+  type MappingStats,
+  type StatsOperations,
+} from "./ingress/operations/stats.ts";
 export type { StatsRow } from "./storage/delivery-stats.ts";
 export type { ProbeOperations, ProbeResult } from "./ingress/operations/probe.ts";
 export type { Operation, OperationOutcome } from "./ingress/operations/outcome.ts";

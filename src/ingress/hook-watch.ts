@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { Clock, Logger } from "../core/host.ts";
@@ -15,7 +16,9 @@ const LEARNED_MS = 14 * DAY_MS;
 const MIN_LEARNED_MS = 3 * DAY_MS;
 const MIN_HOURS = 10;
 /** Pages of counts that are read for it: about a million deliveries, the newest. */
-const MAX_PAGES = 250;
+const MAX_PAGES = 1_000;
+/** Between two pages: nobody waits for them. */
+const PAGE_PAUSE_MS = 20;
 const LEARN_EVERY_MS = 6 * HOUR_MS;
 
 /** Refusals in a row, over so long, that follow an accepted call. */
@@ -193,7 +196,7 @@ export class HookWatch {
       }
       cursor = page.nextCursor;
       if (cursor === null) break;
-      await new Promise((resolve) => setImmediate(resolve));
+      await sleep(PAGE_PAUSE_MS);
     }
     const learned = Array.from(hours, ([name, at]) => [name, usualSilenceMs([...at])] as const);
     return new Map(learned.filter((entry): entry is [string, number] => entry[1] !== undefined));
