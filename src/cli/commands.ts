@@ -145,6 +145,7 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
     });
   withConfig(program.command("doctor"), io, "where the database is")
     .description("say what this machine is fit for, and what keeps transforms in on it")
+    .option("--live", "ask each model of an agent for one word, which costs a few tokens")
     .option("--json", "as one JSON document")
     .action(async (options: DoctorOptions) => {
       const { doctor } = await import("./doctor-command.ts");

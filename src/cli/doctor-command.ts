@@ -15,6 +15,7 @@ import {
   diskFindings,
   type DoctorFinding,
   gatewayFindings,
+  liveFindings,
   modelFindings,
   senderFindings,
   setAsideFindings,
@@ -197,6 +198,8 @@ function unconfinedFindings({ count, isolation }: TransformUse): readonly Doctor
 }
 
 export interface DoctorOptions extends LocationOptions {
+  /** Also asks each model for one word. */
+  readonly live?: boolean;
   readonly json?: boolean;
 }
 
@@ -221,6 +224,7 @@ async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): 
     ...(await diskFindings(stateDir)),
     ...(gateway.isConfigured(options) ? await gatewayFindings(gateway, options) : []),
     ...(loaded === undefined ? [] : await modelFindings((await gateway.modelEndpoints?.(options)) ?? [])),
+    ...(loaded === undefined || options.live !== true ? [] : liveFindings((await gateway.tryModels?.(options)) ?? [])),
     ...(loaded === undefined ? [] : await senderFindings(loaded)),
     ...(await isolationFindings(use)),
   ];

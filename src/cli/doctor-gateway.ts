@@ -6,7 +6,7 @@ import { reasonOf } from "../core/reason-of.ts";
 import { CliError } from "./errors.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { askGateway, readStatus } from "./gateway-client.ts";
-import type { CliGateway, GatewayAccess, ModelEndpoint } from "./gateway.ts";
+import type { CliGateway, GatewayAccess, ModelEndpoint, TriedModel } from "./gateway.ts";
 import type { LoadedConfiguration } from "./load-configuration.ts";
 
 /** One thing that `reveille doctor` has looked at. */
@@ -147,6 +147,15 @@ export async function modelFindings(endpoints: readonly ModelEndpoint[]): Promis
       return finding("models", answer.status >= 500 ? "problem" : "ok", `${name} answers (${answer.status})`);
     }),
   );
+}
+
+/** The answer of each model to a request for one word, which costs a few tokens. */
+export function liveFindings(tried: readonly TriedModel[]): readonly DoctorFinding[] {
+  return tried.map(({ model, agents, problem, ms }) => {
+    const whose = `${model} (${agents.join(", ")})`;
+    if (problem === undefined) return finding("models", "ok", `${whose} answered in ${ms} ms`);
+    return finding("models", "problem", `${whose} did not answer: ${problem}`);
+  });
 }
 
 /** The room on the disk of the state folder, or of the nearest folder above it that is there. */

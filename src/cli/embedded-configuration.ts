@@ -2,6 +2,8 @@
 import { dirname } from "node:path";
 import type { GatewayHost, Logger } from "../core/host.ts";
 import { agentCatalog } from "../hosts/embedded/agents.ts";
+import { resolveModel, type ResolvedModel } from "../hosts/embedded/agents/model-endpoint.ts";
+import { type ModelOutcome, runModelTurn } from "../hosts/embedded/agents/model-turn.ts";
 import { listChannels } from "../hosts/embedded/channels.ts";
 import type { GatewayConfig } from "../hosts/embedded/config/file.ts";
 import { readGatewayConfig, type ReadConfigOptions } from "../hosts/embedded/config/read.ts";
@@ -18,6 +20,7 @@ import {
   type ModelEndpoint,
   type OpenedConfiguration,
   type OpenOptions,
+  type TriedModel,
 } from "./gateway.ts";
 
 /** Time that plugins may take to shut down; then they have as long again before they are abandoned. */
@@ -70,6 +73,40 @@ export function configuredModels(read: ReadConfigOptions): readonly ModelEndpoin
     url: baseUrl,
     headers: { ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
   }));
+}
+
+/** How long a model may take for one word; one that is loaded first takes long. */
+const ONE_WORD_MS = 60_000;
+
+/** Asks each model that an agent uses for one word, as a turn would. */
+export async function tryConfiguredModels(read: ReadConfigOptions): Promise<readonly TriedModel[]> {
+  const { config } = readGatewayConfig({ ...read, setAside: { before: undefined } });
+  const used = config.agents.list.filter(({ model }) => model !== undefined);
+  return Promise.all(
+    Array.from(
+      Map.groupBy(used, ({ model }) => model!),
+      async ([model, agents]) => {
+        const startMs = performance.now();
+        const resolved = resolveModel(config, model);
+        const outcome = "problem" in resolved ? { error: resolved.problem } : await oneWord(resolved);
+        const problem = "error" in outcome ? outcome.error : undefined;
+        return { model, agents: agents.map(({ id }) => id), problem, ms: Math.round(performance.now() - startMs) };
+      },
+    ),
+  );
+}
+
+/** What goes wrong is in the outcome. */
+const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+function oneWord(model: ResolvedModel): Promise<ModelOutcome> {
+  const messages = [{ role: "user", text: "Answer with the word ok." }] as const;
+  const signal = AbortSignal.timeout(ONE_WORD_MS);
+  const of = { agentId: "doctor", sessionKey: "doctor" };
+  return runModelTurn(
+    { model, systemPrompt: undefined, messages, thinking: undefined, signal, of },
+    { logger: SILENT },
+  );
 }
 
 function hostOf(config: GatewayConfig, { stateDir, logger }: { stateDir: string; logger: Logger }): GatewayHost {

@@ -6,6 +6,7 @@ import type {
   GatewayAccess,
   GatewayCommandOptions,
   ModelEndpoint,
+  TriedModel,
   OpenedConfiguration,
   OpenOptions,
 } from "./gateway.ts";
@@ -53,6 +54,11 @@ export class EmbeddedCliGateway implements CliGateway {
   async modelEndpoints(options: LocationOptions): Promise<readonly ModelEndpoint[]> {
     const { configuredModels } = await import("./embedded-configuration.ts");
     return configuredModels(this.#read(options));
+  }
+
+  async tryModels(options: LocationOptions): Promise<readonly TriedModel[]> {
+    const { tryConfiguredModels } = await import("./embedded-configuration.ts");
+    return tryConfiguredModels(this.#read(options));
   }
 
   #read(options: LocationOptions): ReadConfigOptions {

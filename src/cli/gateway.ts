@@ -66,6 +66,17 @@ export interface CliGateway {
   access(options: GatewayCommandOptions): GatewayAccess | Promise<GatewayAccess>;
   /** The endpoints of the models that agents use; absent for a gateway that has models of its own. */
   modelEndpoints?(options: LocationOptions): Promise<readonly ModelEndpoint[]>;
+  /** Asks each model that an agent uses for a word, for real; absent for a gateway that has models of its own. */
+  tryModels?(options: LocationOptions): Promise<readonly TriedModel[]>;
+}
+
+/** A model and the agents that use it, and why it did not answer. */
+export interface TriedModel {
+  readonly model: string;
+  readonly agents: readonly string[];
+  /** `undefined`: it answered. */
+  readonly problem: string | undefined;
+  readonly ms: number;
 }
 
 /** An endpoint of models, with the headers that it takes. */

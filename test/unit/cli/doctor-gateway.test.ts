@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { ModelEndpoint } from "../../integration/model-endpoint.ts";
 import { RecordedProcess } from "./recorded-process.ts";
 
 const GATEWAY_TOKEN = "gateway-token-of-these-tests";
@@ -43,9 +44,9 @@ interface Finding {
   readonly message: string;
 }
 
-async function findings(): Promise<readonly string[]> {
+async function findings(...args: readonly string[]): Promise<readonly string[]> {
   terminal.out = "";
-  await terminal.run("doctor", "--json");
+  await terminal.run("doctor", "--json", ...args);
   const report = JSON.parse(terminal.out) as { findings: readonly Finding[] };
   return report.findings
     .filter(({ about }) => about !== "transforms" && about !== "node")
@@ -96,6 +97,31 @@ describe("reveille doctor", () => {
     );
     terminal.signals.emit("SIGTERM");
     await code;
+  }, 60_000);
+
+  it("asks each model of an agent for a word, only when that is wanted", async () => {
+    const model = await ModelEndpoint.listen();
+    onTestFinished(() => model.close());
+    mkdirSync(dirname(terminal.configFile), { recursive: true });
+    const providers = { here: { baseUrl: model.baseUrl }, gone: { baseUrl: "http://127.0.0.1:9/v1" } };
+    const list = [
+      { id: "one", model: "here/small" },
+      { id: "two", model: "here/small" },
+      { id: "three", model: "gone/x" },
+    ];
+    const config = {
+      gateway: { port: await freePort(), auth: { token: GATEWAY_TOKEN } },
+      agents: { list },
+      models: { providers },
+      hooks: { enabled: true, token: "hook-token-of-these-tests-here" },
+    };
+    writeFileSync(terminal.configFile, JSON.stringify(config), { mode: 0o600 });
+    expect((await findings()).join("\n")).not.toContain("here/small");
+    expect(model.requests).toEqual([]);
+    const live = (await findings("--live")).join("\n");
+    expect(live).toMatch(/^ok models: here\/small \(one, two\) answered in \d+ ms$/mu);
+    expect(live).toMatch(/^problem models: gone\/x \(three\) did not answer: /mu);
+    expect(model.requests).toHaveLength(1);
   }, 60_000);
 
   it("prints what holds by the same means as one line", async () => {
