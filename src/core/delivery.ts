@@ -248,6 +248,8 @@ export interface DeliveryDetail extends DeliverySummary {
   /** 0 for a duplicate, whose request is not kept again, and when retention has removed the payload. */
   readonly bodyBytes: number;
   readonly runs: readonly RunDetail[];
+  /** Where an operator reads it: its latest replays, newest first. */
+  readonly replays?: readonly Pick<DeliverySummary, "id" | "state">[];
 }
 
 /** One action with its state and its attempts. */

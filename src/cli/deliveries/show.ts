@@ -60,6 +60,7 @@ function linesOf(delivery: DeliveryDetail): string[] {
     ...line("actor", actor),
     ...(relatedTo === null ? [] : line(RELATIONS[relatedTo.how], relatedTo.deliveryId)),
     ...(replayedAs === undefined ? [] : line("replayed", `${replayedAs.deliveryId} (${replayedAs.state})`)),
+    ...(delivery.replays ?? []).flatMap(({ id: replay, state: of }) => line("replay", `${replay} (${of})`)),
     ...line("resolved", resolved === undefined ? null : [resolved.at, resolved.note ?? ""].join("  ").trimEnd()),
     ...line("body", `${delivery.bodyBytes} bytes`),
     ...Object.entries(delivery.headers).map(([header, value]) => `    ${printable(`${header}: ${value}`, TEXT_CHARS)}`),

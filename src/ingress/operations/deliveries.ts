@@ -75,8 +75,10 @@ export class DeliveryOperations {
   }
 
   async get(deliveryId: string): Promise<DeliveryDetail | undefined> {
-    const delivery = await this.#ingress.store.get(deliveryId);
-    return delivery && (await this.#withReplay(delivery));
+    const { store } = this.#ingress;
+    const delivery = await store.get(deliveryId);
+    if (delivery === undefined) return undefined;
+    return { ...(await this.#withReplay(delivery)), replays: await store.replaysOf(deliveryId) };
   }
 
   /** Adds to a dead letter the replay that makes another one needless. */

@@ -37,7 +37,7 @@ export function DeliveryPage({ id }: { readonly id: string }): JSX.Element {
             )}
           </ol>
           {delivery.runs.map((run, at) => (
-            <Run key={run.id} run={run} number={at + 1} />
+            <Run key={run.id} run={run} number={at + 1} acceptedAt={delivery.receivedAt} />
           ))}
           <h2>Request</h2>
           <Fields title="Headers" fields={delivery.headers} />
@@ -50,7 +50,7 @@ export function DeliveryPage({ id }: { readonly id: string }): JSX.Element {
 }
 
 function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
-  const { state, reason, route, name, event, actor, relatedTo, replayedAs, resolved } = delivery;
+  const { state, reason, route, name, event, actor, relatedTo, replayedAs, resolved, replays } = delivery;
   return (
     <dl class="facts">
       <dt>State</dt>
@@ -84,6 +84,14 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element
           </dd>
         </>
       )}
+      {(replays ?? []).map(({ id, state: of }) => (
+        <>
+          <dt>Replay</dt>
+          <dd>
+            <a href={linkTo("deliveries", id)}>{id}</a> <StateMark state={of} />
+          </dd>
+        </>
+      ))}
       {resolved !== undefined && (
         <>
           <dt>Resolved</dt>

@@ -4,8 +4,15 @@ import { usageText } from "../../../core/token-usage.ts";
 import { linkTo } from "../location.ts";
 import { StateMark, Text, Time } from "../parts.tsx";
 
+interface RunProps {
+  readonly run: RunDetail;
+  readonly number: number;
+  /** ISO 8601 UTC: from then on it waited. */
+  readonly acceptedAt: string;
+}
+
 /** One run: its attempts, what the agent was given and what it replied. */
-export function Run({ run, number }: { readonly run: RunDetail; readonly number: number }): JSX.Element {
+export function Run({ run, number, acceptedAt }: RunProps): JSX.Element {
   const { state, reason, spec, attempts, reply, delivery, dueAt, calls } = run;
   return (
     <section aria-label={`Run ${number}`}>
@@ -23,9 +30,9 @@ export function Run({ run, number }: { readonly run: RunDetail; readonly number:
             </>
           )}
         </li>
-        {attempts.map((attempt) => (
+        {attempts.map((attempt, at) => (
           <li key={attempt.number}>
-            <AttemptLine attempt={attempt} />
+            <AttemptLine attempt={attempt} waitedFrom={attempts[at - 1]?.endedAt ?? acceptedAt} />
           </li>
         ))}
         <li>reply: {delivery}</li>
@@ -44,13 +51,15 @@ export function Run({ run, number }: { readonly run: RunDetail; readonly number:
   );
 }
 
-function AttemptLine({ attempt }: { readonly attempt: Attempt }): JSX.Element {
+function AttemptLine({ attempt, waitedFrom }: { readonly attempt: Attempt; readonly waitedFrom: string }): JSX.Element {
   const { number, startedAt, endedAt, status, error, usage } = attempt;
   const ms = endedAt === null ? undefined : Date.parse(endedAt) - Date.parse(startedAt);
+  const waitedMs = Date.parse(startedAt) - Date.parse(waitedFrom);
   return (
     <>
       attempt {number} <Time at={startedAt} />: <span class={status === "ok" ? "good" : ""}>{status}</span>
       {ms !== undefined && ` after ${(ms / 1_000).toFixed(1)} s`}
+      <span class="faint"> (waited {(Math.max(0, waitedMs) / 1_000).toFixed(1)} s)</span>
       {usage !== undefined && <span class="faint"> {usageText(usage)}</span>}
       {error !== null && <span class="bad">: {error}</span>}
     </>
