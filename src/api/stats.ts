@@ -42,7 +42,7 @@ async function countFor(search: string, { operations, clock }: ApiSources): Prom
 
 /** An answer is good for ten times as long as it took, so that pages that ask again and again cost little. */
 const TIMES_AS_LONG = 10;
-const MIN_GOOD_MS = 1_000;
+const MIN_GOOD_MS = 500;
 const MAX_ANSWERS = 50;
 
 class RecentAnswers {

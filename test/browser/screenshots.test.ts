@@ -12,12 +12,14 @@ it("the pages of docs/console.md are shown with deliveries, in light and in dark
   for (let id = 1; id <= 8; id++) await opened.call(id % 3 === 0 ? "large" : "build", { id, text: "main", amount: 1 });
   const last = await opened.call("build", { id: 9, text: "release" });
   for (const [name, fragment, colorScheme] of [
+    ["console-overview", "", "light"],
     ["console-deliveries", "deliveries", "light"],
     ["console-delivery", `deliveries/${last}`, "dark"],
   ] as const) {
     await page.emulateMedia({ colorScheme });
     await opened.show(fragment);
     await vi.waitFor(async () => expect(await page.getByText("✓").count()).toBeGreaterThan(0), 15_000);
+    if (name === "console-overview") await page.getByText("9 accepted").waitFor();
     const picture = await page.screenshot();
     expect(picture.length).toBeGreaterThan(10_000);
     if (FOLDER === undefined) continue;

@@ -9,8 +9,15 @@ export interface Loaded<Body> {
   readonly reload: () => Promise<void>;
 }
 
-/** Reads a path, again when it changes, and with `live` also when deliveries change. */
-export function useData<Body>(path: string, { live = true }: { live?: boolean } = {}): Loaded<Body> {
+interface Reading {
+  /** Reads it again when deliveries change. */
+  readonly live?: boolean;
+  /** Reads it again after so many milliseconds, for answers that the gateway keeps for a while. */
+  readonly everyMs?: number;
+}
+
+/** Reads a path, and again when it changes. */
+export function useData<Body>(path: string, { live = true, everyMs }: Reading = {}): Loaded<Body> {
   const body = useSignal<Body | undefined>(undefined);
   const problem = useSignal<string | undefined>(undefined);
   const wanted = useRef(path);
@@ -29,7 +36,12 @@ export function useData<Body>(path: string, { live = true }: { live?: boolean } 
   useEffect(() => {
     body.value = undefined;
     void reload();
-    return live ? onChange(() => void reload()) : undefined;
+    const forget = live ? onChange(() => void reload()) : undefined;
+    const timer = everyMs === undefined ? undefined : setInterval(() => void reload(), everyMs);
+    return () => {
+      forget?.();
+      clearInterval(timer);
+    };
   }, [reload]);
   return { body, problem, reload };
 }

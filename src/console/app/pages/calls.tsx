@@ -11,6 +11,9 @@ interface Stats {
   readonly refused: readonly { readonly at: number; readonly count: number }[];
 }
 
+/** Counts of many deliveries are kept for a while, so that a change may show only in the next answer. */
+export const STATS_EVERY_MS = 10_000;
+
 interface Span {
   readonly at: number;
   readonly failed: number;
@@ -27,7 +30,7 @@ const PERIODS = {
 export function Calls(): JSX.Element {
   const period = useSignal<keyof typeof PERIODS>("hour");
   const { path, spans, unit } = PERIODS[period.value];
-  const { body, problem } = useData<Stats>(path);
+  const { body, problem } = useData<Stats>(path, { everyMs: STATS_EVERY_MS });
   return (
     <>
       <div class="bar" role="group" aria-label="Period">

@@ -4,7 +4,7 @@ import type { HookStates, MappingStats } from "../../../index.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
 import { Problem, StateMark, Time } from "../parts.tsx";
-import { Calls } from "./calls.tsx";
+import { Calls, STATS_EVERY_MS } from "./calls.tsx";
 
 interface Listed {
   readonly deliveries: readonly DeliverySummary[];
@@ -29,7 +29,7 @@ interface Stats {
 export function OverviewPage(): JSX.Element {
   const status = useData<Status>("status");
   const hooks = useData<HookStates>("hooks");
-  const day = useData<Stats>("deliveries/stats");
+  const day = useData<Stats>("deliveries/stats", { everyMs: STATS_EVERY_MS });
   const failures = useData<Listed>("deliveries?open=true&limit=200");
   const queued = useData<Listed>("deliveries?state=queued&limit=200");
   const problem = [status, hooks, day, failures, queued].map((each) => each.problem.value).find(Boolean);
@@ -67,7 +67,7 @@ export function OverviewPage(): JSX.Element {
           </dd>
         </div>
         <div>
-          <dt>deliveries to come, by retention</dt>
+          <dt title="what the deliveries come to under the current retention">disk forecast</dt>
           <dd>{gigabytes(day.body.value?.forecastBytes)}</dd>
         </div>
       </dl>
