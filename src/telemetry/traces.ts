@@ -39,7 +39,7 @@ export class TraceExport implements GatewayPlugin {
   readonly #options: TraceExportOptions;
   readonly #processor: BatchSpanProcessor;
   readonly #resource: Resource;
-  #reads = 0;
+  readonly #reads = new Set<Promise<void>>();
   #left = 0;
 
   constructor(options: TraceExportOptions) {
@@ -54,41 +54,46 @@ export class TraceExport implements GatewayPlugin {
     const hooks = WebhookIngress.hooks(host);
     hooks.accepted.tap(NAME, ({ deliveryId }) => {
       const endedAt = host.clock.now();
-      void this.#trace(deliveryId, (delivery) => [callSpan(delivery, endedAt)]);
+      this.#trace(deliveryId, (delivery) => [callSpan(delivery, endedAt)]);
     });
     hooks.settled.tap(NAME, ({ runId }) => {
       const endedAt = host.clock.now();
-      void this.#trace(deliveryOf(runId), (delivery) => runSpans(delivery, runId, endedAt));
+      this.#trace(deliveryOf(runId), (delivery) => runSpans(delivery, runId, endedAt));
     });
   }
 
   /** Sends what is left; never rejects. */
   async close(): Promise<void> {
     if (this.#left > 0) this.#options.logger.warn({ deliveries: this.#left }, "spans were left out, too many at once");
+    await Promise.all(this.#reads);
     await this.#processor.shutdown().catch((error: unknown) => {
       this.#options.logger.warn({ err: error }, "the last spans could not be sent");
     });
   }
 
-  /** Never rejects. */
-  async #trace(deliveryId: string, spansOf: (delivery: DeliveryDetail) => readonly OwnSpan[]): Promise<void> {
+  #trace(deliveryId: string, spansOf: SpansOf): void {
     if (!isTraced(deliveryId, this.#options.ratio)) return;
-    if (this.#reads >= MAX_READS) {
+    if (this.#reads.size >= MAX_READS) {
       this.#left++;
       return;
     }
-    this.#reads++;
+    const reading = this.#read(deliveryId, spansOf).finally(() => this.#reads.delete(reading));
+    this.#reads.add(reading);
+  }
+
+  /** Never rejects. */
+  async #read(deliveryId: string, spansOf: SpansOf): Promise<void> {
     try {
       const delivery = await this.#options.deliveries().get(deliveryId);
       if (delivery === undefined) return;
       for (const span of spansOf(delivery)) this.#processor.onEnd(readable(span, delivery, this.#resource));
     } catch (error) {
       this.#options.logger.debug({ err: error, deliveryId }, "a delivery could not be traced");
-    } finally {
-      this.#reads--;
     }
   }
 }
+
+type SpansOf = (delivery: DeliveryDetail) => readonly OwnSpan[];
 
 interface OwnSpan {
   /** What its id is made from. */
