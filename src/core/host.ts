@@ -216,6 +216,8 @@ export interface ChannelTarget {
 export interface ChannelMessage extends ChannelTarget {
   readonly text: string;
   readonly idempotencyKey: string;
+  /** Of the caller whose event led to the message, for a channel that can pass it on. */
+  readonly traceparent?: string | undefined;
 }
 
 /** The error of a host's call that did not take effect. */

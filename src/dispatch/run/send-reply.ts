@@ -79,7 +79,8 @@ export class ReplySender {
   ): Promise<Refused> {
     const { host, outages, measurements } = this.#context;
     try {
-      const message = { ...target, text, idempotencyKey: `${run.stored.runId}:${key}` };
+      const { traceparent } = run.spec;
+      const message = { ...target, text, idempotencyKey: `${run.stored.runId}:${key}`, traceparent };
       await withTimeout(host.channels.send(message), run.ending);
     } catch (error) {
       return run.ending.aborted ? { refused: reasonOf(error) } : this.#refused(run, target, { error, place });

@@ -53,13 +53,18 @@ afterAll(() => {
 
 const build = { id: "build", match: { path: "build" }, messageTemplate: "{{branch}}", deliver: false };
 
-async function called(telemetry: object, headers: Record<string, string>): Promise<void> {
+async function called(
+  telemetry: object,
+  headers: Record<string, string>,
+  { channels = {}, reply = {} }: { channels?: object; reply?: object } = {},
+): Promise<void> {
   const fixture = new GatewayFixture({
     ...baseConfig,
     agents: { defaults: { heartbeat: { every: "0m" }, model: "test/model" } },
     models: { providers: { test: { baseUrl: model.baseUrl } } },
     telemetry,
-    hooks: { ...baseConfig.hooks, mappings: [{ ...build, wakeMode: "next-heartbeat" }] },
+    channels,
+    hooks: { ...baseConfig.hooks, mappings: [{ ...build, wakeMode: "next-heartbeat", ...reply }] },
   });
   try {
     const gateway = await fixture.start();
@@ -122,6 +127,27 @@ describe("traces", () => {
     await called({ otlp: { url, ratio: 0 } }, {});
     expect(spans).toEqual([]);
     await called({ otlp: { url: "http://127.0.0.1:9" } }, {});
+  });
+
+  it("are passed on to the channel webhook with the reply", async () => {
+    const headers: (string | undefined)[] = [];
+    const receiver = createServer((req, res) => {
+      headers.push(req.headers["traceparent"]?.toString());
+      res.writeHead(204).end();
+    }).listen(0, "127.0.0.1");
+    await once(receiver, "listening");
+    const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+    const webhook = { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`, secret, to: "owner" };
+    try {
+      await called(
+        {},
+        { traceparent: TRACEPARENT },
+        { channels: { webhook }, reply: { deliver: true, channel: "webhook" } },
+      );
+      expect(headers).toEqual([TRACEPARENT]);
+    } finally {
+      receiver.close();
+    }
   });
 
   it("are passed on to the model as the caller sent them, also without a collector", async () => {

@@ -21,7 +21,8 @@ export async function postMessage(
   const id = messageId(message.idempotencyKey);
   const { channel, to, text } = message;
   const body = JSON.stringify({ channel, to, text, id, time: new Date(atMs).toISOString() });
-  const headers = { ...signMessage(body, { id, atMs, secret: config.secret }) };
+  const headers: Record<string, string> = { ...signMessage(body, { id, atMs, secret: config.secret }) };
+  if (message.traceparent !== undefined) headers["traceparent"] = message.traceparent;
   const status = await post(config, body, { headers, signal });
   if (status < 200 || status > 299) {
     const hint = status >= 300 && status < 400 ? "; redirects are not followed, correct channels.webhook.url" : "";
