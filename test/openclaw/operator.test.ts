@@ -69,7 +69,13 @@ describe("what an operator sees and does in the real OpenClaw", () => {
   it("shows a delivery with its runs, and replays it over HTTP", async () => {
     const id = await accept("501");
     await vi.waitFor(async () => {
-      expect(await (await ask(`/deliveries/${id}`)).json()).toMatchObject({ id, state: "done", route: "agent" });
+      const attempts = [{ status: "ok", usage: { inputTokens: 11, outputTokens: 7 } }];
+      expect(await (await ask(`/deliveries/${id}`)).json()).toMatchObject({
+        id,
+        state: "done",
+        route: "agent",
+        runs: [{ attempts }],
+      });
     }, patience);
     const init = { method: "POST", headers: { authorization, "content-type": "application/json" }, body: "{}" };
     const replayed = await ask(`/deliveries/${id}/replay`, init);

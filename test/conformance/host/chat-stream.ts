@@ -17,6 +17,9 @@ export function streamToolCall(res: ServerResponse, { tool, args }: ToolCall): v
   stream(res, { tool_calls: [{ index: 0, id: `call-${tool}`, type: "function", function: call }] }, "tool_calls");
 }
 
+/** What every completion counts as. */
+const USAGE = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
+
 function stream(res: ServerResponse, says: object, reason: string): void {
   const common = { id: "c1", created: 1, model: "m", object: "chat.completion.chunk" };
   res.writeHead(200, { "Content-Type": "text/event-stream" });
@@ -26,5 +29,6 @@ function stream(res: ServerResponse, says: object, reason: string): void {
   ]) {
     res.write(`data: ${JSON.stringify({ ...common, choices: [choice] })}\n\n`);
   }
+  res.write(`data: ${JSON.stringify({ ...common, choices: [], usage: USAGE })}\n\n`);
   res.end("data: [DONE]\n\n");
 }
