@@ -1,6 +1,7 @@
 /** The domain types that travel down the pipeline and into the store. */
 import type { TokenUsage } from "./token-usage.ts";
 import type { ChannelTarget } from "./host.ts";
+import type { StepTime } from "./run-steps.ts";
 
 /** Header names in lower case; repeated headers are joined with `, `. Has no prototype. */
 export type Headers = Readonly<Record<string, string>>;
@@ -226,6 +227,10 @@ export interface DeliverySummary {
   readonly replayedAs?: { readonly deliveryId: string; readonly state: State };
   /** Of a dead letter that a person has marked as resolved. */
   readonly resolved?: Resolution;
+  /** ISO 8601 UTC: the end of its last run; absent while one is open, and for a delivery without runs. */
+  readonly settledAt?: string;
+  /** The HTTP status that the caller got; absent for a replay, and for a caller that waited for the result. */
+  readonly answered?: number;
 }
 
 /** A person's word that a dead letter needs nothing more. */
@@ -250,6 +255,8 @@ export interface DeliveryDetail extends DeliverySummary {
   readonly runs: readonly RunDetail[];
   /** Where an operator reads it: its latest replays, newest first. */
   readonly replays?: readonly Pick<DeliverySummary, "id" | "state">[];
+  /** Where an operator reads it: the latest repeats of its call, newest first. */
+  readonly duplicates?: readonly Pick<DeliverySummary, "id" | "receivedAt">[];
 }
 
 /** One action with its state and its attempts. */
@@ -266,6 +273,10 @@ export interface RunDetail {
   readonly dueAt: string | null;
   /** Calls in it; 1 unless calls were coalesced into it. */
   readonly calls: number;
+  /** The steps after the reply, in order of time, where their time is known. */
+  readonly steps: readonly StepTime[];
+  /** ISO 8601 UTC; `null` while it is open. */
+  readonly settledAt: string | null;
 }
 
 /** The outcome of a reply; `fallback`: it was sent to the fallback target. */

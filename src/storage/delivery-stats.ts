@@ -21,6 +21,10 @@ export interface StatsRow {
   readonly runs: number;
   /** As `PruneLimits.maxBytes` of the store counts them. */
   readonly bytes: number;
+  /** Input and output of their attempts together, as far as it is known. */
+  readonly tokens: number;
+  /** In US dollars, as far as it is known. */
+  readonly costUsd: number;
 }
 
 export interface StatsPage {

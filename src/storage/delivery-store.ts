@@ -17,6 +17,7 @@ import type {
   SettledState,
   State,
 } from "../core/delivery.ts";
+import type { RunStep } from "../core/run-steps.ts";
 import type { TokenUsage } from "../core/token-usage.ts";
 import type { CommitMeasurements } from "../core/measurements.ts";
 import type { StatsPage, StatsQuery } from "./delivery-stats.ts";
@@ -43,7 +44,7 @@ export interface DeliveryStore extends OperationalState {
   /** Records how the latest attempt ended, and the reply when there was one. */
   endAttempt(runId: string, end: AttemptEnd): Promise<void>;
   /** Remembers that a step after the run has been carried out, so that a restart skips it. */
-  recordStep(runId: string, step: RunStep, outcome?: ReplyOutcome): Promise<void>;
+  recordStep(runId: string, step: RunStep, done?: StepDone): Promise<void>;
   /** Puts a run that is not settled back into the queue, not to be taken before `dueAt`. */
   postpone(runId: string, until: { dueAt: number; reason: string }): Promise<void>;
   /**
@@ -54,9 +55,9 @@ export interface DeliveryStore extends OperationalState {
   /** Puts a run on hold, for a person to decide. */
   hold(runId: string, reason: string): Promise<void>;
   /** Ends a run permanently. */
-  settle(runId: string, settled: { state: SettledState; reason: string | null }): Promise<void>;
+  settle(runId: string, settled: Settled): Promise<void>;
   /** Ends many runs in one commit; the dispatcher of wakes uses it. */
-  settleAll(runIds: readonly string[], settled: { state: SettledState; reason: string | null }): Promise<void>;
+  settleAll(runIds: readonly string[], settled: Settled): Promise<void>;
   /** Newest first. A page may hold fewer rows than the limit and still have a `nextCursor`. */
   list(query: DeliveryQuery): Promise<DeliveryPage>;
   /**
@@ -74,6 +75,8 @@ export interface DeliveryStore extends OperationalState {
    * part of another run, or was dropped, is among them, with the state that says so.
    */
   replaysOf(deliveryId: string): Promise<readonly Pick<DeliverySummary, "id" | "state">[]>;
+  /** The latest repeats of a delivery, newest first, at most 10. */
+  duplicatesOf(deliveryId: string): Promise<readonly Pick<DeliverySummary, "id" | "receivedAt">[]>;
   /** The caller's view of its own delivery; `undefined` unless it was sent with the same credential. */
   stateFor(deliveryId: string, credentialId: string): Promise<DeliveryState | undefined>;
   /**
@@ -228,9 +231,21 @@ export interface RunProgress {
   readonly replyOutcome: ReplyOutcome;
 }
 
-/** The steps after a run, in their order; each is carried out at most once per run. */
-export const RUN_STEPS = ["summarized", "delivered", "heartbeat", "called-back"] as const;
-export type RunStep = (typeof RUN_STEPS)[number];
+/** The end of a run. */
+export interface Settled {
+  readonly state: SettledState;
+  readonly reason: string | null;
+  /** Milliseconds since the epoch; absent: it is not known. */
+  readonly at?: number;
+}
+
+/** A step that was carried out. */
+export interface StepDone {
+  /** Milliseconds since the epoch; absent: it is not known. */
+  readonly at?: number;
+  /** Of the step `delivered`. */
+  readonly outcome?: ReplyOutcome;
+}
 
 export interface AttemptEnd {
   readonly endedAt: number;

@@ -17,6 +17,8 @@ export interface NewDelivery {
   readonly actor?: string | null;
   /** {@link "../core/delivery".Credential.id} of the sender; `null` for a replay. */
   readonly credentialId?: string | null;
+  /** The HTTP status that its caller gets; `null` for a replay, and for a caller that waits for the result. */
+  readonly answered?: number | null;
   /** In order; empty for a delivery that ends at once, whose `ended` then says how. */
   readonly runs: readonly NewRun[];
   readonly ended?: EndAtOnce;

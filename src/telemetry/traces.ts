@@ -5,6 +5,7 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace";
 import type { Attempt, DeliveryDetail, RunDetail } from "../core/delivery.ts";
+import type { RunStep } from "../core/run-steps.ts";
 import type { GatewayHost, GatewayPlugin, Logger } from "../core/host.ts";
 import { readTraceparent } from "../core/traceparent.ts";
 import { type DeliveryReader, WebhookIngress } from "../index.ts";
@@ -30,7 +31,8 @@ const SCOPE = { name: "reveille", version: OWN_VERSION };
 
 /**
  * Makes spans of what the store has, so that a run has its place in the caller's trace also in a later process, and
- * a request costs nothing for it: one span for the call, one for each run, one for each attempt.
+ * a request costs nothing for it: one span for the call, one for each run, each attempt with its call of the model,
+ * and each step after the reply.
  *
  * Ids come from the delivery's, and the caller's `traceparent` counts only once the call was accepted, which is after
  * it was verified. Prompts, replies and session keys are in no span.
@@ -143,12 +145,47 @@ function runSpans(delivery: DeliveryDetail, runId: string, endedAt: number): rea
     error: state === "failed" ? (reason ?? state) : undefined,
     attributes: { "reveille.run.id": runId, "reveille.run.state": state, "gen_ai.agent.id": spec.agentId },
   };
-  return [own, ...run.attempts.map((attempt) => attemptSpan(run, attempt, endedAt))];
+  return [own, ...run.attempts.flatMap((attempt) => attemptSpans(run, attempt, endedAt)), ...stepSpans(run)];
 }
 
-function attemptSpan({ id, spec }: RunDetail, attempt: Attempt, settledAt: number): OwnSpan {
+const STEP_SPANS = {
+  summarized: "summary",
+  delivered: "reply",
+  heartbeat: "heartbeat",
+  "called-back": "callback",
+} as const satisfies Record<RunStep, string>;
+
+/** A step begins when what is before it has ended. */
+function stepSpans({ id, steps, attempts, spec, delivery }: RunDetail): OwnSpan[] {
+  let before = attempts.at(-1)?.endedAt;
+  return steps.map(({ step, at }) => {
+    const startedAt = Date.parse(before ?? at);
+    before = at;
+    const target = step === "delivered" && spec.kind === "agent" ? spec.delivery : undefined;
+    return {
+      key: `${id}:${step}`,
+      parent: id,
+      name: STEP_SPANS[step],
+      kind: step === "summarized" || step === "heartbeat" ? SpanKind.INTERNAL : SpanKind.CLIENT,
+      startedAt,
+      endedAt: Date.parse(at),
+      error: step === "delivered" && (delivery === "failed" || delivery === "no-target") ? delivery : undefined,
+      attributes: {
+        "reveille.reply.outcome": step === "delivered" ? delivery : undefined,
+        "reveille.reply.channel": target !== undefined && "channel" in target ? target.channel : undefined,
+      },
+    };
+  });
+}
+
+function attemptSpans({ id, spec }: RunDetail, attempt: Attempt, settledAt: number): OwnSpan[] {
   const { number, startedAt, endedAt, status, error, usage } = attempt;
-  return {
+  const counted = {
+    "gen_ai.request.model": usage?.model,
+    "gen_ai.usage.input_tokens": usage?.inputTokens,
+    "gen_ai.usage.output_tokens": usage?.outputTokens,
+  };
+  const own: OwnSpan = {
     key: `${id}:${number}`,
     parent: id,
     name: `invoke_agent ${spec.agentId}`,
@@ -159,12 +196,20 @@ function attemptSpan({ id, spec }: RunDetail, attempt: Attempt, settledAt: numbe
     attributes: {
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.agent.id": spec.agentId,
-      "gen_ai.request.model": usage?.model,
-      "gen_ai.usage.input_tokens": usage?.inputTokens,
-      "gen_ai.usage.output_tokens": usage?.outputTokens,
+      ...counted,
       "reveille.attempt.status": status,
     },
   };
+  if (usage?.model === undefined) return [own];
+  const chat: OwnSpan = {
+    ...own,
+    key: `${id}:${number}:chat`,
+    parent: own.key,
+    name: `chat ${usage.model}`,
+    kind: SpanKind.CLIENT,
+    attributes: { "gen_ai.operation.name": "chat", ...counted },
+  };
+  return [own, chat];
 }
 
 function readable(span: OwnSpan, { id, headers }: DeliveryDetail, resource: Resource): ReadableSpan {

@@ -53,6 +53,7 @@ function linesOf(delivery: DeliveryDetail): string[] {
     `${id}  ${state}`,
     ...line("reason", reason),
     ...line("received", receivedAt),
+    ...line("answered", delivery.answered === undefined ? null : String(delivery.answered)),
     ...line("route", route),
     ...line("mapping", mappingId),
     ...line("name", name),
@@ -60,6 +61,7 @@ function linesOf(delivery: DeliveryDetail): string[] {
     ...line("actor", actor),
     ...(relatedTo === null ? [] : line(RELATIONS[relatedTo.how], relatedTo.deliveryId)),
     ...(replayedAs === undefined ? [] : line("replayed", `${replayedAs.deliveryId} (${replayedAs.state})`)),
+    ...(delivery.duplicates ?? []).flatMap((repeat) => line("repeat", `${repeat.id}  ${repeat.receivedAt}`)),
     ...(delivery.replays ?? []).flatMap(({ id: replay, state: of }) => line("replay", `${replay} (${of})`)),
     ...line("resolved", resolved === undefined ? null : [resolved.at, resolved.note ?? ""].join("  ").trimEnd()),
     ...line("body", `${delivery.bodyBytes} bytes`),
@@ -74,7 +76,8 @@ const RELATIONS = {
   replay: "replay of",
 } as const satisfies Record<RelatedDelivery["how"], string>;
 
-function linesOfRun({ id, state, reason, spec, attempts, reply, delivery, dueAt, calls }: RunDetail): string[] {
+function linesOfRun(run: RunDetail): string[] {
+  const { id, state, reason, spec, attempts, reply, delivery, dueAt, calls, steps, settledAt } = run;
   return [
     `${id}  ${spec.kind}  ${state}`,
     ...line("reason", reason),
@@ -89,6 +92,8 @@ function linesOfRun({ id, state, reason, spec, attempts, reply, delivery, dueAt,
     }),
     ...paragraph("reply", reply),
     ...line("delivery", delivery === "none" ? null : delivery),
+    ...steps.flatMap(({ step, at }) => line(step, at)),
+    ...line("settled", settledAt),
   ];
 }
 

@@ -39,7 +39,7 @@ export async function deliveryStats({ since, until, ...options }: StatsOptions, 
     io.out("No delivery was received in that time, or retention has removed them.\n");
     return;
   }
-  const rows = mappings.map(({ name, deliveries, runs, states, perDay, budgetPerDay }) => [
+  const rows = mappings.map(({ name, deliveries, runs, tokens, costUsd, states, perDay, budgetPerDay }) => [
     printable(name, NAME_CHARS),
     String(deliveries),
     STATES.filter((state) => states[state] !== undefined)
@@ -48,11 +48,21 @@ export async function deliveryStats({ since, until, ...options }: StatsOptions, 
     String(runs),
     perDay.runs.toFixed(perDay.runs < 10 ? 1 : 0),
     budgetPerDay === null ? "none" : String(budgetPerDay),
+    tokens === 0 ? "" : String(tokens),
+    costUsd === 0 ? "" : dollars(costUsd),
   ]);
-  io.out(textTable(["MAPPING", "DELIVERIES", "STATES", "RUNS", "RUNS A DAY", "BUDGET A DAY"], rows));
+  const titles = ["MAPPING", "DELIVERIES", "STATES", "RUNS", "RUNS A DAY", "BUDGET A DAY", "TOKENS", "COST"];
+  io.out(textTable(titles, rows));
   const runs = mappings.reduce((total, { perDay }) => total + perDay.runs, 0);
   const bytes = mappings.reduce((total, { perDay }) => total + perDay.bytes, 0);
+  const tokens = mappings.reduce((total, { perDay }) => total + perDay.tokens, 0);
+  const cost = mappings.reduce((total, { perDay }) => total + perDay.costUsd, 0);
+  const used = [tokens > 0 ? `, ${Math.round(tokens)} tokens` : "", cost > 0 ? `, ${dollars(cost)}` : ""].join("");
   io.out(
-    `\nAt this rate: ${runs.toFixed(1)} runs and ${(bytes / 1e6).toFixed(1)} MB a day; under the current retention the deliveries come to ${(stats.forecastBytes / 1e6).toFixed(1)} MB.\n`,
+    `\nAt this rate: ${runs.toFixed(1)} runs${used} and ${(bytes / 1e6).toFixed(1)} MB a day; under the current retention the deliveries come to ${(stats.forecastBytes / 1e6).toFixed(1)} MB.\n`,
   );
+}
+
+function dollars(usd: number): string {
+  return `$${usd.toFixed(usd < 1 ? 4 : 2)}`;
 }

@@ -35,6 +35,13 @@ export function Time({ at }: { readonly at: string }): JSX.Element {
   );
 }
 
+/** The time between two points of ISO 8601: `35 ms`, `1.2 s`, `4 min`. */
+export function duration(from: string, to: string): string {
+  const ms = Math.max(0, Date.parse(to) - Date.parse(from));
+  if (ms < 1_000) return `${ms} ms`;
+  return ms < 120_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+}
+
 /** More of a text is a download: a page with megabytes of text is slow. */
 const MAX_SHOWN_CHARS = 50_000;
 

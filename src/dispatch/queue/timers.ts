@@ -126,10 +126,11 @@ export class Expiries {
 
   /** All or none; false when one of them is not there any more. */
   async #skipAll(batch: readonly TrackedRun[]): Promise<boolean> {
-    const { store, abandon } = this.#context;
+    const { store, abandon, clock } = this.#context;
+    const settled = { ...SKIPPED, at: clock.now() };
     const runIds = batch.map(({ run }) => run.runId);
     try {
-      await retrying(() => store.settleAll(runIds, SKIPPED), STORE_RETRY, abandon);
+      await retrying(() => store.settleAll(runIds, settled), STORE_RETRY, abandon);
       return true;
     } catch (error) {
       if (error instanceof StoreError && error.code === "NOT_FOUND") return false;

@@ -1,6 +1,7 @@
 import type { SettledState } from "../../core/delivery.ts";
+import type { RunStep } from "../../core/run-steps.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
-import type { OpenRun, StoredRun } from "../../storage/delivery-store.ts";
+import type { OpenRun, StepDone, StoredRun } from "../../storage/delivery-store.ts";
 import { reportSettled } from "../run-log.ts";
 import { AgentAttempts } from "./agent-attempts.ts";
 import type { FinalResult } from "./agent-attempts.ts";
@@ -75,7 +76,7 @@ export class AgentRunner implements Runner {
 
   /** Reports the cancelation of an active run to its caller once: a settled run is not tried again. */
   async #reportCanceled({ runId, mappingId }: OpenRun): Promise<void> {
-    const { store, abandon, logger } = this.#context;
+    const { store, abandon, logger, clock } = this.#context;
     const stored = await store.loadRun(runId);
     const { spec, state, steps, replyOutcome: delivery } = stored;
     if (spec.kind !== "agent" || spec.callbackUrl === undefined) return;
@@ -87,7 +88,7 @@ export class AgentRunner implements Runner {
       failure: undefined,
       delivery,
     });
-    if (reason === undefined) await store.recordStep(runId, "called-back");
+    if (reason === undefined) await store.recordStep(runId, "called-back", { at: clock.now() });
     else logger.warn({ runId, reason }, "the callback of a canceled run failed");
   }
 
@@ -103,18 +104,18 @@ export class AgentRunner implements Runner {
     if (spec.mode !== "deliver") await this.#summarize(run, result);
     const delivery = await this.#deliver(run, result);
     if (ending.aborted) return ENDED;
-    const isHeartbeat = this.#requestHeartbeat(run);
-    if (isRetryLater(delivery)) return this.#postpone(run, delivery, isHeartbeat);
+    const heartbeatAt = this.#requestHeartbeat(run);
+    if (isRetryLater(delivery)) return this.#postpone(run, delivery, heartbeatAt);
     const settlement = settlementOf(run, result, delivery);
     const callback =
       spec.callbackUrl === undefined
         ? {}
         : await this.#callBack(run, spec.callbackUrl, { result, delivery, settlement });
     if (ending.aborted) return ENDED;
-    if (isRetryLater(callback)) return this.#postpone(run, callback, isHeartbeat);
+    if (isRetryLater(callback)) return this.#postpone(run, callback, heartbeatAt);
     const { state } = settlement;
     const reason = [settlement.reason, callback.reason ?? null].filter((part) => part !== null).join("; ") || null;
-    await this.#settle(run, { state, reason }, result);
+    await this.#settle(run, { state, reason, heartbeatAt }, result);
     // A notice may take its time, and the lane must not wait for it.
     void reportHealth(this.#context.outages, run, { result, state, outcome: delivery.outcome });
     return ENDED;
@@ -122,7 +123,7 @@ export class AgentRunner implements Runner {
 
   async #summarize({ stored, spec, ending }: ActiveRun, result: FinalResult): Promise<void> {
     if (stored.steps.includes("summarized")) return;
-    const { host, store, logger } = this.#context;
+    const { host, logger } = this.#context;
     const event = {
       sessionKey: host.sessions.mainSessionKey(spec.agentId),
       text: summaryText(spec, result),
@@ -136,7 +137,7 @@ export class AgentRunner implements Runner {
       if (isRetryable(error)) throw error;
       logger.error({ err: error, runId: stored.runId }, "the summary of a run could not be posted");
     }
-    await persist(this.#context, () => store.recordStep(stored.runId, "summarized"));
+    await this.#record(stored.runId, "summarized");
   }
 
   async #deliver(run: ActiveRun, result: FinalResult): Promise<Delivered | RetryLater> {
@@ -145,13 +146,13 @@ export class AgentRunner implements Runner {
     if (isRetryLater(delivery) || run.stored.steps.includes("delivered")) return delivery;
     const { outcome } = delivery;
     if (run.ending.aborted && outcome !== "sent" && outcome !== "fallback") return delivery;
-    await persist(this.#context, () => this.#context.store.recordStep(run.stored.runId, "delivered", outcome));
+    await this.#record(run.stored.runId, "delivered", { outcome });
     return delivery;
   }
 
-  /** True when one was requested that has to be remembered, should the run be postponed. */
-  #requestHeartbeat({ stored, spec }: ActiveRun): boolean {
-    if (spec.wakeMode !== "now" || spec.mode === "deliver" || stored.steps.includes("heartbeat")) return false;
+  /** The time of the request, which has to be remembered; `undefined` when none is due. */
+  #requestHeartbeat({ stored, spec }: ActiveRun): number | undefined {
+    if (spec.wakeMode !== "now" || spec.mode === "deliver" || stored.steps.includes("heartbeat")) return undefined;
     const { agentId } = spec;
     const { sessions } = this.#context.host;
     sessions.requestHeartbeat({
@@ -159,7 +160,7 @@ export class AgentRunner implements Runner {
       sessionKey: sessions.mainSessionKey(agentId),
       reason: `hook:${stored.runId}`,
     });
-    return true;
+    return this.#context.clock.now();
   }
 
   async #callBack(
@@ -178,31 +179,48 @@ export class AgentRunner implements Runner {
     });
     if (isRetryLater(outcome)) this.#notes.of(stored.runId).delivery = delivery.reason;
     else if (outcome.reason === undefined) {
-      await persist(this.#context, () => this.#context.store.recordStep(stored.runId, "called-back"));
+      await this.#record(stored.runId, "called-back");
     }
     return outcome;
   }
 
   /** Postpones the steps after the reply; the run holds neither its slot nor its lane meanwhile. */
-  async #postpone({ stored }: ActiveRun, until: RetryLater, isHeartbeat: boolean): Promise<CarriedOut> {
+  async #postpone({ stored }: ActiveRun, until: RetryLater, heartbeatAt: number | undefined): Promise<CarriedOut> {
     const { store } = this.#context;
     const { dueAt, reason } = until;
     await persist(this.#context, async () => {
       await Promise.all([
-        isHeartbeat ? store.recordStep(stored.runId, "heartbeat") : undefined,
+        this.#rememberHeartbeat(stored.runId, heartbeatAt),
         store.postpone(stored.runId, { dueAt, reason }),
       ]);
     });
     return { kind: "postponed", dueAt, holdsLane: false, replied: true };
   }
 
-  async #settle({ stored, mappingId }: ActiveRun, settlement: Settlement, result: FinalResult): Promise<void> {
-    const { store } = this.#context;
+  async #settle(
+    { stored, mappingId }: ActiveRun,
+    { heartbeatAt, ...settlement }: Settlement & { readonly heartbeatAt: number | undefined },
+    result: FinalResult,
+  ): Promise<void> {
+    const { store, clock } = this.#context;
     const { runId, deliveryId } = stored;
-    await persist(this.#context, () => store.settle(runId, settlement));
+    const at = clock.now();
+    // Both go into one commit.
+    await persist(this.#context, async () => {
+      await Promise.all([this.#rememberHeartbeat(runId, heartbeatAt), store.settle(runId, { ...settlement, at })]);
+    });
     const reply = result.status === "ok" ? result.reply : undefined;
     const event = { runId, kind: "agent", ...settlement, ...(reply === undefined ? {} : { reply }) } as const;
     await reportSettled(this.#context, event, { mappingId, deliveryId, attempt: result.attempt });
+  }
+
+  #record(runId: string, step: RunStep, done: StepDone = {}): Promise<void> {
+    const at = this.#context.clock.now();
+    return persist(this.#context, () => this.#context.store.recordStep(runId, step, { at, ...done }));
+  }
+
+  #rememberHeartbeat(runId: string, at: number | undefined): Promise<void> | undefined {
+    return at === undefined ? undefined : this.#context.store.recordStep(runId, "heartbeat", { at });
   }
 }
 

@@ -189,13 +189,14 @@ export class WakeBatch {
  * has a commit of its own, so that the others are settled; the one that is gone is no error.
  */
 export async function settleKnown(
-  context: Pick<DispatchContext, "store" | "abandon">,
+  context: Pick<DispatchContext, "store" | "abandon" | "clock">,
   runIds: readonly string[],
   settled: { readonly state: SettledState; readonly reason: string | null },
 ): Promise<void> {
-  const { store, abandon } = context;
+  const { store, abandon, clock } = context;
+  const end = { ...settled, at: clock.now() };
   const settle = (some: readonly string[]): Promise<void> =>
-    retrying(() => store.settleAll(some, settled), STORE_RETRY, abandon);
+    retrying(() => store.settleAll(some, end), STORE_RETRY, abandon);
   try {
     await settle(runIds);
   } catch (error) {

@@ -78,7 +78,8 @@ export class DeliveryOperations {
     const { store } = this.#ingress;
     const delivery = await store.get(deliveryId);
     if (delivery === undefined) return undefined;
-    return { ...(await this.#withReplay(delivery)), replays: await store.replaysOf(deliveryId) };
+    const [replays, duplicates] = await Promise.all([store.replaysOf(deliveryId), store.duplicatesOf(deliveryId)]);
+    return { ...(await this.#withReplay(delivery)), replays, duplicates };
   }
 
   /** Adds to a dead letter the replay that makes another one needless. */
@@ -199,9 +200,9 @@ export class DeliveryOperations {
   }
 
   async #cancel(deliveryId: string): Promise<OperationOutcome> {
-    const { store, dispatcher } = this.#ingress;
+    const { store, dispatcher, host } = this.#ingress;
     const open = await this.#runs(deliveryId, ({ state }) => OPEN.has(state));
-    await store.settleAll(open, { state: "canceled", reason: CANCELED });
+    await store.settleAll(open, { state: "canceled", reason: CANCELED, at: host.clock.now() });
     // One that was settled in the meantime stays as it was.
     const canceled = new Set(await this.#runs(deliveryId, ({ state }) => state === "canceled"));
     const runIds = open.filter((runId) => canceled.has(runId));

@@ -17,15 +17,20 @@ export interface DeliveryStats {
   readonly isCut: boolean;
 }
 
+type Counts = Pick<StatsRow, "deliveries" | "runs" | "bytes" | "tokens" | "costUsd">;
+
 /** What one mapping, or one direct route, had in a period, and has in a day at that rate. */
 export interface MappingStats {
   readonly name: string;
   readonly deliveries: number;
   readonly runs: number;
   readonly bytes: number;
+  readonly tokens: number;
+  /** In US dollars, as far as it is known. */
+  readonly costUsd: number;
   readonly states: Readonly<Partial<Record<State, number>>>;
-  /** Deliveries, runs and bytes of a day. */
-  readonly perDay: { readonly deliveries: number; readonly runs: number; readonly bytes: number };
+  /** The same counts for a day. */
+  readonly perDay: Counts;
 }
 
 interface StatsSources {
@@ -87,11 +92,17 @@ export function sumByMapping(
 
 function mappingStats(name: string, rows: readonly StatsRow[], days: number): MappingStats {
   const total = rows.reduce(sum);
-  const { deliveries, runs, bytes } = total;
+  const { deliveries, runs, bytes, tokens, costUsd } = total;
   const states: Partial<Record<State, number>> = {};
   for (const row of rows) states[row.state] = (states[row.state] ?? 0) + row.deliveries;
-  const perDay = { deliveries: deliveries / days, runs: runs / days, bytes: bytes / days };
-  return { name, deliveries, runs, bytes, states, perDay };
+  const perDay = {
+    deliveries: deliveries / days,
+    runs: runs / days,
+    bytes: bytes / days,
+    tokens: tokens / days,
+    costUsd: costUsd / days,
+  };
+  return { name, deliveries, runs, bytes, tokens, costUsd, states, perDay };
 }
 
 function sum(left: StatsRow, right: StatsRow): StatsRow {
@@ -100,5 +111,7 @@ function sum(left: StatsRow, right: StatsRow): StatsRow {
     deliveries: left.deliveries + right.deliveries,
     runs: left.runs + right.runs,
     bytes: left.bytes + right.bytes,
+    tokens: left.tokens + right.tokens,
+    costUsd: left.costUsd + right.costUsd,
   };
 }

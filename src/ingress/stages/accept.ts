@@ -13,6 +13,7 @@ import type {
 } from "../../storage/new-delivery.ts";
 import { commit, type Accepted } from "../commit.ts";
 import type { IngressContext } from "../context.ts";
+import { plannedStatus } from "./respond.ts";
 import type { VerifiedRequest } from "./verify.ts";
 import type { Parsed } from "./parse.ts";
 import type { Rendered } from "./render.ts";
@@ -54,6 +55,7 @@ export function accept(
     event: context.event,
     actor: context.actor?.name,
     credentialId: replayOf === undefined ? verified.credential.id : null,
+    answered: replayOf === undefined ? plannedStatus(resolved, rendered, specs) : null,
     runs: runsOf(accepting),
     ended: rendered.ended,
     replayOf,

@@ -1,9 +1,11 @@
 import type { RespondConfig } from "../../config/respond.ts";
-import type { PayloadContext } from "../../core/delivery.ts";
+import type { EndedState, PayloadContext, RunSpec } from "../../core/delivery.ts";
+import { ERRORS } from "../../core/errors.ts";
 import { answerConfigured, answerContent, answerEmpty, answerJson, type Answer } from "../../http/answer.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";
 import { readAnswer } from "../../presets/read-event.ts";
 import type { Accepted } from "../commit.ts";
+import type { Rendered } from "./render.ts";
 import type { Resolved } from "./resolve.ts";
 
 const SKIPPED = answerEmpty(204);
@@ -24,6 +26,31 @@ export function respond({ route, context }: Resolved, accepted: Accepted): Answe
   if (route.preset === undefined) return ordinaryAnswer(accepted);
   const ofSender = readAnswer(route.preset, context, settings);
   return ofSender ? answerContent(ofSender) : presetAnswer(accepted);
+}
+
+/**
+ * The status of that answer, known before the call is on disk, so that it is stored with it. `null` for a caller that
+ * waits for the result.
+ */
+export function plannedStatus(
+  { route, context }: Resolved,
+  { ended, failure, wait }: Pick<Rendered, "ended" | "failure" | "wait">,
+  specs: readonly RunSpec[],
+): number | null {
+  if (failure !== undefined) return ERRORS[failure.refused].status;
+  const waits = wait !== undefined || (typeof route !== "string" && route.config.respond.kind === "result");
+  if (waits && specs.length > 0) return null;
+  const usual = ordinaryStatus(specs, ended?.state);
+  if (typeof route === "string") return usual;
+  const { respond: wanted, settings } = route.config;
+  if (wanted.kind === "content") return wanted.status;
+  return route.preset === undefined ? usual : (readAnswer(route.preset, context, settings)?.status ?? 200);
+}
+
+/** Of the answer to a call whose sender and mapping want nothing else. */
+function ordinaryStatus(specs: readonly RunSpec[], ended: EndedState | undefined): number {
+  if (specs.length === 0) return ended === "skipped" ? 204 : 200;
+  return specs.every(({ kind }) => kind === "wake") ? 200 : 202;
 }
 
 function presetAnswer(accepted: Accepted): Answer {
@@ -49,16 +76,16 @@ function ordinaryAnswer(accepted: Accepted): Answer {
   const first = specs[0];
   if (!first) return endedAnswer(accepted);
   const runId = runIds[0];
+  const status = ordinaryStatus(specs, ended);
   if (runIds.length > 1) {
-    const status = specs.every(({ kind }) => kind === "wake") ? 200 : 202;
     return answerJson(status, { ok: true, runId, runIds, dispatched: runIds.length, deliveryId });
   }
   if (ended === "coalesced") {
-    return answerJson(first.kind === "wake" ? 200 : 202, { ok: true, runId, deliveryId, coalesced: true });
+    return answerJson(status, { ok: true, runId, deliveryId, coalesced: true });
   }
   return first.kind === "wake"
-    ? answerJson(200, { ok: true, mode: first.mode, deliveryId })
-    : answerJson(202, { ok: true, runId, deliveryId });
+    ? answerJson(status, { ok: true, mode: first.mode, deliveryId })
+    : answerJson(status, { ok: true, runId, deliveryId });
 }
 
 function endedAnswer({ deliveryId, ended, overlapped }: Accepted): Answer {

@@ -1,5 +1,6 @@
 /** The codes of the domain's words in the tables; an index must never change its meaning. */
 import type { ReplyOutcome, EndedState, RunState, SettledState } from "../../core/delivery.ts";
+import type { RunStep } from "../../core/run-steps.ts";
 
 /** Runs that one delivery can have; a run's key is `seq * RUNS_PER_DELIVERY + index`. */
 export const RUNS_PER_DELIVERY = 4096;
@@ -66,6 +67,14 @@ export function replyOutcomeOfCode(code: number): ReplyOutcome {
 export function codeOfReplyOutcome(outcome: ReplyOutcome): number {
   return replyOutcomes.indexOf(outcome);
 }
+
+/** The column of a run with the time of a step. */
+export const STEP_COLUMNS = {
+  summarized: "summarized_at",
+  delivered: "delivered_at",
+  heartbeat: "heartbeat_at",
+  "called-back": "called_back_at",
+} as const satisfies Record<RunStep, string>;
 
 export const WAKE = 0;
 export const AGENT = 1;

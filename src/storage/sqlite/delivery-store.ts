@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { DeliveryDetail, DeliverySummary, ReplyOutcome, SettledState } from "../../core/delivery.ts";
+import type { DeliveryDetail, DeliverySummary } from "../../core/delivery.ts";
+import { RUN_STEPS, type RunStep } from "../../core/run-steps.ts";
 import type { GatewayHost } from "../../core/host.ts";
 import type { CommitMeasurements } from "../../core/measurements.ts";
 import type {
@@ -15,7 +16,8 @@ import type {
   PruneOutcome,
   RemoveOutcome,
   Replayable,
-  RunStep,
+  Settled,
+  StepDone,
   StoredRun,
 } from "../delivery-store.ts";
 import type { StatsPage, StatsQuery } from "../delivery-stats.ts";
@@ -29,14 +31,13 @@ import { acceptRow } from "./operations/accept-row.ts";
 import { acceptOutcome, type AcceptResult } from "./operations/accept.ts";
 import type { ResolveResult } from "./operations/resolve.ts";
 import type { FailedRunIndex } from "./operations/run.ts";
-import { deliveryId, newTag, parseDeliveryId, parseRunId, runIds, type RunKey } from "./public-id.ts";
+import { deliveryId, type DeliveryKey, newTag, parseDeliveryId, parseRunId, runIds, type RunKey } from "./public-id.ts";
 import { DeliveryList } from "./readers/delivery-list.ts";
 import { DeliveryStats } from "./readers/delivery-stats.ts";
 import { FreshRuns } from "./readers/fresh-runs.ts";
 import { OpenRunReader } from "./readers/open-runs.ts";
 import { ReplayableReader } from "./readers/replayable.ts";
 import { StoredDeliveryReader } from "./readers/stored-delivery.ts";
-import { bitOfStep } from "./readers/stored-rows.ts";
 
 /** Deliveries that one call of `remove` takes. */
 const MAX_REMOVED = 64;
@@ -125,9 +126,9 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     await this.#change("store.endAttempt", runId, [end.endedAt, end.status, end.error, end.reply, usage]);
   }
 
-  async recordStep(runId: string, step: RunStep, outcome?: ReplyOutcome): Promise<void> {
+  async recordStep(runId: string, step: RunStep, { at, outcome }: StepDone = {}): Promise<void> {
     const code = outcome === undefined ? null : codeOfReplyOutcome(outcome);
-    await this.#change("store.recordStep", runId, [bitOfStep(step), code]);
+    await this.#change("store.recordStep", runId, [RUN_STEPS.indexOf(step), code, at ?? null]);
   }
 
   async postpone(runId: string, until: { dueAt: number; reason: string }): Promise<void> {
@@ -142,13 +143,13 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     await this.#change("store.hold", runId, [reason]);
   }
 
-  settle(runId: string, settled: { state: SettledState; reason: string | null }): Promise<void> {
+  settle(runId: string, settled: Settled): Promise<void> {
     return this.settleAll([runId], settled);
   }
 
-  async settleAll(runIds: readonly string[], settled: { state: SettledState; reason: string | null }): Promise<void> {
+  async settleAll(runIds: readonly string[], settled: Settled): Promise<void> {
     this.assertOpen();
-    const args: (string | number | null)[] = [codeOfSettled(settled.state), settled.reason];
+    const args: (string | number | null)[] = [codeOfSettled(settled.state), settled.reason, settled.at ?? null];
     for (const id of runIds) {
       const key = runKey(id);
       args.push(key.run, key.tag);
@@ -169,33 +170,27 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   }
 
   async get(id: string): Promise<DeliveryDetail | undefined> {
-    this.assertOpen();
-    const key = parseDeliveryId(id);
-    return key === undefined ? undefined : this.#snapshot(() => this.#reader.delivery(key));
+    return this.#find(id, (key) => this.#reader.delivery(key));
   }
 
   async body(id: string): Promise<Uint8Array | undefined> {
-    this.assertOpen();
-    const key = parseDeliveryId(id);
-    return key === undefined ? undefined : reading(() => this.#reader.body(key));
+    return this.#find(id, (key) => this.#reader.body(key));
   }
 
   async replayable(id: string): Promise<Replayable | undefined> {
-    this.assertOpen();
-    const key = parseDeliveryId(id);
-    return key === undefined ? undefined : this.#snapshot(() => this.#replays.read(key));
+    return this.#find(id, (key) => this.#replays.read(key));
   }
 
   async replaysOf(id: string): Promise<readonly Pick<DeliverySummary, "id" | "state">[]> {
-    this.assertOpen();
-    const key = parseDeliveryId(id);
-    return key === undefined ? [] : this.#snapshot(() => this.#replays.replaysOf(key));
+    return (await this.#find(id, (key) => this.#replays.replaysOf(key))) ?? [];
+  }
+
+  async duplicatesOf(id: string): Promise<readonly Pick<DeliverySummary, "id" | "receivedAt">[]> {
+    return (await this.#find(id, (key) => this.#reader.duplicatesOf(key))) ?? [];
   }
 
   async stateFor(id: string, credentialId: string): Promise<DeliveryState | undefined> {
-    this.assertOpen();
-    const key = parseDeliveryId(id);
-    return key === undefined ? undefined : this.#snapshot(() => this.#reader.stateFor(key, credentialId));
+    return this.#find(id, (key) => this.#reader.stateFor(key, credentialId));
   }
 
   async resolve(id: string, { at, note }: { at: number; note: string | null }): Promise<boolean> {
@@ -250,6 +245,13 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     // Writes are carried out in order: when this one is answered, all are.
     await this.write("store.barrier", null).catch(() => undefined);
     if (this.#ownsDatabase) await this.#database.close();
+  }
+
+  /** Reads what a delivery has, at one point in time; `undefined` for a text that is no id. */
+  async #find<Result>(id: string, query: (key: DeliveryKey) => Result): Promise<Result | undefined> {
+    this.assertOpen();
+    const key = parseDeliveryId(id);
+    return key === undefined ? undefined : this.#snapshot(() => query(key));
   }
 
   #snapshot<Result>(query: () => Result): Result {

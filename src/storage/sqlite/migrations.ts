@@ -142,10 +142,23 @@ const resolutions: Migration = ["resolved_at INTEGER", "resolved_note TEXT"].map
 /** What a model counted for an attempt, as JSON. */
 const usages: Migration = ["ALTER TABLE attempts ADD COLUMN usage TEXT"];
 
+/**
+ * What an operator reads of a delivery besides its outcome: what its caller was answered, when its runs ended and
+ * when each step after the reply was carried out. Repeats are found from their first.
+ */
+const times: Migration = [
+  "ALTER TABLE deliveries ADD COLUMN answered INTEGER",
+  ...["settled_at", "summarized_at", "delivered_at", "heartbeat_at", "called_back_at"].map(
+    (column) => `ALTER TABLE runs ADD COLUMN ${column} INTEGER`,
+  ),
+  "CREATE INDEX deliveries_duplicates ON deliveries (related, seq) WHERE ended = 2",
+];
+
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,
   "0002-marks": marks,
   "0003-life": life,
   "0004-resolutions": resolutions,
   "0005-usages": usages,
+  "0006-times": times,
 };

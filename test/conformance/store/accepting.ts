@@ -54,6 +54,8 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
           delivery: "none",
           dueAt: null,
           calls: 1,
+          steps: [],
+          settledAt: null,
         },
       ],
     });

@@ -45,6 +45,11 @@ export function describeListing(underTest: () => StoreUnderTest): void {
     await accept(store, { route: "wake", mappingId: null, receivedAt: start - 1 });
     for (let at = 0; at < 150; at++) await accept(store, { mappingId: "m", receivedAt: start + at });
     const { runId } = await accept(store, { mappingId: "m", receivedAt: start + hourMs });
+    for (const number of [1, 2]) {
+      await store.beginAttempt(runId, { number, startedAt: start });
+      const usage = { inputTokens: 100, outputTokens: 20 * number, ...(number === 2 && { costUsd: 0.5 }) };
+      await store.endAttempt(runId, { endedAt: start, status: "error", error: "no", reply: null, usage });
+    }
     await store.settle(runId, { state: "failed", reason: "it did" });
     await store.accept(
       endedDelivery("filtered", "a clause", { mappingId: null, route: "agent", receivedAt: start + hourMs }),
@@ -56,10 +61,11 @@ export function describeListing(underTest: () => StoreUnderTest): void {
     let cursor: string | null = null;
     do {
       const page: StatsPage = await store.stats({ ...period, ...(cursor === null ? {} : { cursor }) });
-      for (const { at, name, state, deliveries, runs, bytes } of page.rows) {
+      for (const { at, name, state, deliveries, runs, bytes, tokens, costUsd } of page.rows) {
         const [before = 0, runsBefore = 0] = counts.get(`${(at - start) / hourMs} ${name} ${state}`) ?? [];
         counts.set(`${(at - start) / hourMs} ${name} ${state}`, [before + deliveries, runsBefore + runs]);
         expect(bytes).toBeGreaterThanOrEqual(500 * deliveries);
+        expect([tokens, costUsd]).toEqual(state === "failed" ? [260, 0.5] : [0, 0]);
       }
       cursor = page.nextCursor;
     } while (cursor !== null);

@@ -66,7 +66,7 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
     await store.beginAttempt(runId, { number: 2, startedAt: STARTED_AT + 10 });
     await store.endAttempt(runId, { endedAt: STARTED_AT + 20, status: "ok", error: null, reply: "The reply." });
     await store.recordStep(runId, "summarized");
-    await store.recordStep(runId, "delivered", "sent");
+    await store.recordStep(runId, "delivered", { outcome: "sent", at: STARTED_AT + 21 });
 
     const reopened = await underTest().reopen();
     const run = await reopened.loadRun(runId);
@@ -92,7 +92,9 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
         },
       ],
     });
-    await reopened.settle(runId, DONE);
+    expect((await reopened.get(deliveryId))?.settledAt).toBeUndefined();
+    await reopened.settle(runId, { ...DONE, at: STARTED_AT + 30 });
+    expect((await reopened.get(deliveryId))?.settledAt).toBe("2026-01-02T03:04:06.708Z");
     expect((await reopened.get(deliveryId))?.runs[0]).toEqual({
       id: runId,
       state: "done",
@@ -103,7 +105,28 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
       delivery: "sent",
       dueAt: null,
       calls: 1,
+      // The time of the summary is not known.
+      steps: [{ step: "delivered", at: "2026-01-02T03:04:06.699Z" }],
+      settledAt: "2026-01-02T03:04:06.708Z",
     });
+  });
+
+  it("gives the steps of a run in the order of their times, and the end of the last run as that of its delivery", async () => {
+    const { store } = underTest();
+    const run = { lane: "a", spec: agentSpec() };
+    const { deliveryId, runIds } = await accept(store, { runs: [run, run] });
+    await store.recordStep(runIds[0]!, "heartbeat", { at: STARTED_AT + 1 });
+    await store.recordStep(runIds[0]!, "summarized", { at: STARTED_AT + 2 });
+    await store.recordStep(runIds[0]!, "called-back", { at: STARTED_AT + 3 });
+    await store.settle(runIds[0]!, { ...DONE, at: STARTED_AT + 40 });
+    expect((await store.get(deliveryId))?.runs[0]?.steps.map(({ step }) => step)).toEqual([
+      "heartbeat",
+      "summarized",
+      "called-back",
+    ]);
+    expect((await store.get(deliveryId))?.settledAt).toBeUndefined();
+    await store.settle(runIds[1]!, { ...DONE, at: STARTED_AT + 30 });
+    expect((await store.list({ limit: 1 })).deliveries[0]?.settledAt).toBe("2026-01-02T03:04:06.718Z");
   });
 
   it("shows an attempt that a dead process left as running until its end is recorded", async () => {
@@ -169,7 +192,7 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
   it("says that a reply went to the fallback target", async () => {
     const { store } = underTest();
     const { deliveryId, runId } = await accept(store);
-    await store.recordStep(runId, "delivered", "fallback");
+    await store.recordStep(runId, "delivered", { outcome: "fallback" });
     expect((await store.loadRun(runId)).replyOutcome).toBe("fallback");
     await store.settle(runId, DONE);
     expect((await store.get(deliveryId))?.runs[0]?.delivery).toBe("fallback");

@@ -44,6 +44,31 @@ export function describeRepeats(underTest: () => StoreUnderTest): void {
     expect(await listAll(await underTest().reopen(), { limit: 10, state: "duplicate" })).toEqual([id]);
   });
 
+  it("finds the latest ten repeats of a delivery, newest first", async () => {
+    const { store } = underTest();
+    const idempotency = newClaim();
+    const first = await accept(store, { idempotency });
+    const other = await accept(store);
+    for (let at = 1; at <= 12; at++) await store.accept(newDelivery({ idempotency, receivedAt: RECEIVED_AT + at }));
+    const repeats = await store.duplicatesOf(first.deliveryId);
+    expect(repeats.map(({ id }) => id)).toEqual((await listAll(store, { limit: 50 })).slice(0, 10));
+    expect(repeats[0]?.receivedAt).toBe("2026-01-02T03:04:05.690Z");
+    expect(await store.duplicatesOf(other.deliveryId)).toEqual([]);
+    expect(await store.duplicatesOf(repeats[0]!.id)).toEqual([]);
+    expect(await store.duplicatesOf("unknown")).toEqual([]);
+  });
+
+  it("keeps the status that the caller got, of a repeat too", async () => {
+    const { store } = underTest();
+    const idempotency = newClaim();
+    await accept(store, { idempotency, answered: 202 });
+    await store.accept(newDelivery({ idempotency, answered: 202 }));
+    await store.accept(endedDelivery("filtered", "a clause", { answered: 200 }));
+    await accept(store, { answered: null });
+    const { deliveries } = await (await underTest().reopen()).list({ limit: 10 });
+    expect(deliveries.map(({ answered }) => answered)).toEqual([undefined, 200, 202, 202]);
+  });
+
   it("stores a copy that a replay key gives away in the same manner, and its copies as those of the first", async () => {
     const { store } = underTest();
     const replayKey = { key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 };

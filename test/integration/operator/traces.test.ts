@@ -106,6 +106,12 @@ describe("traces", () => {
       "gen_ai.usage.input_tokens": 12,
       "gen_ai.usage.output_tokens": 3,
     });
+    const chat = spans.find(({ name }) => name === "chat test/model");
+    expect(chat?.parentSpanId).toBe(attempt?.spanId);
+    expect(attributesOf(chat!)).toMatchObject({ "gen_ai.operation.name": "chat", "gen_ai.usage.output_tokens": 3 });
+    const summary = spans.find(({ name }) => name === "summary");
+    expect(summary?.parentSpanId).toBe(run?.spanId);
+    expect(summary?.startTimeUnixNano).toBe(attempt?.endTimeUnixNano);
     expect(keys).toContain("key-of-the-collector");
     expect(JSON.stringify(spans)).not.toContain("secret-branch");
   });
@@ -139,12 +145,18 @@ describe("traces", () => {
     const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
     const webhook = { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`, secret, to: "owner" };
     try {
+      spans.length = 0;
       await called(
-        {},
+        { otlp: { url } },
         { traceparent: TRACEPARENT },
         { channels: { webhook }, reply: { deliver: true, channel: "webhook" } },
       );
       expect(headers).toEqual([TRACEPARENT]);
+      const reply = spans.find(({ name }) => name === "reply");
+      expect(attributesOf(reply!)).toEqual({
+        "reveille.reply.outcome": "sent",
+        "reveille.reply.channel": "webhook",
+      });
     } finally {
       receiver.close();
     }

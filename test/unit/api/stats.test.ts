@@ -16,7 +16,16 @@ afterEach(() => {
 });
 
 const row = (at: number, name: string, deliveries: number) =>
-  ({ at, name, state: "done", deliveries, runs: 2 * deliveries, bytes: 1_000 * deliveries }) as const;
+  ({
+    at,
+    name,
+    state: "done",
+    deliveries,
+    runs: 2 * deliveries,
+    bytes: 1_000 * deliveries,
+    tokens: 50 * deliveries,
+    costUsd: 0.25 * deliveries,
+  }) as const;
 
 /** The endpoint over counts that take their time. */
 function counting(read: () => Promise<DeliveryStats>) {
@@ -46,7 +55,9 @@ describe("GET deliveries/stats", () => {
           deliveries: 4,
           runs: 8,
           states: { done: 4 },
-          perDay: { deliveries: 8, runs: 16, bytes: 8_000 },
+          tokens: 200,
+          costUsd: 1,
+          perDay: { deliveries: 8, runs: 16, bytes: 8_000, tokens: 400, costUsd: 2 },
         },
         { name: "wake", deliveries: 1, perDay: { runs: 4 } },
       ],

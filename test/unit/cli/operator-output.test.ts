@@ -72,6 +72,8 @@ function runDetail(changes: Partial<RunDetail> = {}): RunDetail {
     delivery: "none",
     dueAt: null,
     calls: 1,
+    steps: [],
+    settledAt: null,
     ...changes,
   };
 }

@@ -3,7 +3,7 @@ import type { JSX, TargetedEvent } from "preact";
 import { type DeliverySummary, STATES } from "../../../core/delivery.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
-import { Problem, StateMark, Time } from "../parts.tsx";
+import { duration, Problem, StateMark, Time } from "../parts.tsx";
 import { BulkBar } from "./bulk.tsx";
 
 interface Page {
@@ -154,7 +154,7 @@ function Rows({ rows, chosen, choose }: RowsProps): JSX.Element {
                 onChange={() => choose(isAll ? new Set() : new Set(rows.map(({ id }) => id)))}
               />
             </th>
-            {["Time", "State", "Route", "Name", "Event", "Actor", "Reason"].map((title) => (
+            {["Time", "State", "Route", "Name", "Event", "Actor", "Reason", "Duration", "Answer"].map((title) => (
               <th key={title} scope="col">
                 {title}
               </th>
@@ -186,6 +186,10 @@ function Rows({ rows, chosen, choose }: RowsProps): JSX.Element {
               <td>{delivery.event}</td>
               <td>{delivery.actor}</td>
               <td>{delivery.reason}</td>
+              <td class="tight">
+                {delivery.settledAt !== undefined && duration(delivery.receivedAt, delivery.settledAt)}
+              </td>
+              <td>{delivery.answered}</td>
             </tr>
           ))}
         </tbody>

@@ -30,6 +30,7 @@ export function DeliveryPage({ id }: { readonly id: string }): JSX.Element {
               received <Time at={delivery.receivedAt} />
               {delivery.mappingId !== null && `, mapped by ${delivery.mappingId}`}
             </li>
+            {delivery.answered !== undefined && <li>verified, stored and answered {delivery.answered}</li>}
             {delivery.runs.length === 0 && (
               <li>
                 ended without a run: <StateMark state={delivery.state} /> {delivery.reason}
@@ -50,7 +51,7 @@ export function DeliveryPage({ id }: { readonly id: string }): JSX.Element {
 }
 
 function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
-  const { state, reason, route, name, event, actor, relatedTo, replayedAs, resolved, replays } = delivery;
+  const { state, reason, route, name, event, actor, relatedTo, replayedAs, resolved, replays, duplicates } = delivery;
   return (
     <dl class="facts">
       <dt>State</dt>
@@ -72,6 +73,20 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element
           <dt>{relatedTo.how} of</dt>
           <dd>
             <a href={linkTo("deliveries", relatedTo.deliveryId)}>{relatedTo.deliveryId}</a>
+          </dd>
+        </>
+      )}
+      {duplicates !== undefined && duplicates.length > 0 && (
+        <>
+          <dt>Repeated by</dt>
+          <dd>
+            <ul>
+              {duplicates.map((repeat) => (
+                <li key={repeat.id}>
+                  <a href={linkTo("deliveries", repeat.id)}>{repeat.id}</a> <Time at={repeat.receivedAt} />
+                </li>
+              ))}
+            </ul>
           </dd>
         </>
       )}

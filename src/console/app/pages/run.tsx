@@ -1,8 +1,16 @@
 import type { JSX } from "preact";
 import type { Attempt, RunDetail } from "../../../core/delivery.ts";
+import type { RunStep } from "../../../core/run-steps.ts";
 import { usageText } from "../../../core/token-usage.ts";
 import { linkTo } from "../location.ts";
-import { StateMark, Text, Time } from "../parts.tsx";
+import { duration, StateMark, Text, Time } from "../parts.tsx";
+
+const STEP_NAMES = {
+  summarized: "summary in the main session",
+  delivered: "reply",
+  heartbeat: "heartbeat requested",
+  "called-back": "callback sent",
+} as const satisfies Record<RunStep, string>;
 
 interface RunProps {
   readonly run: RunDetail;
@@ -13,7 +21,7 @@ interface RunProps {
 
 /** One run: its attempts, what the agent was given and what it replied. */
 export function Run({ run, number, acceptedAt }: RunProps): JSX.Element {
-  const { state, reason, spec, attempts, reply, delivery, dueAt, calls } = run;
+  const { state, reason, spec, attempts, reply, delivery, dueAt, calls, steps, settledAt } = run;
   return (
     <section aria-label={`Run ${number}`}>
       <h3>
@@ -35,7 +43,22 @@ export function Run({ run, number, acceptedAt }: RunProps): JSX.Element {
             <AttemptLine attempt={attempt} waitedFrom={attempts[at - 1]?.endedAt ?? acceptedAt} />
           </li>
         ))}
-        <li>reply: {delivery}</li>
+        {steps.every(({ step }) => step !== "delivered") && <li>reply: {delivery}</li>}
+        {steps.map(({ step, at }, index) => (
+          <li key={step}>
+            {step === "delivered" ? `reply: ${delivery}` : STEP_NAMES[step]} <Time at={at} />
+            <span class="faint">
+              {" "}
+              (took {duration(steps[index - 1]?.at ?? attempts.at(-1)?.endedAt ?? acceptedAt, at)})
+            </span>
+          </li>
+        ))}
+        {settledAt !== null && (
+          <li>
+            settled <Time at={settledAt} />
+            <span class="faint"> ({duration(acceptedAt, settledAt)} after the call)</span>
+          </li>
+        )}
       </ol>
       <details>
         <summary>{spec.kind === "wake" ? "Text of the event" : "Message to the agent"}</summary>
@@ -53,13 +76,11 @@ export function Run({ run, number, acceptedAt }: RunProps): JSX.Element {
 
 function AttemptLine({ attempt, waitedFrom }: { readonly attempt: Attempt; readonly waitedFrom: string }): JSX.Element {
   const { number, startedAt, endedAt, status, error, usage } = attempt;
-  const ms = endedAt === null ? undefined : Date.parse(endedAt) - Date.parse(startedAt);
-  const waitedMs = Date.parse(startedAt) - Date.parse(waitedFrom);
   return (
     <>
       attempt {number} <Time at={startedAt} />: <span class={status === "ok" ? "good" : ""}>{status}</span>
-      {ms !== undefined && ` after ${(ms / 1_000).toFixed(1)} s`}
-      <span class="faint"> (waited {(Math.max(0, waitedMs) / 1_000).toFixed(1)} s)</span>
+      {endedAt !== null && ` after ${duration(startedAt, endedAt)}`}
+      <span class="faint"> (waited {duration(waitedFrom, startedAt)})</span>
       {usage !== undefined && <span class="faint"> {usageText(usage)}</span>}
       {error !== null && <span class="bad">: {error}</span>}
     </>

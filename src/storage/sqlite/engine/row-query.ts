@@ -3,10 +3,11 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 /** The result of a query: its columns by name, in any order, each with its type; `?` where it may be `NULL`. */
 export type RowShape = Readonly<Record<string, ColumnKind>>;
 
-type ColumnKind = "integer" | "integer?" | "text" | "text?" | "blob" | "blob?";
+type ColumnKind = "integer" | "integer?" | "real" | "text" | "text?" | "blob" | "blob?";
 
 interface Values {
   readonly integer: number;
+  readonly real: number;
   readonly text: string;
   readonly blob: Uint8Array;
 }

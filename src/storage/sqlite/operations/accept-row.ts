@@ -29,6 +29,7 @@ export type AcceptRow = readonly [
   marks: string | null,
   /** `null` for most deliveries. */
   particulars: AcceptExtras | null,
+  answered: number | null,
   /** Lane, kind, spec, text and time of expiry of each run, in order. */
   ...runs: (string | number | null)[],
 ];
@@ -46,7 +47,8 @@ export const AT = {
   expiresAt: 14,
   replayKeys: 15,
   extras: 16,
-  runs: 17,
+  answered: 17,
+  runs: 18,
 } as const;
 /** Fields of a run. */
 export const RUN_FIELDS = 5;
@@ -108,6 +110,7 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
     idempotency === undefined ? 0 : idempotency.expiresAt,
     packReplayKeys(delivery.replayKeys),
     extrasOf(delivery),
+    delivery.answered ?? null,
     ...runFields,
   ];
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { FAILED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY, SKIPPED } from "../codes.ts";
+import { RUN_STEPS } from "../../../core/run-steps.ts";
+import { FAILED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY, SKIPPED, STEP_COLUMNS } from "../codes.ts";
 import { rowQuery, type RowQuery } from "../engine/row-query.ts";
 import { unpackReplayKeys } from "../replay-keys.ts";
 import type { AcceptDependencies } from "./accept.ts";
@@ -22,6 +23,16 @@ type AttemptEndArgs = [
   reply: string | null,
   usage: string | null,
 ];
+
+/** `step` is an index of `RUN_STEPS`. */
+type RecordStepArgs = [run: number, tag: string, step: number, outcome: number | null, at: number | null];
+type SettleArgs = [state: number, reason: string | null, at: number | null, ...runs: (number | string)[]];
+
+interface RunEnd {
+  readonly state: number;
+  readonly reason: string | null;
+  readonly at: number | null;
+}
 
 /** The operations on a run after its acceptance, by name. */
 export function runOperations(database: DatabaseSync, dependencies: AcceptDependencies) {
@@ -50,7 +61,7 @@ class RunProgress {
   readonly #begin: StatementSync;
   readonly #insertAttempt: StatementSync;
   readonly #endAttempt: StatementSync;
-  readonly #addStep: StatementSync;
+  readonly #addStep: readonly StatementSync[];
   readonly #hold: StatementSync;
   readonly #putBack: StatementSync;
   readonly #becomeDue: StatementSync;
@@ -71,8 +82,11 @@ class RunProgress {
     this.#endAttempt = database.prepare(`
       UPDATE attempts SET ended_at = ?, status = ?, error = ?, reply = ?, usage = ?
       WHERE run = ? AND number = (SELECT max(number) FROM attempts WHERE run = ?)`);
-    this.#addStep = database.prepare(`
-      UPDATE runs SET steps = steps | ?, outcome = coalesce(?, outcome) WHERE id = ? AND tag = ?`);
+    this.#addStep = RUN_STEPS.map((step, bit) =>
+      database.prepare(`
+      UPDATE runs SET steps = steps | ${1 << bit}, outcome = coalesce(?, outcome), ${STEP_COLUMNS[step]} = ?
+      WHERE id = ? AND tag = ?`),
+    );
     this.#hold = database.prepare(`
       UPDATE runs SET state = ${HELD}, reason = ? WHERE id = ? AND tag = ? AND state >= ${HELD}`);
     this.#putBack = database.prepare(`
@@ -82,7 +96,7 @@ class RunProgress {
       UPDATE runs SET due_at = NULL WHERE id = ? AND state = ${QUEUED}
         AND NOT EXISTS (SELECT 1 FROM attempts WHERE run = runs.id)`);
     this.#settle = database.prepare(`
-      UPDATE runs SET state = ?, reason = ?, overlap = NULL WHERE id = ? AND tag = ? AND state >= ${HELD}`);
+      UPDATE runs SET state = ?, reason = ?, settled_at = ?, overlap = NULL WHERE id = ? AND tag = ? AND state >= ${HELD}`);
     this.#cutReply = database.prepare(`
       UPDATE attempts SET reply = substr(reply, 1, ${KEPT_REPLY_CHARS})
       WHERE run = ? AND length(reply) > ${KEPT_REPLY_CHARS}`);
@@ -102,8 +116,8 @@ class RunProgress {
     return this.#endAttempt.run(endedAt, status, error, reply, usage, run, run).changes === 0 ? 0 : undefined;
   }
 
-  recordStep([run, tag, step, outcome]: [number, string, number, number | null]): FailedRunIndex {
-    return this.#addStep.run(step, outcome, run, tag).changes === 0 ? 0 : undefined;
+  recordStep([run, tag, step, outcome, at]: RecordStepArgs): FailedRunIndex {
+    return this.#addStep[step]!.run(outcome, at, run, tag).changes === 0 ? 0 : undefined;
   }
 
   postpone([run, tag, dueAt, reason]: [number, string, number, string]): FailedRunIndex {
@@ -125,17 +139,20 @@ class RunProgress {
     return undefined;
   }
 
-  /** Runs and tags alternate from the third item on; all are settled or, if one is unknown, none. */
-  settle([state, reason, ...runs]: [number, string | null, ...(number | string)[]]): FailedRunIndex {
-    for (let at = 0; at < runs.length; at += 2) {
-      if (this.#exists.get(runs[at]!, runs[at + 1]!) === undefined) return at / 2;
+  /** Runs and tags alternate from the fourth item on; all are settled or, if one is unknown, none. */
+  settle([state, reason, at, ...runs]: SettleArgs): FailedRunIndex {
+    const end = { state, reason, at };
+    for (let index = 0; index < runs.length; index += 2) {
+      if (this.#exists.get(runs[index]!, runs[index + 1]!) === undefined) return index / 2;
     }
-    for (let at = 0; at < runs.length; at += 2) this.#settleRun(Number(runs[at]), String(runs[at + 1]), state, reason);
+    for (let index = 0; index < runs.length; index += 2) {
+      this.#settleRun(Number(runs[index]), String(runs[index + 1]), end);
+    }
     return undefined;
   }
 
-  #settleRun(run: number, tag: string, state: number, reason: string | null): void {
-    if (this.#settle.run(state, reason, run, tag).changes === 0) return;
+  #settleRun(run: number, tag: string, { state, reason, at }: RunEnd): void {
+    if (this.#settle.run(state, reason, at, run, tag).changes === 0) return;
     this.#coalescing.stop(run);
     this.#cutReply.run(run);
     const seq = Math.floor(run / RUNS_PER_DELIVERY);

@@ -3,7 +3,7 @@ import { type DeliveryPage, type DeliveryQuery, StoreError } from "../../deliver
 import { codeOfEnded, codeOfRunState, DONE, RUNS_PER_DELIVERY } from "../codes.ts";
 import { type RowOf, rowQuery, type RowQuery, type RowShape, snapshotReader } from "../engine/row-query.ts";
 import { cursorOf, parseCursor } from "../public-id.ts";
-import { DELIVERY_ROW, deliveryColumns, type DeliveryRow, deliverySummary } from "./stored-rows.ts";
+import { DELIVERY_ROW, deliveryColumns, type DeliveryRow, deliverySummary, LISTED_RUN } from "./stored-rows.ts";
 
 /** Deliveries that one page searches, and bytes of their texts: reading these is what takes time. */
 const SEARCHED_DELIVERIES = 250;
@@ -102,7 +102,7 @@ export class DeliveryList {
   readonly #done: Scan;
   readonly #notDone: Scan;
   readonly #ended: Scan;
-  readonly #runs: RowQuery<{ readonly state: number; readonly reason: string | null }>;
+  readonly #runs: RowQuery<RowOf<typeof LISTED_RUN>>;
   readonly #text: DeliveryTextSearch;
   readonly #inSnapshot: ReturnType<typeof snapshotReader>;
 
@@ -152,8 +152,8 @@ export class DeliveryList {
     };
     this.#runs = rowQuery(
       reader,
-      { state: "integer", reason: "text?" },
-      `SELECT state, reason FROM runs AS r WHERE ${runsOfDelivery("?1")} ORDER BY id`,
+      LISTED_RUN,
+      `SELECT state, reason, settled_at FROM runs AS r WHERE ${runsOfDelivery("?1")} ORDER BY id`,
     );
     this.#text = new DeliveryTextSearch(reader);
     this.#inSnapshot = snapshotReader(reader);

@@ -18,6 +18,8 @@ const STATS_ROW = {
   deliveries: "integer",
   runs: "integer",
   bytes: "integer",
+  tokens: "real",
+  cost: "real",
 } as const satisfies RowShape;
 
 const WINDOW_ROW = { lowest: "integer?", latest: "integer?", scanned: "integer" } as const satisfies RowShape;
@@ -28,6 +30,8 @@ export class DeliveryStats {
   readonly #counts: RowQuery<RowOf<typeof STATS_ROW>>;
 
   constructor(reader: DatabaseSync) {
+    const ofAttempts = (value: string) => `(SELECT sum(${value}) FROM attempts
+      WHERE run >= seq * ${RUNS_PER_DELIVERY} AND run < (seq + 1) * ${RUNS_PER_DELIVERY} AND usage IS NOT NULL)`;
     this.#window = rowQuery(
       reader,
       WINDOW_ROW,
@@ -38,7 +42,9 @@ export class DeliveryStats {
       reader,
       STATS_ROW,
       `SELECT received_at / CAST(?5 AS INTEGER) AS bucket, coalesce(mapping_id, route) AS name, ended, state,
-        count(*) AS deliveries, sum(runs) AS runs, coalesce(sum(bytes), 0) AS bytes
+        count(*) AS deliveries, sum(runs) AS runs, coalesce(sum(bytes), 0) AS bytes,
+        total(${ofAttempts("coalesce(usage ->> 'inputTokens', 0) + coalesce(usage ->> 'outputTokens', 0)")}) AS tokens,
+        total(${ofAttempts("usage ->> 'costUsd'")}) AS cost
       FROM (SELECT d.*, CASE WHEN ended IS NULL THEN (SELECT max(state) FROM runs AS r
         WHERE r.id >= d.seq * ${RUNS_PER_DELIVERY} AND r.id < (d.seq + 1) * ${RUNS_PER_DELIVERY}) END AS state
         FROM deliveries AS d WHERE seq < ?1 AND seq >= ?2 AND received_at >= ?3 AND received_at < ?4)
@@ -53,9 +59,9 @@ export class DeliveryStats {
     const window = this.#window.get(below);
     if (window === undefined || window.lowest === null || window.latest === null) return { rows: [], nextCursor: null };
     const counted = this.#counts.all(below, window.lowest, from, before, bucketMs);
-    const rows = counted.map(({ bucket, name, ended, state, deliveries, runs, bytes }) => {
+    const rows = counted.map(({ bucket, name, ended, state, cost, ...counts }) => {
       const kind = deliveryState(ended, state === null ? [] : [{ state }]);
-      return { at: bucket * bucketMs, name, state: kind, deliveries, runs, bytes };
+      return { at: bucket * bucketMs, name, state: kind, ...counts, costUsd: cost };
     });
     // Times of receipt only nearly grow: the end is a whole window before the period.
     const isLast = window.scanned < SCANNED_DELIVERIES || window.latest < from;

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { DeliveryDetail, RunDetail, RunSpec } from "../../../core/delivery.ts";
+import type { DeliveryDetail, DeliverySummary, RunDetail, RunSpec } from "../../../core/delivery.ts";
 import {
   type CoalescedCalls,
   type DeliveryState,
@@ -7,7 +7,7 @@ import {
   MAX_COALESCED_TEXTS,
   type StoredRun,
 } from "../../delivery-store.ts";
-import { ENDED_COALESCED, RUNS_PER_DELIVERY, runStateOf } from "../codes.ts";
+import { ENDED_COALESCED, ENDED_DUPLICATE, RUNS_PER_DELIVERY, runStateOf } from "../codes.ts";
 import { type RowOf, rowQuery, type RowQuery, type RowShape } from "../engine/row-query.ts";
 import { KEPT_REPLY_CHARS } from "../operations/run.ts";
 import { deliveryId, type DeliveryKey, runId, type RunKey } from "../public-id.ts";
@@ -31,7 +31,11 @@ import {
   RUN_ROW,
   type RunRow,
   stepsOf,
+  stepTimesOf,
 } from "./stored-rows.ts";
+
+/** Repeats that one delivery is shown with. */
+const MAX_DUPLICATES = 10;
 
 const CALL_ROW = { spec: "text", text: "text?" } as const satisfies RowShape;
 type CallRow = RowOf<typeof CALL_ROW>;
@@ -87,6 +91,7 @@ export class StoredDeliveryReader {
   readonly #delivery: RowQuery<DeliveryRow>;
   readonly #request: RowQuery<RequestRow>;
   readonly #body: RowQuery<{ readonly body: Uint8Array | null }>;
+  readonly #duplicates: RowQuery<Pick<DeliveryRow, "seq" | "tag" | "received_at">>;
   readonly #credential: RowQuery<Pick<DeliveryRow, "ended">>;
   readonly #states: RowQuery<Pick<RunRow, "id" | "state">>;
   readonly #lastSeq: RowQuery<{ readonly seq: number | null }>;
@@ -116,6 +121,12 @@ export class StoredDeliveryReader {
       reader,
       { body: "blob?" },
       `SELECT body FROM deliveries JOIN contents ON contents.id = seq * ${RUNS_PER_DELIVERY} WHERE seq = ? AND tag = ?`,
+    );
+    this.#duplicates = rowQuery(
+      reader,
+      { seq: "integer", tag: "text", received_at: "integer" },
+      `SELECT seq, tag, received_at FROM deliveries WHERE related = ? AND related_tag = ?
+        AND ended = ${ENDED_DUPLICATE} ORDER BY seq DESC LIMIT ${MAX_DUPLICATES}`,
     );
     this.#credential = rowQuery(
       reader,
@@ -174,6 +185,12 @@ export class StoredDeliveryReader {
     return this.#body.get(key.seq, key.tag)?.body ?? undefined;
   }
 
+  duplicatesOf({ seq, tag }: DeliveryKey): Pick<DeliverySummary, "id" | "receivedAt">[] {
+    return this.#duplicates
+      .all(seq, tag)
+      .map((row) => ({ id: deliveryId(row.seq, row.tag), receivedAt: isoTime(row.received_at) }));
+  }
+
   /** `undefined` for a delivery that is not there and for one that came with another credential, alike. */
   stateFor(key: DeliveryKey, credentialId: string): DeliveryState | undefined {
     const row = this.#credential.get(key.seq, key.tag, credentialId);
@@ -200,6 +217,8 @@ export class StoredDeliveryReader {
       delivery: replyOutcomeOfRun(row, spec),
       dueAt: dueAt === null ? null : isoTime(dueAt),
       calls: row.calls ?? 1,
+      steps: stepTimesOf(row),
+      settledAt: row.settled_at === null ? null : isoTime(row.settled_at),
     };
   }
 

@@ -8,8 +8,8 @@ import type {
   RunSpec,
   State,
 } from "../../../core/delivery.ts";
+import { RUN_STEPS, type RunStep, type StepTime } from "../../../core/run-steps.ts";
 import type { TokenUsage } from "../../../core/token-usage.ts";
-import { RUN_STEPS, type RunStep } from "../../delivery-store.ts";
 import {
   ENDED_COALESCED,
   ENDED_DUPLICATE,
@@ -18,6 +18,7 @@ import {
   QUEUED,
   replyOutcomeOfCode,
   runStateOf,
+  STEP_COLUMNS,
 } from "../codes.ts";
 import type { RowOf, RowShape } from "../engine/row-query.ts";
 import { deliveryId, runIds } from "../public-id.ts";
@@ -34,11 +35,17 @@ export const RUN_ROW = {
   due_at: "integer?",
   /** `null` for a run that never coalesced calls. */
   calls: "integer?",
+  settled_at: "integer?",
+  summarized_at: "integer?",
+  delivered_at: "integer?",
+  heartbeat_at: "integer?",
+  called_back_at: "integer?",
 } as const satisfies RowShape;
 export type RunRow = RowOf<typeof RUN_ROW>;
 
 /** The columns of a {@link RunRow}, of `runs` with its `contents`. */
-export const RUN_COLUMNS = "runs.id, lane, state, steps, outcome, reason, spec, text, due_at, calls";
+export const RUN_COLUMNS = `runs.id, lane, state, steps, outcome, reason, spec, text, due_at, calls, settled_at,
+  ${Object.values(STEP_COLUMNS).join(", ")}`;
 
 /** A run in the queue that is due at once has not begun: a run that is put back gets a due time. */
 export function mayHaveAttempts(row: Pick<RunRow, "state" | "due_at">): boolean {
@@ -81,8 +88,12 @@ export function stepsOf(bits: number): RunStep[] {
   return RUN_STEPS.filter((_, index) => (bits & (1 << index)) !== 0);
 }
 
-export function bitOfStep(step: RunStep): number {
-  return 1 << RUN_STEPS.indexOf(step);
+export function stepTimesOf(row: RunRow): StepTime[] {
+  const known = RUN_STEPS.flatMap((step) => {
+    const at = row[STEP_COLUMNS[step]];
+    return at === null ? [] : { step, at: isoTime(at) };
+  });
+  return known.toSorted((left, right) => Date.parse(left.at) - Date.parse(right.at));
 }
 
 export function replyOutcomeOfRun(row: RunRow, spec: RunSpec): ReplyOutcome {
@@ -121,6 +132,7 @@ export const DELIVERY_ROW = {
   related_tag: "text?",
   resolved_at: "integer?",
   resolved_note: "text?",
+  answered: "integer?",
 } as const satisfies RowShape;
 export type DeliveryRow = RowOf<typeof DELIVERY_ROW>;
 
@@ -131,17 +143,19 @@ export function deliveryColumns(table: string): string {
     .join(", ");
 }
 
+/** The columns of a run that the list needs. */
+export const LISTED_RUN = { state: "integer", reason: "text?", settled_at: "integer?" } as const satisfies RowShape;
+type ListedRun = RowOf<typeof LISTED_RUN>;
+
 /**
  * One delivery as it appears in a list. As long as it has a run that is not skipped its state is not
  * stored: it is the highest of its runs' (running, queued, held, failed, canceled, done), with the
  * reason of the first run in that state.
  */
-export function deliverySummary(
-  row: DeliveryRow,
-  runs: readonly { readonly state: number; readonly reason: string | null }[],
-): DeliverySummary {
+export function deliverySummary(row: DeliveryRow, runs: readonly ListedRun[]): DeliverySummary {
   const code = Math.max(...runs.map((run) => run.state));
   const deciding = runs.filter((run) => run.state === code);
+  const ends = runs.map((run) => run.settled_at);
   return {
     id: deliveryId(row.seq, row.tag),
     state: deliveryState(row.ended, runs),
@@ -154,6 +168,8 @@ export function deliverySummary(
     event: row.event,
     actor: row.sender,
     relatedTo: relatedDelivery(row),
+    ...(row.answered === null ? {} : { answered: row.answered }),
+    ...(ends.length === 0 || ends.includes(null) ? {} : { settledAt: isoTime(Math.max(...ends.map(Number))) }),
     ...(row.resolved_at === null ? {} : { resolved: { at: isoTime(row.resolved_at), note: row.resolved_note } }),
   };
 }

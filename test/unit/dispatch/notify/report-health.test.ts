@@ -181,7 +181,7 @@ describe("notices of what a person has to see to", () => {
       const runId = await bench.accept(agentSpec({ mode: "deliver", delivery: nobody }));
       await bench.store.beginAttempt(runId, { number: 1, startedAt: 1 });
       await bench.store.endAttempt(runId, { endedAt: 2, status: "ok", error: null, reply: "Text." });
-      await bench.store.recordStep(runId, "delivered", "no-target");
+      await bench.store.recordStep(runId, "delivered", { outcome: "no-target" });
       await bench.restart();
       await bench.finish(runId);
       expect(bench.notices).toHaveLength(1);

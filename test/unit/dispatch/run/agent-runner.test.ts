@@ -215,7 +215,7 @@ describe("an agent run", () => {
       await leave(async (runId) => {
         await ended(runId);
         await bench.store.recordStep(runId, "summarized");
-        await bench.store.recordStep(runId, "delivered", "sent");
+        await bench.store.recordStep(runId, "delivered", { outcome: "sent" });
       });
       expect(bench.host.events).toEqual([]);
       expect(bench.host.sent).toEqual([]);

@@ -290,7 +290,7 @@ describe("the delivery of a reply", () => {
       await bench.store.beginAttempt(runId, { number: 1, startedAt: 1 });
       await bench.store.endAttempt(runId, { endedAt: 2, status: "ok", error: null, reply });
       await bench.store.recordStep(runId, "summarized");
-      await bench.store.recordStep(runId, "delivered", outcome);
+      await bench.store.recordStep(runId, "delivered", { outcome });
       await bench.restart();
       await bench.finish(runId);
       expect(bench.host.sent).toEqual([]);

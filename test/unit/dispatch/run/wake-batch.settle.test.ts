@@ -9,6 +9,7 @@ describe("many runs that end together", () => {
   const { signal: abandon } = new AbortController();
   let bench: DispatchBench;
   let runIds: readonly string[];
+  const parts = () => ({ store: bench.store, clock: { now: () => bench.now() }, abandon });
 
   beforeEach(async () => {
     bench = await DispatchBench.open();
@@ -27,22 +28,22 @@ describe("many runs that end together", () => {
 
   it("are settled although one of them was removed in between", async () => {
     await purge(runIds[1]!);
-    await settleKnown({ store: bench.store, abandon }, runIds, DONE);
+    await settleKnown(parts(), runIds, DONE);
     expect(await states([runIds[0]!, runIds[2]!])).toEqual(["done", "done"]);
   });
 
   it("are no error when all of them are gone", async () => {
     await purge(runIds[0]!);
-    await settleKnown({ store: bench.store, abandon }, runIds.slice(0, 1), DONE);
+    await settleKnown(parts(), runIds.slice(0, 1), DONE);
     await expect(bench.store.loadRun(runIds[0]!)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
   it("are settled when the store can write again, and rejected when it never can", async () => {
     const full = { count: 1, error: new StoreError("UNAVAILABLE", "the disk is full") };
-    await settleKnown({ store: failing(bench.store, "settleAll", full), abandon }, runIds, DONE);
+    await settleKnown({ ...parts(), store: failing(bench.store, "settleAll", full) }, runIds, DONE);
     expect(await states(runIds)).toEqual(["done", "done", "done"]);
     const closed = { count: 1, error: new StoreError("CLOSED", "the store is closing") };
-    const settling = settleKnown({ store: failing(bench.store, "settleAll", closed), abandon }, runIds, DONE);
+    const settling = settleKnown({ ...parts(), store: failing(bench.store, "settleAll", closed) }, runIds, DONE);
     await expect(settling).rejects.toBe(closed.error);
   });
 });

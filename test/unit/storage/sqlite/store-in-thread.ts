@@ -49,7 +49,10 @@ export async function openStoreTables() {
     },
     /** Settles runs, given by the seq of a delivery with one run. */
     settle: (seqs: readonly number[], state: number): void => {
-      commit({ operations: ["store.settle"], args: [[state, null, ...seqs.flatMap((one) => [one * 4096, TAG])]] });
+      commit({
+        operations: ["store.settle"],
+        args: [[state, null, null, ...seqs.flatMap((one) => [one * 4096, TAG])]],
+      });
     },
   };
 }

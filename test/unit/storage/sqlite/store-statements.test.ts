@@ -76,7 +76,7 @@ describe("the statements of the store", () => {
     expect(accept({ replayKeys: [{ key: newClaim().key, expiresAt: RECEIVED_AT + 1 }] })).toEqual(insertions);
     expect(accept({ idempotency: newClaim() })).toEqual(["INSERT INTO claims", ...insertions]);
     expect(executing((of) => of.beginAttempt([RUN, TAG, 1, 0]))).toEqual(["UPDATE runs SET", "INSERT INTO attempts"]);
-    expect(executing((of) => of.settle([0, null, RUN, TAG]))).toEqual([
+    expect(executing((of) => of.settle([0, null, null, RUN, TAG]))).toEqual([
       "SELECT 1 FROM",
       "UPDATE runs SET",
       "UPDATE attempts SET",

@@ -19,7 +19,7 @@ async function open() {
   return {
     accept: (changes: Partial<NewDelivery> = {}): unknown =>
       tables.run("accept", acceptRow(++seq, TAG, newDelivery(changes))),
-    fail: (of: number): unknown => tables.run("settle", [FAILED, "no model", of * 4096, TAG]),
+    fail: (of: number): unknown => tables.run("settle", [FAILED, "no model", null, of * 4096, TAG]),
     rows: (text: string): Record<string, unknown>[] =>
       tables.reader
         .prepare(text)

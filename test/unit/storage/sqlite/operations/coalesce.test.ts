@@ -51,7 +51,7 @@ describe("gathering in the writer thread", () => {
     ["begun", [["beginAttempt", [RUN, TAG, 1, 1000]]]],
     ["held", [["hold", [RUN, TAG, "x"]]]],
     ["postponed", [["postpone", [RUN, TAG, 5, "x"]]]],
-    ["settled", [["settle", [0, null, RUN, TAG]]]],
+    ["settled", [["settle", [0, null, null, RUN, TAG]]]],
   ])("leaves no row behind of a run that is %s", async (_, operations) => {
     const { commit, count } = await open();
     commit([row(1, { coalesce: newCoalesce() }), row(2, { coalesce: newCoalesce() })]);

@@ -21,7 +21,7 @@ describe("overlap in the writer thread", () => {
     const latest = await open("latest");
     for (let count = 0; count < 20; count++) latest.run(...latest.accepting());
     expect(latest.keyed()).toBe(1);
-    latest.run("settle", [codeOfSettled("done"), null, 20 * 4096, TAG]);
+    latest.run("settle", [codeOfSettled("done"), null, null, 20 * 4096, TAG]);
     expect(latest.keyed()).toBe(0);
 
     const skip = await open("skip");

@@ -23,10 +23,10 @@ describe("operations of the store in the writer thread", () => {
     expect(run("beginAttempt", [RUN, TAG, 1, 1000])).toBeUndefined();
     expect(stateOf()).toBe(RUNNING);
     expect(run("endAttempt", [RUN, TAG, 2000, "ok", null, "x".repeat(3000), null])).toBeUndefined();
-    expect(run("recordStep", [RUN, TAG, 1, null])).toBeUndefined();
+    expect(run("recordStep", [RUN, TAG, 0, null, 2001])).toBeUndefined();
     expect(run("hold", [RUN, TAG, "wait"])).toBeUndefined();
     expect(stateOf()).toBe(HELD);
-    expect(run("settle", [DONE, null, RUN, TAG])).toBeUndefined();
+    expect(run("settle", [DONE, null, null, RUN, TAG])).toBeUndefined();
     expect(stateOf()).toBe(DONE);
     expect(run("barrier", null)).toBeUndefined();
   });
@@ -38,18 +38,18 @@ describe("operations of the store in the writer thread", () => {
     for (const tag of [otherTag, ""]) {
       expect(run("beginAttempt", [RUN, tag, 1, 1000])).toBe(0);
       expect(run("endAttempt", [RUN, tag, 2000, "ok", null, null, null])).toBe(0);
-      expect(run("recordStep", [RUN, tag, 1, null])).toBe(0);
+      expect(run("recordStep", [RUN, tag, 0, null, 2001])).toBe(0);
       expect(run("hold", [RUN, tag, "wait"])).toBe(0);
-      expect(run("settle", [DONE, null, RUN, TAG, RUN, tag])).toBe(1);
+      expect(run("settle", [DONE, null, null, RUN, TAG, RUN, tag])).toBe(1);
     }
   });
 
   it("may be repeated without changing what stands: begin, steps, settle", async () => {
     const { run, reader } = await oneRun();
     for (let round = 0; round < 2; round++) run("beginAttempt", [RUN, TAG, 1, 1000]);
-    for (let round = 0; round < 2; round++) run("recordStep", [RUN, TAG, 2, 2]);
-    run("recordStep", [RUN, TAG, 4, null]);
-    for (const state of [DONE, FAILED]) run("settle", [state, null, RUN, TAG]);
+    for (let round = 0; round < 2; round++) run("recordStep", [RUN, TAG, 1, 2, 2002]);
+    run("recordStep", [RUN, TAG, 2, null, 2003]);
+    for (const state of [DONE, FAILED]) run("settle", [state, null, null, RUN, TAG]);
     expect(reader.prepare("SELECT count(*) AS n FROM attempts").get()).toEqual({ n: 1 });
     expect(reader.prepare("SELECT state, steps, outcome FROM runs").get()).toEqual({
       state: DONE,
@@ -62,24 +62,24 @@ describe("operations of the store in the writer thread", () => {
     const { run, claims, accept, idempotency } = await oneRun();
     accept(1, () => ({ idempotency: newClaim(), runs: [...newDelivery().runs, ...newDelivery().runs] }));
     expect(claims()).toBe(2);
-    run("settle", [FAILED, "no", RUN, TAG]);
+    run("settle", [FAILED, "no", null, RUN, TAG]);
     expect(claims()).toBe(1);
-    run("settle", [FAILED, "no", 2 * RUN, TAG]);
+    run("settle", [FAILED, "no", null, 2 * RUN, TAG]);
     expect(claims()).toBe(1);
-    run("settle", [FAILED, "no", 2 * RUN + 1, TAG]);
+    run("settle", [FAILED, "no", null, 2 * RUN + 1, TAG]);
     expect(claims()).toBe(0);
     const again = { ...idempotency, expiresAt: idempotency.expiresAt + 1 };
     expect(run("accept", acceptRow(3, TAG, newDelivery({ idempotency: again })))).toBeUndefined();
-    run("settle", [FAILED, "no", RUN, TAG]);
+    run("settle", [FAILED, "no", null, RUN, TAG]);
     expect(claims()).toBe(1);
   });
 
   it("keep the claim of a delivery of which a run was skipped, and end it when all were", async () => {
     const { run, claims, accept, reader } = await oneRun();
     accept(1, () => ({ idempotency: newClaim(), runs: [...newDelivery().runs, ...newDelivery().runs] }));
-    run("settle", [SKIPPED, "too old", RUN, TAG]);
-    run("settle", [SKIPPED, "too old", 2 * RUN, TAG]);
-    run("settle", [FAILED, "no", 2 * RUN + 1, TAG]);
+    run("settle", [SKIPPED, "too old", null, RUN, TAG]);
+    run("settle", [SKIPPED, "too old", null, 2 * RUN, TAG]);
+    run("settle", [FAILED, "no", null, 2 * RUN + 1, TAG]);
     expect(claims()).toBe(2);
     expect(
       reader
@@ -96,14 +96,14 @@ describe("operations of the store in the writer thread", () => {
     expect(stateOf()).toBe(QUEUED);
     expect(run("beginAttempt", [RUN, TAG, 2, 5000])).toBeUndefined();
     expect(reader.prepare("SELECT due_at FROM runs").get()).toEqual({ due_at: null });
-    run("settle", [DONE, null, RUN, TAG]);
+    run("settle", [DONE, null, null, RUN, TAG]);
     expect(run("postpone", [RUN, TAG, 5000, "busy"])).toBe(0);
   });
 
   it("leave a delivery without a claim alone when its run fails", async () => {
     const { run, claims, accept } = await oneRun();
     accept(1);
-    run("settle", [FAILED, "no", 2 * RUN, TAG]);
+    run("settle", [FAILED, "no", null, 2 * RUN, TAG]);
     expect(claims()).toBe(1);
   });
 

@@ -157,7 +157,7 @@ describe("DeliveryList", () => {
     tables.accept(3);
     tables.settle([1, 2, 3], codeOfRunState("failed"));
     const removing = preparing(tables.reader, (statement, text) => {
-      if (!text.startsWith("SELECT state, reason FROM runs")) return statement;
+      if (!text.startsWith("SELECT state, reason, settled_at FROM runs")) return statement;
       return {
         columns: () => statement.columns(),
         all: (...args: SQLInputValue[]) => {
@@ -175,7 +175,7 @@ describe("DeliveryList", () => {
     const tables = await openStoreTables();
     tables.accept(1);
     const failing = preparing(tables.reader, (statement, text) => {
-      if (!text.startsWith("SELECT state, reason FROM runs")) return statement;
+      if (!text.startsWith("SELECT state, reason, settled_at FROM runs")) return statement;
       return { columns: () => statement.columns(), all: () => expect.unreachable("broken") };
     });
     expect(() => new DeliveryList(failing).page({ limit: 10 })).toThrow("broken");
