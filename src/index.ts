@@ -21,6 +21,7 @@ export type {
   BacktestChange,
   BacktestPage,
   Preview,
+  PreviewedMapping,
   PreviewedRun,
   PreviewOperations,
   SampleCall,

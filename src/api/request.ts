@@ -47,16 +47,20 @@ function readLimit(text: string | undefined): number {
   return limit;
 }
 
-const BODY_LIMITS = { maxBytes: 65_536, timeoutMs: 10_000 };
+const MAX_BODY_BYTES = 65_536;
+const BODY_TIMEOUT_MS = 10_000;
 
 /**
  * Compiles a schema into a reader of request bodies: of JSON that has these keys and no others. An empty body
  * is `{}`. The reader rejects with an {@link ApiQueryError} that names every key that is wrong.
  */
-export function compileBodyReader<Body>(schema: object): (req: IncomingMessage) => Promise<Body> {
+export function compileBodyReader<Body>(
+  schema: object,
+  { maxBytes = MAX_BODY_BYTES }: { readonly maxBytes?: number } = {},
+): (req: IncomingMessage) => Promise<Body> {
   const check = compileSchemaCheck(schema);
   return async (req) => {
-    const payload = await readJson(req);
+    const payload = await readJson(req, maxBytes);
     const issues = check(payload);
     if (issues.length > 0) {
       throw new ApiQueryError(
@@ -67,9 +71,9 @@ export function compileBodyReader<Body>(schema: object): (req: IncomingMessage) 
   };
 }
 
-async function readJson(req: IncomingMessage): Promise<unknown> {
-  const body = await readBody(req, BODY_LIMITS);
-  if (isRefusal(body)) throw new ApiQueryError(`The body must be JSON of at most ${BODY_LIMITS.maxBytes} bytes.`);
+async function readJson(req: IncomingMessage, maxBytes: number): Promise<unknown> {
+  const body = await readBody(req, { maxBytes, timeoutMs: BODY_TIMEOUT_MS });
+  if (isRefusal(body)) throw new ApiQueryError(`The body must be JSON of at most ${maxBytes} bytes.`);
   if (body.length === 0) return {};
   const parsed = parsePayload(body, "application/json");
   if (!parsed.ok) throw new ApiQueryError(`The body must be JSON: ${parsed.detail}`);

@@ -111,28 +111,40 @@ interface BulkRequest {
   readonly options: BulkOptions;
 }
 
+/** A payload, or a whole `hooks` block. */
+export const MAX_PREVIEW_BYTES = 4_194_304;
+/** An edited configuration as JSON5. */
+export const editSchema = Type.String({ minLength: 1 });
+
 const readBacktestBody = compileBodyReader<{
   readonly filter: WrittenFilter;
   readonly limit?: number;
   readonly cursor?: string;
+  readonly edit?: string;
 }>(
   Type.Object(
     {
       filter: filterSchema,
+      edit: Type.Optional(editSchema),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
       cursor: Type.Optional(Type.String({ maxLength: MAX_CHARS })),
     },
     strict,
   ),
+  { maxBytes: MAX_PREVIEW_BYTES },
 );
 
-/** Reads `{ filter, limit, cursor }`. Rejects with an {@link ApiQueryError}. */
+/** Reads `{ filter, limit, cursor, edit }`. Rejects with an {@link ApiQueryError}. */
 export async function readBacktestRequest(
   req: IncomingMessage,
   now: number,
-): Promise<{ readonly filter: DeliveryFilter; readonly page: { limit: number; cursor?: string } }> {
-  const { filter, limit = 50, cursor } = await readBacktestBody(req);
-  return { filter: readFilter(filter, now), page: { limit, ...(cursor === undefined ? {} : { cursor }) } };
+): Promise<{
+  readonly filter: DeliveryFilter;
+  readonly page: { limit: number; cursor?: string };
+  readonly edit: string | undefined;
+}> {
+  const { filter, limit = 50, cursor, edit } = await readBacktestBody(req);
+  return { filter: readFilter(filter, now), page: { limit, ...(cursor === undefined ? {} : { cursor }) }, edit };
 }
 
 const BULK_BODIES: Readonly<Record<Operation, typeof readBulkBody>> = {

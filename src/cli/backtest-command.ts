@@ -1,5 +1,9 @@
 /** `reveille backtest`. */
-import type { Backtested, BacktestPage } from "../index.ts";
+import { readFileSync } from "node:fs";
+import { reasonOf } from "../core/reason-of.ts";
+import type { Backtested, BacktestPage, MappingStats } from "../index.ts";
+import { forecastRuns, type RunForecast } from "../ingress/operations/forecast.ts";
+import { CliError } from "./errors.ts";
 import { askGateway, reachGateway } from "./gateway-client.ts";
 import type { GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
@@ -8,24 +12,39 @@ import { textTable } from "./text-table.ts";
 
 export interface BacktestOptions extends GatewayCommandOptions {
   readonly json?: boolean;
+  /** A file with an edited configuration. */
+  readonly edited?: string;
   readonly since: string;
+}
+
+interface StatsAnswer {
+  readonly mappings: readonly MappingStats[];
 }
 
 const CELL_CHARS = 60;
 
-/** Judges the stored deliveries of a period by the running gateway's configuration; prints those that differ. */
-export async function backtest({ since, ...options }: BacktestOptions, io: CliIo): Promise<void> {
+/**
+ * Judges the stored deliveries of a period by the running gateway's configuration, or by an edited one; prints those
+ * that differ, and the runs of a day where they differ.
+ */
+export async function backtest({ since, edited, ...options }: BacktestOptions, io: CliIo): Promise<void> {
+  const edit = edited === undefined ? undefined : readFileText(edited);
   const access = await reachGateway(options, io);
   const all: Backtested[] = [];
   let cursor: string | null = null;
   do {
-    const body: object = { filter: { since }, limit: 200, ...(cursor === null ? {} : { cursor }) };
+    const body = { filter: { since }, limit: 200, edit, ...(cursor === null ? {} : { cursor }) };
     const page: BacktestPage = await askGateway(access, "/deliveries/backtest", { method: "POST", body });
     all.push(...page.deliveries);
     cursor = page.nextCursor;
   } while (cursor !== null);
+  const { mappings } = await askGateway<StatsAnswer>(
+    access,
+    `/deliveries/stats?${new URLSearchParams({ since }).toString()}`,
+  );
+  const forecast = forecastRuns(all, mappings);
   if (options.json === true) {
-    io.out(`${JSON.stringify({ deliveries: all }, undefined, 2)}\n`);
+    io.out(`${JSON.stringify({ deliveries: all, forecast }, undefined, 2)}\n`);
     return;
   }
   const changed = all.filter(({ change }) => change !== "same");
@@ -40,4 +59,28 @@ export async function backtest({ since, ...options }: BacktestOptions, io: CliIo
   const unjudged = changed.filter(({ change }) => change === "not-judged").length;
   const noun = all.length === 1 ? "delivery" : "deliveries";
   io.out(`${all.length} ${noun}: ${changed.length - unjudged} differ, ${unjudged} could not be judged.\n`);
+  printForecast(forecast, io);
+}
+
+function printForecast(forecast: readonly RunForecast[], io: CliIo): void {
+  const differs = forecast.filter(({ before, now }) => before.runs !== now.runs);
+  if (differs.length === 0) return;
+  const round = (count: number): string => count.toFixed(count < 10 ? 1 : 0);
+  const rows = differs.map(({ name, before, now }) => [
+    printable(name, CELL_CHARS),
+    ...[before, now].flatMap(({ runs, tokens, costUsd }) => [
+      round(runs),
+      tokens === 0 ? "" : round(tokens),
+      costUsd === 0 ? "" : `$${costUsd.toFixed(4)}`,
+    ]),
+  ]);
+  io.out(`\nIn a day:\n${textTable(["MAPPING", "RUNS", "TOKENS", "COST", "RUNS THEN", "TOKENS", "COST"], rows)}`);
+}
+
+function readFileText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new CliError(`The edited configuration ${file} cannot be read: ${reasonOf(error)}`);
+  }
 }

@@ -42,8 +42,9 @@ export function addOperatorCommands(program: Command, io: CliIo, finish: (code: 
       finish(await probe(mapping, options, io));
     });
   withGateway(program.command("backtest"), io)
-    .description("judge stored deliveries by the configuration of today; nothing is stored or sent")
+    .description("judge stored deliveries by the configuration of today or an edited one; nothing is stored or sent")
     .option("--since <time>", "those received from then on: 2h, 7d, 2026-02-27", "7d")
+    .option("--edited <file>", "judge by this configuration, hooks block or list of changed mappings (JSON5)")
     .action(async (options: BacktestOptions) => {
       const { backtest } = await import("./backtest-command.ts");
       await backtest(options, io);

@@ -162,6 +162,7 @@ export class Ingress {
       store,
       host: this.#host,
       active: () => this.#active ?? first,
+      withEdit: (edit, use) => this.#reload.withEdit(edit, use),
       shared: this.#shared,
       abandon: this.#abandon.signal,
     });

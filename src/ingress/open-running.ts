@@ -11,6 +11,7 @@ import { createGuardedFetch } from "../http/guarded-fetch.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 import type { ActiveConfig } from "./active-config.ts";
 import { type IngressContext, observe } from "./context.ts";
+import type { ConfigReload } from "./reload.ts";
 import { HookWatch } from "./hook-watch.ts";
 import { DeliveryOperations } from "./operations/deliveries.ts";
 import { GaugeOperations } from "./operations/gauges.ts";
@@ -53,13 +54,15 @@ export interface RunningOptions {
   readonly store: DeliveryStore;
   readonly host: GatewayHost;
   readonly active: () => ActiveConfig;
+  readonly withEdit: ConfigReload["withEdit"];
   readonly shared: SharedParts;
   /** Aborted at the shutdown's deadline. */
   readonly abandon: AbortSignal;
 }
 
 /** Recovers what an earlier process left in the store; nothing begins to run. */
-export async function openRunning({ store, host, active, shared, abandon }: RunningOptions): Promise<Running> {
+export async function openRunning(options: RunningOptions): Promise<Running> {
+  const { store, host, active, withEdit, shared, abandon } = options;
   const { logger, clock } = host;
   const watch = new RunWatch();
   const notices = new OwnerNotices({ host, logger, target: () => active().config.notices, abandon });
@@ -99,7 +102,7 @@ export async function openRunning({ store, host, active, shared, abandon }: Runn
   const operations = {
     deliveries: new DeliveryOperations(operated),
     hooks,
-    previews: new PreviewOperations(operated),
+    previews: new PreviewOperations({ ...operated, withEdit }),
     gauges: new GaugeOperations({ ingress: context, hooks, outages: () => outages.open }),
     stats: new StatsOperations(operated),
     probes,

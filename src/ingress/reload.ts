@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { configLines, ConfigError } from "../config/errors.ts";
+import { brokenByEdit, type ConfigEdit, editedHooks } from "../config/mapping/edit.ts";
 import { prepareActiveConfig } from "./active-config.ts";
 import type { ActiveConfig, ActiveConfigOptions, ReadSnapshot } from "./active-config.ts";
 import type { IngressHooks } from "./hooks.ts";
@@ -90,6 +91,34 @@ export class ConfigReload {
         if (prepared.changes < this.#changes) this.#renew();
       },
     };
+  }
+
+  /**
+   * Prepares an edited configuration for `use`; it never becomes active, and what it started ends with `use`. Throws a
+   * `ConfigError`, also when a mapping works no longer by the edit.
+   */
+  async withEdit<Result>(edit: ConfigEdit, use: (edited: ActiveConfig) => Promise<Result>): Promise<Result> {
+    const current = this.#current;
+    if (current === undefined) throw new Error("There is no configuration to edit.");
+    const { snapshot, hooks } = current.origin;
+    const { mappings } = current.active.config;
+    const config = editedHooks(snapshot.config, edit, mappings);
+    const preparing = this.#prepare({ snapshot: { ...snapshot, config }, hooks });
+    this.#preparing.add(preparing);
+    const { active } = await preparing.finally(() => this.#preparing.delete(preparing));
+    this.#retired.add(active);
+    // A reload meanwhile leaves its transforms running until the end.
+    active.transforms.enter();
+    try {
+      const broken = brokenByEdit(active.config.mappings, mappings);
+      if (broken.length > 0) throw new ConfigError(broken.map((message) => ({ path: "hooks.mappings", message })));
+      return await use(active);
+    } finally {
+      active.transforms.leave();
+      this.#retired.delete(active);
+      const isShared = this.#living().some(({ transforms }) => transforms === active.transforms);
+      if (!isShared) await active.transforms.close();
+    }
   }
 
   /** Ends the transforms of all configurations. Requests in flight are refused their transforms. */

@@ -9,16 +9,50 @@ it("the playground shows the prompt of a payload, of a stored delivery too, and 
   await opened.show(`deliveries/${id}`);
   await page.getByRole("link", { name: "Open in the playground" }).click();
   await page.getByRole("button", { name: "Take its payload" }).click();
-  await page.getByRole("button", { name: "Try" }).click();
+  await page.getByRole("button", { name: "Try", exact: true }).click();
   await page.getByText("It starts a run. Mapping: build.").waitFor();
-  expect(await page.getByRole("region", { name: "Prompt of run 1" }).textContent()).toContain("<img src=x");
+  expect(await page.getByRole("region", { name: "Outcome: prompt of run 1" }).textContent()).toContain("<img src=x");
   expect(await opened.accessibilityProblems()).toEqual([]);
   await page.getByLabel("Route").fill("large");
   await page.getByLabel("Payload").fill('{"amount":1}');
-  await page.getByRole("button", { name: "Try" }).click();
+  await page.getByRole("button", { name: "Try", exact: true }).click();
   await page.getByText("It is filtered.").waitFor();
   const { deliveries } = (await (await readApi(opened.gateway, "deliveries")).json()) as { deliveries: unknown[] };
   expect(deliveries).toHaveLength(1);
+  await opened.expectUnbroken();
+});
+
+it("a template is edited in the playground, backtested with its forecast, and nothing has changed", async () => {
+  await using opened = await OpenedConsole.open();
+  const { page } = opened;
+  await opened.call("build", { id: 1, text: "first" });
+  await opened.show("playground");
+  await page.getByLabel("Route").fill("build");
+  await page.getByLabel("Payload").fill('{"id":7,"text":"seven"}');
+  await page.getByRole("button", { name: "Try", exact: true }).click();
+  await page.getByLabel("Template").fill("Edited {{id}}");
+  await page.getByLabel("Instructions").fill(HOSTILE);
+  await page.getByRole("button", { name: "Try the edit" }).click();
+  const prompt = page.getByRole("region", { name: "Outcome of the edit: prompt of run 1" });
+  await prompt.waitFor();
+  expect(await prompt.textContent()).toContain("Edited 7");
+  expect(await page.getByRole("region", { name: "Mapping as JSON5" }).textContent()).toContain(
+    'messageTemplate: "Edited {{id}}"',
+  );
+  expect(await opened.accessibilityProblems()).toEqual([]);
+  await page.getByRole("link", { name: "backtest", exact: true }).click();
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByText("rendered differently: 1").waitFor();
+  await page.getByLabel("JSON5").fill('[{ id: "build", when: "payload.id > 1.0" }]');
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByText("would no longer run: 1").waitFor();
+  await page.getByRole("region", { name: "Forecast" }).getByRole("rowheader", { name: "build" }).waitFor();
+  expect(await opened.accessibilityProblems()).toEqual([]);
+  await page.getByLabel("JSON5").fill('[{ id: "build", templat: "x" }]');
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByText("The edited configuration is refused.").waitFor();
+  // The browser's own line for an answer that is an error.
+  expect(opened.problems.splice(0)).toEqual([expect.stringContaining("400")]);
   await opened.expectUnbroken();
 });
 

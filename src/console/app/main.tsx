@@ -40,7 +40,7 @@ function Page(): JSX.Element {
   if (page === "deliveries" && key !== "") return <DeliveryPage key={key} id={key} />;
   if (page === "deliveries") return <DeliveriesPage filters={filters} />;
   if (page === "playground") return <PlaygroundPage key={filters.toString()} filters={filters} />;
-  if (page === "backtest") return <BacktestPage />;
+  if (page === "backtest") return <BacktestPage filters={filters} />;
   if (page === "hooks") return <HooksPage />;
   if (page === "sessions" && key !== "") return <SessionPage key={key} sessionKey={key} />;
   if (page === "sessions") return <SessionsPage />;

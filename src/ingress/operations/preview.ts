@@ -1,3 +1,5 @@
+import type { ConfigEdit } from "../../config/mapping/edit.ts";
+import type { MappingConfig } from "../../config/mapping/schema.ts";
 import type { RunSpec, State } from "../../core/delivery.ts";
 import { ERRORS, isRefusal, type Refusal } from "../../core/errors.ts";
 import { agentPrompt, wakeText } from "../../dispatch/run/agent-prompt.ts";
@@ -5,6 +7,7 @@ import type { Replayable } from "../../storage/delivery-store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
 import { judgeVerified } from "../pipeline.ts";
+import type { ConfigReload } from "../reload.ts";
 import { senderOn } from "../replay.ts";
 import { bodyRules } from "../stages/body.ts";
 import { fromStored } from "../stages/verify.ts";
@@ -25,6 +28,20 @@ export interface Preview {
   readonly reason: string | null;
   readonly mappingId: string | null;
   readonly runs: readonly PreviewedRun[];
+  /** The mapping that took it, as far as a person edits it; `null` for a direct call and for one that was refused. */
+  readonly mapping: PreviewedMapping | null;
+}
+
+export interface PreviewedMapping {
+  readonly id: string;
+  /** True for a mapping of a preset: an edit of it is a mapping of one's own. */
+  readonly isOfPreset: boolean;
+  readonly preset: string | null;
+  readonly path: string | null;
+  readonly templateKey: "messageTemplate" | "textTemplate";
+  /** Empty when a transform makes the text. */
+  readonly template: string;
+  readonly instructions: string;
 }
 
 export interface PreviewedRun {
@@ -48,6 +65,15 @@ export interface Backtested {
   readonly change: BacktestChange;
   /** In words for the operator. */
   readonly detail: string;
+  readonly before: TakenBy;
+  /** As before when it could not be judged. */
+  readonly now: TakenBy;
+}
+
+/** The mapping that takes a call, `null` for a direct one, and the runs that it makes of it. */
+interface TakenBy {
+  readonly mappingId: string | null;
+  readonly runs: number;
 }
 
 export interface BacktestPage {
@@ -55,43 +81,69 @@ export interface BacktestPage {
   readonly nextCursor: string | null;
 }
 
-/** Judges calls by the active configuration: nothing is stored, sent or counted. */
+interface PreviewSources {
+  readonly ingress: IngressContext;
+  readonly active: () => ActiveConfig;
+  readonly withEdit: ConfigReload["withEdit"];
+}
+
+/** Judges calls by the active configuration, or by an edited one: nothing is stored, sent or counted. */
 export class PreviewOperations {
   readonly #ingress: IngressContext;
   readonly #active: () => ActiveConfig;
+  readonly #withEdit: ConfigReload["withEdit"];
 
-  constructor({ ingress, active }: { ingress: IngressContext; active: () => ActiveConfig }) {
+  constructor({ ingress, active, withEdit }: PreviewSources) {
     this.#ingress = ingress;
     this.#active = active;
+    this.#withEdit = withEdit;
   }
 
   /** Transforms are called: what they do outside their process is done. */
-  sample({ path, body, contentType }: SampleCall): Promise<Preview> {
-    return this.#judge({ route: path, headers: { "content-type": contentType }, query: {} }, body);
+  sample({ path, body, contentType }: SampleCall, edit?: ConfigEdit): Promise<Preview> {
+    const call = { route: path, headers: { "content-type": contentType }, query: {} };
+    return this.#by(edit, (active) => this.#judge(active, call, body));
   }
 
   /** Of a stored delivery, also its runs as they were accepted; `undefined` when there is none. */
-  async delivery(id: string): Promise<{ accepted: readonly PreviewedRun[]; now: Preview | null } | undefined> {
-    const stored = await this.#ingress.store.replayable(id);
-    if (stored === undefined) return undefined;
-    const accepted = stored.runs.map(({ spec }) => this.#runOf(spec));
-    return { accepted, now: stored.body === null ? null : await this.#judge(stored, stored.body) };
+  delivery(id: string): Promise<Seen> {
+    return this.#see(this.#active(), id);
   }
 
   /** Judges a page of stored deliveries, the newest first. */
-  async backtest(filter: DeliveryFilter, page: { limit: number; cursor?: string }): Promise<BacktestPage> {
+  async backtest(
+    filter: DeliveryFilter,
+    page: { limit: number; cursor?: string },
+    edit?: ConfigEdit,
+  ): Promise<BacktestPage> {
     const { deliveries, nextCursor } = await this.#ingress.store.list({ ...filter, ...page });
-    const judged: Backtested[] = [];
-    for (const { id, receivedAt, route, name, state, mappingId } of deliveries) {
-      const seen = await this.delivery(id);
-      const { change, detail } = compare({ state, mappingId }, seen);
-      judged.push({ deliveryId: id, receivedAt, route, name, change, detail });
-    }
-    return { deliveries: judged, nextCursor };
+    return this.#by(edit, async (active) => {
+      const judged: Backtested[] = [];
+      for (const { id, receivedAt, route, name, state, mappingId } of deliveries) {
+        const seen = await this.#see(active, id);
+        const compared = compare({ state, mappingId }, seen);
+        judged.push({ deliveryId: id, receivedAt, route, name, ...compared, ...takenBy(mappingId, seen) });
+      }
+      return { deliveries: judged, nextCursor };
+    });
   }
 
-  async #judge(call: Pick<Replayable, "route" | "headers" | "query">, body: Uint8Array): Promise<Preview> {
-    const active = this.#active();
+  #by<Result>(edit: ConfigEdit | undefined, judge: (active: ActiveConfig) => Promise<Result>): Promise<Result> {
+    return edit === undefined ? judge(this.#active()) : this.#withEdit(edit, judge);
+  }
+
+  async #see(active: ActiveConfig, id: string): Promise<Seen> {
+    const stored = await this.#ingress.store.replayable(id);
+    if (stored === undefined) return undefined;
+    const accepted = stored.runs.map(({ spec }) => this.#runOf(spec));
+    return { accepted, now: stored.body === null ? null : await this.#judge(active, stored, stored.body) };
+  }
+
+  async #judge(
+    active: ActiveConfig,
+    call: Pick<Replayable, "route" | "headers" | "query">,
+    body: Uint8Array,
+  ): Promise<Preview> {
     const sender = senderOn(active, call.route);
     const rules = bodyRules(active, sender, call.route);
     if (!rules) return refusedPreview({ refused: "NOT_FOUND" });
@@ -101,13 +153,14 @@ export class PreviewOperations {
       const judged = await judgeVerified(this.#ingress, active, { verified, sender, accept: rules.accept });
       if (isRefusal(judged)) return refusedPreview(judged);
       const { resolved, rendered, specs } = judged;
-      const mappingId = typeof resolved.route === "string" ? null : resolved.route.config.id;
+      const mapping = typeof resolved.route === "string" ? null : mappingOf(resolved.route.config);
+      const mappingId = mapping?.id ?? null;
       const { ended } = rendered;
       if (ended === undefined) {
-        return { outcome: "runs", reason: null, mappingId, runs: specs.map((spec) => this.#runOf(spec)) };
+        return { outcome: "runs", reason: null, mappingId, mapping, runs: specs.map((spec) => this.#runOf(spec)) };
       }
       const outcome = ended.state === "filtered" || ended.state === "failed" ? ended.state : "skipped";
-      return { outcome, reason: ended.reason, mappingId, runs: [] };
+      return { outcome, reason: ended.reason, mappingId, mapping, runs: [] };
     } finally {
       active.transforms.leave();
     }
@@ -127,10 +180,25 @@ function targetOf(spec: RunSpec): string | null {
 }
 
 function refusedPreview({ refused, message }: Refusal): Preview {
-  return { outcome: "refused", reason: message ?? ERRORS[refused].message, mappingId: null, runs: [] };
+  return { outcome: "refused", reason: message ?? ERRORS[refused].message, mappingId: null, mapping: null, runs: [] };
 }
 
-type Seen = Awaited<ReturnType<PreviewOperations["delivery"]>>;
+function mappingOf(config: MappingConfig): PreviewedMapping {
+  const { id, where, preset, match, action, instructions = "" } = config;
+  const templateKey = action === "wake" ? "textTemplate" : "messageTemplate";
+  const isOfPreset = !where.startsWith("hooks.mappings[");
+  const template = config[templateKey] ?? "";
+  return { id, isOfPreset, preset: preset ?? null, path: match.path ?? null, templateKey, template, instructions };
+}
+
+/** A stored delivery: its runs as they were accepted, and what would come of it; `undefined` when there is none. */
+type Seen = { readonly accepted: readonly PreviewedRun[]; readonly now: Preview | null } | undefined;
+
+function takenBy(mappingId: string | null, seen: Seen): Pick<Backtested, "before" | "now"> {
+  const { accepted = [], now } = seen ?? {};
+  const before = { mappingId, runs: accepted.length };
+  return { before, now: now == null ? before : { mappingId: now.mappingId, runs: now.runs.length } };
+}
 
 function compare(
   before: { readonly state: State; readonly mappingId: string | null },

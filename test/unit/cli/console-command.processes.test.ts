@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { RecordedProcess } from "./recorded-process.ts";
 
@@ -55,5 +55,13 @@ it("reveille backtest lists what the configuration of today would change", async
   await vi.waitFor(async () => {
     expect(await run("backtest", "--since", "1h")).toBe("1 delivery: 0 differ, 0 could not be judged.\n");
   });
+  const edited = join(dirname(terminal.configFile), "edited.json5");
+  writeFileSync(edited, "[{ id: 'large', when: 'payload.n > 0.0' }]");
+  const printed = await run("backtest", "--since", "1h", "--edited", edited);
+  expect(printed).toContain("was filtered, would be runs");
+  expect(printed).toMatch(/MAPPING\s+RUNS\s+TOKENS\s+COST\s+RUNS THEN/u);
+  expect(printed).toMatch(/large\s+0\.0\s+24\s/u);
+  expect(await terminal.run("backtest", "--edited", `${edited}.gone`, "--url", url)).toBe(1);
+  expect(terminal.err).toContain("cannot be read");
   expect(JSON.parse(await run("backtest", "--json"))).toMatchObject({ deliveries: [{ change: "same" }] });
 });

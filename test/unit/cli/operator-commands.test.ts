@@ -146,8 +146,8 @@ describe("reveille deliveries stats", () => {
   it("counts by mapping, with the runs of a day at that rate beside the budget", async () => {
     await accept("counted");
     const text = await printed("deliveries", "stats", "--since", "1h");
-    expect(text).toMatch(/^MAPPING +DELIVERIES +STATES +RUNS +RUNS A DAY +BUDGET A DAY$/mu);
-    expect(text).toMatch(/^build +\d+ +\d+ done +\d+ +\d+ +none$/mu);
+    expect(text).toMatch(/^MAPPING +DELIVERIES +STATES +RUNS +RUNS A DAY +BUDGET A DAY +TOKENS +COST$/mu);
+    expect(text).toMatch(/^build +\d+ +\d+ done +\d+ +\d+ +none *$/mu);
     expect(text).toMatch(
       /^At this rate: \d+\.\d runs and \d+\.\d MB a day; under the current retention the deliveries come to \d+\.\d MB\.$/mu,
     );
@@ -166,13 +166,15 @@ describe("reveille deliveries show", () => {
   it("prints one with its runs, attempts and reasons", async () => {
     const id = await accept("shown\u001B[2J");
     const text = await printed("deliveries", "show", id);
-    expect(text).toMatch(new RegExp(`^${id}  done\n  received +\\S+Z\n  route +build\n  mapping +build\n`, "u"));
+    expect(text).toMatch(new RegExp(`^${id}  done\n  received +\\S+Z\n  answered +202\n  route +build\n  mapping +build\n`, "u"));
     expect(text).toMatch(/^ {2}body +\d+ bytes$/mu);
     expect(text).toMatch(/^ {4}content-type: application\/json$/mu);
     expect(text).toMatch(/^run_\w+ {2}agent {2}done$/mu);
     expect(text).toMatch(/^ {2}text +The build of shown�\[2J failed\.$/mu);
     expect(text).toMatch(/^ {2}attempt 1 {2}\S+Z to \S+Z {2}ok$/mu);
     expect(text).toMatch(/^ {2}reply\n {4}\S/mu);
+    expect(text).toMatch(/^ {2}summarized +\S+Z$/mu);
+    expect(text).toMatch(/^ {2}settled +\S+Z$/mu);
     expect(text).not.toContain("\u001B");
     expect(await json("deliveries", "show", id)).toMatchObject({ id, state: "done" });
   });

@@ -1,7 +1,8 @@
 import { useSignal } from "@preact/signals";
 import type { JSX, TargetedEvent } from "preact";
-import type { BacktestChange, Backtested, BacktestPage as Page } from "../../../index.ts";
-import { messageOf, send } from "../client.ts";
+import type { BacktestChange, Backtested, BacktestPage as Page, MappingStats } from "../../../index.ts";
+import { type DayUse, forecastRuns, type RunForecast } from "../../../ingress/operations/forecast.ts";
+import { messageOf, read, send } from "../client.ts";
 import { linkTo } from "../location.ts";
 import { Problem, Time } from "../parts.tsx";
 
@@ -16,29 +17,45 @@ const CHANGES: Readonly<Record<BacktestChange, string>> = {
 };
 /** Rows that are shown; the counts are of all. */
 const MAX_ROWS = 500;
+const PAGE = 200;
 
-/** Today's configuration over the stored deliveries of a period. */
-export function BacktestPage(): JSX.Element {
+interface Stats {
+  readonly mappings: readonly MappingStats[];
+}
+
+/** Today's configuration, or an edited one, over the stored deliveries of a period. */
+export function BacktestPage({ filters }: { readonly filters: URLSearchParams }): JSX.Element {
+  const forecast = useSignal<readonly RunForecast[]>([]);
   const counts = useSignal<ReadonlyMap<BacktestChange, number>>(new Map());
   const rows = useSignal<readonly Backtested[]>([]);
   const state = useSignal<"idle" | "busy" | "done">("idle");
   const problem = useSignal<string | undefined>(undefined);
-  const run = async (since: string): Promise<void> => {
+  const run = async (since: string, edit: string): Promise<void> => {
     state.value = "busy";
     problem.value = undefined;
     counts.value = new Map();
     rows.value = [];
+    forecast.value = [];
+    const judged: Backtested[] = [];
     try {
       let cursor: string | null = null;
       do {
-        const body: object = { filter: { since }, ...(cursor === null ? {} : { cursor }) };
+        const body: object = {
+          filter: { since },
+          limit: PAGE,
+          ...(edit === "" ? {} : { edit }),
+          ...(cursor === null ? {} : { cursor }),
+        };
         const page: Page = await send<Page>("deliveries/backtest", body);
         const counted = new Map(counts.value);
         for (const { change } of page.deliveries) counted.set(change, (counted.get(change) ?? 0) + 1);
         counts.value = counted;
         rows.value = [...rows.value, ...page.deliveries.filter(({ change }) => change !== "same")].slice(0, MAX_ROWS);
+        judged.push(...page.deliveries);
         cursor = page.nextCursor;
       } while (cursor !== null);
+      const { mappings } = await read<Stats>(`deliveries/stats?${new URLSearchParams({ since }).toString()}`);
+      forecast.value = forecastRuns(judged, mappings);
     } catch (error) {
       problem.value = messageOf(error);
     }
@@ -46,24 +63,37 @@ export function BacktestPage(): JSX.Element {
   };
   const submit = (event: TargetedEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const since = new FormData(event.currentTarget).get("since");
-    void run(typeof since === "string" ? since : "");
+    const form = new FormData(event.currentTarget);
+    const textOf = (name: string): string => {
+      const text = form.get(name);
+      return typeof text === "string" ? text.trim() : "";
+    };
+    void run(textOf("since"), textOf("edit"));
   };
   return (
     <>
       <h1>Backtest</h1>
       <p class="faint">
-        Judges stored deliveries by the mappings of today. Transforms are called; nothing is stored or sent. Budgets,
-        pauses and repeats do not count.
+        Judges stored deliveries by the mappings of today, or by an edited configuration. Transforms are called; nothing
+        is stored or sent. Budgets, pauses and repeats do not count.
       </p>
-      <form class="bar" onSubmit={submit}>
-        <label>
-          Since
-          <input name="since" defaultValue="7d" required size={12} />
-        </label>
-        <button type="submit" class="main" disabled={state.value === "busy"}>
-          Run
-        </button>
+      <form onSubmit={submit}>
+        <div class="bar">
+          <label>
+            Since
+            <input name="since" defaultValue="7d" required size={12} />
+          </label>
+          <button type="submit" class="main" disabled={state.value === "busy"}>
+            Run
+          </button>
+        </div>
+        <details open={filters.has("edit")}>
+          <summary>Edited configuration</summary>
+          <label class="row" for="edit">
+            JSON5: a list of mappings with their ids and the keys that change, or a whole hooks block. Empty: today's.
+          </label>
+          <textarea id="edit" name="edit" spellcheck={false} defaultValue={filters.get("edit") ?? ""} />
+        </details>
       </form>
       <Problem text={problem.value} />
       <p role="status">
@@ -71,6 +101,7 @@ export function BacktestPage(): JSX.Element {
         {[...counts.value].map(([change, count]) => `${CHANGES[change]}: ${count}`).join("; ")}
         {state.value === "done" && counts.value.size === 0 && problem.value === undefined && "No delivery fits."}
       </p>
+      <Forecast forecast={forecast.value} />
       <div class="scroll" tabIndex={0} role="region" aria-label="Changes">
         <table>
           <thead>
@@ -100,5 +131,41 @@ export function BacktestPage(): JSX.Element {
         </table>
       </div>
     </>
+  );
+}
+
+/** What a day would bring, for the mappings where that differs. */
+function Forecast({ forecast }: { readonly forecast: readonly RunForecast[] }): JSX.Element | null {
+  const differs = forecast.filter(({ before, now }) => before.runs !== now.runs);
+  if (differs.length === 0) return null;
+  const cells = ({ runs, tokens, costUsd }: DayUse): JSX.Element[] => [
+    <td>{runs.toFixed(runs < 10 ? 1 : 0)}</td>,
+    <td>{tokens === 0 ? "" : Math.round(tokens)}</td>,
+    <td>{costUsd === 0 ? "" : `$${costUsd.toFixed(4)}`}</td>,
+  ];
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Forecast">
+      <table>
+        <caption>In a day, at the rate of this period</caption>
+        <thead>
+          <tr>
+            {["Mapping", "Runs", "Tokens", "Cost", "Runs then", "Tokens then", "Cost then"].map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {differs.map(({ name, before, now }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {cells(before)}
+              {cells(now)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -1,13 +1,17 @@
 import type { JSX } from "preact";
-import type { BudgetUse, HookStates, MappingState, ProbeResult, ScopeState } from "../../../index.ts";
+import type { BudgetUse, HookStates, MappingState, MappingStats, ProbeResult, ScopeState } from "../../../index.ts";
 import { send } from "../client.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
 import { ActionButton, Problem, Time } from "../parts.tsx";
 
+const READ_STATS = { live: false, everyMs: 30_000 };
+
 /** The mappings: where each is reached, what it has used of its budget, and whether it is paused. */
 export function HooksPage(): JSX.Element {
   const { body, problem, reload } = useData<HookStates>("hooks");
+  const stats = useData<{ readonly mappings: readonly MappingStats[] }>("deliveries/stats", READ_STATS);
+  const days = new Map(stats.body.value?.mappings.map((mapping) => [mapping.name, mapping]));
   const states = body.value;
   return (
     <>
@@ -20,7 +24,7 @@ export function HooksPage(): JSX.Element {
           <table>
             <thead>
               <tr>
-                {["Mapping", "URL", "Sender", "Action", "Last call", "Budget", "State"].map((title) => (
+                {["Mapping", "URL", "Sender", "Action", "Last call", "Budget", "A day", "State"].map((title) => (
                   <th key={title} scope="col">
                     {title}
                   </th>
@@ -37,6 +41,7 @@ export function HooksPage(): JSX.Element {
                   facts={mapping}
                   base={(states.all.publicUrl ?? location.origin) + states.all.path}
                   reload={reload}
+                  day={days.get(mapping.scope)}
                 />
               ))}
             </tbody>
@@ -54,9 +59,10 @@ interface RowProps {
   /** What the route follows in the URL of the sender. */
   readonly base: string;
   readonly reload: () => Promise<void>;
+  readonly day?: MappingStats | undefined;
 }
 
-function Row({ state, name, facts, base, reload }: RowProps): JSX.Element {
+function Row({ state, name, facts, base, reload, day }: RowProps): JSX.Element {
   const { scope, paused, budget } = state;
   const { route, source, preset, auth, action, broken, kept } = facts;
   const change = async (): Promise<string> => {
@@ -96,6 +102,7 @@ function Row({ state, name, facts, base, reload }: RowProps): JSX.Element {
       <td>
         <Budget use={budget} />
       </td>
+      <td>{day !== undefined && <Day {...day} />}</td>
       <td>
         {broken != null && <p class="bad">✕ set aside: {broken}</p>}
         {kept != null && <p class="bad">keeps the version before: {kept}</p>}
@@ -124,6 +131,17 @@ function LastCall({ facts }: { readonly facts: Partial<MappingState> }): JSX.Ele
           {lastRefused.reason !== null && ` (${lastRefused.reason})`}
         </p>
       )}
+    </>
+  );
+}
+
+/** What the last 24 hours had. */
+function Day({ runs, tokens, costUsd }: MappingStats): JSX.Element {
+  return (
+    <>
+      {runs} {runs === 1 ? "run" : "runs"}
+      {tokens > 0 && <div class="faint">{tokens.toLocaleString()} tokens</div>}
+      {costUsd > 0 && <div class="faint">${costUsd.toFixed(4)}</div>}
     </>
   );
 }

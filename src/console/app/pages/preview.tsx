@@ -1,7 +1,8 @@
 import { useSignal } from "@preact/signals";
 import type { JSX, TargetedEvent } from "preact";
-import type { Preview, PreviewedRun } from "../../../index.ts";
+import type { Preview, PreviewedMapping, PreviewedRun } from "../../../index.ts";
 import { messageOf, read, readText, send } from "../client.ts";
+import { linkTo } from "../location.ts";
 import { ActionButton, Problem, Text } from "../parts.tsx";
 import { diffLines } from "./diff-lines.ts";
 
@@ -12,11 +13,13 @@ export function PlaygroundPage({ filters }: { readonly filters: URLSearchParams 
   const path = useSignal(filters.get("path") ?? "");
   const payload = useSignal("{\n  \n}");
   const id = useSignal(filters.get("delivery") ?? "");
+  const ask = (edit?: string): Promise<Preview> =>
+    send<Preview>("deliveries/preview", { path: path.value, payload: payload.value, edit });
   const judge = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     problem.value = undefined;
     try {
-      preview.value = await send<Preview>("deliveries/preview", { path: path.value, payload: payload.value });
+      preview.value = await ask();
     } catch (error) {
       problem.value = messageOf(error);
     }
@@ -60,14 +63,17 @@ export function PlaygroundPage({ filters }: { readonly filters: URLSearchParams 
       </form>
       <Problem text={problem.value} />
       {preview.value !== undefined && <Judged preview={preview.value} />}
+      {preview.value?.mapping && (
+        <Editor key={preview.value.mapping.id} mapping={preview.value.mapping} tryEdit={ask} />
+      )}
     </>
   );
 }
 
-function Judged({ preview }: { readonly preview: Preview }): JSX.Element {
+function Judged({ preview, label = "Outcome" }: { readonly preview: Preview; readonly label?: string }): JSX.Element {
   const { outcome, reason, mappingId, runs } = preview;
   return (
-    <section aria-label="Outcome">
+    <section aria-label={label}>
       <p class={outcome === "refused" || outcome === "failed" ? "note problem" : "note"} role="status">
         {outcome === "runs" ? `It starts ${runs.length === 1 ? "a run" : `${runs.length} runs`}.` : `It is ${outcome}.`}{" "}
         {reason} {mappingId !== null && `Mapping: ${mappingId}.`}
@@ -75,11 +81,76 @@ function Judged({ preview }: { readonly preview: Preview }): JSX.Element {
       {runs.map((run, at) => (
         <section key={at}>
           <RunFacts run={run} />
-          <Text text={run.prompt} label={`Prompt of run ${at + 1}`} />
+          <Text text={run.prompt} label={`${label}: prompt of run ${at + 1}`} />
         </section>
       ))}
     </section>
   );
+}
+
+interface EditorProps {
+  readonly mapping: PreviewedMapping;
+  readonly tryEdit: (edit: string) => Promise<Preview>;
+}
+
+/** Changes the mapping for the payload above; the configuration changes only when its owner pastes the result. */
+function Editor({ mapping, tryEdit }: EditorProps): JSX.Element {
+  const template = useSignal(mapping.template);
+  const instructions = useSignal(mapping.instructions);
+  const preview = useSignal<Preview | undefined>(undefined);
+  const edit = pasteable(mapping, { template: template.value, instructions: instructions.value });
+  const run = async (): Promise<undefined> => {
+    preview.value = await tryEdit(edit);
+  };
+  const field = (id: string, label: string, text: typeof template): JSX.Element => (
+    <p>
+      <label class="row" for={id}>
+        {label}
+      </label>
+      <textarea
+        id={id}
+        spellcheck={false}
+        value={text.value}
+        onInput={(event) => (text.value = event.currentTarget.value)}
+      />
+    </p>
+  );
+  return (
+    <section aria-label="Edit the mapping">
+      <h2>Edit {mapping.id}</h2>
+      {field("instructions", "Instructions (your words, outside the boundary)", instructions)}
+      {field("template", "Template", template)}
+      <ActionButton label="Try the edit" run={run} isMain />
+      {preview.value !== undefined && <Judged preview={preview.value} label="Outcome of the edit" />}
+      <h3>To keep it</h3>
+      <p class="faint">
+        {mapping.isOfPreset
+          ? "Add this to hooks.mappings: a mapping of your own goes before the preset's."
+          : "Write these keys into the mapping with this id in hooks.mappings."}{" "}
+        The <a href={linkTo("backtest", "", { edit })}>backtest</a> shows what it changes for the calls that came.
+      </p>
+      <Text text={edit} label="Mapping as JSON5" />
+    </section>
+  );
+}
+
+/** A list with the changed mapping, as the backtest takes it. */
+function pasteable(
+  { id, isOfPreset, preset, path, templateKey, template: before, instructions: told }: PreviewedMapping,
+  { template, instructions }: { readonly template: string; readonly instructions: string },
+): string {
+  const keys: [string, string][] = [
+    ["id", JSON.stringify(id)],
+    ...(isOfPreset
+      ? ([
+          ["preset", JSON.stringify(preset)],
+          ["match", `{ path: ${JSON.stringify(path)} }`],
+        ] as [string, string][])
+      : []),
+    ...(instructions === told ? [] : ([["instructions", JSON.stringify(instructions)]] as [string, string][])),
+    ...(template === before ? [] : ([[templateKey, JSON.stringify(template)]] as [string, string][])),
+  ];
+  return `[\n  {\n${keys.map(([key, value]) => `    ${key}: ${value},\n`).join("")}  },\n]`;
 }
 
 function RunFacts({ run }: { readonly run: PreviewedRun }): JSX.Element {
