@@ -60,7 +60,7 @@ export interface Notice {
 /** Tracks outages, so that the owner gets one notice per outage and not one per delivery. */
 export interface Outages {
   /** Records a permanent failure; the first one of a subject sends a {@link Notice}. Never rejects. */
-  failed(subject: string, text: string, detail?: string): Promise<void>;
+  failed(subject: string, text: string, failure?: Failure): Promise<void>;
   /**
    * The subject works: its next failure is a new outage. With `text`, the owner of a notice gets another one that
    * the outage is over. Costs nothing while there is none. Never rejects.
@@ -68,6 +68,14 @@ export interface Outages {
   works(subject: string, text?: string): Promise<void> | undefined;
   /** Resolves when pending notices are sent or given up. Never rejects. */
   written(): Promise<void>;
+}
+
+/** One failure of a subject. */
+export interface Failure {
+  /** In the words of others. */
+  readonly detail?: string | undefined;
+  /** What met it, such as a mapping: the notice that the outage is over counts these and names them. */
+  readonly of?: string | undefined;
 }
 
 /** The state in which a runner leaves a run. */

@@ -58,7 +58,7 @@ export class ProbeSchedule {
           void outages.failed(
             subject,
             `A probe of ${mapping} at ${url} did not arrive. Try it: reveille probe ${mapping}`,
-            detail,
+            { detail },
           );
       } catch (error) {
         // It was removed from the configuration in between.

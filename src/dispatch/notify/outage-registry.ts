@@ -1,12 +1,46 @@
 import type { Clock, Logger } from "../../core/host.ts";
 import type { OperationalState } from "../../storage/operational-state.ts";
-import type { Notices, Outages } from "../context.ts";
+import type { Failure, Notices, Outages } from "../context.ts";
 import { BRIEF_RETRY, retrying } from "../run/retry.ts";
 
 /** As many as the store remembers. */
 const MAX_OUTAGES = 1_000;
 /** The least time between two notices of a subject that works and fails by turns. */
 const QUIET_MS = 3_600_000;
+
+/** Names that a notice has. */
+const MAX_NAMED = 5;
+/** Names that are remembered of one outage. */
+const MAX_NAMES = 100;
+
+interface OpenOutage {
+  isNotified: boolean;
+  /** True when it began in an earlier process, whose failures are not known. */
+  readonly isOlder: boolean;
+  /** Of those with a name. */
+  failures: number;
+  readonly names: Set<string>;
+}
+
+function newOutage(facts: Pick<OpenOutage, "isNotified" | "isOlder">): OpenOutage {
+  return { ...facts, failures: 0, names: new Set() };
+}
+
+function count(outage: OpenOutage, name: string | undefined): OpenOutage {
+  if (name === undefined) return outage;
+  outage.failures++;
+  if (outage.names.size < MAX_NAMES) outage.names.add(name);
+  return outage;
+}
+
+/** Follows the notice that an outage is over. */
+function tallyOf({ isOlder, failures, names }: OpenOutage): string {
+  if (failures === 0) return "";
+  const named = [...names].slice(0, MAX_NAMED).join(", ");
+  const more = names.size > MAX_NAMED ? ` and ${names.size - MAX_NAMED} more` : "";
+  const many = `${isOlder ? "at least " : ""}${failures} ${failures === 1 ? "failure" : "failures"}`;
+  return ` Meanwhile: ${many}, from ${named}${more}.`;
+}
 
 export interface OutageRegistryOptions {
   readonly store: Pick<OperationalState, "openOutage" | "closeOutage" | "outages">;
@@ -28,8 +62,8 @@ export interface OutageRegistryOptions {
 export class OutageRegistry implements Outages {
   readonly #options: OutageRegistryOptions;
   readonly #abandon: AbortSignal;
-  /** Subjects that are out of order, and whether a notice was sent; those with a notice are on disk too. */
-  readonly #open = new Map<string, boolean>();
+  /** Subjects that are out of order; those with a notice are on disk too. */
+  readonly #open = new Map<string, OpenOutage>();
   /** Time of the latest notice of a subject; the oldest is forgotten first. */
   readonly #toldAt = new Map<string, number>();
   /** Notices that are being given, one for each subject in an hour. */
@@ -49,33 +83,39 @@ export class OutageRegistry implements Outages {
 
   /** Reads the open outages whose notice was sent; called once, before the first run. Rejects with a `StoreError`. */
   async load(): Promise<void> {
-    for (const subject of await this.#options.store.outages()) this.#open.set(subject, true);
+    for (const subject of await this.#options.store.outages())
+      this.#open.set(subject, newOutage({ isNotified: true, isOlder: true }));
   }
 
-  async failed(subject: string, text: string, detail?: string): Promise<void> {
+  async failed(subject: string, text: string, { detail, of }: Failure = {}): Promise<void> {
     const { logger } = this.#options;
-    const isTold = this.#open.get(subject);
-    if (isTold === true) return;
-    if (isTold === undefined && this.#open.size >= MAX_OUTAGES) {
+    const known = this.#open.get(subject);
+    if (known !== undefined) count(known, of);
+    if (known?.isNotified === true) return;
+    if (known === undefined && this.#open.size >= MAX_OUTAGES) {
       logger.warn({ subject, notice: text, detail }, "too many outages; no notice sent");
       return;
     }
-    const isQuiet = this.#isQuiet(subject);
-    this.#open.set(subject, !isQuiet);
-    if (isQuiet) return;
+    const isNotified = !this.#isQuiet(subject);
+    if (known === undefined) this.#open.set(subject, count(newOutage({ isNotified, isOlder: false }), of));
+    else known.isNotified = isNotified;
+    if (!isNotified) return;
     await this.#track(this.#notify(subject, text, detail));
   }
 
   works(subject: string, text?: string): Promise<void> | undefined {
-    const isTold = this.#open.get(subject);
-    if (isTold === undefined) return undefined;
+    const outage = this.#open.get(subject);
+    if (outage === undefined) return undefined;
     this.#open.delete(subject);
     const { logger, notices, clock } = this.#options;
-    logger.info({ subject }, "recovered");
+    const { isNotified, failures } = outage;
+    logger.info({ subject, failures }, "recovered");
     // No run waits for it.
-    if (isTold && text !== undefined)
-      void this.#track(notices.notify({ key: `recovered:${subject}:${clock.now()}`, text }));
-    return isTold ? this.#close(subject) : undefined;
+    if (isNotified && text !== undefined) {
+      const key = `recovered:${subject}:${clock.now()}`;
+      void this.#track(notices.notify({ key, text: `${text}${tallyOf(outage)}` }));
+    }
+    return isNotified ? this.#close(subject) : undefined;
   }
 
   async #track(notifying: Promise<void>): Promise<void> {

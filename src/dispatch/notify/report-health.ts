@@ -40,8 +40,12 @@ function reportAgent(outages: Outages, { spec, mappingId }: ActiveRun, result: F
     ]);
   }
   // An error that may pass is the agent's own trouble, whichever mapping met it first; any other is the mapping's.
-  const [subject, failing] = result.retryable === true ? [agent, whose] : [mapping, ofMapping];
-  return outages.failed(subject, `${failing} fail (${failureText(result)}). ${KEPT}`, result.error);
+  const [subject, failing, first] =
+    result.retryable === true ? [agent, whose, firstOf(mappingId)] : [mapping, ofMapping, ""];
+  return outages.failed(subject, `${failing} fail (${failureText(result)})${first}. ${KEPT}`, {
+    detail: result.error,
+    of: namedOf(mappingId),
+  });
 }
 
 function reportTarget(
@@ -55,7 +59,17 @@ function reportTarget(
   if (outcome === "sent" || outcome === "fallback") return outages.works(subject, `${whose} are delivered again.`);
   const missing = state === "failed" ? missingTarget(spec, outcome) : undefined;
   if (missing === undefined) return undefined;
-  return outages.failed(subject, `${whose} cannot be delivered. ${missing} ${KEPT}`);
+  return outages.failed(subject, `${whose} cannot be delivered. ${missing} ${KEPT}`, { of: namedOf(mappingId) });
+}
+
+/** Follows what is said of runs of any mapping; empty for a direct call. */
+export function firstOf(mappingId: string | null): string {
+  return mappingId === null ? "" : `; the first came from ${namedOf(mappingId)}`;
+}
+
+/** The words for a run's origin in a notice. */
+export function namedOf(mappingId: string | null): string {
+  return mappingId === null ? "a direct call" : `the mapping ${mappingId}`;
 }
 
 /** The target that was not found, in words the gateway wrote when it accepted the call. */

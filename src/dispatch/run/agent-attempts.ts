@@ -5,6 +5,7 @@ import type { StartedAttempt } from "../run-log.ts";
 import { runTurn } from "./agent-turn.ts";
 import type { NotBegun } from "./agent-turn.ts";
 import type { CarriedOut, DispatchContext, PostponedRun, RetryLater, ActiveRun } from "../context.ts";
+import { firstOf, namedOf } from "../notify/report-health.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { persist } from "./retry.ts";
 import { agentPrompt, passedOnText } from "./agent-prompt.ts";
@@ -154,8 +155,8 @@ export class AgentAttempts {
     // The notice goes to the same host: the run must not wait for it.
     void this.#context.outages.failed(
       `runs:${agentId}`,
-      `Runs of the agent ${agentId} cannot begin. They wait and are tried again.`,
-      refused.notBegun,
+      `Runs of the agent ${agentId} cannot begin${firstOf(run.mappingId)}. They wait and are tried again.`,
+      { detail: refused.notBegun, of: namedOf(run.mappingId) },
     );
     return postponed;
   }

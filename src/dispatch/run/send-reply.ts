@@ -1,6 +1,7 @@
 import type { ReplyOutcome } from "../../core/delivery.ts";
 import type { ChannelTarget } from "../../core/host.ts";
 import { suppression } from "../../core/suppression.ts";
+import { firstOf, namedOf } from "../notify/report-health.ts";
 import type { DispatchContext, RetryLater, ActiveRun } from "../context.ts";
 import { withTimeout } from "./with-timeout.ts";
 import { reasonOf } from "../../core/reason-of.ts";
@@ -111,8 +112,8 @@ export class ReplySender {
     // The notice may go to the same channel: the run must not wait for it.
     void outages.failed(
       `channel:${channel}`,
-      `Replies cannot be delivered on the channel ${channel}. They are kept: reveille deliveries list --state failed`,
-      words,
+      `Replies cannot be delivered on the channel ${channel}${firstOf(run.mappingId)}. They are kept: reveille deliveries list --state failed`,
+      { detail: words, of: namedOf(run.mappingId) },
     );
     return { refused };
   }

@@ -168,7 +168,7 @@ export class WakeBatch {
     const { agentId } = wake.spec;
     const text = `Wakes of the agent ${agentId} fail: its main session refuses them. They are kept: reveille deliveries list --state failed`;
     // A notice may take its time: no wake waits for it.
-    void this.#context.outages.failed(`wakes:${agentId}`, text, reason);
+    void this.#context.outages.failed(`wakes:${agentId}`, text, { detail: reason });
   }
 
   async #settle(wakes: readonly Wake[], failed: string | null): Promise<void> {

@@ -18,7 +18,7 @@ const OWN_LINES = [
   String.raw`\[${TIME}\] ¶`,
   String.raw`\[${TIME}\] Hook (?:Hook|Nightly build|${LABEL})(?: \((?:error|timeout|aborted)\))?: (?:¶|NO_REPLY)`,
   String.raw`\[${TIME}\] Notice of the webhook ingress: Runs of the agent \w+(?: for the mapping \w+)? fail \([\w ]+\)\. They are kept: reveille deliveries list --state failed`,
-  String.raw`\[${TIME}\] Notice of the webhook ingress: (?:Runs of the agent \w+(?: for the mapping \w+)? succeed again|Replies are delivered on the channel \w+ again)\.`,
+  String.raw`\[${TIME}\] Notice of the webhook ingress: (?:Runs of the agent \w+(?: for the mapping \w+)? succeed again|Replies are delivered on the channel \w+ again)\.(?: Meanwhile: \d+ failures?, from [\w ,]+\.)?`,
   String.raw`\[${TIME}\] Notice of the webhook ingress: Replies cannot be delivered on the channel \w+\. They are kept: reveille deliveries list --state failed`,
   String.raw`\[${TIME}\] Notice of the webhook ingress: The hook runs of the mapping "\w+" are paused: \d+ began within [\w ]+, as many as the mapping's budget\.per\w+ allows\. Calls are still accepted and their runs wait\. To continue: reveille hooks resume \w+`,
   String.raw`Heartbeat \((?:hook:[\w-]+|periodic|, )+\), ${TIME}\. Look at the system events above .+ HEARTBEAT_OK\.`,

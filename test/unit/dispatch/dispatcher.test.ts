@@ -157,7 +157,7 @@ describe("the dispatcher", () => {
   });
 
   it("tells that wakes of an agent fail in its own words, and gives the error apart", async () => {
-    const told: (string | undefined)[][] = [];
+    const told: unknown[][] = [];
     bench.host.onEvent = async ({ text }) => {
       if (text.includes("too long")) throw new HostError("the text is too long", { retryable: false });
     };
@@ -177,7 +177,7 @@ describe("the dispatcher", () => {
         [
           "wakes:main",
           "Wakes of the agent main fail: its main session refuses them. They are kept: reveille deliveries list --state failed",
-          "the text is too long",
+          { detail: "the text is too long" },
         ],
       ]);
   });

@@ -66,9 +66,20 @@ describe("an outage", () => {
     expect(told.map(({ text }) => text)).toEqual(["Mail fails.", "Mail still fails."]);
   });
 
+  it("is followed by one that counts the failures and names at most five origins", async () => {
+    const outages = await registry();
+    for (let at = 1; at <= 7; at++) await outages.failed("runs:main", "Runs fail.", { of: `the mapping m${at}` });
+    await outages.failed("runs:main", "Runs fail.", { of: "the mapping m1" });
+    await outages.works("runs:main", "Runs succeed again.");
+    expect(told.map(({ text }) => text)).toEqual([
+      "Runs fail.",
+      "Runs succeed again. Meanwhile: 8 failures, from the mapping m1, the mapping m2, the mapping m3, the mapping m4, the mapping m5 and 2 more.",
+    ]);
+  });
+
   it("hands on the words of others apart from the notice's own", async () => {
     const outages = await registry();
-    await outages.failed("channel:mail", "Mail fails.", "550 no such user");
+    await outages.failed("channel:mail", "Mail fails.", { detail: "550 no such user" });
     expect(told).toEqual([{ key: "outage:channel:mail:1000", text: "Mail fails.", detail: "550 no such user" }]);
   });
 

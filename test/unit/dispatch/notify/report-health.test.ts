@@ -56,14 +56,14 @@ describe("notices of what a person has to see to", () => {
       expect(await bench.store.outages()).toEqual([]);
     });
 
-    it("name no mapping for trouble of the agent, which others have as well, and give the error apart from their own words", async () => {
+    it("name the first mapping of trouble of the agent, which others have as well, and give the error apart from their own words", async () => {
       bench.mappingId = "ci";
       answers(OVERLOADED);
       await bench.run();
       bench.mappingId = "mail";
       await bench.run();
       expect(bench.notices).toEqual([
-        "Runs of the agent main fail (error after 3 attempts). They are kept: reveille deliveries list --state failed",
+        "Runs of the agent main fail (error after 3 attempts); the first came from the mapping ci. They are kept: reveille deliveries list --state failed",
       ]);
       expect(bench.details).toEqual(["the model is overloaded"]);
     });
@@ -79,11 +79,16 @@ describe("notices of what a person has to see to", () => {
 
     it("are followed by one that they succeed again", async () => {
       answers(OVERLOADED);
-      await bench.run();
+      for (const mapping of ["ci", "mail", "ci"]) {
+        bench.mappingId = mapping;
+        await bench.run();
+      }
       answers({ status: "ok", reply: "Back." });
       await bench.run();
       await bench.run();
-      expect(bench.notices.slice(1)).toEqual(["Runs of the agent main succeed again."]);
+      expect(bench.notices.slice(1)).toEqual([
+        "Runs of the agent main succeed again. Meanwhile: 3 failures, from the mapping ci, the mapping mail.",
+      ]);
       expect(bench.details).toEqual(["the model is overloaded", undefined]);
     });
 
@@ -108,7 +113,9 @@ describe("notices of what a person has to see to", () => {
       expect(bench.details).toEqual(["chat not found"]);
       refuse({});
       await bench.run();
-      expect(bench.notices.slice(1)).toEqual(["Replies are delivered on the channel console again."]);
+      expect(bench.notices.slice(1)).toEqual([
+        "Replies are delivered on the channel console again. Meanwhile: at least 1 failure, from a direct call.",
+      ]);
       refuse({ console: gone });
       await bench.run();
       expect(bench.notices).toHaveLength(3);

@@ -124,7 +124,9 @@ describe("a run", () => {
       expect(await bench.detail(runId)).toMatchObject({ state: "done", attempts: [{ number: 1, status: "ok" }] });
       expect(bench.notices).toEqual([
         "Runs of the agent main cannot begin. They wait and are tried again.",
-        "Runs of the agent main succeed again.",
+        expect.stringMatching(
+          /^Runs of the agent main succeed again\. Meanwhile: \d+ failures, from a direct call\.$/u,
+        ),
       ]);
       expect(bench.details).toEqual(["the agent is starting", undefined]);
       expect(await bench.store.outages()).toEqual([]);
