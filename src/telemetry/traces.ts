@@ -12,9 +12,9 @@ import { type DeliveryReader, WebhookIngress } from "../index.ts";
 import { OWN_VERSION } from "./own-version.ts";
 
 export interface TraceSettings {
-  /** Of the collector; `/v1/traces` follows it. */
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Of the collector; `/v1/traces` follows it. Absent, with the headers: what the `OTEL_*` variables say. */
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Share of the deliveries that are traced: 0 to 1. */
   readonly ratio: number;
 }
@@ -48,8 +48,8 @@ export class TraceExport implements GatewayPlugin {
     const { url, headers } = options;
     this.#options = options;
     this.#resource = resourceFromAttributes({ "service.name": "reveille", "service.version": OWN_VERSION });
-    const exporter = new OTLPTraceExporter({ url: `${url.replace(/\/+$/u, "")}/v1/traces`, headers: { ...headers } });
-    this.#processor = new BatchSpanProcessor({ exporter });
+    const target = url === undefined ? {} : { url: `${url.replace(/\/+$/u, "")}/v1/traces`, headers: { ...headers } };
+    this.#processor = new BatchSpanProcessor({ exporter: new OTLPTraceExporter(target) });
   }
 
   apply(host: GatewayHost): void {

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { OtlpCollector } from "../fixtures/otlp-collector.ts";
 import { GATEWAY_TOKEN } from "./host-config.ts";
 import { installationOfSuite } from "./installation-of-suite.ts";
 import { HOOK_TOKEN, OWN_CONNECTION } from "./running-installation.ts";
@@ -81,6 +82,27 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     const replayed = await ask(`/deliveries/${id}/replay`, init);
     expect([replayed.status, await replayed.json()]).toMatchObject([200, { ok: true, outcome: "replayed" }]);
     await vi.waitFor(() => expect(repliesTo("501")).toBe(2), patience);
+  });
+
+  it("sends spans to the collector that the host's environment names", async () => {
+    const collector = await OtlpCollector.listen();
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_HEADERS: "x-key=key-of-the-collector",
+    };
+    try {
+      await installation().restart({ env });
+      await accept("503");
+      await vi.waitFor(() => {
+        expect(collector.spans.map(({ name }) => name)).toEqual(
+          expect.arrayContaining(["POST agent", "run agent", "invoke_agent main", "summary", "reply"]),
+        );
+      }, patience);
+      expect(collector.keys).toContain("key-of-the-collector");
+    } finally {
+      collector.close();
+      await installation().restart();
+    }
   });
 
   it("lists and replays deliveries from the host's own command line", async () => {

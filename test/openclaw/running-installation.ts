@@ -78,7 +78,7 @@ export class RunningInstallation {
   }
 
   /** Resolves once the plugin answers, or once `ready` does. */
-  async restart({ ready }: Pick<GatewayProcessOptions, "ready"> = {}): Promise<void> {
+  async restart({ ready, env }: Pick<GatewayProcessOptions, "ready" | "env"> = {}): Promise<void> {
     await this.#gateway?.stop();
     const spawned = (gateway: GatewayProcess): void => void (this.#gateway = gateway);
     await GatewayProcess.start({
@@ -86,6 +86,7 @@ export class RunningInstallation {
       port: this.#port,
       spawned,
       ...(ready === undefined ? {} : { ready }),
+      ...(env === undefined ? {} : { env }),
     });
   }
 

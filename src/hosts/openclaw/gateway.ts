@@ -1,10 +1,7 @@
 /** The plugin inside one running OpenClaw gateway. */
 import { chmod, mkdir } from "node:fs/promises";
-import { operatorEndpoints } from "../../api/operator-endpoints.ts";
-import { DeliveriesApi } from "../../api/deliveries.ts";
 import { qualifyKeys } from "../../config/qualify-keys.ts";
-import type { ConfigSnapshot, GatewayPlugin, HttpRoute, Logger } from "../../core/host.ts";
-import { WebhookIngress } from "../../index.ts";
+import type { ConfigSnapshot, GatewayPlugin, Logger } from "../../core/host.ts";
 import { reasonLine, reasonOf } from "../../core/reason-of.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import { type HostStore, openHostStore } from "../shared/open-store.ts";
@@ -15,15 +12,15 @@ import { openClawLogger } from "./logger.ts";
 import { OpenClawRoutes } from "./routes.ts";
 import type { OpenClawApi, OpenClawConfig, OpenClawSdk, OpenClawServiceContext } from "./sdk.ts";
 import { shareDeliveries } from "./owner-access.ts";
-import { OwnerDeliveries } from "./owner-deliveries.ts";
-import { applyConsole, consolePath, type OpenClawConsoleOptions } from "./console.ts";
-import { operatorRoute } from "./operator-route.ts";
+import { consolePath } from "./console.ts";
 import { blockKey } from "./plugin-block.ts";
 import { untestedHost } from "./require-calls.ts";
 import { END_AGAIN_MS, RunCleanup } from "./run-cleanup.ts";
 import { scopedRuntime } from "./async-context.ts";
 import type { ScopedRuntime } from "./async-context.ts";
 import { probeHealth } from "./health-probe.ts";
+import { applyIngress, type MakeTraces, openTraces } from "./ingress.ts";
+import type { TraceExport } from "../../telemetry/traces.ts";
 import type { PlaceholderRoute } from "./placeholder-route.ts";
 import { OPENCLAW_MODULE_URL } from "./sqlite-state-module.ts";
 
@@ -68,7 +65,15 @@ interface OpenParts {
   readonly host: OpenClawHost;
   readonly routes: OpenClawRoutes;
   readonly cleanup: RunCleanup;
+  readonly traces: Pick<TraceExport, "close"> | undefined;
   isStarted: boolean;
+}
+
+interface AssemblyParts {
+  readonly sdk: OpenClawSdk;
+  readonly store: HostStore;
+  readonly stateDir: string;
+  readonly makeTraces: MakeTraces | undefined;
 }
 
 /**
@@ -139,6 +144,7 @@ export class OpenClawGateway {
     } catch (error) {
       this.#logger.error({ err: error }, "a plugin did not shut down in order");
     }
+    await open.traces?.close();
     await host.sessions.close();
     await open.database.close();
   }
@@ -213,14 +219,15 @@ export class OpenClawGateway {
     await chmod(stateDir, 0o700);
     const store = await openHostStore({ stateDir, stateModule: OPENCLAW_MODULE_URL, logger: this.#logger });
     try {
-      return this.#assemble({ sdk, store, stateDir });
+      const makeTraces = await openTraces(this.#logger);
+      return this.#assemble({ sdk, store, stateDir, makeTraces });
     } catch (error) {
       await store.database.close();
       throw error;
     }
   }
 
-  #assemble({ sdk, store, stateDir }: { sdk: OpenClawSdk; store: HostStore; stateDir: string }): OpenParts {
+  #assemble({ sdk, store, stateDir, makeTraces }: AssemblyParts): OpenParts {
     const { database, openDeliveryStore: openStore } = store;
     const { pluginId, plugins, bare, placeholder: standing } = this.#options;
     const runtime = this.#runtime;
@@ -230,15 +237,17 @@ export class OpenClawGateway {
     const host = new OpenClawHost({ pluginId, runtime, sdk, database, logger, stateDir, configDir, onStalled });
     if (sdk.peekSystemEventEntries === undefined) logger.warn({}, NO_PEEK);
     const config = (): OpenClawConfig => runtime.config.current();
-    const guarded =
-      bare === true ? [] : [applyIngress(host, { openStore, pluginId, config, refusal: () => this.#lastRefusal })];
+    const refusal = (): string | undefined => this.#lastRefusal;
+    const applied =
+      bare === true ? undefined : applyIngress(host, { openStore, pluginId, config, refusal, makeTraces });
+    const guarded = applied === undefined ? [] : [applied.route];
     for (const plugin of plugins?.() ?? []) plugin.apply(host);
     const register = sdk.registerPluginHttpRoute.bind(sdk);
     const { source = pluginId } = this.#api;
     const routes = new OpenClawRoutes({ pluginId, source, register, logger, placeholder: standing, guarded });
     const closing = this.#closing.signal;
     const cleanup = new RunCleanup({ agents: host.agents, logger, closing, endAgainMs: END_AGAIN_MS });
-    return { database, host, routes, cleanup, isStarted: false };
+    return { database, host, routes, cleanup, traces: applied?.traces, isStarted: false };
   }
 
   /** The service stays unhealthy until a turn has taken the events of every stalled session. */
@@ -268,20 +277,4 @@ export class OpenClawGateway {
       this.#context.serviceHealth?.reportFailure(new Error(problem));
     });
   }
-}
-
-/** Applies the ingress; the route of its operator's API. */
-function applyIngress(
-  host: OpenClawHost,
-  options: Pick<OpenClawConsoleOptions, "pluginId" | "config" | "refusal"> & {
-    readonly openStore: HostStore["openDeliveryStore"];
-  },
-): HttpRoute {
-  const { openStore, pluginId, config, refusal } = options;
-  const ingress = new WebhookIngress({ openStore });
-  ingress.apply(host);
-  const sources = { operations: () => ingress.operations(), clock: host.clock };
-  shareDeliveries(new OwnerDeliveries(new DeliveriesApi(sources)));
-  const console = applyConsole({ pluginId, host, sources, config, refusal });
-  return operatorRoute(pluginId, { endpoints: { ...operatorEndpoints(sources), ...console.linkEndpoint() }, config });
 }

@@ -1,48 +1,21 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { baseConfig, GatewayFixture, hookToken } from "../../unit/hosts/embedded/gateway/fixture.ts";
+import { OtlpCollector, type ReceivedSpan } from "../../fixtures/otlp-collector.ts";
 import { ModelEndpoint } from "../model-endpoint.ts";
-
-interface Span {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly kind: number;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly status: { readonly code?: number; readonly message?: string };
-  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
-}
 
 const CALLER = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
 const TRACEPARENT = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
-/** A collector at the documented wire format: OTLP over HTTP, as JSON. */
-let collector: Server;
-let url: string;
+let collector: OtlpCollector;
 let model: ModelEndpoint;
-const keys: (string | undefined)[] = [];
-const spans: Span[] = [];
+let spans: OtlpCollector["spans"];
+let url: string;
 
 beforeAll(async () => {
-  collector = createServer((req, res) => {
-    const chunks: Buffer[] = [];
-    req.on("data", (chunk: Buffer) => chunks.push(chunk));
-    req.on("end", () => {
-      keys.push(req.headers["x-key"] as string | undefined);
-      const body = JSON.parse(Buffer.concat(chunks).toString()) as {
-        resourceSpans: { scopeSpans: { spans: Span[] }[] }[];
-      };
-      if (req.url === "/v1/traces") {
-        spans.push(...body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
-      }
-      res.writeHead(200, { "content-type": "application/json" }).end("{}");
-    });
-  }).listen(0, "127.0.0.1");
-  await once(collector, "listening");
-  url = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+  collector = await OtlpCollector.listen();
+  ({ spans, url } = collector);
   model = await ModelEndpoint.listen();
   model.usage = { prompt_tokens: 12, completion_tokens: 3 };
 });
@@ -83,7 +56,7 @@ async function called(
   }
 }
 
-function attributesOf({ attributes }: Span): Record<string, unknown> {
+function attributesOf({ attributes }: ReceivedSpan): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 }
 
@@ -112,7 +85,7 @@ describe("traces", () => {
     const summary = spans.find(({ name }) => name === "summary");
     expect(summary?.parentSpanId).toBe(run?.spanId);
     expect(summary?.startTimeUnixNano).toBe(attempt?.endTimeUnixNano);
-    expect(keys).toContain("key-of-the-collector");
+    expect(collector.keys).toContain("key-of-the-collector");
     expect(JSON.stringify(spans)).not.toContain("secret-branch");
   });
 
