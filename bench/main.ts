@@ -4,8 +4,8 @@
  * the bare server again, and ratios are taken within the round, because the machine's speed drifts.
  *
  * The result is printed and written to bench/RESULTS.md, whatever it is, and a row of it to bench/HISTORY.md.
- * `npm run bench -- full` measures that part alone (`weight`, `calls`, `signed`, `full`, `transforms`, `strangers`) and leaves
- * the others as they are written there. `--quick` measures shortly and writes nothing. `npm run bench -- profile`
+ * `npm run bench -- full` measures that part alone (`weight`, `calls`, `signed`, `watched`, `full`, `transforms`, `strangers`)
+ * and leaves the others as they are written there. `--quick` measures shortly and writes nothing. `npm run bench -- profile`
  * prints where the main thread spends a call (see profile.ts); `npm run bench -- openclaw` is another benchmark,
  * inside the real OpenClaw (see openclaw/run-openclaw-bench.ts).
  */
@@ -22,6 +22,7 @@ import { StateFolders } from "./servers.ts";
 import { reportSignedCalls } from "./signed-calls.ts";
 import { reportSlowStrangers } from "./slow-strangers.ts";
 import { reportTransformCalls } from "./transform-calls.ts";
+import { reportWatched } from "./watched.ts";
 import { reportWeight } from "./weight.ts";
 import type { WeightFigures } from "./weight.ts";
 
@@ -55,6 +56,7 @@ const parts: Readonly<Record<string, () => Promise<string>>> = {
     return text;
   },
   signed: () => reportSignedCalls(timing, state),
+  watched: () => reportWatched(timing, state),
   full: () =>
     reportFullStore(timing, [
       { settled: 0, queued: QUEUED },

@@ -13,7 +13,7 @@ import type { SenderName } from "./senders.ts";
 import { freePort, startPostgres } from "./peers/postgres.ts";
 
 export const HOOK_TOKEN = "bench-hook-token-0123456789abcdef";
-const GATEWAY_TOKEN = "bench-gateway-token-0123456789abcdef";
+export const GATEWAY_TOKEN = "bench-gateway-token-0123456789abcdef";
 
 export interface RunningServer {
   readonly port: number;

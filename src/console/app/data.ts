@@ -36,7 +36,7 @@ export function useData<Body>(path: string, { live = true, everyMs }: Reading = 
   useEffect(() => {
     body.value = undefined;
     void reload();
-    const forget = live ? onChange(() => void reload()) : undefined;
+    const forget = live ? onChange(reload) : undefined;
     const timer = everyMs === undefined ? undefined : setInterval(() => void reload(), everyMs);
     return () => {
       forget?.();

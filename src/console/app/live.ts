@@ -3,12 +3,14 @@ import { signal } from "@preact/signals";
 /** `off` while the connection is lost; the browser connects again by itself. */
 export const connection = signal<"on" | "off">("off");
 
-type Listener = () => void;
+type Listener = () => Promise<void>;
 
 const listeners = new Set<Listener>();
-/** A page reads its list at most this often, however many calls arrive. */
+/** A page reads its list at most this often, however many calls arrive; less often where that takes long. */
 const EVERY_MS = 1_000;
+const TIMES_AS_LONG = 50;
 let isDue = false;
+let waitMs = EVERY_MS;
 let source: EventSource | undefined;
 
 /** Calls `listener` after deliveries have changed; returns what ends that. */
@@ -42,15 +44,19 @@ function connect(): EventSource {
       if (listeners.size > 0) source ??= connect();
     }, EVERY_MS);
   });
-  for (const name of ["change", "reset"]) opened.addEventListener(name, announce);
+  opened.addEventListener("change", announce);
   return opened;
 }
 
 function announce(): void {
   if (isDue) return;
   isDue = true;
-  setTimeout(() => {
-    isDue = false;
-    for (const listener of listeners) listener();
-  }, EVERY_MS);
+  setTimeout(() => void readAgain(), waitMs);
+}
+
+async function readAgain(): Promise<void> {
+  isDue = false;
+  const startMs = performance.now();
+  await Promise.all(Array.from(listeners, (listener) => listener()));
+  waitMs = Math.max(EVERY_MS, TIMES_AS_LONG * (performance.now() - startMs));
 }
