@@ -21,7 +21,7 @@ export class LiveEvents implements GatewayPlugin {
   /** Each with what says whether its sign-in still lasts. */
   readonly #readers = new Map<ServerResponse, () => boolean>();
   #count = 0;
-  #flushing: NodeJS.Timeout | undefined;
+  #isDue = false;
 
   apply(host: GatewayHost): void {
     const hooks = WebhookIngress.hooks(host);
@@ -60,12 +60,13 @@ export class LiveEvents implements GatewayPlugin {
 
   #changed(): void {
     this.#count++;
-    if (this.#readers.size === 0) return;
-    this.#flushing ??= setTimeout(() => this.#flush(), FLUSH_MS).unref();
+    if (this.#readers.size === 0 || this.#isDue) return;
+    this.#isDue = true;
+    setTimeout(() => this.#flush(), FLUSH_MS).unref();
   }
 
   #flush(): void {
-    this.#flushing = undefined;
+    this.#isDue = false;
     const event = this.#event();
     for (const [reader, isAdmitted] of this.#readers) this.#send(reader, isAdmitted, event);
   }

@@ -42,6 +42,16 @@ function tallyOf({ isOlder, failures, names }: OpenOutage): string {
   return ` Meanwhile: ${many}, from ${named}${more}.`;
 }
 
+/** Follows what is said of runs of any mapping; empty for a direct call. */
+export function firstOf(mappingId: string | null): string {
+  return mappingId === null ? "" : `; the first came from ${namedOf(mappingId)}`;
+}
+
+/** The words for a run's origin in a notice. */
+export function namedOf(mappingId: string | null): string {
+  return mappingId === null ? "a direct call" : `the mapping ${mappingId}`;
+}
+
 export interface OutageRegistryOptions {
   readonly store: Pick<OperationalState, "openOutage" | "closeOutage" | "outages">;
   readonly notices: Notices;

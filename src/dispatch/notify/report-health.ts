@@ -1,6 +1,7 @@
 import type { AgentSpec, ReplyOutcome, ReplyTarget, SettledState } from "../../core/delivery.ts";
 import type { Outages, ActiveRun } from "../context.ts";
 import type { FinalResult } from "../run/agent-attempts.ts";
+import { firstOf, namedOf } from "./outage-registry.ts";
 
 /** The final result of a run. */
 export interface RunEnd {
@@ -60,16 +61,6 @@ function reportTarget(
   const missing = state === "failed" ? missingTarget(spec, outcome) : undefined;
   if (missing === undefined) return undefined;
   return outages.failed(subject, `${whose} cannot be delivered. ${missing} ${KEPT}`, { of: namedOf(mappingId) });
-}
-
-/** Follows what is said of runs of any mapping; empty for a direct call. */
-export function firstOf(mappingId: string | null): string {
-  return mappingId === null ? "" : `; the first came from ${namedOf(mappingId)}`;
-}
-
-/** The words for a run's origin in a notice. */
-export function namedOf(mappingId: string | null): string {
-  return mappingId === null ? "a direct call" : `the mapping ${mappingId}`;
 }
 
 /** The target that was not found, in words the gateway wrote when it accepted the call. */

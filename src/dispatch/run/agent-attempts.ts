@@ -5,7 +5,7 @@ import type { StartedAttempt } from "../run-log.ts";
 import { runTurn } from "./agent-turn.ts";
 import type { NotBegun } from "./agent-turn.ts";
 import type { CarriedOut, DispatchContext, PostponedRun, RetryLater, ActiveRun } from "../context.ts";
-import { firstOf, namedOf } from "../notify/report-health.ts";
+import { firstOf, namedOf } from "../notify/outage-registry.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { persist } from "./retry.ts";
 import { agentPrompt, passedOnText } from "./agent-prompt.ts";

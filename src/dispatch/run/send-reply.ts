@@ -1,7 +1,7 @@
 import type { ReplyOutcome } from "../../core/delivery.ts";
 import type { ChannelTarget } from "../../core/host.ts";
 import { suppression } from "../../core/suppression.ts";
-import { firstOf, namedOf } from "../notify/report-health.ts";
+import { firstOf, namedOf } from "../notify/outage-registry.ts";
 import type { DispatchContext, RetryLater, ActiveRun } from "../context.ts";
 import { withTimeout } from "./with-timeout.ts";
 import { reasonOf } from "../../core/reason-of.ts";

@@ -166,7 +166,9 @@ describe("reveille deliveries show", () => {
   it("prints one with its runs, attempts and reasons", async () => {
     const id = await accept("shown\u001B[2J");
     const text = await printed("deliveries", "show", id);
-    expect(text).toMatch(new RegExp(`^${id}  done\n  received +\\S+Z\n  answered +202\n  route +build\n  mapping +build\n`, "u"));
+    expect(text).toMatch(
+      new RegExp(`^${id}  done\n  received +\\S+Z\n  answered +202\n  route +build\n  mapping +build\n`, "u"),
+    );
     expect(text).toMatch(/^ {2}body +\d+ bytes$/mu);
     expect(text).toMatch(/^ {4}content-type: application\/json$/mu);
     expect(text).toMatch(/^run_\w+ {2}agent {2}done$/mu);
