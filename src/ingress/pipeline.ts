@@ -109,7 +109,10 @@ export async function judgeVerified(
   let resolved = resolve(active, { sender }, verified, payload);
   if (resolved instanceof Promise) resolved = await resolved;
   if (isRefusal(resolved)) return resolved;
-  if (facts) facts.actor = resolved.context.actor?.name;
+  if (facts) {
+    facts.actor = resolved.context.actor?.name;
+    if (typeof resolved.route !== "string") facts.mapping = resolved.route.config.id;
+  }
 
   const missed = filter(resolved);
   let rendered = missed ?? render(ingress, active, verified, resolved);

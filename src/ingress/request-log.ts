@@ -21,6 +21,8 @@ export class RequestFacts {
   /** The preset, or else the route, of a sender that signs. */
   sender: string | undefined = undefined;
   actor: string | undefined = undefined;
+  /** The mapping that took the call. */
+  mapping: string | undefined = undefined;
   deliveryId: string | undefined = undefined;
   state: EndedState | "queued" | "duplicate" | undefined = undefined;
   /** The name of the handshake that was answered. */

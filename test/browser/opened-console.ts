@@ -40,6 +40,12 @@ const MAPPINGS = [
   { id: "large", match: { path: "large" }, when: "payload.amount > 10.0", messageTemplate: "Large {{amount}}" },
 ];
 
+const CONFIG = {
+  ...baseConfig,
+  channels: { webhook: { url: "http://127.0.0.1:9/", secret: `whsec_${Buffer.alloc(32, 7).toString("base64")}` } },
+  hooks: { ...baseConfig.hooks, mappings: MAPPINGS },
+};
+
 /** A gateway with deliveries, and a browser that is signed in to its console. */
 export class OpenedConsole implements AsyncDisposable {
   readonly gateway: EmbeddedGateway;
@@ -50,11 +56,7 @@ export class OpenedConsole implements AsyncDisposable {
   readonly #browser: Browser;
 
   static async open(options: BrowserContextOptions = {}): Promise<OpenedConsole> {
-    const fixture = new GatewayFixture({
-      ...baseConfig,
-      channels: { webhook: { url: "http://127.0.0.1:9/", secret: `whsec_${Buffer.alloc(32, 7).toString("base64")}` } },
-      hooks: { ...baseConfig.hooks, mappings: MAPPINGS },
-    });
+    const fixture = new GatewayFixture(CONFIG);
     const gateway = await fixture.start();
     const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
     const context = await browser.newContext({ viewport: { width: 1_200, height: 800 }, ...options });
@@ -98,6 +100,12 @@ export class OpenedConsole implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#browser.close();
     await this.fixture.remove();
+  }
+
+  /** The configuration with other keys in one mapping. */
+  configWith(id: string, keys: object): object {
+    const mappings = MAPPINGS.map((mapping) => (mapping.id === id ? { ...mapping, ...keys } : mapping));
+    return { ...CONFIG, hooks: { ...CONFIG.hooks, mappings } };
   }
 
   /** The last check of each test: nothing was refused by the policy of the page, and no text ran. */

@@ -14,7 +14,7 @@ it("the playground shows the prompt of a payload, of a stored delivery too, and 
   expect(await page.getByRole("region", { name: "Outcome: prompt of run 1" }).textContent()).toContain("<img src=x");
   expect(await opened.accessibilityProblems()).toEqual([]);
   await page.getByLabel("Route").fill("large");
-  await page.getByLabel("Payload").fill('{"amount":1}');
+  await page.getByLabel("Payload", { exact: true }).fill('{"amount":1}');
   await page.getByRole("button", { name: "Try", exact: true }).click();
   await page.getByText("It is filtered.").waitFor();
   const { deliveries } = (await (await readApi(opened.gateway, "deliveries")).json()) as { deliveries: unknown[] };
@@ -28,7 +28,7 @@ it("a template is edited in the playground, backtested with its forecast, and no
   await opened.call("build", { id: 1, text: "first" });
   await opened.show("playground");
   await page.getByLabel("Route").fill("build");
-  await page.getByLabel("Payload").fill('{"id":7,"text":"seven"}');
+  await page.getByLabel("Payload", { exact: true }).fill('{"id":7,"text":"seven"}');
   await page.getByRole("button", { name: "Try", exact: true }).click();
   await page.getByLabel("Template").fill("Edited {{id}}");
   await page.getByLabel("Instructions").fill(HOSTILE);
@@ -53,6 +53,34 @@ it("a template is edited in the playground, backtested with its forecast, and no
   await page.getByText("The edited configuration is refused.").waitFor();
   // The browser's own line for an answer that is an error.
   expect(opened.problems.splice(0)).toEqual([expect.stringContaining("400")]);
+  await opened.expectUnbroken();
+});
+
+it("a failing mapping is found, understood, edited, backtested, replayed and seen done", async () => {
+  await using opened = await OpenedConsole.open();
+  const { page, fixture, gateway } = opened;
+  await opened.call("pager", { text: "Disk full." });
+  await page.getByRole("link", { name: "1 open failure" }).click();
+  await page.getByRole("region", { name: "Deliveries" }).getByRole("link").first().click();
+  await page.getByText("delivery to webhook failed").first().waitFor();
+  await page.getByRole("link", { name: "Open in the playground" }).click();
+  await page.getByRole("button", { name: "Take its payload" }).click();
+  await page.getByRole("button", { name: "Try", exact: true }).click();
+  await page.getByLabel("Other keys").fill('channel: "console"');
+  await page.getByRole("button", { name: "Try the edit" }).click();
+  await page.getByRole("region", { name: "Outcome of the edit", exact: true }).getByText("console to owner").waitFor();
+  await page.getByRole("link", { name: "backtest", exact: true }).click();
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByText("rendered differently: 1").waitFor();
+  // What the page printed is pasted.
+  fixture.write(JSON.stringify(opened.configWith("pager", { channel: "console" })));
+  await gateway.reload();
+  await page.getByRole("region", { name: "Changes" }).getByRole("link").first().click();
+  await page.getByRole("button", { name: "Replay by today's mapping" }).click();
+  await page.getByText("✓ done").first().waitFor();
+  await page.getByText("reply: sent").waitFor();
+  await page.getByRole("link", { name: "Overview" }).click();
+  await page.getByText("✓ Nothing needs you.").waitFor();
   await opened.expectUnbroken();
 });
 

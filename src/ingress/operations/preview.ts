@@ -7,6 +7,7 @@ import type { Replayable } from "../../storage/delivery-store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
 import { judgeVerified } from "../pipeline.ts";
+import { RequestFacts } from "../request-log.ts";
 import type { ConfigReload } from "../reload.ts";
 import { senderOn } from "../replay.ts";
 import { bodyRules } from "../stages/body.ts";
@@ -28,7 +29,7 @@ export interface Preview {
   readonly reason: string | null;
   readonly mappingId: string | null;
   readonly runs: readonly PreviewedRun[];
-  /** The mapping that took it, as far as a person edits it; `null` for a direct call and for one that was refused. */
+  /** The mapping that took it, as far as a person edits it; `null` for a direct call, and where none did. */
   readonly mapping: PreviewedMapping | null;
 }
 
@@ -150,11 +151,13 @@ export class PreviewOperations {
     active.transforms.enter();
     try {
       const verified = fromStored(call, body, this.#ingress.host.clock.now());
-      const judged = await judgeVerified(this.#ingress, active, { verified, sender, accept: rules.accept });
-      if (isRefusal(judged)) return refusedPreview(judged);
-      const { resolved, rendered, specs } = judged;
-      const mapping = typeof resolved.route === "string" ? null : mappingOf(resolved.route.config);
-      const mappingId = mapping?.id ?? null;
+      const facts = new RequestFacts();
+      const judged = await judgeVerified(this.#ingress, active, { verified, sender, accept: rules.accept, facts });
+      const taken = active.config.mappings.find(({ id }) => id === facts.mapping);
+      const mapping = taken === undefined ? null : mappingOf(taken);
+      if (isRefusal(judged)) return refusedPreview(judged, mapping);
+      const { rendered, specs } = judged;
+      const mappingId = facts.mapping ?? null;
       const { ended } = rendered;
       if (ended === undefined) {
         return { outcome: "runs", reason: null, mappingId, mapping, runs: specs.map((spec) => this.#runOf(spec)) };
@@ -179,8 +182,9 @@ function targetOf(spec: RunSpec): string | null {
   return "channel" in spec.delivery ? `${spec.delivery.channel} to ${spec.delivery.to}` : spec.delivery.unresolved;
 }
 
-function refusedPreview({ refused, message }: Refusal): Preview {
-  return { outcome: "refused", reason: message ?? ERRORS[refused].message, mappingId: null, mapping: null, runs: [] };
+function refusedPreview({ refused, message }: Refusal, mapping: PreviewedMapping | null = null): Preview {
+  const reason = message ?? ERRORS[refused].message;
+  return { outcome: "refused", reason, mappingId: mapping?.id ?? null, mapping, runs: [] };
 }
 
 function mappingOf(config: MappingConfig): PreviewedMapping {

@@ -98,7 +98,12 @@ function Editor({ mapping, tryEdit }: EditorProps): JSX.Element {
   const template = useSignal(mapping.template);
   const instructions = useSignal(mapping.instructions);
   const preview = useSignal<Preview | undefined>(undefined);
-  const edit = pasteable(mapping, { template: template.value, instructions: instructions.value });
+  const others = useSignal("");
+  const edit = pasteable(mapping, {
+    template: template.value,
+    instructions: instructions.value,
+    others: others.value.trim(),
+  });
   const run = async (): Promise<undefined> => {
     preview.value = await tryEdit(edit);
   };
@@ -120,6 +125,7 @@ function Editor({ mapping, tryEdit }: EditorProps): JSX.Element {
       <h2>Edit {mapping.id}</h2>
       {field("instructions", "Instructions (your words, outside the boundary)", instructions)}
       {field("template", "Template", template)}
+      {field("others", 'Other keys as JSON5, such as when: "payload.amount > 10.0", channel: "console"', others)}
       <ActionButton label="Try the edit" run={run} isMain />
       {preview.value !== undefined && <Judged preview={preview.value} label="Outcome of the edit" />}
       <h3>To keep it</h3>
@@ -137,7 +143,7 @@ function Editor({ mapping, tryEdit }: EditorProps): JSX.Element {
 /** A list with the changed mapping, as the backtest takes it. */
 function pasteable(
   { id, isOfPreset, preset, path, templateKey, template: before, instructions: told }: PreviewedMapping,
-  { template, instructions }: { readonly template: string; readonly instructions: string },
+  { template, instructions, others }: Record<"template" | "instructions" | "others", string>,
 ): string {
   const keys: [string, string][] = [
     ["id", JSON.stringify(id)],
@@ -150,7 +156,7 @@ function pasteable(
     ...(instructions === told ? [] : ([["instructions", JSON.stringify(instructions)]] as [string, string][])),
     ...(template === before ? [] : ([[templateKey, JSON.stringify(template)]] as [string, string][])),
   ];
-  return `[\n  {\n${keys.map(([key, value]) => `    ${key}: ${value},\n`).join("")}  },\n]`;
+  return `[\n  {\n${keys.map(([key, value]) => `    ${key}: ${value},\n`).join("")}${others === "" ? "" : `    ${others}\n`}  },\n]`;
 }
 
 function RunFacts({ run }: { readonly run: PreviewedRun }): JSX.Element {
