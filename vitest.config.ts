@@ -132,7 +132,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "gateways",
-          include: ["test/integration/**/*.test.ts", "test/conformance/host/**/*.test.ts", ...PAGES],
+          include: ["test/integration/**/*.test.ts", "test/conformance/{channel,host}/**/*.test.ts", ...PAGES],
           exclude: [SMOKE],
           maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 1 },

@@ -87,7 +87,8 @@ function reference(schema: SchemaNode, path: string, introduction: string): stri
 
 /** Adds the table of an object, then those of the objects in it, but for the keys in `without`. */
 function describe(node: SchemaNode, path: string, sections: string[], without: readonly string[] = []): void {
-  const properties = Object.entries(node.properties ?? {});
+  const others = typeof node.additionalProperties === "object" ? { "<name>": node.additionalProperties } : {};
+  const properties = Object.entries({ ...node.properties, ...others });
   const rows = properties.map(([key, property]) => tableRow(key, property, node.required?.includes(key) ?? false));
   const isRoot = !path.includes(".");
   const heading = `${isRoot ? "##" : "###"} ${path === "" ? "The file" : `\`${path}\``}`;

@@ -8,6 +8,8 @@ export interface SchemaNode {
   readonly anyOf?: readonly SchemaNode[];
   readonly items?: SchemaNode;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
+  /** The schema of every other key, where there may be others. */
+  readonly additionalProperties?: SchemaNode | boolean;
   readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
   readonly required?: readonly string[];
   readonly minimum?: number;

@@ -216,6 +216,8 @@ export interface ChannelTarget {
 export interface ChannelMessage extends ChannelTarget {
   readonly text: string;
   readonly idempotencyKey: string;
+  /** The session that the message comes from, for a channel that keeps its messages together. */
+  readonly sessionKey?: string | undefined;
   /** Of the caller whose event led to the message, for a channel that can pass it on. */
   readonly traceparent?: string | undefined;
 }

@@ -1,5 +1,5 @@
 import type { ReplyOutcome } from "../../core/delivery.ts";
-import type { ChannelTarget } from "../../core/host.ts";
+import { type ChannelTarget, HostError } from "../../core/host.ts";
 import { suppression } from "../../core/suppression.ts";
 import { firstOf, namedOf } from "../notify/outage-registry.ts";
 import type { DispatchContext, RetryLater, ActiveRun } from "../context.ts";
@@ -80,8 +80,8 @@ export class ReplySender {
   ): Promise<Refused> {
     const { host, outages, measurements } = this.#context;
     try {
-      const { traceparent } = run.spec;
-      const message = { ...target, text, idempotencyKey: `${run.stored.runId}:${key}`, traceparent };
+      const { traceparent, sessionKey } = run.spec;
+      const message = { ...target, text, idempotencyKey: `${run.stored.runId}:${key}`, sessionKey, traceparent };
       await withTimeout(host.channels.send(message), run.ending);
     } catch (error) {
       return run.ending.aborted ? { refused: reasonOf(error) } : this.#refused(run, target, { error, place });
@@ -103,7 +103,8 @@ export class ReplySender {
     if (tries < policy.attempts) {
       measurements.replies.add(channel, "postponed");
       return {
-        dueAt: clock.now() + fullJitter(policy, tries),
+        // A channel that says how long it takes nothing is not asked before.
+        dueAt: clock.now() + Math.max(fullJitter(policy, tries), retryAfterMsOf(error)),
         reason: `delivery to ${channel} failed at try ${tries} of ${policy.attempts}, it is tried again: ${words}`,
       };
     }
@@ -142,6 +143,10 @@ function missing({ spec }: ActiveRun): Delivered {
   return spec.mode === "deliver"
     ? { outcome: "no-target", reason: "not delivered: no target was asked for" }
     : { outcome: "none" };
+}
+
+function retryAfterMsOf(error: unknown): number {
+  return error instanceof HostError ? (error.retryAfterMs ?? 0) : 0;
 }
 
 function countTry(note: RetryCounter, place: Place): number {

@@ -1,4 +1,4 @@
-/** The embedded gateway's channels: `console`, which keeps and prints what it is given, and `webhook`. */
+/** The embedded gateway's channels: `console`, which keeps and prints what it is given, `webhook`, and those of the owner. */
 import {
   type ChannelInfo,
   type ChannelMessage,
@@ -9,10 +9,16 @@ import {
   type Logger,
 } from "../../core/host.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
+import type { OwnChannelConfig } from "./config/own-channel.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
 import type { PageQuery } from "./state/page-cursor.ts";
+import { messageId } from "../../http/sign-message.ts";
+import { emailSender } from "./channels/email.ts";
+import { httpSender, namesRecipient } from "./channels/http.ts";
+import type { PartSender } from "./channels/message-part.ts";
 import { Outbox } from "./channels/outbox.ts";
+import { splitText } from "./channels/split-text.ts";
 import { postMessage } from "./channels/webhook.ts";
 
 /** The console's one reader. */
@@ -28,6 +34,8 @@ export class EmbeddedChannels implements HostChannels {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #print: ((message: ChannelMessage) => void) | undefined;
+  /** Of each channel's configuration, which is another object after a reload. */
+  readonly #senders = new WeakMap<OwnChannelConfig, PartSender>();
 
   constructor(options: {
     config: () => GatewayConfig;
@@ -77,10 +85,39 @@ export class EmbeddedChannels implements HostChannels {
       if (isFirst) this.#print?.(message);
       return;
     }
-    if (this.#outbox.wasSent(message)) {
+    if (this.#outbox.wasSent(message)) return;
+    const own = config.channels.own.get(message.channel);
+    if (own !== undefined) {
+      await this.#sendParts(own, message, options.signal);
       return;
     }
     await postMessage(message, { config: config.channels.webhook!, clock: this.#clock, signal: options.signal });
+    await this.#recordSent(message);
+  }
+
+  /** In order; what was sent of a message is not sent again. The last part has the key of the message itself. */
+  async #sendParts(own: OwnChannelConfig, message: ChannelMessage, signal: AbortSignal | undefined): Promise<void> {
+    const send = this.#senderOf(own);
+    const texts = splitText(message.text, own.maxChars);
+    for (const [at, text] of texts.entries()) {
+      const { idempotencyKey: key } = message;
+      const isLast = at === texts.length - 1;
+      const part = { ...message, text, idempotencyKey: isLast ? key : `${key}:part-${at + 1}` };
+      if (!isLast && this.#outbox.wasSent(part)) continue;
+      await send({ ...part, id: messageId(part.idempotencyKey) }, signal);
+      await this.#recordSent(part);
+    }
+  }
+
+  #senderOf(own: OwnChannelConfig): PartSender {
+    const known = this.#senders.get(own);
+    if (known !== undefined) return known;
+    const made = own.kind === "http" ? httpSender(own) : emailSender(own);
+    this.#senders.set(own, made);
+    return made;
+  }
+
+  async #recordSent(message: ChannelMessage): Promise<void> {
     try {
       await this.#outbox.record(message, "sent");
     } catch (error) {
@@ -106,11 +143,20 @@ export class EmbeddedChannels implements HostChannels {
 
 /** The channels that a configuration enables. */
 export function listChannels({ channels }: GatewayConfig): readonly ChannelInfo[] {
-  const { webhook } = channels;
+  const { webhook, own } = channels;
   return [
     ...(channels.console.enabled ? [{ id: "console", defaultTo: OWNER }] : []),
     ...(webhook === undefined
       ? []
       : [{ id: "webhook", ...(webhook.defaultTo === undefined ? {} : { defaultTo: webhook.defaultTo }) }]),
+    ...Array.from(own, ([id, channel]) => {
+      const defaultTo = channel.defaultTo ?? fixedRecipient(id, channel);
+      return defaultTo === undefined ? { id } : { id, defaultTo };
+    }),
   ];
+}
+
+/** Where the URL says where messages go, no call has to name a recipient. */
+function fixedRecipient(id: string, channel: OwnChannelConfig): string | undefined {
+  return channel.kind === "http" && !namesRecipient(channel) ? id : undefined;
 }

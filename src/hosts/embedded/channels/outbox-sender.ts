@@ -82,6 +82,7 @@ export class OutboxSender {
 
   async #send(message: ChannelMessage, signal: AbortSignal): Promise<void> {
     for (const delayMs of this.#retryDelaysMs) {
+      let askedMs = 0;
       try {
         await this.#channels.send(message, { signal });
         return;
@@ -89,8 +90,9 @@ export class OutboxSender {
         if (!(error instanceof HostError) || !error.retryable) {
           throw error;
         }
+        askedMs = error.retryAfterMs ?? 0;
       }
-      await sleep(delayMs, undefined, { signal });
+      await sleep(Math.max(delayMs, askedMs), undefined, { signal });
     }
     await this.#channels.send(message, { signal });
   }

@@ -1,10 +1,8 @@
 /** The channel that posts each message to one configured address. */
 import { type ChannelMessage, type Clock, HostError } from "../../../core/host.ts";
-import type { WebhookChannelConfig } from "../config/file.ts";
 import { messageId, signMessage } from "../../../http/sign-message.ts";
-
-/** Statuses below 500 that say that the same request may be taken later. */
-const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);
+import type { WebhookChannelConfig } from "../config/channels.ts";
+import { isRetryableStatus, requestFailure, timedSignal } from "./message-part.ts";
 
 /**
  * Posts `{ channel, to, text, id, time }` as JSON, signed by Standard Webhooks, and resolves when
@@ -27,7 +25,7 @@ export async function postMessage(
   if (status < 200 || status > 299) {
     const hint = status >= 300 && status < 400 ? "; redirects are not followed, correct channels.webhook.url" : "";
     throw new HostError(`The webhook channel's receiver answered ${status}${hint}.`, {
-      retryable: status >= 500 || RETRYABLE_STATUSES.has(status),
+      retryable: isRetryableStatus(status),
     });
   }
 }
@@ -37,27 +35,19 @@ async function post(
   body: string,
   options: { headers: Record<string, string>; signal: AbortSignal | undefined },
 ): Promise<number> {
-  const timeout = AbortSignal.timeout(config.timeoutMs);
+  const timed = timedSignal(config.timeoutMs, options.signal);
   try {
     const response = await fetch(config.url, {
       method: "POST",
       headers: { ...options.headers, "content-type": "application/json", "user-agent": "reveille" },
       body,
       redirect: "manual",
-      signal: options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]),
+      signal: timed.signal,
     });
     await response.body?.cancel();
     return response.status;
   } catch (error) {
-    const why = timeout.aborted
-      ? `did not answer within ${config.timeoutMs} ms`
-      : `could not be reached${codeOf(error)}`;
-    throw new HostError(`The webhook channel's receiver ${why}.`, { retryable: true, cause: error });
+    const { timeoutMs } = config;
+    throw requestFailure("The webhook channel's receiver", { error, isOverdue: timed.isOverdue(), timeoutMs });
   }
-}
-
-/** Fetch hides the reason in its error's cause. */
-function codeOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? ` (${cause.code})` : "";
 }

@@ -1,4 +1,5 @@
 /** The embedded gateway's configuration after validation: every default filled in. */
+import type { ChannelsConfig } from "./channels.ts";
 import type { TelemetryConfig } from "./telemetry.ts";
 
 export interface GatewayConfig {
@@ -71,20 +72,6 @@ export interface ProviderConfig {
   readonly headers: Readonly<Record<string, string>>;
   /** The reason why it is set aside: a secret is missing. Absent: it can be asked. */
   readonly broken?: string | undefined;
-}
-
-export interface ChannelsConfig {
-  readonly console: { readonly enabled: boolean };
-  /** Absent when no URL is configured, or when its secret is missing. */
-  readonly webhook: WebhookChannelConfig | undefined;
-}
-
-export interface WebhookChannelConfig {
-  readonly url: string;
-  /** `whsec_` and the base64 of 24 to 64 bytes (Standard Webhooks). */
-  readonly secret: string;
-  readonly defaultTo: string | undefined;
-  readonly timeoutMs: number;
 }
 
 export interface PluginsConfig {

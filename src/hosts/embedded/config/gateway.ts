@@ -12,7 +12,8 @@ import type { GatewayConfig, PluginsConfig } from "./file.ts";
 import { API_PATH, CONSOLE_PATH, HEALTH_PATH, METRICS_PATH, READY_PATH } from "../server/routing-table.ts";
 import type { GatewayFile } from "./schema.ts";
 import { readAgents } from "./agents.ts";
-import { readChannels, readModels, type SetAsideParts } from "./models.ts";
+import { keepUsable, readModels, type SetAsideParts } from "./models.ts";
+import { readChannels } from "./channels.ts";
 import { readSession } from "./session.ts";
 import { readTelemetry } from "./telemetry.ts";
 import type { Environment } from "./substitute-env.ts";
@@ -76,7 +77,10 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
     agents: readAgents(written.agents, { providers: new Set(models.providers.keys()), findings }),
     models,
     session: readSession(written.session, findings),
-    channels: readChannels(written.channels, context),
+    channels: readChannels(written.channels, context, {
+      keep: keepUsable(context),
+      before: options.setAside?.before?.channels,
+    }),
     plugins: readPlugins(written.plugins, file),
     telemetry: readTelemetry(written.telemetry, context),
     hooks: written.hooks,

@@ -1,10 +1,9 @@
-/** The sections `models` and `channels`: what the gateway calls, with which secrets. */
+/** The section `models`, and what becomes of a part whose secret is missing. */
 import { type EndpointContext, readHeaders, readSecret, requireUrl } from "./endpoint.ts";
-import type { ChannelsConfig, ModelsConfig, ProviderConfig, WebhookChannelConfig } from "./file.ts";
+import type { ChannelsConfig, KeepUsable } from "./channels.ts";
+import type { ModelsConfig, ProviderConfig } from "./file.ts";
 import type { GatewayFile } from "./schema.ts";
 import { showKeyPath } from "../../../config/show-value.ts";
-
-type WebhookFile = NonNullable<NonNullable<GatewayFile["channels"]>["webhook"]>;
 
 interface Context extends EndpointContext {
   /** Present: a part whose secret is missing keeps its version in the configuration active now, or is set aside. */
@@ -15,8 +14,6 @@ interface Context extends EndpointContext {
 export interface SetAsideParts {
   readonly before: { readonly models: ModelsConfig; readonly channels: ChannelsConfig } | undefined;
 }
-
-const defaultTimeoutSeconds = 30;
 
 /** Reads the section `models`. */
 export function readModels(written: GatewayFile["models"], context: Context): ModelsConfig {
@@ -45,20 +42,14 @@ export function readModels(written: GatewayFile["models"], context: Context): Mo
   return { providers };
 }
 
-/** Reads the section `channels`. */
-export function readChannels(written: GatewayFile["channels"], context: Context): ChannelsConfig {
-  return {
-    console: { enabled: written?.console?.enabled ?? true },
-    webhook: written?.webhook === undefined ? undefined : readUsableWebhook(written.webhook, context),
+/** Keeps of a channel whose secret is missing the version that is active now, or sets it aside. */
+export function keepUsable(context: Context): KeepUsable {
+  return (read, before) => {
+    const found = context.findings.issues.length;
+    const part = read();
+    const outcome = before === undefined ? "the channel is set aside" : KEPT;
+    return missingSecret(found, context, outcome) === undefined ? part : before;
   };
-}
-
-function readUsableWebhook(written: WebhookFile, context: Context): WebhookChannelConfig | undefined {
-  const found = context.findings.issues.length;
-  const webhook = readWebhook(written, context);
-  const before = context.setAside?.before?.channels.webhook;
-  const outcome = before === undefined ? "the channel is set aside" : KEPT;
-  return missingSecret(found, context, outcome) === undefined ? webhook : before;
 }
 
 const KEPT = "the version before stays active for this part";
@@ -71,28 +62,4 @@ function missingSecret(from: number, { findings, setAside }: Context, outcome: s
   findings.issues.push(...found.filter((issue) => !missing.includes(issue)));
   for (const { path, message } of missing) findings.warn(path, `${message}; ${outcome}`);
   return missing[0] && `${missing[0].path}: ${missing[0].message}`;
-}
-
-function readWebhook(written: WebhookFile, context: Context): WebhookChannelConfig {
-  requireUrl(written.url, "channels.webhook.url", context);
-  const secret = readSecret(written.secret, "channels.webhook.secret", context);
-  if (secret !== undefined && !isSigningSecret(secret)) {
-    context.findings.refuse(
-      "channels.webhook.secret",
-      'is not "whsec_" and the base64 of 24 to 64 bytes; make one with: echo whsec_$(openssl rand -base64 32)',
-    );
-  }
-  return {
-    url: written.url,
-    secret: secret ?? "",
-    defaultTo: written.to,
-    timeoutMs: Math.round((written.timeoutSeconds ?? defaultTimeoutSeconds) * 1_000),
-  };
-}
-
-function isSigningSecret(secret: string): boolean {
-  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/u.exec(secret)?.[1];
-  if (encoded === undefined) return false;
-  const { length } = Buffer.from(encoded, "base64");
-  return length >= 24 && length <= 64;
 }

@@ -16,6 +16,7 @@ import {
   withDefault,
 } from "../../../config/schema-parts.ts";
 
+import { ChannelsSchema } from "./channels.ts";
 import { TelemetrySchema } from "./telemetry.ts";
 
 const DAY_SECONDS = 86_400;
@@ -149,19 +150,6 @@ const Provider = Type.Object(
   strict({ description: "One provider of models." }),
 );
 
-const WebhookChannel = Type.Object(
-  {
-    url: text({ description: "Where each message is posted to." }),
-    secret: secrets("Signs each message by Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes."),
-    to: Type.Optional(text({ description: "The recipient when neither call nor mapping names one." })),
-    timeoutSeconds: withDefault(
-      seconds({ minimum: 0.1, maximum: 600 }, "Within that time the receiver has to answer."),
-      30,
-    ),
-  },
-  strict({ description: "The channel `webhook`: posts messages to a URL." }),
-);
-
 /** The schema of the whole file. */
 export const GatewaySchema = Type.Object(
   {
@@ -216,20 +204,7 @@ export const GatewaySchema = Type.Object(
         strict({ description: "Sessions." }),
       ),
     ),
-    channels: Type.Optional(
-      Type.Object(
-        {
-          console: Type.Optional(
-            Type.Object(
-              { enabled: withDefault(flag("Whether there is such a channel."), true) },
-              strict({ description: "The channel `console`: keeps messages, to be read over the API." }),
-            ),
-          ),
-          webhook: Type.Optional(WebhookChannel),
-        },
-        strict({ description: "Where replies can be delivered." }),
-      ),
-    ),
+    channels: Type.Optional(ChannelsSchema),
     plugins: Type.Optional(
       Type.Object(
         {

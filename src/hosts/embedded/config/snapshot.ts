@@ -20,6 +20,7 @@ function gatewayFacts({ gateway, models, channels }: GatewayConfig): GatewayFact
     ...gateway.authTokens,
     ...providers.flatMap(({ apiKey, headers }) => [apiKey, ...Object.values(headers)]),
     channels.webhook?.secret,
+    ...Array.from(channels.own.values(), ({ secret }) => secret),
   ];
   return {
     secrets: secrets.filter((secret) => secret !== undefined),

@@ -31,7 +31,7 @@ describe("an agent run", () => {
       { sessionKey: "agent:main:main", text: expect.any(String), idempotencyKey: `${runId}:summary` },
     ]);
     expect(readSummary(bench.host.events[0]!.text)).toBe('Hook "GitHub": [All done.]');
-    expect(bench.host.sent).toEqual([
+    expect(bench.host.sent).toMatchObject([
       { channel: "console", to: "owner", text: "All done.", idempotencyKey: `${runId}:reply` },
     ]);
     expect(bench.host.heartbeats).toEqual([`agent:main:main hook:${runId}`]);

@@ -33,7 +33,7 @@ describe("the delivery of a reply", () => {
   it("spec 2.3: is left out for a reply that only acknowledges a heartbeat, and the reason is kept", async () => {
     bench.host.onRun = async () => ({ status: "ok", reply: "HEARTBEAT_OK" });
     const runId = await bench.run({ fallback });
-    expect(bench.host.sent).toEqual([]);
+    expect(bench.host.sent).toMatchObject([]);
     expect(await bench.detail(runId)).toMatchObject({
       state: "done",
       delivery: "suppressed",
@@ -114,6 +114,16 @@ describe("the delivery of a reply", () => {
     expect((await bench.detail(runId)).state).toBe("done");
   });
 
+  it("waits as long as the channel asks", async () => {
+    const limited = new HostError("too many messages", { retryable: true, retryAfterMs: 90_000 });
+    refuse({ console: limited });
+    const runId = await bench.accept();
+    const before = Date.now();
+    const left = await bench.carryOut(runId);
+    expect(left).toMatchObject({ kind: "postponed" });
+    expect((left as { dueAt: number }).dueAt).toBeGreaterThanOrEqual(before + 90_000);
+  });
+
   it("fails when its tries are used up", async () => {
     const tries = refuse({ console: busy });
     const runId = await bench.run();
@@ -139,7 +149,7 @@ describe("the delivery of a reply", () => {
     it("is made when the target fails for good, under a key of its own, and the reason says both", async () => {
       refuse({ console: gone });
       const runId = await bench.run({ fallback });
-      expect(bench.host.sent).toEqual([{ ...fallback, text: "All done.", idempotencyKey: `${runId}:fallback` }]);
+      expect(bench.host.sent).toMatchObject([{ ...fallback, text: "All done.", idempotencyKey: `${runId}:fallback` }]);
       expect(await bench.detail(runId)).toMatchObject({
         state: "done",
         delivery: "fallback",
@@ -198,7 +208,7 @@ describe("the delivery of a reply", () => {
       expect(bench.host.runs).toEqual([]);
       expect(bench.host.events).toEqual([]);
       expect(bench.host.heartbeats).toEqual([]);
-      expect(bench.host.sent).toEqual([
+      expect(bench.host.sent).toMatchObject([
         { channel: "console", to: "owner", text: "The build is red.", idempotencyKey: `${runId}:reply` },
       ]);
       expect(await bench.detail(runId)).toMatchObject({
@@ -293,7 +303,7 @@ describe("the delivery of a reply", () => {
       await bench.store.recordStep(runId, "delivered", { outcome });
       await bench.restart();
       await bench.finish(runId);
-      expect(bench.host.sent).toEqual([]);
+      expect(bench.host.sent).toMatchObject([]);
       expect(await bench.detail(runId)).toMatchObject({ ...expected, delivery: outcome });
     });
   });

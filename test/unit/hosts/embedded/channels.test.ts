@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { EmbeddedChannels, listChannels } from "../../../../src/hosts/embedded/channels.ts";
-import type { WebhookChannelConfig } from "../../../../src/hosts/embedded/config/file.ts";
+import type { WebhookChannelConfig } from "../../../../src/hosts/embedded/config/channels.ts";
 import type { ChannelMessage } from "../../../../src/core/host.ts";
 import { gatewayConfig, START, TemporaryGateway } from "./state/temporary-gateway.ts";
 import { WebhookReceiver } from "./channels/webhook-receiver.ts";
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   receiver = await WebhookReceiver.start();
-  await gateway.reset({ channels: { console: { enabled: true }, webhook: webhook() } });
+  await gateway.reset({ channels: { console: { enabled: true }, webhook: webhook(), own: new Map() } });
   channels = new EmbeddedChannels(gateway.parts);
 });
 
@@ -56,9 +56,11 @@ describe("list", () => {
   });
 
   it("names what the configuration enables and nothing else", () => {
-    const only = gatewayConfig({ channels: { console: { enabled: false }, webhook: webhook({ defaultTo: "me" }) } });
+    const only = gatewayConfig({
+      channels: { console: { enabled: false }, webhook: webhook({ defaultTo: "me" }), own: new Map() },
+    });
     expect(listChannels(only)).toEqual([{ id: "webhook", defaultTo: "me" }]);
-    gateway.config = gatewayConfig({ channels: { console: { enabled: false }, webhook: undefined } });
+    gateway.config = gatewayConfig({ channels: { console: { enabled: false }, webhook: undefined, own: new Map() } });
     expect(channels.list()).toEqual([]);
   });
 });
@@ -123,7 +125,7 @@ describe("the console", () => {
   it.each(["console", "fax", "__proto__", ""])(
     "refuses for good a channel that is not configured: %j",
     async (channel) => {
-      gateway.config = gatewayConfig({ channels: { console: { enabled: false }, webhook: undefined } });
+      gateway.config = gatewayConfig({ channels: { console: { enabled: false }, webhook: undefined, own: new Map() } });
       expect(await failureOf(channels.send(message({ channel })))).toMatchObject({
         retryable: false,
         message: `The channel ${JSON.stringify(channel)} is not configured.`,
@@ -201,7 +203,9 @@ describe("the webhook", () => {
 
   it("may be tried again when nobody answers in time", async () => {
     receiver.answer = () => undefined;
-    gateway.config = gatewayConfig({ channels: { console: { enabled: true }, webhook: webhook({ timeoutMs: 50 }) } });
+    gateway.config = gatewayConfig({
+      channels: { console: { enabled: true }, webhook: webhook({ timeoutMs: 50 }), own: new Map() },
+    });
     expect(await failureOf(channels.send(message()))).toMatchObject({
       retryable: true,
       message: "The webhook channel's receiver did not answer within 50 ms.",
@@ -212,7 +216,9 @@ describe("the webhook", () => {
 
   it("may be tried again when nobody listens", async () => {
     const url = "http://127.0.0.1:3/";
-    gateway.config = gatewayConfig({ channels: { console: { enabled: true }, webhook: webhook({ url }) } });
+    gateway.config = gatewayConfig({
+      channels: { console: { enabled: true }, webhook: webhook({ url }), own: new Map() },
+    });
     expect(await failureOf(channels.send(message()))).toMatchObject({
       retryable: true,
       message: "The webhook channel's receiver could not be reached (ECONNREFUSED).",

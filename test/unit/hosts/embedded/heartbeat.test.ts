@@ -319,7 +319,7 @@ describe("the reply of a turn", () => {
     await serve([streams("News.")]);
     const secret = `whsec_${Buffer.alloc(24, 1).toString("base64")}`;
     const webhook = { url: receiver.url, secret, defaultTo: undefined, timeoutMs: 5_000 };
-    gateway.config = { ...gateway.config, channels: { console: { enabled: true }, webhook } };
+    gateway.config = { ...gateway.config, channels: { console: { enabled: true }, webhook, own: new Map() } };
     await gateway.sessions.setLastRoute("main", { channel: "webhook", to: "me" });
     receiver.answer = () => undefined;
     heartbeat.start();
@@ -559,7 +559,7 @@ describe("stop", () => {
     await serve([streams("News.")]);
     const secret = `whsec_${Buffer.alloc(24, 1).toString("base64")}`;
     const webhook = { url: receiver.url, secret, defaultTo: undefined, timeoutMs: 5_000 };
-    gateway.config = { ...gateway.config, channels: { console: { enabled: true }, webhook } };
+    gateway.config = { ...gateway.config, channels: { console: { enabled: true }, webhook, own: new Map() } };
     await gateway.sessions.setLastRoute("main", { channel: "webhook", to: "me" });
     receiver.answer = (res) => void setTimeout(() => res.writeHead(204).end(), 50);
     heartbeat.start();

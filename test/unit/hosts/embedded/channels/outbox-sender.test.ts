@@ -18,7 +18,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   receiver = await WebhookReceiver.start();
   const webhook = { url: receiver.url, secret, defaultTo: undefined, timeoutMs: 15_000 };
-  await gateway.reset({ channels: { console: { enabled: true }, webhook } });
+  await gateway.reset({ channels: { console: { enabled: true }, webhook, own: new Map() } });
   channels = new EmbeddedChannels(gateway.parts);
   sender = new OutboxSender({ channels, logger: gateway.logger, retryDelaysMs: [5, 5] });
 });
@@ -128,7 +128,7 @@ describe("what turns left in the outbox", () => {
   it("stays there when the sender is stopped during a try, which then ends", async () => {
     const { webhook } = gateway.config.channels;
     const slow = { ...webhook!, timeoutMs: 60_000_000 };
-    gateway.config = { ...gateway.config, channels: { console: { enabled: true }, webhook: slow } };
+    gateway.config = { ...gateway.config, channels: { console: { enabled: true }, webhook: slow, own: new Map() } };
     receiver.answer = () => undefined;
     await leave("one");
     sender.wake();

@@ -63,7 +63,7 @@ describe("readGatewayConfig", () => {
       },
       models: { providers: new Map() },
       session: { mainKey: "main", isolatedRetentionMs: 30 * 24 * 3_600_000 },
-      channels: { console: { enabled: true }, webhook: undefined },
+      channels: { console: { enabled: true }, webhook: undefined, own: new Map() },
       plugins: { load: [], entries: new Map() },
       telemetry: { metricsTokens: [], otlp: undefined },
       hooks: undefined,
@@ -130,6 +130,7 @@ describe("readGatewayConfig", () => {
       channels: {
         console: { enabled: false },
         webhook: { url: "https://example.com/x", secret, defaultTo: "me", timeoutMs: 2_000 },
+        own: new Map(),
       },
       telemetry: {
         metricsTokens: ["first", "second"],

@@ -27,7 +27,7 @@ export function gatewayConfig(overrides: Overrides = {}): GatewayConfig {
     agents: { list: [agentConfig()], allowedModels: undefined, heartbeatEveryMs: 0, timeoutMs: 10_000 },
     models: { providers: new Map() },
     session: { mainKey: "main", isolatedRetentionMs: 30 * 24 * 3_600_000, isolatedMaxBytes: undefined },
-    channels: { console: { enabled: true }, webhook: undefined },
+    channels: { console: { enabled: true }, webhook: undefined, own: new Map() },
     plugins: { load: [], entries: new Map() },
     telemetry: { metricsTokens: [], otlp: undefined },
     hooks: undefined,

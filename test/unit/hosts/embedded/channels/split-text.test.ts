@@ -1,0 +1,43 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { splitText } from "../../../../../src/hosts/embedded/channels/split-text.ts";
+
+const words = (text: string): readonly string[] => text.split(/\s+/u).filter(Boolean);
+
+describe("a long text", () => {
+  it("stays whole as long as it fits", () => {
+    expect(splitText("Short.", 200)).toEqual(["Short."]);
+    expect(splitText("", 200)).toEqual([""]);
+    expect(splitText("x".repeat(200), 200)).toHaveLength(1);
+  });
+
+  it("is cut after a paragraph, else a line, a sentence or a word", () => {
+    const half = "a".repeat(150);
+    expect(splitText(`${half}\n\n${half}`, 200)).toEqual([half, half]);
+    expect(splitText(`${half}\n${half}`, 200)).toEqual([half, half]);
+    expect(splitText(`${half}. ${half}`, 200)).toEqual([`${half}.`, half]);
+    expect(splitText(`${half} ${half}`, 200)).toEqual([half, half]);
+    expect(splitText("b".repeat(300), 200).map(({ length }) => length)).toEqual([196, 104]);
+  });
+
+  it("closes a block of code and opens it again in the next part", () => {
+    const code = Array.from({ length: 20 }, (_, at) => `line ${at} of the code`).join("\n");
+    const parts = splitText(`Before:\n\n\`\`\`ts\n${code}\n\`\`\`\n\nAfter.`, 200);
+    expect(parts.length).toBeGreaterThan(2);
+    for (const part of parts) expect(part.match(/```/gu)?.length ?? 0).toSatisfy((count: number) => count % 2 === 0);
+    expect(parts[1]).toMatch(/^```ts\nline/u);
+  });
+
+  it("keeps every word in order, and cuts no character in half, whatever it is", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 3_000 }), fc.integer({ min: 200, max: 400 }), (raw, limit) => {
+        const text = raw.replaceAll(/```|~~~/gu, "");
+        const parts = splitText(text, limit);
+        expect(parts.every((part) => part.length <= limit && part.isWellFormed() === text.isWellFormed())).toBe(true);
+        expect(parts.join("").replaceAll(/\s/gu, "")).toBe(text.replaceAll(/\s/gu, ""));
+      }),
+    );
+    const text = "One two. Three four.\n\n".repeat(100);
+    expect(words(splitText(text, 230).join(" "))).toEqual(words(text));
+  });
+});
