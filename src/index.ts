@@ -26,6 +26,7 @@ export type {
   PreviewOperations,
   SampleCall,
 } from "./ingress/operations/preview.ts";
+export type { OutageState } from "./dispatch/notify/outage-registry.ts";
 export type { Gauges, GaugeOperations } from "./ingress/operations/gauges.ts";
 export {
   sumByMapping,

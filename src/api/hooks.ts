@@ -11,7 +11,7 @@ import type { ApiSources } from "./endpoint.ts";
 
 const readEmptyBody = compileBodyReader<object>(Type.Object({}, { additionalProperties: false }));
 
-/** `/api/v1/hooks`: the mappings, and which of them are paused. */
+/** `/api/v1/hooks`: the mappings, and which of them are paused; `/api/v1/outages`: what is out of order. */
 export class HooksApi {
   readonly #sources: Pick<ApiSources, "operations">;
 
@@ -22,6 +22,7 @@ export class HooksApi {
   endpoints(): ApiEndpoints {
     return {
       hooks: { GET: (call) => this.#list(call) },
+      outages: { GET: (call) => this.#outages(call) },
       "hooks/*/probe": { POST: (call) => this.#probe(call) },
       "hooks/*/pause": { POST: (call) => this.#change("pause", call) },
       "hooks/*/resume": { POST: (call) => this.#change("resume", call) },
@@ -31,6 +32,11 @@ export class HooksApi {
   async #list({ search }: ApiCall): Promise<Answer> {
     readApiQuery(search, []);
     return answerJson(200, await this.#sources.operations().hooks.list());
+  }
+
+  #outages({ search }: ApiCall): Answer {
+    readApiQuery(search, []);
+    return answerJson(200, { outages: this.#sources.operations().gauges.outages });
   }
 
   async #probe({ req, key, search }: ApiCall): Promise<Answer> {

@@ -116,7 +116,9 @@ describe("the actions of the console", () => {
     const wrong = await callHook(opened.gateway, "/hooks/build", {}, "a-wrong-token");
     expect(wrong.status).toBe(401);
     await opened.show("");
-    await page.getByText(/\d+ accepted, 1 of them failed, 1 refused; at most \d+ in one minute/u).waitFor();
+    await page
+      .getByText(/\d+ accepted, 1 of them failed and \d+ queued, 1 refused; at most \d+ in one minute/u)
+      .waitFor();
     await page.getByRole("button", { name: "The last day" }).click();
     await page.getByText(/1 refused; at most \d+ in one hour/u).waitFor();
     await opened.show("hooks");

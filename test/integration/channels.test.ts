@@ -80,6 +80,17 @@ describe("replies on the channels that people read", () => {
       state: "failed",
       reason: expect.stringContaining("chat of *** not found") as string,
     });
+    const shown = async (): Promise<unknown> => (await readApi(gateway, "outages")).json();
+    expect(await shown()).toEqual({
+      outages: [
+        {
+          subject: "channel:telegram",
+          text: "Replies cannot be delivered on the channel telegram; the first came from the mapping chat. They are kept: reveille deliveries list --state failed",
+          detail: expect.stringContaining("chat of *** not found") as string,
+          failures: 1,
+        },
+      ],
+    });
     telegram.mood = "takes";
     const { taken } = telegram;
     const before = taken.length;
@@ -89,5 +100,6 @@ describe("replies on the channels that people read", () => {
       body: "{}",
     });
     await vi.waitFor(() => expect(taken.length).toBe(before + 1), 15_000);
+    await vi.waitFor(async () => expect(await shown()).toEqual({ outages: [] }), 15_000);
   });
 });

@@ -13,8 +13,21 @@ const MAX_NAMED = 5;
 /** Names that are remembered of one outage. */
 const MAX_NAMES = 100;
 
+/** An outage as the owner sees it. */
+export interface OutageState {
+  /** `runs:main`, `channel:telegram`. */
+  readonly subject: string;
+  /** The words of its notice, and those of others; `null` when it began in an earlier process. */
+  readonly text: string | null;
+  readonly detail: string | null;
+  /** Failures of this process that have a name. */
+  readonly failures: number;
+}
+
 interface OpenOutage {
   isNotified: boolean;
+  /** Of its latest failure. */
+  said?: Pick<OutageState, "text" | "detail">;
   /** True when it began in an earlier process, whose failures are not known. */
   readonly isOlder: boolean;
   /** Of those with a name. */
@@ -86,9 +99,12 @@ export class OutageRegistry implements Outages {
     this.#abandon = options.abandon ?? new AbortController().signal;
   }
 
-  /** Subjects that are out of order. */
-  get open(): number {
-    return this.#open.size;
+  /** What is out of order. */
+  get open(): readonly OutageState[] {
+    return Array.from(this.#open, ([subject, { said, failures }]) => {
+      const { text, detail } = said ?? { text: null, detail: null };
+      return { subject, text, detail, failures };
+    });
   }
 
   /** Reads the open outages whose notice was sent; called once, before the first run. Rejects with a `StoreError`. */
@@ -100,14 +116,15 @@ export class OutageRegistry implements Outages {
   async failed(subject: string, text: string, { detail, of }: Failure = {}): Promise<void> {
     const { logger } = this.#options;
     const known = this.#open.get(subject);
-    if (known !== undefined) count(known, of);
+    const said = { text, detail: detail ?? null };
+    if (known !== undefined) count(Object.assign(known, { said }), of);
     if (known?.isNotified === true) return;
     if (known === undefined && this.#open.size >= MAX_OUTAGES) {
       logger.warn({ subject, notice: text, detail }, "too many outages; no notice sent");
       return;
     }
     const isNotified = !this.#isQuiet(subject);
-    if (known === undefined) this.#open.set(subject, count(newOutage({ isNotified, isOlder: false }), of));
+    if (known === undefined) this.#open.set(subject, count({ ...newOutage({ isNotified, isOlder: false }), said }, of));
     else known.isNotified = isNotified;
     if (!isNotified) return;
     await this.#track(this.#notify(subject, text, detail));

@@ -1,4 +1,5 @@
 import type { CommitMeasurements, Measurements } from "../../core/measurements.ts";
+import type { OutageState } from "../../dispatch/notify/outage-registry.ts";
 import type { Backlog } from "../../storage/delivery-store.ts";
 import type { IngressContext } from "../context.ts";
 import type { HookOperations, HookStates } from "./hooks.ts";
@@ -6,7 +7,7 @@ import type { HookOperations, HookStates } from "./hooks.ts";
 /** The state of the ingress at one moment. */
 export interface Gauges {
   readonly backlog: Backlog;
-  /** Agents, channels and targets that are out of order. */
+  /** Agents, channels, targets and hooks that are out of order. */
   readonly outages: number;
   readonly hooks: HookStates;
 }
@@ -14,7 +15,7 @@ export interface Gauges {
 interface GaugeSources {
   readonly ingress: IngressContext;
   readonly hooks: HookOperations;
-  readonly outages: () => number;
+  readonly outages: () => readonly OutageState[];
 }
 
 /** What is counted and measured, for metrics. */
@@ -34,9 +35,14 @@ export class GaugeOperations {
     return this.#sources.ingress.store.commits;
   }
 
+  /** What is out of order now. */
+  get outages(): readonly OutageState[] {
+    return this.#sources.outages();
+  }
+
   async read(): Promise<Gauges> {
-    const { ingress, hooks, outages } = this.#sources;
+    const { ingress, hooks } = this.#sources;
     const [backlog, states] = await Promise.all([ingress.store.backlog(), hooks.list()]);
-    return { backlog, hooks: states, outages: outages() };
+    return { backlog, hooks: states, outages: this.outages.length };
   }
 }

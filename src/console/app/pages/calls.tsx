@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import type { State } from "../../../core/delivery.ts";
 import type { StatsRow } from "../../../index.ts";
 import { useData } from "../data.ts";
 import { Problem } from "../parts.tsx";
@@ -17,16 +18,22 @@ export const STATS_EVERY_MS = 10_000;
 interface Span {
   readonly at: number;
   readonly failed: number;
+  /** Those that wait or run now. */
+  readonly queued: number;
   readonly others: number;
   readonly refused: number;
 }
+
+const OPEN: ReadonlySet<State> = new Set(["queued", "running", "held"]);
+/** From the bottom of a bar to its top. */
+const PARTS = ["failed", "queued", "others", "refused"] as const;
 
 const PERIODS = {
   hour: { title: "The last hour", path: "deliveries/stats?since=1h&span=1m", spans: 60, unit: "minute" },
   day: { title: "The last day", path: "deliveries/stats?since=24h&span=1h", spans: 24, unit: "hour" },
 } as const;
 
-/** What was accepted, failed and was refused in the last hour or day, as a chart with its numbers behind it. */
+/** What was accepted, failed, still waits and was refused in the last hour or day, as a chart with its numbers behind it. */
 export function Calls(): JSX.Element {
   const period = useSignal<keyof typeof PERIODS>("hour");
   const { path, spans, unit } = PERIODS[period.value];
@@ -54,45 +61,49 @@ function spansOf({ spanSeconds, rows, refused }: Stats, count: number): readonly
     const own = rows.filter((row) => row.at === at);
     const sum = (some: readonly StatsRow[]): number => some.reduce((total, { deliveries }) => total + deliveries, 0);
     const failed = sum(own.filter(({ state }) => state === "failed"));
+    const queued = sum(own.filter(({ state }) => OPEN.has(state)));
     const denied = refused.filter((minute) => minute.at >= at && minute.at < at + spanMs);
     return {
       at,
       failed,
-      others: sum(own) - failed,
+      queued,
+      others: sum(own) - failed - queued,
       refused: denied.reduce((total, minute) => total + minute.count, 0),
     };
   });
 }
 
 function Chart({ spans, unit }: { readonly spans: readonly Span[]; readonly unit: string }): JSX.Element {
-  const highest = Math.max(1, ...spans.map(({ failed, others, refused }) => failed + others + refused));
-  const total = (key: "failed" | "others" | "refused"): number => spans.reduce((sum, span) => sum + span[key], 0);
+  const heightOf = (span: Span): number => PARTS.reduce((sum, part) => sum + span[part], 0);
+  const highest = Math.max(1, ...spans.map(heightOf));
+  const total = (key: (typeof PARTS)[number]): number => spans.reduce((sum, span) => sum + span[key], 0);
   return (
     <figure>
       <figcaption>
-        {total("others") + total("failed")} accepted, {total("failed")} of them failed, {total("refused")} refused; at
-        most {highest} in one {unit}. Failed ones are at the bottom, refused ones at the top.
+        {total("others") + total("failed") + total("queued")} accepted, {total("failed")} of them failed and{" "}
+        {total("queued")} queued, {total("refused")} refused; at most {highest} in one {unit}. Failed ones are at the
+        bottom, then queued ones, refused ones at the top.
       </figcaption>
       <svg class="chart" viewBox={`0 0 ${spans.length * 10} 100`} preserveAspectRatio="none" aria-hidden="true">
-        {spans.map(({ at, failed, others, refused }, index) => (
-          <g key={at}>
-            <Bar at={index} from={0} to={failed / highest} class="failed" />
-            <Bar at={index} from={failed / highest} to={(failed + others) / highest} class="" />
-            <Bar
-              at={index}
-              from={(failed + others) / highest}
-              to={(failed + others + refused) / highest}
-              class="refused"
-            />
-          </g>
-        ))}
+        {spans.map((span, index) => {
+          let from = 0;
+          return (
+            <g key={span.at}>
+              {PARTS.map((part) => {
+                const below = from;
+                from += span[part] / highest;
+                return <Bar key={part} at={index} from={below} to={from} class={part} />;
+              })}
+            </g>
+          );
+        })}
       </svg>
       <details>
         <summary>The numbers</summary>
         <table>
           <thead>
             <tr>
-              {["From", "Accepted", "Failed", "Refused"].map((title) => (
+              {["From", "Accepted", "Failed", "Queued", "Refused"].map((title) => (
                 <th key={title} scope="col">
                   {title}
                 </th>
@@ -100,16 +111,17 @@ function Chart({ spans, unit }: { readonly spans: readonly Span[]; readonly unit
             </tr>
           </thead>
           <tbody>
-            {spans.map(({ at, failed, others, refused }) =>
-              failed + others + refused === 0 ? null : (
+            {spans
+              .filter((span) => heightOf(span) > 0)
+              .map(({ at, failed, queued, others, refused }) => (
                 <tr key={at}>
                   <td>{new Date(at).toLocaleTimeString()}</td>
-                  <td>{failed + others}</td>
+                  <td>{failed + queued + others}</td>
                   <td>{failed}</td>
+                  <td>{queued}</td>
                   <td>{refused}</td>
                 </tr>
-              ),
-            )}
+              ))}
           </tbody>
         </table>
       </details>

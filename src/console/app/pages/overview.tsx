@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { type DeliverySummary, type State, STATES } from "../../../core/delivery.ts";
-import type { HookStates, MappingStats } from "../../../index.ts";
+import type { HookStates, MappingStats, OutageState } from "../../../index.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
 import { Problem, StateMark, Time } from "../parts.tsx";
@@ -30,16 +30,22 @@ export function OverviewPage(): JSX.Element {
   const status = useData<Status>("status");
   const hooks = useData<HookStates>("hooks");
   const day = useData<Stats>("deliveries/stats", { everyMs: STATS_EVERY_MS });
+  const outages = useData<{ readonly outages: readonly OutageState[] }>("outages");
   const failures = useData<Listed>("deliveries?open=true&limit=200");
   const queued = useData<Listed>("deliveries?state=queued&limit=200");
-  const problem = [status, hooks, day, failures, queued].map((each) => each.problem.value).find(Boolean);
+  const problem = [status, hooks, day, outages, failures, queued].map((each) => each.problem.value).find(Boolean);
   const counts = (state: State): number =>
     (day.body.value?.mappings ?? []).reduce((sum, { states }) => sum + (states[state] ?? 0), 0);
   return (
     <>
       <h1>Overview</h1>
       <Problem text={problem} />
-      <Needs status={status.body.value} hooks={hooks.body.value} failures={failures.body.value} />
+      <Needs
+        status={status.body.value}
+        hooks={hooks.body.value}
+        outages={outages.body.value?.outages}
+        failures={failures.body.value}
+      />
       <h2>The last day</h2>
       <dl class="cards">
         {STATES.map((state) => [state, counts(state)] as const)
@@ -120,12 +126,14 @@ function Budgets({ hooks }: { readonly hooks: HookStates | undefined }): JSX.Ele
 interface NeedsProps {
   readonly status: Status | undefined;
   readonly hooks: HookStates | undefined;
+  readonly outages: readonly OutageState[] | undefined;
   readonly failures: Listed | undefined;
 }
 
 /** Each problem with the page or the command that fixes it. */
-function Needs({ status, hooks, failures }: NeedsProps): JSX.Element {
-  if (status === undefined || hooks === undefined || failures === undefined) return <p role="status">Reading …</p>;
+function Needs({ status, hooks, outages, failures }: NeedsProps): JSX.Element {
+  if (status === undefined || hooks === undefined || outages === undefined || failures === undefined)
+    return <p role="status">Reading …</p>;
   const scopes = [hooks.all, ...hooks.mappings];
   const open = failures.deliveries.length;
   const needs = [
@@ -150,6 +158,12 @@ function Needs({ status, hooks, failures }: NeedsProps): JSX.Element {
             </>,
           ],
     ),
+    ...outages.map(({ subject, text, detail, failures: count }) => (
+      <>
+        {text ?? `${subject} does not work since before the start.`} {detail}
+        {count > 1 && ` (${count} failures)`}
+      </>
+    )),
     ...(open === 0
       ? []
       : [
