@@ -1,4 +1,5 @@
-/** The embedded gateway's agents: turns of OpenAI-compatible models, or of the offline agent. */
+/** The embedded gateway's agents: turns of OpenAI-compatible models, of programs, or of the offline agent. */
+import { join } from "node:path";
 import {
   type AgentCatalog,
   type AgentInfo,
@@ -8,8 +9,11 @@ import {
   HostError,
   type Logger,
 } from "../../core/host.ts";
+import type { CommandRuntime } from "./config/runtime.ts";
 import type { AgentConfig, GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
+import { withDeadline } from "./agents/deadline.ts";
+import { runCommandTurn } from "./agents/command-turn.ts";
 import { quoteReference, resolveModel } from "./agents/model-endpoint.ts";
 import { ProviderBreaker, turnEnd } from "./agents/provider-breaker.ts";
 import {
@@ -22,39 +26,6 @@ import {
 } from "./agents/model-turn.ts";
 import { acknowledgeOffline, answerOffline } from "./agents/offline.ts";
 
-/** The longest delay that a timer takes. */
-const MAX_DELAY_MS = 2_147_483_647;
-
-/** A signal that aborts after `timeoutMs` or with `signal`, and knows which of the two it was. */
-class Deadline {
-  readonly signal: AbortSignal;
-  #expired = false;
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(timeoutMs: number, signal: AbortSignal) {
-    const expiry = new AbortController();
-    this.signal = AbortSignal.any([signal, expiry.signal]);
-    this.#timer = setTimeout(
-      () => {
-        // An abort that came first stays the reason.
-        this.#expired = !signal.aborted;
-        expiry.abort();
-      },
-      Math.min(Math.max(0, timeoutMs), MAX_DELAY_MS),
-    );
-  }
-
-  /** True when time ran out before anyone aborted. */
-  get expired(): boolean {
-    return this.#expired;
-  }
-
-  /** Ends the wait; to be called when the run has ended. */
-  clear(): void {
-    clearTimeout(this.#timer);
-  }
-}
-
 /** A turn of a session itself, with the conversation so far. */
 export interface ConversationTurn {
   readonly agentId: string;
@@ -65,6 +36,18 @@ export interface ConversationTurn {
   readonly idle: boolean;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+}
+
+/** A turn of an agent, of a run or of a conversation. */
+interface AgentTurn {
+  readonly messages: readonly TurnMessage[];
+  readonly override: { model?: string | undefined; thinking?: string | undefined };
+  readonly idle: boolean;
+  /** True: the provider was down, and one request shows whether it still is. */
+  readonly isProbe: boolean;
+  readonly signal: AbortSignal;
+  readonly traceparent?: string | undefined;
+  readonly of: Omit<TurnIds, "agentId">;
 }
 
 /** The latest turns of its conversation that a persistent run sees; those before are left out. */
@@ -83,6 +66,7 @@ export class EmbeddedAgents implements HostAgents {
   readonly #config: () => GatewayConfig;
   readonly #sessions: EmbeddedSessions;
   readonly #logger: Logger;
+  readonly #stateDir: string;
   readonly #limits: ModelTurnLimits;
   readonly #breaker = new ProviderBreaker();
   #conversing = 0;
@@ -91,8 +75,11 @@ export class EmbeddedAgents implements HostAgents {
     config: () => GatewayConfig;
     sessions: EmbeddedSessions;
     logger: Logger;
+    /** Absolute; programs have their folders in it. */
+    stateDir: string;
     limits?: ModelTurnLimits;
   }) {
+    this.#stateDir = options.stateDir;
     this.#config = options.config;
     this.#sessions = options.sessions;
     this.#logger = options.logger;
@@ -198,22 +185,11 @@ export class EmbeddedAgents implements HostAgents {
     return this.#conversing;
   }
 
-  async #answer(
-    agent: AgentConfig,
-    turn: {
-      messages: readonly TurnMessage[];
-      override: { model?: string | undefined; thinking?: string | undefined };
-      idle: boolean;
-      /** True: the provider was down, and one request shows whether it still is. */
-      isProbe: boolean;
-      signal: AbortSignal;
-      traceparent?: string | undefined;
-      of: Omit<TurnIds, "agentId">;
-    },
-  ): Promise<ModelOutcome> {
+  async #answer(agent: AgentConfig, turn: AgentTurn): Promise<ModelOutcome> {
     const { messages, override, isProbe, signal } = turn;
     const config = this.#config();
     const allowed = agentCatalog(config).allowedModels(agent.id);
+    if (agent.runtime !== undefined) return this.#runProgram(agent, agent.runtime, turn);
     if (override.model !== undefined && allowed?.includes(override.model) === false) {
       return { error: `The model ${quoteReference(override.model)} is not in agents.defaults.models.` };
     }
@@ -238,6 +214,27 @@ export class EmbeddedAgents implements HostAgents {
       },
       { logger: this.#logger, limits: isProbe ? { ...this.#limits, retryDelaysMs: [] } : this.#limits },
     );
+  }
+
+  #runProgram(
+    { id: agentId, systemPrompt }: AgentConfig,
+    runtime: CommandRuntime,
+    {
+      override,
+      messages,
+      signal,
+      of,
+    }: Pick<Parameters<EmbeddedAgents["converse"]>[0], "messages" | "signal"> & {
+      readonly override: { readonly model?: string | undefined };
+      readonly of: Omit<TurnIds, "agentId">;
+    },
+  ): Promise<ModelOutcome> {
+    if (override.model !== undefined) {
+      return Promise.resolve({ error: `The agent ${agentId} is a program; it takes no model.` });
+    }
+    const folder = join(this.#stateDir, "agents", agentId);
+    const { maxReplyChars } = this.#limits;
+    return runCommandTurn({ runtime, folder, messages, systemPrompt, of: { agentId, ...of }, signal, maxReplyChars });
   }
 
   /** The result stands even when its transcript could not be stored: the turn has taken effect. */
@@ -271,23 +268,4 @@ export function agentCatalog(config: GatewayConfig): AgentCatalog {
 
 function findAgent({ agents }: GatewayConfig, agentId: string | undefined): AgentConfig {
   return agents.list.find(({ id }) => id === agentId) ?? agents.list.find(({ isDefault }) => isDefault)!;
-}
-
-async function withDeadline(
-  timeoutMs: number,
-  signal: AbortSignal,
-  answer: (signal: AbortSignal) => Promise<ModelOutcome>,
-): Promise<AgentRunResult> {
-  const deadline = new Deadline(timeoutMs, signal);
-  const outcome = await answer(deadline.signal).finally(() => deadline.clear());
-  if ("reply" in outcome) {
-    return { status: "ok", ...outcome };
-  }
-  if (deadline.expired) {
-    return { status: "timeout", reply: "", error: `The run was aborted after its ${timeoutMs} ms.` };
-  }
-  if (signal.aborted) {
-    return { status: "aborted", reply: "", error: "The run was aborted." };
-  }
-  return { status: "error", reply: "", ...outcome };
 }

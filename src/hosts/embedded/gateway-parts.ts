@@ -52,7 +52,7 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     acceptLoss,
   });
   const sessions = new EmbeddedSessions({ database, clock, config });
-  const agents = new EmbeddedAgents({ config, sessions, logger });
+  const agents = new EmbeddedAgents({ config, sessions, logger, stateDir });
   const channels = new EmbeddedChannels({ config, database, sessions, clock, logger, print });
   const heartbeat = new EmbeddedHeartbeat({ sessions, agents, channels, config, clock, logger });
   const retention = new TranscriptRetention({ sessions, logger });

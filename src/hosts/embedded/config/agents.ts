@@ -4,6 +4,7 @@ import type { StringValue } from "ms";
 import type { Findings } from "../../../config/errors.ts";
 import { showValue } from "../../../config/show-value.ts";
 import type { AgentConfig, AgentsConfig, AllowedModel } from "./file.ts";
+import { readRuntime } from "./runtime.ts";
 import type { GatewayFile } from "./schema.ts";
 import { showKeyPath } from "../../../config/show-value.ts";
 
@@ -18,21 +19,28 @@ const defaultTimeoutSeconds = 600;
 /** Reads the section; `providers` are the names that model references may begin with. */
 export function readAgents(
   written: AgentsFile | undefined,
-  options: { readonly providers: ReadonlySet<string>; readonly findings: Findings },
+  options: { readonly providers: ReadonlySet<string>; readonly findings: Findings; readonly configDir: string },
 ): AgentsConfig {
-  const { findings } = options;
+  const { findings, configDir } = options;
   const defaults = written?.defaults;
   const allowedModels = readAllowedModels(defaults?.models, options);
   const context = { ...options, allowedModels };
   const model = readModel(defaults?.model, "agents.defaults.model", context);
   const list = written?.list ?? [];
-  const entries = list.length === 0 ? [{ id: "main" }] : list;
-  const agents = entries.map((agent, at) => ({
-    id: agent.id,
-    model: readModel(agent.model, `agents.list[${at}].model`, context) ?? model,
-    systemPrompt: agent.systemPrompt,
-    thinking: agent.thinking,
-  }));
+  const entries: AgentsFile["list"] & {} = list.length === 0 ? [{ id: "main" }] : list;
+  const agents = entries.map((agent, at) => {
+    const where = `agents.list[${at}]`;
+    const own = readModel(agent.model, `${where}.model`, context);
+    const place = { where: `${where}.runtime`, configDir, hasModel: own !== undefined, findings };
+    const runtime = readRuntime(agent.runtime, place);
+    return {
+      id: agent.id,
+      model: runtime === undefined ? (own ?? model) : undefined,
+      systemPrompt: agent.systemPrompt,
+      thinking: agent.thinking,
+      ...(runtime && { runtime }),
+    };
+  });
   refuseRepeated(agents, findings);
   return {
     list: markDefault(agents, defaultIndex(entries, findings)),

@@ -1,4 +1,5 @@
 /** The embedded gateway's configuration after validation: every default filled in. */
+import type { CommandRuntime } from "./runtime.ts";
 import type { ChannelsConfig } from "./channels.ts";
 import type { TelemetryConfig } from "./telemetry.ts";
 
@@ -53,6 +54,8 @@ export interface AgentConfig {
   readonly model: string | undefined;
   readonly systemPrompt: string | undefined;
   readonly thinking: string | undefined;
+  /** The program that carries out its turns; absent: a model does. */
+  readonly runtime?: CommandRuntime | undefined;
 }
 
 export interface AllowedModel {

@@ -74,7 +74,11 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
       trustedProxies: readProxies(written.gateway?.trustedProxies ?? [], findings),
       shutdownMs: Math.round((written.gateway?.shutdownSeconds ?? defaultShutdownSeconds) * 1_000),
     },
-    agents: readAgents(written.agents, { providers: new Set(models.providers.keys()), findings }),
+    agents: readAgents(written.agents, {
+      providers: new Set(models.providers.keys()),
+      findings,
+      configDir: dirname(file),
+    }),
     models,
     session: readSession(written.session, findings),
     channels: readChannels(written.channels, context, {

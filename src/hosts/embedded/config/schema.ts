@@ -17,6 +17,7 @@ import {
 } from "../../../config/schema-parts.ts";
 
 import { ChannelsSchema } from "./channels.ts";
+import { RuntimeSchema } from "./runtime.ts";
 import { TelemetrySchema } from "./telemetry.ts";
 
 const DAY_SECONDS = 86_400;
@@ -127,6 +128,7 @@ const Agent = Type.Object(
     model: Type.Optional(ModelChoice("Model of this agent.")),
     systemPrompt: Type.Optional(text({ description: "The system prompt of the agent.", maxLength: 100_000 })),
     thinking: Type.Optional(text({ description: "Thinking level, for example `low`, `medium`, `high`." })),
+    runtime: Type.Optional(RuntimeSchema),
   },
   strict({ description: "One agent." }),
 );

@@ -68,7 +68,7 @@ export class TemporaryGateway implements AsyncDisposable {
   /** What most of the gateway's classes take. */
   get parts() {
     const { database, clock, logger, sessions } = this;
-    return { database, clock, logger, sessions, config: () => this.config };
+    return { database, clock, logger, sessions, stateDir: this.#folder, config: () => this.config };
   }
 
   /** Empties the tables and forgets what a test set: opening a database takes a hundred times longer. */
