@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
@@ -10,6 +11,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 /** Text that would run, were it ever taken for markup or a link. */
 export const HOSTILE = `<img src=x onerror="document.title='broken'"><script>document.title='broken'</script>'"]]>\u202E`;
+
+const GITHUB_SECRET = "secret-of-the-github-hook-here";
 
 const MAPPINGS = [
   {
@@ -37,6 +40,7 @@ const MAPPINGS = [
     to: "owner",
     retry: { delivery: { attempts: 1 } },
   },
+  { id: "repository", match: { path: "github" }, preset: "github", secret: GITHUB_SECRET },
   { id: "large", match: { path: "large" }, when: "payload.amount > 10.0", messageTemplate: "Large {{amount}}" },
 ];
 
@@ -82,6 +86,15 @@ export class OpenedConsole implements AsyncDisposable {
     const response = await callHook(this.gateway, `/hooks/${path}`, body);
     const answer = (await response.json()) as { deliveryId?: string };
     return answer.deliveryId ?? "";
+  }
+
+  /** Calls the hook of GitHub with an event that it has signed. */
+  async callSigned(event: object): Promise<void> {
+    const body = JSON.stringify(event);
+    const digest = createHmac("sha256", GITHUB_SECRET).update(body).digest("hex");
+    const headers = { "content-type": "application/json", "x-hub-signature-256": `sha256=${digest}` };
+    const init = { method: "POST", headers: { ...headers, "x-github-event": "ping" }, body };
+    expect((await fetch(`${this.gateway.url}/hooks/github`, init)).status).toBe(200);
   }
 
   async show(fragment: string): Promise<void> {

@@ -16,6 +16,14 @@ afterAll(async () => {
 });
 
 describe("the pages of the console", () => {
+  it("list who sent a delivery, what it was answered and how long it took", async () => {
+    const { page } = opened;
+    await opened.callSigned({ zen: "Speak like a human.", hook_id: 1 });
+    await opened.show("deliveries");
+    await page.getByRole("row", { name: /github github .* 200$/u }).waitFor();
+    await page.getByRole("row", { name: /done build .* \d[\d.]* (?:ms|s) 202$/u }).waitFor();
+  });
+
   it("show what a sender wrote as text, on every page, and break no rule of their policy", async () => {
     const { page } = opened;
     await opened.show("deliveries");

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX, TargetedEvent } from "preact";
 import { type DeliverySummary, STATES } from "../../../core/delivery.ts";
+import type { HookStates } from "../../../index.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
 import { duration, Problem, StateMark, Time } from "../parts.tsx";
@@ -137,6 +138,9 @@ interface RowsProps {
 }
 
 function Rows({ rows, chosen, choose }: RowsProps): JSX.Element {
+  const hooks = useData<HookStates>("hooks", { live: false });
+  // Where a mapping has no preset, its route says who the sender is.
+  const senders = new Map(hooks.body.value?.mappings.map(({ scope, preset }) => [scope, preset]));
   const isAll = rows.length > 0 && rows.every(({ id }) => chosen.has(id));
   const toggle = (id: string): void => {
     choose(chosen.has(id) ? new Set([...chosen].filter((each) => each !== id)) : new Set([...chosen, id]));
@@ -154,11 +158,13 @@ function Rows({ rows, chosen, choose }: RowsProps): JSX.Element {
                 onChange={() => choose(isAll ? new Set() : new Set(rows.map(({ id }) => id)))}
               />
             </th>
-            {["Time", "State", "Route", "Name", "Event", "Actor", "Reason", "Duration", "Answer"].map((title) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
+            {["Time", "State", "Route", "Sender", "Name", "Event", "Actor", "Reason", "Duration", "Answer"].map(
+              (title) => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody>
@@ -182,6 +188,7 @@ function Rows({ rows, chosen, choose }: RowsProps): JSX.Element {
                 {delivery.replayedAs !== undefined && <span class="faint"> replay {delivery.replayedAs.state}</span>}
               </td>
               <td>{delivery.route}</td>
+              <td>{delivery.mappingId !== null && senders.get(delivery.mappingId)}</td>
               <td>{delivery.name}</td>
               <td>{delivery.event}</td>
               <td>{delivery.actor}</td>
