@@ -77,7 +77,11 @@ function configText({ gatewayToken, hookToken }: FirstTokens): string {
   // Any OpenAI-compatible endpoint:
   // models: { providers: { local: { baseUrl: "http://127.0.0.1:11434/v1" } } },
 
-  channels: { console: { enabled: true } },
+  channels: {
+    console: { enabled: true },
+    // Replies where you read them: docs/channels.md has Slack, Discord, ntfy, mail and others.
+    // telegram: { preset: "telegram", secret: { env: "TELEGRAM_BOT_TOKEN" }, to: "<your chat's id>" },
+  },
 
   hooks: {
     enabled: true,
