@@ -57,6 +57,38 @@ export function Text({ text, label }: { readonly text: string; readonly label: s
   );
 }
 
+export interface TableProps {
+  readonly label: string;
+  readonly titles: readonly string[];
+  readonly caption?: string;
+  /** The head of a first column of check boxes. */
+  readonly box?: ComponentChildren;
+  /** The rows. */
+  readonly children: ComponentChildren;
+}
+
+/** A table that scrolls by itself when it is wider than the page. */
+export function Table({ label, titles, caption, box, children }: TableProps): JSX.Element {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+      <table>
+        {caption !== undefined && <caption>{caption}</caption>}
+        <thead>
+          <tr>
+            {box !== undefined && <th class="box">{box}</th>}
+            {titles.map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
 export function Problem({ text }: { readonly text: string | undefined }): JSX.Element | null {
   return text === undefined ? null : (
     <p class="note problem" role="alert">

@@ -3,17 +3,12 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { SMTPServer } from "smtp-server";
 import type { ChannelUnderTest } from "./describe-channel.ts";
-import type { Mood, Platform } from "./platform.ts";
+import { Platform } from "./platform.ts";
 
 /** A mail server on loopback that speaks SMTP. */
-export class MailServer implements Platform {
-  mood: Mood = "takes";
-  takesAtMost = Infinity;
-  readonly taken: string[] = [];
+export class MailServer extends Platform {
   /** The headers of each mail, as they came. */
   readonly heads: string[] = [];
-  asked = 0;
-  readonly #waiting = Promise.withResolvers<void>();
   readonly #server: SMTPServer;
 
   static async listen(): Promise<MailServer> {
@@ -24,16 +19,15 @@ export class MailServer implements Platform {
   }
 
   private constructor() {
+    super();
     this.#server = new SMTPServer({
       authOptional: true,
       closeTimeout: 100,
       disabledCommands: ["STARTTLS"],
       onRcptTo: (_address, _session, done) => {
-        this.asked++;
-        const mood = this.mood === "takes" && this.taken.length >= this.takesAtMost ? "fails" : this.mood;
-        if (mood === "is silent") this.#waiting.resolve();
-        else if (mood === "is busy")
-          done(Object.assign(new Error("Mailbox is full, try later"), { responseCode: 452 }));
+        const mood = this.nextMood();
+        if (mood === "is silent") return;
+        if (mood === "is busy") done(Object.assign(new Error("Mailbox is full, try later"), { responseCode: 452 }));
         else if (mood === "fails") done(Object.assign(new Error("Local error"), { responseCode: 451 }));
         else if (mood === "refuses") done(Object.assign(new Error("No such user here"), { responseCode: 550 }));
         else done();
@@ -51,10 +45,6 @@ export class MailServer implements Platform {
 
   get port(): number {
     return (this.#server.server.address() as AddressInfo).port;
-  }
-
-  get waiting(): Promise<void> {
-    return this.#waiting.promise;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

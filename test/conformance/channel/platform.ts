@@ -7,16 +7,30 @@ import { text } from "node:stream/consumers";
 export type Mood = "takes" | "is busy" | "fails" | "refuses" | "is silent";
 
 /** A platform that a channel sends to, as the suite sees it. */
-export interface Platform extends AsyncDisposable {
-  mood: Mood;
+export abstract class Platform implements AsyncDisposable {
+  mood: Mood = "takes";
   /** It fails when it has taken so many. */
-  takesAtMost: number;
+  takesAtMost = Infinity;
   /** The texts that it took, as it got them. */
-  readonly taken: readonly string[];
+  readonly taken: string[] = [];
   /** Requests of any outcome. */
-  readonly asked: number;
+  asked = 0;
+  readonly #waiting = Promise.withResolvers<void>();
+
   /** Resolves when a request has arrived that is not answered. */
-  readonly waiting: Promise<void>;
+  get waiting(): Promise<void> {
+    return this.#waiting.promise;
+  }
+
+  /** What it does with the request that has arrived. */
+  protected nextMood(): Mood {
+    this.asked++;
+    const mood = this.mood === "takes" && this.taken.length >= this.takesAtMost ? "fails" : this.mood;
+    if (mood === "is silent") this.#waiting.resolve();
+    return mood;
+  }
+
+  abstract [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** An answer at the platform's documented wire format. */
@@ -34,13 +48,8 @@ export interface HttpPlatformOptions {
 }
 
 /** A platform on loopback. */
-export class HttpPlatform implements Platform {
-  mood: Mood = "takes";
-  takesAtMost = Infinity;
-  readonly taken: string[] = [];
+export class HttpPlatform extends Platform {
   readonly problems: unknown[] = [];
-  asked = 0;
-  readonly #waiting = Promise.withResolvers<void>();
   readonly #server: Server;
   readonly #options: HttpPlatformOptions;
 
@@ -51,6 +60,7 @@ export class HttpPlatform implements Platform {
   }
 
   private constructor(options: HttpPlatformOptions) {
+    super();
     this.#options = options;
     this.#server = createServer((req, res) => void this.#answer(req, res));
   }
@@ -59,18 +69,10 @@ export class HttpPlatform implements Platform {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  get waiting(): Promise<void> {
-    return this.#waiting.promise;
-  }
-
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const body = await text(req);
-    this.asked++;
-    const mood = this.mood === "takes" && this.taken.length >= this.takesAtMost ? "fails" : this.mood;
-    if (mood === "is silent") {
-      this.#waiting.resolve();
-      return;
-    }
+    const mood = this.nextMood();
+    if (mood === "is silent") return;
     try {
       const said = this.#options.textOf({ req, body });
       if (mood === "takes") this.taken.push(said);

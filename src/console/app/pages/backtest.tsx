@@ -4,7 +4,7 @@ import type { BacktestChange, Backtested, BacktestPage as Page, MappingStats } f
 import { type DayUse, forecastRuns, type RunForecast } from "../../../ingress/operations/forecast.ts";
 import { messageOf, read, send } from "../client.ts";
 import { linkTo } from "../location.ts";
-import { Problem, Time } from "../parts.tsx";
+import { Problem, Table, Time } from "../parts.tsx";
 
 const CHANGES: Readonly<Record<BacktestChange, string>> = {
   same: "as before",
@@ -102,34 +102,21 @@ export function BacktestPage({ filters }: { readonly filters: URLSearchParams })
         {state.value === "done" && counts.value.size === 0 && problem.value === undefined && "No delivery fits."}
       </p>
       <Forecast forecast={forecast.value} />
-      <div class="scroll" tabIndex={0} role="region" aria-label="Changes">
-        <table>
-          <thead>
-            <tr>
-              {["Time", "Route", "Name", "Change", "Detail"].map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.value.map(({ deliveryId, receivedAt, route, name, change, detail }) => (
-              <tr key={deliveryId}>
-                <td class="tight">
-                  <a href={linkTo("deliveries", deliveryId)}>
-                    <Time at={receivedAt} />
-                  </a>
-                </td>
-                <td>{route}</td>
-                <td>{name}</td>
-                <td>{CHANGES[change]}</td>
-                <td>{detail}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="Changes" titles={["Time", "Route", "Name", "Change", "Detail"]}>
+        {rows.value.map(({ deliveryId, receivedAt, route, name, change, detail }) => (
+          <tr key={deliveryId}>
+            <td class="tight">
+              <a href={linkTo("deliveries", deliveryId)}>
+                <Time at={receivedAt} />
+              </a>
+            </td>
+            <td>{route}</td>
+            <td>{name}</td>
+            <td>{CHANGES[change]}</td>
+            <td>{detail}</td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 }
@@ -144,28 +131,18 @@ function Forecast({ forecast }: { readonly forecast: readonly RunForecast[] }): 
     <td>{costUsd === 0 ? "" : `$${costUsd.toFixed(4)}`}</td>,
   ];
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Forecast">
-      <table>
-        <caption>In a day, at the rate of this period</caption>
-        <thead>
-          <tr>
-            {["Mapping", "Runs", "Tokens", "Cost", "Runs then", "Tokens then", "Cost then"].map((title) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {differs.map(({ name, before, now }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              {cells(before)}
-              {cells(now)}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Forecast"
+      caption="In a day, at the rate of this period"
+      titles={["Mapping", "Runs", "Tokens", "Cost", "Runs then", "Tokens then", "Cost then"]}
+    >
+      {differs.map(({ name, before, now }) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          {cells(before)}
+          {cells(now)}
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { State } from "../../../core/delivery.ts";
 import type { StatsRow } from "../../../index.ts";
 import { useData } from "../data.ts";
-import { Problem } from "../parts.tsx";
+import { Problem, Table } from "../parts.tsx";
 
 /** The answer of `deliveries/stats` with a span; see `src/api/stats.ts`. */
 interface Stats {
@@ -100,30 +100,19 @@ function Chart({ spans, unit }: { readonly spans: readonly Span[]; readonly unit
       </svg>
       <details>
         <summary>The numbers</summary>
-        <table>
-          <thead>
-            <tr>
-              {["From", "Accepted", "Failed", "Queued", "Refused"].map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {spans
-              .filter((span) => heightOf(span) > 0)
-              .map(({ at, failed, queued, others, refused }) => (
-                <tr key={at}>
-                  <td>{new Date(at).toLocaleTimeString()}</td>
-                  <td>{failed + queued + others}</td>
-                  <td>{failed}</td>
-                  <td>{queued}</td>
-                  <td>{refused}</td>
-                </tr>
-              ))}
-          </tbody>
-        </table>
+        <Table label="Calls" titles={["From", "Accepted", "Failed", "Queued", "Refused"]}>
+          {spans
+            .filter((span) => heightOf(span) > 0)
+            .map(({ at, failed, queued, others, refused }) => (
+              <tr key={at}>
+                <td>{new Date(at).toLocaleTimeString()}</td>
+                <td>{failed + queued + others}</td>
+                <td>{failed}</td>
+                <td>{queued}</td>
+                <td>{refused}</td>
+              </tr>
+            ))}
+        </Table>
       </details>
     </figure>
   );

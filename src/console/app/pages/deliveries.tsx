@@ -4,7 +4,7 @@ import { type DeliverySummary, STATES } from "../../../core/delivery.ts";
 import type { HookStates } from "../../../index.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
-import { duration, Problem, StateMark, Time } from "../parts.tsx";
+import { duration, Problem, StateMark, Table, Time } from "../parts.tsx";
 import { BulkBar } from "./bulk.tsx";
 
 interface Page {
@@ -146,61 +146,47 @@ function Rows({ rows, chosen, choose }: RowsProps): JSX.Element {
     choose(chosen.has(id) ? new Set([...chosen].filter((each) => each !== id)) : new Set([...chosen, id]));
   };
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Deliveries">
-      <table>
-        <thead>
-          <tr>
-            <th class="box">
-              <input
-                type="checkbox"
-                aria-label="Select all on this page"
-                checked={isAll}
-                onChange={() => choose(isAll ? new Set() : new Set(rows.map(({ id }) => id)))}
-              />
-            </th>
-            {["Time", "State", "Route", "Sender", "Name", "Event", "Actor", "Reason", "Duration", "Answer"].map(
-              (title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ),
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((delivery) => (
-            <tr key={delivery.id}>
-              <td class="box">
-                <input
-                  type="checkbox"
-                  aria-label={`Select ${delivery.id}`}
-                  checked={chosen.has(delivery.id)}
-                  onChange={() => toggle(delivery.id)}
-                />
-              </td>
-              <td class="tight">
-                <a href={linkTo("deliveries", delivery.id)}>
-                  <Time at={delivery.receivedAt} />
-                </a>
-              </td>
-              <td class="tight">
-                <StateMark state={delivery.state} />
-                {delivery.replayedAs !== undefined && <span class="faint"> replay {delivery.replayedAs.state}</span>}
-              </td>
-              <td>{delivery.route}</td>
-              <td>{delivery.mappingId !== null && senders.get(delivery.mappingId)}</td>
-              <td>{delivery.name}</td>
-              <td>{delivery.event}</td>
-              <td>{delivery.actor}</td>
-              <td>{delivery.reason}</td>
-              <td class="tight">
-                {delivery.settledAt !== undefined && duration(delivery.receivedAt, delivery.settledAt)}
-              </td>
-              <td>{delivery.answered}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Deliveries"
+      titles={["Time", "State", "Route", "Sender", "Name", "Event", "Actor", "Reason", "Duration", "Answer"]}
+      box={
+        <input
+          type="checkbox"
+          aria-label="Select all on this page"
+          checked={isAll}
+          onChange={() => choose(isAll ? new Set() : new Set(rows.map(({ id }) => id)))}
+        />
+      }
+    >
+      {rows.map((delivery) => (
+        <tr key={delivery.id}>
+          <td class="box">
+            <input
+              type="checkbox"
+              aria-label={`Select ${delivery.id}`}
+              checked={chosen.has(delivery.id)}
+              onChange={() => toggle(delivery.id)}
+            />
+          </td>
+          <td class="tight">
+            <a href={linkTo("deliveries", delivery.id)}>
+              <Time at={delivery.receivedAt} />
+            </a>
+          </td>
+          <td class="tight">
+            <StateMark state={delivery.state} />
+            {delivery.replayedAs !== undefined && <span class="faint"> replay {delivery.replayedAs.state}</span>}
+          </td>
+          <td>{delivery.route}</td>
+          <td>{delivery.mappingId !== null && senders.get(delivery.mappingId)}</td>
+          <td>{delivery.name}</td>
+          <td>{delivery.event}</td>
+          <td>{delivery.actor}</td>
+          <td>{delivery.reason}</td>
+          <td class="tight">{delivery.settledAt !== undefined && duration(delivery.receivedAt, delivery.settledAt)}</td>
+          <td>{delivery.answered}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

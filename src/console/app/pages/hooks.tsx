@@ -3,7 +3,7 @@ import type { BudgetUse, HookStates, MappingState, MappingStats, ProbeResult, Sc
 import { send } from "../client.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
-import { ActionButton, Problem, Time } from "../parts.tsx";
+import { ActionButton, Problem, Table, Time } from "../parts.tsx";
 
 const READ_STATS = { live: false, everyMs: 30_000 };
 
@@ -20,33 +20,23 @@ export function HooksPage(): JSX.Element {
       {states === undefined ? (
         <p role="status">Reading …</p>
       ) : (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Mappings">
-          <table>
-            <thead>
-              <tr>
-                {["Mapping", "URL", "Sender", "Action", "Last call", "Budget", "A day", "State"].map((title) => (
-                  <th key={title} scope="col">
-                    {title}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              <Row state={states.all} name="all runs" facts={{ broken: states.all.broken }} base="" reload={reload} />
-              {states.mappings.map((mapping) => (
-                <Row
-                  key={mapping.scope}
-                  state={mapping}
-                  name={mapping.scope}
-                  facts={mapping}
-                  base={(states.all.publicUrl ?? location.origin) + states.all.path}
-                  reload={reload}
-                  day={days.get(mapping.scope)}
-                />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label="Mappings"
+          titles={["Mapping", "URL", "Sender", "Action", "Last call", "Budget", "A day", "State"]}
+        >
+          <Row state={states.all} name="all runs" facts={{ broken: states.all.broken }} base="" reload={reload} />
+          {states.mappings.map((mapping) => (
+            <Row
+              key={mapping.scope}
+              state={mapping}
+              name={mapping.scope}
+              facts={mapping}
+              base={(states.all.publicUrl ?? location.origin) + states.all.path}
+              reload={reload}
+              day={days.get(mapping.scope)}
+            />
+          ))}
+        </Table>
       )}
     </>
   );

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
-import { Problem, Text, Time } from "../parts.tsx";
+import { Problem, Table, Text, Time } from "../parts.tsx";
 
 interface SessionLine {
   readonly key: string;
@@ -19,33 +19,20 @@ export function SessionsPage(): JSX.Element {
       <h1>Sessions</h1>
       <Problem text={problem.value} />
       {sessions?.length === 0 && <p>No session yet.</p>}
-      <div class="scroll" tabIndex={0} role="region" aria-label="Sessions">
-        <table>
-          <thead>
-            <tr>
-              {["Session", "Last activity", "Messages", "Waiting events"].map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {sessions?.map(({ key, lastActivityAt, messages, pendingEvents }) => (
-              <tr key={key}>
-                <td>
-                  <a href={linkTo("sessions", key)}>{key}</a>
-                </td>
-                <td class="tight">
-                  <Time at={lastActivityAt} />
-                </td>
-                <td>{messages}</td>
-                <td>{pendingEvents}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="Sessions" titles={["Session", "Last activity", "Messages", "Waiting events"]}>
+        {sessions?.map(({ key, lastActivityAt, messages, pendingEvents }) => (
+          <tr key={key}>
+            <td>
+              <a href={linkTo("sessions", key)}>{key}</a>
+            </td>
+            <td class="tight">
+              <Time at={lastActivityAt} />
+            </td>
+            <td>{messages}</td>
+            <td>{pendingEvents}</td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 }
