@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { AgentSpec } from "../src/core/delivery.ts";
+import type { AgentSpec } from "../src/core/run.ts";
 import { SqliteDatabase } from "../src/storage/sqlite/engine/database.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../src/storage/sqlite/delivery-store.ts";
 

@@ -71,12 +71,8 @@ export type { Denial, IngressHooks, UnauthenticatedRequest } from "./ingress/hoo
 export type {
   Action,
   AgentAction,
-  AgentSpec,
-  Attempt,
-  CoalesceMode,
   Credential,
   DeliveryDetail,
-  ReplyOutcome,
   DeliverySummary,
   EndedState,
   EventActor,
@@ -84,14 +80,12 @@ export type {
   RelatedDelivery,
   Resolution,
   RequestHead,
-  RunDetail,
-  RunSpec,
   RunState,
   SettledState,
   State,
   WakeAction,
-  WakeSpec,
 } from "./core/delivery.ts";
+export type { AgentSpec, Attempt, CoalesceMode, ReplyOutcome, RunDetail, RunSpec, WakeSpec } from "./core/run.ts";
 export type { TokenUsage } from "./core/token-usage.ts";
 export type { MappingConfig } from "./config/mapping/schema.ts";
 export { compileMapping, type CompiledMapping } from "./mapping/compile-mapping.ts";

@@ -1,6 +1,6 @@
 /** The keys of a mapping that select events and control its runs and its answers. */
 import Type, { type Static } from "typebox";
-import type { CoalesceMode } from "../core/delivery.ts";
+import type { CoalesceMode } from "../core/run.ts";
 import { type BudgetConfig, BudgetSchema, readBudget } from "./budget.ts";
 import { type ChannelChoice, channelTarget, readTarget } from "./channel-target.ts";
 import type { Findings } from "./errors.ts";

@@ -1,7 +1,5 @@
 /** The domain types that travel down the pipeline and into the store. */
-import type { TokenUsage } from "./token-usage.ts";
-import type { ChannelTarget } from "./host.ts";
-import type { StepTime } from "./run-steps.ts";
+import type { RunDetail } from "./run.ts";
 
 /** Header names in lower case; repeated headers are joined with `, `. Has no prototype. */
 export type Headers = Readonly<Record<string, string>>;
@@ -121,68 +119,6 @@ export interface AgentAction {
 
 export type Action = WakeAction | AgentAction;
 
-/** An action that policy has passed: agent, session and target no longer change. */
-export type RunSpec = WakeSpec | AgentSpec;
-
-export interface WakeSpec {
-  readonly kind: "wake";
-  readonly text: string;
-  readonly name: string;
-  /** The author of the name; absent: the caller. */
-  readonly nameBy?: "owner";
-  readonly agentId: string;
-  /** The session of the event; by default the main session of the agent. */
-  readonly sessionKey: string;
-  readonly mode: WakeMode;
-  readonly source: string;
-  readonly unsafe: boolean;
-  /** The rendering of calls that were coalesced into the run; absent: it has one call. */
-  readonly coalesce?: CoalesceMode;
-}
-
-/** `latest`: the last call speaks for all; `list`: each is rendered. */
-export type CoalesceMode = "latest" | "list";
-
-export interface AgentSpec {
-  readonly kind: "agent";
-  /** The owner's words to the agent, outside the boundary. */
-  readonly instructions?: string | undefined;
-  readonly message: string;
-  readonly name: string;
-  /** The author of the name; absent: the caller. A name from the payload is quoted outside the boundary. */
-  readonly nameBy?: "owner";
-  readonly agentId: string;
-  readonly sessionKey: string;
-  readonly wakeMode: WakeMode;
-  readonly model?: string;
-  readonly thinking?: string;
-  /** `none`: the agent has no tools in this run. */
-  readonly tools?: "none" | undefined;
-  /** `persistent`: the run continues the conversation of its session key. */
-  readonly sessionMode?: "persistent" | undefined;
-  readonly timeoutMs: number;
-  /** The crash recovery of the run. */
-  readonly interrupted: "rerun" | "hold";
-  /** The source that the boundary names: `Webhook`, `Email`. */
-  readonly source: string;
-  readonly unsafe: boolean;
-  /** The target of the reply; absent when none is sent. */
-  readonly delivery?: ReplyTarget;
-  /** The target of a reply that cannot be sent there. */
-  readonly fallback?: ReplyTarget;
-  /** `deliver`: the message itself is delivered, and no agent runs. */
-  readonly mode?: "deliver";
-  /** The URL that receives the result. */
-  readonly callbackUrl?: string;
-  /** The rendering of calls that were coalesced into the run; absent: it has one call. */
-  readonly coalesce?: CoalesceMode;
-  /** The caller's `traceparent`, passed on to what the run calls. */
-  readonly traceparent?: string | undefined;
-}
-
-/** The reply's target, resolved when the call was accepted. */
-export type ReplyTarget = ChannelTarget | { readonly unresolved: string };
-
 /** The states of a delivery and of a run (docs/architecture.md, rule 5). */
 export const STATES = [
   "filtered",
@@ -257,40 +193,4 @@ export interface DeliveryDetail extends DeliverySummary {
   readonly replays?: readonly Pick<DeliverySummary, "id" | "state">[];
   /** Where an operator reads it: the latest repeats of its call, newest first. */
   readonly duplicates?: readonly Pick<DeliverySummary, "id" | "receivedAt">[];
-}
-
-/** One action with its state and its attempts. */
-export interface RunDetail {
-  readonly id: string;
-  readonly state: RunState;
-  readonly reason: string | null;
-  readonly spec: RunSpec;
-  readonly attempts: readonly Attempt[];
-  /** The agent's reply, cut to 2,000 characters; `null` before there is one. */
-  readonly reply: string | null;
-  readonly delivery: ReplyOutcome;
-  /** Before this time (ISO 8601 UTC) a queued run is not begun: it waits for a retry or coalesces calls. */
-  readonly dueAt: string | null;
-  /** Calls in it; 1 unless calls were coalesced into it. */
-  readonly calls: number;
-  /** The steps after the reply, in order of time, where their time is known. */
-  readonly steps: readonly StepTime[];
-  /** ISO 8601 UTC; `null` while it is open. */
-  readonly settledAt: string | null;
-}
-
-/** The outcome of a reply; `fallback`: it was sent to the fallback target. */
-export type ReplyOutcome = "none" | "pending" | "sent" | "suppressed" | "failed" | "no-target" | "fallback";
-
-/** One try at a run. */
-export interface Attempt {
-  readonly number: number;
-  /** ISO 8601 UTC. */
-  readonly startedAt: string;
-  readonly endedAt: string | null;
-  /** `interrupted` when the process died under it. */
-  readonly status: "running" | "ok" | "error" | "timeout" | "aborted" | "interrupted";
-  readonly error: string | null;
-  /** What the model counted, where the host knows. */
-  readonly usage?: TokenUsage;
 }

@@ -1,4 +1,5 @@
-import type { RunSpec, SettledState } from "./delivery.ts";
+import type { SettledState } from "./delivery.ts";
+import type { RunSpec } from "./run.ts";
 
 /** A delivery is on disk. */
 export interface AcceptedEvent {

@@ -7,6 +7,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AsyncSeriesHook, SyncHook } from "tapable";
+import type { AgentActivity, Permissions, WorkspaceSpec } from "./agent-rights.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
 /** A gateway as its plugins see it. Valid from `apply(host)` until `onShutdown` has returned. */
@@ -158,7 +159,22 @@ export interface AgentRunRequest {
   readonly runId: string;
   readonly agentId: string;
   readonly sessionKey: string;
+  /** What the agent is given, without its instructions. */
   readonly prompt: string;
+  /**
+   * The owner's own words to the agent, the only text of the request that is an order. The host puts them where it
+   * puts what it trusts: into the system prompt, or before the prompt.
+   */
+  readonly instructions?: string | undefined;
+  /**
+   * `untrusted`: someone else wrote a part of the prompt, inside the boundary. The host grants the run nothing that
+   * the agent may only do for its owner.
+   */
+  readonly trust: "untrusted";
+  /** What is left of what the agent may do; it never raises that. Absent: all of it. A host without such rights ignores it. */
+  readonly permissions?: Permissions | undefined;
+  /** Where the agent works; a host without workspaces refuses it. */
+  readonly workspace?: WorkspaceSpec | undefined;
   /** Model reference `<provider>/<model>` or an alias; the agent's own model when absent. */
   readonly model?: string;
   readonly thinking?: string;
@@ -183,6 +199,8 @@ export interface AgentRunResult {
   readonly retryable?: boolean;
   /** What the model counted; absent where the host does not know. */
   readonly usage?: TokenUsage | undefined;
+  /** What the agent did, in order; absent where the host does not know. */
+  readonly activity?: readonly AgentActivity[] | undefined;
 }
 
 /** The gateway's messaging channels. */

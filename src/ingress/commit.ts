@@ -1,4 +1,5 @@
-import type { EndedState, RunSpec } from "../core/delivery.ts";
+import type { EndedState } from "../core/delivery.ts";
+import type { RunSpec } from "../core/run.ts";
 import { refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
 import type { ActiveConfig } from "./active-config.ts";

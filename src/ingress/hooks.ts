@@ -6,7 +6,8 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
-import type { Action, Credential, PayloadContext, Query, RequestHead, RunSpec } from "../core/delivery.ts";
+import type { Action, Credential, PayloadContext, Query, RequestHead } from "../core/delivery.ts";
+import type { RunSpec } from "../core/run.ts";
 import type { AcceptedEvent, DispatchedEvent, SettledEvent } from "../core/events.ts";
 import { guardHook } from "../core/guard-hook.ts";
 import type { CompiledMapping } from "../mapping/compile-mapping.ts";

@@ -1,4 +1,4 @@
-import type { RunSpec } from "../core/delivery.ts";
+import type { RunSpec } from "../core/run.ts";
 import type { SenderMatch } from "../auth/sender-routes.ts";
 import { coalescedText } from "../dispatch/run/coalesced-text.ts";
 import { isRefusal, refuse } from "../core/errors.ts";

@@ -1,4 +1,4 @@
-import type { ReplyTarget } from "../core/delivery.ts";
+import type { ReplyTarget } from "../core/run.ts";
 import { refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
 import type { HostChannels } from "../core/host.ts";

@@ -6,18 +6,17 @@
  * An implementation passes `test/conformance/store`.
  */
 import type {
-  Attempt,
   DeliveryDetail,
-  ReplyOutcome,
   DeliverySummary,
   Headers,
   Query,
-  RunSpec,
   RunState,
   SettledState,
   State,
 } from "../core/delivery.ts";
-import type { RunStep } from "../core/run-steps.ts";
+import type { Attempt, ReplyOutcome, RunSpec } from "../core/run.ts";
+import type { RunStep } from "../core/run.ts";
+import type { AgentActivity } from "../core/agent-rights.ts";
 import type { TokenUsage } from "../core/token-usage.ts";
 import type { CommitMeasurements } from "../core/measurements.ts";
 import type { StatsPage, StatsQuery } from "./delivery-stats.ts";
@@ -253,6 +252,7 @@ export interface AttemptEnd {
   readonly error: string | null;
   readonly reply: string | null;
   readonly usage?: TokenUsage | undefined;
+  readonly activity?: readonly AgentActivity[] | undefined;
 }
 
 export interface DeliveryQuery {

@@ -4,8 +4,9 @@ import { type HrTime, SpanKind, SpanStatusCode, TraceFlags } from "@opentelemetr
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace";
-import type { Attempt, DeliveryDetail, RunDetail } from "../core/delivery.ts";
-import type { RunStep } from "../core/run-steps.ts";
+import type { DeliveryDetail } from "../core/delivery.ts";
+import type { Attempt, RunDetail } from "../core/run.ts";
+import type { RunStep } from "../core/run.ts";
 import type { GatewayHost, GatewayPlugin, Logger } from "../core/host.ts";
 import { readTraceparent } from "../core/traceparent.ts";
 import { type DeliveryReader, WebhookIngress } from "../index.ts";

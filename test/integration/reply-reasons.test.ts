@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type { RunDetail } from "../../src/core/delivery.ts";
+import type { RunDetail } from "../../src/core/run.ts";
 import { StatesGateway } from "./states-gateway.ts";
 
 vi.mock("../../src/dispatch/run/full-jitter.ts", () => import("./longest-delay.ts"));

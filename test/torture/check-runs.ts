@@ -1,4 +1,5 @@
-import type { DeliveryDetail, RunDetail } from "../../src/core/delivery.ts";
+import type { DeliveryDetail } from "../../src/core/delivery.ts";
+import type { RunDetail } from "../../src/core/run.ts";
 import { laneOf, marksIn, senderOf } from "./call-mark.ts";
 import type { Mark } from "./call-mark.ts";
 import { groupBy, wasKilledBetween } from "./evidence.ts";

@@ -1,7 +1,9 @@
 /** `reveille deliveries show`. */
-import type { DeliveryDetail, DeliverySummary, RelatedDelivery, RunDetail } from "../../core/delivery.ts";
+import type { DeliveryDetail, DeliverySummary, RelatedDelivery } from "../../core/delivery.ts";
+import type { RunDetail } from "../../core/run.ts";
 import { shorten } from "../../config/show-value.ts";
 import { AnswerError, CliError } from "../errors.ts";
+import { activityText } from "../../core/agent-rights.ts";
 import { usageText } from "../../core/token-usage.ts";
 import type { CliIo } from "../io.ts";
 import { askGateway, askGatewayForBytes, reachGateway } from "../gateway-client.ts";
@@ -85,10 +87,13 @@ function linesOfRun(run: RunDetail): string[] {
     ...line("calls", calls === 1 ? null : String(calls)),
     ...line("session", spec.sessionKey),
     ...paragraph("text", spec.kind === "wake" ? spec.text : spec.message),
-    ...attempts.map(({ number, startedAt, endedAt, status, error, usage }) => {
+    ...attempts.flatMap(({ number, startedAt, endedAt, status, error, usage, activity = [] }) => {
       const why = error === null ? "" : `: ${printable(error, TEXT_CHARS)}`;
       const counted = usage === undefined ? "" : `  ${printable(usageText(usage), TEXT_CHARS)}`;
-      return `  attempt ${number}  ${startedAt} to ${endedAt ?? "now"}  ${status}${why}${counted}`;
+      return [
+        `  attempt ${number}  ${startedAt} to ${endedAt ?? "now"}  ${status}${why}${counted}`,
+        ...activity.map((act) => `    ${printable(activityText(act), TEXT_CHARS)}`),
+      ];
     }),
     ...paragraph("reply", reply),
     ...line("delivery", delivery === "none" ? null : delivery),

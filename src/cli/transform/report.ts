@@ -1,6 +1,7 @@
 /** An attempt in words. Whatever comes of a payload or a module is made printable here. */
 import { inspect } from "node:util";
-import type { Action, AgentSpec } from "../../core/delivery.ts";
+import type { Action } from "../../core/delivery.ts";
+import type { AgentSpec } from "../../core/run.ts";
 import { printable, printableLines } from "../terminal-text.ts";
 import type { TransformAttempt } from "./attempt.ts";
 import type { Trial, TrialCall, TrialRun } from "./trial.ts";

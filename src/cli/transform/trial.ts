@@ -2,7 +2,8 @@
 import { Measurements } from "../../core/measurements.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import { agentPrompt, passedOnText, wakeText } from "../../dispatch/run/agent-prompt.ts";
-import type { Action, RunSpec } from "../../core/delivery.ts";
+import type { Action } from "../../core/delivery.ts";
+import type { RunSpec } from "../../core/run.ts";
 import { ERRORS, isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import { compileMapping } from "../../mapping/compile-mapping.ts";

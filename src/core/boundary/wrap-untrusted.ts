@@ -90,3 +90,9 @@ function metadata(label: string, value: string | undefined): string {
   const safe = value === undefined ? "" : sanitizeName(value);
   return safe === "" ? "" : `${label}: ${safe}\n`;
 }
+
+/** The owner's instructions as an agent is given them, before the prompt if there is one and outside of the boundary. */
+export function withInstructions(instructions: string | undefined, prompt = ""): string {
+  if (instructions === undefined) return prompt;
+  return `Instructions of this gateway's owner:\n${instructions}${prompt === "" ? "" : `\n\n${prompt}`}`;
+}

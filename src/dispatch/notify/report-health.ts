@@ -1,4 +1,5 @@
-import type { AgentSpec, ReplyOutcome, ReplyTarget, SettledState } from "../../core/delivery.ts";
+import type { SettledState } from "../../core/delivery.ts";
+import type { AgentSpec, ReplyOutcome, ReplyTarget } from "../../core/run.ts";
 import type { Outages, ActiveRun } from "../context.ts";
 import type { FinalResult } from "../run/agent-attempts.ts";
 import { firstOf, namedOf } from "./outage-registry.ts";

@@ -1,4 +1,4 @@
-import type { Attempt } from "../../core/delivery.ts";
+import type { Attempt } from "../../core/run.ts";
 import type { AgentRunResult } from "../../core/host.ts";
 import type { AttemptEnd } from "../../storage/delivery-store.ts";
 import type { StartedAttempt } from "../run-log.ts";
@@ -97,6 +97,7 @@ export class AgentAttempts {
     const { store, clock, events, host, measurements } = this.#context;
     const { runId, coalesced } = run.stored;
     const { agentId, sessionKey, model, thinking, timeoutMs, tools, sessionMode, traceparent } = run.spec;
+    const { instructions, permissions, workspace } = run.spec;
     const startedAt = clock.now();
     await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));
     await events.dispatched({ runId, kind: "agent", attempt: number });
@@ -108,6 +109,10 @@ export class AgentAttempts {
       sessionKey,
       sessionMode,
       prompt,
+      instructions,
+      trust: "untrusted" as const,
+      permissions,
+      workspace,
       model,
       thinking,
       tools,
@@ -129,11 +134,11 @@ export class AgentAttempts {
 
   /** Ends the attempt: permanently, or until the next one. */
   async #conclude(run: ActiveRun, result: AgentRunResult, attempt: StartedAttempt): Promise<FinalResult | CarriedOut> {
-    const { status, reply, usage } = result;
+    const { status, reply, usage, activity } = result;
     const error = result.error ?? null;
     if (usage !== undefined) this.#context.measurements.countUsage(run.spec.agentId, usage);
     const failures = failuresOf(run) + (status === "error" ? 1 : 0);
-    const end = { status, error, reply: reply || null, usage };
+    const end = { status, error, reply: reply || null, usage, activity };
     const policy = this.#context.rulesFor(run.mappingId).retry.runs;
     if (status !== "error" || result.retryable !== true || failures >= policy.attempts) {
       await this.#end(run, end);

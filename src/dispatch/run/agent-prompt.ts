@@ -1,5 +1,5 @@
 import { wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
-import type { AgentSpec, WakeSpec } from "../../core/delivery.ts";
+import type { AgentSpec, WakeSpec } from "../../core/run.ts";
 import type { CoalescedCalls } from "../../storage/delivery-store.ts";
 import { coalescedText } from "./coalesced-text.ts";
 
@@ -15,14 +15,13 @@ export interface PromptFacts {
 const INTERRUPTED =
   "Note: an earlier attempt at this run was interrupted when the gateway stopped, and it may already have taken effect. Before you repeat anything that cannot be undone, check whether it was done.";
 
-/** The prompt of an agent run: the content inside the boundary, the words of the gateway and its owner outside. */
+/** The prompt of an agent run: the content inside the boundary, the words of the gateway outside. */
 export function agentPrompt(spec: AgentSpec, facts: PromptFacts): string {
   const { text, note, unsafe } = coalescedText(spec, facts.coalesced);
   const content = unsafe
     ? `[hook ${spec.name}] ${text}`
     : wrapUntrusted(text, { source: spec.source, name: spec.name });
   return [
-    ...(spec.instructions === undefined ? [] : [`Instructions of this gateway's owner:\n${spec.instructions}`]),
     ...(facts.interrupted ? [INTERRUPTED] : []),
     content,
     ...(note === undefined ? [] : [note]),

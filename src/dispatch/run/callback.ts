@@ -1,5 +1,6 @@
 import type { CallbacksConfig } from "../../config/callbacks.ts";
-import type { ReplyOutcome, SettledState } from "../../core/delivery.ts";
+import type { SettledState } from "../../core/delivery.ts";
+import type { ReplyOutcome } from "../../core/run.ts";
 import { FetchError, isSuccess } from "../../http/guarded-fetch.ts";
 import { messageId, signMessage } from "../../http/sign-message.ts";
 import { isCallbackHost } from "../../policy/callback-url.ts";

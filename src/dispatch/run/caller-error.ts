@@ -1,4 +1,5 @@
-import type { Attempt, RunState } from "../../core/delivery.ts";
+import type { RunState } from "../../core/delivery.ts";
+import type { Attempt } from "../../core/run.ts";
 
 /** The reason why a run did not succeed, in words that its caller may read. */
 export interface CallerError {

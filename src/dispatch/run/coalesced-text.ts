@@ -1,4 +1,4 @@
-import type { RunSpec } from "../../core/delivery.ts";
+import type { RunSpec } from "../../core/run.ts";
 import type { CoalescedCalls } from "../../storage/delivery-store.ts";
 
 /** Characters of the texts that are listed; the latest text is given whole, however long. */

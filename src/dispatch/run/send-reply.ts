@@ -1,4 +1,4 @@
-import type { ReplyOutcome } from "../../core/delivery.ts";
+import type { ReplyOutcome } from "../../core/run.ts";
 import { type ChannelTarget, HostError } from "../../core/host.ts";
 import { suppression } from "../../core/suppression.ts";
 import { firstOf, namedOf } from "../notify/outage-registry.ts";

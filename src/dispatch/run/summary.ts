@@ -1,6 +1,6 @@
 import { quotedLabel, sanitizeUntrusted } from "../../core/boundary/sanitize-untrusted.ts";
 import { wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
-import type { AgentSpec } from "../../core/delivery.ts";
+import type { AgentSpec } from "../../core/run.ts";
 import type { AgentRunResult } from "../../core/host.ts";
 
 const MAX_SUMMARY = 2_000;

@@ -1,4 +1,5 @@
-import type { SettledState, WakeSpec } from "../../core/delivery.ts";
+import type { SettledState } from "../../core/delivery.ts";
+import type { WakeSpec } from "../../core/run.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import { type CoalescedCalls, StoreError } from "../../storage/delivery-store.ts";
 import type { DispatchContext } from "../context.ts";

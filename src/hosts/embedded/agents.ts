@@ -9,6 +9,7 @@ import {
   HostError,
   type Logger,
 } from "../../core/host.ts";
+import { withInstructions } from "../../core/boundary/wrap-untrusted.ts";
 import type { CommandRuntime } from "./config/runtime.ts";
 import type { AgentConfig, GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
@@ -104,7 +105,8 @@ export class EmbeddedAgents implements HostAgents {
    * not be stored or the model's provider is down, and permanently when a run with this id has begun before.
    */
   async run(request: AgentRunRequest): Promise<AgentRunResult> {
-    const { runId, sessionKey, prompt, timeoutMs, sessionMode } = request;
+    const { runId, sessionKey, timeoutMs, sessionMode } = request;
+    const prompt = withInstructions(request.instructions, request.prompt);
     if (request.signal.aborted) {
       return { status: "aborted", reply: "", error: "The run was aborted before it began." };
     }

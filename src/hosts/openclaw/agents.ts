@@ -1,5 +1,6 @@
 import type { TokenUsage } from "../../core/token-usage.ts";
 import { hash } from "node:crypto";
+import { withInstructions } from "../../core/boundary/wrap-untrusted.ts";
 import { HostError } from "../../core/host.ts";
 import type { AgentCatalog, AgentInfo, AgentRunRequest, AgentRunResult, HostAgents, Logger } from "../../core/host.ts";
 import { isTransient, isRefusedUpFront, mayHaveBegun, neverBegan, wasNotAccepted } from "./error-classifier.ts";
@@ -136,6 +137,7 @@ export class OpenClawAgents implements HostAgents {
         idempotencyKey: `${request.runId}#${Date.now().toString(36)}`,
         ...(request.model === undefined ? {} : { model: request.model }),
         ...(request.tools === "none" ? { disableTools: true } : {}),
+        ...(request.instructions === undefined ? {} : { extraSystemPrompt: withInstructions(request.instructions) }),
       });
       return runId;
     } catch (error) {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CoalesceConfig } from "../../config/run.ts";
-import type { Action, Headers, RunSpec } from "../../core/delivery.ts";
+import type { Action, Headers } from "../../core/delivery.ts";
+import type { RunSpec } from "../../core/run.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type {

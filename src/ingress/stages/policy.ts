@@ -1,14 +1,7 @@
 import type { HooksConfig } from "../../config/hooks.ts";
 import { isKnownAgent } from "../../config/mapping/rules.ts";
-import type {
-  Action,
-  AgentAction,
-  AgentSpec,
-  CoalesceMode,
-  RunSpec,
-  WakeAction,
-  WakeSpec,
-} from "../../core/delivery.ts";
+import type { Action, AgentAction, WakeAction } from "../../core/delivery.ts";
+import type { AgentSpec, CoalesceMode, RunSpec, WakeSpec } from "../../core/run.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { AgentCatalog, GatewayHost } from "../../core/host.ts";
 import { sanitizeName } from "../../core/boundary/sanitize-untrusted.ts";

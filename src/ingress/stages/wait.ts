@@ -1,4 +1,4 @@
-import type { RunDetail } from "../../core/delivery.ts";
+import type { RunDetail } from "../../core/run.ts";
 import { callerError } from "../../dispatch/run/caller-error.ts";
 import type { Watching } from "../../dispatch/run-watch.ts";
 import { type Answer, answerJson } from "../../http/answer.ts";

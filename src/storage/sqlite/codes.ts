@@ -1,6 +1,7 @@
 /** The codes of the domain's words in the tables; an index must never change its meaning. */
-import type { ReplyOutcome, EndedState, RunState, SettledState } from "../../core/delivery.ts";
-import type { RunStep } from "../../core/run-steps.ts";
+import type { EndedState, RunState, SettledState } from "../../core/delivery.ts";
+import type { ReplyOutcome } from "../../core/run.ts";
+import type { RunStep } from "../../core/run.ts";
 
 /** Runs that one delivery can have; a run's key is `seq * RUNS_PER_DELIVERY + index`. */
 export const RUNS_PER_DELIVERY = 4096;

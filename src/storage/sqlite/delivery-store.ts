@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DeliveryDetail, DeliverySummary } from "../../core/delivery.ts";
-import { RUN_STEPS, type RunStep } from "../../core/run-steps.ts";
+import { RUN_STEPS, type RunStep } from "../../core/run.ts";
 import type { GatewayHost } from "../../core/host.ts";
 import type { CommitMeasurements } from "../../core/measurements.ts";
 import type {
@@ -123,7 +123,8 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
 
   async endAttempt(runId: string, end: AttemptEnd): Promise<void> {
     const usage = end.usage === undefined ? null : JSON.stringify(end.usage);
-    await this.#change("store.endAttempt", runId, [end.endedAt, end.status, end.error, end.reply, usage]);
+    const activity = end.activity === undefined || end.activity.length === 0 ? null : JSON.stringify(end.activity);
+    await this.#change("store.endAttempt", runId, [end.endedAt, end.status, end.error, end.reply, usage, activity]);
   }
 
   async recordStep(runId: string, step: RunStep, { at, outcome }: StepDone = {}): Promise<void> {

@@ -154,6 +154,9 @@ const times: Migration = [
   "CREATE INDEX deliveries_duplicates ON deliveries (related, seq) WHERE ended = 2",
 ];
 
+/** What an agent did in an attempt, as JSON. */
+const activities: Migration = ["ALTER TABLE attempts ADD COLUMN activity TEXT"];
+
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,
   "0002-marks": marks,
@@ -161,4 +164,5 @@ export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0004-resolutions": resolutions,
   "0005-usages": usages,
   "0006-times": times,
+  "0007-activities": activities,
 };

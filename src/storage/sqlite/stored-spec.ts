@@ -1,4 +1,4 @@
-import type { AgentSpec, RunSpec, WakeSpec } from "../../core/delivery.ts";
+import type { AgentSpec, RunSpec, WakeSpec } from "../../core/run.ts";
 
 /** A spec as it is stored: its text, nearly all of it, as it is, and the rest as JSON. */
 export interface StoredSpec {

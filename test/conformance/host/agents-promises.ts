@@ -18,6 +18,7 @@ export function testAgents(context: SuiteContext): void {
       agentId: id,
       sessionKey: `agent:${id}:hook:test`,
       prompt: "Say something.",
+      trust: "untrusted",
       timeoutMs: patience.timeout,
       signal: new AbortController().signal,
       ...given,
@@ -46,6 +47,15 @@ export function testAgents(context: SuiteContext): void {
     expect(result.reply).toContain(REPLY_PREFIX);
     expect(result.reply).toContain("What is up?");
     expect(context.model.promptsWith("What is up?")).toHaveLength(1);
+  });
+
+  it("gives the agent its instructions beside the prompt", async () => {
+    const { host } = await shareProbe();
+    await host.agents.run(request(host, { prompt: "What broke?", instructions: "Name the culprit." }));
+    const [seen = "", ...others] = context.model.conversations.filter((given) => given.includes("What broke?"));
+    expect(others).toEqual([]);
+    expect(seen.match(/Instructions of this gateway's owner:/g)).toHaveLength(1);
+    expect(seen).toContain("Name the culprit.");
   });
 
   it("gives each run a fresh transcript, also under the same session key", async () => {

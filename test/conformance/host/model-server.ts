@@ -14,6 +14,8 @@ export const REPLY_PREFIX = "Reply to: ";
 export class ModelServer extends LoopbackServer {
   /** The last user message of every call, in order. */
   readonly prompts: string[] = [];
+  /** All that the model was given with each of them: the system prompt and the conversation, as JSON. */
+  readonly conversations: string[] = [];
 
   static start(): Promise<ModelServer> {
     return new ModelServer().listen();
@@ -36,6 +38,7 @@ export class ModelServer extends LoopbackServer {
     };
     const prompt = textOf(messages.findLast(({ role }) => role === "user")?.content);
     this.prompts.push(prompt);
+    this.conversations.push(JSON.stringify(messages));
     if (prompt.includes("[hang]")) return;
     if (prompt.includes("[fail]")) {
       res.writeHead(400, { "Content-Type": "application/json" });

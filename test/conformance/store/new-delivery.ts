@@ -1,6 +1,6 @@
 /** Deliveries for tests: valid ones, of which each test changes what it is about. */
 import { randomBytes } from "node:crypto";
-import type { AgentSpec, WakeSpec } from "../../../src/core/delivery.ts";
+import type { AgentSpec, WakeSpec } from "../../../src/core/run.ts";
 import type { CoalesceClaim, IdempotencyClaim, NewDelivery } from "../../../src/storage/new-delivery.ts";
 
 export const RECEIVED_AT = Date.UTC(2026, 0, 2, 3, 4, 5, 678);

@@ -55,6 +55,23 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
     expect((await reopened.get(deliveryId))?.runs[0]?.attempts[0]).not.toHaveProperty("usage");
   });
 
+  it("records what an agent did in an attempt, and forgets it with the payload", async () => {
+    const { store } = underTest();
+    const { deliveryId, runId } = await accept(store);
+    const at = new Date(STARTED_AT).toISOString();
+    const activity = [
+      { at, kind: "call", title: "files.read", input: '{"path":"a"}', output: "42" },
+      { at, kind: "denied", title: "files.write" },
+    ] as const;
+    await store.beginAttempt(runId, { number: 1, startedAt: STARTED_AT });
+    await store.endAttempt(runId, { endedAt: STARTED_AT + 5, status: "ok", error: null, reply: "x", activity });
+    const reopened = await underTest().reopen();
+    expect((await reopened.get(deliveryId))?.runs[0]?.attempts).toMatchObject([{ number: 1, activity }]);
+    await reopened.settle(runId, { state: "done", reason: null, at: STARTED_AT + 6 });
+    await reopened.prune({ now: RECEIVED_AT + 1, removeBefore: 0, emptyBefore: RECEIVED_AT + 1, maxBytes: null });
+    expect((await reopened.get(deliveryId))?.runs[0]?.attempts[0]).not.toHaveProperty("activity");
+  });
+
   it("records attempts, steps and the outcome, and has them after it was opened again", async () => {
     const { store } = underTest();
     const spec = agentSpec({ delivery: { unresolved: "later" } });

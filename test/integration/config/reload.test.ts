@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { AgentSpec } from "../../../src/core/delivery.ts";
+import type { AgentSpec } from "../../../src/core/run.ts";
 import { wireRequest } from "../http/http-connection.ts";
 import { AUTHORIZED, HOOK_TOKEN, RunningGateway } from "../http/running-gateway.ts";
 

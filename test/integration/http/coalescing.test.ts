@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AgentSpec } from "../../../src/core/delivery.ts";
+import type { AgentSpec } from "../../../src/core/run.ts";
 import { ModeledGateway } from "./modeled-gateway.ts";
 import type { HookAnswer, RunningGateway } from "./running-gateway.ts";
 

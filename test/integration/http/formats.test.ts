@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AgentSpec } from "../../../src/core/delivery.ts";
+import type { AgentSpec } from "../../../src/core/run.ts";
 import type { WireAnswer } from "./http-connection.ts";
 import { AUTHORIZED, RunningGateway } from "./running-gateway.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import type { AgentSpec, RequestHead } from "../../../src/core/delivery.ts";
+import type { RequestHead } from "../../../src/core/delivery.ts";
+import type { AgentSpec } from "../../../src/core/run.ts";
 import { compileMapping, definePreset } from "../../../src/index.ts";
 import { AUTHORIZED } from "./running-gateway.ts";
 import { mappingConfig, startWith } from "./tapped-gateway.ts";

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AgentSpec } from "../../../src/core/delivery.ts";
+import type { AgentSpec } from "../../../src/core/run.ts";
 import { EmbeddedGateway } from "../../../src/hosts/embedded/gateway.ts";
 import { wireRequest } from "./http-connection.ts";
 import { RunningGateway } from "./running-gateway.ts";

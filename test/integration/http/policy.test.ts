@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AgentSpec } from "../../../src/core/delivery.ts";
+import type { AgentSpec } from "../../../src/core/run.ts";
 import { RunningGateway } from "./running-gateway.ts";
 import type { HookAnswer } from "./running-gateway.ts";
 

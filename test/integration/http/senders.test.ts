@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import type { AgentSpec } from "../../../src/core/delivery.ts";
+import type { AgentSpec } from "../../../src/core/run.ts";
 import { HOOK_TOKEN, RunningGateway } from "./running-gateway.ts";
 import { call, github, GITHUB_SECRET, githubHeaders, hmac, pushOf } from "./sender-calls.ts";
 

@@ -1,4 +1,4 @@
-import type { AgentSpec } from "../../../src/core/delivery.ts";
+import type { AgentSpec } from "../../../src/core/run.ts";
 import type { HookAnswer, RunningGateway } from "../http/running-gateway.ts";
 
 interface Message {

@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import type { AgentSpec } from "../../../src/core/delivery.ts";
+import type { AgentSpec } from "../../../src/core/run.ts";
 import { TransformProcess } from "../cli/transform-process.ts";
 import { RunningGateway } from "../http/running-gateway.ts";
 

@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { DeliveryDetail, DeliverySummary, RunDetail } from "../../../src/core/delivery.ts";
+import type { DeliveryDetail, DeliverySummary } from "../../../src/core/delivery.ts";
+import type { RunDetail } from "../../../src/core/run.ts";
 import { agentSpec, wakeSpec } from "../../conformance/store/new-delivery.ts";
 import { RecordedProcess } from "./recorded-process.ts";
 

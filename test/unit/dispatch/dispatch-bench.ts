@@ -2,7 +2,7 @@ import { Measurements } from "../../../src/core/measurements.ts";
 import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
 import { BRIEF_RETRY } from "../../../src/dispatch/run/retry.ts";
 import { onTestFinished, vi } from "vitest";
-import type { AgentSpec, RunDetail, RunSpec, WakeSpec } from "../../../src/core/delivery.ts";
+import type { AgentSpec, RunDetail, RunSpec, WakeSpec } from "../../../src/core/run.ts";
 import type { Notice } from "../../../src/dispatch/context.ts";
 import { Dispatcher } from "../../../src/dispatch/dispatcher.ts";
 import type { DispatcherOptions } from "../../../src/dispatch/dispatcher.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { RunSpec } from "../../../src/core/delivery.ts";
+import type { RunSpec } from "../../../src/core/run.ts";
 import type { StoredRun } from "../../../src/storage/delivery-store.ts";
 import { StoreError } from "../../../src/storage/delivery-store.ts";
 import { agentSpec, DispatchBench, failing, wakeSpec, PATIENT } from "./dispatch-bench.ts";

@@ -1,7 +1,7 @@
 import { Measurements } from "../../../src/core/measurements.ts";
 import type { CallbacksConfig } from "../../../src/config/callbacks.ts";
 import type { RetryConfig } from "../../../src/config/retry.ts";
-import type { AgentSpec, RunDetail } from "../../../src/core/delivery.ts";
+import type { AgentSpec, RunDetail } from "../../../src/core/run.ts";
 import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
 import type { CarriedOut, Notice } from "../../../src/dispatch/context.ts";
 import { OutageRegistry } from "../../../src/dispatch/notify/outage-registry.ts";

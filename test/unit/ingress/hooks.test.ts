@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Action, AgentSpec, Credential, RequestHead } from "../../../src/core/delivery.ts";
+import type { Action, Credential, RequestHead } from "../../../src/core/delivery.ts";
+import type { AgentSpec } from "../../../src/core/run.ts";
 import { createIngressHooks } from "../../../src/ingress/hooks.ts";
 import type { IngressHooks, UnauthenticatedRequest } from "../../../src/ingress/hooks.ts";
 import { gmail } from "../../../src/presets/senders/google/gmail.ts";

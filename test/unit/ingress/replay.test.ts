@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { AgentSpec, DeliveryDetail } from "../../../src/core/delivery.ts";
+import type { DeliveryDetail } from "../../../src/core/delivery.ts";
+import type { AgentSpec } from "../../../src/core/run.ts";
 import { agentPrompt, wakeText } from "../../../src/dispatch/run/agent-prompt.ts";
 import { isRefusal } from "../../../src/core/errors.ts";
 import type { ActiveConfig } from "../../../src/ingress/active-config.ts";

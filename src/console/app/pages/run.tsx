@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
-import type { Attempt, RunDetail } from "../../../core/delivery.ts";
-import type { RunStep } from "../../../core/run-steps.ts";
+import type { Attempt, RunDetail } from "../../../core/run.ts";
+import type { RunStep } from "../../../core/run.ts";
+import { activityText } from "../../../core/agent-rights.ts";
 import { usageText } from "../../../core/token-usage.ts";
 import { linkTo } from "../location.ts";
 import { duration, StateMark, Text, Time } from "../parts.tsx";
@@ -75,7 +76,7 @@ export function Run({ run, number, acceptedAt }: RunProps): JSX.Element {
 }
 
 function AttemptLine({ attempt, waitedFrom }: { readonly attempt: Attempt; readonly waitedFrom: string }): JSX.Element {
-  const { number, startedAt, endedAt, status, error, usage } = attempt;
+  const { number, startedAt, endedAt, status, error, usage, activity = [] } = attempt;
   return (
     <>
       attempt {number} <Time at={startedAt} />: <span class={status === "ok" ? "good" : ""}>{status}</span>
@@ -83,6 +84,15 @@ function AttemptLine({ attempt, waitedFrom }: { readonly attempt: Attempt; reado
       <span class="faint"> (waited {duration(waitedFrom, startedAt)})</span>
       {usage !== undefined && <span class="faint"> {usageText(usage)}</span>}
       {error !== null && <span class="bad">: {error}</span>}
+      {activity.length > 0 && (
+        <ul aria-label="What the agent did">
+          {activity.map((act, at) => (
+            <li key={at} class={act.kind === "denied" || act.kind === "refused-host" ? "bad" : ""}>
+              {activityText(act)}
+            </li>
+          ))}
+        </ul>
+      )}
     </>
   );
 }

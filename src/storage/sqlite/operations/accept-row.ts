@@ -1,4 +1,4 @@
-import type { RunSpec } from "../../../core/delivery.ts";
+import type { RunSpec } from "../../../core/run.ts";
 import type { NewDelivery } from "../../new-delivery.ts";
 import { packKey, packReplayKeys } from "../replay-keys.ts";
 import { parseDeliveryId } from "../public-id.ts";

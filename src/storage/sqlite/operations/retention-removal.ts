@@ -100,9 +100,12 @@ export class RetentionRemoval {
         body = NULL
       WHERE id >= ?1 AND id < ?2`);
     this.#emptyAttempts = database.prepare(`
-      UPDATE attempts SET reply = NULL WHERE run >= ? AND run < ? AND reply IS NOT NULL
-        AND EXISTS (SELECT 1 FROM contents WHERE id = run AND spec ->> '$.mode' = 'deliver')`);
-    this.#emptyReplies = database.prepare("UPDATE attempts SET reply = NULL WHERE run >= ? AND run < ?");
+      UPDATE attempts SET reply = iif(EXISTS (SELECT 1 FROM contents WHERE id = run AND spec ->> '$.mode' = 'deliver'), NULL, reply),
+        activity = NULL
+      WHERE run >= ? AND run < ? AND (reply IS NOT NULL OR activity IS NOT NULL)`);
+    this.#emptyReplies = database.prepare(
+      "UPDATE attempts SET reply = NULL, activity = NULL WHERE run >= ? AND run < ?",
+    );
     this.#emptyDelivery = database.prepare(`
       UPDATE deliveries SET name = ${plainName}, bytes = min(bytes, ?),
         reason = iif(ended IN (${ENDED_FILTERED}, ${ENDED_FAILED}), ${startOfReason}, reason) WHERE seq = ?`);

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { RUN_STEPS } from "../../../core/run-steps.ts";
+import { RUN_STEPS } from "../../../core/run.ts";
 import { FAILED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY, SKIPPED, STEP_COLUMNS } from "../codes.ts";
 import { rowQuery, type RowQuery } from "../engine/row-query.ts";
 import { unpackReplayKeys } from "../replay-keys.ts";
@@ -22,6 +22,7 @@ type AttemptEndArgs = [
   error: string | null,
   reply: string | null,
   usage: string | null,
+  activity: string | null,
 ];
 
 /** `step` is an index of `RUN_STEPS`. */
@@ -78,9 +79,9 @@ class RunProgress {
     this.#insertAttempt = database.prepare(`
       INSERT INTO attempts (run, number, started_at, status) VALUES (?, ?, ?, 'running')
       ON CONFLICT (run, number) DO UPDATE SET started_at = excluded.started_at, ended_at = NULL, status = 'running',
-        error = NULL, reply = NULL, usage = NULL`);
+        error = NULL, reply = NULL, usage = NULL, activity = NULL`);
     this.#endAttempt = database.prepare(`
-      UPDATE attempts SET ended_at = ?, status = ?, error = ?, reply = ?, usage = ?
+      UPDATE attempts SET ended_at = ?, status = ?, error = ?, reply = ?, usage = ?, activity = ?
       WHERE run = ? AND number = (SELECT max(number) FROM attempts WHERE run = ?)`);
     this.#addStep = RUN_STEPS.map((step, bit) =>
       database.prepare(`
@@ -111,9 +112,10 @@ class RunProgress {
   }
 
   endAttempt(args: AttemptEndArgs): FailedRunIndex {
-    const [run, tag, endedAt, status, error, reply, usage] = args;
+    const [run, tag, endedAt, status, error, reply, usage, activity] = args;
     if (this.#exists.get(run, tag) === undefined) return 0;
-    return this.#endAttempt.run(endedAt, status, error, reply, usage, run, run).changes === 0 ? 0 : undefined;
+    const { changes } = this.#endAttempt.run(endedAt, status, error, reply, usage, activity, run, run);
+    return changes === 0 ? 0 : undefined;
   }
 
   recordStep([run, tag, step, outcome, at]: RecordStepArgs): FailedRunIndex {

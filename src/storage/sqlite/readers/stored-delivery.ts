@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { DeliveryDetail, DeliverySummary, RunDetail, RunSpec } from "../../../core/delivery.ts";
+import type { DeliveryDetail, DeliverySummary } from "../../../core/delivery.ts";
+import type { RunDetail, RunSpec } from "../../../core/run.ts";
 import {
   type CoalescedCalls,
   type DeliveryState,
@@ -105,7 +106,7 @@ export class StoredDeliveryReader {
     this.#attempts = rowQuery(
       reader,
       ATTEMPT_ROW,
-      "SELECT number, started_at, ended_at, status, error, reply, usage FROM attempts WHERE run = ? ORDER BY number",
+      "SELECT number, started_at, ended_at, status, error, reply, usage, activity FROM attempts WHERE run = ? ORDER BY number",
     );
     this.#delivery = rowQuery(
       reader,

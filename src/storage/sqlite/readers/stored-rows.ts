@@ -1,14 +1,8 @@
 /** Turns rows into the objects of the contract. */
-import type {
-  Attempt,
-  DeliverySummary,
-  Headers,
-  RelatedDelivery,
-  ReplyOutcome,
-  RunSpec,
-  State,
-} from "../../../core/delivery.ts";
-import { RUN_STEPS, type RunStep, type StepTime } from "../../../core/run-steps.ts";
+import type { DeliverySummary, Headers, RelatedDelivery, State } from "../../../core/delivery.ts";
+import type { Attempt, ReplyOutcome, RunSpec } from "../../../core/run.ts";
+import { RUN_STEPS, type RunStep, type StepTime } from "../../../core/run.ts";
+import type { AgentActivity } from "../../../core/agent-rights.ts";
 import type { TokenUsage } from "../../../core/token-usage.ts";
 import {
   ENDED_COALESCED,
@@ -65,6 +59,7 @@ export const ATTEMPT_ROW = {
   error: "text?",
   reply: "text?",
   usage: "text?",
+  activity: "text?",
 } as const satisfies RowShape;
 export type AttemptRow = RowOf<typeof ATTEMPT_ROW>;
 
@@ -76,6 +71,7 @@ export function attemptOf(row: AttemptRow): Attempt {
     status: row.status as Attempt["status"],
     error: row.error,
     ...(row.usage === null ? {} : { usage: JSON.parse(row.usage) as TokenUsage }),
+    ...(row.activity === null ? {} : { activity: JSON.parse(row.activity) as AgentActivity[] }),
   };
 }
 

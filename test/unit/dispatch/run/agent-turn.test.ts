@@ -8,6 +8,7 @@ const REQUEST = {
   agentId: "main",
   sessionKey: "agent:main:hook:a",
   prompt: "Look.",
+  trust: "untrusted" as const,
   model: undefined,
   thinking: undefined,
   timeoutMs: 1_000,

@@ -31,6 +31,7 @@ function request(overrides: Partial<AgentRunRequest> = {}): AgentRunRequest {
     agentId: "main",
     sessionKey: "hook:build",
     prompt: "The build failed.",
+    trust: "untrusted",
     timeoutMs: 10_000,
     signal: new AbortController().signal,
     ...overrides,

@@ -91,7 +91,7 @@ it("does not end runs of its own that a refused start has begun", async () => {
   const run: Promise<AgentRunResult>[] = [];
   const begin = (host: GatewayHost): void => {
     const { signal } = ending;
-    const about = { runId: "r", agentId: "main", sessionKey: "s", prompt: "Look.", timeoutMs: 60_000, signal };
+    const about = runRequest({ runId: "r", sessionKey: "s", timeoutMs: 60_000, signal });
     run.push(host.agents.run(about));
   };
   await using opened = await OpenGateway.start({ openClaw, plugin: serving([], begin), loadSdk: withTaken(openClaw) });

@@ -7,6 +7,7 @@ export function runRequest(given: Partial<AgentRunRequest> = {}): AgentRunReques
     agentId: "main",
     sessionKey: "agent:main:hook:x",
     prompt: "Look.",
+    trust: "untrusted",
     timeoutMs: 10_000,
     signal: new AbortController().signal,
     ...given,

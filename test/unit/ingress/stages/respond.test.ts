@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RunSpec } from "../../../../src/core/delivery.ts";
+import type { RunSpec } from "../../../../src/core/run.ts";
 import type { Accepted } from "../../../../src/ingress/commit.ts";
 import type { Resolved, Route } from "../../../../src/ingress/stages/resolve.ts";
 import { respond } from "../../../../src/ingress/stages/respond.ts";

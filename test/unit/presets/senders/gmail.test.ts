@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { GmailConfig } from "../../../../src/config/gmail.ts";
 import type { MappingConfig } from "../../../../src/config/mapping/schema.ts";
-import type { AgentAction, AgentSpec } from "../../../../src/core/delivery.ts";
+import type { AgentAction } from "../../../../src/core/delivery.ts";
+import type { AgentSpec } from "../../../../src/core/run.ts";
 import { isRefusal } from "../../../../src/core/errors.ts";
 import { compileMapping } from "../../../../src/mapping/compile-mapping.ts";
 import { fanOut } from "../../../../src/mapping/fan-out.ts";

@@ -33,7 +33,7 @@ describe("overlap in the writer thread", () => {
     const attempt = (seq: number, status: string) =>
       [
         ["beginAttempt", [seq * 4096, TAG, 1, 1_000]],
-        ["endAttempt", [seq * 4096, TAG, 2_000, status, "busy", null, null]],
+        ["endAttempt", [seq * 4096, TAG, 2_000, status, "busy", null, null, null]],
         ["postpone", [seq * 4096, TAG, 3_000, "it is tried again"]],
       ] as const;
     const { accepting, run, commit } = await open("latest");

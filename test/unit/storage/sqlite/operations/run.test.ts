@@ -22,7 +22,7 @@ describe("operations of the store in the writer thread", () => {
     expect(stateOf()).toBe(QUEUED);
     expect(run("beginAttempt", [RUN, TAG, 1, 1000])).toBeUndefined();
     expect(stateOf()).toBe(RUNNING);
-    expect(run("endAttempt", [RUN, TAG, 2000, "ok", null, "x".repeat(3000), null])).toBeUndefined();
+    expect(run("endAttempt", [RUN, TAG, 2000, "ok", null, "x".repeat(3000), null, null])).toBeUndefined();
     expect(run("recordStep", [RUN, TAG, 0, null, 2001])).toBeUndefined();
     expect(run("hold", [RUN, TAG, "wait"])).toBeUndefined();
     expect(stateOf()).toBe(HELD);
@@ -34,10 +34,10 @@ describe("operations of the store in the writer thread", () => {
   it("answer the position of a run that they cannot change", async () => {
     const { run } = await oneRun();
     const otherTag = TAG.replace("0", "1");
-    expect(run("endAttempt", [RUN, TAG, 2000, "ok", null, null, null])).toBe(0);
+    expect(run("endAttempt", [RUN, TAG, 2000, "ok", null, null, null, null])).toBe(0);
     for (const tag of [otherTag, ""]) {
       expect(run("beginAttempt", [RUN, tag, 1, 1000])).toBe(0);
-      expect(run("endAttempt", [RUN, tag, 2000, "ok", null, null, null])).toBe(0);
+      expect(run("endAttempt", [RUN, tag, 2000, "ok", null, null, null, null])).toBe(0);
       expect(run("recordStep", [RUN, tag, 0, null, 2001])).toBe(0);
       expect(run("hold", [RUN, tag, "wait"])).toBe(0);
       expect(run("settle", [DONE, null, null, RUN, TAG, RUN, tag])).toBe(1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RunSpec } from "../../../../../src/core/delivery.ts";
+import type { RunSpec } from "../../../../../src/core/run.ts";
 import { FreshRuns } from "../../../../../src/storage/sqlite/readers/fresh-runs.ts";
 import { deliveryId, runId } from "../../../../../src/storage/sqlite/public-id.ts";
 import { agentSpec, wakeSpec } from "../../../../conformance/store/new-delivery.ts";

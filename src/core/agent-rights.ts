@@ -1,0 +1,70 @@
+/** What an agent may do in a run, and what it did. */
+
+/**
+ * What an agent may do by its tools. `deny`: nothing. `reads`: what is declared to read only. A list: what one of
+ * its rules matches. `ask`: each act is a question to the owner. `all`: everything.
+ */
+export type Permissions = "deny" | "reads" | "ask" | "all" | { readonly allow: readonly PermissionRule[] };
+
+/** An act matches when all that the rule names matches; an empty rule matches nothing. */
+export interface PermissionRule {
+  /** A tool of an MCP server, `<server>.<tool>`; `*` at its end matches any characters. */
+  readonly tool?: string | undefined;
+  /** The kind that the agent claims. */
+  readonly kind?: ActKind | undefined;
+  /** A command line; ` *` at its end matches any arguments without a metacharacter of the shell. */
+  readonly command?: string | undefined;
+  /** A folder or file, relative to the working directory; what is below a folder matches. */
+  readonly path?: string | undefined;
+}
+
+/** The kinds of acts, as the Agent Client Protocol names them. */
+export const ACT_KINDS = [
+  "read",
+  "edit",
+  "delete",
+  "move",
+  "search",
+  "execute",
+  "think",
+  "fetch",
+  "switch_mode",
+  "other",
+] as const;
+export type ActKind = (typeof ACT_KINDS)[number];
+
+/** Where a run works: a folder, or a working copy of a git repository. */
+export interface WorkspaceSpec {
+  /** Absolute path of a folder. */
+  readonly path?: string | undefined;
+  readonly git?: { readonly url: string; readonly ref: string } | undefined;
+}
+
+/** One thing that an agent did, or was kept from. */
+export interface AgentActivity {
+  /** ISO 8601 UTC. */
+  readonly at: string;
+  /** `call`: a tool was called. `denied`: an act was denied. `approved`: a person allowed it. `refused-host`: a host outside of `egress`. */
+  readonly kind: "call" | "denied" | "approved" | "refused-host";
+  /** The tool, the agent's title of the act, or the host. */
+  readonly title: string;
+  /** The arguments, cut. */
+  readonly input?: string | undefined;
+  /** The result, or why it was denied, cut. */
+  readonly output?: string | undefined;
+}
+
+const ACTIVITY_WORDS = {
+  call: "called",
+  denied: "denied",
+  approved: "approved",
+  "refused-host": "refused host",
+} as const satisfies Record<AgentActivity["kind"], string>;
+
+/** One entry for people: `called github.get_issue {"number":7}: open`. */
+export function activityText({ kind, title, input, output }: AgentActivity): string {
+  return `${ACTIVITY_WORDS[kind]} ${title}${input === undefined ? "" : ` ${input}`}${output === undefined ? "" : `: ${output}`}`;
+}
+
+/** Entries of an attempt's activity; what comes after them is left out. */
+export const MAX_ACTIVITIES = 200;
