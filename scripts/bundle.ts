@@ -22,10 +22,14 @@ const ENTRIES = [
   "hosts/embedded/state/sqlite-module",
   "hosts/openclaw/sqlite-state-module",
   "transform/sandbox/worker/sandbox-worker",
+  "hosts/embedded/programs/confine-worker",
 ];
 
-/** A test imports `reveille/testing`, and runs in the vitest of its own project. */
-const EXTERNAL = [/^node:/u, "vitest"];
+/**
+ * A test imports `reveille/testing`, and runs in the vitest of its own project. What confines programs brings
+ * programs of its own, and its owner installs it.
+ */
+const EXTERNAL = [/^node:/u, "vitest", "@anthropic-ai/sandbox-runtime"];
 
 const ROOT = resolve(import.meta.dirname, "..");
 const SOURCES = join(ROOT, "src");

@@ -74,17 +74,14 @@ export type {
   Credential,
   DeliveryDetail,
   DeliverySummary,
-  EndedState,
   EventActor,
   PayloadContext,
   RelatedDelivery,
   Resolution,
   RequestHead,
-  RunState,
-  SettledState,
-  State,
   WakeAction,
 } from "./core/delivery.ts";
+export type { EndedState, RunState, SettledState, State } from "./core/run.ts";
 export type { AgentSpec, Attempt, CoalesceMode, ReplyOutcome, RunDetail, RunSpec, WakeSpec } from "./core/run.ts";
 export type { TokenUsage } from "./core/token-usage.ts";
 export type { MappingConfig } from "./config/mapping/schema.ts";

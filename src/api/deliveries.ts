@@ -1,5 +1,6 @@
 import Type from "typebox";
-import type { DeliverySummary, State } from "../core/delivery.ts";
+import type { DeliverySummary } from "../core/delivery.ts";
+import type { State } from "../core/run.ts";
 import { ERRORS, isRefusal, type Refusal } from "../core/errors.ts";
 import { type Answer, answerJson, answerRefusal } from "../http/answer.ts";
 import type { BulkOutcome, DeliveryOperations, Operation, OperationOutcome } from "../index.ts";

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import ms, { type StringValue } from "ms";
 import Type from "typebox";
-import { type State, STATES } from "../core/delivery.ts";
+import { type State, STATES } from "../core/run.ts";
 import type { BulkOptions, DeliveryFilter, Operation, Target } from "../index.ts";
 import { ApiQueryError, compileBodyReader } from "./request.ts";
 

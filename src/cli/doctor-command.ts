@@ -19,6 +19,7 @@ import {
   modelFindings,
   senderFindings,
   setAsideFindings,
+  confinementFindings,
 } from "./doctor-gateway.ts";
 import { untilSignal } from "./end-signals.ts";
 import type { LocationOptions } from "./file-locations.ts";
@@ -224,6 +225,7 @@ async function examine(options: DoctorOptions, io: CliIo, signal: AbortSignal): 
     ...(await diskFindings(stateDir)),
     ...(gateway.isConfigured(options) ? await gatewayFindings(gateway, options) : []),
     ...(loaded === undefined ? [] : await modelFindings((await gateway.modelEndpoints?.(options)) ?? [])),
+    ...(loaded === undefined ? [] : confinementFindings(await gateway.tryConfinement?.(options))),
     ...(loaded === undefined || options.live !== true ? [] : liveFindings((await gateway.tryModels?.(options)) ?? [])),
     ...(loaded === undefined ? [] : await senderFindings(loaded)),
     ...(await isolationFindings(use)),

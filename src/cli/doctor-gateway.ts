@@ -6,7 +6,7 @@ import { reasonOf } from "../core/reason-of.ts";
 import { CliError } from "./errors.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { askGateway, readStatus } from "./gateway-client.ts";
-import type { CliGateway, GatewayAccess, ModelEndpoint, TriedModel } from "./gateway.ts";
+import type { CliGateway, GatewayAccess, ModelEndpoint, TriedConfinement, TriedModel } from "./gateway.ts";
 import type { LoadedConfiguration } from "./load-configuration.ts";
 
 /** One thing that `reveille doctor` has looked at. */
@@ -21,6 +21,7 @@ export interface DoctorFinding {
     | "gateway"
     | "deliveries"
     | "models"
+    | "programs of agents"
     | "senders"
     | "transforms";
   readonly message: string;
@@ -132,6 +133,14 @@ async function senderFinding(url: string): Promise<DoctorFinding> {
   if (isOurs && answer.status !== 404) return finding("senders", "ok", `${url} is reachable`);
   const message = `${url} is answered ${answer.status}, and not by this gateway; check the proxy in front of it`;
   return finding("senders", "problem", message);
+}
+
+/** What a gateway without programs to confine has no finding of. */
+export function confinementFindings(tried: TriedConfinement | undefined): DoctorFinding[] {
+  if (tried === undefined || tried.agents.length === 0) return [];
+  const { agents, problem } = tried;
+  if (problem === undefined) return [finding("programs of agents", "ok", "can be confined on this machine")];
+  return [finding("programs of agents", "problem", `those of ${agents.join(", ")} do not start: ${problem}`)];
 }
 
 /** Asks each model's endpoint for its list of models, which costs nothing. */

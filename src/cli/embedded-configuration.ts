@@ -3,7 +3,8 @@ import { dirname } from "node:path";
 import type { GatewayHost, Logger } from "../core/host.ts";
 import { agentCatalog } from "../hosts/embedded/agents.ts";
 import { resolveModel, type ResolvedModel } from "../hosts/embedded/agents/model-endpoint.ts";
-import { type ModelOutcome, runModelTurn } from "../hosts/embedded/agents/model-turn.ts";
+import { runModelTurn } from "../hosts/embedded/agents/model-turn.ts";
+import type { ModelOutcome } from "../hosts/embedded/agents/turn.ts";
 import { listChannels } from "../hosts/embedded/channels.ts";
 import type { GatewayConfig } from "../hosts/embedded/config/file.ts";
 import { readGatewayConfig, type ReadConfigOptions } from "../hosts/embedded/config/read.ts";
@@ -12,6 +13,7 @@ import { prepareConfig } from "../hosts/shared/load-config.ts";
 import { applyPlugin, loadPlugins } from "../hosts/embedded/plugins/load.ts";
 import { limitShutdownTaps } from "../hosts/embedded/plugins/shutdown.ts";
 import { createLifecycle } from "../hosts/shared/lifecycle.ts";
+import { canConfine } from "../hosts/embedded/programs/probe.ts";
 import * as publicApi from "../index.ts";
 import {
   type GatewayAccess,
@@ -20,6 +22,7 @@ import {
   type ModelEndpoint,
   type OpenedConfiguration,
   type OpenOptions,
+  type TriedConfinement,
   type TriedModel,
 } from "./gateway.ts";
 
@@ -73,6 +76,19 @@ export function configuredModels(read: ReadConfigOptions): readonly ModelEndpoin
     url: baseUrl,
     headers: { ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
   }));
+}
+
+/** Tries for real whether programs can be confined here, when an agent has one that must be. */
+export async function tryConfinement(read: ReadConfigOptions): Promise<TriedConfinement> {
+  const { config } = readGatewayConfig({ ...read, setAside: { before: undefined } });
+  const agents = config.agents.list.filter(({ runtime, tools }) => {
+    const servers = [...(tools?.servers.values() ?? [])];
+    return [runtime, ...servers.map((server) => ("program" in server ? server.program : undefined))].some(
+      (program) => program?.isConfined === true,
+    );
+  });
+  const problem = agents.length === 0 ? undefined : await canConfine();
+  return { agents: agents.map(({ id }) => id), problem };
 }
 
 /** How long a model may take for one word; one that is loaded first takes long. */

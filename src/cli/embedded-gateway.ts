@@ -6,6 +6,7 @@ import type {
   GatewayAccess,
   GatewayCommandOptions,
   ModelEndpoint,
+  TriedConfinement,
   TriedModel,
   OpenedConfiguration,
   OpenOptions,
@@ -17,6 +18,7 @@ import type { InitOptions } from "./init-command.ts";
 import { addOpenClawCommands } from "./openclaw/commands.ts";
 import { readWhole, withConfig, withGateway } from "./options.ts";
 import type { ServeOptions } from "./serve-command.ts";
+import type { ApprovalsOptions } from "./approvals-command.ts";
 import type { PageOptions } from "./sessions-command.ts";
 
 /** The embedded gateway, which `reveille serve` runs. */
@@ -61,6 +63,11 @@ export class EmbeddedCliGateway implements CliGateway {
     return tryConfiguredModels(this.#read(options));
   }
 
+  async tryConfinement(options: LocationOptions): Promise<TriedConfinement> {
+    const { tryConfinement } = await import("./embedded-configuration.ts");
+    return tryConfinement(this.#read(options));
+  }
+
   #read(options: LocationOptions): ReadConfigOptions {
     return { file: this.locate(options).configFile, env: this.#environment.env };
   }
@@ -97,7 +104,28 @@ export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: 
       finish(await adoptIntoEmbedded(file, options, io));
     });
   addSessions(program, io);
+  addApprovals(program.command("approvals"), io);
   addOpenClawCommands(program, io, finish);
+}
+
+/** Adds the commands about the questions of agents. */
+function addApprovals(approvals: Command, io: CliIo): void {
+  approvals.description("the questions of agents that wait for your answer");
+  withGateway(approvals.command("list", { isDefault: true }), io)
+    .description("list them, the latest first (the default)")
+    .action(async (options: ApprovalsOptions) => {
+      const { listApprovals } = await import("./approvals-command.ts");
+      await listApprovals(options, io);
+    });
+  for (const answer of ["approve", "deny"] as const) {
+    withGateway(approvals.command(answer), io)
+      .description(`${answer} one act, once`)
+      .argument("<id>", "the id of the question, as list and the message show it")
+      .action(async (id: string, options: ApprovalsOptions) => {
+        const { answerApproval } = await import("./approvals-command.ts");
+        await answerApproval(answer, id, options, io);
+      });
+  }
 }
 
 const MAX_LISTED = 10_000;

@@ -66,8 +66,17 @@ export interface CliGateway {
   access(options: GatewayCommandOptions): GatewayAccess | Promise<GatewayAccess>;
   /** The endpoints of the models that agents use; absent for a gateway that has models of its own. */
   modelEndpoints?(options: LocationOptions): Promise<readonly ModelEndpoint[]>;
+  /** Tries whether the programs of agents can be confined here; absent for a gateway that starts none. */
+  tryConfinement?(options: LocationOptions): Promise<TriedConfinement>;
   /** Asks each model that an agent uses for a word, for real; absent for a gateway that has models of its own. */
   tryModels?(options: LocationOptions): Promise<readonly TriedModel[]>;
+}
+
+/** Whether programs can be confined, and the agents that have some to confine. */
+export interface TriedConfinement {
+  readonly agents: readonly string[];
+  /** `undefined`: it works. */
+  readonly problem: string | undefined;
 }
 
 /** A model and the agents that use it, and why it did not answer. */

@@ -1,5 +1,8 @@
 /** The keys of a mapping that select events and control its runs and its answers. */
 import Type, { type Static } from "typebox";
+import type { Permissions } from "../core/agent-rights.ts";
+import { PermissionsSchema, readPermissions } from "./permissions.ts";
+import { readWorkspace, type WorkspaceConfig, WorkspaceSchema } from "./workspace.ts";
 import type { CoalesceMode } from "../core/run.ts";
 import { type BudgetConfig, BudgetSchema, readBudget } from "./budget.ts";
 import { type ChannelChoice, channelTarget, readTarget } from "./channel-target.ts";
@@ -110,6 +113,12 @@ export const RUN_KEYS = {
   retry: Type.Optional(MappingRetrySchema),
   fallback: Type.Optional(channelTarget("Where the reply goes when it cannot be delivered to `channel`.")),
   budget: Type.Optional(BudgetSchema),
+  permissions: Type.Optional(
+    PermissionsSchema(
+      "What the mapping leaves of what its agent may do; it never raises that. Absent: all of it. Needs a host that knows permissions.",
+    ),
+  ),
+  workspace: Type.Optional(WorkspaceSchema),
   respond: Type.Optional(RespondSchema),
   waitSeconds: Type.Optional(
     seconds(
@@ -161,6 +170,10 @@ export interface RunConfig {
   readonly retry: RetryConfig;
   readonly fallback: ChannelChoice | undefined;
   readonly budget: BudgetConfig | undefined;
+  /** What is left of what the agent may do; `undefined`: all of it. */
+  readonly permissions?: Permissions | undefined;
+  /** Where the agent works; `undefined`: where it works otherwise. */
+  readonly workspace?: WorkspaceConfig | undefined;
   readonly respond: RespondConfig;
   /** The longest wait of a caller for the result; `undefined`: `hooks.waitSeconds`. */
   readonly waitMs: number | undefined;
@@ -198,6 +211,11 @@ export function normalizeRun(
     retry: readRetry(input.retry, given.retry ?? retry, `${where}.retry`, findings),
     fallback: input.fallback ? readTarget(input.fallback) : given.fallback,
     budget: input.budget ? readBudget(input.budget) : given.budget,
+    permissions:
+      input.permissions === undefined
+        ? given.permissions
+        : readPermissions(input.permissions, `${where}.permissions`, findings),
+    workspace: input.workspace ? readWorkspace(input.workspace, `${where}.workspace`, findings) : given.workspace,
     respond: input.respond
       ? readRespond(input.respond, `${where}.respond`, findings)
       : (given.respond ?? { kind: "ordinary" }),

@@ -68,3 +68,20 @@ export function activityText({ kind, title, input, output }: AgentActivity): str
 
 /** Entries of an attempt's activity; what comes after them is left out. */
 export const MAX_ACTIVITIES = 200;
+
+/** `approved`: for one call that has not been made yet; `used`: it was made. */
+export type ApprovalState = "waiting" | "approved" | "denied" | "expired" | "used";
+
+/** A question as a person sees it. */
+export interface Approval {
+  readonly id: string;
+  readonly agentId: string;
+  readonly sessionKey: string;
+  /** The attempt that waits for the answer. */
+  readonly runId: string | null;
+  readonly title: string;
+  readonly input: string;
+  /** ISO 8601 UTC. */
+  readonly askedAt: string;
+  readonly state: ApprovalState;
+}

@@ -1,5 +1,6 @@
 /** The domain types that travel down the pipeline and into the store. */
-import type { RunDetail } from "./run.ts";
+import type { WorkspaceSpec } from "./agent-rights.ts";
+import type { RunDetail, State, WakeMode } from "./run.ts";
 
 /** Header names in lower case; repeated headers are joined with `, `. Has no prototype. */
 export type Headers = Readonly<Record<string, string>>;
@@ -69,8 +70,6 @@ export interface EventActor {
 /** The body type of a payload. */
 export type PayloadFormat = "json" | "form" | "multipart" | "text";
 
-export type WakeMode = "now" | "next-heartbeat";
-
 /** Wakes the main session with a system event (specification 4.1). */
 export interface WakeAction {
   readonly kind: "wake";
@@ -115,31 +114,11 @@ export interface AgentAction {
   readonly fallback?: { readonly channel: string; readonly to?: string };
   /** The URL that receives the result. */
   readonly callbackUrl?: string;
+  /** Where the agent works; only a mapping's author can set it. */
+  readonly workspace?: WorkspaceSpec | undefined;
 }
 
 export type Action = WakeAction | AgentAction;
-
-/** The states of a delivery and of a run (docs/architecture.md, rule 5). */
-export const STATES = [
-  "filtered",
-  "skipped",
-  "duplicate",
-  "coalesced",
-  "queued",
-  "running",
-  "held",
-  "done",
-  "failed",
-  "canceled",
-] as const;
-export type State = (typeof STATES)[number];
-export type RunState = Extract<State, "queued" | "running" | "held" | "done" | "failed" | "canceled" | "skipped">;
-
-/** The final states of a run. */
-export type SettledState = Extract<RunState, "done" | "failed" | "canceled" | "skipped">;
-
-/** The final states of a delivery without runs; `failed`: its transform or template failed. */
-export type EndedState = Extract<State, "filtered" | "skipped" | "failed" | "duplicate" | "coalesced">;
 
 /** One delivery as a person sees it in a list. */
 export interface DeliverySummary {

@@ -1,5 +1,4 @@
-import type { SettledState } from "./delivery.ts";
-import type { RunSpec } from "./run.ts";
+import type { SettledState, RunSpec } from "./run.ts";
 
 /** A delivery is on disk. */
 export interface AcceptedEvent {

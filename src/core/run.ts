@@ -1,8 +1,31 @@
 /** A run as it travels from policy to the store and to those who look at it. */
 import type { AgentActivity, Permissions, WorkspaceSpec } from "./agent-rights.ts";
-import type { RunState, WakeMode } from "./delivery.ts";
 import type { ChannelTarget } from "./host.ts";
 import type { TokenUsage } from "./token-usage.ts";
+
+export type WakeMode = "now" | "next-heartbeat";
+
+/** The states of a delivery and of a run (docs/architecture.md, rule 5). */
+export const STATES = [
+  "filtered",
+  "skipped",
+  "duplicate",
+  "coalesced",
+  "queued",
+  "running",
+  "held",
+  "done",
+  "failed",
+  "canceled",
+] as const;
+export type State = (typeof STATES)[number];
+export type RunState = Extract<State, "queued" | "running" | "held" | "done" | "failed" | "canceled" | "skipped">;
+
+/** The final states of a run. */
+export type SettledState = Extract<RunState, "done" | "failed" | "canceled" | "skipped">;
+
+/** The final states of a delivery without runs; `failed`: its transform or template failed. */
+export type EndedState = Extract<State, "filtered" | "skipped" | "failed" | "duplicate" | "coalesced">;
 
 /** An action that policy has passed: agent, session and target no longer change. */
 export type RunSpec = WakeSpec | AgentSpec;

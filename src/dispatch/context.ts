@@ -1,6 +1,5 @@
 import type { CallbacksConfig } from "../config/callbacks.ts";
-import type { SettledState } from "../core/delivery.ts";
-import type { AgentSpec } from "../core/run.ts";
+import type { SettledState, AgentSpec } from "../core/run.ts";
 import type { DispatchedEvent, SettledEvent } from "../core/events.ts";
 import type { Clock, GatewayHost, Logger } from "../core/host.ts";
 import type { Measurements } from "../core/measurements.ts";

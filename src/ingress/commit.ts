@@ -1,5 +1,4 @@
-import type { EndedState } from "../core/delivery.ts";
-import type { RunSpec } from "../core/run.ts";
+import type { EndedState, RunSpec } from "../core/run.ts";
 import { refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
 import type { ActiveConfig } from "./active-config.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { lockoutKey } from "../auth/client-address.ts";
-import type { EndedState } from "../core/delivery.ts";
+import type { EndedState } from "../core/run.ts";
 import { ERRORS } from "../core/errors.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { Clock, Logger } from "../core/host.ts";

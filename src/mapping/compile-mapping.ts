@@ -17,6 +17,8 @@ export interface CompiledMapping {
   readonly to: CompiledTemplate;
   readonly model: CompiledTemplate;
   readonly thinking: CompiledTemplate;
+  /** The ref of its working copy; `undefined` when it has none. */
+  readonly ref: CompiledTemplate | undefined;
   readonly forEach: ForEach | undefined;
   readonly transform: CallTransform | undefined;
   /** The preset that knows its sender, when it names one. */
@@ -55,6 +57,7 @@ export function compileMapping(
     to: compileTemplate(config.to ?? ""),
     model: compileTemplate(config.model ?? ""),
     thinking: compileTemplate(config.thinking ?? ""),
+    ref: config.workspace?.git && compileTemplate(config.workspace.git.ref),
     transform,
   };
 }

@@ -1,4 +1,5 @@
-import type { AgentAction, SessionMode, WakeAction, WakeMode } from "../core/delivery.ts";
+import type { AgentAction, SessionMode, WakeAction } from "../core/delivery.ts";
+import type { WakeMode } from "../core/run.ts";
 import { refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
 

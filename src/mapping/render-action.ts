@@ -1,5 +1,8 @@
 import type { Action, AgentAction, PayloadContext, WakeAction } from "../core/delivery.ts";
 import { type Refusal, refuse } from "../core/errors.ts";
+import type { WorkspaceSpec } from "../core/agent-rights.ts";
+import { showValue } from "../config/show-value.ts";
+import { isSafeRef } from "../config/workspace.ts";
 import type { CompiledMapping } from "./compile-mapping.ts";
 import type { CompiledTemplate } from "./template.ts";
 
@@ -40,9 +43,16 @@ export function renderAction(mapping: CompiledMapping, context: PayloadContext):
     thinking: optional(mapping.thinking, context),
     timeoutSeconds: config.timeoutSeconds,
     sessionMode: config.sessionMode,
+    workspace: workspaceOf(mapping, context),
     ...(config.mode === "deliver" ? { mode: "deliver" } : {}),
     ...(config.fallback === undefined ? {} : { fallback: config.fallback }),
   } satisfies AgentAction;
+}
+
+function workspaceOf({ config, ref }: CompiledMapping, context: PayloadContext): WorkspaceSpec | undefined {
+  const { workspace } = config;
+  if (workspace?.git === undefined || ref === undefined) return workspace;
+  return { git: { url: workspace.git.url, ref: ref.render(context).trim() } };
 }
 
 /** A rendered field that counts as absent when it is blank. */
@@ -50,10 +60,17 @@ function optional(template: CompiledTemplate, context: PayloadContext): string |
   return template.render(context).trim() || undefined;
 }
 
-/** Refuses an action that would wake an agent with nothing to read. */
+/** Refuses an action that would wake an agent with nothing to read, or in a place that git could misread. */
 export function completeAction(action: Action, mappingId: string): Action | Refusal {
   const [field, content] =
     action.kind === "wake" ? (["text", action.text] as const) : (["message", action.message] as const);
+  const ref = action.kind === "agent" ? action.workspace?.git?.ref : undefined;
+  if (ref !== undefined && !isSafeRef(ref)) {
+    return refuse(
+      "INVALID_ACTION",
+      `The mapping "${mappingId}" requires a git ref of letters, digits, ".", "_", "/" and "-", and it came out as ${showValue(ref)} for this payload.`,
+    );
+  }
   if (content.trim() !== "") return action;
   return refuse(
     "INVALID_ACTION",

@@ -81,6 +81,7 @@ function mergeAgent(base: Action, override: TransformAction): AgentAction {
     sessionMode: ifSessionMode(override) ?? mapped?.sessionMode,
     ...(mapped?.mode === undefined ? {} : { mode: mapped.mode }),
     ...(mapped?.fallback === undefined ? {} : { fallback: mapped.fallback }),
+    ...(mapped?.workspace === undefined ? {} : { workspace: mapped.workspace }),
   };
 }
 

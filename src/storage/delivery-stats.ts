@@ -1,5 +1,5 @@
 /** Counts of deliveries: a part of the store contract. */
-import type { State } from "../core/delivery.ts";
+import type { State } from "../core/run.ts";
 
 /** A period; times are milliseconds since the epoch. */
 export interface StatsQuery {

@@ -5,15 +5,8 @@
  * rejects with a {@link StoreError} when it did not take effect; nothing is half written.
  * An implementation passes `test/conformance/store`.
  */
-import type {
-  DeliveryDetail,
-  DeliverySummary,
-  Headers,
-  Query,
-  RunState,
-  SettledState,
-  State,
-} from "../core/delivery.ts";
+import type { DeliveryDetail, DeliverySummary, Headers, Query } from "../core/delivery.ts";
+import type { RunState, SettledState, State } from "../core/run.ts";
 import type { Attempt, ReplyOutcome, RunSpec } from "../core/run.ts";
 import type { RunStep } from "../core/run.ts";
 import type { AgentActivity } from "../core/agent-rights.ts";

@@ -1,6 +1,6 @@
 /** The accepting side of the store contract: the delivery that a store receives and the outcome it returns. */
-import type { Headers, Query, State } from "../core/delivery.ts";
-import type { RunSpec } from "../core/run.ts";
+import type { Headers, Query } from "../core/delivery.ts";
+import type { State, RunSpec } from "../core/run.ts";
 
 /** A delivery on its way into the store. */
 export interface NewDelivery {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { RetentionSchema } from "../../src/config/retention.ts";
 import { RetrySchema } from "../../src/config/retry.ts";
 import { HooksSchema } from "../../src/config/hooks.ts";
-import { STATES } from "../../src/core/delivery.ts";
+import { STATES } from "../../src/core/run.ts";
 import { MAX_COALESCED_TEXTS, MAX_LISTED_REPEATS } from "../../src/storage/delivery-store.ts";
 import { readDocPage } from "./doc-blocks.ts";
 import { tableRows } from "./table-rows.ts";

@@ -130,7 +130,7 @@ describe("an agent that is a program", () => {
       expect.arrayContaining(["HOME", "NAMED", "PATH", "REVEILLE_AGENT", "REVEILLE_RUN", "REVEILLE_SESSION", "cwd"]),
     );
     expect(runs[0]!.reply).not.toContain("never to be seen");
-    expect(env["HOME"]).toBe(join(fixture.stateDir, "agents", "coder"));
+    expect(env["HOME"]).toBe(join(fixture.stateDir, "agents", "coder", "home"));
     expect(env["cwd"]).toBe(realpathSync(fixture.folder));
     expect(env["REVEILLE_RUN"]).toContain(id.slice(4));
   });
@@ -186,12 +186,12 @@ describe("an agent that is a program", () => {
     expect(runs[0]!.reply).not.toContain("the first message");
   });
 
-  it("is refused without the word that it is not confined", async () => {
+  it("is refused beside a model, and where it could read the gateway's configuration", async () => {
     const { isolation: _, ...runtime } = config.agents.list[1]!.runtime!;
     fixture.write({ ...config, agents: { ...config.agents, list: [{ id: "coder", runtime, model: "a/b" }] } });
     expect((await gateway.reload()).applied).toBe(false);
     const logged = fixture.logged("error").join("\n");
-    expect(logged).toContain("agents.list[0].runtime.isolation: is required: this gateway does not confine programs");
+    expect(logged).toContain("agents.list[0].runtime.cwd: holds the gateway's configuration");
     expect(logged).toContain("agents.list[0].runtime.type: is a program, which takes no model");
   });
 });

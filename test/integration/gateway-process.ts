@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DeliveryDetail, DeliverySummary, State } from "../../src/core/delivery.ts";
+import type { DeliveryDetail, DeliverySummary } from "../../src/core/delivery.ts";
+import type { State } from "../../src/core/run.ts";
 
 export const HOOK_TOKEN = "hook-token-of-the-integration-tests";
 const GATEWAY_TOKEN = "gateway-token-of-the-integration-tests";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import type { DeliveryDetail, DeliverySummary, State } from "../../src/core/delivery.ts";
-import type { RunDetail } from "../../src/core/run.ts";
+import type { DeliveryDetail, DeliverySummary } from "../../src/core/delivery.ts";
+import type { State, RunDetail } from "../../src/core/run.ts";
 import { ScriptedModel } from "../torture/scripted-model.ts";
 import type { ModelReaction } from "../torture/scripted-model.ts";
 import { ScriptedReceiver } from "../torture/scripted-receiver.ts";

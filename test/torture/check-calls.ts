@@ -1,4 +1,5 @@
-import type { DeliveryDetail, State } from "../../src/core/delivery.ts";
+import type { DeliveryDetail } from "../../src/core/delivery.ts";
+import type { State } from "../../src/core/run.ts";
 import { groupBy, markOf } from "./evidence.ts";
 import type { Check } from "./evidence.ts";
 

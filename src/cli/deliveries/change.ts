@@ -1,5 +1,5 @@
 /** `reveille deliveries replay`, `cancel`, `purge` and `resolve`. */
-import type { State } from "../../core/delivery.ts";
+import type { State } from "../../core/run.ts";
 import { CliError } from "../errors.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";
 import type { CliIo } from "../io.ts";

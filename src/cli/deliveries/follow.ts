@@ -1,6 +1,7 @@
 /** `reveille deliveries list --follow`. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DeliverySummary, State } from "../../core/delivery.ts";
+import type { DeliverySummary } from "../../core/delivery.ts";
+import type { State } from "../../core/run.ts";
 import { untilSignal } from "../end-signals.ts";
 import { askGateway, reachGateway } from "../gateway-client.ts";
 import type { GatewayAccess } from "../gateway.ts";

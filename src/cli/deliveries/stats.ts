@@ -1,5 +1,5 @@
 /** `reveille deliveries stats`. */
-import { STATES } from "../../core/delivery.ts";
+import { STATES } from "../../core/run.ts";
 import type { HookStates, MappingStats } from "../../index.ts";
 import { askGateway, reachGateway } from "../gateway-client.ts";
 import type { GatewayCommandOptions } from "../gateway.ts";

@@ -19,6 +19,8 @@ const AGENT_ONLY = [
   "instructions",
   "messageTemplate",
   "sessionMode",
+  "permissions",
+  "workspace",
   "tools",
   "to",
   "model",

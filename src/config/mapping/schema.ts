@@ -1,5 +1,5 @@
 import Type from "typebox";
-import type { WakeMode } from "../../core/delivery.ts";
+import type { WakeMode } from "../../core/run.ts";
 import { type AuthConfig, AuthSchema } from "../auth/schema.ts";
 import { type Handshake, HandshakeSchema } from "../handshake.ts";
 import { RUN_KEYS, type RunConfig } from "../run.ts";

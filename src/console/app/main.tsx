@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { isSignedIn, read, send } from "./client.ts";
 import { connection, disconnect } from "./live.ts";
 import { current, linkTo } from "./location.ts";
+import { ApprovalsPage } from "./pages/approvals.tsx";
 import { DeliveriesPage } from "./pages/deliveries.tsx";
 import { DeliveryPage } from "./pages/delivery.tsx";
 import { HooksPage } from "./pages/hooks.tsx";
@@ -20,11 +21,12 @@ const PAGES: readonly (readonly [page: string, title: string])[] = [
   ["backtest", "Backtest"],
   ["hooks", "Senders and mappings"],
   ["sessions", "Sessions"],
+  ["approvals", "Approvals"],
   ["outbox", "Outbox"],
 ];
 
 /** Pages of what a host keeps itself; in OpenClaw they are that host's. */
-const OF_SESSIONS: ReadonlySet<string> = new Set(["sessions", "outbox"]);
+const OF_SESSIONS: ReadonlySet<string> = new Set(["sessions", "approvals", "outbox"]);
 const hasSessions = signal(true);
 
 async function readHost(): Promise<void> {
@@ -44,6 +46,7 @@ function Page(): JSX.Element {
   if (page === "hooks") return <HooksPage />;
   if (page === "sessions" && key !== "") return <SessionPage key={key} sessionKey={key} />;
   if (page === "sessions") return <SessionsPage />;
+  if (page === "approvals") return <ApprovalsPage />;
   if (page === "outbox") return <OutboxPage />;
   return <OverviewPage />;
 }

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import type { State } from "../../core/delivery.ts";
+import type { State } from "../../core/run.ts";
 import { messageOf } from "./client.ts";
 
 /** A sign beside the word: a state is never shown by color alone. */

@@ -91,8 +91,7 @@ function metadata(label: string, value: string | undefined): string {
   return safe === "" ? "" : `${label}: ${safe}\n`;
 }
 
-/** The owner's instructions as an agent is given them, before the prompt if there is one and outside of the boundary. */
-export function withInstructions(instructions: string | undefined, prompt = ""): string {
-  if (instructions === undefined) return prompt;
-  return `Instructions of this gateway's owner:\n${instructions}${prompt === "" ? "" : `\n\n${prompt}`}`;
+/** The owner's instructions as an agent is given them, before the prompt and outside of the boundary. */
+export function withInstructions(instructions: string | undefined, prompt: string): string {
+  return instructions === undefined ? prompt : `Instructions of this gateway's owner:\n${instructions}\n\n${prompt}`;
 }

@@ -1,5 +1,4 @@
-import type { SettledState } from "../../core/delivery.ts";
-import type { AgentSpec, ReplyOutcome, ReplyTarget } from "../../core/run.ts";
+import type { SettledState, AgentSpec, ReplyOutcome, ReplyTarget } from "../../core/run.ts";
 import type { Outages, ActiveRun } from "../context.ts";
 import type { FinalResult } from "../run/agent-attempts.ts";
 import { firstOf, namedOf } from "./outage-registry.ts";

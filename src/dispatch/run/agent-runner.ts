@@ -1,5 +1,4 @@
-import type { SettledState } from "../../core/delivery.ts";
-import type { RunStep } from "../../core/run.ts";
+import type { SettledState, RunStep } from "../../core/run.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { OpenRun, StepDone, StoredRun } from "../../storage/delivery-store.ts";
 import { reportSettled } from "../run-log.ts";

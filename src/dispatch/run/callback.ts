@@ -1,6 +1,5 @@
 import type { CallbacksConfig } from "../../config/callbacks.ts";
-import type { SettledState } from "../../core/delivery.ts";
-import type { ReplyOutcome } from "../../core/run.ts";
+import type { SettledState, ReplyOutcome } from "../../core/run.ts";
 import { FetchError, isSuccess } from "../../http/guarded-fetch.ts";
 import { messageId, signMessage } from "../../http/sign-message.ts";
 import { isCallbackHost } from "../../policy/callback-url.ts";

@@ -1,5 +1,4 @@
-import type { RunState } from "../../core/delivery.ts";
-import type { Attempt } from "../../core/run.ts";
+import type { RunState, Attempt } from "../../core/run.ts";
 
 /** The reason why a run did not succeed, in words that its caller may read. */
 export interface CallerError {

@@ -1,5 +1,4 @@
-import type { SettledState } from "../../core/delivery.ts";
-import type { WakeSpec } from "../../core/run.ts";
+import type { SettledState, WakeSpec } from "../../core/run.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import { type CoalescedCalls, StoreError } from "../../storage/delivery-store.ts";
 import type { DispatchContext } from "../context.ts";

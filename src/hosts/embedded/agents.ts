@@ -1,5 +1,4 @@
 /** The embedded gateway's agents: turns of OpenAI-compatible models, of programs, or of the offline agent. */
-import { join } from "node:path";
 import {
   type AgentCatalog,
   type AgentInfo,
@@ -10,22 +9,13 @@ import {
   type Logger,
 } from "../../core/host.ts";
 import { withInstructions } from "../../core/boundary/wrap-untrusted.ts";
-import type { CommandRuntime } from "./config/runtime.ts";
 import type { AgentConfig, GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
 import { withDeadline } from "./agents/deadline.ts";
-import { runCommandTurn } from "./agents/command-turn.ts";
-import { quoteReference, resolveModel } from "./agents/model-endpoint.ts";
+import type { AgentTurns } from "./agents/agent-turns.ts";
+import { resolveModel } from "./agents/model-endpoint.ts";
 import { ProviderBreaker, turnEnd } from "./agents/provider-breaker.ts";
-import {
-  DEFAULT_MODEL_TURN_LIMITS,
-  type ModelOutcome,
-  type ModelTurnLimits,
-  runModelTurn,
-  type TurnIds,
-  type TurnMessage,
-} from "./agents/model-turn.ts";
-import { acknowledgeOffline, answerOffline } from "./agents/offline.ts";
+import type { TurnMessage } from "./agents/turn.ts";
 
 /** A turn of a session itself, with the conversation so far. */
 export interface ConversationTurn {
@@ -35,20 +25,10 @@ export interface ConversationTurn {
   readonly messages: readonly TurnMessage[];
   /** True when the turn was given nothing to look at, as a periodic heartbeat. */
   readonly idle: boolean;
+  /** `owner`: what is new in it is the owner's own message. */
+  readonly trust: "owner" | "untrusted";
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-}
-
-/** A turn of an agent, of a run or of a conversation. */
-interface AgentTurn {
-  readonly messages: readonly TurnMessage[];
-  readonly override: { model?: string | undefined; thinking?: string | undefined };
-  readonly idle: boolean;
-  /** True: the provider was down, and one request shows whether it still is. */
-  readonly isProbe: boolean;
-  readonly signal: AbortSignal;
-  readonly traceparent?: string | undefined;
-  readonly of: Omit<TurnIds, "agentId">;
 }
 
 /** The latest turns of its conversation that a persistent run sees; those before are left out. */
@@ -67,24 +47,15 @@ export class EmbeddedAgents implements HostAgents {
   readonly #config: () => GatewayConfig;
   readonly #sessions: EmbeddedSessions;
   readonly #logger: Logger;
-  readonly #stateDir: string;
-  readonly #limits: ModelTurnLimits;
+  readonly #turns: AgentTurns;
   readonly #breaker = new ProviderBreaker();
   #conversing = 0;
 
-  constructor(options: {
-    config: () => GatewayConfig;
-    sessions: EmbeddedSessions;
-    logger: Logger;
-    /** Absolute; programs have their folders in it. */
-    stateDir: string;
-    limits?: ModelTurnLimits;
-  }) {
-    this.#stateDir = options.stateDir;
+  constructor(options: { config: () => GatewayConfig; sessions: EmbeddedSessions; logger: Logger; turns: AgentTurns }) {
+    this.#turns = options.turns;
     this.#config = options.config;
     this.#sessions = options.sessions;
     this.#logger = options.logger;
-    this.#limits = options.limits ?? DEFAULT_MODEL_TURN_LIMITS;
   }
 
   list(): readonly AgentInfo[] {
@@ -124,11 +95,16 @@ export class EmbeddedAgents implements HostAgents {
       const messages: TurnMessage[] = [...earlier, { role: "user", text: prompt }];
       const override = { model: request.model, thinking: request.thinking };
       result = await withDeadline(timeoutMs, request.signal, (signal) =>
-        this.#answer(agent, {
+        this.#turns.run(agent, {
           messages,
           override,
           idle: false,
           isProbe: place.isProbe,
+          trust: request.trust,
+          permissions: request.permissions,
+          tools: request.tools,
+          workspace: request.workspace,
+          memory: sessionMode === "persistent" ? this.#sessions.memory(sessionKey) : undefined,
           signal,
           traceparent: request.traceparent,
           of: { runId, sessionKey },
@@ -173,7 +149,16 @@ export class EmbeddedAgents implements HostAgents {
     let result: AgentRunResult | undefined;
     try {
       result = await withDeadline(timeoutMs, turn.signal, (signal) =>
-        this.#answer(agent, { messages, override: {}, idle, isProbe: place.isProbe, signal, of: { sessionKey } }),
+        this.#turns.run(agent, {
+          messages,
+          override: {},
+          idle,
+          isProbe: place.isProbe,
+          trust: turn.trust,
+          memory: this.#sessions.memory(sessionKey),
+          signal,
+          of: { sessionKey },
+        }),
       );
       return result;
     } finally {
@@ -185,58 +170,6 @@ export class EmbeddedAgents implements HostAgents {
   /** Turns of conversations in progress; a session's turn waits for nothing but its own last one. */
   ownerTurns(): number {
     return this.#conversing;
-  }
-
-  async #answer(agent: AgentConfig, turn: AgentTurn): Promise<ModelOutcome> {
-    const { messages, override, isProbe, signal } = turn;
-    const config = this.#config();
-    const allowed = agentCatalog(config).allowedModels(agent.id);
-    if (agent.runtime !== undefined) return this.#runProgram(agent, agent.runtime, turn);
-    if (override.model !== undefined && allowed?.includes(override.model) === false) {
-      return { error: `The model ${quoteReference(override.model)} is not in agents.defaults.models.` };
-    }
-    const reference = override.model ?? agent.model;
-    if (reference === undefined) {
-      return { reply: turn.idle ? acknowledgeOffline() : answerOffline(messages.at(-1)?.text ?? "") };
-    }
-    const model = resolveModel(config, reference);
-    if ("problem" in model) {
-      return { error: model.problem };
-    }
-    const thinking = override.thinking ?? agent.thinking;
-    return runModelTurn(
-      {
-        model,
-        systemPrompt: agent.systemPrompt,
-        messages,
-        thinking,
-        signal,
-        traceparent: turn.traceparent,
-        of: { agentId: agent.id, ...turn.of },
-      },
-      { logger: this.#logger, limits: isProbe ? { ...this.#limits, retryDelaysMs: [] } : this.#limits },
-    );
-  }
-
-  #runProgram(
-    { id: agentId, systemPrompt }: AgentConfig,
-    runtime: CommandRuntime,
-    {
-      override,
-      messages,
-      signal,
-      of,
-    }: Pick<Parameters<EmbeddedAgents["converse"]>[0], "messages" | "signal"> & {
-      readonly override: { readonly model?: string | undefined };
-      readonly of: Omit<TurnIds, "agentId">;
-    },
-  ): Promise<ModelOutcome> {
-    if (override.model !== undefined) {
-      return Promise.resolve({ error: `The agent ${agentId} is a program; it takes no model.` });
-    }
-    const folder = join(this.#stateDir, "agents", agentId);
-    const { maxReplyChars } = this.#limits;
-    return runCommandTurn({ runtime, folder, messages, systemPrompt, of: { agentId, ...of }, signal, maxReplyChars });
   }
 
   /** The result stands even when its transcript could not be stored: the turn has taken effect. */

@@ -95,6 +95,12 @@ export class EmbeddedChannels implements HostChannels {
     await this.#recordSent(message);
   }
 
+  /** Sends a message to whom the main session of an agent last talked; to the console when there is nobody. */
+  async sendToOwner(agentId: string, message: Omit<ChannelMessage, "channel" | "to">): Promise<void> {
+    const target = this.#sessions.lastRoute(agentId) ?? { channel: "console", to: OWNER };
+    await this.send({ ...message, ...target });
+  }
+
   /** In order; what was sent of a message is not sent again. The last part has the key of the message itself. */
   async #sendParts(own: OwnChannelConfig, message: ChannelMessage, signal: AbortSignal | undefined): Promise<void> {
     const send = this.#senderOf(own);

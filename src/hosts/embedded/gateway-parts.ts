@@ -5,6 +5,9 @@ import type { ChannelMessage, Clock, GatewayHost, Logger, SystemEvent } from "..
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import { SqliteError } from "../../storage/sqlite/engine/errors.ts";
 import { EmbeddedAgents } from "./agents.ts";
+import { AgentTurns } from "./agents/agent-turns.ts";
+import { Approvals } from "./agents/approvals.ts";
+import { DEFAULT_MODEL_TURN_LIMITS } from "./agents/model-turn.ts";
 import { EmbeddedChannels } from "./channels.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import { createLifecycle } from "../shared/lifecycle.ts";
@@ -20,9 +23,13 @@ export interface GatewayParts {
   readonly database: SqliteDatabase;
   readonly openDeliveryStore: HostStore["openDeliveryStore"];
   readonly sessions: EmbeddedSessions;
+  readonly approvals: Approvals;
   readonly channels: EmbeddedChannels;
   readonly heartbeat: EmbeddedHeartbeat;
-  readonly retention: TranscriptRetention;
+  /** Begins heartbeats, and the removal of what is old. */
+  readonly start: () => void;
+  /** Ends them and every program of an agent; the database stays open. */
+  readonly stop: (deadlineMs: number) => Promise<void>;
   /**
    * A host object with lifecycle hooks of its own, for plugins that are applied together: their own
    * hooks hang on it. All else is the same in each.
@@ -42,6 +49,8 @@ export interface GatewayPartsOptions {
   readonly logger: Logger;
 }
 
+const HOUR_MS = 3_600_000;
+
 /** Opens the database, in which all state is, and puts the parts together. */
 export async function openGatewayParts(options: GatewayPartsOptions): Promise<GatewayParts> {
   const { config, stateDir, acceptLoss, print, clock, logger } = options;
@@ -52,8 +61,15 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     acceptLoss,
   });
   const sessions = new EmbeddedSessions({ database, clock, config });
-  const agents = new EmbeddedAgents({ config, sessions, logger, stateDir });
   const channels = new EmbeddedChannels({ config, database, sessions, clock, logger, print });
+  const approvals = new Approvals({
+    database,
+    clock,
+    logger,
+    send: (agentId, message) => channels.sendToOwner(agentId, message),
+  });
+  const turns = new AgentTurns({ config, approvals, logger, clock, stateDir, limits: DEFAULT_MODEL_TURN_LIMITS });
+  const agents = new EmbeddedAgents({ config, sessions, logger, turns });
   const heartbeat = new EmbeddedHeartbeat({ sessions, agents, channels, config, clock, logger });
   const retention = new TranscriptRetention({ sessions, logger });
   const shared: Omit<GatewayHost, "lifecycle"> = {
@@ -76,7 +92,24 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     limitShutdownTaps(lifecycle.onShutdown, { clock, logger });
     return { ...shared, lifecycle };
   };
-  return { database, openDeliveryStore, sessions, channels, heartbeat, retention, createHost };
+  const removeCopies = (): void => {
+    const { agents: configured, session } = config();
+    void turns.removeOldCopies(configured.list, session.isolatedRetentionMs);
+  };
+  let removal: NodeJS.Timeout | undefined;
+  const start = (): void => {
+    heartbeat.start();
+    retention.start();
+    removeCopies();
+    removal = setInterval(removeCopies, HOUR_MS).unref();
+  };
+  const stop = async (deadlineMs: number): Promise<void> => {
+    clearInterval(removal);
+    await heartbeat.stop(deadlineMs);
+    await retention.stop();
+    await turns.close();
+  };
+  return { database, openDeliveryStore, sessions, approvals, channels, heartbeat, start, stop, createHost };
 }
 
 async function openStore(options: HostStoreOptions): Promise<HostStore> {

@@ -204,8 +204,7 @@ export class EmbeddedGateway {
         hasToken: () => this.#config.current.telemetry.metricsTokens.length > 0,
       }),
     });
-    parts.heartbeat.start();
-    parts.retention.start();
+    parts.start();
     const { host, port } = this.#config.current.gateway;
     const routes = new RoutingTable();
     this.#fill(routes, plugins.current);
@@ -276,8 +275,7 @@ export class EmbeddedGateway {
     if (plugins !== undefined) await this.#waitForPlugins(plugins.close(deadlineMs), leftMs() + PLUGIN_GRACE_MS);
     await traces?.close();
     if (parts === undefined) return;
-    await parts.heartbeat.stop(deadlineMs);
-    await parts.retention.stop();
+    await parts.stop(deadlineMs);
     await server?.close(leftMs());
     await parts.database.close();
   }

@@ -85,6 +85,7 @@ export async function runHeartbeatTurn(
     sessionKey,
     messages: [...sessions.conversation(sessionKey, CONVERSATION), { role: "user", text: prompt }],
     idle: events.length === 0,
+    trust: "untrusted",
     timeoutMs: config().agents.timeoutMs,
     signal,
   });

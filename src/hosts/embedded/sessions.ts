@@ -1,4 +1,5 @@
 /** The embedded gateway's sessions: transcripts, system events and routes, all in its database. */
+import type { AcpMemory } from "./agents/acp-agents.ts";
 import type { BeginRunOutcome, EnqueueOutcome } from "../shared/state-operations.ts";
 import type { ChannelTarget, Clock, HeartbeatRequest, HostSessions, SystemEvent } from "../../core/host.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
@@ -111,6 +112,14 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
       now,
     };
     return await this.#write<ForgetRunsOutcome>("forgetRuns", step, "The removal of transcripts");
+  }
+
+  /** Where an agent with a memory of its own finds the session again. */
+  memory(sessionKey: string): AcpMemory {
+    return {
+      read: () => this.#reads.agentSession(sessionKey),
+      write: (id) => this.#write("setAgentSession", { sessionKey, id, at: this.#clock.now() }, "The agent's session"),
+    };
   }
 
   /** Sessions, newest activity first. Throws `InvalidCursorError`. */

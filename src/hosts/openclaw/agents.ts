@@ -79,6 +79,8 @@ export class OpenClawAgents implements HostAgents {
     const { runId, signal } = request;
     const { state } = this.#options;
     if (signal.aborted) return { status: "aborted", reply: "", error: "The run was aborted before it began." };
+    const unknown = unenforceable(request);
+    if (unknown !== undefined) return { status: "error", reply: "", error: unknown };
     const session = sessionOf(request);
     if ((await state.beginRun(runId, session)) === "repeated") {
       throw new HostError(`A run with the id ${JSON.stringify(runId)} has begun before.`, { retryable: false });
@@ -131,13 +133,13 @@ export class OpenClawAgents implements HostAgents {
     try {
       const { runId } = await subagent.run({
         sessionKey: session,
-        message: request.prompt,
+        // The host takes an `extraSystemPrompt` for a run, and drops it.
+        message: messageOf(request),
         deliver: false,
         lane: LANE,
         idempotencyKey: `${request.runId}#${Date.now().toString(36)}`,
         ...(request.model === undefined ? {} : { model: request.model }),
-        ...(request.tools === "none" ? { disableTools: true } : {}),
-        ...(request.instructions === undefined ? {} : { extraSystemPrompt: withInstructions(request.instructions) }),
+        ...(request.tools === "none" || request.permissions === "deny" ? { disableTools: true } : {}),
       });
       return runId;
     } catch (error) {
@@ -163,7 +165,7 @@ export class OpenClawAgents implements HostAgents {
     const deadline = AbortSignal.timeout(Math.min(timeoutMs, 2 ** 31 - 1));
     const end = await this.#wait.end(run, AbortSignal.any([signal, deadline]));
     if (end !== undefined) {
-      const result = await this.#resultOf(end.outcome, run.session, request.prompt);
+      const result = await this.#resultOf(end.outcome, run.session, messageOf(request));
       // A session that several runs share counts them together.
       const usage = request.sessionMode === "persistent" ? undefined : this.#options.usageOf?.(run.session);
       // Its session is removed with what may still run in it, so that its messages are read before.
@@ -270,4 +272,17 @@ function sessionOf({ agentId, sessionKey, sessionMode, runId }: AgentRunRequest)
 function sessionName(id: string): string {
   const name = id.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   return `${name.slice(0, 64)}-${hash("sha256", id).slice(0, 12)}`;
+}
+
+/** What the agent is given: the owner's instructions, then the prompt. */
+function messageOf({ instructions, prompt }: AgentRunRequest): string {
+  return withInstructions(instructions, prompt);
+}
+
+/** What the run asks for and this host cannot hold an agent to: nothing is run with more rights than were left. */
+function unenforceable({ permissions, workspace }: AgentRunRequest): string | undefined {
+  if (workspace !== undefined)
+    return "OpenClaw gives each agent a workspace of its own; leave workspace out of the mapping.";
+  if (permissions === undefined || permissions === "all" || permissions === "deny") return undefined;
+  return 'OpenClaw cannot hold a run to these permissions; in the mapping, write "deny" for a run without tools, or leave them out and limit the agent in OpenClaw.';
 }

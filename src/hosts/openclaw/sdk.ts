@@ -165,8 +165,6 @@ export interface SubagentRun {
   readonly model?: string;
   /** The exact empty set of tools. */
   readonly disableTools?: true;
-  /** Added to the agent's system prompt. */
-  readonly extraSystemPrompt?: string;
 }
 
 export interface SubagentOutcome {

@@ -1,4 +1,5 @@
-import type { DeliveryDetail, DeliverySummary, State } from "../../core/delivery.ts";
+import type { DeliveryDetail, DeliverySummary } from "../../core/delivery.ts";
+import type { State } from "../../core/run.ts";
 import { isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";

@@ -1,4 +1,4 @@
-import type { State } from "../../core/delivery.ts";
+import type { State } from "../../core/run.ts";
 import type { Refusal } from "../../core/errors.ts";
 
 /** An operator's action on a delivery. */

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { DeliveryDetail, DeliverySummary, State } from "../../core/delivery.ts";
+import type { DeliveryDetail, DeliverySummary } from "../../core/delivery.ts";
+import type { State } from "../../core/run.ts";
 import type { DeliveryStore } from "../../storage/delivery-store.ts";
 import { notDone, payloadGone } from "../replay.ts";
 import type { Operation, OperationOutcome } from "./outcome.ts";

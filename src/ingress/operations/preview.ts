@@ -1,7 +1,6 @@
 import type { ConfigEdit } from "../../config/mapping/edit.ts";
 import type { MappingConfig } from "../../config/mapping/schema.ts";
-import type { State } from "../../core/delivery.ts";
-import type { RunSpec } from "../../core/run.ts";
+import type { State, RunSpec } from "../../core/run.ts";
 import { ERRORS, isRefusal, type Refusal } from "../../core/errors.ts";
 import { agentPrompt, wakeText } from "../../dispatch/run/agent-prompt.ts";
 import type { Replayable } from "../../storage/delivery-store.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { State } from "../../core/delivery.ts";
+import type { State } from "../../core/run.ts";
 import type { StatsPage, StatsQuery, StatsRow } from "../../storage/delivery-stats.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";

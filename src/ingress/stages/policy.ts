@@ -1,3 +1,4 @@
+import type { Permissions } from "../../core/agent-rights.ts";
 import type { HooksConfig } from "../../config/hooks.ts";
 import { isKnownAgent } from "../../config/mapping/rules.ts";
 import type { Action, AgentAction, WakeAction } from "../../core/delivery.ts";
@@ -73,6 +74,7 @@ function originOf(
     instructions: route.config.instructions,
     interrupted: route.config.interrupted ?? config.interrupted,
     tools: route.config.tools,
+    permissions: route.config.permissions,
     ownSessionPrefix: route.config.ownSessionPrefix,
     ownName: route.name.isStatic ? route.name.source.trim() : undefined,
     // A call that becomes several runs is never coalesced.
@@ -90,6 +92,8 @@ export interface ActionOrigin {
   readonly interrupted: "rerun" | "hold";
   /** `none`: the mapping's runs have no tools, whatever its transform says. */
   readonly tools?: "none" | undefined;
+  /** What the mapping leaves of what the agent may do. */
+  readonly permissions?: Permissions | undefined;
   /** See {@link MappingConfig.ownSessionPrefix}. */
   readonly ownSessionPrefix: string | undefined;
   /** The name that the mapping's author wrote; absent: a template, or none. */
@@ -151,6 +155,8 @@ export function applyPolicy(
     model: action.model,
     thinking: action.thinking,
     tools: origin.tools,
+    permissions: origin.permissions,
+    workspace: action.workspace,
     ...(action.sessionMode === "persistent" ? { sessionMode: action.sessionMode } : {}),
     timeoutMs: timeoutMs(config, action),
     interrupted: origin.interrupted,

@@ -1,6 +1,6 @@
 import type { RespondConfig } from "../../config/respond.ts";
-import type { EndedState, PayloadContext } from "../../core/delivery.ts";
-import type { RunSpec } from "../../core/run.ts";
+import type { PayloadContext } from "../../core/delivery.ts";
+import type { EndedState, RunSpec } from "../../core/run.ts";
 import { ERRORS } from "../../core/errors.ts";
 import { answerConfigured, answerContent, answerEmpty, answerJson, type Answer } from "../../http/answer.ts";
 import type { CompiledMapping } from "../../mapping/compile-mapping.ts";

@@ -1,5 +1,5 @@
 /** The codes of the domain's words in the tables; an index must never change its meaning. */
-import type { EndedState, RunState, SettledState } from "../../core/delivery.ts";
+import type { EndedState, RunState, SettledState } from "../../core/run.ts";
 import type { ReplyOutcome } from "../../core/run.ts";
 import type { RunStep } from "../../core/run.ts";
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { STATES } from "../../../src/core/delivery.ts";
+import { STATES } from "../../../src/core/run.ts";
 import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
 import type { ReplayKeyClaim, NewDelivery } from "../../../src/storage/new-delivery.ts";
 import { dictionary, endedDelivery, newClaim, newCoalesce, newDelivery, RECEIVED_AT } from "./new-delivery.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { STATES } from "../../../src/core/delivery.ts";
+import { STATES } from "../../../src/core/run.ts";
 import type { StatsPage } from "../../../src/storage/delivery-stats.ts";
 import type { NewDelivery } from "../../../src/storage/new-delivery.ts";
 import { agentSpec, endedDelivery, newClaim, newCoalesce, newDelivery, RECEIVED_AT, wakeSpec } from "./new-delivery.ts";

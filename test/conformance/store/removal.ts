@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import type { SettledState } from "../../../src/core/delivery.ts";
+import type { SettledState } from "../../../src/core/run.ts";
 import { agentSpec, endedDelivery, newClaim, newCoalesce, newDelivery, RECEIVED_AT } from "./new-delivery.ts";
 import { accept, listAll, openRuns } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";

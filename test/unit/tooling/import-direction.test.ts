@@ -37,7 +37,7 @@ describe("import direction", () => {
   it.each([
     ["a value import", 'import { value } from "../cli/main.ts";\nexport const copy: number = value;\n'],
     ["a type import", 'import type { Shape } from "../cli/main.ts";\nexport type Copy = Shape;\n'],
-    ["an inline type import", 'import { type Shape } from "../cli/main.ts";\nexport type Copy = Shape;\n'],
+    ["an inline type import", 'import type { Shape } from "../cli/main.ts";\nexport type Copy = Shape;\n'],
     ["a re-export", 'export { value } from "../cli/main.ts";\n'],
     ["a type re-export", 'export type { Shape } from "../cli/main.ts";\n'],
     ["a dynamic import", 'export const load = async (): Promise<unknown> => await import("../cli/main.ts");\n'],

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { State } from "../../../core/delivery.ts";
+import type { State } from "../../../core/run.ts";
 import type { StatsRow } from "../../../index.ts";
 import { useData } from "../data.ts";
 import { Problem, Table } from "../parts.tsx";

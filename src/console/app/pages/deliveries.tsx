@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX, TargetedEvent } from "preact";
-import { type DeliverySummary, STATES } from "../../../core/delivery.ts";
+import type { DeliverySummary } from "../../../core/delivery.ts";
+import { STATES } from "../../../core/run.ts";
 import type { HookStates } from "../../../index.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";

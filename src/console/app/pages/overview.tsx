@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
-import { type DeliverySummary, type State, STATES } from "../../../core/delivery.ts";
+import type { DeliverySummary } from "../../../core/delivery.ts";
+import { type State, STATES } from "../../../core/run.ts";
 import type { HookStates, MappingStats, OutageState } from "../../../index.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";

@@ -1,6 +1,5 @@
 import type { JSX } from "preact";
-import type { Attempt, RunDetail } from "../../../core/run.ts";
-import type { RunStep } from "../../../core/run.ts";
+import type { Attempt, RunDetail, RunStep } from "../../../core/run.ts";
 import { activityText } from "../../../core/agent-rights.ts";
 import { usageText } from "../../../core/token-usage.ts";
 import { linkTo } from "../location.ts";

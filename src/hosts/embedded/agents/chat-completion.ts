@@ -16,8 +16,18 @@ export interface CompletionRequest {
   readonly signal: AbortSignal;
   /** Receives the reply piece by piece; reasoning arrives as an empty piece. What it throws ends the request. */
   readonly onText: (text: string) => void;
+  /** Receives the calls of tools that the model asks for, piece by piece. */
+  readonly onToolCall?: (piece: ToolCallPiece) => void;
   /** Receives what the endpoint counted, if it does, before the end. */
   readonly onUsage?: (usage: CompletionUsage) => void;
+}
+
+/** A part of one call: its id and name come first, its arguments in pieces. */
+export interface ToolCallPiece {
+  readonly index: number;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly arguments: string;
 }
 
 /** The tokens of one completion, as the endpoint counted them. */
@@ -63,7 +73,12 @@ interface CompletionChunk {
     readonly cost?: unknown;
   } | null;
   readonly choices?: readonly {
-    readonly delta?: { readonly content?: unknown; readonly reasoning?: unknown; readonly reasoning_content?: unknown };
+    readonly delta?: {
+      readonly content?: unknown;
+      readonly reasoning?: unknown;
+      readonly reasoning_content?: unknown;
+      readonly tool_calls?: unknown;
+    };
     readonly finish_reason?: unknown;
   }[];
 }
@@ -148,7 +163,7 @@ function openRequest(
 
 async function readStream(
   response: IncomingMessage,
-  { maxResponseBytes, onText, onUsage }: CompletionRequest,
+  { maxResponseBytes, onText, onUsage, onToolCall }: CompletionRequest,
 ): Promise<void> {
   const type = response.headers["content-type"] ?? "";
   if (!type.startsWith("text/event-stream")) {
@@ -157,7 +172,7 @@ async function readStream(
   let isComplete = false;
   const parser = createParser({
     onEvent: ({ data }) => {
-      isComplete = readEvent(data, { onText, onUsage }) || isComplete;
+      isComplete = readEvent(data, { onText, onUsage, onToolCall }) || isComplete;
     },
   });
   let left = maxResponseBytes;
@@ -170,8 +185,12 @@ async function readStream(
   if (!isComplete) throw new Error("the response ended before the reply was complete");
 }
 
+interface Receivers extends Pick<CompletionRequest, "onText" | "onUsage"> {
+  readonly onToolCall: CompletionRequest["onToolCall"];
+}
+
 /** True when the event says that the reply is complete. */
-function readEvent(data: string, { onText, onUsage }: Pick<CompletionRequest, "onText" | "onUsage">): boolean {
+function readEvent(data: string, { onText, onUsage, onToolCall }: Receivers): boolean {
   if (data === "[DONE]") return true;
   const chunk = parseChunk(data);
   if (chunk.error !== undefined) throw new Error(sentenceOf(chunk.error));
@@ -179,9 +198,25 @@ function readEvent(data: string, { onText, onUsage }: Pick<CompletionRequest, "o
   if (usage !== undefined) onUsage?.(usage);
   const choice = chunk.choices?.[0];
   const { content, reasoning, reasoning_content: reasoningContent } = choice?.delta ?? {};
+  for (const piece of toolCallPieces(choice?.delta?.tool_calls)) onToolCall?.(piece);
   if (typeof content === "string" && content !== "") onText(content);
   else if (typeof (reasoning ?? reasoningContent) === "string") onText("");
   return typeof choice?.finish_reason === "string";
+}
+
+function toolCallPieces(written: unknown): ToolCallPiece[] {
+  if (!Array.isArray(written)) return [];
+  return written.flatMap((piece: unknown, at) => {
+    if (typeof piece !== "object" || piece === null) return [];
+    const { index = at, id, function: called } = piece as Readonly<Record<string, unknown>>;
+    const { name, arguments: args } = (called ?? {}) as Readonly<Record<string, unknown>>;
+    if (typeof index !== "number") return [];
+    return [{ index, id: textOr(id), name: textOr(name), arguments: textOr(args) ?? "" }];
+  });
+}
+
+function textOr(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 /** `undefined` when there is none, or none that makes sense. */

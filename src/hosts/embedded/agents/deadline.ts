@@ -1,6 +1,6 @@
 /** The time that a turn may take. */
 import type { AgentRunResult } from "../../../core/host.ts";
-import type { ModelOutcome } from "./model-turn.ts";
+import type { TurnOutcome } from "./agent-turns.ts";
 
 /** The longest delay that a timer takes. */
 const MAX_DELAY_MS = 2_147_483_647;
@@ -39,18 +39,19 @@ class Deadline {
 export async function withDeadline(
   timeoutMs: number,
   signal: AbortSignal,
-  answer: (signal: AbortSignal) => Promise<ModelOutcome>,
+  answer: (signal: AbortSignal) => Promise<TurnOutcome>,
 ): Promise<AgentRunResult> {
   const deadline = new Deadline(timeoutMs, signal);
   const outcome = await answer(deadline.signal).finally(() => deadline.clear());
   if ("reply" in outcome) {
     return { status: "ok", ...outcome };
   }
+  const kept = outcome.activity === undefined ? {} : { activity: outcome.activity };
   if (deadline.expired) {
-    return { status: "timeout", reply: "", error: `The run was aborted after its ${timeoutMs} ms.` };
+    return { ...kept, status: "timeout", reply: "", error: `The run was aborted after its ${timeoutMs} ms.` };
   }
   if (signal.aborted) {
-    return { status: "aborted", reply: "", error: "The run was aborted." };
+    return { ...kept, status: "aborted", reply: "", error: "The run was aborted." };
   }
   return { status: "error", reply: "", ...outcome };
 }

@@ -1,16 +1,12 @@
 /** One turn of a model behind an OpenAI-compatible endpoint. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ModelOutcome, TurnIds, TurnMessage } from "./turn.ts";
 import type { TokenUsage } from "../../../core/token-usage.ts";
 import type { Logger } from "../../../core/host.ts";
-import { streamCompletion } from "./chat-completion.ts";
+import { streamCompletion, type ToolCallPiece } from "./chat-completion.ts";
 import { describeModelFailure } from "./model-failure.ts";
+import type { ToolBox, ToolCall } from "./tool-servers.ts";
 import type { ResolvedModel } from "./model-endpoint.ts";
-
-/** One message of a conversation, as a model is given it. */
-export interface TurnMessage {
-  readonly role: "user" | "assistant";
-  readonly text: string;
-}
 
 export interface ModelTurn {
   readonly model: ResolvedModel;
@@ -22,16 +18,10 @@ export interface ModelTurn {
   readonly signal: AbortSignal;
   /** Of the caller whose event led to the turn. */
   readonly traceparent?: string | undefined;
+  /** The tools that it can call, and how many requests it may make. */
+  readonly tools?: { readonly box: ToolBox; readonly maxSteps: number } | undefined;
   /** For the log. */
   readonly of: TurnIds;
-}
-
-/** The conversation or run that a turn belongs to. */
-export interface TurnIds {
-  readonly agentId: string;
-  readonly sessionKey: string;
-  /** Absent: a turn of the session itself. */
-  readonly runId?: string;
 }
 
 /** Bounds of a turn; the defaults are what the gateway runs with. */
@@ -50,29 +40,89 @@ export const DEFAULT_MODEL_TURN_LIMITS: ModelTurnLimits = {
   maxResponseBytes: 67_108_864,
 };
 
-/** A reply, or what went wrong in words that hold no secret. */
-export type ModelOutcome =
-  | { readonly reply: string; readonly usage?: TokenUsage | undefined }
-  /** `retryable`: nothing of an answer has arrived, and the same turn may succeed later. */
-  | { readonly error: string; readonly retryable?: true };
-
 const EFFORTS: ReadonlySet<string> = new Set(["minimal", "low", "medium", "high"]);
 
+/** The requests of one turn: what was said between the first and the next. */
+interface Step {
+  /** In the form of the endpoint: the model's calls and what they resulted in. */
+  readonly exchange: readonly object[];
+  readonly usage: TokenUsage | undefined;
+}
+
 /**
- * Asks the model and reads its reply as it streams. A request that no one took, or that was
- * answered 408, 429 or 5xx, is sent again as long as nothing of an answer has arrived. An abort of
- * the signal ends the turn with an error at once.
+ * Asks the model, carries out the calls of tools that it asks for, and asks again, until it replies without one. An
+ * abort of the signal ends the turn with an error at once.
  */
 export async function runModelTurn(
   turn: ModelTurn,
   options: { logger: Logger; limits?: ModelTurnLimits },
 ): Promise<ModelOutcome> {
+  const { tools } = turn;
+  let step: Step = { exchange: [], usage: undefined };
+  for (let number = 1; ; number++) {
+    const outcome = await askModel(turn, step, options);
+    if ("error" in outcome) return step.exchange.length === 0 ? outcome : { error: outcome.error };
+    const usage = sum(step.usage, outcome.usage);
+    if (tools === undefined || outcome.calls.length === 0) return { reply: outcome.reply, usage };
+    if (number >= tools.maxSteps) {
+      return { error: `The model asked for tools in each of ${tools.maxSteps} requests and never replied (maxSteps).` };
+    }
+    const results: object[] = [];
+    for (const call of outcome.calls) {
+      results.push({ role: "tool", tool_call_id: call.id, content: await tools.box.call(call) });
+      if (turn.signal.aborted) return { error: "The turn was aborted." };
+    }
+    step = { exchange: [...step.exchange, callMessage(outcome), ...results], usage };
+  }
+}
+
+/** The model's own message, as it is sent back to it. */
+function callMessage({ reply, calls }: ModelReply): object {
+  return {
+    role: "assistant",
+    content: reply === "" ? null : reply,
+    tool_calls: calls.map(({ id, name, arguments: args }) => ({
+      id,
+      type: "function",
+      function: { name, arguments: args },
+    })),
+  };
+}
+
+function sum(before: TokenUsage | undefined, now: TokenUsage | undefined): TokenUsage | undefined {
+  if (before === undefined || now === undefined) return now ?? before;
+  const add = (a: number | undefined, b: number | undefined): number | undefined =>
+    a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
+  return {
+    model: now.model,
+    inputTokens: before.inputTokens + now.inputTokens,
+    outputTokens: before.outputTokens + now.outputTokens,
+    cachedTokens: add(before.cachedTokens, now.cachedTokens),
+    costUsd: add(before.costUsd, now.costUsd),
+  };
+}
+
+interface ModelReply {
+  readonly reply: string;
+  readonly calls: readonly ToolCall[];
+  readonly usage: TokenUsage | undefined;
+}
+
+/**
+ * Makes one request and reads the reply as it streams. A request that no one took, or that was
+ * answered 408, 429 or 5xx, is sent again as long as nothing of an answer has arrived.
+ */
+async function askModel(
+  turn: ModelTurn,
+  step: Step,
+  options: { logger: Logger; limits?: ModelTurnLimits },
+): Promise<ModelReply | Extract<ModelOutcome, { readonly error: string }>> {
   const limits = options.limits ?? DEFAULT_MODEL_TURN_LIMITS;
   for (let attempt = 0; ; attempt += 1) {
-    const outcome = await attemptTurn(turn, limits);
+    const outcome = await attemptTurn(turn, step, limits);
     const delayMs = limits.retryDelaysMs[attempt];
     if (outcome.kind === "reply") {
-      return { reply: outcome.reply, usage: outcome.usage };
+      return outcome;
     }
     if (!outcome.retryable || turn.signal.aborted) {
       return { error: outcome.error };
@@ -94,19 +144,20 @@ export async function runModelTurn(
 }
 
 type ModelAttempt =
-  | { readonly kind: "reply"; readonly reply: string; readonly usage: TokenUsage | undefined }
+  | ({ readonly kind: "reply" } & ModelReply)
   | { readonly kind: "failure"; readonly error: string; readonly retryable: boolean };
 
-async function attemptTurn(turn: ModelTurn, limits: ModelTurnLimits): Promise<ModelAttempt> {
+async function attemptTurn(turn: ModelTurn, step: Step, limits: ModelTurnLimits): Promise<ModelAttempt> {
   const { model, signal } = turn;
   let reply = "";
   let begun = false;
   let usage: TokenUsage | undefined;
+  const calls = new CollectedCalls(limits.maxReplyChars);
   try {
     if (signal.aborted) return { kind: "failure", error: "The turn was aborted.", retryable: false };
     await streamCompletion({
       provider: model.provider,
-      body: bodyOf(turn),
+      body: bodyOf(turn, step),
       maxResponseBytes: limits.maxResponseBytes,
       traceparent: turn.traceparent,
       signal,
@@ -115,17 +166,52 @@ async function attemptTurn(turn: ModelTurn, limits: ModelTurnLimits): Promise<Mo
         reply += text;
         if (reply.length > limits.maxReplyChars) throw new ReplyTooLongError();
       },
+      onToolCall: (piece) => {
+        begun = true;
+        if (!calls.take(piece)) throw new ReplyTooLongError();
+      },
       onUsage: (counted) => {
         usage = { model: `${model.providerId}/${model.modelId}`, ...counted };
       },
     });
-    return { kind: "reply", reply, usage };
+    return { kind: "reply", reply, usage, calls: calls.all() };
   } catch (error) {
     if (error instanceof ReplyTooLongError) {
       const words = `The model's reply is longer than ${limits.maxReplyChars} characters and was not taken.`;
       return { kind: "failure", error: words, retryable: false };
     }
     return failedAttempt(error, turn, begun);
+  }
+}
+
+/** Calls of one reply. */
+const MAX_CALLS = 64;
+
+/** Puts together what streams in pieces. */
+class CollectedCalls {
+  readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();
+  #charsLeft: number;
+
+  constructor(maxChars: number) {
+    this.#charsLeft = maxChars;
+  }
+
+  /** False when it is too much. */
+  take({ index, id, name, arguments: args }: ToolCallPiece): boolean {
+    let call = this.#calls.get(index);
+    if (call === undefined) {
+      if (this.#calls.size === MAX_CALLS) return false;
+      call = { id: id ?? `call_${index}`, name: "", arguments: "" };
+      this.#calls.set(index, call);
+    }
+    if (name !== undefined && call.name === "") call.name = name;
+    call.arguments += args;
+    this.#charsLeft -= args.length;
+    return this.#charsLeft >= 0;
+  }
+
+  all(): readonly ToolCall[] {
+    return [...this.#calls.values()];
   }
 }
 
@@ -139,13 +225,19 @@ function failedAttempt(error: unknown, turn: ModelTurn, begun: boolean): ModelAt
   return { kind: "failure", error: message, retryable: retryable && !begun };
 }
 
-function bodyOf({ model, systemPrompt, messages, thinking }: ModelTurn): Readonly<Record<string, unknown>> {
+function bodyOf(
+  { model, systemPrompt, messages, thinking, tools }: ModelTurn,
+  { exchange }: Step,
+): Readonly<Record<string, unknown>> {
+  const definitions = tools?.box.definitions ?? [];
   return {
     model: model.modelId,
     messages: [
       ...(systemPrompt === undefined ? [] : [{ role: "system", content: systemPrompt }]),
       ...messages.map(({ role, text }) => ({ role, content: text })),
+      ...exchange,
     ],
+    ...(definitions.length === 0 ? {} : { tools: definitions }),
     ...(thinking !== undefined && EFFORTS.has(thinking) ? { reasoning_effort: thinking } : {}),
   };
 }

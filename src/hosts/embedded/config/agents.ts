@@ -3,10 +3,13 @@ import ms from "ms";
 import type { StringValue } from "ms";
 import type { Findings } from "../../../config/errors.ts";
 import { showValue } from "../../../config/show-value.ts";
-import type { AgentConfig, AgentsConfig, AllowedModel } from "./file.ts";
-import { readRuntime } from "./runtime.ts";
+import type { AgentConfig, AgentsConfig, AllowedModel, ProviderConfig } from "./file.ts";
+import { type ProgramRuntime, readRuntime } from "./runtime.ts";
+import { readTools } from "./tools.ts";
+import { readPermissions } from "../../../config/permissions.ts";
+import type { EndpointContext } from "./endpoint.ts";
 import type { GatewayFile } from "./schema.ts";
-import { showKeyPath } from "../../../config/show-value.ts";
+import { type KeyPath, showKeyPath } from "../../../config/show-value.ts";
 
 type AgentsFile = NonNullable<GatewayFile["agents"]>;
 type ModelChoice = NonNullable<AgentsFile["defaults"]>["model"];
@@ -15,12 +18,15 @@ const defaultHeartbeat = "30m";
 /** The schema bounds numbers; what a string comes to is known only here. */
 const maxHeartbeatMs = 7 * 24 * 3_600_000;
 const defaultTimeoutSeconds = 600;
+const defaultApprovalSeconds = 300;
+
+export interface AgentsPlace extends EndpointContext {
+  readonly providers: ReadonlyMap<string, Pick<ProviderConfig, "baseUrl">>;
+  readonly configDir: string;
+}
 
 /** Reads the section; `providers` are the names that model references may begin with. */
-export function readAgents(
-  written: AgentsFile | undefined,
-  options: { readonly providers: ReadonlySet<string>; readonly findings: Findings; readonly configDir: string },
-): AgentsConfig {
+export function readAgents(written: AgentsFile | undefined, options: AgentsPlace): AgentsConfig {
   const { findings, configDir } = options;
   const defaults = written?.defaults;
   const allowedModels = readAllowedModels(defaults?.models, options);
@@ -33,12 +39,14 @@ export function readAgents(
     const own = readModel(agent.model, `${where}.model`, context);
     const place = { where: `${where}.runtime`, configDir, hasModel: own !== undefined, findings };
     const runtime = readRuntime(agent.runtime, place);
+    const ownModel = runtime === undefined ? (own ?? model) : undefined;
     return {
       id: agent.id,
-      model: runtime === undefined ? (own ?? model) : undefined,
+      model: ownModel,
       systemPrompt: agent.systemPrompt,
       thinking: agent.thinking,
       ...(runtime && { runtime }),
+      ...readRights(agent, { ...options, keys: ["agents", "list", at], model: ownModel ?? model, runtime }),
     };
   });
   refuseRepeated(agents, findings);
@@ -50,9 +58,56 @@ export function readAgents(
   };
 }
 
+interface RightsPlace extends AgentsPlace {
+  readonly keys: KeyPath;
+  /** Of the agent, or of all agents. */
+  readonly model: string | undefined;
+  readonly runtime: ProgramRuntime | undefined;
+}
+
+type Rights = Pick<AgentConfig, "tools" | "permissions" | "allowUntrusted" | "approvalTimeoutMs" | "egress">;
+
+function readRights(
+  agent: NonNullable<AgentsFile["list"]>[number],
+  { keys, model, runtime, ...options }: RightsPlace,
+): Rights {
+  const { findings, providers } = options;
+  const where = showKeyPath(keys);
+  const permissions = readPermissions(agent.permissions ?? "deny", `${where}.permissions`, findings);
+  const allowUntrusted = agent.allowUntrusted ?? false;
+  if (permissions === "all") {
+    findings.warn(
+      `${where}.permissions`,
+      allowUntrusted
+        ? "lets every payload that persuades the agent do everything; list what it needs instead"
+        : "lets no run of a hook begin unless its mapping lowers it; list what the agent needs, or write allowUntrusted: true",
+    );
+  }
+  if (runtime !== undefined && agent.tools !== undefined) {
+    findings.refuse(`${where}.tools`, "is for a model; a program brings its own tools, so leave it out");
+  }
+  if (runtime?.type === "command" && (permissions === "ask" || typeof permissions === "object")) {
+    findings.refuse(
+      `${where}.permissions`,
+      'cannot be decided act by act for a command; write "deny", "reads" or "all", or use an agent of the type "acp"',
+    );
+  }
+  if (agent.tools !== undefined && permissions === "deny") {
+    findings.warn(`${where}.permissions`, 'denies every call of its tools; write for example "reads", or list calls');
+  }
+  const endpoint = model === undefined ? undefined : providers.get(model.slice(0, model.indexOf("/")));
+  return {
+    ...(agent.tools && { tools: readTools(agent.tools, { ...options, keys: [...keys, "tools"] }) }),
+    permissions,
+    allowUntrusted,
+    approvalTimeoutMs: Math.round((agent.approvalTimeoutSeconds ?? defaultApprovalSeconds) * 1_000),
+    egress: agent.egress ?? (endpoint === undefined ? [] : [URL.parse(endpoint.baseUrl)?.host ?? ""].filter(Boolean)),
+  };
+}
+
 function readAllowedModels(
   written: NonNullable<AgentsFile["defaults"]>["models"],
-  { providers, findings }: { readonly providers: ReadonlySet<string>; readonly findings: Findings },
+  { providers, findings }: Pick<AgentsPlace, "providers" | "findings">,
 ): readonly AllowedModel[] | undefined {
   if (written === undefined) return undefined;
   const where = ["agents", "defaults", "models"];
@@ -80,7 +135,7 @@ function readModel(
   choice: ModelChoice,
   where: string,
   context: {
-    readonly providers: ReadonlySet<string>;
+    readonly providers: AgentsPlace["providers"];
     readonly findings: Findings;
     readonly allowedModels: readonly AllowedModel[] | undefined;
   },
@@ -94,7 +149,7 @@ function readModel(
 }
 
 /** The problem of a model reference, or `undefined`. */
-function modelProblem(ref: string, providers: ReadonlySet<string>): string | undefined {
+function modelProblem(ref: string, providers: AgentsPlace["providers"]): string | undefined {
   const slash = ref.indexOf("/");
   if (slash < 1 || slash === ref.length - 1) return `${showValue(ref)} is not written <provider>/<model>`;
   const provider = ref.slice(0, slash);

@@ -2,7 +2,7 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import type { Findings } from "../../../config/errors.ts";
 import { readSecrets, type SecretInput, type SecretSources } from "../../../config/secrets.ts";
-import { showKeyPath } from "../../../config/show-value.ts";
+import { type KeyPath, showKeyPath } from "../../../config/show-value.ts";
 
 export interface EndpointContext {
   readonly sources: SecretSources;
@@ -12,7 +12,7 @@ export interface EndpointContext {
 /** The headers of a configuration, secrets resolved. */
 export function readHeaders(
   written: Readonly<Record<string, SecretInput>>,
-  where: readonly string[],
+  where: KeyPath,
   context: EndpointContext,
 ): Readonly<Record<string, string>> {
   const headers: [string, string][] = [];

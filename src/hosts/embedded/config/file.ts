@@ -1,5 +1,7 @@
 /** The embedded gateway's configuration after validation: every default filled in. */
-import type { CommandRuntime } from "./runtime.ts";
+import type { Permissions } from "../../../core/agent-rights.ts";
+import type { ProgramRuntime } from "./runtime.ts";
+import type { ToolsConfig } from "./tools.ts";
 import type { ChannelsConfig } from "./channels.ts";
 import type { TelemetryConfig } from "./telemetry.ts";
 
@@ -55,7 +57,16 @@ export interface AgentConfig {
   readonly systemPrompt: string | undefined;
   readonly thinking: string | undefined;
   /** The program that carries out its turns; absent: a model does. */
-  readonly runtime?: CommandRuntime | undefined;
+  readonly runtime?: ProgramRuntime | undefined;
+  /** The tools of its model; absent: none. */
+  readonly tools?: ToolsConfig | undefined;
+  readonly permissions: Permissions;
+  /** Lets runs of hooks use the permissions `all`. */
+  readonly allowUntrusted: boolean;
+  /** How long a question waits for its answer. */
+  readonly approvalTimeoutMs: number;
+  /** Hosts that its confined programs can reach. */
+  readonly egress: readonly string[];
 }
 
 export interface AllowedModel {

@@ -75,8 +75,8 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
       shutdownMs: Math.round((written.gateway?.shutdownSeconds ?? defaultShutdownSeconds) * 1_000),
     },
     agents: readAgents(written.agents, {
-      providers: new Set(models.providers.keys()),
-      findings,
+      ...context,
+      providers: models.providers,
       configDir: dirname(file),
     }),
     models,

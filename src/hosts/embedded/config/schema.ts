@@ -17,6 +17,8 @@ import {
 } from "../../../config/schema-parts.ts";
 
 import { ChannelsSchema } from "./channels.ts";
+import { PermissionsSchema } from "../../../config/permissions.ts";
+import { ToolsSchema } from "./tools.ts";
 import { RuntimeSchema } from "./runtime.ts";
 import { TelemetrySchema } from "./telemetry.ts";
 
@@ -129,6 +131,39 @@ const Agent = Type.Object(
     systemPrompt: Type.Optional(text({ description: "The system prompt of the agent.", maxLength: 100_000 })),
     thinking: Type.Optional(text({ description: "Thinking level, for example `low`, `medium`, `high`." })),
     runtime: Type.Optional(RuntimeSchema),
+    tools: Type.Optional(ToolsSchema),
+    permissions: withDefault(
+      PermissionsSchema(
+        "What the agent may do by its tools. `deny`: nothing. `reads`: what is declared to read only. `{ allow }`: what a rule matches. `ask`: each act is a question to you. `all`: everything, which a run of a hook needs `allowUntrusted` for. For a `command` agent, `deny` and `reads` make its working directory read-only, and nothing else but `all` is possible.",
+      ),
+      "deny",
+    ),
+    allowUntrusted: withDefault(
+      flag(
+        "Lets runs of hooks use the permissions `all`. Dangerous: a payload that persuades the agent can do everything.",
+      ),
+      false,
+    ),
+    approvalTimeoutSeconds: withDefault(
+      seconds(
+        { minimum: 1, maximum: DAY_SECONDS },
+        "How long a question waits for its answer, after which the act is denied. The wait is a part of the run's time.",
+      ),
+      300,
+    ),
+    egress: Type.Optional(
+      Type.Array(
+        text({
+          description: "`api.example.com`, `*.example.com`, or one of them with a port: `127.0.0.1:8080`.",
+          pattern: "^[^\\s/]+$",
+        }),
+        {
+          maxItems: 200,
+          description:
+            "Hosts that the agent's confined programs can reach. Absent: the host of the provider of `agents.defaults.model`, if there is one.",
+        },
+      ),
+    ),
   },
   strict({ description: "One agent." }),
 );

@@ -16,6 +16,7 @@ import { sendError } from "../../../api/errors.ts";
 import { readApiQuery } from "../../../api/request.ts";
 import type { GatewayStatus } from "../status.ts";
 import { API_PATH, HEALTH_PATH, READY_PATH } from "./routing-table.ts";
+import { approvalEndpoints } from "./approvals-api.ts";
 import { type GatewaySources, SessionsApi } from "./sessions-api.ts";
 
 interface GuardConfig {
@@ -146,6 +147,7 @@ export class GatewayApi {
 export function gatewayEndpoints(sources: GatewaySources, status: GatewayStatus): ApiEndpoints {
   return {
     ...new SessionsApi(sources).endpoints(),
+    ...approvalEndpoints(sources.approvals),
     ...operatorEndpoints(sources),
     status: {
       GET: async ({ search }) => {

@@ -12,6 +12,7 @@ import type { ChannelTarget } from "../../../core/host.ts";
 import { answerJson } from "../../../http/answer.ts";
 import { parsePayload } from "../../../http/parse-payload.ts";
 import { readBody } from "../../../http/read-body.ts";
+import type { Approvals } from "../agents/approvals.ts";
 import type { EmbeddedChannels } from "../channels.ts";
 import type { EmbeddedSessions } from "../sessions.ts";
 
@@ -116,4 +117,5 @@ function answerFound(body: object | undefined): ApiReply {
 export interface GatewaySources extends ApiSources {
   readonly sessions: EmbeddedSessions;
   readonly channels: Pick<EmbeddedChannels, "outbox" | "list">;
+  readonly approvals: Pick<Approvals, "list" | "answer">;
 }

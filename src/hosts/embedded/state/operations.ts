@@ -53,6 +53,13 @@ export interface SetRoute {
   readonly at: number;
 }
 
+/** What an agent with a memory of its own calls the session. */
+export interface SetAgentSession {
+  readonly sessionKey: string;
+  readonly id: string;
+  readonly at: number;
+}
+
 /** The outcome of a message for a channel. */
 export type OutboxState = "pending" | "sent" | "failed";
 

@@ -96,6 +96,11 @@ export function prepareSessionReads(reader: DatabaseSync) {
     `SELECT key AS sessionKey, wake_agent AS agentId, wake_reason AS reason FROM embedded_session
      WHERE wake_agent IS NOT NULL AND pending > 0 ORDER BY id`,
   );
+  const agentSession = rowQuery(
+    reader,
+    { id: "text?" },
+    "SELECT agent_session AS id FROM embedded_session WHERE key = ?",
+  );
   const route = rowQuery(
     reader,
     { channel: "text", to: "text" },
@@ -178,6 +183,8 @@ export function prepareSessionReads(reader: DatabaseSync) {
     requestedTurns(): readonly HeartbeatRequest[] {
       return wakes.all().map((row) => ({ ...row }));
     },
+
+    agentSession: (key: string): string | undefined => agentSession.get(key)?.id ?? undefined,
 
     route(key: string): ChannelTarget | undefined {
       const row = route.get(key);

@@ -2,6 +2,7 @@
 import type { BeginRunOutcome, EnqueueEvent, EnqueueOutcome, RequestTurn } from "../../shared/state-operations.ts";
 import type { DatabaseSync } from "node:sqlite";
 import type { Migration, SqliteModule } from "../../../storage/sqlite/engine/module.ts";
+import { approvalTable, prepareApprovalWrites, type SetApproval, type StoredApproval } from "./approval-writes.ts";
 import { prepareEventWrites } from "./event-writes.ts";
 import { prepareRetentionWrites, prepareTranscriptBytes } from "./retention-writes.ts";
 import { prepareSessionWrites } from "./session-writes.ts";
@@ -12,6 +13,7 @@ import {
   type ForgetRuns,
   type ForgetRunsOutcome,
   type RecordMessage,
+  type SetAgentSession,
   type SetRoute,
   STATE_LIMITS,
 } from "./operations.ts";
@@ -83,10 +85,15 @@ const countTranscriptBytes: Migration = [
   `INSERT INTO embedded_transcript_bytes VALUES (1, 0, 0)`,
 ];
 
+/** What an agent with a memory of its own calls the session. */
+const agentSessions: Migration = ["ALTER TABLE embedded_session ADD COLUMN agent_session TEXT"];
+
 /** The migrations of the module, in order of their names. */
 const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-tables": createTables,
   "0002-transcript-bytes": countTranscriptBytes,
+  "0003-approvals": approvalTable,
+  "0004-agent-sessions": agentSessions,
 };
 
 /** The URL of this module, for the database that loads it. */
@@ -101,6 +108,7 @@ export const sqliteModule: SqliteModule = {
     const sessions = prepareSessionWrites(database, transcripts);
     const events = prepareEventWrites(database, sessions);
     const outbox = prepareOutboxWrites(database);
+    const approvals = prepareApprovalWrites(database);
     const retention = prepareRetentionWrites(database, transcripts);
     const setWake = database.prepare("UPDATE embedded_session SET wake_agent = ?, wake_reason = ? WHERE id = ?");
     const clearWake = database.prepare(
@@ -110,6 +118,7 @@ export const sqliteModule: SqliteModule = {
       "INSERT INTO embedded_outbox (channel, key, recipient, at, state, text) VALUES ('', '', '', 0, 'trial', '')",
     );
     const dropTrial = database.prepare("DELETE FROM embedded_outbox WHERE channel = '' AND key = ''");
+    const setAgentSession = database.prepare("UPDATE embedded_session SET agent_session = ? WHERE id = ?");
     const setRoute = database.prepare("UPDATE embedded_session SET route_channel = ?, route_to = ? WHERE id = ?");
 
     return {
@@ -147,7 +156,15 @@ export const sqliteModule: SqliteModule = {
         setRoute.run(channel, to, sessions.session(sessionKey, { kept: true, at }).id);
       },
 
+      setAgentSession({ sessionKey, id, at }: SetAgentSession): void {
+        setAgentSession.run(id, sessions.session(sessionKey, { kept: false, at }).id);
+      },
+
       forgetRuns: (step: ForgetRuns): ForgetRunsOutcome => retention.forgetRuns(step),
+
+      addApproval: (approval: StoredApproval): void => approvals.add(approval),
+
+      setApproval: (change: SetApproval): boolean => approvals.set(change),
 
       recordMessage: (record: RecordMessage): void => outbox.record(record),
 

@@ -1,6 +1,6 @@
 /** Turns rows into the objects of the contract. */
-import type { DeliverySummary, Headers, RelatedDelivery, State } from "../../../core/delivery.ts";
-import type { Attempt, ReplyOutcome, RunSpec } from "../../../core/run.ts";
+import type { DeliverySummary, Headers, RelatedDelivery } from "../../../core/delivery.ts";
+import type { State, Attempt, ReplyOutcome, RunSpec } from "../../../core/run.ts";
 import { RUN_STEPS, type RunStep, type StepTime } from "../../../core/run.ts";
 import type { AgentActivity } from "../../../core/agent-rights.ts";
 import type { TokenUsage } from "../../../core/token-usage.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { agentCatalog, EmbeddedAgents } from "../../../../src/hosts/embedded/agents.ts";
+import { agentCatalog, type EmbeddedAgents } from "../../../../src/hosts/embedded/agents.ts";
 import { DEFAULT_MODEL_TURN_LIMITS } from "../../../../src/hosts/embedded/agents/model-turn.ts";
 import type { AgentsConfig } from "../../../../src/hosts/embedded/config/file.ts";
 import { type AgentRunRequest, HostError } from "../../../../src/core/host.ts";
-import { agentConfig, gatewayConfig, TemporaryGateway } from "./state/temporary-gateway.ts";
+import { agentConfig, embeddedAgents, gatewayConfig, TemporaryGateway } from "./state/temporary-gateway.ts";
 import { answers, beginsStream, type ModelBehavior, ModelServer, streams } from "./agents/model-server.ts";
 
 const KEY = "sk-very-secret-0123456789";
@@ -17,8 +17,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   await gateway.reset();
-  const limits = { ...DEFAULT_MODEL_TURN_LIMITS, retryDelaysMs: [5] };
-  agents = new EmbeddedAgents({ ...gateway.parts, limits });
+  agents = embeddedAgents(gateway, { ...DEFAULT_MODEL_TURN_LIMITS, retryDelaysMs: [5] });
 });
 
 afterAll(async () => {
@@ -31,7 +30,7 @@ function request(overrides: Partial<AgentRunRequest> = {}): AgentRunRequest {
     agentId: "main",
     sessionKey: "hook:build",
     prompt: "The build failed.",
-    trust: "untrusted",
+    trust: "untrusted" as const,
     timeoutMs: 10_000,
     signal: new AbortController().signal,
     ...overrides,
@@ -121,7 +120,7 @@ describe("run", () => {
     const repeated = () => agents.run(request({ sessionKey: "hook:other" })).catch((error: unknown) => error);
     expect(await repeated()).toMatchObject({ name: "HostError", retryable: false });
     await gateway.restart();
-    agents = new EmbeddedAgents(gateway.parts);
+    agents = embeddedAgents(gateway);
     expect(await repeated()).toMatchObject({ name: "HostError", retryable: false });
     expect(server.requests).toHaveLength(1);
   });
@@ -287,6 +286,7 @@ describe("converse", () => {
         { role: "user", text: "three" },
       ],
       idle: false,
+      trust: "untrusted" as const,
       timeoutMs: 10_000,
       signal: new AbortController().signal,
     });
@@ -307,6 +307,7 @@ describe("converse", () => {
       sessionKey: "agent:main:main",
       messages: [{ role: "user" as const, text: "hi" }],
       idle: false,
+      trust: "untrusted" as const,
       timeoutMs: 10_000,
     };
     const { signal } = new AbortController();

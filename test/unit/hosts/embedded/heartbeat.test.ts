@@ -11,7 +11,7 @@ import {
 } from "../../../../src/hosts/embedded/heartbeat.ts";
 import { answers, beginsStream, type ModelBehavior, ModelServer, streams } from "./agents/model-server.ts";
 import { WebhookReceiver } from "./channels/webhook-receiver.ts";
-import { agentConfig, gatewayConfig, START, TemporaryGateway } from "./state/temporary-gateway.ts";
+import { agentConfig, embeddedAgents, gatewayConfig, START, TemporaryGateway } from "./state/temporary-gateway.ts";
 
 const MAIN = "agent:main:main";
 const TIMING: HeartbeatTiming = { coalesceMs: 15, retryDelaysMs: [10, 10] };
@@ -45,7 +45,7 @@ function build(timing: Partial<HeartbeatTiming> = {}): void {
   heartbeat = new EmbeddedHeartbeat({
     ...parts,
     channels,
-    agents: new EmbeddedAgents({ ...parts, limits: { ...DEFAULT_MODEL_TURN_LIMITS, retryDelaysMs: [] } }),
+    agents: embeddedAgents(gateway, { ...DEFAULT_MODEL_TURN_LIMITS, retryDelaysMs: [] }),
     timing: { ...TIMING, ...timing },
     sender: new OutboxSender({ ...parts, channels, retryDelaysMs: [5, 5] }),
   });

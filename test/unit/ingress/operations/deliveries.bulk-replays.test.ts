@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { SettledState } from "../../../../src/core/delivery.ts";
+import type { SettledState } from "../../../../src/core/run.ts";
 import type { ActiveConfig } from "../../../../src/ingress/active-config.ts";
 import { DeliveryOperations } from "../../../../src/ingress/operations/deliveries.ts";
 import type { BulkOutcome, Target } from "../../../../src/ingress/operations/deliveries.ts";

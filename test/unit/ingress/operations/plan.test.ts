@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { STATES } from "../../../../src/core/delivery.ts";
-import type { DeliverySummary, State } from "../../../../src/core/delivery.ts";
+import { STATES } from "../../../../src/core/run.ts";
+import type { DeliverySummary } from "../../../../src/core/delivery.ts";
+import type { State } from "../../../../src/core/run.ts";
 import type { Operation } from "../../../../src/ingress/operations/outcome.ts";
 import { planOperation } from "../../../../src/ingress/operations/plan.ts";
 

@@ -42,6 +42,9 @@ function refusal(content: object | string, given: Given = {}): string[] {
   throw new Error("The configuration was not refused.");
 }
 
+/** The rights of an agent whose configuration says nothing of them. */
+const NO_RIGHTS = { permissions: "deny", allowUntrusted: false, approvalTimeoutMs: 300_000, egress: [] as string[] };
+
 describe("readGatewayConfig", () => {
   it("fills in every default", () => {
     const { config, warnings } = read({ gateway: { auth } });
@@ -56,7 +59,9 @@ describe("readGatewayConfig", () => {
         shutdownMs: 25_000,
       },
       agents: {
-        list: [{ id: "main", isDefault: true, model: undefined, systemPrompt: undefined, thinking: undefined }],
+        list: [
+          { id: "main", isDefault: true, model: undefined, systemPrompt: undefined, thinking: undefined, ...NO_RIGHTS },
+        ],
         allowedModels: undefined,
         heartbeatEveryMs: 1_800_000,
         timeoutMs: 600_000,
@@ -110,8 +115,24 @@ describe("readGatewayConfig", () => {
       },
       agents: {
         list: [
-          { id: "one", isDefault: false, model: "a/one", systemPrompt: undefined, thinking: undefined },
-          { id: "two", isDefault: true, model: "b/two/three", systemPrompt: "Be brief.", thinking: "low" },
+          {
+            id: "one",
+            isDefault: false,
+            model: "a/one",
+            systemPrompt: undefined,
+            thinking: undefined,
+            ...NO_RIGHTS,
+            egress: ["127.0.0.1:1"],
+          },
+          {
+            id: "two",
+            isDefault: true,
+            model: "b/two/three",
+            systemPrompt: "Be brief.",
+            thinking: "low",
+            ...NO_RIGHTS,
+            egress: ["example.com"],
+          },
         ],
         allowedModels: [
           { ref: "a/one", alias: "fast" },

@@ -4,6 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { AgentConfig, GatewayConfig } from "../../../../../src/hosts/embedded/config/file.ts";
+import { EmbeddedAgents } from "../../../../../src/hosts/embedded/agents.ts";
+import { AgentTurns } from "../../../../../src/hosts/embedded/agents/agent-turns.ts";
+import { Approvals } from "../../../../../src/hosts/embedded/agents/approvals.ts";
+import { DEFAULT_MODEL_TURN_LIMITS } from "../../../../../src/hosts/embedded/agents/model-turn.ts";
 import { EmbeddedSessions } from "../../../../../src/hosts/embedded/sessions.ts";
 import { STATE_MODULE_URL } from "../../../../../src/hosts/embedded/state/sqlite-module.ts";
 import { SqliteDatabase } from "../../../../../src/storage/sqlite/engine/database.ts";
@@ -36,7 +40,18 @@ export function gatewayConfig(overrides: Overrides = {}): GatewayConfig {
 }
 
 export function agentConfig(overrides: Partial<AgentConfig> = {}): AgentConfig {
-  return { id: "main", isDefault: true, model: undefined, systemPrompt: undefined, thinking: undefined, ...overrides };
+  return {
+    id: "main",
+    isDefault: true,
+    model: undefined,
+    systemPrompt: undefined,
+    thinking: undefined,
+    permissions: "deny",
+    allowUntrusted: false,
+    approvalTimeoutMs: 60_000,
+    egress: [],
+    ...overrides,
+  };
 }
 
 /** A gateway's state; `config` and `now` may be changed at any time. */
@@ -108,4 +123,10 @@ export class TemporaryGateway implements AsyncDisposable {
     await this.database.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** The agents on a gateway's state, as the gateway builds them. */
+export function embeddedAgents({ parts }: TemporaryGateway, limits = DEFAULT_MODEL_TURN_LIMITS): EmbeddedAgents {
+  const approvals = new Approvals({ ...parts, send: () => Promise.resolve() });
+  return new EmbeddedAgents({ ...parts, turns: new AgentTurns({ ...parts, approvals, limits }) });
 }

@@ -1,0 +1,245 @@
+/** One process that speaks the Agent Client Protocol, and the sessions in it. */
+import { Readable, Writable } from "node:stream";
+import type * as acp from "@agentclientprotocol/sdk";
+import { ACT_KINDS, type ActKind } from "../../../core/agent-rights.ts";
+import { reasonOf } from "../../../core/reason-of.ts";
+import { Output, Program, type ProgramStart } from "../programs/program.ts";
+import type { Act } from "./permissions.ts";
+import type { RunRights } from "./run-rights.ts";
+
+/** One prompt in a session. */
+export interface AcpPrompt {
+  readonly text: string;
+  readonly rights: RunRights;
+  readonly signal: AbortSignal;
+  readonly maxReplyChars: number;
+}
+
+export interface AcpReply {
+  readonly text: string;
+  readonly stopReason: acp.StopReason;
+}
+
+/** How a session was found: with its own memory, or without any. */
+export interface OpenedSession {
+  readonly id: string;
+  readonly isFresh: boolean;
+}
+
+/** What the process is doing for one prompt. */
+interface Turn {
+  readonly prompt: AcpPrompt;
+  text: string;
+  readonly calls: Map<string, Pick<Act, "title" | "input" | "kind">>;
+}
+
+const START_MS = 60_000;
+/** An agent may take so long to end a prompt that was canceled; then its process ends. */
+const CANCEL_MS = 2_000;
+const MAX_STDERR_BYTES = 2_000;
+/** Tool calls of one prompt that are watched. */
+const MAX_CALLS = 500;
+
+export class AcpProcess {
+  readonly #program: Program;
+  readonly #connection: acp.ClientConnection;
+  readonly #stderr: Output;
+  readonly #turns = new Map<string, Turn>();
+  readonly #live = new Set<string>();
+  #capabilities: acp.AgentCapabilities = {};
+  #problem: Error | undefined;
+
+  /** Starts the program and agrees on the protocol; rejects with an error whose message names what is wrong. */
+  static async start(start: ProgramStart): Promise<AcpProcess> {
+    const library = await import("@agentclientprotocol/sdk");
+    const program = await Program.start(start);
+    const process = new AcpProcess(program, library);
+    try {
+      await process.#initialize(library);
+      return process;
+    } catch (error) {
+      await program.end();
+      await program.ended.catch(() => undefined);
+      const said = process.#stderr.text.trim();
+      const why = process.#problem ?? error;
+      throw new Error(
+        `The agent ${JSON.stringify(start.config.command[0])} could not be used: ${reasonOf(why)}${said === "" ? "" : `: ${said}`}`,
+        { cause: error },
+      );
+    }
+  }
+
+  private constructor(program: Program, library: typeof acp) {
+    this.#program = program;
+    this.#stderr = new Output(program.stderr, MAX_STDERR_BYTES);
+    const stream = library.ndJsonStream(
+      Writable.toWeb(program.stdin),
+      Readable.toWeb(program.stdout) as ReadableStream<Uint8Array>,
+    );
+    this.#connection = library
+      .client({ name: "reveille" })
+      .onRequest(library.methods.client.session.requestPermission, ({ params }) => this.#permit(params))
+      .onNotification(library.methods.client.session.update, ({ params }) => this.#update(params))
+      .connect(stream);
+    void program.ended.then(
+      ({ code, killedBy }) => this.#close(new Error(`the agent ended with ${killedBy ?? `status ${code}`}`)),
+      (error: Error) => this.#close(error),
+    );
+  }
+
+  /** False once the process has ended. */
+  get isAlive(): boolean {
+    return this.#problem === undefined;
+  }
+
+  get isIdle(): boolean {
+    return this.#turns.size === 0;
+  }
+
+  /** The session that was left with `known`, resumed or loaded where the agent can; else a fresh one. */
+  async open(known: string | undefined, cwd: string): Promise<OpenedSession> {
+    const { agent } = this.#connection;
+    const place = { cwd, mcpServers: [] };
+    if (known !== undefined) {
+      if (this.#live.has(known)) return { id: known, isFresh: false };
+      const method = this.#resumeMethod();
+      try {
+        if (method !== undefined) {
+          await agent.request(method, { sessionId: known, ...place });
+          this.#live.add(known);
+          return { id: known, isFresh: false };
+        }
+      } catch {
+        // The agent has forgotten it: the conversation begins again.
+      }
+    }
+    const { sessionId } = await agent.request("session/new" as const, { ...place });
+    this.#live.add(sessionId);
+    return { id: sessionId, isFresh: true };
+  }
+
+  /** Sends one prompt and resolves with the agent's words; rejects when the process ends under it. */
+  async prompt(id: string, prompt: AcpPrompt): Promise<AcpReply> {
+    const turn: Turn = { prompt, text: "", calls: new Map() };
+    this.#turns.set(id, turn);
+    const cancel = (): void => void this.#cancel(id);
+    prompt.signal.addEventListener("abort", cancel, { once: true });
+    try {
+      const asked = this.#connection.agent.request("session/prompt", {
+        sessionId: id,
+        prompt: [{ type: "text", text: prompt.text }],
+      });
+      if (prompt.signal.aborted) cancel();
+      const { stopReason } = await asked;
+      return { text: turn.text, stopReason };
+    } catch (error) {
+      // The end of its output is seen before its own.
+      if (this.#connection.signal.aborted) await this.end();
+      throw this.#problem ?? error;
+    } finally {
+      prompt.signal.removeEventListener("abort", cancel);
+      this.#turns.delete(id);
+    }
+  }
+
+  /** Lets the agent forget a session that nothing continues. */
+  async closeSession(id: string): Promise<void> {
+    this.#live.delete(id);
+    if (this.#capabilities.sessionCapabilities?.close == null || !this.isAlive) return;
+    await this.#connection.agent.request("session/close", { sessionId: id }).catch(() => undefined);
+  }
+
+  async end(): Promise<void> {
+    await this.#program.end();
+    await this.#program.ended.catch(() => undefined);
+  }
+
+  async #initialize(library: typeof acp): Promise<void> {
+    const asked = this.#connection.agent.request("initialize", {
+      protocolVersion: library.PROTOCOL_VERSION,
+      // The gateway reads and writes no files for the agent: it would do so outside of its confinement.
+      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+    });
+    const answered = asked.then(({ protocolVersion, agentCapabilities }) => {
+      if (protocolVersion !== library.PROTOCOL_VERSION) {
+        throw new Error(`it speaks version ${protocolVersion} of the protocol, not ${library.PROTOCOL_VERSION}`);
+      }
+      this.#capabilities = agentCapabilities ?? {};
+    });
+    const late = AbortSignal.timeout(START_MS);
+    const overdue = new Promise<never>((_, reject) => {
+      const fail = (): void => reject(new Error(`it did not answer within ${START_MS / 1_000} s`));
+      late.addEventListener("abort", fail, { once: true });
+    });
+    await Promise.race([answered, overdue]);
+  }
+
+  #resumeMethod(): "session/resume" | "session/load" | undefined {
+    if (this.#capabilities.sessionCapabilities?.resume != null) return "session/resume";
+    return this.#capabilities.loadSession === true ? "session/load" : undefined;
+  }
+
+  async #cancel(id: string): Promise<void> {
+    await this.#connection.agent.notify("session/cancel", { sessionId: id }).catch(() => undefined);
+    await new Promise((done) => setTimeout(done, CANCEL_MS).unref());
+    if (this.#turns.has(id)) await this.#program.end();
+  }
+
+  async #permit({
+    sessionId,
+    toolCall,
+    options,
+  }: acp.RequestPermissionRequest): Promise<acp.RequestPermissionResponse> {
+    const turn = this.#turns.get(sessionId);
+    if (turn === undefined || turn.prompt.signal.aborted) return { outcome: { outcome: "cancelled" } };
+    const verdict = await turn.prompt.rights.judge(actOf(toolCall, turn.calls.get(toolCall.toolCallId)));
+    // Never for longer than this one call.
+    const wanted = verdict.allowed ? "allow_once" : "reject_once";
+    const option = options.find(({ kind }) => kind === wanted);
+    if (option !== undefined) return { outcome: { outcome: "selected", optionId: option.optionId } };
+    return { outcome: { outcome: "cancelled" } };
+  }
+
+  #update({ sessionId, update }: acp.SessionNotification): void {
+    const turn = this.#turns.get(sessionId);
+    if (turn === undefined) return;
+    if (update.sessionUpdate === "agent_message_chunk") {
+      if (update.content.type === "text") turn.text += update.content.text;
+      if (turn.text.length > turn.prompt.maxReplyChars) void this.#program.end();
+    } else if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update") {
+      const act = actOf(update, turn.calls.get(update.toolCallId));
+      if (turn.calls.size < MAX_CALLS || turn.calls.has(update.toolCallId)) turn.calls.set(update.toolCallId, act);
+      if (update.status === "completed" || update.status === "failed") {
+        turn.prompt.rights.called(act, update.status === "failed" ? "failed" : textOf(update.content));
+      }
+    }
+  }
+
+  #close(error: Error): void {
+    this.#problem ??= error;
+    this.#connection.close(error);
+  }
+}
+
+/** The act of a tool call, with what an earlier message said of it. */
+function actOf(
+  { kind, title, rawInput, locations }: Omit<acp.ToolCallUpdate, "toolCallId">,
+  before: Pick<Act, "title" | "input" | "kind"> | undefined,
+): Act {
+  const { command } = (rawInput ?? {}) as { readonly command?: unknown };
+  const words: unknown[] = Array.isArray(command) ? command : [command];
+  return {
+    kind: ACT_KINDS.find((known) => known === kind) ?? before?.kind ?? ("other" satisfies ActKind),
+    title: title ?? before?.title ?? "a tool call",
+    input: rawInput === undefined ? before?.input : JSON.stringify(rawInput),
+    command: words.every((word) => typeof word === "string") ? words.join(" ") : undefined,
+    paths: locations?.map(({ path }) => path),
+  };
+}
+
+function textOf(content: readonly acp.ToolCallContent[] | null | undefined): string {
+  const texts = (content ?? []).map((part) =>
+    part.type === "content" && part.content.type === "text" ? part.content.text : `[${part.type}]`,
+  );
+  return texts.join("\n");
+}

@@ -1,0 +1,286 @@
+/** One turn of any kind of agent: its rights, its workspace, and what carries it out. */
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { AgentActivity, Permissions, WorkspaceSpec } from "../../../core/agent-rights.ts";
+import type { Clock, Logger } from "../../../core/host.ts";
+import type { AgentConfig, GatewayConfig } from "../config/file.ts";
+import type { ProgramConfig, ProgramRuntime } from "../config/runtime.ts";
+import type { ProgramStart } from "../programs/program.ts";
+import { AcpAgents, type AcpMemory } from "./acp-agents.ts";
+import type { Approvals } from "./approvals.ts";
+import { runCommandTurn } from "./command-turn.ts";
+import { quoteReference, resolveModel } from "./model-endpoint.ts";
+import { type ModelTurnLimits, runModelTurn } from "./model-turn.ts";
+import type { ModelOutcome, TurnIds, TurnMessage } from "./turn.ts";
+import { acknowledgeOffline, answerOffline } from "./offline.ts";
+import { RunRights } from "./run-rights.ts";
+import { ToolBox, ToolServerError } from "./tool-servers.ts";
+import { openWorkspace, removeOldCopies, type Workspace, WorkspaceError } from "./workspace.ts";
+
+/** A turn of an agent, of a run or of a conversation. */
+export interface AgentTurn {
+  readonly messages: readonly TurnMessage[];
+  readonly override: { readonly model?: string | undefined; readonly thinking?: string | undefined };
+  /** True when the turn was given nothing to look at, as a periodic heartbeat. */
+  readonly idle: boolean;
+  /** True: the provider was down, and one request shows whether it still is. */
+  readonly isProbe: boolean;
+  /** `owner`: every word of the turn is the owner's. */
+  readonly trust: "owner" | "untrusted";
+  /** What a mapping leaves of the agent's permissions. */
+  readonly permissions?: Permissions | undefined;
+  readonly tools?: "none" | undefined;
+  readonly workspace?: WorkspaceSpec | undefined;
+  /** Where an agent with a memory of its own finds the session again; absent: the turn is on its own. */
+  readonly memory?: AcpMemory | undefined;
+  readonly signal: AbortSignal;
+  readonly traceparent?: string | undefined;
+  readonly of: Omit<TurnIds, "agentId">;
+}
+
+export type TurnOutcome = ModelOutcome & { readonly activity?: readonly AgentActivity[] };
+
+interface AgentTurnsOptions {
+  readonly config: () => GatewayConfig;
+  readonly approvals: Approvals;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Absolute; programs have their folders in it. */
+  readonly stateDir: string;
+  readonly limits: ModelTurnLimits;
+}
+
+/** What a turn is carried out with. */
+interface Prepared {
+  readonly agent: AgentConfig;
+  readonly turn: AgentTurn;
+  readonly rights: RunRights;
+  readonly places: AgentPlaces;
+}
+
+/** The folders of an agent, absolute. */
+interface AgentPlaces {
+  readonly home: string;
+  /** Where the turn works. */
+  readonly cwd: string;
+  /** Where its working copies are. */
+  readonly workspaces: string;
+}
+
+export class AgentTurns {
+  readonly #options: AgentTurnsOptions;
+  readonly #acp = new AcpAgents();
+
+  constructor(options: AgentTurnsOptions) {
+    this.#options = options;
+  }
+
+  /** Removes the working copies of sessions that no turn has used for that long. */
+  async removeOldCopies(agents: readonly Pick<AgentConfig, "id">[], maxAgeMs: number): Promise<void> {
+    const { clock, logger } = this.#options;
+    try {
+      for (const { id } of agents) await removeOldCopies(this.#workspacesOf(id), clock.now() - maxAgeMs);
+    } catch (error) {
+      logger.warn({ err: error }, "old working copies could not be removed");
+    }
+  }
+
+  #workspacesOf(agentId: string): string {
+    return join(this.#options.stateDir, "agents", agentId, "workspaces");
+  }
+
+  /** Runs one turn; never rejects. */
+  async run(agent: AgentConfig, turn: AgentTurn): Promise<TurnOutcome> {
+    const { permissions: own, allowUntrusted, runtime, tools } = agent;
+    const isUntrusted = turn.trust === "untrusted" && !allowUntrusted;
+    if (isUntrusted && own === "all" && (turn.permissions ?? "all") === "all" && turn.of.runId !== undefined) {
+      return {
+        error: `The agent ${agent.id} may do everything, so it takes no runs of hooks: lower the mapping's permissions, or set allowUntrusted on the agent.`,
+      };
+    }
+    if (runtime === undefined && tools === undefined) {
+      if (turn.workspace !== undefined) return { error: `The agent ${agent.id} has no tools to use a workspace with.` };
+      return this.#askModel(agent, turn, undefined);
+    }
+    const workspaces = this.#workspacesOf(agent.id);
+    let workspace: Workspace | undefined;
+    try {
+      workspace = await this.#workspace(turn, workspaces);
+    } catch (error) {
+      if (error instanceof WorkspaceError) return { error: error.message };
+      throw error;
+    }
+    const folder = join(this.#options.stateDir, "agents", agent.id);
+    const cwd = workspace?.cwd ?? runtime?.cwd ?? join(folder, "work");
+    const rights = new RunRights({
+      own: isUntrusted && own === "all" && turn.of.runId === undefined ? "deny" : own,
+      lowered: turn.tools === "none" ? "deny" : turn.permissions,
+      approvals: this.#options.approvals,
+      approvalTimeoutMs: agent.approvalTimeoutMs,
+      of: { agentId: agent.id, ...turn.of },
+      cwd,
+      clock: this.#options.clock,
+      signal: turn.signal,
+    });
+    try {
+      const outcome = await this.#carryOut({
+        agent,
+        turn,
+        rights,
+        places: { home: join(folder, "home"), cwd, workspaces },
+      });
+      return withActivity(outcome, rights);
+    } finally {
+      await workspace?.release();
+    }
+  }
+
+  /** Ends what is kept warm. */
+  close(): Promise<void> {
+    return this.#acp.close();
+  }
+
+  async #workspace({ workspace, signal, of, memory }: AgentTurn, folder: string): Promise<Workspace | undefined> {
+    if (workspace === undefined) return undefined;
+    const { sessionKey, runId } = of;
+    return openWorkspace(workspace, { folder, sessionKey, runId, isKept: memory !== undefined, signal });
+  }
+
+  async #carryOut(prepared: Prepared): Promise<ModelOutcome> {
+    const { agent, turn } = prepared;
+    if (agent.runtime !== undefined) {
+      if (turn.override.model !== undefined) {
+        return { error: `The agent ${agent.id} is a program; it takes no model.` };
+      }
+      return agent.runtime.type === "acp"
+        ? this.#runAcp(agent.runtime, prepared)
+        : this.#runCommand(agent.runtime, prepared);
+    }
+    if (agent.tools === undefined || turn.tools === "none") return this.#askModel(agent, turn, undefined);
+    let box: ToolBox;
+    try {
+      box = await ToolBox.open(agent.tools, {
+        rights: prepared.rights,
+        signal: turn.signal,
+        startOf: (_name, program) => this.#startOf(program, prepared, { isReadOnly: isReadOnly(agent, turn) }),
+      });
+    } catch (error) {
+      if (turn.signal.aborted) return { error: "The turn was aborted." };
+      if (error instanceof ToolServerError) return { error: error.message, retryable: true };
+      throw error;
+    }
+    try {
+      return await this.#askModel(agent, turn, { box, maxSteps: agent.tools.maxSteps });
+    } finally {
+      await box.close();
+    }
+  }
+
+  async #askModel(
+    agent: AgentConfig,
+    { messages, override, idle, isProbe, signal, traceparent, of }: AgentTurn,
+    tools: { readonly box: ToolBox; readonly maxSteps: number } | undefined,
+  ): Promise<ModelOutcome> {
+    const config = this.#options.config();
+    const { allowedModels } = config.agents;
+    const isAllowed = allowedModels?.some(({ ref, alias }) => ref === override.model || alias === override.model);
+    if (override.model !== undefined && isAllowed === false) {
+      return { error: `The model ${quoteReference(override.model)} is not in agents.defaults.models.` };
+    }
+    const reference = override.model ?? agent.model;
+    if (reference === undefined) {
+      return { reply: idle ? acknowledgeOffline() : answerOffline(messages.at(-1)?.text ?? "") };
+    }
+    const model = resolveModel(config, reference);
+    if ("problem" in model) return { error: model.problem };
+    const { limits, logger } = this.#options;
+    return runModelTurn(
+      {
+        model,
+        systemPrompt: agent.systemPrompt,
+        messages,
+        thinking: override.thinking ?? agent.thinking,
+        signal,
+        traceparent,
+        tools,
+        of: { agentId: agent.id, ...of },
+      },
+      { logger, limits: isProbe ? { ...limits, retryDelaysMs: [] } : limits },
+    );
+  }
+
+  #runCommand(runtime: ProgramRuntime, prepared: Prepared): Promise<ModelOutcome> {
+    const { agent, turn } = prepared;
+    return runCommandTurn({
+      start: this.#startOf(runtime, prepared, { isReadOnly: isReadOnly(agent, turn) }),
+      messages: turn.messages,
+      systemPrompt: agent.systemPrompt,
+      signal: turn.signal,
+      maxReplyChars: this.#options.limits.maxReplyChars,
+    });
+  }
+
+  async #runAcp(runtime: ProgramRuntime, prepared: Prepared): Promise<ModelOutcome> {
+    const { agent, turn, rights, places } = prepared;
+    const isWithoutWrites = isReadOnly(agent, turn);
+    const { path } = turn.workspace ?? {};
+    // A folder that is not there when the process starts stays closed to it.
+    await mkdir(places.workspaces, { recursive: true, mode: 0o700 });
+    // The process outlives the turn, so it is told of no run, and may write in every copy that it is given.
+    const start = this.#startOf(
+      { ...runtime, write: isWithoutWrites ? runtime.write : [...runtime.write, path ?? places.workspaces] },
+      { ...prepared, places: { ...places, cwd: runtime.cwd ?? path ?? join(dirname(places.home), "work") } },
+      { isReadOnly: isWithoutWrites, isShared: true },
+    );
+    const read = [...start.config.read, path ?? places.workspaces];
+    return this.#acp.run({
+      key: JSON.stringify([agent.id, runtime, agent.egress, isWithoutWrites, path]),
+      start: { ...start, config: { ...start.config, read } },
+      cwd: places.cwd,
+      messages: turn.messages,
+      systemPrompt: agent.systemPrompt,
+      memory: turn.memory,
+      rights,
+      signal: turn.signal,
+      maxReplyChars: this.#options.limits.maxReplyChars,
+    });
+  }
+
+  #startOf(
+    config: ProgramConfig,
+    { agent, turn, rights, places }: Prepared,
+    { isReadOnly, isShared = false }: { readonly isReadOnly: boolean; readonly isShared?: boolean },
+  ): ProgramStart {
+    const { sessionKey, runId } = turn.of;
+    return {
+      config,
+      cwd: config.cwd !== undefined && turn.workspace === undefined ? config.cwd : places.cwd,
+      isReadOnly,
+      home: places.home,
+      egress: agent.egress,
+      ofGateway: [this.#options.stateDir, dirname(this.#options.config().file)],
+      variables: {
+        REVEILLE_AGENT: agent.id,
+        ...(isShared ? {} : { REVEILLE_SESSION: sessionKey }),
+        ...(isShared || runId === undefined ? {} : { REVEILLE_RUN: runId }),
+      },
+      onRefusedHost: (host) => rights.refusedHost(host),
+    };
+  }
+}
+
+/** Where nothing but reading is allowed, the working directory cannot be written either. */
+function isReadOnly({ permissions }: AgentConfig, { permissions: lowered, tools }: AgentTurn): boolean {
+  return [permissions, lowered, tools === "none" ? "deny" : undefined].some(
+    (each) => each === "deny" || each === "reads",
+  );
+}
+
+/** A reply that is empty because something was denied is no reply. */
+function withActivity(outcome: ModelOutcome, { activity, denied }: RunRights): TurnOutcome {
+  const kept = activity.length === 0 ? {} : { activity };
+  if ("reply" in outcome && outcome.reply.trim() === "" && denied !== undefined) {
+    return { error: `denied: ${denied}`, ...kept };
+  }
+  return { ...outcome, ...kept };
+}

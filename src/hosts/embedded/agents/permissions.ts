@@ -1,0 +1,75 @@
+/** Whether an agent may do what it asks for, by its permissions and those of the mapping. */
+import { normalize, relative } from "node:path";
+import type { ActKind, PermissionRule, Permissions } from "../../../core/agent-rights.ts";
+
+/** What an agent is about to do. All but `tool` is its own claim. */
+export interface Act {
+  readonly kind: ActKind;
+  /** `<server>.<tool>` of a server that the configuration names. */
+  readonly tool?: string | undefined;
+  /** For people. */
+  readonly title: string;
+  readonly command?: string | undefined;
+  /** Files that it touches: absolute, or relative to the working directory. */
+  readonly paths?: readonly string[] | undefined;
+  /** The arguments, for people. */
+  readonly input?: string | undefined;
+}
+
+export type Decision = "allow" | "ask" | "deny";
+
+const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const satisfies Record<Decision, number>;
+/** Reading never leaves the machine: `fetch` is not among them. */
+const READS: ReadonlySet<ActKind> = new Set(["read", "search", "think"]);
+/** With one of these a shell does more than one command. */
+const SHELL_CHARACTERS = /[;&|<>$`\\\n\r(){}*?[\]!#~"']/u;
+
+/** The stricter of what the agent and the mapping say. */
+export function decide(own: Permissions, lowered: Permissions | undefined, act: Act, cwd: string): Decision {
+  const decisions = [own, lowered ?? "all"].map((permissions) => decideBy(permissions, act, cwd));
+  return decisions.reduce((strict, next) => (STRICTNESS[next] > STRICTNESS[strict] ? next : strict));
+}
+
+/** True when the permissions of both allow everything. */
+export function allowsAll(own: Permissions, lowered: Permissions | undefined): boolean {
+  return own === "all" && (lowered ?? "all") === "all";
+}
+
+function decideBy(permissions: Permissions, act: Act, cwd: string): Decision {
+  if (permissions === "all") return "allow";
+  if (permissions === "ask") return "ask";
+  if (permissions === "deny") return "deny";
+  if (permissions === "reads") return READS.has(act.kind) ? "allow" : "deny";
+  return permissions.allow.some((rule) => matches(rule, act, cwd)) ? "allow" : "deny";
+}
+
+function matches({ tool, kind, command, path }: PermissionRule, act: Act, cwd: string): boolean {
+  if (tool === undefined && kind === undefined && command === undefined && path === undefined) return false;
+  if (tool !== undefined && !isTool(tool, act.tool)) return false;
+  if (kind !== undefined && act.kind !== kind) return false;
+  if (command !== undefined && !isCommand(command, act.command)) return false;
+  return path === undefined || (act.paths !== undefined && act.paths.length > 0 && act.paths.every(isIn(path, cwd)));
+}
+
+/** True when the pattern `<server>.<tool>` or `<server>.<start>*` names the tool. */
+export function isTool(pattern: string, tool: string | undefined): boolean {
+  if (tool === undefined) return false;
+  return pattern.endsWith("*") ? tool.startsWith(pattern.slice(0, -1)) : tool === pattern;
+}
+
+function isCommand(pattern: string, command: string | undefined): boolean {
+  if (command === undefined) return false;
+  if (!pattern.endsWith(" *")) return command.trim() === pattern;
+  const start = pattern.slice(0, -2);
+  const rest = command.trim().slice(start.length);
+  return command.trim().startsWith(start) && (rest === "" || rest.startsWith(" ")) && !SHELL_CHARACTERS.test(rest);
+}
+
+function isIn(folder: string, cwd: string): (path: string) => boolean {
+  const allowed = normalize(folder).replace(/\/$/u, "");
+  return (path) => {
+    const inside = normalize(path.startsWith("/") ? relative(cwd, path) : path);
+    if (inside.startsWith("..")) return false;
+    return allowed === "." || inside === allowed || inside.startsWith(`${allowed}/`);
+  };
+}

@@ -1,0 +1,95 @@
+/** The rights of one turn: decides each act, asks the owner where it must, and keeps what was done. */
+import { type AgentActivity, MAX_ACTIVITIES, type Permissions } from "../../../core/agent-rights.ts";
+import type { Clock } from "../../../core/host.ts";
+import type { Approvals } from "./approvals.ts";
+import { type Act, allowsAll, decide } from "./permissions.ts";
+import type { TurnIds } from "./turn.ts";
+
+export interface RightsOptions {
+  readonly own: Permissions;
+  readonly lowered: Permissions | undefined;
+  readonly approvals: Pick<Approvals, "ask">;
+  readonly approvalTimeoutMs: number;
+  readonly of: TurnIds;
+  readonly cwd: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** `why`: for the agent and the attempt. */
+export type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly why: string };
+
+/** Characters of arguments and results that are kept. */
+const MAX_KEPT_CHARS = 300;
+
+export class RunRights {
+  readonly #options: RightsOptions;
+  readonly #activity: AgentActivity[] = [];
+  #denied: string | undefined;
+
+  constructor(options: RightsOptions) {
+    this.#options = options;
+  }
+
+  /** What was done and denied, in order. */
+  get activity(): readonly AgentActivity[] {
+    return this.#activity;
+  }
+
+  /** The first act that was denied. */
+  get denied(): string | undefined {
+    return this.#denied;
+  }
+
+  /** Nothing has to be asked or denied. */
+  get allowsAll(): boolean {
+    return allowsAll(this.#options.own, this.#options.lowered);
+  }
+
+  /** Decides, and waits for the owner where the permissions say so. */
+  async judge(act: Act): Promise<Verdict> {
+    const { own, lowered, cwd } = this.#options;
+    const decision = decide(own, lowered, act, cwd);
+    if (decision === "allow") return { allowed: true };
+    if (decision === "deny") return this.#deny(act, "the permissions of this run do not allow it");
+    const { approvals, approvalTimeoutMs, of, signal } = this.#options;
+    const answer = await approvals.ask({ ...of, title: act.title, input: cut(act.input) }, approvalTimeoutMs, signal);
+    if (answer !== "approved") {
+      return this.#deny(act, answer === "denied" ? "the owner denied it" : "nobody answered the question in time");
+    }
+    this.#note({ kind: "approved", title: act.title, input: act.input });
+    return { allowed: true };
+  }
+
+  /** Keeps a call that was made. */
+  called(act: Pick<Act, "title" | "input">, output: string | undefined): void {
+    this.#note({ kind: "call", title: act.title, input: act.input, output });
+  }
+
+  refusedHost(host: string): void {
+    if (this.#activity.some(({ kind, title }) => kind === "refused-host" && title === host)) return;
+    this.#note({ kind: "refused-host", title: host });
+  }
+
+  #deny(act: Act, why: string): Verdict {
+    this.#denied ??= act.title;
+    this.#note({ kind: "denied", title: act.title, input: act.input, output: why });
+    return { allowed: false, why };
+  }
+
+  #note({ kind, title, input, output }: Omit<AgentActivity, "at">): void {
+    if (this.#activity.length >= MAX_ACTIVITIES) return;
+    this.#activity.push({
+      at: new Date(this.#options.clock.now()).toISOString(),
+      kind,
+      title: cut(title) ?? "",
+      ...(input === undefined || input === "" ? {} : { input: cut(input) }),
+      ...(output === undefined || output === "" ? {} : { output: cut(output) }),
+    });
+  }
+}
+
+function cut(text: string | undefined): string | undefined {
+  if (text === undefined || text.length <= MAX_KEPT_CHARS) return text;
+  return `${text.slice(0, MAX_KEPT_CHARS).toWellFormed()} …`;
+}

@@ -1,0 +1,22 @@
+/** What a turn of any agent is given, and what comes of it. */
+import type { TokenUsage } from "../../../core/token-usage.ts";
+
+/** One message of a conversation, as a model is given it. */
+export interface TurnMessage {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+}
+
+/** The conversation or run that a turn belongs to. */
+export interface TurnIds {
+  readonly agentId: string;
+  readonly sessionKey: string;
+  /** Absent: a turn of the session itself. */
+  readonly runId?: string;
+}
+
+/** A reply, or what went wrong in words that hold no secret. */
+export type ModelOutcome =
+  | { readonly reply: string; readonly usage?: TokenUsage | undefined }
+  /** `retryable`: nothing of an answer has arrived, and the same turn may succeed later. */
+  | { readonly error: string; readonly retryable?: true };

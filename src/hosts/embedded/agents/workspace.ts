@@ -1,0 +1,145 @@
+/** Where a run works: a folder of the owner, or a working copy of a git repository. */
+import { execFile } from "node:child_process";
+import { hash } from "node:crypto";
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { WorkspaceSpec } from "../../../core/agent-rights.ts";
+import { reasonOf } from "../../../core/reason-of.ts";
+
+export interface Workspace {
+  /** Absolute. */
+  readonly cwd: string;
+  /** Removes a working copy that nothing continues. */
+  release(): Promise<void>;
+}
+
+export interface WorkspaceOptions {
+  /** Folder of all working copies, in the gateway's state. */
+  readonly folder: string;
+  readonly sessionKey: string;
+  /** The copy stays for the next turn of its session. */
+  readonly isKept: boolean;
+  readonly runId: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The repository or the ref could not be had; the message says which. */
+export class WorkspaceError extends Error {
+  override readonly name = "WorkspaceError";
+}
+
+const run = promisify(execFile);
+const GIT_MS = 300_000;
+const MAX_OUTPUT_BYTES = 1_048_576;
+
+/** Git works on one repository at a time: fetching and adding share its files. */
+const busy = new Map<string, Promise<unknown>>();
+
+/** Makes the workspace ready. Rejects with a {@link WorkspaceError}. */
+export async function openWorkspace(
+  { path, git }: WorkspaceSpec,
+  options: WorkspaceOptions,
+): Promise<Workspace | undefined> {
+  if (path !== undefined) return { cwd: path, release: () => Promise.resolve() };
+  if (git === undefined) return undefined;
+  const { folder, sessionKey, runId, isKept, signal } = options;
+  const repository = join(folder, "repositories", short(git.url));
+  const name = short(isKept ? `${git.url} ${sessionKey}` : `${git.url} ${runId ?? sessionKey}`);
+  const copy = join(folder, "copies", name);
+  const release = (): Promise<void> => (isKept ? Promise.resolve() : rm(copy, { recursive: true, force: true }));
+  try {
+    await alone(repository, () => checkOut(git, { repository, copy, isKept, signal }));
+    return { cwd: copy, release };
+  } catch (error) {
+    await release();
+    throw new WorkspaceError(
+      `The working copy of ${withoutSecrets(git.url)} at ${git.ref} could not be made: ${withoutSecrets(reasonOf(error).trim())}`,
+    );
+  }
+}
+
+/** Removes working copies that no turn has used since a time, in milliseconds since the epoch. */
+export async function removeOldCopies(folder: string, before: number): Promise<number> {
+  const copies = join(folder, "copies");
+  let removed = 0;
+  for (const name of await readdir(copies).catch(() => [])) {
+    const copy = join(copies, name);
+    const found = await stat(copy).catch(() => undefined);
+    if (found === undefined || !found.isDirectory() || found.mtimeMs >= before) continue;
+    await rm(`${copy}.commit`, { force: true });
+    await rm(copy, { recursive: true, force: true });
+    removed++;
+  }
+  return removed;
+}
+
+interface Checkout {
+  readonly repository: string;
+  readonly copy: string;
+  readonly isKept: boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A copy is a repository of its own, which the agent may change as it likes; so the gateway never runs git in one
+ * that an agent has seen. A kept copy stays while the ref names the same commit, and is made anew when it has moved.
+ */
+async function checkOut(
+  { url, ref }: { readonly url: string; readonly ref: string },
+  { repository, copy, isKept, signal }: Checkout,
+): Promise<void> {
+  await mkdir(repository, { recursive: true, mode: 0o700 });
+  await command(repository, ["init", "--bare", "--quiet"], signal);
+  await command(repository, ["fetch", "--quiet", "--no-tags", "--depth=1", "--", url, ref], signal);
+  const commit = await command(repository, ["rev-parse", "FETCH_HEAD"], signal);
+  const madeFor = await readFile(`${copy}.commit`, "utf8").catch(() => undefined);
+  if (isKept && madeFor === commit) {
+    await utimes(copy, new Date(), new Date());
+    return;
+  }
+  await rm(copy, { recursive: true, force: true });
+  await mkdir(copy, { recursive: true, mode: 0o700 });
+  await command(copy, ["init", "--quiet"], signal);
+  await command(copy, ["remote", "add", "origin", withoutSecrets(url)], signal);
+  await command(copy, ["fetch", "--quiet", "--depth=1", "--", repository, commit], signal);
+  await command(copy, ["checkout", "--quiet", "--detach", "FETCH_HEAD"], signal);
+  if (isKept) await writeFile(`${copy}.commit`, commit);
+}
+
+/** Nothing of a repository is executed: no hooks, no prompts, no helpers that it names. */
+async function command(cwd: string, args: readonly string[], signal: AbortSignal): Promise<string> {
+  const { stdout } = await run("git", [...SETTINGS, ...args], {
+    cwd,
+    timeout: GIT_MS,
+    maxBuffer: MAX_OUTPUT_BYTES,
+    env: { ...process.env, GIT_TERMINAL_PROMPT: "0", GIT_ASKPASS: "true", GIT_LFS_SKIP_SMUDGE: "1" },
+    signal,
+  });
+  return stdout.trim();
+}
+
+const SETTINGS = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "uploadpack.allowAnySHA1InWant=true"].flatMap(
+  (setting) => ["-c", setting],
+);
+
+async function alone<Result>(repository: string, work: () => Promise<Result>): Promise<Result> {
+  const before = busy.get(repository) ?? Promise.resolve();
+  const mine = before.then(work, work);
+  const settled = mine.catch(() => undefined);
+  busy.set(repository, settled);
+  try {
+    return await mine;
+  } finally {
+    if (busy.get(repository) === settled) busy.delete(repository);
+  }
+}
+
+function short(text: string): string {
+  return hash("sha256", text, "hex").slice(0, 24);
+}
+
+/** A URL may hold a password. */
+function withoutSecrets(text: string): string {
+  return text.replaceAll(/(\w+:\/\/)[^/@\s]+@/gu, "$1***@");
+}
