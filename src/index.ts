@@ -10,7 +10,6 @@ export type {
 } from "./ingress/operations/deliveries.ts";
 export {
   UnknownScopeError,
-  type BudgetUse,
   type HookOperations,
   type HookStates,
   type MappingState,
@@ -26,6 +25,7 @@ export type {
   PreviewOperations,
   SampleCall,
 } from "./ingress/operations/preview.ts";
+export type { BudgetUse } from "./core/budget-use.ts";
 export type { OutageState } from "./dispatch/notify/outage-registry.ts";
 export type { Gauges, GaugeOperations } from "./ingress/operations/gauges.ts";
 export {

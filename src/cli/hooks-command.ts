@@ -1,5 +1,6 @@
 /** `reveille hooks`. */
-import type { BudgetUse, HookStates, MappingState, ScopeState } from "../index.ts";
+import { type BudgetUse, budgetParts } from "../core/budget-use.ts";
+import type { HookStates, MappingState, ScopeState } from "../index.ts";
 import type { CliIo } from "./io.ts";
 import { askGateway, reachGateway } from "./gateway-client.ts";
 import { secondOf } from "./deliveries/list.ts";
@@ -95,9 +96,7 @@ function stateCells({ budget, paused }: ScopeState): [string, string] {
 }
 
 function budgetText(budget: BudgetUse | null): string {
-  const { perHour, perDay } = budget ?? { perHour: null, perDay: null };
-  return [
-    ...(perHour === null ? [] : [`${perHour.used} of ${perHour.limit} in an hour`]),
-    ...(perDay === null ? [] : [`${perDay.used} of ${perDay.limit} in a day`]),
-  ].join(", ");
+  return budgetParts(budget)
+    .map(({ used, limit, when }) => `${used} of ${limit} ${when}`)
+    .join(", ");
 }

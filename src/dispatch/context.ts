@@ -1,3 +1,4 @@
+import type { TokenUsage } from "../core/token-usage.ts";
 import type { CallbacksConfig } from "../config/callbacks.ts";
 import type { SettledState, AgentSpec } from "../core/run.ts";
 import type { DispatchedEvent, SettledEvent } from "../core/events.ts";
@@ -25,6 +26,8 @@ export interface DispatchContext {
   readonly notices: Notices;
   readonly outages: Outages;
   readonly measurements: Measurements;
+  /** Counts what a run has used against the budgets of its mapping. */
+  readonly spend: (mappingId: string | null, usage: TokenUsage) => void;
   /** Aborted at the shutdown's deadline: active runs stay on disk. */
   readonly abandon: AbortSignal;
 }

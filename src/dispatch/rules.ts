@@ -1,9 +1,9 @@
 import type { HooksConfig } from "../config/hooks.ts";
-import type { BudgetConfig } from "../config/budget.ts";
+import type { BudgetConfig, SpanLimits } from "../config/budget.ts";
 import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { Priority } from "../config/run.ts";
 import type { RetryConfig } from "../config/retry.ts";
-import { SCOPE_ALL, type Scope } from "../storage/operational-state.ts";
+import { SCOPE_ALL, type Scope, type Measure } from "../storage/operational-state.ts";
 
 /** The rules for the runs of one mapping, by the active configuration. */
 export interface DispatchRules {
@@ -19,8 +19,10 @@ export interface DispatchRules {
   readonly budgets: readonly ScopedBudget[];
 }
 
-export interface ScopedBudget extends BudgetConfig {
+/** One measure of a budget. Costs are in millionths of a US dollar. */
+export interface ScopedBudget extends SpanLimits {
   readonly scope: Scope;
+  readonly measure: Measure;
 }
 
 /** Compiles the rules of every mapping; the rules for `null`, and for a mapping that is gone, are the general ones. */
@@ -43,5 +45,20 @@ function rulesOf(mapping: MappingConfig, general: DispatchRules): DispatchRules 
 }
 
 function scoped(scope: Scope, budget: BudgetConfig | undefined): readonly ScopedBudget[] {
-  return budget === undefined ? [] : [{ scope, ...budget }];
+  if (budget === undefined) return [];
+  const { perHour, perDay, tokens, cost } = budget;
+  return [
+    ...limited(scope, "runs", { perHour, perDay }),
+    ...limited(scope, "tokens", tokens),
+    ...limited(scope, "microUsd", cost && { perHour: microUsd(cost.perHour), perDay: microUsd(cost.perDay) }),
+  ];
+}
+
+function limited(scope: Scope, measure: Measure, limits: SpanLimits | undefined): readonly ScopedBudget[] {
+  const isLimited = limits !== undefined && (limits.perHour !== undefined || limits.perDay !== undefined);
+  return isLimited ? [{ scope, measure, ...limits }] : [];
+}
+
+function microUsd(usd: number | undefined): number | undefined {
+  return usd === undefined ? undefined : Math.round(usd * 1e6);
 }

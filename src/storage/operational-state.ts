@@ -16,7 +16,7 @@ export interface OperationalState {
   pause(pause: Pause): Promise<boolean>;
   /** False when the scope was not paused. Its used budget is forgotten. */
   resume(scope: Scope): Promise<boolean>;
-  /** Counts runs that begin in a minute; a minute is a number of minutes since the epoch. */
+  /** Counts runs that begin in a minute, and what runs have used in it; a minute is a number of minutes since the epoch. */
   addUsage(usage: readonly Usage[]): Promise<void>;
   /** The counts from a minute on. */
   usageSince(minute: number): Promise<readonly Usage[]>;
@@ -36,8 +36,12 @@ export interface Pause {
   readonly since: number;
 }
 
-export interface Usage {
+/** What a budget limits. */
+export const MEASURES = ["runs", "tokens", "microUsd"] as const;
+export type Measure = (typeof MEASURES)[number];
+
+/** Amounts may be negative, for what is given back. Costs are in millionths of a US dollar. */
+export interface Usage extends Readonly<Record<Measure, number>> {
   readonly scope: Scope;
   readonly minute: number;
-  readonly runs: number;
 }

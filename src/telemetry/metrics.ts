@@ -3,7 +3,8 @@ import type * as Client from "@prometheus-io/client";
 import type { Clock } from "../core/host.ts";
 import type { Counts, Histogram } from "../core/measurements.ts";
 import { OWN_VERSION } from "./own-version.ts";
-import type { BudgetUse, GaugeOperations, Gauges, HookStates } from "../index.ts";
+import { type BudgetUse, budgetParts } from "../core/budget-use.ts";
+import type { GaugeOperations, Gauges, HookStates } from "../index.ts";
 
 /** One line of a metric. */
 interface Sample {
@@ -164,8 +165,8 @@ function budgetsOf({ all, mappings }: HookStates): Sample[] {
   return [all, ...mappings].flatMap(({ scope, budget }) => (budget === null ? [] : [...budgetSamples(scope, budget)]));
 }
 
-function* budgetSamples(scope: string, { perHour, perDay }: BudgetUse): Iterable<Sample> {
-  for (const [per, budget] of [["hour", perHour] as const, ["day", perDay] as const]) {
-    if (budget !== null) yield { labels: { scope, per }, value: budget.limit === 0 ? 1 : budget.used / budget.limit };
+function* budgetSamples(scope: string, budget: BudgetUse): Iterable<Sample> {
+  for (const { measure, when, share } of budgetParts(budget)) {
+    yield { labels: { scope, measure, per: when === "in an hour" ? "hour" : "day" }, value: share };
   }
 }

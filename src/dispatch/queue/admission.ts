@@ -1,6 +1,13 @@
 import type { Priority } from "../../config/run.ts";
 import type { OpenRun } from "../../storage/delivery-store.ts";
-import { type OperationalState, type Pause, type Scope, SCOPE_ALL } from "../../storage/operational-state.ts";
+import type { TokenUsage } from "../../core/token-usage.ts";
+import {
+  type OperationalState,
+  type Pause,
+  type Scope,
+  SCOPE_ALL,
+  type Measure,
+} from "../../storage/operational-state.ts";
 import type { DispatchContext } from "../context.ts";
 import { retrying, STORE_RETRY } from "../run/retry.ts";
 import { Budgets, type Draw, type UsedUp } from "./budgets.ts";
@@ -163,6 +170,11 @@ export class RunGate {
     this.#budgets.giveBack(draw);
   }
 
+  /** A run of a mapping has used what a model counted. */
+  spend(mappingId: string | null, usage: TokenUsage): void {
+    this.#budgets.spend(this.#context.rulesFor(mappingId).budgets, usage);
+  }
+
   /** An agent run takes a place of its mapping; true when that was the last one. */
   enter(group: RunGroup): boolean {
     if (typeof group !== "string") return false;
@@ -211,11 +223,12 @@ export class RunGate {
     const { scope } = usedUp;
     const { clock, logger, notices, abandon } = this.#context;
     const since = clock.now();
-    const reason = `its budget of ${usedUp.limit} runs in ${SPANS[usedUp.per]} is used up`;
+    const reason = `its budget of ${amountOf(usedUp)} in ${SPANS[usedUp.per]} is used up`;
     this.#pauses.pauseAtOnce({ scope, reason, since }).catch((error: unknown) => {
       if (!abandon.aborted) logger.error({ err: error, scope }, "a pause could not be written");
     });
-    logger.warn({ scope, limit: usedUp.limit, per: usedUp.per }, "a budget is used up, its runs are paused");
+    const { limit, measure, per } = usedUp;
+    logger.warn({ scope, measure, limit, per }, "a budget is used up, its runs are paused");
     void notices.notify({ key: `pause:${scope}:${since}`, text: noticeOf(usedUp) });
     this.#changed(scope);
   }
@@ -224,11 +237,21 @@ export class RunGate {
 const SPANS = { hour: "60 minutes", day: "24 hours" };
 const LIMITS = { hour: "perHour", day: "perDay" };
 
-function noticeOf({ scope, limit, per }: UsedUp): string {
+function amountOf({ measure, limit }: Pick<UsedUp, "measure" | "limit">): string {
+  return measure === "microUsd" ? `$${limit / 1e6}` : `${limit} ${measure}`;
+}
+
+const KEYS = { runs: "", tokens: "tokens.", microUsd: "cost." } as const satisfies Record<Measure, string>;
+
+function noticeOf({ scope, measure, limit, per }: UsedUp): string {
+  const used = measure === "runs" ? `${limit} began` : `${amountOf({ measure, limit })} were used`;
   const what = scope === SCOPE_ALL ? "All hook runs" : `The hook runs of the mapping "${scope}"`;
-  const where = scope === SCOPE_ALL ? `hooks.budget.${LIMITS[per]}` : `the mapping's budget.${LIMITS[per]}`;
+  const where =
+    scope === SCOPE_ALL
+      ? `hooks.budget.${KEYS[measure]}${LIMITS[per]}`
+      : `the mapping's budget.${KEYS[measure]}${LIMITS[per]}`;
   return (
-    `${what} are paused: ${limit} began within ${SPANS[per]}, as many as ${where} allows. ` +
+    `${what} are paused: ${used} within ${SPANS[per]}, as many as ${where} allows. ` +
     `Calls are still accepted and their runs wait. To continue: reveille hooks resume ${quoted(scope)}`
   );
 }

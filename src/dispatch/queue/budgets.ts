@@ -1,4 +1,11 @@
-import type { OperationalState, Scope, Usage } from "../../storage/operational-state.ts";
+import type { TokenUsage } from "../../core/token-usage.ts";
+import {
+  type Measure,
+  MEASURES,
+  type OperationalState,
+  type Scope,
+  type Usage,
+} from "../../storage/operational-state.ts";
 import type { DispatchContext } from "../context.ts";
 import type { ScopedBudget } from "../rules.ts";
 import { retrying, STORE_RETRY } from "../run/retry.ts";
@@ -10,6 +17,7 @@ const DAY = 1_440;
 /** A budget that lets nothing more begin for now. */
 export interface UsedUp {
   readonly scope: Scope;
+  readonly measure: Measure;
   readonly limit: number;
   readonly per: "hour" | "day";
 }
@@ -24,8 +32,11 @@ export interface BudgetsContext extends Pick<DispatchContext, "clock" | "logger"
   readonly store: Pick<OperationalState, "usageSince" | "addUsage">;
 }
 
+type Amounts = Record<Measure, number>;
+
 /**
- * Counts the runs that begin, a number for each scope and minute, so that budgets hold across restarts.
+ * Counts the runs that begin and what they have used, numbers for each scope and minute, so that budgets hold across
+ * restarts.
  *
  * A count takes effect at once and is written behind; what a crash keeps from being written is at most
  * what began in that moment. A clock that is set back counts what lies in the future as of now, and one
@@ -34,9 +45,9 @@ export interface BudgetsContext extends Pick<DispatchContext, "clock" | "logger"
 export class Budgets {
   readonly #context: BudgetsContext;
   /** By scope; only scopes with a budget are counted. */
-  readonly #counters = new Map<Scope, Counter>();
+  readonly #counters = new Map<Scope, Readonly<Record<Measure, Counter>>>();
   /** Unwritten use, by scope and minute; negative for returned use. */
-  #pending = new Map<Scope, Map<number, number>>();
+  #pending = new Map<Scope, Map<number, Amounts>>();
   #writing: Promise<void> | undefined;
 
   constructor(context: BudgetsContext) {
@@ -46,8 +57,9 @@ export class Budgets {
   /** Takes up what earlier processes have counted. */
   async load(): Promise<void> {
     const minute = this.#minute();
-    for (const { scope, minute: at, runs } of await this.#context.store.usageSince(minute - DAY)) {
-      this.#counterOf(scope).add(at, runs);
+    for (const { scope, minute: at, ...amounts } of await this.#context.store.usageSince(minute - DAY)) {
+      const counters = this.#countersOf(scope);
+      for (const measure of MEASURES) if (amounts[measure] !== 0) counters[measure].add(at, amounts[measure]);
     }
   }
 
@@ -55,12 +67,12 @@ export class Budgets {
   usedUp(budgets: readonly ScopedBudget[]): UsedUp | undefined {
     if (budgets.length === 0) return undefined;
     const minute = this.#minute();
-    for (const { scope, perHour, perDay } of budgets) {
-      const counter = this.#counters.get(scope);
+    for (const { scope, measure, perHour, perDay } of budgets) {
+      const counter = this.#counters.get(scope)?.[measure];
       if (!counter) continue;
       counter.roll(minute);
-      if (perHour !== undefined && counter.hour >= perHour) return { scope, limit: perHour, per: "hour" };
-      if (perDay !== undefined && counter.day >= perDay) return { scope, limit: perDay, per: "day" };
+      if (perHour !== undefined && counter.hour >= perHour) return { scope, measure, limit: perHour, per: "hour" };
+      if (perDay !== undefined && counter.day >= perDay) return { scope, measure, limit: perDay, per: "day" };
     }
     return undefined;
   }
@@ -70,22 +82,28 @@ export class Budgets {
     if (budgets.length === 0) return undefined;
     const minute = this.#minute();
     const counters = new Map<Scope, Counter>();
-    for (const { scope } of budgets) {
-      const counter = this.#counterOf(scope);
-      counter.roll(minute);
-      counter.add(minute, 1);
-      counters.set(scope, counter);
-      this.#note(scope, minute, 1);
+    for (const { scope, measure } of budgets) {
+      if (measure !== "runs") continue;
+      counters.set(scope, this.#add(scope, "runs", minute, 1));
     }
-    return { minute, counters };
+    return counters.size === 0 ? undefined : { minute, counters };
+  }
+
+  /** A run has used what a model counted. */
+  spend(budgets: readonly ScopedBudget[], { inputTokens, outputTokens, costUsd = 0 }: TokenUsage): void {
+    const minute = this.#minute();
+    const spent = { tokens: inputTokens + outputTokens, microUsd: Math.round(costUsd * 1e6) };
+    for (const { scope, measure } of budgets) {
+      if (measure !== "runs" && spent[measure] > 0) this.#add(scope, measure, minute, spent[measure]);
+    }
   }
 
   /** The run has not begun after all. What was forgotten since then stays forgotten. */
   giveBack({ minute, counters }: Draw): void {
     for (const [scope, counter] of counters) {
-      if (this.#counters.get(scope) !== counter) continue;
+      if (this.#counters.get(scope)?.runs !== counter) continue;
       counter.roll(this.#minute());
-      if (counter.takeBack(minute)) this.#note(scope, minute, -1);
+      if (counter.takeBack(minute)) this.#note(scope, "runs", minute, -1);
     }
   }
 
@@ -100,13 +118,23 @@ export class Budgets {
     await this.#writing;
   }
 
-  #note(scope: Scope, minute: number, runs: number): void {
+  #add(scope: Scope, measure: Measure, minute: number, amount: number): Counter {
+    const counter = this.#countersOf(scope)[measure];
+    counter.roll(minute);
+    counter.add(minute, amount);
+    this.#note(scope, measure, minute, amount);
+    return counter;
+  }
+
+  #note(scope: Scope, measure: Measure, minute: number, amount: number): void {
     let minutes = this.#pending.get(scope);
     if (!minutes) {
       minutes = new Map();
       this.#pending.set(scope, minutes);
     }
-    minutes.set(minute, (minutes.get(minute) ?? 0) + runs);
+    const amounts = minutes.get(minute) ?? { runs: 0, tokens: 0, microUsd: 0 };
+    amounts[measure] += amount;
+    minutes.set(minute, amounts);
     this.#writing ??= this.#write();
   }
 
@@ -118,7 +146,9 @@ export class Budgets {
     while (this.#pending.size > 0) {
       const usage: Usage[] = [];
       for (const [scope, minutes] of this.#pending) {
-        for (const [minute, runs] of minutes) if (runs !== 0) usage.push({ scope, minute, runs });
+        for (const [minute, amounts] of minutes) {
+          if (MEASURES.some((measure) => amounts[measure] !== 0)) usage.push({ scope, minute, ...amounts });
+        }
       }
       this.#pending = new Map();
       try {
@@ -130,13 +160,13 @@ export class Budgets {
     this.#writing = undefined;
   }
 
-  #counterOf(scope: Scope): Counter {
-    let counter = this.#counters.get(scope);
-    if (!counter) {
-      counter = new Counter();
-      this.#counters.set(scope, counter);
+  #countersOf(scope: Scope): Readonly<Record<Measure, Counter>> {
+    let counters = this.#counters.get(scope);
+    if (!counters) {
+      counters = { runs: new Counter(), tokens: new Counter(), microUsd: new Counter() };
+      this.#counters.set(scope, counters);
     }
-    return counter;
+    return counters;
   }
 
   #minute(): number {
@@ -144,9 +174,9 @@ export class Budgets {
   }
 }
 
-/** Runs that began in the last hour and the last day, to the minute; the minute that has begun counts whole. */
+/** What the last hour and the last day have of one measure, to the minute; the minute that has begun counts whole. */
 class Counter {
-  readonly #runs = new Map<number, number>();
+  readonly #amounts = new Map<number, number>();
   #minute = -1;
   hour = 0;
   day = 0;
@@ -158,27 +188,27 @@ class Counter {
     this.hour = 0;
     this.day = 0;
     let future = 0;
-    for (const [at, runs] of this.#runs) {
+    for (const [at, runs] of this.#amounts) {
       if (at > minute) future += runs;
       else if (at >= minute - DAY) this.day += runs;
       if (at <= minute && at >= minute - HOUR) this.hour += runs;
-      if (at > minute || at < minute - DAY) this.#runs.delete(at);
+      if (at > minute || at < minute - DAY) this.#amounts.delete(at);
     }
     if (future > 0) this.add(minute, future);
   }
 
   add(minute: number, runs: number): void {
-    this.#runs.set(minute, (this.#runs.get(minute) ?? 0) + runs);
+    this.#amounts.set(minute, (this.#amounts.get(minute) ?? 0) + runs);
     this.hour += runs;
     this.day += runs;
   }
 
   /** Takes one run of a minute back; false when a roll has forgotten it or counts it elsewhere. */
   takeBack(minute: number): boolean {
-    const runs = this.#runs.get(minute);
+    const runs = this.#amounts.get(minute);
     if (runs === undefined) return false;
-    if (runs > 1) this.#runs.set(minute, runs - 1);
-    else this.#runs.delete(minute);
+    if (runs > 1) this.#amounts.set(minute, runs - 1);
+    else this.#amounts.delete(minute);
     this.day--;
     if (minute >= this.#minute - HOUR) this.hour--;
     return true;

@@ -136,7 +136,10 @@ export class AgentAttempts {
   async #conclude(run: ActiveRun, result: AgentRunResult, attempt: StartedAttempt): Promise<FinalResult | CarriedOut> {
     const { status, reply, usage, activity } = result;
     const error = result.error ?? null;
-    if (usage !== undefined) this.#context.measurements.countUsage(run.spec.agentId, usage);
+    if (usage !== undefined) {
+      this.#context.measurements.countUsage(run.spec.agentId, usage);
+      this.#context.spend(run.mappingId, usage);
+    }
     const failures = failuresOf(run) + (status === "error" ? 1 : 0);
     const end = { status, error, reply: reply || null, usage, activity };
     const policy = this.#context.rulesFor(run.mappingId).retry.runs;

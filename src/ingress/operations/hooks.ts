@@ -1,10 +1,11 @@
-import type { BudgetConfig } from "../../config/budget.ts";
+import type { BudgetUse, SpanUse } from "../../core/budget-use.ts";
+import type { BudgetConfig, SpanLimits } from "../../config/budget.ts";
 import type { MappingConfig } from "../../config/mapping/schema.ts";
 import { closestKey } from "../../config/show-value.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { RouteActivity } from "../hook-watch.ts";
 import type { IngressContext } from "../context.ts";
-import { SCOPE_ALL, type Pause, type Scope, type Usage } from "../../storage/operational-state.ts";
+import { SCOPE_ALL, type Pause, type Scope, type Usage, type Measure } from "../../storage/operational-state.ts";
 
 /** A scope that can be paused: a mapping, or all runs. */
 export interface ScopeState {
@@ -12,12 +13,6 @@ export interface ScopeState {
   readonly scope: Scope;
   readonly paused: { readonly reason: string; /** ISO 8601 UTC. */ readonly since: string } | null;
   readonly budget: BudgetUse | null;
-}
-
-/** Runs that began in the last 60 minutes and in the last 24 hours, and how many may. */
-export interface BudgetUse {
-  readonly perHour: { readonly used: number; readonly limit: number } | null;
-  readonly perDay: { readonly used: number; readonly limit: number } | null;
 }
 
 export interface MappingState extends ScopeState {
@@ -93,7 +88,7 @@ export class HookOperations {
     const stateOf = (scope: Scope, limits: BudgetConfig | undefined): ScopeState => ({
       scope,
       paused: pauseOf(pauses.get(scope)),
-      budget: useOf(limits, usageOf(scope, usage, minute)),
+      budget: useOf(limits, (measure) => usageOf(scope, measure, usage, minute)),
     });
     const gone = [...pauses.keys()].filter((scope) => !known.has(scope));
     return {
@@ -197,14 +192,27 @@ interface Used {
 }
 
 /** Minutes that a clock set back has left in the future count as now. */
-function usageOf(scope: Scope, usage: readonly Usage[], minute: number): Used {
+function usageOf(scope: Scope, measure: Measure, usage: readonly Usage[], minute: number): Used {
   const own = usage.filter((use) => use.scope === scope);
-  const sum = (uses: readonly Usage[]): number => uses.reduce((total, { runs }) => total + runs, 0);
+  const sum = (uses: readonly Usage[]): number => uses.reduce((total, use) => total + use[measure], 0);
   return { hour: sum(own.filter((use) => use.minute >= minute - HOUR_MINUTES)), day: sum(own) };
 }
 
-function useOf(limits: BudgetConfig | undefined, { hour, day }: Used): BudgetUse | null {
+function useOf(limits: BudgetConfig | undefined, usedOf: (measure: Measure) => Used): BudgetUse | null {
   if (limits === undefined) return null;
+  const { tokens, cost } = limits;
+  return {
+    ...spanUse(limits, usedOf("runs")),
+    ...(tokens && { tokens: spanUse(tokens, usedOf("tokens")) }),
+    ...(cost && { cost: spanUse(cost, inDollars(usedOf("microUsd"))) }),
+  };
+}
+
+function spanUse({ perHour, perDay }: SpanLimits, { hour, day }: Used): SpanUse {
   const use = (used: number, limit: number | undefined) => (limit === undefined ? null : { used, limit });
-  return { perHour: use(hour, limits.perHour), perDay: use(day, limits.perDay) };
+  return { perHour: use(hour, perHour), perDay: use(day, perDay) };
+}
+
+function inDollars({ hour, day }: Used): Used {
+  return { hour: hour / 1e6, day: day / 1e6 };
 }

@@ -157,6 +157,11 @@ const times: Migration = [
 /** What an agent did in an attempt, as JSON. */
 const activities: Migration = ["ALTER TABLE attempts ADD COLUMN activity TEXT"];
 
+/** What runs have used besides their number. */
+const spending: Migration = ["tokens", "micro_usd"].map(
+  (column) => `ALTER TABLE usage ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`,
+);
+
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,
   "0002-marks": marks,
@@ -165,4 +170,5 @@ export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0005-usages": usages,
   "0006-times": times,
   "0007-activities": activities,
+  "0008-spending": spending,
 };

@@ -20,8 +20,9 @@ export class OperationalStateReader {
     );
     this.#usage = rowQuery(
       reader,
-      { scope: "text", minute: "integer", runs: "integer" },
-      "SELECT scope, minute, runs FROM usage WHERE minute >= ? ORDER BY minute, scope",
+      { scope: "text", minute: "integer", runs: "integer", tokens: "integer", microUsd: "integer" },
+      `SELECT scope, minute, runs, tokens, micro_usd AS microUsd FROM usage
+        WHERE minute >= ? ORDER BY minute, scope`,
     );
     this.#outages = rowQuery(reader, { subject: "text" }, "SELECT subject FROM outages ORDER BY subject");
   }
@@ -31,7 +32,13 @@ export class OperationalStateReader {
   }
 
   usageSince(minute: number): Usage[] {
-    return this.#usage.all(minute).map((row) => ({ scope: row.scope, minute: row.minute, runs: row.runs }));
+    return this.#usage.all(minute).map(({ scope, minute, runs, tokens, microUsd }) => ({
+      scope,
+      minute,
+      runs,
+      tokens,
+      microUsd,
+    }));
   }
 
   outages(): string[] {
@@ -68,7 +75,7 @@ export abstract class SqliteOperationalState implements OperationalState {
     this.assertOpen();
     await this.write(
       "store.addUsage",
-      usage.flatMap(({ scope, minute, runs }) => [scope, minute, runs]),
+      usage.flatMap(({ scope, minute, runs, tokens, microUsd }) => [scope, minute, runs, tokens, microUsd]),
     );
   }
 

@@ -61,7 +61,7 @@ function callsOf(store: DeliveryStore, deliveryId: string, runId: string): reado
     () => store.pauses(),
     () => store.pause({ scope: "m", reason: "x", since: 0 }),
     () => store.resume("m"),
-    () => store.addUsage([{ scope: "m", minute: 0, runs: 1 }]),
+    () => store.addUsage([{ scope: "m", minute: 0, runs: 1, tokens: 0, microUsd: 0 }]),
     () => store.usageSince(0),
     () => store.openOutage({ subject: "x", since: 0 }),
     () => store.closeOutage("x"),

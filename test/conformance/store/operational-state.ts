@@ -34,39 +34,42 @@ export function describeOperationalState(underTest: () => StoreUnderTest): void 
   it("adds up what is counted for a scope in a minute", async () => {
     const { store } = underTest();
     await store.addUsage([
-      { scope: "a", minute: 100, runs: 1 },
-      { scope: SCOPE_ALL, minute: 100, runs: 2 },
-      { scope: "a", minute: 101, runs: 3 },
+      { scope: "a", minute: 100, runs: 1, tokens: 0, microUsd: 0 },
+      { scope: SCOPE_ALL, minute: 100, runs: 2, tokens: 0, microUsd: 0 },
+      { scope: "a", minute: 101, runs: 3, tokens: 0, microUsd: 0 },
     ]);
     await store.addUsage([
-      { scope: "a", minute: 101, runs: 4 },
-      { scope: "a", minute: 101, runs: 5 },
+      { scope: "a", minute: 101, runs: 4, tokens: 700, microUsd: 250_000 },
+      { scope: "a", minute: 101, runs: 5, tokens: 20, microUsd: 1 },
     ]);
     const usage = await store.usageSince(100);
     expect(usage).toHaveLength(3);
     expect(usage).toEqual(
       expect.arrayContaining([
-        { scope: "a", minute: 100, runs: 1 },
-        { scope: SCOPE_ALL, minute: 100, runs: 2 },
-        { scope: "a", minute: 101, runs: 12 },
+        { scope: "a", minute: 100, runs: 1, tokens: 0, microUsd: 0 },
+        { scope: SCOPE_ALL, minute: 100, runs: 2, tokens: 0, microUsd: 0 },
+        { scope: "a", minute: 101, runs: 12, tokens: 720, microUsd: 250_001 },
       ]),
     );
-    expect(await store.usageSince(101)).toEqual([{ scope: "a", minute: 101, runs: 12 }]);
+    expect(await store.usageSince(101)).toEqual([
+      { scope: "a", minute: 101, runs: 12, tokens: 720, microUsd: 250_001 },
+    ]);
     expect(await store.usageSince(102)).toEqual([]);
   });
 
   it("keeps what was counted within two days, and drops what is older as it counts on", async () => {
     const { store } = underTest();
-    for (const minute of [1, 1000, 2880, 6000]) await store.addUsage([{ scope: "a", minute, runs: 1 }]);
+    for (const minute of [1, 1000, 2880, 6000])
+      await store.addUsage([{ scope: "a", minute, runs: 1, tokens: 0, microUsd: 0 }]);
     const minutes = (await store.usageSince(0)).map((usage) => usage.minute);
     expect(minutes).toEqual([6000]);
-    await store.addUsage([{ scope: "a", minute: 6000 + 2879, runs: 1 }]);
+    await store.addUsage([{ scope: "a", minute: 6000 + 2879, runs: 1, tokens: 0, microUsd: 0 }]);
     expect(await store.usageSince(0)).toHaveLength(2);
   });
 
   it("forgets with the pause what its scope has used, and nothing of others", async () => {
     const { store } = underTest();
-    await store.addUsage(["a", "b", SCOPE_ALL].map((scope) => ({ scope, minute: 5, runs: 1 })));
+    await store.addUsage(["a", "b", SCOPE_ALL].map((scope) => ({ scope, minute: 5, runs: 1, tokens: 0, microUsd: 0 })));
     expect(await store.resume("b")).toBe(false);
     await store.pause({ scope: "a", reason: "used up", since: 1 });
     await store.resume("a");
@@ -88,7 +91,7 @@ export function describeOperationalState(underTest: () => StoreUnderTest): void 
   it("remembers all of it after it was closed and opened again", async () => {
     const { store } = underTest();
     const pause = { scope: "m'; DROP TABLE pauses; --", reason: "why", since: 1 };
-    const usage = { scope: "m", minute: 7, runs: 3 };
+    const usage = { scope: "m", minute: 7, runs: 3, tokens: 0, microUsd: 0 };
     await Promise.all([store.pause(pause), store.addUsage([usage]), store.openOutage({ subject: "x", since: 1 })]);
     const reopened = await underTest().reopen();
     expect(await reopened.pauses()).toEqual([pause]);

@@ -45,6 +45,13 @@ beforeAll(async () => {
       ...baseConfig.hooks,
       mappings: [
         ...mappings,
+        {
+          ...mapping,
+          id: "spender",
+          match: { path: "spender" },
+          agentId: "reader",
+          budget: { tokens: { perHour: 30 } },
+        },
         { ...mapping, id: "lowered", match: { path: "lowered" }, agentId: "all", permissions: "reads" },
       ],
     },
@@ -144,6 +151,16 @@ describe("a model with tools", () => {
       { kind: "denied", output: "the owner denied it" },
     ]);
     expect(readFileSync(notes, "utf8")).toBe(`${before}noted\n`);
+  });
+
+  it("pauses a mapping whose runs have used its tokens", async () => {
+    expect((await endedRun(gateway, "spender", { text: ISSUE })).state).toBe("done");
+    const id = await accepted("spender", "one more");
+    await vi.waitFor(async () => {
+      const states = await (await readApi(gateway, "hooks")).text();
+      expect(states).toContain("its budget of 30 tokens in 60 minutes is used up");
+    });
+    expect(await (await readApi(gateway, `deliveries/${id}`)).json()).toMatchObject({ state: "queued" });
   });
 
   it("is denied what nobody answers in time", async () => {

@@ -70,7 +70,7 @@ describe("GET /metrics", () => {
     expect(valueOf(text, 'reveille_tokens_total{agent="main",kind="cached"}')).toBe(200);
     expect(valueOf(text, 'reveille_tokens_total{agent="main",kind="output"}')).toBe(80);
     expect(valueOf(text, 'reveille_cost_dollars_total{agent="main"}')).toBe(0.004);
-    expect(valueOf(text, 'reveille_budget_used_ratio{scope="*",per="hour"}')).toBe(0.2);
+    expect(valueOf(text, 'reveille_budget_used_ratio{scope="*",measure="runs",per="hour"}')).toBe(0.2);
     expect(valueOf(text, "reveille_commit_duration_seconds_count")).toBeGreaterThan(2);
     expect(valueOf(text, "reveille_wal_bytes")).toBeGreaterThan(0);
     expect(valueOf(text, "reveille_outages")).toBe(0);

@@ -207,7 +207,7 @@ describe("HooksSchema", () => {
     ["maxAgeSeconds", 0, "0 is less than 1"],
     ["priority", "urgent", '"urgent" is not one of high, normal, low'],
     ["concurrency", 257, "257 is more than 256"],
-    ["budget", {}, "an object is not an object with perHour, perDay or both"],
+    ["budget", {}, "an object is not an object with perHour, perDay, tokens or cost"],
     ["respond", "results", '"results" is not "result" or an object of settings'],
     ["respond", 5, '5 is not "result" or an object of settings'],
     ["waitSeconds", 301, "301 is more than 300"],

@@ -5,7 +5,7 @@ import { agentSpec, DispatchBench, failing, openRun, wakeSpec, PATIENT } from ".
 import { again, ENDED, refused, ScriptedRunner } from "./scripted-runner.ts";
 
 function budget(scope: string, perHour: number | undefined, perDay?: number): { budgets: ScopedBudget[] } {
-  return { budgets: [{ scope, perHour, perDay }] };
+  return { budgets: [{ scope, measure: "runs", perHour, perDay }] };
 }
 
 describe("pauses and budgets", () => {

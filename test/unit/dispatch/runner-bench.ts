@@ -93,6 +93,7 @@ export class RunnerBench {
     await outages.load();
     this.#runner = new AgentRunner({
       measurements: new Measurements(),
+      spend: () => undefined,
       store,
       host,
       clock,

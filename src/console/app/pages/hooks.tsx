@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
-import type { BudgetUse, HookStates, MappingState, MappingStats, ProbeResult, ScopeState } from "../../../index.ts";
+import { type BudgetUse, budgetParts } from "../../../core/budget-use.ts";
+import type { HookStates, MappingState, MappingStats, ProbeResult, ScopeState } from "../../../index.ts";
 import { send } from "../client.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
@@ -137,22 +138,16 @@ function Day({ runs, tokens, costUsd }: MappingStats): JSX.Element {
 }
 
 function Budget({ use }: { readonly use: BudgetUse | null }): JSX.Element {
-  const parts = [
-    ["in an hour", use?.perHour],
-    ["in a day", use?.perDay],
-  ] as const;
   return (
     <>
-      {parts.map(([when, part]) =>
-        part == null ? null : (
-          <div key={when}>
-            <progress aria-label={`Budget ${when}`} max={part.limit} value={part.used} />
-            <div class="faint">
-              {part.used} of {part.limit} {when}
-            </div>
+      {budgetParts(use).map(({ used, limit, when, share, measure }) => (
+        <div key={`${measure} ${when}`}>
+          <progress aria-label={`Budget ${when}`} max={1} value={share} />
+          <div class="faint">
+            {used} of {limit} {when}
           </div>
-        ),
-      )}
+        </div>
+      ))}
     </>
   );
 }

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import type { DeliverySummary } from "../../../core/delivery.ts";
 import { type State, STATES } from "../../../core/run.ts";
+import { budgetParts } from "../../../core/budget-use.ts";
 import type { HookStates, MappingStats, OutageState } from "../../../index.ts";
 import { useData } from "../data.ts";
 import { linkTo } from "../location.ts";
@@ -99,24 +100,21 @@ function OldestQueued({ listed }: { readonly listed: Listed | undefined }): JSX.
 
 /** The budgets that are used most. */
 function Budgets({ hooks }: { readonly hooks: HookStates | undefined }): JSX.Element | null {
-  const used = [hooks?.all, ...(hooks?.mappings ?? [])].flatMap((state) => {
-    const { perHour = null, perDay = null } = state?.budget ?? {};
-    return [
-      { name: state?.scope, when: "an hour", part: perHour },
-      { name: state?.scope, when: "a day", part: perDay },
-    ];
-  });
-  const shown = used.filter(({ part }) => part !== null && part.used > 0);
+  const shown = [hooks?.all, ...(hooks?.mappings ?? [])].flatMap((state) =>
+    budgetParts(state?.budget ?? null)
+      .filter(({ share }) => share > 0)
+      .map((part) => ({ name: state?.scope, part })),
+  );
   if (shown.length === 0) return null;
   return (
     <>
       <h2>Budgets</h2>
       <ul>
-        {shown.map(({ name, when, part }) => (
-          <li key={`${name} ${when}`}>
+        {shown.map(({ name, part: { used, limit, when, share, measure } }) => (
+          <li key={`${name} ${measure} ${when}`}>
             {name === "*" ? "all runs" : name}:{" "}
-            <progress aria-label={`Budget of ${name} in ${when}`} max={part!.limit} value={part!.used} /> {part!.used}{" "}
-            of {part!.limit} runs in {when}
+            <progress aria-label={`Budget of ${name} ${when}`} max={1} value={share} /> {used} of {limit}
+            {measure === "runs" && " runs"} {when}
           </li>
         ))}
       </ul>

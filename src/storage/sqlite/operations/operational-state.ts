@@ -9,6 +9,7 @@ const USAGE_KEPT_MINUTES = 2_880;
 /** Lapsed rows of usage that one call removes for each row it may add, and at least. */
 const REMOVED_PER_ROW = 2;
 const MIN_REMOVED = 16;
+const USAGE_FIELDS = 5;
 
 /** Prepares what is written of the gateway's own operation; one operation each, its arguments flat. */
 export function operationalStateOperations(database: DatabaseSync) {
@@ -18,8 +19,9 @@ export function operationalStateOperations(database: DatabaseSync) {
   const deletePause = database.prepare("DELETE FROM pauses WHERE scope = ?");
   const forgetUsage = database.prepare("DELETE FROM usage WHERE scope = ?");
   const count = database.prepare(`
-    INSERT INTO usage (minute, scope, runs) VALUES (?, ?, ?)
-    ON CONFLICT (minute, scope) DO UPDATE SET runs = runs + excluded.runs`);
+    INSERT INTO usage (minute, scope, runs, tokens, micro_usd) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (minute, scope) DO UPDATE SET runs = runs + excluded.runs, tokens = tokens + excluded.tokens,
+      micro_usd = micro_usd + excluded.micro_usd`);
   // Two statements, since a condition with OR would look through the whole table.
   const removeUsage = (condition: string) =>
     database.prepare(`
@@ -49,15 +51,15 @@ export function operationalStateOperations(database: DatabaseSync) {
       forgetUsage.run(scope);
       return true;
     },
-    /** Scope, minute and runs of each in turn. */
+    /** Scope, minute, runs, tokens and millionths of a US dollar of each in turn. */
     addUsage(usage: (string | number)[]): undefined {
       let latest = 0;
-      for (let at = 0; at < usage.length; at += 3) {
-        count.run(usage[at + 1]!, usage[at]!, usage[at + 2]!);
+      for (let at = 0; at < usage.length; at += USAGE_FIELDS) {
+        count.run(usage[at + 1]!, usage[at]!, usage[at + 2]!, usage[at + 3]!, usage[at + 4]!);
         latest = Math.max(latest, Number(usage[at + 1]));
       }
       if (usage.length === 0) return;
-      const limit = Math.max(MIN_REMOVED, (usage.length / 3) * REMOVED_PER_ROW);
+      const limit = Math.max(MIN_REMOVED, (usage.length / USAGE_FIELDS) * REMOVED_PER_ROW);
       removePast.run(latest - USAGE_KEPT_MINUTES, limit);
       removeAhead.run(latest + USAGE_KEPT_MINUTES, limit);
     },

@@ -10,7 +10,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 function budget(scope: string, limits: { perHour?: number; perDay?: number }): ScopedBudget {
-  return { scope, perHour: limits.perHour, perDay: limits.perDay };
+  return { scope, measure: "runs", perHour: limits.perHour, perDay: limits.perDay };
 }
 
 /** A process that counts, its clock, and what has been written of it. */
@@ -69,7 +69,7 @@ describe("budgets", () => {
     counting.count(hourly, 2);
     expect(counting.budgets.usedUp(hourly)).toBeUndefined();
     counting.count(hourly);
-    expect(counting.budgets.usedUp(hourly)).toEqual({ scope: "mail", limit: 3, per: "hour" });
+    expect(counting.budgets.usedUp(hourly)).toEqual({ scope: "mail", measure: "runs", limit: 3, per: "hour" });
     expect(counting.budgets.usedUp([budget("other", { perHour: 1 })])).toBeUndefined();
   });
 
@@ -80,11 +80,30 @@ describe("budgets", () => {
     counting.nowMs += 2 * HOUR_MS;
     expect(counting.budgets.usedUp(both)).toBeUndefined();
     counting.count(both);
-    expect(counting.budgets.usedUp(both)).toEqual({ scope: "mail", limit: 3, per: "day" });
+    expect(counting.budgets.usedUp(both)).toEqual({ scope: "mail", measure: "runs", limit: 3, per: "day" });
     const everything = both.slice(1);
     expect(counting.budgets.usedUp(everything)).toBeUndefined();
     counting.count(everything);
-    expect(counting.budgets.usedUp(everything)).toEqual({ scope: "*", limit: 4, per: "day" });
+    expect(counting.budgets.usedUp(everything)).toEqual({ scope: "*", measure: "runs", limit: 4, per: "day" });
+  });
+
+  it("of tokens and of costs are used up by what runs have used, also after a restart", async () => {
+    const tokens: ScopedBudget[] = [{ scope: "mail", measure: "tokens", perHour: 1_000, perDay: undefined }];
+    const cost: ScopedBudget[] = [{ scope: "mail", measure: "microUsd", perHour: undefined, perDay: 250_000 }];
+    const both = [...tokens, ...cost];
+    expect(counting.budgets.count(both)).toBeUndefined();
+    counting.budgets.spend(both, { inputTokens: 900, outputTokens: 99, costUsd: 0.2 });
+    expect(counting.budgets.usedUp(both)).toBeUndefined();
+    counting.budgets.spend(both, { inputTokens: 1, outputTokens: 0, costUsd: 0.05 });
+    await counting.budgets.written();
+    expect(counting.budgets.usedUp(both)).toEqual({ scope: "mail", measure: "tokens", limit: 1_000, per: "hour" });
+    expect(counting.budgets.usedUp(cost)).toEqual({ scope: "mail", measure: "microUsd", limit: 250_000, per: "day" });
+    counting.nowMs += 2 * HOUR_MS;
+    await counting.restart();
+    expect(counting.budgets.usedUp(tokens)).toBeUndefined();
+    expect(counting.budgets.usedUp(cost)).toMatchObject({ measure: "microUsd" });
+    counting.budgets.forget("mail");
+    expect(counting.budgets.usedUp(both)).toBeUndefined();
   });
 
   it("cost nothing where there are none", async () => {
@@ -97,7 +116,9 @@ describe("budgets", () => {
   it("are counted across a restart, what began in one turn of the event loop in one write", async () => {
     counting.count(hourly, 3);
     await counting.budgets.written();
-    expect(counting.written).toEqual([{ scope: "mail", minute: counting.nowMs / MINUTE_MS, runs: 3 }]);
+    expect(counting.written).toEqual([
+      { scope: "mail", minute: counting.nowMs / MINUTE_MS, runs: 3, tokens: 0, microUsd: 0 },
+    ]);
     await counting.restart();
     expect(counting.budgets.usedUp(hourly)?.scope).toBe("mail");
     counting.nowMs += 61 * MINUTE_MS;

@@ -226,7 +226,7 @@ describe("wakes of a session that does not take them", () => {
 
   it("draw once on their budget, however often they are offered", async () => {
     const room = Promise.withResolvers<void>();
-    bench.rules.set("mail", { budgets: [{ scope: "mail", perHour: 2, perDay: undefined }] });
+    bench.rules.set("mail", { budgets: [{ scope: "mail", measure: "runs", perHour: 2, perDay: undefined }] });
     fill(room.promise);
     bench.dispatcher.start();
     await bench.enqueueAs({ mappingId: "mail" }, forFull(), forFull());

@@ -9,7 +9,13 @@ it("the used share of a budget counts the oldest minute of the hour and of the d
   const mapping = { id: "in", match: { path: "in" }, messageTemplate: "x", budget: { perHour: 9, perDay: 9 } };
   const active = await bench.active({ mappings: [mapping] });
   await bench.ingress.store.addUsage(
-    [0, 60, 61, 1_440, 1_441].map((ago) => ({ scope: "in", minute: NOW_MINUTE - ago, runs: 1 })),
+    [0, 60, 61, 1_440, 1_441].map((ago) => ({
+      scope: "in",
+      minute: NOW_MINUTE - ago,
+      runs: 1,
+      tokens: 0,
+      microUsd: 0,
+    })),
   );
   const { mappings } = await new HookOperations({
     ingress: bench.ingress,

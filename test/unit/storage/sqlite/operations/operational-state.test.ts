@@ -48,23 +48,23 @@ describe("operational state in the writer thread", () => {
 
   it("forgets usage of more than 48 hours before, as it counts on", async () => {
     const { run, usage } = await open();
-    run("addUsage", ["a", 1, 1, "a", 2, 1, "b", 2, 1]);
-    run("addUsage", ["a", 2 + 2 * DAY, 1]);
+    run("addUsage", ["a", 1, 1, 0, 0, "a", 2, 1, 0, 0, "b", 2, 1, 0, 0]);
+    run("addUsage", ["a", 2 + 2 * DAY, 1, 0, 0]);
     expect(usage()).toEqual([
       ["a", 2],
       ["b", 2],
       ["a", 2 + 2 * DAY],
     ]);
-    run("addUsage", ["a", 3 + 2 * DAY, 1]);
+    run("addUsage", ["a", 3 + 2 * DAY, 1, 0, 0]);
     expect(usage().slice(0, 1)).toEqual([["a", 2 + 2 * DAY]]);
   });
 
   it("forgets usage that a clock far ahead has counted", async () => {
     const { run, usage } = await open();
-    run("addUsage", ["a", 500_000, 1]);
-    run("addUsage", ["a", 100, 1]);
+    run("addUsage", ["a", 500_000, 1, 0, 0]);
+    run("addUsage", ["a", 100, 1, 0, 0]);
     expect(usage()).toEqual([["a", 100]]);
-    run("addUsage", ["a", 100 + 2 * DAY, 1, "a", 101, 1]);
+    run("addUsage", ["a", 100 + 2 * DAY, 1, 0, 0, "a", 101, 1, 0, 0]);
     expect(usage()).toEqual([
       ["a", 100],
       ["a", 101],
@@ -74,21 +74,21 @@ describe("operational state in the writer thread", () => {
 
   it("removes a few lapsed rows at a time, yet more than come", async () => {
     const { run, usage, fill } = await open();
-    fill("INSERT INTO usage SELECT n, 'a', 1 FROM numbers WHERE n BETWEEN 1 AND 100");
+    fill("INSERT INTO usage SELECT n, 'a', 1, 0, 0 FROM numbers WHERE n BETWEEN 1 AND 100");
     const left: number[] = [];
     for (let round = 0; round < 8; round++) {
-      run("addUsage", ["a", 10_000 + round, 1]);
+      run("addUsage", ["a", 10_000 + round, 1, 0, 0]);
       left.push(usage().filter(([, minute]) => Number(minute) <= 100).length);
     }
     expect(left).toEqual([84, 68, 52, 36, 20, 4, 0, 0]);
-    fill("INSERT INTO usage SELECT 20000 + n, 'b', 1 FROM numbers WHERE n BETWEEN 1 AND 80");
-    run("addUsage", Array.from({ length: 50 }, (_, index) => [`s${index}`, 30_000, 1]).flat());
+    fill("INSERT INTO usage SELECT 20000 + n, 'b', 1, 0, 0 FROM numbers WHERE n BETWEEN 1 AND 80");
+    run("addUsage", Array.from({ length: 50 }, (_, index) => [`s${index}`, 30_000, 1, 0, 0]).flat());
     expect(usage().filter(([, minute]) => Number(minute) < 30_000)).toEqual([]);
   });
 
   it("does nothing for no usage", async () => {
     const { run, usage } = await open();
-    run("addUsage", ["a", 5, 1]);
+    run("addUsage", ["a", 5, 1, 0, 0]);
     expect(run("addUsage", [])).toBeUndefined();
     expect(usage()).toEqual([["a", 5]]);
   });
