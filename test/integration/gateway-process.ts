@@ -112,9 +112,12 @@ export class GatewayProcess {
     return { status: response.status, headers: response.headers, body };
   }
 
-  async api<Result>(path: string): Promise<Result> {
+  /** A `POST` has an empty object as its body. */
+  async api<Result>(path: string, method: "GET" | "POST" = "GET"): Promise<Result> {
     const response = await fetch(`${this.url}/api/v1${path}`, {
-      headers: { authorization: `Bearer ${GATEWAY_TOKEN}` },
+      method,
+      headers: { authorization: `Bearer ${GATEWAY_TOKEN}`, "content-type": "application/json" },
+      ...(method === "POST" ? { body: "{}" } : {}),
     });
     return (await response.json()) as Result;
   }

@@ -1,0 +1,110 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Approval } from "../../../src/core/agent-rights.ts";
+import type { DeliveryDetail } from "../../../src/core/delivery.ts";
+import { GatewayProcess, HOOK_TOKEN } from "../gateway-process.ts";
+import { program, ToolModel } from "./acting-gateway.ts";
+
+const NOTE = '[issues__add_note {"text":"noted"}]';
+const folder = mkdtempSync(join(tmpdir(), "reveille-killed-"));
+const notes = join(folder, "notes.txt");
+let model: ToolModel;
+let gateway: GatewayProcess;
+
+beforeAll(async () => {
+  process.env["NOTES"] = notes;
+  model = await ToolModel.start();
+  const mapping = { deliver: false, wakeMode: "next-heartbeat", messageTemplate: "{{text}}" };
+  const commandOf = (name: string): readonly string[] => [process.execPath, program(name)];
+  gateway = new GatewayProcess({
+    models: { providers: { local: { baseUrl: `${model.origin}/v1` } } },
+    agents: {
+      defaults: { model: "local/m", heartbeat: { every: "0m" } },
+      list: [
+        {
+          id: "asker",
+          permissions: "ask",
+          tools: {
+            mcp: { issues: { command: commandOf("mcp-server.mjs"), env: ["NOTES"], isolation: "none" } },
+            allow: ["issues.*"],
+          },
+        },
+        {
+          id: "coder",
+          permissions: "ask",
+          runtime: { type: "acp", command: commandOf("acp-agent.mjs"), isolation: "none" },
+        },
+      ],
+    },
+    hooks: {
+      enabled: true,
+      token: HOOK_TOKEN,
+      mappings: [
+        { ...mapping, match: { path: "asker" }, agentId: "asker" },
+        { ...mapping, match: { path: "coder" }, agentId: "coder" },
+      ],
+    },
+  });
+  await gateway.start();
+});
+afterAll(async () => {
+  await gateway.close();
+  await model.stop();
+  rmSync(folder, { recursive: true, force: true });
+  delete process.env["NOTES"];
+});
+
+async function question(): Promise<Approval> {
+  return await vi.waitFor(async () => {
+    const { approvals } = await gateway.api<{ approvals: Approval[] }>("/approvals");
+    expect(approvals).toHaveLength(1);
+    return approvals[0]!;
+  }, 20_000);
+}
+
+async function ended(id: string): Promise<DeliveryDetail> {
+  return await vi.waitFor(async () => {
+    const delivery = await gateway.delivery(id);
+    expect(delivery.settledAt).toBeDefined();
+    return delivery;
+  }, 30_000);
+}
+
+async function accepted(path: string, text: string): Promise<string> {
+  return String((await gateway.post(`/hooks/${path}`, { text })).body["deliveryId"]);
+}
+
+describe("a question to the owner, when the gateway is killed while it waits", () => {
+  it("is the same question in the next attempt, and what is approved then is done once", async () => {
+    const id = await accepted("asker", NOTE);
+    const asked = await question();
+    await gateway.end("SIGKILL");
+    await gateway.start();
+    expect(await question()).toMatchObject({ id: asked.id });
+    await vi.waitFor(async () => {
+      const { runs } = await gateway.delivery(id);
+      expect(runs[0]!.attempts.map(({ status }) => status)).toEqual(["interrupted", "running"]);
+    }, 20_000);
+    expect(existsSync(notes)).toBe(false);
+    await gateway.api(`/approvals/${asked.id}/approve`, "POST");
+    const { runs, state } = await ended(id);
+    expect(state).toBe("done");
+    expect(runs[0]!.attempts[1]!.activity).toMatchObject([{ kind: "approved" }, { kind: "call" }]);
+    expect(readFileSync(notes, "utf8")).toBe("noted\n");
+  });
+
+  it("can be denied after it, for an agent that speaks ACP as well", async () => {
+    const id = await accepted("coder", "do:run touch pwned");
+    const asked = await question();
+    await gateway.end("SIGKILL");
+    await gateway.start();
+    await vi.waitFor(async () => {
+      const { runs } = await gateway.delivery(id);
+      expect(runs[0]!.attempts).toHaveLength(2);
+    }, 20_000);
+    await gateway.api(`/approvals/${asked.id}/deny`, "POST");
+    expect((await ended(id)).reason).toContain("denied: touch pwned");
+  });
+});
