@@ -1,7 +1,7 @@
 /** Takes one request through the stages that a transform has a part in, and keeps what it sees. */
 import { Measurements } from "../../core/measurements.ts";
 import { reasonOf } from "../../core/reason-of.ts";
-import { agentPrompt, passedOnText, wakeText } from "../../dispatch/run/agent-prompt.ts";
+import { instructedPrompt, passedOnText, wakeText } from "../../dispatch/run/agent-prompt.ts";
 import type { Action } from "../../core/delivery.ts";
 import type { RunSpec } from "../../core/run.ts";
 import { ERRORS, isRefusal, refuse } from "../../core/errors.ts";
@@ -149,7 +149,7 @@ function runsOf(actions: readonly Action[], specs: readonly RunSpec[]): readonly
 function promptOf(spec: RunSpec): string {
   if (spec.kind === "wake") return wakeText(spec);
   if (spec.mode === "deliver") return passedOnText(spec);
-  return agentPrompt(spec, { now: new Date(), interrupted: false });
+  return instructedPrompt(spec, { now: new Date(), interrupted: false });
 }
 
 /** A transform whose calls are timed and remembered. */

@@ -1,4 +1,4 @@
-import { wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
+import { withInstructions, wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
 import type { AgentSpec, WakeSpec } from "../../core/run.ts";
 import type { CoalescedCalls } from "../../storage/delivery-store.ts";
 import { coalescedText } from "./coalesced-text.ts";
@@ -28,6 +28,11 @@ export function agentPrompt(spec: AgentSpec, facts: PromptFacts): string {
     `Current time: ${facts.now.toISOString()}`,
     replyHint(spec),
   ].join("\n\n");
+}
+
+/** The prompt with the owner's instructions before it, as an agent reads both. */
+export function instructedPrompt(spec: AgentSpec, facts: PromptFacts): string {
+  return withInstructions(spec.instructions, agentPrompt(spec, facts));
 }
 
 function replyHint({ delivery, fallback }: AgentSpec): string {

@@ -2,7 +2,7 @@ import type { ConfigEdit } from "../../config/mapping/edit.ts";
 import type { MappingConfig } from "../../config/mapping/schema.ts";
 import type { State, RunSpec } from "../../core/run.ts";
 import { ERRORS, isRefusal, type Refusal } from "../../core/errors.ts";
-import { agentPrompt, wakeText } from "../../dispatch/run/agent-prompt.ts";
+import { instructedPrompt, wakeText } from "../../dispatch/run/agent-prompt.ts";
 import type { Replayable } from "../../storage/delivery-store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
@@ -172,7 +172,7 @@ export class PreviewOperations {
   #runOf(spec: RunSpec): PreviewedRun {
     const { kind, agentId, sessionKey } = spec;
     const now = new Date(this.#ingress.host.clock.now());
-    const prompt = spec.kind === "wake" ? wakeText(spec) : agentPrompt(spec, { now, interrupted: false });
+    const prompt = spec.kind === "wake" ? wakeText(spec) : instructedPrompt(spec, { now, interrupted: false });
     return { kind, agentId, sessionKey, target: targetOf(spec), prompt };
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AgentSpec, WakeSpec } from "../../../../src/core/run.ts";
-import { agentPrompt, passedOnText, wakeText } from "../../../../src/dispatch/run/agent-prompt.ts";
+import { agentPrompt, instructedPrompt, passedOnText, wakeText } from "../../../../src/dispatch/run/agent-prompt.ts";
 import type { CoalescedCalls } from "../../../../src/storage/delivery-store.ts";
 
 const NOW = new Date("2026-02-03T04:05:06.007Z");
@@ -55,7 +55,10 @@ describe("the prompt of an agent run", () => {
   });
 
   it("has none of the owner's instructions, which the host adds", () => {
-    expect(prompt({ instructions: "Find out why the build is red." })).not.toContain("Find out");
+    const instructions = "Find out why the build is red.";
+    expect(prompt({ instructions })).not.toContain("Find out");
+    const whole = instructedPrompt({ ...AGENT, instructions }, { now: NOW, interrupted: false });
+    expect(whole).toMatch(/^Instructions of this gateway's owner:\nFind out why the build is red\.\n\nUNTRUSTED INPUT/);
   });
 
   it("has the gateway's own words outside of the boundary, behind the content", () => {
