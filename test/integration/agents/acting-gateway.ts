@@ -47,12 +47,12 @@ export async function endedRun(gateway: EmbeddedGateway, path: string, body: obj
   return await ended(gateway, deliveryId);
 }
 
-export async function ended(gateway: EmbeddedGateway, deliveryId: string): Promise<DeliveryDetail> {
+export async function ended(gateway: EmbeddedGateway, deliveryId: string, timeout = 30_000): Promise<DeliveryDetail> {
   return await vi.waitFor(async () => {
     const delivery = (await (await readApi(gateway, `deliveries/${deliveryId}`)).json()) as DeliveryDetail;
     expect(delivery.settledAt).toBeDefined();
     return delivery;
-  }, 30_000);
+  }, timeout);
 }
 
 /** What the agent did in its last attempt, without times. */

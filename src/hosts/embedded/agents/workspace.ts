@@ -33,7 +33,7 @@ const run = promisify(execFile);
 const GIT_MS = 300_000;
 const MAX_OUTPUT_BYTES = 1_048_576;
 
-/** Git works on one repository at a time: fetching and adding share its files. */
+/** One fetch into a repository at a time: its files are shared. */
 const busy = new Map<string, Promise<unknown>>();
 
 /** Makes the workspace ready. Rejects with a {@link WorkspaceError}. */
@@ -49,7 +49,7 @@ export async function openWorkspace(
   const copy = join(folder, "copies", name);
   const release = (): Promise<void> => (isKept ? Promise.resolve() : rm(copy, { recursive: true, force: true }));
   try {
-    await alone(repository, () => checkOut(git, { repository, copy, isKept, signal }));
+    await checkOut(git, { repository, copy, isKept, signal });
     return { cwd: copy, release };
   } catch (error) {
     await release();
@@ -89,10 +89,7 @@ async function checkOut(
   { url, ref }: { readonly url: string; readonly ref: string },
   { repository, copy, isKept, signal }: Checkout,
 ): Promise<void> {
-  await mkdir(repository, { recursive: true, mode: 0o700 });
-  await command(repository, ["init", "--bare", "--quiet"], signal);
-  await command(repository, ["fetch", "--quiet", "--no-tags", "--depth=1", "--", url, ref], signal);
-  const commit = await command(repository, ["rev-parse", "FETCH_HEAD"], signal);
+  const commit = await alone(repository, () => fetchedAnew(repository, { url, ref, signal }));
   const madeFor = await readFile(`${copy}.commit`, "utf8").catch(() => undefined);
   if (isKept && madeFor === commit) {
     await utimes(copy, new Date(), new Date());
@@ -105,6 +102,34 @@ async function checkOut(
   await command(copy, ["fetch", "--quiet", "--depth=1", "--", repository, commit], signal);
   await command(copy, ["checkout", "--quiet", "--detach", "FETCH_HEAD"], signal);
   if (isKept) await writeFile(`${copy}.commit`, commit);
+}
+
+interface Fetched {
+  readonly url: string;
+  readonly ref: string;
+  readonly signal: AbortSignal;
+}
+
+/** Like {@link fetched}; a repository that cannot be used is made anew, once. */
+async function fetchedAnew(repository: string, what: Fetched): Promise<string> {
+  try {
+    return await fetched(repository, what);
+  } catch (error) {
+    if (what.signal.aborted) throw error;
+    // What was ended in the middle of its work leaves locks behind.
+    await rm(repository, { recursive: true, force: true });
+    return await fetched(repository, what);
+  }
+}
+
+/** Fetches the ref and resolves with its commit. */
+async function fetched(repository: string, { url, ref, signal }: Fetched): Promise<string> {
+  signal.throwIfAborted();
+  const isNew = (await stat(join(repository, "HEAD")).catch(() => undefined)) === undefined;
+  await mkdir(repository, { recursive: true, mode: 0o700 });
+  if (isNew) await command(repository, ["init", "--bare", "--quiet"], signal);
+  await command(repository, ["fetch", "--quiet", "--no-tags", "--depth=1", "--", url, ref], signal);
+  return await command(repository, ["rev-parse", "FETCH_HEAD"], signal);
 }
 
 /** Nothing of a repository is executed: no hooks, no prompts, no helpers that it names. */
