@@ -58,7 +58,7 @@ beforeAll(async () => {
           permissions: { allow: [{ command: "cat README" }] },
         },
         { id: "confined", runtime: acp, ...all },
-        { id: "asker", runtime: acp, permissions: "ask" },
+        { id: "asker", runtime: { ...acp, read: undefined, isolation: "none" }, permissions: "ask" },
       ],
     },
     hooks: {
