@@ -18,7 +18,8 @@ const {
   channel,
   to,
 } = MappingSchema.properties;
-const { model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } = MappingSchema.properties;
+const { chat, model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } =
+  MappingSchema.properties;
 const {
   ignoreActors,
   ignoreSenders,
@@ -58,6 +59,7 @@ export const PresetBlockSchema = Type.Object(
     deliver,
     channel,
     to,
+    chat,
     model,
     thinking,
     timeoutSeconds,
@@ -167,6 +169,8 @@ export interface PresetPart {
   readonly handshakes: readonly Handshake[];
   /** Methods besides `POST` that carry events. */
   readonly methods: readonly string[];
+  /** True when it knows the messages of a private chat. */
+  readonly hasChat: boolean;
   /** Describes the source of an event's name; `undefined`: its events have no name. */
   readonly eventSource: string | undefined;
   /** The keys of its mapping that differ from the defaults. */
@@ -176,7 +180,7 @@ export interface PresetPart {
 /** The keys of a mapping that a preset fills in; the operator's own come first. */
 export type PresetMapping = Omit<
   MappingConfig,
-  "id" | "where" | "preset" | "sender" | "broken" | "auth" | "match" | "settings"
+  "id" | "where" | "preset" | "sender" | "broken" | "auth" | "match" | "settings" | "chat"
 >;
 
 /** The secret that a preset's route needs. */

@@ -1,5 +1,6 @@
 /** The domain types that travel down the pipeline and into the store. */
 import type { WorkspaceSpec } from "./agent-rights.ts";
+import type { ChannelTarget } from "./host.ts";
 import type { RunDetail, State, WakeMode } from "./run.ts";
 
 /** Header names in lower case; repeated headers are joined with `, `. Has no prototype. */
@@ -83,6 +84,8 @@ export interface WakeAction {
   readonly sessionKeySource?: "request" | "static";
   /** Turns the boundary off; only a mapping's author can set it. */
   readonly allowUnsafeExternalContent?: boolean;
+  /** Where the owner wrote the text; only `chat` of a mapping sets it. */
+  readonly owner?: ChannelTarget;
 }
 
 /** `persistent`: runs with the same session key continue one conversation. */

@@ -68,6 +68,8 @@ export interface GatewayFacts {
   readonly loopbackOnly: boolean;
   /** Addresses and CIDR blocks whose forwarded headers are believed. */
   readonly trustedProxies: readonly string[];
+  /** True when a system event can be the owner's own message; see {@link SystemEvent.owner}. */
+  readonly takesOwnerMessages?: boolean;
 }
 
 /** A point in time by which a shutdown has to be finished. */
@@ -117,6 +119,11 @@ export interface SystemEvent {
   readonly sessionKey: string;
   readonly text: string;
   readonly idempotencyKey: string;
+  /**
+   * Present: the text is the owner's own message, written here in a private chat. The host gives it to the agent as
+   * such, sends the reply there, and remembers it as the session's last route.
+   */
+  readonly owner?: ChannelTarget | undefined;
 }
 
 export interface HeartbeatRequest {

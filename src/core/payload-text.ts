@@ -37,6 +37,12 @@ export function textAt(payload: unknown, ...paths: readonly string[]): string {
   return "";
 }
 
+/** The string under a path as it is, of any length; `""` where there is none. */
+export function wholeTextAt(payload: unknown, path: string): string {
+  const value = valueAt(payload, path);
+  return typeof value === "string" ? value : "";
+}
+
 /** The array under a path; empty when there is none. */
 export function listAt(payload: unknown, path: string): readonly unknown[] {
   const value = valueAt(payload, path);

@@ -42,6 +42,8 @@ export interface WakeSpec {
   readonly mode: WakeMode;
   readonly source: string;
   readonly unsafe: boolean;
+  /** Where the owner wrote the text, which is outside the boundary then; the reply goes there. */
+  readonly owner?: ChannelTarget;
   /** The rendering of calls that were coalesced into the run; absent: it has one call. */
   readonly coalesce?: CoalesceMode;
 }

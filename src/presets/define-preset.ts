@@ -3,6 +3,7 @@ import type { AuthInput } from "../config/auth/schema.ts";
 import type { Handshake } from "../config/handshake.ts";
 import type { SettingsSchema, PresetMapping, PresetSecret, PresetSettings } from "../config/preset.ts";
 import type {
+  ChatMessage,
   EventActor,
   Preset,
   PresetAnswer,
@@ -46,6 +47,8 @@ export interface PresetDefinition {
   /** Absent: `mapping` has a `messageTemplate`. */
   readonly message?: (event: PresetEvent) => string;
   readonly answer?: PresetAnswer | ((event: PresetEvent) => PresetAnswer | undefined);
+  /** A person's message to the agent in a private chat, without anything that others wrote; `undefined` for all else. */
+  readonly chat?: (event: PresetEvent) => ChatMessage | undefined;
   /** The answer that the sender takes as success, for the page of senders. */
   readonly success?: SenderSuccess;
   /** Events that wake no agent by default: the actors that count as bots, pings and tests; for the page of senders. */
@@ -91,6 +94,8 @@ export function definePreset(definition: PresetDefinition): Preset {
     unwrap: definition.unwrap ?? ((payload) => payload),
     skip: definition.skip ?? (() => undefined),
     message: definition.message ?? (() => ""),
+    hasChat: definition.chat !== undefined,
+    chat: definition.chat ?? (() => undefined),
     answer: typeof answer === "function" ? answer : () => answer,
     success: definition.success,
     ignored: definition.ignored,

@@ -59,6 +59,8 @@ export interface Preset extends PresetPart {
   skip(event: PresetEvent): string | undefined;
   /** The text for a person; empty when the mapping's own template says it. */
   message(event: PresetEvent): string;
+  /** A person's message to the agent in a private chat; `undefined` for all else. */
+  chat(event: PresetEvent): ChatMessage | undefined;
   /** The answer that the sender needs; `undefined`: the ordinary one. */
   answer(event: PresetEvent): PresetAnswer | undefined;
   /** The answer that the sender takes as success, for the page of senders. */
@@ -80,6 +82,15 @@ export interface PresetEvent extends PresetContext {
 }
 
 export type { EventActor } from "../core/delivery.ts";
+
+/** What a person wrote to the agent in a private chat, every word of it that person's own. */
+export interface ChatMessage {
+  /** The platform's id of the person: never a name, which anyone can take. */
+  readonly from: string;
+  /** The recipient of an answer, as the platform's channel takes it. */
+  readonly to: string;
+  readonly text: string;
+}
 
 /** An answer instead of the ordinary one, once the delivery is on disk. */
 export interface PresetAnswer {

@@ -1,7 +1,7 @@
 import type { PresetSettings } from "../config/preset.ts";
 import type { EventActor, PayloadContext } from "../core/delivery.ts";
 import { joinText } from "../core/payload-text.ts";
-import type { Preset, PresetAnswer, PresetContext, PresetEvent } from "./preset.ts";
+import type { ChatMessage, Preset, PresetAnswer, PresetContext, PresetEvent } from "./preset.ts";
 import { asJson } from "./message/data-lines.ts";
 
 /** A preset's reading of a request. */
@@ -16,6 +16,8 @@ export interface RecognizedEvent {
 const MAX_NAME = 200;
 /** The events of a batch are joined, and `events` has to know them all. */
 const MAX_EVENT = 2_000;
+/** Longer than a message of any platform. */
+const MAX_CHAT = 65_536;
 
 /**
  * Reads a request through a preset. A preset meets payloads that its author did not foresee: a function that
@@ -48,6 +50,15 @@ export function readMessage(preset: Preset, context: PayloadContext & { readonly
   return joinText("\n", joinText(": ", `${preset.title} event`, event.event ?? ""), asJson(context.payload));
 }
 
+/** The message of a private chat, bounded; `undefined` for all else. */
+export function readChat(preset: Preset, context: PayloadContext, settings: PresetSettings): ChatMessage | undefined {
+  const chat = attempt(() => preset.chat({ ...context, settings, event: context.event }));
+  const from = whole(chat?.from, MAX_NAME);
+  const to = whole(chat?.to, MAX_NAME);
+  const text = whole(chat?.text, MAX_CHAT);
+  return from === undefined || to === undefined || text === undefined ? undefined : { from, to, text };
+}
+
 /** The answer that a preset wants instead of the ordinary one. */
 export function readAnswer(
   preset: Preset,
@@ -69,6 +80,11 @@ function actorOf(preset: Preset, context: PresetContext): EventActor | undefined
   if (actor === undefined || name === undefined) return undefined;
   const id = bounded(actor.id, MAX_NAME);
   return { name, ...(id === undefined ? {} : { id }), bot: actor.bot, ...(actor.own ? { own: true } : {}) };
+}
+
+/** Never cut: half of a message could say something else. */
+function whole(text: unknown, length: number): string | undefined {
+  return typeof text === "string" && text.trim() !== "" && text.length <= length ? text : undefined;
 }
 
 function attempt<Result>(read: () => Result): Result | undefined {

@@ -11,8 +11,15 @@ import { normalizeAuth } from "../config/auth/read.ts";
 import type { PresetSettings } from "../config/preset.ts";
 import type { EventActor, PayloadContext } from "../core/delivery.ts";
 import { parsePayload } from "../http/parse-payload.ts";
-import { type Preset, type PresetAnswer, type PresetEvent, type PresetSample, sampleBody } from "../presets/preset.ts";
-import { readAnswer, readEvent, readMessage } from "../presets/read-event.ts";
+import {
+  type ChatMessage,
+  type Preset,
+  type PresetAnswer,
+  type PresetEvent,
+  type PresetSample,
+  sampleBody,
+} from "../presets/preset.ts";
+import { readAnswer, readChat, readEvent, readMessage } from "../presets/read-event.ts";
 
 /** The URL at which the sender reaches the gateway. */
 export const PUBLIC_URL = "https://gateway.example.com";
@@ -94,6 +101,8 @@ export interface Reading {
   readonly skip: string | undefined;
   readonly message: string;
   readonly answer: PresetAnswer | undefined;
+  /** Present for a preset that knows the messages of a private chat. */
+  readonly chat?: ChatMessage | undefined;
 }
 
 /** Reads a sample through the preset; throws when its body is none that the ingress would parse. */
@@ -115,6 +124,7 @@ export function readPayload(preset: Preset, payload: unknown, { sample, settings
     skip,
     message: readMessage(preset, { ...context, settings }),
     answer: readAnswer(preset, context, settings),
+    ...(preset.hasChat ? { chat: readChat(preset, context, settings) } : {}),
   };
 }
 
@@ -130,6 +140,7 @@ export function readDirectly(preset: Preset, payload: unknown, { sample, setting
     skip: preset.skip(event),
     message: preset.message(event),
     answer: preset.answer(event),
+    ...(preset.hasChat ? { chat: preset.chat(event) } : {}),
   };
 }
 

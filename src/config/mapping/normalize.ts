@@ -1,4 +1,5 @@
 import type { Findings } from "../errors.ts";
+import { readChat } from "./chat.ts";
 import { type MappingConfig, MappingSchema } from "./schema.ts";
 import { type RetryConfig, DEFAULT_RETRY } from "../retry.ts";
 import { normalizeRun } from "../run.ts";
@@ -46,7 +47,8 @@ export function fillIn(
 ): MappingConfig {
   const { maxBodyBytes, transform } = input;
   const { part, mapping: given = {} } = base ?? {};
-  const action = input.action ?? given.action ?? defaults.action.default;
+  const chat = input.chat && readChat(input.chat, part?.name);
+  const action = chat ? "wake" : (input.action ?? given.action ?? defaults.action.default);
   const sessionKey = trimmed(input.sessionKey);
   return {
     id,
@@ -56,6 +58,7 @@ export function fillIn(
       source: trimmed(input.match?.source),
     },
     action,
+    chat,
     wakeMode: input.wakeMode ?? given.wakeMode ?? defaults.wakeMode.default,
     name: trimmed(input.name) ?? given.name ?? part?.title,
     agentId: trimmed(input.agentId) ?? given.agentId,

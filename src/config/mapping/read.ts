@@ -68,7 +68,7 @@ function readOwn(input: MappingInput, at: number, context: MappingContext): Mapp
   if (input.preset !== undefined && base === undefined) return mapping;
   checkMapping(mapping, input, findings);
   if (preset === undefined) refusePresetKeys(input, where, findings);
-  else refuseNamelessEvents(mapping, preset, findings);
+  else refuseUnknown(mapping, preset, findings);
   const place = { where, written: input, preset, settings: settings ?? {}, handshakes: mapping.handshakes };
   return { ...mapping, settings: settings ?? {}, auth: readAuth(place, sources, findings) };
 }
@@ -106,7 +106,7 @@ function readSettings(
 }
 
 /** Keys that only a preset gives a meaning. */
-const PRESET_KEYS = ["settings", "events", "ignoreActors", "ignoreSenders", "ignoreBots"] as const;
+const PRESET_KEYS = ["settings", "events", "ignoreActors", "ignoreSenders", "ignoreBots", "chat"] as const;
 
 function refusePresetKeys(input: MappingInput, where: string, findings: Findings): void {
   for (const key of PRESET_KEYS) {
@@ -115,12 +115,17 @@ function refusePresetKeys(input: MappingInput, where: string, findings: Findings
   }
 }
 
-function refuseNamelessEvents({ where, events }: MappingConfig, { part }: ConfiguredPreset, findings: Findings): void {
-  if (events.length === 0 || part.eventSource !== undefined) return;
-  findings.refuse(
-    `${where}.events`,
-    `would take nothing: the preset ${part.name} has no names for its events; use when`,
-  );
+/** Refuses what the preset knows nothing of. */
+function refuseUnknown({ where, events, chat }: MappingConfig, { part }: ConfiguredPreset, findings: Findings): void {
+  if (events.length > 0 && part.eventSource === undefined) {
+    findings.refuse(
+      `${where}.events`,
+      `would take nothing: the preset ${part.name} has no names for its events; use when`,
+    );
+  }
+  if (chat && !part.hasChat) {
+    findings.refuse(`${where}.chat`, `cannot be used: the preset ${part.name} knows no messages of a private chat`);
+  }
 }
 
 function refuseRepeatedIds(mappings: readonly MappingConfig[], findings: Findings): void {
@@ -174,7 +179,7 @@ function readPresetMapping(
   const input = { match: { path: name }, ...mappingOf(block, part) };
   const mapping = fillIn(input, { id, where, retry }, findings, { part, mapping: part.mapping(settings) });
   checkMapping(mapping, input, findings);
-  refuseNamelessEvents(mapping, preset, findings);
+  refuseUnknown(mapping, preset, findings);
   const auth = readAuth({ where, written: {}, preset, settings, handshakes: mapping.handshakes }, sources, findings);
   return { ...mapping, sender: name, settings, auth };
 }

@@ -1,15 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
-import type { AgentCatalog, ChannelInfo } from "../../core/host.ts";
+import type { AgentCatalog, ChannelInfo, GatewayFacts } from "../../core/host.ts";
 import type { Findings } from "../errors.ts";
 import type { HooksConfig } from "../hooks.ts";
 import type { MappingConfig } from "./schema.ts";
 import { checkSessionKeyForm, hasPrefix, isTemplated } from "../session.ts";
 import { showNames, showValue } from "../show-value.ts";
 import { checkChannel } from "../channel-target.ts";
+import { checkChat } from "./chat.ts";
 import { checkRun } from "./run-rules.ts";
 
 /** The parts of the gateway that a mapping may refer to. */
 export interface References {
+  readonly gateway: Pick<GatewayFacts, "takesOwnerMessages">;
   readonly agents: AgentCatalog;
   readonly channels: readonly ChannelInfo[] | undefined;
 }
@@ -68,6 +70,7 @@ export function checkMapping(mapping: MappingConfig, written: object, findings: 
   checkInstructions(mapping.instructions, `${where}.instructions`, findings);
   if (!transform) warnOfUnread(mapping, written, findings);
   checkRun(mapping, written, findings);
+  checkChat(mapping, written, findings);
 }
 
 /** Refuses a placeholder in text that is outside the boundary. */
@@ -108,10 +111,10 @@ function warnOfUnread(mapping: MappingConfig, written: object, findings: Finding
 export function checkReferences(
   mapping: MappingConfig,
   config: HooksConfig,
-  { agents, channels }: References,
+  { gateway, agents, channels }: References,
   findings: Findings,
 ): void {
-  const { where, agentId } = mapping;
+  const { where, agentId, chat } = mapping;
   const { id } = agents.resolve(agentId);
   if (agentId !== undefined) {
     const list = agents.list().map((agent) => agent.id);
@@ -128,6 +131,14 @@ export function checkReferences(
   const hasKey = (mapping.sessionKey ?? config.defaultSessionKey) !== undefined || mapping.transform !== undefined;
   if (mapping.sessionMode === "persistent" && !hasKey) {
     findings.warn(`${where}.sessionMode`, "has no effect without a sessionKey: each run then has a session of its own");
+  }
+  if (chat && gateway.takesOwnerMessages !== true) {
+    findings.refuseReference(
+      `${where}.chat`,
+      "is for gateways without chats of their own; connect the chat to the host",
+    );
+  } else if (chat) {
+    checkChannel(chat.channel, `${where}.chat.channel`, channels, findings);
   }
   if (mapping.action === "wake") return;
   checkModel(mapping.model, `${where}.model`, { agents, agentId: id }, findings);

@@ -2,6 +2,7 @@ import Type from "typebox";
 import type { WakeMode } from "../../core/run.ts";
 import { type AuthConfig, AuthSchema } from "../auth/schema.ts";
 import { type Handshake, HandshakeSchema } from "../handshake.ts";
+import { type ChatConfig, ChatSchema } from "./chat.ts";
 import { RUN_KEYS, type RunConfig } from "../run.ts";
 import {
   BODY_BYTES,
@@ -147,6 +148,7 @@ export const MappingSchema = Type.Object(
         title: "a template",
       }),
     ),
+    chat: Type.Optional(ChatSchema),
     model: Type.Optional(
       text({
         description: "Model of the run, `<provider>/<model>` or an alias; a template. Must be an allowed one.",
@@ -254,6 +256,8 @@ export interface MappingConfig extends RunConfig {
   readonly allowUnsafeExternalContent: boolean;
   readonly channel: string;
   readonly to: string | undefined;
+  /** A private chat of the owner, and nothing else. */
+  readonly chat?: ChatConfig | undefined;
   readonly model: string | undefined;
   readonly thinking: string | undefined;
   readonly timeoutSeconds: number | undefined;

@@ -50,8 +50,9 @@ export function passedOnText(spec: AgentSpec, coalesced?: CoalescedCalls): strin
   return note === undefined ? text : `${text}\n\n${note}`;
 }
 
-/** The system event of a wake. */
+/** The system event of a wake; a message of the owner is what the owner wrote, and nothing else. */
 export function wakeText(spec: WakeSpec, coalesced?: CoalescedCalls): string {
+  if (spec.owner !== undefined) return spec.text;
   const { text, note, unsafe } = coalescedText(spec, coalesced);
   const content = unsafe ? text : wrapUntrusted(text, { source: spec.source, name: spec.name });
   return note === undefined ? content : `${content}\n\n${note}`;

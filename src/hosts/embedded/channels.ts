@@ -101,6 +101,11 @@ export class EmbeddedChannels implements HostChannels {
     await this.send({ ...message, ...target });
   }
 
+  /** Stores a message that is sent with the next ones of the outbox; one with a key that was stored before is dropped. */
+  async queue(message: ChannelMessage): Promise<void> {
+    await this.#outbox.record(message, "pending");
+  }
+
   /** In order; what was sent of a message is not sent again. The last part has the key of the message itself. */
   async #sendParts(own: OwnChannelConfig, message: ChannelMessage, signal: AbortSignal | undefined): Promise<void> {
     const send = this.#senderOf(own);

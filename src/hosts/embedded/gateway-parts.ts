@@ -7,6 +7,7 @@ import { SqliteError } from "../../storage/sqlite/engine/errors.ts";
 import { EmbeddedAgents } from "./agents.ts";
 import { AgentTurns } from "./agents/agent-turns.ts";
 import { Approvals } from "./agents/approvals.ts";
+import { answerCommand } from "./agents/owner-commands.ts";
 import { DEFAULT_MODEL_TURN_LIMITS } from "./agents/model-turn.ts";
 import { EmbeddedChannels } from "./channels.ts";
 import type { GatewayConfig } from "./config/file.ts";
@@ -76,7 +77,7 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     name: "embedded",
     sessions: {
       mainSessionKey: (agentId) => sessions.mainSessionKey(agentId),
-      enqueueSystemEvent: (event) => enqueue(event, sessions, heartbeat),
+      enqueueSystemEvent: (event) => enqueue(event, { sessions, heartbeat, channels, approvals }),
       requestHeartbeat: (request) => {
         heartbeat.request(request);
       },
@@ -127,9 +128,14 @@ async function openStore(options: HostStoreOptions): Promise<HostStore> {
  */
 async function enqueue(
   event: SystemEvent,
-  sessions: EmbeddedSessions,
-  heartbeat: Pick<EmbeddedHeartbeat, "request">,
+  { sessions, heartbeat, channels, approvals }: Pick<GatewayParts, "sessions" | "heartbeat" | "channels" | "approvals">,
 ): Promise<void> {
+  const answer = event.owner && (await answerCommand(event.text, approvals));
+  if (event.owner && answer !== undefined) {
+    await channels.queue({ ...event.owner, text: answer, idempotencyKey: `command:${event.idempotencyKey}` });
+    heartbeat.wakeSender();
+    return;
+  }
   try {
     await sessions.enqueueSystemEvent(event);
   } catch (error) {

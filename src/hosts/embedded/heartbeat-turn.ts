@@ -4,7 +4,8 @@ import type { ChannelMessage, Clock, Logger } from "../../core/host.ts";
 import { suppression } from "../../core/suppression.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
-import type { PendingEvent } from "./state/session-reads.ts";
+import type { OwnerMessages, PendingEvent } from "./state/session-reads.ts";
+import type { EmbeddedChannels } from "./channels.ts";
 import type { EmbeddedAgents } from "./agents.ts";
 
 /** Everything that a reader may take for the start of a line. */
@@ -41,6 +42,8 @@ export function heartbeatPrompt(turn: {
 
 /** The most that one turn gets; the rest makes another turn immediately. */
 const TURN_EVENTS = { limit: 100, maxChars: 65_536 };
+/** What the owner wrote that one turn answers. */
+const OWNER_MESSAGES = { limit: 20, maxChars: 65_536 };
 /** Messages of the earlier conversation that a turn sees. */
 const CONVERSATION = { limit: 40, maxChars: 65_536 };
 
@@ -55,6 +58,16 @@ export interface HeartbeatTurn {
   onStore(): void;
 }
 
+/** The parts of the gateway that a turn needs. */
+export interface TurnParts {
+  readonly sessions: EmbeddedSessions;
+  readonly agents: EmbeddedAgents;
+  readonly channels: Pick<EmbeddedChannels, "queue">;
+  readonly config: () => GatewayConfig;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 /** `more`: events are left. `failed`: nothing was stored, the events are still pending. */
 export type HeartbeatOutcome = "done" | "more" | "failed";
 
@@ -63,18 +76,11 @@ export type HeartbeatOutcome = "done" | "more" | "failed";
  * events together: a crash before that repeats the turn and loses nothing. A reply that says
  * something is put into the outbox for the session's last route.
  */
-export async function runHeartbeatTurn(
-  turn: HeartbeatTurn,
-  gateway: {
-    sessions: EmbeddedSessions;
-    agents: EmbeddedAgents;
-    config: () => GatewayConfig;
-    clock: Clock;
-    logger: Logger;
-  },
-): Promise<HeartbeatOutcome> {
+export async function runHeartbeatTurn(turn: HeartbeatTurn, gateway: TurnParts): Promise<HeartbeatOutcome> {
   const { sessions, agents, config, clock, logger } = gateway;
   const { agentId, sessionKey, reasons, signal } = turn;
+  const ofOwner = sessions.ownerMessages(sessionKey, OWNER_MESSAGES);
+  if (ofOwner !== undefined) return runOwnerTurn(turn, ofOwner, gateway);
   const events = sessions.turnEvents(sessionKey, TURN_EVENTS);
   if (events.length === 0 && turn.eventsOnly) {
     return "done";
@@ -104,9 +110,66 @@ export async function runHeartbeatTurn(
     user: prompt,
     assistant: result.reply,
     eventIds,
-    ...(outgoing === undefined ? {} : { outgoing }),
+    outgoing,
   });
-  return sessions.turnEvents(sessionKey, { limit: 1, maxChars: 1 }).length > 0 ? "more" : "done";
+  return whatIsLeft(sessions, sessionKey);
+}
+
+function whatIsLeft(sessions: EmbeddedSessions, sessionKey: string): HeartbeatOutcome {
+  const one = { limit: 1, maxChars: 1 };
+  const isLeft =
+    sessions.turnEvents(sessionKey, one).length > 0 || sessions.ownerMessages(sessionKey, one) !== undefined;
+  return isLeft ? "more" : "done";
+}
+
+/**
+ * Answers what the owner wrote in a chat. The turn is given nothing else that is new, so that no event stands beside
+ * the owner's words; while there is no answer, the owner is told so once, and the messages wait.
+ */
+async function runOwnerTurn(
+  turn: HeartbeatTurn,
+  { from, messages }: OwnerMessages,
+  { sessions, agents, channels, config, logger }: TurnParts,
+): Promise<HeartbeatOutcome> {
+  const { agentId, sessionKey, signal } = turn;
+  const prompt = ownerPrompt(messages, from.channel);
+  const result = await agents.converse({
+    agentId,
+    sessionKey,
+    messages: [...sessions.conversation(sessionKey, CONVERSATION), { role: "user", text: prompt }],
+    idle: false,
+    trust: "owner",
+    timeoutMs: config().agents.timeoutMs,
+    signal,
+  });
+  if (result.status !== "ok") {
+    const { status, error = status } = result;
+    logger.warn(
+      { agentId, sessionKey, status, error, messages: messages.length },
+      "a message of the owner has no answer",
+    );
+    if (!signal.aborted) {
+      const text = `There is no answer yet: ${error} Your message is kept and tried again.`;
+      await channels.queue({ ...from, text, idempotencyKey: `no-answer:${messages[0]!.id}` });
+    }
+    return "failed";
+  }
+  const turnId = `owner:${randomUUID()}`;
+  turn.onStore();
+  await sessions.appendTurn({
+    sessionKey,
+    turnId,
+    user: prompt,
+    assistant: result.reply,
+    eventIds: messages.map(({ id }) => id),
+    outgoing: outgoingReply(result.reply, { turnId, route: from }),
+  });
+  return whatIsLeft(sessions, sessionKey);
+}
+
+/** Lines of events begin with `System:`, so that none of them can write a line that begins like this. */
+function ownerPrompt(messages: OwnerMessages["messages"], channel: string): string {
+  return messages.map(({ text, time }) => `[${time}] Your owner writes on ${channel}:\n${text}`).join("\n\n");
 }
 
 function outgoingReply(

@@ -1,7 +1,7 @@
 /** The heartbeat: when sessions get their turns. */
 import type { Clock, HeartbeatRequest, Logger } from "../../core/host.ts";
 import type { EmbeddedAgents } from "./agents.ts";
-import { type HeartbeatOutcome, runHeartbeatTurn } from "./heartbeat-turn.ts";
+import { type HeartbeatOutcome, runHeartbeatTurn, type TurnParts } from "./heartbeat-turn.ts";
 import type { EmbeddedChannels } from "./channels.ts";
 import { OutboxSender } from "./channels/outbox-sender.ts";
 import type { GatewayConfig } from "./config/file.ts";
@@ -49,13 +49,7 @@ interface SessionLane {
  * again a few times, and the next heartbeat takes them.
  */
 export class EmbeddedHeartbeat {
-  readonly #gateway: {
-    sessions: EmbeddedSessions;
-    agents: EmbeddedAgents;
-    config: () => GatewayConfig;
-    clock: Clock;
-    logger: Logger;
-  };
+  readonly #gateway: TurnParts;
   readonly #timing: HeartbeatTiming;
   readonly #sender: OutboxSender;
   readonly #lanes = new Map<string, SessionLane>();
@@ -98,6 +92,11 @@ export class EmbeddedHeartbeat {
     if (this.#running && everyMs > 0) {
       this.#periodic = setTimeout(() => this.#requestPeriodicTurns(), Math.min(everyMs, MAX_DELAY_MS));
     }
+  }
+
+  /** Says that there may be something to send. */
+  wakeSender(): void {
+    this.#sender.wake();
   }
 
   /** Asks for a turn of the session soon. Returns at once; the request outlives the process. */

@@ -1,6 +1,6 @@
 /** The embedded gateway's sessions: transcripts, system events and routes, all in its database. */
 import type { AcpMemory } from "./agents/acp-agents.ts";
-import type { BeginRunOutcome, EnqueueOutcome } from "../shared/state-operations.ts";
+import type { BeginRunOutcome, EnqueueEvent, EnqueueOutcome } from "../shared/state-operations.ts";
 import type { ChannelTarget, Clock, HeartbeatRequest, HostSessions, SystemEvent } from "../../core/host.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import type { GatewayConfig } from "./config/file.ts";
@@ -57,10 +57,12 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
    * permanently when the text is too long: cutting it could cut the boundary around it.
    */
   async enqueueSystemEvent(event: SystemEvent): Promise<void> {
-    const { sessionKey, text } = event;
-    await enqueueEvent(event, (key) =>
-      this.#write<EnqueueOutcome>("enqueue", { sessionKey, text, key, at: this.#clock.now() }, "The system event"),
-    );
+    const { sessionKey, text, owner } = event;
+    await enqueueEvent(event, (key) => {
+      const args: EnqueueEvent = { sessionKey, text, key, owner, at: this.#clock.now() };
+      return this.#write<EnqueueOutcome>("enqueue", args, "The system event");
+    });
+    if (owner !== undefined) this.#routes.delete(sessionKey);
   }
 
   /** Remembers that a turn was asked for, until the session's pending events are consumed. */
@@ -140,6 +142,11 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
   /** The pending events that one turn is given: the oldest that fit, at least one if there is one. */
   turnEvents(key: string, limits: { limit: number; maxChars: number }): ReturnType<SessionReads["turnEvents"]> {
     return this.#reads.turnEvents(key, limits);
+  }
+
+  /** What the owner wrote and no turn has taken, the oldest that fits. */
+  ownerMessages(key: string, limits: { limit: number; maxChars: number }): ReturnType<SessionReads["ownerMessages"]> {
+    return this.#reads.ownerMessages(key, limits);
   }
 
   /** The latest messages of the session's own turns that fit, oldest first. */

@@ -21,6 +21,8 @@ export interface EnqueueEvent {
   /** The idempotency key, as it is stored. */
   readonly key: string;
   readonly text: string;
+  /** Where the owner wrote it; absent for all other events. */
+  readonly owner?: { readonly channel: string; readonly to: string } | undefined;
   readonly at: number;
 }
 

@@ -216,6 +216,7 @@ function wakeSpec(
     mode: action.mode,
     source: origin.contentSource,
     unsafe: action.allowUnsafeExternalContent === true,
+    owner: action.owner,
     coalesce: origin.coalesce,
   };
 }

@@ -1,4 +1,6 @@
 import type { HooksConfig } from "../../config/hooks.ts";
+import type { ChatConfig } from "../../config/mapping/chat.ts";
+import { showValue } from "../../config/show-value.ts";
 import type { Action, PayloadContext } from "../../core/delivery.ts";
 import type { Measurements } from "../../core/measurements.ts";
 import { ERRORS, isRefusal, refuse, type Refusal } from "../../core/errors.ts";
@@ -8,6 +10,7 @@ import { completeAction, renderAction } from "../../mapping/render-action.ts";
 import { readAgentPayload, readWait, readWakePayload } from "../../mapping/direct-action.ts";
 import { fanOut } from "../../mapping/fan-out.ts";
 import { transformActions } from "../../mapping/transform-actions.ts";
+import { readChat } from "../../presets/read-event.ts";
 import { type CallTransform, TransformError, type TransformCall } from "../../transform/call.ts";
 import type { IngressContext } from "../context.ts";
 import type { NewDelivery } from "../../storage/new-delivery.ts";
@@ -67,6 +70,7 @@ function renderRoute(
 ): Rendered | Refusal | Promise<Rendered | Refusal> {
   if (route === "wake") return single(readWakePayload(context.payload));
   if (route === "agent") return directAgent(context.payload);
+  if (route.config.chat) return ownersMessage(route, route.config.chat, context);
   const items = fanOut(context, route.forEach, config.maxFanOut);
   // A payload without the array has nothing for the mapping, and a sender may give up on a hook that answers 4xx.
   if (isRefusal(items)) return UNFIT.has(items.refused) ? { actions: [], ended: unfit(items) } : items;
@@ -100,6 +104,20 @@ function skipped(reason: string): Ended {
 
 function single(action: Action | Refusal): Rendered | Refusal {
   return isRefusal(action) ? action : { actions: [action] };
+}
+
+/** The message of a private chat with one of the owner's accounts; nothing else of the sender reaches the session. */
+function ownersMessage(route: CompiledMapping, { from, channel }: ChatConfig, context: PayloadContext): Rendered {
+  const { config, preset } = route;
+  const message = preset && readChat(preset, context, config.settings);
+  if (message === undefined) return { actions: [], ended: skipped("it is no message of a private chat") };
+  if (!from.has(message.from)) {
+    return { actions: [], ended: skipped(`chat.from does not have ${showValue(message.from)}`) };
+  }
+  const { text, to } = message;
+  const { agentId } = config;
+  const name = route.name.render(context).trim();
+  return { actions: [{ kind: "wake", text, mode: "now", name, agentId, owner: { channel, to } }] };
 }
 
 function directAgent(payload: unknown): Rendered | Refusal {

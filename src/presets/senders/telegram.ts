@@ -1,7 +1,16 @@
 import { definePreset } from "../define-preset.ts";
 import { eventActor } from "../event-fields.ts";
-import { joinText, labeled, listAt, messageOf, textAt, valueAt, memberOf } from "../../core/payload-text.ts";
-import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
+import {
+  joinText,
+  labeled,
+  listAt,
+  messageOf,
+  textAt,
+  valueAt,
+  memberOf,
+  wholeTextAt,
+} from "../../core/payload-text.ts";
+import type { ChatMessage, EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, idLine, lineAt, phrase } from "../message/headline.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
@@ -46,6 +55,7 @@ export const telegram = definePreset({
   deliveryId: { from: "body:update_id", signed: false },
   sender: senderOf,
   message,
+  chat,
   mapping: { name: "Telegram" },
   success: { statuses: "2xx", otherwise: "tries again a reasonable number of times" },
   ignored: "updates of users that Telegram marks as bots",
@@ -128,6 +138,16 @@ const KIND = /^[a-z_]{1,64}$/;
 function kindOf(payload: unknown): string | undefined {
   if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return undefined;
   return Object.keys(payload).find((key) => key !== "update_id" && KIND.test(key));
+}
+
+/** What was forwarded, or came by another bot, is not the person's own. */
+const NOT_OWN = ["forward_origin", "forward_date", "via_bot", "sender_chat", "business_connection_id"] as const;
+
+function chat({ payload, event }: PresetEvent): ChatMessage | undefined {
+  const content = contentOf(payload);
+  if (event !== "message" || textAt(content, "chat.type") !== "private") return undefined;
+  if (NOT_OWN.some((key) => valueAt(content, key) !== undefined)) return undefined;
+  return { from: textAt(content, "from.id"), to: textAt(content, "chat.id"), text: wholeTextAt(content, "text") };
 }
 
 function contentOf(payload: unknown): unknown {

@@ -25,7 +25,7 @@ export interface AgentTurn {
   readonly idle: boolean;
   /** True: the provider was down, and one request shows whether it still is. */
   readonly isProbe: boolean;
-  /** `owner`: every word of the turn is the owner's. */
+  /** `owner`: what is new in it is the owner's own message; the conversation before it may hold what others wrote. */
   readonly trust: "owner" | "untrusted";
   /** What a mapping leaves of the agent's permissions. */
   readonly permissions?: Permissions | undefined;
@@ -55,6 +55,8 @@ interface Prepared {
   readonly agent: AgentConfig;
   readonly turn: AgentTurn;
   readonly rights: RunRights;
+  /** Where nothing but reading is allowed, the working directory cannot be written either. */
+  readonly isReadOnly: boolean;
   readonly places: AgentPlaces;
 }
 
@@ -91,9 +93,9 @@ export class AgentTurns {
 
   /** Runs one turn; never rejects. */
   async run(agent: AgentConfig, turn: AgentTurn): Promise<TurnOutcome> {
-    const { permissions: own, allowUntrusted, runtime, tools } = agent;
-    const isUntrusted = turn.trust === "untrusted" && !allowUntrusted;
-    if (isUntrusted && own === "all" && (turn.permissions ?? "all") === "all" && turn.of.runId !== undefined) {
+    const { allowUntrusted, runtime, tools } = agent;
+    const mayDoAll = agent.permissions === "all" && (turn.permissions ?? "all") === "all";
+    if (mayDoAll && !allowUntrusted && turn.of.runId !== undefined) {
       return {
         error: `The agent ${agent.id} may do everything, so it takes no runs of hooks: lower the mapping's permissions, or set allowUntrusted on the agent.`,
       };
@@ -112,8 +114,9 @@ export class AgentTurns {
     }
     const folder = join(this.#options.stateDir, "agents", agent.id);
     const cwd = workspace?.cwd ?? runtime?.cwd ?? join(folder, "work");
+    const own = ownPermissions(agent, turn);
     const rights = new RunRights({
-      own: isUntrusted && own === "all" && turn.of.runId === undefined ? "deny" : own,
+      own,
       lowered: turn.tools === "none" ? "deny" : turn.permissions,
       approvals: this.#options.approvals,
       approvalTimeoutMs: agent.approvalTimeoutMs,
@@ -127,6 +130,7 @@ export class AgentTurns {
         agent,
         turn,
         rights,
+        isReadOnly: isReadOnly(own, turn),
         places: { home: join(folder, "home"), cwd, workspaces },
       });
       return withActivity(outcome, rights);
@@ -162,7 +166,7 @@ export class AgentTurns {
       box = await ToolBox.open(agent.tools, {
         rights: prepared.rights,
         signal: turn.signal,
-        startOf: (_name, program) => this.#startOf(program, prepared, { isReadOnly: isReadOnly(agent, turn) }),
+        startOf: (_name, program) => this.#startOf(program, prepared, prepared),
       });
     } catch (error) {
       if (turn.signal.aborted) return { error: "The turn was aborted." };
@@ -212,7 +216,7 @@ export class AgentTurns {
   #runCommand(runtime: ProgramRuntime, prepared: Prepared): Promise<ModelOutcome> {
     const { agent, turn } = prepared;
     return runCommandTurn({
-      start: this.#startOf(runtime, prepared, { isReadOnly: isReadOnly(agent, turn) }),
+      start: this.#startOf(runtime, prepared, prepared),
       messages: turn.messages,
       systemPrompt: agent.systemPrompt,
       signal: turn.signal,
@@ -221,8 +225,7 @@ export class AgentTurns {
   }
 
   async #runAcp(runtime: ProgramRuntime, prepared: Prepared): Promise<ModelOutcome> {
-    const { agent, turn, rights, places } = prepared;
-    const isWithoutWrites = isReadOnly(agent, turn);
+    const { agent, turn, rights, places, isReadOnly: isWithoutWrites } = prepared;
     const { path } = turn.workspace ?? {};
     // A folder that is not there when the process starts stays closed to it.
     await mkdir(places.workspaces, { recursive: true, mode: 0o700 });
@@ -269,11 +272,17 @@ export class AgentTurns {
   }
 }
 
-/** Where nothing but reading is allowed, the working directory cannot be written either. */
-function isReadOnly({ permissions }: AgentConfig, { permissions: lowered, tools }: AgentTurn): boolean {
-  return [permissions, lowered, tools === "none" ? "deny" : undefined].some(
-    (each) => each === "deny" || each === "reads",
-  );
+/**
+ * A conversation has also read what others wrote. An agent that may do everything asks there whether it may, when its
+ * owner talks to it, and otherwise does nothing. A command cannot be asked.
+ */
+function ownPermissions({ permissions, allowUntrusted, runtime }: AgentConfig, { trust, of }: AgentTurn): Permissions {
+  if (permissions !== "all" || allowUntrusted || of.runId !== undefined) return permissions;
+  return trust === "owner" && runtime?.type !== "command" ? "ask" : "deny";
+}
+
+function isReadOnly(own: Permissions, { permissions: lowered, tools }: AgentTurn): boolean {
+  return [own, lowered, tools === "none" ? "deny" : undefined].some((each) => each === "deny" || each === "reads");
 }
 
 /** A reply that is empty because something was denied is no reply. */

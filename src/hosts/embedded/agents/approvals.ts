@@ -114,7 +114,8 @@ export class Approvals {
     const { send, logger } = this.#options;
     const text = [
       `The agent ${agent} asks for your approval of: ${title}${input === "" ? "" : `\n${input}`}`,
-      `Answer once: reveille approvals approve ${id}, or reveille approvals deny ${id}.`,
+      `Answer once: reveille approvals approve ${id}, or reveille approvals deny ${id}. ` +
+        `In a chat that the gateway reads: /approve ${id}, or /deny ${id}.`,
     ].join("\n\n");
     try {
       await send(agent, { text, idempotencyKey: `approval:${id}` });

@@ -26,5 +26,6 @@ function gatewayFacts({ gateway, models, channels }: GatewayConfig): GatewayFact
     secrets: secrets.filter((secret) => secret !== undefined),
     loopbackOnly: gateway.loopbackOnly,
     trustedProxies: gateway.trustedProxies,
+    takesOwnerMessages: true,
   };
 }

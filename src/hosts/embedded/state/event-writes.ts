@@ -10,7 +10,8 @@ const FORGET_STEP = 256;
 /** Prepares the statements on one database and returns what uses them. */
 export function prepareEventWrites(database: DatabaseSync, sessions: SessionWrites) {
   const insert = database.prepare(
-    "INSERT INTO embedded_event (session, key, at, text) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    `INSERT INTO embedded_event (session, key, at, text, owner_channel, owner_to)
+     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
   const known = database.prepare("SELECT 1 FROM embedded_event WHERE key = ?");
   const count = database.prepare(
@@ -41,9 +42,12 @@ export function prepareEventWrites(database: DatabaseSync, sessions: SessionWrit
       ) {
         return known.get(event.key) === undefined ? "full" : "duplicate";
       }
-      if (insert.run(session.id, event.key, event.at, event.text).changes === 0) {
+      const { owner } = event;
+      const stored = insert.run(session.id, event.key, event.at, event.text, owner?.channel ?? null, owner?.to ?? null);
+      if (stored.changes === 0) {
         return "duplicate";
       }
+      if (owner !== undefined) sessions.setRoute(session.id, owner);
       count.run(1, bytes, session.id);
       return "stored";
     },

@@ -42,7 +42,7 @@ export interface AppendTurn {
   readonly assistant: string;
   readonly eventIds: readonly number[];
   /** Put into the outbox as not yet sent. */
-  readonly outgoing?: ChannelMessage;
+  readonly outgoing?: ChannelMessage | undefined;
   readonly at: number;
 }
 

@@ -35,6 +35,13 @@ export interface PendingEvent {
   readonly time: string;
 }
 
+/** What the owner wrote in one chat and no turn has taken. */
+export interface OwnerMessages {
+  readonly from: ChannelTarget;
+  /** In order, at least one. */
+  readonly messages: readonly PendingEvent[];
+}
+
 const SESSION_ROW = {
   id: "integer",
   key: "text",
@@ -90,6 +97,18 @@ export function prepareSessionReads(reader: DatabaseSync) {
     TEXT_ROW,
     `SELECT id, at, text FROM embedded_event WHERE ${BY_KEY} AND text IS NOT NULL AND id > ? ORDER BY id LIMIT ?`,
   );
+  const ownerMessages = rowQuery(
+    reader,
+    { ...TEXT_ROW, channel: "text", to: "text" },
+    `SELECT id, at, text, owner_channel AS channel, owner_to AS "to" FROM embedded_event
+     WHERE ${BY_KEY} AND text IS NOT NULL AND owner_channel IS NOT NULL ORDER BY id LIMIT ?`,
+  );
+  const otherEvents = rowQuery(
+    reader,
+    TEXT_ROW,
+    `SELECT id, at, text FROM embedded_event
+     WHERE ${BY_KEY} AND text IS NOT NULL AND owner_channel IS NULL ORDER BY id LIMIT ?`,
+  );
   const wakes = rowQuery(
     reader,
     { sessionKey: "text", agentId: "text", reason: "text" },
@@ -144,9 +163,19 @@ export function prepareSessionReads(reader: DatabaseSync) {
       return { events: page.map(pending), nextCursor };
     },
 
-    /** The oldest pending events that fit; always at least one when there is one. */
+    /** The oldest pending events that fit, without messages of the owner; at least one when there is one. */
     turnEvents(key: string, options: { limit: number; maxChars: number }): readonly PendingEvent[] {
-      return takeWhileFits(events.iterate(key, 0, options.limit), options.maxChars).map(pending);
+      return takeWhileFits(otherEvents.iterate(key, options.limit), options.maxChars).map(pending);
+    },
+
+    /** The owner's oldest messages that wait, all from one chat; at least one when there is one. */
+    ownerMessages(key: string, options: { limit: number; maxChars: number }): OwnerMessages | undefined {
+      const rows = takeWhileFits(ownerMessages.iterate(key, options.limit), options.maxChars);
+      const [first] = rows;
+      if (first === undefined) return undefined;
+      const { channel, to } = first;
+      const other = rows.findIndex((row) => row.channel !== channel || row.to !== to);
+      return { from: { channel, to }, messages: rows.slice(0, other === -1 ? rows.length : other).map(pending) };
     },
 
     /** The latest messages of the session's own turns that fit, oldest first, runs left out. */

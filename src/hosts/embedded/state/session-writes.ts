@@ -63,6 +63,7 @@ export function prepareSessionWrites(database: DatabaseSync, transcripts: Transc
        SELECT id FROM embedded_message WHERE session = ? ORDER BY id LIMIT ?)`,
   );
 
+  const setRoute = database.prepare("UPDATE embedded_session SET route_channel = ?, route_to = ? WHERE id = ?");
   let sincePruned = PRUNE_EVERY;
 
   function pruneRunSessions(): void {
@@ -97,6 +98,10 @@ export function prepareSessionWrites(database: DatabaseSync, transcripts: Transc
       }
       const { lastInsertRowid } = insert.run(key, options.kept ? 1 : 0, options.at, options.at);
       return { id: Number(lastInsertRowid), pending: 0, pendingBytes: 0 };
+    },
+
+    setRoute(session: number, { channel, to }: { channel: string; to: string }): void {
+      setRoute.run(channel, to, session);
     },
 
     /** Adds a message and drops what is too old; false when this run's prompt was there before. */

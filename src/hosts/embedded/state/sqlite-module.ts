@@ -88,12 +88,21 @@ const countTranscriptBytes: Migration = [
 /** What an agent with a memory of its own calls the session. */
 const agentSessions: Migration = ["ALTER TABLE embedded_session ADD COLUMN agent_session TEXT"];
 
+/** Where the owner wrote a message, for its reply. */
+const ownerMessages: Migration = [
+  "ALTER TABLE embedded_event ADD COLUMN owner_channel TEXT",
+  "ALTER TABLE embedded_event ADD COLUMN owner_to TEXT",
+  `CREATE INDEX embedded_event_owner ON embedded_event (session)
+     WHERE text IS NOT NULL AND owner_channel IS NOT NULL`,
+];
+
 /** The migrations of the module, in order of their names. */
 const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-tables": createTables,
   "0002-transcript-bytes": countTranscriptBytes,
   "0003-approvals": approvalTable,
   "0004-agent-sessions": agentSessions,
+  "0005-owner-messages": ownerMessages,
 };
 
 /** The URL of this module, for the database that loads it. */
@@ -119,7 +128,6 @@ export const sqliteModule: SqliteModule = {
     );
     const dropTrial = database.prepare("DELETE FROM embedded_outbox WHERE channel = '' AND key = ''");
     const setAgentSession = database.prepare("UPDATE embedded_session SET agent_session = ? WHERE id = ?");
-    const setRoute = database.prepare("UPDATE embedded_session SET route_channel = ?, route_to = ? WHERE id = ?");
 
     return {
       enqueue: (event: EnqueueEvent): EnqueueOutcome => events.enqueue(event),
@@ -153,7 +161,7 @@ export const sqliteModule: SqliteModule = {
       },
 
       setRoute({ sessionKey, channel, to, at }: SetRoute): void {
-        setRoute.run(channel, to, sessions.session(sessionKey, { kept: true, at }).id);
+        sessions.setRoute(sessions.session(sessionKey, { kept: true, at }).id, { channel, to });
       },
 
       setAgentSession({ sessionKey, id, at }: SetAgentSession): void {

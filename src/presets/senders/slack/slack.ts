@@ -6,6 +6,7 @@ import type { EventActor, PresetAnswer, PresetContext, PresetEvent } from "../..
 import { headline, idLine, lineAt, oneLine, phrase, titled } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { slackText } from "./slack-text.ts";
+import { slackChat } from "./slack-chat.ts";
 import { SLACK_SAMPLES } from "./slack-samples.ts";
 
 /** Types whose answer Slack would not take for that of an interaction. */
@@ -62,6 +63,7 @@ export const slack = definePreset({
   },
   answer: answerOf,
   message,
+  chat: slackChat,
   mapping: { name: "Slack", accept: ["json", "form"] },
   success: {
     statuses: "2xx, within 3 seconds",

@@ -12,6 +12,33 @@ const interaction = (payload: object) =>
   readSample(slack, { format: "form", payload: { payload: JSON.stringify(payload) } });
 
 describe("the preset slack", () => {
+  it("takes for a chat only direct messages and commands of a person", () => {
+    const direct = {
+      type: "message",
+      channel_type: "im",
+      user: "U0ADA",
+      channel: "D0ADA",
+      text: "Is &lt;it&gt; green?",
+    };
+    expect(event(direct).chat).toEqual({ from: "U0ADA", to: "D0ADA", text: "Is <it> green?" });
+    expect(event({ ...direct, text: "x".repeat(5_000) }).chat?.text).toHaveLength(5_000);
+    for (const changes of [
+      { channel_type: "channel" },
+      { bot_id: "B1" },
+      { subtype: "message_changed" },
+      { text: "" },
+    ]) {
+      expect(event({ ...direct, ...changes }).chat).toBeUndefined();
+    }
+    expect(readSample(slack, slack.samples["app_mention"]!).chat).toBeUndefined();
+    expect(readSample(slack, slack.samples["block_actions"]!).chat).toBeUndefined();
+    expect(readSample(slack, slack.samples["slash_command"]!).chat).toEqual({
+      from: "U0ADA",
+      to: "U0ADA",
+      text: "/agent summarize the incident of this morning",
+    });
+  });
+
   it.each([
     ["app_mention", "app_mention", "Ev0MENTION", "U0ADA"],
     ["message", "message", "Ev0MESSAGE", "U0ADA"],

@@ -7,6 +7,28 @@ const update = (content: object) => readSample(telegram, { payload: { update_id:
 const message = (content: object) => update({ message: { from: { id: 1, first_name: "Ada" }, ...content } }).message;
 
 describe("the preset telegram", () => {
+  it("takes for a chat only what the person wrote in private", () => {
+    expect(sample("message").chat).toEqual({ from: "5001", to: "5001", text: "/status of the nightly build" });
+    const mine = { from: { id: 7 }, chat: { id: 7, type: "private" }, text: "hi" };
+    const chat = (kind: string, changes: object): unknown => update({ [kind]: { ...mine, ...changes } }).chat;
+    expect(chat("message", {})).toEqual({ from: "7", to: "7", text: "hi" });
+    for (const changes of [
+      { chat: { id: 7, type: "group" } },
+      { forward_origin: { type: "user" } },
+      { forward_date: 1 },
+      { via_bot: { id: 1 } },
+      { sender_chat: { id: 1 } },
+      { text: undefined },
+      { text: " " },
+      { from: undefined },
+      { text: "x".repeat(70_000) },
+    ]) {
+      expect(chat("message", changes)).toBeUndefined();
+    }
+    expect(chat("edited_message", {})).toBeUndefined();
+    expect(chat("business_message", {})).toBeUndefined();
+  });
+
   it.each([
     ["message", "700000001", { name: "ada_l", id: "5001", bot: false }],
     ["edited_message", "700000002", { name: "Grace", id: "5002", bot: false }],
