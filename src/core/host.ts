@@ -191,8 +191,10 @@ export interface AgentRunRequest {
   readonly sessionMode?: "persistent" | undefined;
   /** The caller's `traceparent`, for what the run calls. */
   readonly traceparent?: string | undefined;
-  /** The run is aborted after this many milliseconds. */
+  /** The run is aborted after this many milliseconds, without those for which it was on hold. */
   readonly timeoutMs: number;
+  /** Called with true when the run begins to wait for its owner, and with false when it goes on. */
+  readonly onHold?: ((isHeld: boolean) => void) | undefined;
   readonly signal: AbortSignal;
 }
 

@@ -1,4 +1,5 @@
 import type { AgentRunRequest, AgentRunResult, HostAgents } from "../../core/host.ts";
+import { TurnTimer } from "../../core/turn-timer.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import { isRetryable, retryAfterOf, retrying } from "./retry.ts";
 import type { RetrySchedule } from "../context.ts";
@@ -26,7 +27,7 @@ export interface TurnOptions {
  */
 export async function runTurn(
   agents: Pick<HostAgents, "run">,
-  request: Omit<AgentRunRequest, "signal">,
+  request: Omit<AgentRunRequest, "signal" | "onHold">,
   { ending, begin }: TurnOptions,
 ): Promise<AgentRunResult | NotBegun> {
   try {
@@ -39,7 +40,7 @@ export async function runTurn(
 
 async function tryOnce(
   agents: Pick<HostAgents, "run">,
-  request: Omit<AgentRunRequest, "signal">,
+  request: Omit<AgentRunRequest, "signal" | "onHold">,
   ending: AbortSignal,
 ): Promise<AgentRunResult> {
   const { timeoutMs } = request;
@@ -48,16 +49,18 @@ async function tryOnce(
   ending.addEventListener("abort", onEnding, { once: true });
   if (ending.aborted) stop.abort();
   let timedOut = false;
-  const timer = setTimeout(() => {
+  const timer = new TurnTimer(timeoutMs, () => {
     timedOut = true;
     stop.abort();
-  }, timeoutMs);
+  });
+  const onHold = (isHeld: boolean): void => timer.hold(isHeld);
   try {
-    const result = await Promise.race([agents.run({ ...request, signal: stop.signal }), overdue(stop.signal)]);
+    const turn = agents.run({ ...request, onHold, signal: stop.signal });
+    const result = await Promise.race([turn, overdue(stop.signal)]);
     if (result.status === "ok" || !timedOut) return result;
     return { status: "timeout", reply: result.reply, error: `The run took longer than ${timeoutMs / 1_000} s.` };
   } finally {
-    clearTimeout(timer);
+    timer.clear();
     ending.removeEventListener("abort", onEnding);
   }
 }

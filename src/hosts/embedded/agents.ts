@@ -94,7 +94,7 @@ export class EmbeddedAgents implements HostAgents {
       const earlier = sessionMode === "persistent" ? this.#sessions.runTurns(sessionKey, EARLIER_TURNS) : [];
       const messages: TurnMessage[] = [...earlier, { role: "user", text: prompt }];
       const override = { model: request.model, thinking: request.thinking };
-      result = await withDeadline(timeoutMs, request.signal, (signal) =>
+      result = await withDeadline(timeoutMs, request.signal, (signal, hold) =>
         this.#turns.run(agent, {
           messages,
           override,
@@ -106,6 +106,10 @@ export class EmbeddedAgents implements HostAgents {
           workspace: request.workspace,
           memory: sessionMode === "persistent" ? this.#sessions.memory(sessionKey) : undefined,
           signal,
+          onHold: (isHeld) => {
+            hold(isHeld);
+            request.onHold?.(isHeld);
+          },
           traceparent: request.traceparent,
           of: { runId, sessionKey },
         }),
@@ -148,7 +152,7 @@ export class EmbeddedAgents implements HostAgents {
     this.#conversing += 1;
     let result: AgentRunResult | undefined;
     try {
-      result = await withDeadline(timeoutMs, turn.signal, (signal) =>
+      result = await withDeadline(timeoutMs, turn.signal, (signal, hold) =>
         this.#turns.run(agent, {
           messages,
           override: {},
@@ -157,6 +161,7 @@ export class EmbeddedAgents implements HostAgents {
           trust: turn.trust,
           memory: this.#sessions.memory(sessionKey),
           signal,
+          onHold: hold,
           of: { sessionKey },
         }),
       );

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { EmbeddedGateway } from "../../../src/hosts/embedded/gateway.ts";
 import { canConfine } from "../../../src/hosts/embedded/programs/probe.ts";
@@ -71,6 +72,7 @@ beforeAll(async () => {
           id,
           match: { path: id },
           agentId: id,
+          ...(id === "asker" && { timeoutSeconds: 5 }),
         })),
         { ...mapping, id: "copy", match: { path: "copy" }, agentId: "free", workspace: git },
         {
@@ -150,6 +152,8 @@ describe("an agent that speaks ACP", () => {
       expect(approvals).toHaveLength(1);
       return approvals;
     }, 20_000);
+    // Longer than the run may take: the question is no part of its time.
+    await setTimeout(5_500);
     await post(gateway, `approvals/${id}/approve`);
     expect((await running).runs[0]!.reply).toContain("Ran it:");
   });

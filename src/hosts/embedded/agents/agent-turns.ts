@@ -34,6 +34,8 @@ export interface AgentTurn {
   /** Where an agent with a memory of its own finds the session again; absent: the turn is on its own. */
   readonly memory?: AcpMemory | undefined;
   readonly signal: AbortSignal;
+  /** Called around each wait for the owner. */
+  readonly onHold: (isHeld: boolean) => void;
   readonly traceparent?: string | undefined;
   readonly of: Omit<TurnIds, "agentId">;
 }
@@ -124,6 +126,7 @@ export class AgentTurns {
       cwd,
       clock: this.#options.clock,
       signal: turn.signal,
+      onHold: turn.onHold,
     });
     try {
       const outcome = await this.#carryOut({

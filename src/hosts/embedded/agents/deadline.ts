@@ -1,27 +1,22 @@
 /** The time that a turn may take. */
 import type { AgentRunResult } from "../../../core/host.ts";
 import type { TurnOutcome } from "./agent-turns.ts";
-
-/** The longest delay that a timer takes. */
-const MAX_DELAY_MS = 2_147_483_647;
+import { TurnTimer } from "../../../core/turn-timer.ts";
 
 /** A signal that aborts after `timeoutMs` or with `signal`, and knows which of the two it was. */
 class Deadline {
   readonly signal: AbortSignal;
   #expired = false;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: TurnTimer;
 
   constructor(timeoutMs: number, signal: AbortSignal) {
     const expiry = new AbortController();
     this.signal = AbortSignal.any([signal, expiry.signal]);
-    this.#timer = setTimeout(
-      () => {
-        // An abort that came first stays the reason.
-        this.#expired = !signal.aborted;
-        expiry.abort();
-      },
-      Math.min(Math.max(0, timeoutMs), MAX_DELAY_MS),
-    );
+    this.#timer = new TurnTimer(timeoutMs, () => {
+      // An abort that came first stays the reason.
+      this.#expired = !signal.aborted;
+      expiry.abort();
+    });
   }
 
   /** True when time ran out before anyone aborted. */
@@ -29,20 +24,24 @@ class Deadline {
     return this.#expired;
   }
 
+  hold(isHeld: boolean): void {
+    this.#timer.hold(isHeld);
+  }
+
   /** Ends the wait; to be called when the run has ended. */
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#timer.clear();
   }
 }
 
-/** Runs a turn until its time is up or `signal` is aborted, and words how it ended. */
+/** Runs a turn until its time is up or `signal` is aborted, and words how it ended; on hold it takes no time. */
 export async function withDeadline(
   timeoutMs: number,
   signal: AbortSignal,
-  answer: (signal: AbortSignal) => Promise<TurnOutcome>,
+  answer: (signal: AbortSignal, hold: (isHeld: boolean) => void) => Promise<TurnOutcome>,
 ): Promise<AgentRunResult> {
   const deadline = new Deadline(timeoutMs, signal);
-  const outcome = await answer(deadline.signal).finally(() => deadline.clear());
+  const outcome = await answer(deadline.signal, (isHeld) => deadline.hold(isHeld)).finally(() => deadline.clear());
   if ("reply" in outcome) {
     return { status: "ok", ...outcome };
   }

@@ -14,6 +14,7 @@ export interface RightsOptions {
   readonly cwd: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly onHold: (isHeld: boolean) => void;
 }
 
 /** `why`: for the agent and the attempt. */
@@ -52,8 +53,10 @@ export class RunRights {
     const decision = decide(own, lowered, act, cwd);
     if (decision === "allow") return { allowed: true };
     if (decision === "deny") return this.#deny(act, "the permissions of this run do not allow it");
-    const { approvals, approvalTimeoutMs, of, signal } = this.#options;
-    const answer = await approvals.ask({ ...of, title: act.title, input: cut(act.input) }, approvalTimeoutMs, signal);
+    const { approvals, approvalTimeoutMs, of, signal, onHold } = this.#options;
+    const question = { ...of, title: act.title, input: cut(act.input) };
+    onHold(true);
+    const answer = await approvals.ask(question, approvalTimeoutMs, signal).finally(() => onHold(false));
     if (answer !== "approved") {
       return this.#deny(act, answer === "denied" ? "the owner denied it" : "nobody answered the question in time");
     }

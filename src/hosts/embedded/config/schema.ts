@@ -147,7 +147,7 @@ const Agent = Type.Object(
     approvalTimeoutSeconds: withDefault(
       seconds(
         { minimum: 1, maximum: DAY_SECONDS },
-        "How long a question waits for its answer, after which the act is denied. The wait is a part of the run's time.",
+        "How long a question waits for its answer, after which the act is denied. The wait costs nothing of the run's time.",
       ),
       300,
     ),
