@@ -21,6 +21,7 @@ export type AuditId =
   | "hooks.auth_weaker_than_signature"
   | "hooks.replay_unguarded"
   | "hooks.bots_not_ignored"
+  | "hooks.unrestricted_agent"
   | "config.secrets.hooks_token_in_config";
 
 /**
@@ -76,6 +77,9 @@ export function auditHooks(config: HooksConfig, gateway: GatewayFacts, written?:
   for (const { path, preset } of unsafePaths(config)) {
     add("hooks.unsafe_external_content", "warning", path, preset === undefined ? UNSAFE_CONTENT : UNSAFE_SENDER);
   }
+  for (const path of gateway.unrestrictedAgents ?? []) {
+    add("hooks.unrestricted_agent", exposed, path, UNRESTRICTED);
+  }
   for (const mapping of config.mappings) auditSender(mapping, gateway, add);
   if (hasLiteralToken(written)) {
     add("config.secrets.hooks_token_in_config", "info", "hooks.token", TOKEN_IN_CONFIG);
@@ -86,6 +90,8 @@ export function auditHooks(config: HooksConfig, gateway: GatewayFacts, written?:
 const TOO_SHORT = `has fewer than ${MIN_TOKEN_CHARACTERS} characters; make a longer one with: openssl rand -hex 24`;
 const UNSAFE_CONTENT =
   "is true: content from outside reaches the agent without the boundary; set it only for sources whose every word you trust";
+const UNRESTRICTED =
+  'is "all" with allowUntrusted: a payload that persuades the agent does everything; list what it needs instead';
 const TOKEN_IN_CONFIG = 'is written in the configuration file; write { "env": "NAME" } or { "file": "path" } instead';
 
 /** Looks over how the sender of one mapping proves who it is, and whether the agent could wake itself. */

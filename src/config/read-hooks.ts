@@ -49,7 +49,11 @@ export interface HooksContext {
 }
 
 /** Findings that are logged at every start, and not only shown by an audit. */
-const LOGGED_AT_LOAD: ReadonlySet<string> = new Set(["hooks.token_too_short", "hooks.unsafe_external_content"]);
+const LOGGED_AT_LOAD: ReadonlySet<string> = new Set([
+  "hooks.token_too_short",
+  "hooks.unsafe_external_content",
+  "hooks.unrestricted_agent",
+]);
 const keys = HooksSchema.properties;
 const checkSchema = compileSchemaCheck(HooksSchema, { root: ["hooks"] });
 

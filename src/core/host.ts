@@ -70,6 +70,8 @@ export interface GatewayFacts {
   readonly trustedProxies: readonly string[];
   /** True when a system event can be the owner's own message; see {@link SystemEvent.owner}. */
   readonly takesOwnerMessages?: boolean;
+  /** The keys of agents that may do everything in a run of a hook. */
+  readonly unrestrictedAgents?: readonly string[];
 }
 
 /** A point in time by which a shutdown has to be finished. */

@@ -123,6 +123,9 @@ export class EmbeddedAgents implements HostAgents {
 
   /** A turn begins at the provider of its model, unless that one is down. */
   #enter(agent: AgentConfig, override: string | undefined): ProviderPlace | { problem: string; waitMs: number } {
+    if (agent.broken !== undefined) {
+      return { problem: `The agent ${agent.id} is set aside (${agent.broken}).`, waitMs: SET_ASIDE_WAIT_MS };
+    }
     const reference = override ?? agent.model;
     const model = reference === undefined ? undefined : resolveModel(this.#config(), reference);
     if (model === undefined) return { isProbe: false, leave: () => {} };

@@ -57,6 +57,39 @@ describe("a provider whose key is missing", () => {
   });
 });
 
+describe("an agent whose tools miss a secret", () => {
+  it("lets its runs wait until it can be read, and every other agent works", { timeout: 60_000 }, async () => {
+    const sections = (authorization: unknown): object => ({
+      agents: {
+        defaults: { heartbeat: { every: "0m" } },
+        list: [
+          { id: "main" },
+          {
+            id: "reader",
+            permissions: "reads",
+            tools: { mcp: { far: { url: "http://127.0.0.1:9/mcp", headers: { authorization } } }, allow: ["far.*"] },
+          },
+        ],
+      },
+    });
+    const mappings = [good, { ...good, id: "reader", match: { path: "reader" }, agentId: "reader" }];
+    await using gateway = await RunningGateway.start({ hooks: { mappings }, config: sections(MISSING) });
+    expect(logged(gateway)).toContain("agents.list[1].tools.mcp.far.headers.authorization");
+    const { body } = await gateway.post("/hooks/reader", {});
+    await vi.waitFor(async () => {
+      const { state, runs } = await gateway.delivery(body["deliveryId"]);
+      expect([state, runs[0]?.reason]).toEqual(["queued", expect.stringContaining("The agent reader is set aside")]);
+    }, SOON);
+    const other = await gateway.post("/hooks/good", {});
+    await vi.waitFor(async () => expect((await gateway.delivery(other.body["deliveryId"])).state).toBe("done"), SOON);
+    gateway.writeFile(fileWith(gateway, sections("Bearer x"), { mappings }));
+    await vi.waitFor(async () => {
+      const { runs } = await gateway.delivery(body["deliveryId"]);
+      expect(runs[0]?.attempts.at(-1)?.error).toContain("far");
+    }, SOON);
+  });
+});
+
 describe("the channel webhook whose secret is missing", () => {
   const channels = (secret: unknown): object => ({ channels: { webhook: { url: "http://127.0.0.1:9/", secret } } });
   const sent = { id: "sent", match: { path: "sent" }, channel: "webhook", to: "x", ...QUIET };

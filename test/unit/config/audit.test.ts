@@ -32,6 +32,17 @@ describe("auditHooks", () => {
     expect(audit({ ...safe, token: "k".repeat(24) })).toEqual([]);
   });
 
+  it("finds agents that a payload could persuade to do everything", () => {
+    const unrestrictedAgents = ["agents.list[1].permissions"];
+    const gateway = { secrets: [], trustedProxies: [], unrestrictedAgents };
+    expect(audit(safe, context({ gateway: { ...gateway, loopbackOnly: true } }))).toEqual([
+      expect.objectContaining({ id: "hooks.unrestricted_agent", severity: "warning", path: unrestrictedAgents[0] }),
+    ]);
+    expect(brief(audit(safe, context({ gateway: { ...gateway, loopbackOnly: false } })))).toEqual([
+      "critical hooks.unrestricted_agent",
+    ]);
+  });
+
   it("warns of a missing default session key, beyond loopback too", () => {
     const { defaultSessionKey: _, ...block } = safe;
     const found = {

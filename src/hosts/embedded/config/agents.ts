@@ -7,7 +7,7 @@ import type { AgentConfig, AgentsConfig, AllowedModel, ProviderConfig } from "./
 import { type ProgramRuntime, readRuntime } from "./runtime.ts";
 import { readTools } from "./tools.ts";
 import { readPermissions } from "../../../config/permissions.ts";
-import type { EndpointContext } from "./endpoint.ts";
+import { KEPT, missingSecret, type SetAsideContext } from "./models.ts";
 import type { GatewayFile } from "./schema.ts";
 import { type KeyPath, showKeyPath } from "../../../config/show-value.ts";
 
@@ -20,7 +20,7 @@ const maxHeartbeatMs = 7 * 24 * 3_600_000;
 const defaultTimeoutSeconds = 600;
 const defaultApprovalSeconds = 300;
 
-export interface AgentsPlace extends EndpointContext {
+export interface AgentsPlace extends SetAsideContext {
   readonly providers: ReadonlyMap<string, Pick<ProviderConfig, "baseUrl">>;
   readonly configDir: string;
 }
@@ -40,13 +40,18 @@ export function readAgents(written: AgentsFile | undefined, options: AgentsPlace
     const place = { where: `${where}.runtime`, configDir, hasModel: own !== undefined, findings };
     const runtime = readRuntime(agent.runtime, place);
     const ownModel = runtime === undefined ? (own ?? model) : undefined;
+    const found = findings.issues.length;
+    const rights = readRights(agent, { ...options, keys: ["agents", "list", at], model: ownModel ?? model, runtime });
+    const before = options.setAside?.before?.agents.list.find(({ id, broken }) => id === agent.id && !broken);
+    const missing = missingSecret(found, options, before ? KEPT : "its runs wait until it can be read");
     return {
       id: agent.id,
       model: ownModel,
       systemPrompt: agent.systemPrompt,
       thinking: agent.thinking,
       ...(runtime && { runtime }),
-      ...readRights(agent, { ...options, keys: ["agents", "list", at], model: ownModel ?? model, runtime }),
+      ...rights,
+      ...(missing !== undefined && (before ? { tools: before.tools } : { broken: missing })),
     };
   });
   refuseRepeated(agents, findings);
@@ -75,12 +80,11 @@ function readRights(
   const where = showKeyPath(keys);
   const permissions = readPermissions(agent.permissions ?? "deny", `${where}.permissions`, findings);
   const allowUntrusted = agent.allowUntrusted ?? false;
-  if (permissions === "all") {
+  // With allowUntrusted it is a finding of the audit.
+  if (permissions === "all" && !allowUntrusted) {
     findings.warn(
       `${where}.permissions`,
-      allowUntrusted
-        ? "lets every payload that persuades the agent do everything; list what it needs instead"
-        : "lets no run of a hook begin unless its mapping lowers it; list what the agent needs, or write allowUntrusted: true",
+      "lets no run of a hook begin unless its mapping lowers it; list what the agent needs, or write allowUntrusted: true",
     );
   }
   if (runtime !== undefined && agent.tools !== undefined) {

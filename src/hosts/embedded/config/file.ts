@@ -67,6 +67,8 @@ export interface AgentConfig {
   readonly approvalTimeoutMs: number;
   /** Hosts that its confined programs can reach. */
   readonly egress: readonly string[];
+  /** The reason why it is set aside: a secret of its tools is missing. Absent: it runs. */
+  readonly broken?: string | undefined;
 }
 
 export interface AllowedModel {

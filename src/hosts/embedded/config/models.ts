@@ -1,22 +1,22 @@
 /** The section `models`, and what becomes of a part whose secret is missing. */
 import { type EndpointContext, readHeaders, readSecret, requireUrl } from "./endpoint.ts";
-import type { ChannelsConfig, KeepUsable } from "./channels.ts";
-import type { ModelsConfig, ProviderConfig } from "./file.ts";
+import type { KeepUsable } from "./channels.ts";
+import type { GatewayConfig, ModelsConfig, ProviderConfig } from "./file.ts";
 import type { GatewayFile } from "./schema.ts";
 import { showKeyPath } from "../../../config/show-value.ts";
 
-interface Context extends EndpointContext {
+export interface SetAsideContext extends EndpointContext {
   /** Present: a part whose secret is missing keeps its version in the configuration active now, or is set aside. */
   readonly setAside: SetAsideParts | undefined;
 }
 
-/** The models and channels active now; `undefined` at a start. */
+/** What is active now; `undefined` at a start. */
 export interface SetAsideParts {
-  readonly before: { readonly models: ModelsConfig; readonly channels: ChannelsConfig } | undefined;
+  readonly before: Pick<GatewayConfig, "agents" | "models" | "channels"> | undefined;
 }
 
 /** Reads the section `models`. */
-export function readModels(written: GatewayFile["models"], context: Context): ModelsConfig {
+export function readModels(written: GatewayFile["models"], context: SetAsideContext): ModelsConfig {
   const providers = new Map<string, ProviderConfig>();
   for (const [id, provider] of Object.entries(written?.providers ?? {})) {
     const where = ["models", "providers", id];
@@ -43,7 +43,7 @@ export function readModels(written: GatewayFile["models"], context: Context): Mo
 }
 
 /** Keeps of a channel whose secret is missing the version that is active now, or sets it aside. */
-export function keepUsable(context: Context): KeepUsable {
+export function keepUsable(context: SetAsideContext): KeepUsable {
   return (read, before) => {
     const found = context.findings.issues.length;
     const part = read();
@@ -52,10 +52,14 @@ export function keepUsable(context: Context): KeepUsable {
   };
 }
 
-const KEPT = "the version before stays active for this part";
+export const KEPT = "the version before stays active for this part";
 
 /** Makes a warning of each missing secret that was found from the issue `from` on; gives the first one. */
-function missingSecret(from: number, { findings, setAside }: Context, outcome: string): string | undefined {
+export function missingSecret(
+  from: number,
+  { findings, setAside }: SetAsideContext,
+  outcome: string,
+): string | undefined {
   if (setAside === undefined) return undefined;
   const found = findings.issues.splice(from);
   const missing = found.filter(({ isReference }) => isReference === true);

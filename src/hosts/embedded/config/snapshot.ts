@@ -14,7 +14,7 @@ export function snapshotOf(config: GatewayConfig, reason: ConfigSnapshot["reason
   };
 }
 
-function gatewayFacts({ gateway, models, channels }: GatewayConfig): GatewayFacts {
+function gatewayFacts({ gateway, models, channels, agents }: GatewayConfig): GatewayFacts {
   const providers = [...models.providers.values()];
   const secrets = [
     ...gateway.authTokens,
@@ -27,5 +27,8 @@ function gatewayFacts({ gateway, models, channels }: GatewayConfig): GatewayFact
     loopbackOnly: gateway.loopbackOnly,
     trustedProxies: gateway.trustedProxies,
     takesOwnerMessages: true,
+    unrestrictedAgents: agents.list.flatMap(({ permissions, allowUntrusted }, at) =>
+      permissions === "all" && allowUntrusted ? [`agents.list[${at}].permissions`] : [],
+    ),
   };
 }
