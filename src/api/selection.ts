@@ -2,7 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import ms, { type StringValue } from "ms";
 import Type from "typebox";
-import { type State, STATES } from "../core/run.ts";
+import { LEVELS } from "../core/delivery.ts";
+import { STATES } from "../core/run.ts";
 import type { BulkOptions, DeliveryFilter, Operation, Target } from "../index.ts";
 import { ApiQueryError, compileBodyReader } from "./request.ts";
 
@@ -27,7 +28,7 @@ function readPointInTime(name: string, text: string, now: number): number {
 }
 
 /** The names of a filter; `sender` is the earlier name of `actor`. */
-export const FILTER_NAMES = ["state", "route", "actor", "sender", "since", "until", "text"] as const;
+export const FILTER_NAMES = ["state", "route", "actor", "level", "sender", "since", "until", "text"] as const;
 
 export type WrittenFilter = Readonly<Partial<Record<(typeof FILTER_NAMES)[number], string>>>;
 
@@ -36,13 +37,14 @@ const MAX_CHARS = 1_024;
 /** Reads a filter; `now` is what durations count back from. Throws an {@link ApiQueryError}. */
 export function readFilter(written: WrittenFilter, now: number): DeliveryFilter {
   for (const name of FILTER_NAMES) refuseLength(name, written[name]);
-  const { state, route, sender, actor = sender, since, until, text } = written;
+  const { state, route, sender, actor = sender, level, since, until, text } = written;
   if (sender !== undefined && sender !== actor)
     throw new ApiQueryError("sender is the earlier name of actor; leave it out.");
   return {
-    ...(state === undefined ? {} : { state: readState(state) }),
+    ...(state === undefined ? {} : { state: readOneOf("state", state, STATES) }),
     ...(route === undefined ? {} : { route }),
     ...(actor === undefined ? {} : { actor }),
+    ...(level === undefined ? {} : { level: readOneOf("level", level, LEVELS) }),
     ...(since === undefined ? {} : { receivedFrom: readPointInTime("since", since, now) }),
     ...(until === undefined ? {} : { receivedBefore: readPointInTime("until", until, now) }),
     ...(text === undefined ? {} : { text }),
@@ -55,10 +57,10 @@ function refuseLength(name: string, value: string | undefined): void {
   throw new ApiQueryError(`${name} must have 1 to ${MAX_CHARS} characters.`);
 }
 
-function readState(text: string): State {
-  const state = STATES.find((known) => known === text);
-  if (state === undefined) throw new ApiQueryError(`state must be one of ${STATES.join(", ")}.`);
-  return state;
+function readOneOf<Word extends string>(name: string, text: string, words: readonly Word[]): Word {
+  const word = words.find((known) => known === text);
+  if (word === undefined) throw new ApiQueryError(`${name} must be one of ${words.join(", ")}.`);
+  return word;
 }
 
 const MAX_IDS = 1_000;
@@ -72,12 +74,17 @@ const filterSchema = Type.Object(
     state: Type.Optional(Type.String()),
     route: Type.Optional(Type.String()),
     actor: Type.Optional(Type.String()),
+    level: Type.Optional(Type.String()),
     sender: Type.Optional(Type.String()),
     since: Type.Optional(Type.String()),
     until: Type.Optional(Type.String()),
     text: Type.Optional(Type.String()),
   },
-  { ...strict, minProperties: 1, title: "an object with at least one of state, route, actor, since, until, text" },
+  {
+    ...strict,
+    minProperties: 1,
+    title: "an object with at least one of state, route, actor, level, since, until, text",
+  },
 );
 
 const bulkProperties = {

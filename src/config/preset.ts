@@ -18,7 +18,7 @@ const {
   channel,
   to,
 } = MappingSchema.properties;
-const { chat, model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } =
+const { chat, actors, model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } =
   MappingSchema.properties;
 const {
   ignoreActors,
@@ -60,6 +60,7 @@ export const PresetBlockSchema = Type.Object(
     channel,
     to,
     chat,
+    actors,
     model,
     thinking,
     timeoutSeconds,
@@ -171,6 +172,8 @@ export interface PresetPart {
   readonly methods: readonly string[];
   /** True when it knows the messages of a private chat. */
   readonly hasChat: boolean;
+  /** True when the actor's id is one that the sender gives its accounts. */
+  readonly vouchesForActors: boolean;
   /** Describes the source of an event's name; `undefined`: its events have no name. */
   readonly eventSource: string | undefined;
   /** The keys of its mapping that differ from the defaults. */

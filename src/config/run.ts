@@ -67,7 +67,7 @@ export const RUN_KEYS = {
   when: Type.Optional(
     text({
       description:
-        "A condition in CEL (cel.dev) over `payload`, `headers`, `query`, `event` and `actor` (`name`, `id`, `bot`). A call that does not meet it is filtered, and so is one for which the condition cannot be evaluated, such as a comparison with a missing field.",
+        "A condition in CEL (cel.dev) over `payload`, `headers`, `query`, `event` and `actor` (`name`, `id`, `bot`, `role`, `level`). A call that does not meet it is filtered, and so is one for which the condition cannot be evaluated, such as a comparison with a missing field.",
       title: "a condition",
       maxLength: MAX_CONDITION,
       pattern: "\\S",

@@ -56,6 +56,10 @@ export interface PayloadContext {
   readonly actor?: EventActor | undefined;
 }
 
+/** How far the owner trusts the person behind an event, the least first. */
+export const LEVELS = ["unknown", "known", "trusted", "owner"] as const;
+export type Level = (typeof LEVELS)[number];
+
 /** The person or bot behind an event. */
 export interface EventActor {
   /** The name by which `ignoreActors` knows it. */
@@ -66,6 +70,10 @@ export interface EventActor {
   readonly bot: boolean;
   /** True for the app or account that the webhook belongs to: the agent may have caused the event itself. */
   readonly own?: boolean;
+  /** What the sender says that the person is to it: `MEMBER` at GitHub. */
+  readonly role?: string;
+  /** By the mapping's lists and the role; absent until the route is known. */
+  readonly level?: Level;
 }
 
 /** The body type of a payload. */
@@ -139,6 +147,8 @@ export interface DeliverySummary {
   /** The event's name and who caused it, where the preset knows. */
   readonly event: string | null;
   readonly actor: string | null;
+  /** Of the actor when the call was accepted; `null` where none is known. */
+  readonly level: Level | null;
   /** The delivery that it repeats, that its call is a part of, or that it is a replay of. */
   readonly relatedTo: RelatedDelivery | null;
   /** Of a dead letter, where an operator reads it: its replay that is open or done, if there is one. */

@@ -142,7 +142,7 @@ async function repeatRuns(
   if (gone) return gone;
   const runs = await runsToRepeat(ingress, stored);
   if (isRefusal(runs)) return runs;
-  const { route, mappingId, name, headers, query, body, event, actor } = stored;
+  const { route, mappingId, name, headers, query, body, event, actor, level } = stored;
   return commit(
     ingress,
     active,
@@ -156,6 +156,7 @@ async function repeatRuns(
       body: body ?? new Uint8Array(),
       event,
       actor,
+      level,
       credentialId: null,
       runs,
       replayOf,

@@ -3,6 +3,7 @@ import type { PayloadContext } from "../core/delivery.ts";
 import { readMessage } from "../presets/read-event.ts";
 import type { Preset } from "../presets/preset.ts";
 import type { CallTransform } from "../transform/call.ts";
+import { compileRank, type RankActor } from "./actor-level.ts";
 import { compileFilter, type CompiledFilter } from "./filter.ts";
 import { compileResponse, type CompiledResponse, compileTemplate, type CompiledTemplate } from "./template.ts";
 import { compileForEach, type ForEach } from "./fan-out.ts";
@@ -23,6 +24,8 @@ export interface CompiledMapping {
   readonly transform: CallTransform | undefined;
   /** The preset that knows its sender, when it names one. */
   readonly preset: Preset | undefined;
+  /** Gives the actor its level; `undefined` when no preset knows one. */
+  readonly rank: RankActor | undefined;
   /** `undefined` when every request passes. */
   readonly filter: CompiledFilter | undefined;
   /** The key by which calls are coalesced; `undefined` when none are. */
@@ -42,6 +45,7 @@ export function compileMapping(
     config,
     preset,
     forEach: config.forEach === undefined ? undefined : compileForEach(config.forEach),
+    rank: compileRank(config, preset),
     filter: compileFilter(config),
     coalesceKey: config.coalesce && compileTemplate(config.coalesce.key),
     responseBody:

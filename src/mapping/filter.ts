@@ -11,11 +11,17 @@ export interface CompiledFilter {
 type Clause = CompiledFilter["miss"];
 
 /**
- * Compiles `events`, `ignoreSenders`, `ignoreBots` and `when`, which are asked in this order; `undefined`
+ * Compiles `actors.blocked`, `events`, `ignoreActors`, `ignoreBots` and `when`, which are asked in this order; `undefined`
  * for a mapping that every request passes.
  */
 export function compileFilter(config: MappingConfig): CompiledFilter | undefined {
-  const clauses = [eventsClause(config), ignoreActorsClause(config), ignoreBotsClause(config), whenClause(config)];
+  const clauses = [
+    blockedClause(config),
+    eventsClause(config),
+    ignoreActorsClause(config),
+    ignoreBotsClause(config),
+    whenClause(config),
+  ];
   const asked = clauses.filter((clause) => clause !== undefined);
   if (asked.length === 0) return undefined;
   return {
@@ -26,6 +32,15 @@ export function compileFilter(config: MappingConfig): CompiledFilter | undefined
       }
       return undefined;
     },
+  };
+}
+
+function blockedClause({ actors }: MappingConfig): Clause | undefined {
+  const { blocked } = actors ?? {};
+  if (blocked === undefined || blocked.size === 0) return undefined;
+  return ({ actor }) => {
+    const isBlocked = actor?.id !== undefined && blocked.has(actor.id);
+    return isBlocked ? `actors.blocked has the actor ${showSeen(actor.name)} (${showSeen(actor.id)})` : undefined;
   };
 }
 

@@ -1,5 +1,6 @@
 import { compileSource } from "../auth/value-source.ts";
 import type { AuthInput } from "../config/auth/schema.ts";
+import type { Level } from "../core/delivery.ts";
 import type { Handshake } from "../config/handshake.ts";
 import type { SettingsSchema, PresetMapping, PresetSecret, PresetSettings } from "../config/preset.ts";
 import type {
@@ -42,6 +43,13 @@ export interface PresetDefinition {
     readonly where?: string;
   };
   readonly sender?: (context: PresetContext) => EventActor | undefined;
+  /**
+   * True when the actor's id is one that the sender gives its accounts, so that no one can choose it: then `actors` of a
+   * mapping can list it. False for names and addresses, which anyone can claim.
+   */
+  readonly vouchesForActors?: boolean;
+  /** Levels of the roles that `sender` returns, where a mapping does not say: `{ MEMBER: "trusted" }`. */
+  readonly roles?: Readonly<Record<string, Level>>;
   readonly unwrap?: (payload: unknown) => unknown;
   readonly skip?: (event: PresetEvent) => string | undefined;
   /** Absent: `mapping` has a `messageTemplate`. */
@@ -91,6 +99,8 @@ export function definePreset(definition: PresetDefinition): Preset {
     eventOf: compileReader(event),
     deliveryIdOf: compileReader(deliveryId?.from),
     senderOf: definition.sender ?? (() => undefined),
+    vouchesForActors: definition.vouchesForActors ?? false,
+    roles: definition.roles ?? {},
     unwrap: definition.unwrap ?? ((payload) => payload),
     skip: definition.skip ?? (() => undefined),
     message: definition.message ?? (() => ""),

@@ -1,7 +1,7 @@
 /** A preset: the bundle that knows how a sender signs, what it sends, and what people want to read of it. */
 import type { AuthInput } from "../config/auth/schema.ts";
 import type { PresetPart, PresetSettings } from "../config/preset.ts";
-import type { EventActor, PayloadContext, PayloadFormat } from "../core/delivery.ts";
+import type { EventActor, Level, PayloadContext, PayloadFormat } from "../core/delivery.ts";
 
 /** The scheme of a preset's sender, in a few words for lists: `HMAC-SHA256 in x-hub-signature-256`. */
 export function schemeName(preset: Preset): string {
@@ -55,6 +55,8 @@ export interface Preset extends PresetPart {
   senderOf(context: PresetContext): EventActor | undefined;
   /** Makes the payload what it means: JSON out of a form field, data out of base64. Throws nothing. */
   unwrap(payload: unknown): unknown;
+  /** Levels of the roles that its actors have, where a mapping does not say. */
+  readonly roles: Readonly<Record<string, Level>>;
   /** Why there is nothing for an agent in it (a ping, a test); `undefined` otherwise. */
   skip(event: PresetEvent): string | undefined;
   /** The text for a person; empty when the mapping's own template says it. */

@@ -79,7 +79,14 @@ function actorOf(preset: Preset, context: PresetContext): EventActor | undefined
   const name = bounded(actor?.name, MAX_NAME);
   if (actor === undefined || name === undefined) return undefined;
   const id = bounded(actor.id, MAX_NAME);
-  return { name, ...(id === undefined ? {} : { id }), bot: actor.bot, ...(actor.own ? { own: true } : {}) };
+  const role = bounded(actor.role, MAX_NAME);
+  return {
+    name,
+    ...(id === undefined ? {} : { id }),
+    bot: actor.bot,
+    ...(actor.own ? { own: true } : {}),
+    ...(role === undefined ? {} : { role }),
+  };
 }
 
 /** Never cut: half of a message could say something else. */

@@ -5,7 +5,7 @@
  * rejects with a {@link StoreError} when it did not take effect; nothing is half written.
  * An implementation passes `test/conformance/store`.
  */
-import type { DeliveryDetail, DeliverySummary, Headers, Query } from "../core/delivery.ts";
+import type { DeliveryDetail, DeliverySummary, Headers, Level, Query } from "../core/delivery.ts";
 import type { RunState, SettledState, State } from "../core/run.ts";
 import type { Attempt, ReplyOutcome, RunSpec } from "../core/run.ts";
 import type { RunStep } from "../core/run.ts";
@@ -158,6 +158,7 @@ export interface Replayable {
   readonly receivedAt: number;
   readonly event: string | null;
   readonly actor: string | null;
+  readonly level: Level | null;
   readonly headers: Headers;
   readonly query: Query;
   /** `null` when it is not kept, or not any more. */
@@ -253,6 +254,8 @@ export interface DeliveryQuery {
   readonly route?: string;
   /** The actor of the event, without regard to case. */
   readonly actor?: string;
+  /** Of the actor. */
+  readonly level?: Level;
   /** Milliseconds since the epoch: from this time on, and before that one. */
   readonly receivedFrom?: number;
   readonly receivedBefore?: number;

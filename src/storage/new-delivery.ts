@@ -1,5 +1,5 @@
 /** The accepting side of the store contract: the delivery that a store receives and the outcome it returns. */
-import type { Headers, Query } from "../core/delivery.ts";
+import type { Headers, Level, Query } from "../core/delivery.ts";
 import type { State, RunSpec } from "../core/run.ts";
 
 /** A delivery on its way into the store. */
@@ -16,6 +16,7 @@ export interface NewDelivery {
   /** The event's name and who caused it, where the preset knows. */
   readonly event?: string | null;
   readonly actor?: string | null;
+  readonly level?: Level | null;
   /** {@link "../core/delivery".Credential.id} of the sender; `null` for a replay. */
   readonly credentialId?: string | null;
   /** The HTTP status that its caller gets; `null` for a replay, and for a caller that waits for the result. */

@@ -49,8 +49,21 @@ async function newestId(access: GatewayAccess): Promise<string> {
 }
 
 function linesOf(delivery: DeliveryDetail): string[] {
-  const { id, state, reason, receivedAt, route, mappingId, name, event, actor, relatedTo, replayedAs, resolved } =
-    delivery;
+  const {
+    id,
+    state,
+    reason,
+    receivedAt,
+    route,
+    mappingId,
+    name,
+    event,
+    actor,
+    level,
+    relatedTo,
+    replayedAs,
+    resolved,
+  } = delivery;
   return [
     `${id}  ${state}`,
     ...line("reason", reason),
@@ -60,7 +73,7 @@ function linesOf(delivery: DeliveryDetail): string[] {
     ...line("mapping", mappingId),
     ...line("name", name),
     ...line("event", event),
-    ...line("actor", actor),
+    ...line("actor", actor === null || level === null ? actor : `${actor} (${level})`),
     ...(relatedTo === null ? [] : line(RELATIONS[relatedTo.how], relatedTo.deliveryId)),
     ...(replayedAs === undefined ? [] : line("replayed", `${replayedAs.deliveryId} (${replayedAs.state})`)),
     ...(delivery.duplicates ?? []).flatMap((repeat) => line("repeat", `${repeat.id}  ${repeat.receivedAt}`)),

@@ -1,4 +1,5 @@
 import type { Findings } from "../errors.ts";
+import { readActors } from "./actors.ts";
 import { readChat } from "./chat.ts";
 import { type MappingConfig, MappingSchema } from "./schema.ts";
 import { type RetryConfig, DEFAULT_RETRY } from "../retry.ts";
@@ -59,6 +60,7 @@ export function fillIn(
     },
     action,
     chat,
+    actors: input.actors ? readActors(input.actors, where, findings) : given.actors,
     wakeMode: input.wakeMode ?? given.wakeMode ?? defaults.wakeMode.default,
     name: trimmed(input.name) ?? given.name ?? part?.title,
     agentId: trimmed(input.agentId) ?? given.agentId,
@@ -95,7 +97,7 @@ export function fillIn(
     auth: undefined,
     handshakes: input.handshakes ?? given.handshakes ?? part?.handshakes ?? [],
     methods: [...new Set(input.methods ?? given.methods ?? part?.methods)],
-    ignoreActors: readActors(input, where, findings) ?? given.ignoreActors ?? [],
+    ignoreActors: readIgnored(input, where, findings) ?? given.ignoreActors ?? [],
     ignoreBots: input.ignoreBots ?? given.ignoreBots ?? defaults.ignoreBots.default,
     ...normalizeRun(input, given, { where, retry, findings }),
     contentSource: given.contentSource ?? part?.title ?? "Webhook",
@@ -110,7 +112,7 @@ function presetInstructions(title: string): string {
 }
 
 /** Reads `ignoreActors`, or the same list under its earlier name. */
-function readActors(
+function readIgnored(
   { ignoreActors, ignoreSenders }: MappingInput,
   where: string,
   findings: Findings,

@@ -106,7 +106,7 @@ function readSettings(
 }
 
 /** Keys that only a preset gives a meaning. */
-const PRESET_KEYS = ["settings", "events", "ignoreActors", "ignoreSenders", "ignoreBots", "chat"] as const;
+const PRESET_KEYS = ["settings", "events", "ignoreActors", "ignoreSenders", "ignoreBots", "chat", "actors"] as const;
 
 function refusePresetKeys(input: MappingInput, where: string, findings: Findings): void {
   for (const key of PRESET_KEYS) {
@@ -116,11 +116,21 @@ function refusePresetKeys(input: MappingInput, where: string, findings: Findings
 }
 
 /** Refuses what the preset knows nothing of. */
-function refuseUnknown({ where, events, chat }: MappingConfig, { part }: ConfiguredPreset, findings: Findings): void {
+function refuseUnknown(
+  { where, events, chat, actors }: MappingConfig,
+  { part }: ConfiguredPreset,
+  findings: Findings,
+): void {
   if (events.length > 0 && part.eventSource === undefined) {
     findings.refuse(
       `${where}.events`,
       `would take nothing: the preset ${part.name} has no names for its events; use when`,
+    );
+  }
+  if (actors && !part.vouchesForActors) {
+    findings.refuse(
+      `${where}.actors`,
+      `would name nobody: the preset ${part.name} does not vouch for who acted, so everyone is unknown`,
     );
   }
   if (chat && !part.hasChat) {

@@ -2,6 +2,7 @@ import Type from "typebox";
 import type { WakeMode } from "../../core/run.ts";
 import { type AuthConfig, AuthSchema } from "../auth/schema.ts";
 import { type Handshake, HandshakeSchema } from "../handshake.ts";
+import { type ActorsConfig, ActorsSchema } from "./actors.ts";
 import { type ChatConfig, ChatSchema } from "./chat.ts";
 import { RUN_KEYS, type RunConfig } from "../run.ts";
 import {
@@ -149,6 +150,7 @@ export const MappingSchema = Type.Object(
       }),
     ),
     chat: Type.Optional(ChatSchema),
+    actors: Type.Optional(ActorsSchema),
     model: Type.Optional(
       text({
         description: "Model of the run, `<provider>/<model>` or an alias; a template. Must be an allowed one.",
@@ -258,6 +260,8 @@ export interface MappingConfig extends RunConfig {
   readonly to: string | undefined;
   /** A private chat of the owner, and nothing else. */
   readonly chat?: ChatConfig | undefined;
+  /** Levels of the people behind its events; absent: by the preset's roles alone. */
+  readonly actors?: ActorsConfig | undefined;
   readonly model: string | undefined;
   readonly thinking: string | undefined;
   readonly timeoutSeconds: number | undefined;

@@ -55,6 +55,7 @@ export function accept(
     body: verified.body,
     event: context.event,
     actor: context.actor?.name,
+    level: context.actor?.level,
     credentialId: replayOf === undefined ? verified.credential.id : null,
     answered: replayOf === undefined ? plannedStatus(resolved, rendered, specs) : null,
     runs: runsOf(accepting),

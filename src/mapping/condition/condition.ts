@@ -83,8 +83,8 @@ function withoutStacks<Result>(evaluate: () => Result): Result {
 type Variables = Readonly<Record<string, unknown>>;
 
 function variablesOf({ payload, headers, query, event = "", actor }: PayloadContext): Variables {
-  const { name = "", id = "", bot = false } = actor ?? {};
-  const known = { name, id, bot };
+  const { name = "", id = "", bot = false, role = "", level = "unknown" } = actor ?? {};
+  const known = { name, id, bot, role, level };
   return { payload, headers, query, event, actor: known, sender: known };
 }
 

@@ -54,6 +54,7 @@ export const telegram = definePreset({
   eventWhere: "the key beside update_id",
   deliveryId: { from: "body:update_id", signed: false },
   sender: senderOf,
+  vouchesForActors: true,
   message,
   chat,
   mapping: { name: "Telegram" },

@@ -1,4 +1,5 @@
 /** The codes of the domain's words in the tables; an index must never change its meaning. */
+import { type Level, LEVELS } from "../../core/delivery.ts";
 import type { EndedState, RunState, SettledState } from "../../core/run.ts";
 import type { ReplyOutcome } from "../../core/run.ts";
 import type { RunStep } from "../../core/run.ts";
@@ -49,6 +50,15 @@ export function endedStateOf(code: number): EndedState {
 /** -1 for a state in which no delivery ends that has no run to carry out. */
 export function codeOfEnded(state: string): number {
   return (endedStates as readonly string[]).indexOf(state);
+}
+
+/** A column that holds nothing and a filter that is not there are both `null`. */
+export function codeOfLevel(level: Level | null | undefined): number | null {
+  return level == null ? null : LEVELS.indexOf(level);
+}
+
+export function levelOf(code: number | null): Level | null {
+  return code === null ? null : LEVELS[code]!;
 }
 
 const replyOutcomes = [

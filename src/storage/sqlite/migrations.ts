@@ -162,6 +162,9 @@ const spending: Migration = ["tokens", "micro_usd"].map(
   (column) => `ALTER TABLE usage ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`,
 );
 
+/** The level of the actor: its place in `LEVELS`. */
+const levels: Migration = ["ALTER TABLE deliveries ADD COLUMN level INTEGER"];
+
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,
   "0002-marks": marks,
@@ -171,4 +174,5 @@ export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0006-times": times,
   "0007-activities": activities,
   "0008-spending": spending,
+  "0009-levels": levels,
 };

@@ -24,6 +24,7 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
       body,
       event: "push",
       actor: "octocat",
+      level: "trusted" as const,
       credentialId: "token:1",
     });
 
@@ -39,6 +40,7 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
       runIds,
       event: "push",
       actor: "octocat",
+      level: "trusted",
       relatedTo: null,
       headers,
       query,

@@ -32,6 +32,7 @@ export function describeListing(underTest: () => StoreUnderTest): void {
         runIds: [],
         event: null,
         actor: null,
+        level: null,
         relatedTo: null,
       },
       expect.objectContaining({ id: first.deliveryId, state: "queued", name: "First", runIds: first.runIds }),
@@ -172,6 +173,18 @@ export function describeListing(underTest: () => StoreUnderTest): void {
       { state: "duplicate", ...shown, relatedTo: { how: "duplicate", deliveryId } },
       { state: "queued", ...shown, relatedTo: null },
     ]);
+  });
+
+  it("filters by the level of the actor", async () => {
+    const { store } = underTest();
+    const ids: string[] = [];
+    for (const level of ["unknown", "known", "trusted", "owner", null] as const) {
+      ids.push((await accept(store, { actor: "ada", level })).deliveryId);
+    }
+    expect(await listAll(store, { limit: 1, level: "unknown" })).toEqual([ids[0]]);
+    expect(await listAll(store, { limit: 10, level: "owner" })).toEqual([ids[3]]);
+    const { deliveries } = await store.list({ limit: 10 });
+    expect(deliveries.map(({ level }) => level)).toEqual([null, "owner", "trusted", "known", "unknown"]);
   });
 
   it("filters by actor without regard to case", async () => {

@@ -18,6 +18,7 @@ export function describeRepeats(underTest: () => StoreUnderTest): void {
       name: "Again",
       event: "push",
       actor: "octocat",
+      level: "known" as const,
     };
     await store.accept(newDelivery({ ...changes, idempotency }));
 
@@ -34,6 +35,7 @@ export function describeRepeats(underTest: () => StoreUnderTest): void {
       runIds: [],
       event: "push",
       actor: "octocat",
+      level: "known",
       relatedTo: { how: "duplicate", deliveryId: first.deliveryId },
     };
     expect((await store.list({ limit: 1 })).deliveries).toEqual([expected]);

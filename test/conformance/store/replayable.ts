@@ -28,6 +28,7 @@ export function describeReplayable(underTest: () => StoreUnderTest): void {
       receivedAt: RECEIVED_AT,
       event: "push",
       actor: "octocat",
+      level: "owner" as const,
       headers: dictionary({ ["__proto__"]: "header" }),
       query: dictionary({ q: "ä" }),
       body: Buffer.from([0, 0xff]),

@@ -57,6 +57,7 @@ function summary(changes: Partial<DeliverySummary> = {}): DeliverySummary {
     runIds: [],
     event: null,
     actor: null,
+    level: null,
     relatedTo: null,
     ...changes,
   };

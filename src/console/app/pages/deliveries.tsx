@@ -13,7 +13,7 @@ interface Page {
   readonly nextCursor: string | null;
 }
 
-const FILTERS = ["state", "route", "actor", "since", "until", "text", "open"] as const;
+const FILTERS = ["state", "route", "actor", "level", "since", "until", "text", "open"] as const;
 const LIMIT = "50";
 
 /** One line for each delivery. The filters are in the URL, so that a list can be kept as a link. */
@@ -64,6 +64,7 @@ function FilterForm({ written }: { readonly written: Readonly<Record<string, str
       </label>
       {field("route", "Route")}
       {field("actor", "Actor")}
+      {field("level", "Level", "unknown")}
       {field("since", "Since", "2h")}
       {field("until", "Until", "30m")}
       {field("text", "Text")}
@@ -182,7 +183,10 @@ function Rows({ rows, chosen, choose }: RowsProps): JSX.Element {
           <td>{delivery.mappingId !== null && senders.get(delivery.mappingId)}</td>
           <td>{delivery.name}</td>
           <td>{delivery.event}</td>
-          <td>{delivery.actor}</td>
+          <td>
+            {delivery.actor}
+            {delivery.level !== null && <span class="faint"> {delivery.level}</span>}
+          </td>
           <td>{delivery.reason}</td>
           <td class="tight">{delivery.settledAt !== undefined && duration(delivery.receivedAt, delivery.settledAt)}</td>
           <td>{delivery.answered}</td>

@@ -51,7 +51,8 @@ export function DeliveryPage({ id }: { readonly id: string }): JSX.Element {
 }
 
 function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
-  const { state, reason, route, name, event, actor, relatedTo, replayedAs, resolved, replays, duplicates } = delivery;
+  const { state, reason, route, name, event, actor, level, relatedTo, replayedAs, resolved, replays, duplicates } =
+    delivery;
   return (
     <dl class="facts">
       <dt>State</dt>
@@ -67,7 +68,10 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element
       <dt>Event</dt>
       <dd>{event ?? "unknown"}</dd>
       <dt>Actor</dt>
-      <dd>{actor ?? "unknown"}</dd>
+      <dd>
+        {actor ?? "unknown"}
+        {level !== null && ` (${level})`}
+      </dd>
       {relatedTo !== null && (
         <>
           <dt>{relatedTo.how} of</dt>

@@ -34,6 +34,7 @@ export const discordEvents = definePreset({
     where: "body:event.type + body:event.timestamp + the id in body:event.data",
   },
   sender: senderOf,
+  vouchesForActors: true,
   skip: ({ payload }) => (textAt(payload, "type") === "0" ? "Discord checks the URL" : undefined),
   answer: { status: 204, contentType: "application/json" },
   message,

@@ -53,6 +53,7 @@ export const discordInteractions = definePreset({
   eventWhere: "the type of the interaction",
   deliveryId: { from: "body:id", signed: true },
   sender: senderOf,
+  vouchesForActors: true,
   skip({ event }) {
     if (event === "ping") return "Discord checks the URL";
     return event === "application_command_autocomplete" ? "Discord asks for suggestions on every key" : undefined;

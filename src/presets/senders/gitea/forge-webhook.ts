@@ -33,6 +33,7 @@ export function forgeWebhook(brand: "Gitea" | "Forgejo") {
     event: [`header:x-${name}-event`, "body:action"],
     deliveryId: { from: `header:x-${name}-delivery`, signed: false },
     sender: forgeSender,
+    vouchesForActors: true,
     unwrap: unwrapFormPayload,
     message: ({ event, payload }) => forgeMessage(event, payload),
     mapping: { name: brand, accept: ["json", "form"], maxBodyBytes: MAX_BODY_BYTES },

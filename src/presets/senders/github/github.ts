@@ -2,6 +2,7 @@ import { definePreset } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
 import { eventActor, hasBotMark } from "../../event-fields.ts";
 import type { EventActor, PresetContext } from "../../preset.ts";
+import { textAt } from "../../../core/payload-text.ts";
 import { lineAt } from "../../message/headline.ts";
 import { githubMessage } from "./github-message.ts";
 import { githubSamples } from "./github-samples.ts";
@@ -26,6 +27,8 @@ export const github = definePreset({
   event: ["header:x-github-event", "body:action"],
   deliveryId: { from: "header:x-github-delivery", signed: false },
   sender: senderOf,
+  vouchesForActors: true,
+  roles: { OWNER: "trusted", MEMBER: "trusted", COLLABORATOR: "trusted", CONTRIBUTOR: "known" },
   unwrap: unwrapFormPayload,
   skip: ({ event }) => (event?.split(".", 1)[0] === "ping" ? "a ping, by which GitHub tries the webhook" : undefined),
   message: ({ event, payload }) => githubMessage(event, payload),
@@ -53,5 +56,15 @@ function senderOf({ payload, headers }: PresetContext): EventActor | undefined {
   const name = lineAt(payload, "sender.login", "pusher.name");
   const id = lineAt(payload, "sender.id");
   const isBot = lineAt(payload, "sender.type") === "Bot" || hasBotMark(name);
-  return eventActor(name, id, isBot && !REPORTS.has(headers["x-github-event"] ?? ""));
+  const actor = eventActor(name, id, isBot && !REPORTS.has(headers["x-github-event"] ?? ""));
+  const role = roleOf(payload, id);
+  return actor && (role === "" ? actor : { ...actor, role });
+}
+
+/** Each says what its author is to the repository, who need not be the one who acts. */
+const AUTHORED = ["comment", "review", "discussion", "issue", "pull_request"] as const;
+
+function roleOf(payload: unknown, id: string): string {
+  const own = AUTHORED.find((key) => id !== "" && textAt(payload, `${key}.user.id`) === id);
+  return own === undefined ? "" : lineAt(payload, `${own}.author_association`);
 }

@@ -12,6 +12,7 @@ export const gitlabWebhook = {
   event: gitlabEvent,
   eventWhere: "object_kind or event_name, with the action or the status",
   sender: gitlabSender,
+  vouchesForActors: true,
   message: ({ payload }) => gitlabMessage(payload),
   mapping: { name: "GitLab", maxBodyBytes: MAX_BODY_BYTES },
   success: {

@@ -79,6 +79,7 @@ export const jira = definePreset({
   event: "body:webhookEvent",
   deliveryId: { from: "header:x-atlassian-webhook-identifier", signed: false },
   sender: senderOf,
+  vouchesForActors: true,
   message: ({ event, payload }) => jiraMessage(event, payload),
   mapping: { name: "Jira", maxBodyBytes: MAX_BODY_BYTES },
   success: { statuses: "2xx", otherwise: "408, 409, 425, 429 and 5xx: tries up to 5 times; other 4xx: gives up" },

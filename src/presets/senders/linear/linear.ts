@@ -83,6 +83,7 @@ export const linear = definePreset({
   event: ["body:type", "body:action"],
   deliveryId: { from: "header:linear-delivery", signed: false },
   sender: senderOf,
+  vouchesForActors: true,
   message: ({ event, payload }) => linearMessage(event, payload),
   mapping: { name: "Linear", maxBodyBytes: MAX_BODY_BYTES },
   success: {

@@ -1,17 +1,16 @@
 import { definePreset } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
-import { eventActor, ownActor } from "../../event-fields.ts";
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../../core/payload-text.ts";
-import type { EventActor, PresetAnswer, PresetContext, PresetEvent } from "../../preset.ts";
+import type { EventActor, PresetAnswer, PresetEvent } from "../../preset.ts";
 import { headline, idLine, lineAt, oneLine, phrase, titled } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { slackText } from "./slack-text.ts";
+import { slackActor } from "./slack-actor.ts";
 import { slackChat } from "./slack-chat.ts";
 import { SLACK_SAMPLES } from "./slack-samples.ts";
 
 /** Types whose answer Slack would not take for that of an interaction. */
 const EVENT_TYPES: ReadonlySet<string> = new Set(["", "event_callback", "url_verification", "app_rate_limited"]);
-const SLACKBOT = "USLACKBOT";
 
 /**
  * Events, slash commands and interactivity of a Slack app, all at one URL.
@@ -54,7 +53,9 @@ export const slack = definePreset({
     signed: true,
     where: "body:event_id, or body:trigger_id of commands and interactivity",
   },
-  sender: senderOf,
+  sender: slackActor,
+  vouchesForActors: true,
+  roles: { member: "known" },
   unwrap: unwrapFormPayload,
   skip({ payload }) {
     const type = textAt(payload, "type");
@@ -88,43 +89,6 @@ function eventOf(payload: unknown): string | undefined {
   return type || undefined;
 }
 
-function senderOf({ payload }: PresetContext): EventActor | undefined {
-  const id = lineAt(
-    payload,
-    "event.user",
-    "event.user.id",
-    "event.message.user",
-    "event.previous_message.user",
-    "event.bot_id",
-    "event.message.bot_id",
-    "user_id",
-    "user.id",
-  );
-  const named = lineAt(
-    payload,
-    "event.user.name",
-    "event.username",
-    "event.bot_profile.name",
-    "user_name",
-    "user.username",
-    "user.name",
-  );
-  const name = named || id;
-  return isOwnBot(payload, id) ? ownActor(name, id) : eventActor(name, id, isBot(payload, id));
-}
-
-function isBot(payload: unknown, id: string): boolean {
-  if (id === SLACKBOT || textAt(payload, "event.bot_id", "event.message.bot_id") !== "") return true;
-  return textAt(payload, "event.subtype") === "bot_message" || textAt(payload, "event.user.is_bot") === "true";
-}
-
-/** True for the app's own bot: its actions come back as events like anyone's. */
-function isOwnBot(payload: unknown, id: string): boolean {
-  return listAt(payload, "authorizations").some(
-    (own) => valueAt(own, "is_bot") === true && id !== "" && textAt(own, "user_id") === id,
-  );
-}
-
 function answerOf({ payload }: PresetEvent): PresetAnswer | undefined {
   const type = textAt(payload, "type");
   if (type === "block_suggestion") return { status: 200, contentType: "application/json", body: '{"options":[]}' };
@@ -134,7 +98,7 @@ function answerOf({ payload }: PresetEvent): PresetAnswer | undefined {
 
 function message(context: PresetEvent): string {
   const { payload, event } = context;
-  const sender = senderOf(context);
+  const sender = slackActor(context);
   const by = phrase("by", sender?.name ?? "");
   const type = textAt(payload, "type");
   if (type === "event_callback") return eventMessage(context, sender);

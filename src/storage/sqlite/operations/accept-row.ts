@@ -2,7 +2,7 @@ import type { RunSpec } from "../../../core/run.ts";
 import type { NewDelivery } from "../../new-delivery.ts";
 import { packKey, packReplayKeys } from "../replay-keys.ts";
 import { parseDeliveryId } from "../public-id.ts";
-import { AGENT, codeOfEnded, RUNS_PER_DELIVERY, WAKE } from "../codes.ts";
+import { AGENT, codeOfEnded, codeOfLevel, RUNS_PER_DELIVERY, WAKE } from "../codes.ts";
 import { storeSpec } from "../stored-spec.ts";
 
 /**
@@ -30,6 +30,7 @@ export type AcceptRow = readonly [
   /** `null` for most deliveries. */
   particulars: AcceptExtras | null,
   answered: number | null,
+  level: number | null,
   /** Lane, kind, spec, text and time of expiry of each run, in order. */
   ...runs: (string | number | null)[],
 ];
@@ -48,7 +49,8 @@ export const AT = {
   replayKeys: 15,
   extras: 16,
   answered: 17,
-  runs: 18,
+  level: 18,
+  runs: 19,
 } as const;
 /** Fields of a run. */
 export const RUN_FIELDS = 5;
@@ -111,6 +113,7 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
     packReplayKeys(delivery.replayKeys),
     extrasOf(delivery),
     delivery.answered ?? null,
+    codeOfLevel(delivery.level),
     ...runFields,
   ];
 }

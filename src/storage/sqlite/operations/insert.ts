@@ -63,12 +63,12 @@ export interface InsertOperations {
 /** Prepares the insertions. Each value costs something: the usual delivery is spared those that it has not. */
 export function insertOperations(database: DatabaseSync): InsertOperations {
   const columns =
-    "seq, tag, received_at, route, mapping_id, name, event, sender, credential, runs, claim, fingerprint, marks, bytes, answered";
+    "seq, tag, received_at, route, mapping_id, name, event, sender, credential, runs, claim, fingerprint, marks, bytes, answered, level";
   const insertPlain = database.prepare(`
-    INSERT INTO deliveries (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    INSERT INTO deliveries (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertParticular = database.prepare(`
     INSERT INTO deliveries (${columns}, ended, reason, related, related_tag, replayed)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertRun = database.prepare(`
     INSERT INTO runs (id, tag, lane, kind, state, steps, expires_at) VALUES (?, ?, ?, ?, ${QUEUED}, 0, ?)`);
   const insertGrouped = database.prepare(`
@@ -83,7 +83,17 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
     const print = claim === null ? null : row[AT.fingerprint];
     const { ended, reason, related, relatedTag, runs, bytes, name, replayed } = end;
     const first = [seq, tag, at, route, mapping, name, event, sender, credential, runs, claim, print, marks] as const;
-    insertParticular.run(...first, bytes, row[AT.answered], ended, reason, related, relatedTag, replayed);
+    insertParticular.run(
+      ...first,
+      bytes,
+      row[AT.answered],
+      row[AT.level],
+      ended,
+      reason,
+      related,
+      relatedTag,
+      replayed,
+    );
   }
 
   function insertRuns(row: AcceptRow, grouped: RunGrouping | undefined): void {
@@ -111,7 +121,7 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
       const [seq, tag, at, route, mapping, name, event, sender, credential] = row;
       const runs = countOf(row);
       const print = row[AT.fingerprint];
-      const more = [runs, claim, print, marks, deliveryBytes(row), row[AT.answered]] as const;
+      const more = [runs, claim, print, marks, deliveryBytes(row), row[AT.answered], row[AT.level]] as const;
       insertPlain.run(seq, tag, at, route, mapping, name, event, sender, credential, ...more);
       insertRuns(row, undefined);
     },

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type DeliveryPage, type DeliveryQuery, StoreError } from "../../delivery-store.ts";
-import { codeOfEnded, codeOfRunState, DONE, RUNS_PER_DELIVERY } from "../codes.ts";
+import { codeOfEnded, codeOfLevel, codeOfRunState, DONE, RUNS_PER_DELIVERY } from "../codes.ts";
 import { type RowOf, rowQuery, type RowQuery, type RowShape, snapshotReader } from "../engine/row-query.ts";
 import { cursorOf, parseCursor } from "../public-id.ts";
 import { DELIVERY_ROW, deliveryColumns, type DeliveryRow, deliverySummary, LISTED_RUN } from "./stored-rows.ts";
@@ -83,7 +83,7 @@ const columns = deliveryColumns("d");
 /** NOCASE knows ASCII letters alone; of other names the usual ways to write them are compared. */
 const isWanted = `
   (?3 IS NULL OR route = ?3) AND (?6 IS NULL OR sender COLLATE NOCASE IN (?6, ?7, ?8))
-  AND (?9 IS NULL OR received_at >= ?9) AND (?10 IS NULL OR received_at < ?10)`;
+  AND (?9 IS NULL OR received_at >= ?9) AND (?10 IS NULL OR received_at < ?10) AND (?11 IS NULL OR level = ?11)`;
 const runsOfDelivery = (seq: string) =>
   `r.id >= ${seq} * ${RUNS_PER_DELIVERY} AND r.id < (${seq} + 1) * ${RUNS_PER_DELIVERY}`;
 const stateOfDelivery = `(SELECT max(state) FROM runs AS r WHERE ${runsOfDelivery("d.seq")})`;
@@ -185,7 +185,7 @@ export class DeliveryList {
   #find(
     choices: readonly Choice[],
     { before, lowest }: Window,
-    { limit, route, actor, receivedFrom, receivedBefore, text }: DeliveryQuery,
+    { limit, route, actor, level, receivedFrom, receivedBefore, text }: DeliveryQuery,
   ): { readonly rows: DeliveryRow[]; readonly next: number | undefined } {
     const most = text === undefined ? limit : SEARCHED_DELIVERIES;
     const rows = newestFirst(
@@ -201,6 +201,7 @@ export class DeliveryList {
           actor?.toUpperCase() ?? null,
           receivedFrom ?? null,
           receivedBefore ?? null,
+          codeOfLevel(level),
         ),
       ),
     );

@@ -13,6 +13,7 @@ import {
   replyOutcomeOfCode,
   runStateOf,
   STEP_COLUMNS,
+  levelOf,
 } from "../codes.ts";
 import type { RowOf, RowShape } from "../engine/row-query.ts";
 import { deliveryId, runIds } from "../public-id.ts";
@@ -129,6 +130,7 @@ export const DELIVERY_ROW = {
   resolved_at: "integer?",
   resolved_note: "text?",
   answered: "integer?",
+  level: "integer?",
 } as const satisfies RowShape;
 export type DeliveryRow = RowOf<typeof DELIVERY_ROW>;
 
@@ -163,6 +165,7 @@ export function deliverySummary(row: DeliveryRow, runs: readonly ListedRun[]): D
     runIds: runIds(row.seq, row.tag, row.runs),
     event: row.event,
     actor: row.sender,
+    level: levelOf(row.level),
     relatedTo: relatedDelivery(row),
     ...(row.answered === null ? {} : { answered: row.answered }),
     ...(ends.length === 0 || ends.includes(null) ? {} : { settledAt: isoTime(Math.max(...ends.map(Number))) }),

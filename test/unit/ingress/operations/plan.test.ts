@@ -17,6 +17,7 @@ function delivery(state: State, changes: Partial<DeliverySummary> = {}): Deliver
     runIds: ["run_1"],
     event: null,
     actor: null,
+    level: null,
     relatedTo: null,
     ...changes,
   };

@@ -109,7 +109,7 @@ describe("the preset slack", () => {
 
   it("takes an app that acts for a person for the person", () => {
     const reading = event({ type: "message", user: "U9" }, { authorizations: [{ user_id: "U9", is_bot: false }] });
-    expect(reading.sender).toEqual({ name: "U9", bot: false });
+    expect(reading.sender).toEqual({ name: "U9", id: "U9", bot: false, role: "member" });
   });
 
   it("names the subtype of a message, and what became of it", () => {

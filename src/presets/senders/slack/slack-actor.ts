@@ -1,0 +1,52 @@
+import { listAt, textAt, valueAt } from "../../../core/payload-text.ts";
+import { eventActor, ownActor } from "../../event-fields.ts";
+import { lineAt } from "../../message/headline.ts";
+import type { EventActor, PresetContext } from "../../preset.ts";
+
+const SLACKBOT = "USLACKBOT";
+
+/** Who acted; `external` is the role of someone from another workspace. */
+export function slackActor({ payload }: PresetContext): EventActor | undefined {
+  const id = lineAt(
+    payload,
+    "event.user",
+    "event.user.id",
+    "event.message.user",
+    "event.previous_message.user",
+    "event.bot_id",
+    "event.message.bot_id",
+    "user_id",
+    "user.id",
+  );
+  const named = lineAt(
+    payload,
+    "event.user.name",
+    "event.username",
+    "event.bot_profile.name",
+    "user_name",
+    "user.username",
+    "user.name",
+  );
+  const name = named || id;
+  if (isOwnBot(payload, id)) return ownActor(name, id);
+  const actor = eventActor(name, id, isBot(payload, id));
+  return actor && { ...actor, ...(id === "" ? {} : { id }), role: isOfOtherTeam(payload) ? "external" : "member" };
+}
+
+/** In a channel that two workspaces share. */
+function isOfOtherTeam(payload: unknown): boolean {
+  const [own, theirs] = [textAt(payload, "team_id", "team.id"), textAt(payload, "event.user_team", "user.team_id")];
+  return theirs !== "" && theirs !== own;
+}
+
+function isBot(payload: unknown, id: string): boolean {
+  if (id === SLACKBOT || textAt(payload, "event.bot_id", "event.message.bot_id") !== "") return true;
+  return textAt(payload, "event.subtype") === "bot_message" || textAt(payload, "event.user.is_bot") === "true";
+}
+
+/** True for the app's own bot: its actions come back as events like anyone's. */
+function isOwnBot(payload: unknown, id: string): boolean {
+  return listAt(payload, "authorizations").some(
+    (own) => valueAt(own, "is_bot") === true && id !== "" && textAt(own, "user_id") === id,
+  );
+}

@@ -1,0 +1,47 @@
+/** Levels of the people behind events: stored, filterable, usable in conditions; some are blocked. */
+import { describe, expect, it } from "vitest";
+import { GITHUB_SECRET, githubHeaders } from "./sender-calls.ts";
+import { RunningGateway } from "./running-gateway.ts";
+
+const hook = {
+  preset: "github",
+  secret: GITHUB_SECRET,
+  deliver: false,
+  wakeMode: "next-heartbeat",
+  actors: { owner: ["1"], blocked: ["666"] },
+};
+
+describe("the actor of a signed event", () => {
+  it("has a level that is stored, shown and filtered by, and conditions can use it", async () => {
+    const mappings = [
+      { ...hook, id: "all", match: { path: "all" } },
+      { ...hook, id: "some", match: { path: "some" }, when: 'actor.level in ["owner", "trusted"]' },
+    ];
+    await using gateway = await RunningGateway.start({ hooks: { mappings } });
+    const post = async (path: string, id: number, association?: string): Promise<string> => {
+      const sender = { login: `user-${id}`, id, type: "User" };
+      const body = JSON.stringify({
+        action: "opened",
+        issue: { number: 1, title: "t", user: { id }, author_association: association },
+        sender,
+      });
+      const answer = await gateway.post(`/hooks/${path}`, body, githubHeaders(body, { event: "issues" }));
+      const { state, reason, level } = await gateway.delivery(answer.body["deliveryId"]);
+      return `${level} ${state === "filtered" ? `${state} ${reason}` : "taken"}`;
+    };
+    expect(await post("all", 1)).toBe("owner taken");
+    expect(await post("all", 2, "MEMBER")).toBe("trusted taken");
+    expect(await post("all", 3, "FIRST_TIMER")).toBe("unknown taken");
+    expect(await post("all", 666, "OWNER")).toBe('trusted filtered actors.blocked has the actor "user-666" ("666")');
+    expect(await post("some", 4, "COLLABORATOR")).toBe("trusted taken");
+    expect(await post("some", 5, "NONE")).toMatch(/^unknown filtered when/u);
+
+    const listed = async (level: string): Promise<unknown> => {
+      const { deliveries } = await gateway.api<{ deliveries: { actor: string }[] }>(`/deliveries?level=${level}`);
+      return deliveries.map(({ actor }) => actor);
+    };
+    expect(await listed("owner")).toEqual(["user-1"]);
+    expect(await listed("unknown")).toEqual(["user-5", "user-3"]);
+    expect(await listed("known")).toEqual([]);
+  });
+});
