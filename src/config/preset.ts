@@ -18,7 +18,7 @@ const {
   channel,
   to,
 } = MappingSchema.properties;
-const { chat, actors, model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } =
+const { chat, actors, rights, model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } =
   MappingSchema.properties;
 const {
   ignoreActors,
@@ -61,6 +61,7 @@ export const PresetBlockSchema = Type.Object(
     to,
     chat,
     actors,
+    rights,
     model,
     thinking,
     timeoutSeconds,

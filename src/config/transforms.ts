@@ -33,6 +33,29 @@ export const TRANSFORMS_DIR = withDefault(
   ".",
 );
 
+/** Neither blank nor absolute, no `~` at the start, no `:` and no control character, no `..` segment. */
+const SAFE_MODULE =
+  "^(?!\\s*[/\\\\~])(?!(?:[\\s\\S]*[/\\\\])?\\s*\\.\\.\\s*(?:[/\\\\]|$))(?=\\s*\\S)[^:\\u0000-\\u001f]+$";
+
+/** `transform` of a mapping. */
+export const MappingTransformSchema = Type.Object(
+  {
+    module: text({
+      description: "Path of a JavaScript or TypeScript module, relative to `hooks.transformsDir`.",
+      title: 'a safe relative path (not absolute, no "~" at its start, no ":" and no ".." segment)',
+      pattern: SAFE_MODULE,
+    }),
+    export: Type.Optional(
+      text({
+        description: "Name of the exported function. Absent: `default`, then `transform`.",
+        title: "the name of an export",
+        pattern: "\\S",
+      }),
+    ),
+  },
+  { additionalProperties: false, description: "A module that changes or skips what the mapping makes of a payload." },
+);
+
 /** `hooks.transforms`. */
 export const TransformsSchema = Type.Object(
   {

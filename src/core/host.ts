@@ -182,6 +182,8 @@ export interface AgentRunRequest {
   readonly trust: "untrusted";
   /** What is left of what the agent may do; it never raises that. Absent: all of it. A host without such rights ignores it. */
   readonly permissions?: Permissions | undefined;
+  /** What is left of the hosts that the agent's programs can reach; absent: all of them. A host that cannot refuses it. */
+  readonly egress?: readonly string[] | undefined;
   /** Where the agent works; a host without workspaces refuses it. */
   readonly workspace?: WorkspaceSpec | undefined;
   /** Model reference `<provider>/<model>` or an alias; the agent's own model when absent. */

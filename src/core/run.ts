@@ -68,6 +68,8 @@ export interface AgentSpec {
   readonly tools?: "none" | undefined;
   /** What the mapping leaves of what the agent may do; absent: all of it. */
   readonly permissions?: Permissions | undefined;
+  /** What is left of the hosts that the agent's programs can reach; absent: all of them. */
+  readonly egress?: readonly string[] | undefined;
   /** Where the agent works; absent: where it works otherwise. */
   readonly workspace?: WorkspaceSpec | undefined;
   /** `persistent`: the run continues the conversation of its session key. */

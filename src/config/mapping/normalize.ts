@@ -1,6 +1,7 @@
 import type { Findings } from "../errors.ts";
 import { readActors } from "./actors.ts";
 import { readChat } from "./chat.ts";
+import { readRights } from "./rights.ts";
 import { type MappingConfig, MappingSchema } from "./schema.ts";
 import { type RetryConfig, DEFAULT_RETRY } from "../retry.ts";
 import { normalizeRun } from "../run.ts";
@@ -61,6 +62,7 @@ export function fillIn(
     action,
     chat,
     actors: input.actors ? readActors(input.actors, where, findings) : given.actors,
+    rights: input.rights ? readRights(input.rights, `${where}.rights`, findings) : given.rights,
     wakeMode: input.wakeMode ?? given.wakeMode ?? defaults.wakeMode.default,
     name: trimmed(input.name) ?? given.name ?? part?.title,
     agentId: trimmed(input.agentId) ?? given.agentId,

@@ -106,7 +106,16 @@ function readSettings(
 }
 
 /** Keys that only a preset gives a meaning. */
-const PRESET_KEYS = ["settings", "events", "ignoreActors", "ignoreSenders", "ignoreBots", "chat", "actors"] as const;
+const PRESET_KEYS = [
+  "settings",
+  "events",
+  "ignoreActors",
+  "ignoreSenders",
+  "ignoreBots",
+  "chat",
+  "actors",
+  "rights",
+] as const;
 
 function refusePresetKeys(input: MappingInput, where: string, findings: Findings): void {
   for (const key of PRESET_KEYS) {

@@ -3,6 +3,7 @@ import type { AgentCatalog, ChannelInfo, GatewayFacts } from "../../core/host.ts
 import type { Findings } from "../errors.ts";
 import type { HooksConfig } from "../hooks.ts";
 import type { MappingConfig } from "./schema.ts";
+import { LEVELS } from "../../core/delivery.ts";
 import { checkSessionKeyForm, hasPrefix, isTemplated } from "../session.ts";
 import { showNames, showValue } from "../show-value.ts";
 import { checkChannel } from "../channel-target.ts";
@@ -23,6 +24,7 @@ const AGENT_ONLY = [
   "sessionMode",
   "permissions",
   "workspace",
+  "rights",
   "tools",
   "to",
   "model",
@@ -141,10 +143,29 @@ export function checkReferences(
     checkChannel(chat.channel, `${where}.chat.channel`, channels, findings);
   }
   if (mapping.action === "wake") return;
+  checkRights(mapping, { agents, channels }, findings);
   checkModel(mapping.model, `${where}.model`, { agents, agentId: id }, findings);
   if (mapping.deliver) {
     checkChannel(mapping.channel, `${where}.channel`, channels, findings);
     if (mapping.fallback) checkChannel(mapping.fallback.channel, `${where}.fallback.channel`, channels, findings);
+  }
+}
+
+/** Checks the agents and channels that levels choose; levels that share their rights are checked once. */
+function checkRights(
+  { where, rights }: MappingConfig,
+  { agents, channels }: Pick<References, "agents" | "channels">,
+  findings: Findings,
+): void {
+  const checked = new Set<object>();
+  for (const level of LEVELS) {
+    const { agentId, channel } = rights?.[level] ?? {};
+    if (rights === undefined || checked.has(rights[level])) continue;
+    checked.add(rights[level]);
+    if (agentId !== undefined && !isKnownAgent(agents, agentId)) {
+      findings.refuseReference(`${where}.rights.${level}.agentId`, `no agent is called ${showValue(agentId)}`);
+    }
+    if (channel !== undefined) checkChannel(channel, `${where}.rights.${level}.channel`, channels, findings);
   }
 }
 

@@ -4,6 +4,8 @@ import { type AuthConfig, AuthSchema } from "../auth/schema.ts";
 import { type Handshake, HandshakeSchema } from "../handshake.ts";
 import { type ActorsConfig, ActorsSchema } from "./actors.ts";
 import { type ChatConfig, ChatSchema } from "./chat.ts";
+import { MappingTransformSchema } from "../transforms.ts";
+import { type RightsConfig, RightsSchema } from "./rights.ts";
 import { RUN_KEYS, type RunConfig } from "../run.ts";
 import {
   BODY_BYTES,
@@ -21,10 +23,6 @@ import {
 /** Keys between dots, indexes in brackets, and none of the names that could reach a prototype. */
 const PAYLOAD_PATH =
   "^(?:\\[\\]|(?!(?:[\\s\\S]*[.\\]])?(?:__proto__|prototype|constructor)(?:[.\\[]|$))[^.\\[\\]]+(?:\\[\\d{1,9}\\])*(?:\\.[^.\\[\\]]+(?:\\[\\d{1,9}\\])*)*)$";
-/** Neither blank nor absolute, no `~` at the start, no `:` and no control character, no `..` segment. */
-const SAFE_MODULE =
-  "^(?!\\s*[/\\\\~])(?!(?:[\\s\\S]*[/\\\\])?\\s*\\.\\.\\s*(?:[/\\\\]|$))(?=\\s*\\S)[^:\\u0000-\\u001f]+$";
-
 /** Characters of instructions: they are stored with each run. */
 export const MAX_INSTRUCTIONS = 8_192;
 
@@ -43,24 +41,6 @@ const MatchSchema = Type.Object(
     ),
   },
   { additionalProperties: false, description: "The requests that the mapping takes. Absent: all of them." },
-);
-
-const TransformSchema = Type.Object(
-  {
-    module: text({
-      description: "Path of a JavaScript or TypeScript module, relative to `hooks.transformsDir`.",
-      title: 'a safe relative path (not absolute, no "~" at its start, no ":" and no ".." segment)',
-      pattern: SAFE_MODULE,
-    }),
-    export: Type.Optional(
-      text({
-        description: "Name of the exported function. Absent: `default`, then `transform`.",
-        title: "the name of an export",
-        pattern: "\\S",
-      }),
-    ),
-  },
-  { additionalProperties: false, description: "A module that changes or skips what the mapping makes of a payload." },
 );
 
 /** One entry of `hooks.mappings` (docs/mappings.md). */
@@ -151,6 +131,7 @@ export const MappingSchema = Type.Object(
     ),
     chat: Type.Optional(ChatSchema),
     actors: Type.Optional(ActorsSchema),
+    rights: Type.Optional(RightsSchema),
     model: Type.Optional(
       text({
         description: "Model of the run, `<provider>/<model>` or an alias; a template. Must be an allowed one.",
@@ -163,7 +144,7 @@ export const MappingSchema = Type.Object(
     timeoutSeconds: Type.Optional(
       seconds(RUN_SECONDS, "After that long a run is aborted. Absent: `hooks.defaultTimeoutSeconds`."),
     ),
-    transform: Type.Optional(TransformSchema),
+    transform: Type.Optional(MappingTransformSchema),
     maxBodyBytes: Type.Optional(
       size(
         BODY_BYTES,
@@ -262,6 +243,8 @@ export interface MappingConfig extends RunConfig {
   readonly chat?: ChatConfig | undefined;
   /** Levels of the people behind its events; absent: by the preset's roles alone. */
   readonly actors?: ActorsConfig | undefined;
+  /** What a run may do by the level of who acted; absent: the same for everyone. */
+  readonly rights?: RightsConfig | undefined;
   readonly model: string | undefined;
   readonly thinking: string | undefined;
   readonly timeoutSeconds: number | undefined;

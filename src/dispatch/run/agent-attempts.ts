@@ -97,7 +97,7 @@ export class AgentAttempts {
     const { store, clock, events, host, measurements } = this.#context;
     const { runId, coalesced } = run.stored;
     const { agentId, sessionKey, model, thinking, timeoutMs, tools, sessionMode, traceparent } = run.spec;
-    const { instructions, permissions, workspace } = run.spec;
+    const { instructions, permissions, egress, workspace } = run.spec;
     const startedAt = clock.now();
     await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));
     await events.dispatched({ runId, kind: "agent", attempt: number });
@@ -112,6 +112,7 @@ export class AgentAttempts {
       instructions,
       trust: "untrusted" as const,
       permissions,
+      egress,
       workspace,
       model,
       thinking,

@@ -102,6 +102,7 @@ export class EmbeddedAgents implements HostAgents {
           isProbe: place.isProbe,
           trust: request.trust,
           permissions: request.permissions,
+          egress: request.egress,
           tools: request.tools,
           workspace: request.workspace,
           memory: sessionMode === "persistent" ? this.#sessions.memory(sessionKey) : undefined,

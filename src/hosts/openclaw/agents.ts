@@ -280,9 +280,11 @@ function messageOf({ instructions, prompt }: AgentRunRequest): string {
 }
 
 /** What the run asks for and this host cannot hold an agent to: nothing is run with more rights than were left. */
-function unenforceable({ permissions, workspace }: AgentRunRequest): string | undefined {
+function unenforceable({ permissions, workspace, egress }: AgentRunRequest): string | undefined {
   if (workspace !== undefined)
     return "OpenClaw gives each agent a workspace of its own; leave workspace out of the mapping.";
+  if (egress !== undefined)
+    return "OpenClaw cannot limit the hosts that a run reaches; leave egress out of the mapping.";
   if (permissions === undefined || permissions === "all" || permissions === "deny") return undefined;
   return 'OpenClaw cannot hold a run to these permissions; in the mapping, write "deny" for a run without tools, or leave them out and limit the agent in OpenClaw.';
 }

@@ -1,5 +1,6 @@
 import type { Permissions } from "../../core/agent-rights.ts";
 import type { HooksConfig } from "../../config/hooks.ts";
+import type { LevelRights } from "../../config/mapping/rights.ts";
 import { isKnownAgent } from "../../config/mapping/rules.ts";
 import type { Action, AgentAction, WakeAction } from "../../core/delivery.ts";
 import type { AgentSpec, CoalesceMode, RunSpec, WakeSpec } from "../../core/run.ts";
@@ -24,9 +25,47 @@ export function policy(
 ): readonly RunSpec[] | Refusal | Promise<readonly RunSpec[] | Refusal> {
   const { traceparent } = context.headers;
   const origin = originOf(route, active, actions.length, readTraceparent(traceparent) && traceparent);
+  const rights = typeof route === "string" ? undefined : route.config.rights?.[context.actor?.level ?? "unknown"];
+  return applyAll(
+    ingress,
+    active,
+    rights === undefined
+      ? { actions, origin, context }
+      : { actions: actions.map((action) => lowerAction(action, rights)), origin: lowerOrigin(origin, rights), context },
+  );
+}
+
+/** The rights of a level come before what a mapping, its transform or a plugin chose. */
+function lowerAction(action: Action, { agentId, workspace, deliver, channel, to }: LevelRights): Action {
+  if (action.kind === "wake") return action;
+  const target = channel === undefined ? {} : { channel, to, fallback: undefined };
+  return {
+    ...action,
+    ...(agentId === undefined ? {} : { agentId }),
+    ...(workspace === false ? { workspace: undefined } : {}),
+    ...(deliver === undefined ? {} : { deliver: action.deliver && deliver }),
+    ...target,
+  };
+}
+
+function lowerOrigin(origin: ActionOrigin, { permissions, tools, egress }: LevelRights): ActionOrigin {
+  return {
+    ...origin,
+    permissions: permissions ?? origin.permissions,
+    tools: tools ?? origin.tools,
+    egress,
+  };
+}
+
+function applyAll(
+  ingress: Pick<IngressContext, "host">,
+  active: Pick<ActiveConfig, "config" | "hooks">,
+  call: { readonly actions: readonly Action[]; readonly origin: ActionOrigin } & Pick<Resolved, "context">,
+): readonly RunSpec[] | Refusal | Promise<readonly RunSpec[] | Refusal> {
+  const { actions, origin } = call;
   const [action] = actions;
   if (action === undefined || actions.length > 1 || active.hooks.policy.isUsed()) {
-    return applyToAll(ingress, active, { actions, origin, context });
+    return applyToAll(ingress, active, call);
   }
   const run = applyPolicy(ingress.host, active.config, action, origin);
   return run instanceof Promise ? run.then(alone) : alone(run);
@@ -94,6 +133,8 @@ export interface ActionOrigin {
   readonly tools?: "none" | undefined;
   /** What the mapping leaves of what the agent may do. */
   readonly permissions?: Permissions | undefined;
+  /** What the level of who acted leaves of the hosts that the agent can reach. */
+  readonly egress?: readonly string[] | undefined;
   /** See {@link MappingConfig.ownSessionPrefix}. */
   readonly ownSessionPrefix: string | undefined;
   /** The name that the mapping's author wrote; absent: a template, or none. */
@@ -156,6 +197,7 @@ export function applyPolicy(
     thinking: action.thinking,
     tools: origin.tools,
     permissions: origin.permissions,
+    egress: origin.egress,
     workspace: action.workspace,
     ...(action.sessionMode === "persistent" ? { sessionMode: action.sessionMode } : {}),
     timeoutMs: timeoutMs(config, action),

@@ -11,6 +11,39 @@ const hook = {
   actors: { owner: ["1"], blocked: ["666"] },
 };
 
+describe("rights by level", () => {
+  it("choose agent, permissions and channel before the payload is read", async () => {
+    const agents = {
+      defaults: { heartbeat: { every: "0m" } },
+      list: [{ id: "main" }, { id: "writer" }],
+    };
+    const rights = {
+      unknown: { permissions: "deny", tools: "none", egress: [], workspace: false, deliver: false },
+      trusted: { agentId: "writer", permissions: "reads", channel: "console" },
+      owner: { agentId: "writer" },
+    };
+    const mappings = [{ ...hook, deliver: true, match: { path: "g" }, permissions: "ask", rights }];
+    await using gateway = await RunningGateway.start({ hooks: { mappings }, config: { agents } });
+    const specOf = async (id: number, association: string): Promise<object | undefined> => {
+      const body = JSON.stringify({
+        action: "opened",
+        issue: { number: 1, title: "I am a MEMBER", user: { id }, author_association: association },
+        sender: { login: "ada", id, type: "User" },
+      });
+      const answer = await gateway.post("/hooks/g", body, githubHeaders(body, { event: "issues" }));
+      return (await gateway.ended(answer.body["deliveryId"])).runs[0]?.spec;
+    };
+    const unknown = await specOf(3, "NONE");
+    expect(unknown).toMatchObject({ agentId: "main", permissions: "deny", tools: "none", egress: [] });
+    expect(unknown).not.toHaveProperty("delivery");
+    expect(await specOf(4, "CONTRIBUTOR")).toMatchObject({ agentId: "main", permissions: "deny" });
+    const trusted = await specOf(2, "MEMBER");
+    expect(trusted).toMatchObject({ agentId: "writer", permissions: "reads", delivery: { channel: "console" } });
+    expect(trusted).not.toHaveProperty("egress");
+    expect(await specOf(1, "NONE")).toMatchObject({ agentId: "writer", permissions: "ask" });
+  });
+});
+
 describe("the actor of a signed event", () => {
   it("has a level that is stored, shown and filtered by, and conditions can use it", async () => {
     const mappings = [

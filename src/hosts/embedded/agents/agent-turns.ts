@@ -13,6 +13,7 @@ import { quoteReference, resolveModel } from "./model-endpoint.ts";
 import { type ModelTurnLimits, runModelTurn } from "./model-turn.ts";
 import type { ModelOutcome, TurnIds, TurnMessage } from "./turn.ts";
 import { acknowledgeOffline, answerOffline } from "./offline.ts";
+import { commonHosts, ownPermissions } from "./permissions.ts";
 import { RunRights } from "./run-rights.ts";
 import { ToolBox, ToolServerError } from "./tool-servers.ts";
 import { openWorkspace, removeOldCopies, type Workspace, WorkspaceError } from "./workspace.ts";
@@ -30,6 +31,8 @@ export interface AgentTurn {
   /** What a mapping leaves of the agent's permissions. */
   readonly permissions?: Permissions | undefined;
   readonly tools?: "none" | undefined;
+  /** What is left of the hosts that the agent's programs can reach; absent: all of them. */
+  readonly egress?: readonly string[] | undefined;
   readonly workspace?: WorkspaceSpec | undefined;
   /** Where an agent with a memory of its own finds the session again; absent: the turn is on its own. */
   readonly memory?: AcpMemory | undefined;
@@ -116,7 +119,7 @@ export class AgentTurns {
     }
     const folder = join(this.#options.stateDir, "agents", agent.id);
     const cwd = workspace?.cwd ?? runtime?.cwd ?? join(folder, "work");
-    const own = ownPermissions(agent, turn);
+    const own = ownPermissions(agent, { trust: turn.trust, isRun: turn.of.runId !== undefined });
     const rights = new RunRights({
       own,
       lowered: turn.tools === "none" ? "deny" : turn.permissions,
@@ -240,7 +243,7 @@ export class AgentTurns {
     );
     const read = [...start.config.read, path ?? places.workspaces];
     return this.#acp.run({
-      key: JSON.stringify([agent.id, runtime, agent.egress, isWithoutWrites, path]),
+      key: JSON.stringify([agent.id, runtime, start.egress, isWithoutWrites, path]),
       start: { ...start, config: { ...start.config, read } },
       cwd: places.cwd,
       messages: turn.messages,
@@ -263,7 +266,7 @@ export class AgentTurns {
       cwd: config.cwd !== undefined && turn.workspace === undefined ? config.cwd : places.cwd,
       isReadOnly,
       home: places.home,
-      egress: agent.egress,
+      egress: commonHosts(agent.egress, turn.egress),
       ofGateway: [this.#options.stateDir, dirname(this.#options.config().file)],
       variables: {
         REVEILLE_AGENT: agent.id,
@@ -273,15 +276,6 @@ export class AgentTurns {
       onRefusedHost: (host) => rights.refusedHost(host),
     };
   }
-}
-
-/**
- * A conversation has also read what others wrote. An agent that may do everything asks there whether it may, when its
- * owner talks to it, and otherwise does nothing. A command cannot be asked.
- */
-function ownPermissions({ permissions, allowUntrusted, runtime }: AgentConfig, { trust, of }: AgentTurn): Permissions {
-  if (permissions !== "all" || allowUntrusted || of.runId !== undefined) return permissions;
-  return trust === "owner" && runtime?.type !== "command" ? "ask" : "deny";
 }
 
 function isReadOnly(own: Permissions, { permissions: lowered, tools }: AgentTurn): boolean {

@@ -1,6 +1,7 @@
 /** Whether an agent may do what it asks for, by its permissions and those of the mapping. */
 import { normalize, relative } from "node:path";
 import type { ActKind, PermissionRule, Permissions } from "../../../core/agent-rights.ts";
+import type { AgentConfig } from "../config/file.ts";
 
 /** What an agent is about to do. All but `tool` is its own claim. */
 export interface Act {
@@ -72,4 +73,28 @@ function isIn(folder: string, cwd: string): (path: string) => boolean {
     if (inside.startsWith("..")) return false;
     return allowed === "." || inside === allowed || inside.startsWith(`${allowed}/`);
   };
+}
+
+/**
+ * A conversation has also read what others wrote. An agent that may do everything asks there whether it may, when its
+ * owner talks to it, and otherwise does nothing. A command cannot be asked.
+ */
+export function ownPermissions(
+  { permissions, allowUntrusted, runtime }: Pick<AgentConfig, "permissions" | "allowUntrusted" | "runtime">,
+  { trust, isRun }: { readonly trust: "owner" | "untrusted"; readonly isRun: boolean },
+): Permissions {
+  if (permissions !== "all" || allowUntrusted || isRun) return permissions;
+  return trust === "owner" && runtime?.type !== "command" ? "ask" : "deny";
+}
+
+/** The hosts of both lists, as the second writes them; absent, it is all of the first. */
+export function commonHosts(own: readonly string[], lowered: readonly string[] | undefined): readonly string[] {
+  return lowered === undefined ? own : lowered.filter((host) => own.some((each) => coversHost(each, host)));
+}
+
+/** `own` is a host, or `*.` and what its hosts end with; without a port it covers every port. */
+function coversHost(own: string, host: string): boolean {
+  if (own === host) return true;
+  const name = /:\d+$/u.test(own) ? host : host.replace(/:\d+$/u, "");
+  return own === name || (own.startsWith("*.") && name.endsWith(own.slice(1)));
 }
