@@ -32,9 +32,11 @@ export class DeliveriesApi {
       "deliveries/*": { GET: (call) => this.#get(call), DELETE: (call) => this.#purge(call) },
       "deliveries/*/body": { GET: (call) => this.#body(call) },
       "deliveries/*/replay": { POST: (call) => this.#replay(call) },
+      "deliveries/*/release": { POST: (call) => this.#release(call) },
       "deliveries/*/cancel": { POST: (call) => this.#cancel(call) },
       "deliveries/*/resolve": { POST: (call) => this.#resolve(call) },
       "deliveries/replay": { POST: (call) => this.#bulk("replay", call) },
+      "deliveries/release": { POST: (call) => this.#bulk("release", call) },
       "deliveries/cancel": { POST: (call) => this.#bulk("cancel", call) },
       "deliveries/purge": { POST: (call) => this.#bulk("purge", call) },
       "deliveries/resolve": { POST: (call) => this.#bulk("resolve", call) },
@@ -85,6 +87,12 @@ export class DeliveriesApi {
     const id = readId(call);
     const { asAccepted = false } = await readReplayBody(call.req);
     return answerOutcome(id, await this.#deliveries.replay(id, { asAccepted }));
+  }
+
+  async #release(call: ApiCall): Promise<ApiReply> {
+    const id = readId(call);
+    await readEmptyBody(call.req);
+    return answerOutcome(id, await this.#deliveries.release(id));
   }
 
   async #cancel(call: ApiCall): Promise<ApiReply> {

@@ -156,6 +156,7 @@ export async function readBacktestRequest(
 
 const BULK_BODIES: Readonly<Record<Operation, typeof readBulkBody>> = {
   replay: readBulkReplayBody,
+  release: readBulkBody,
   cancel: readBulkBody,
   purge: readBulkBody,
   resolve: readBulkResolveBody,

@@ -52,7 +52,7 @@ export function addOperatorCommands(program: Command, io: CliIo, finish: (code: 
 }
 
 function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) => void): void {
-  deliveries.description("list, inspect, replay, cancel, purge and resolve deliveries");
+  deliveries.description("list, inspect, replay, release, cancel, purge and resolve deliveries");
   withFilters(withGateway(deliveries.command("list", { isDefault: true }), io))
     .description("list the newest (the default)")
     .option("--open", "only failed ones that are not resolved")
@@ -102,6 +102,7 @@ function addDeliveries(deliveries: Command, io: CliIo, finish: (code: number) =>
     "--as-accepted",
     "as they were accepted, and not by today's configuration",
   );
+  addChange("release", "let what is held begin, as it was accepted");
   addChange("cancel", "end what is queued, running or held");
   addChange("purge", "remove what has ended");
   addChange("resolve", "mark failed ones as resolved: they leave the list of open failures").option(

@@ -18,8 +18,20 @@ const {
   channel,
   to,
 } = MappingSchema.properties;
-const { chat, actors, rights, model, thinking, timeoutSeconds, transform, maxBodyBytes, accept, interrupted } =
-  MappingSchema.properties;
+const {
+  chat,
+  actors,
+  rights,
+  minLevel,
+  below,
+  model,
+  thinking,
+  timeoutSeconds,
+  transform,
+  maxBodyBytes,
+  accept,
+  interrupted,
+} = MappingSchema.properties;
 const {
   ignoreActors,
   ignoreSenders,
@@ -62,6 +74,8 @@ export const PresetBlockSchema = Type.Object(
     chat,
     actors,
     rights,
+    minLevel,
+    below,
     model,
     thinking,
     timeoutSeconds,

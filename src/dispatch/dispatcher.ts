@@ -160,7 +160,7 @@ export class Dispatcher {
       const tracked = this.#runs.get(runId);
       if (tracked?.withdrawn) continue;
       if (tracked) this.#withdraw(tracked);
-      // A run that is not tracked is held, and only agent runs are ever held.
+      // A run that is not tracked is held; the one that takes its place is reported with its own kind.
       const event = { runId, kind: tracked?.run.kind ?? "agent", state, reason } as const;
       void reportSettled(this.#options, event, { mappingId: tracked?.run.mappingId ?? null });
     }

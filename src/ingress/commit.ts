@@ -33,7 +33,7 @@ export async function commit(
   delivery: NewDelivery,
   specs: readonly RunSpec[],
 ): Promise<Accepted | Refusal> {
-  const count = specs.length;
+  const count = delivery.held === undefined ? specs.length : 0;
   // Without runs it takes no room, also when the queue is over a bound that was lowered.
   if (count > 0 && !ingress.dispatcher.reserve(count, active.config.maxQueuedRuns)) return refuse("QUEUE_FULL");
   try {
@@ -58,7 +58,7 @@ type Stored = Exclude<AcceptOutcome, { readonly kind: "conflict" | "repeat" }>;
 /** Lets the dispatcher know what the commit has changed. */
 function take(
   { dispatcher }: IngressContext,
-  { mappingId, runs, ended }: NewDelivery,
+  { mappingId, runs, ended, held }: NewDelivery,
   specs: readonly RunSpec[],
   outcome: Stored,
 ): Accepted {
@@ -69,6 +69,7 @@ function take(
     return { deliveryId, runIds: [outcome.runId], specs, ended: "coalesced" };
   }
   const { runIds, dueAt = null, superseded } = outcome;
+  if (held !== undefined) return { deliveryId, runIds, specs, ended: undefined };
   if (superseded) dispatcher.withdraw({ ...superseded, state: "skipped" });
   const queued = runs.map(({ lane, spec, expiresAt = null }, at): OpenRun => ({
     runId: runIds[at]!,

@@ -118,14 +118,14 @@ export class Ingress {
     }
   }
 
-  async #close({ context, retention, hookWatch, probing }: Running, deadlineMs: number): Promise<void> {
+  async #close({ context, retention, hookWatch, probing, quarantine }: Running, deadlineMs: number): Promise<void> {
     // Requests that wait for a result are answered now: the call was accepted.
     context.watch.close();
     context.heldAnswers.close();
     try {
       await context.dispatcher.stop(deadlineMs);
       this.#abandon.abort();
-      await Promise.all([retention.stop(), hookWatch.stop(), probing.stop()]);
+      await Promise.all([retention.stop(), hookWatch.stop(), probing.stop(), quarantine.stop()]);
     } finally {
       await context.store.close();
     }
@@ -179,7 +179,7 @@ export class Ingress {
 
   #applyActive(): void {
     if (!this.#running || this.#closing) return;
-    const { context, retention, hookWatch, probing } = this.#running;
+    const { context, retention, hookWatch, probing, quarantine } = this.#running;
     if (this.#hasStarted) {
       context.dispatcher.configure();
       return;
@@ -189,6 +189,7 @@ export class Ingress {
     retention.start();
     hookWatch.start();
     probing.start();
+    quarantine.start();
   }
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {

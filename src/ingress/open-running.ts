@@ -18,6 +18,7 @@ import { GaugeOperations } from "./operations/gauges.ts";
 import { HookOperations } from "./operations/hooks.ts";
 import { PreviewOperations } from "./operations/preview.ts";
 import { ProbeOperations } from "./operations/probe.ts";
+import { QuarantineExpiry } from "./quarantine.ts";
 import { ProbeSchedule } from "./probe-schedule.ts";
 import { Retention } from "./operations/retention.ts";
 import { StatsOperations } from "./operations/stats.ts";
@@ -41,6 +42,7 @@ export interface Running {
   readonly retention: Retention;
   readonly hookWatch: HookWatch;
   readonly probing: ProbeSchedule;
+  readonly quarantine: QuarantineExpiry;
   readonly operations: Operations;
 }
 
@@ -98,6 +100,7 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   const operated = { ingress: context, active };
   const probes = new ProbeOperations(operated);
   const probing = new ProbeSchedule({ probes, outages, clock, logger, everyMs: () => active().config.probeEveryMs });
+  const quarantine = new QuarantineExpiry({ store, clock, logger, mappings: () => active().config.mappings });
   const hooks = new HookOperations({ ...operated, activityOf: (route) => hookWatch.activityOf(route) });
   const operations = {
     deliveries: new DeliveryOperations(operated),
@@ -107,5 +110,5 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     stats: new StatsOperations(operated),
     probes,
   };
-  return { context, retention, hookWatch, probing, operations };
+  return { context, retention, hookWatch, probing, quarantine, operations };
 }

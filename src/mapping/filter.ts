@@ -1,5 +1,6 @@
 import type { MappingConfig } from "../config/mapping/schema.ts";
-import type { PayloadContext } from "../core/delivery.ts";
+import { isBelow, type LeastLevel } from "../config/mapping/actors.ts";
+import type { EventActor, PayloadContext } from "../core/delivery.ts";
 import { compileCondition, showSeen } from "./condition/condition.ts";
 
 /** The filters of a mapping. */
@@ -11,12 +12,13 @@ export interface CompiledFilter {
 type Clause = CompiledFilter["miss"];
 
 /**
- * Compiles `actors.blocked`, `events`, `ignoreActors`, `ignoreBots` and `when`, which are asked in this order; `undefined`
+ * Compiles `actors.blocked`, `minLevel`, `events`, `ignoreActors`, `ignoreBots` and `when`, which are asked in this order; `undefined`
  * for a mapping that every request passes.
  */
 export function compileFilter(config: MappingConfig): CompiledFilter | undefined {
   const clauses = [
     blockedClause(config),
+    leastLevelClause(config),
     eventsClause(config),
     ignoreActorsClause(config),
     ignoreBotsClause(config),
@@ -42,6 +44,17 @@ function blockedClause({ actors }: MappingConfig): Clause | undefined {
     const isBlocked = actor?.id !== undefined && blocked.has(actor.id);
     return isBlocked ? `actors.blocked has the actor ${showSeen(actor.name)} (${showSeen(actor.id)})` : undefined;
   };
+}
+
+function leastLevelClause({ leastLevel }: MappingConfig): Clause | undefined {
+  if (leastLevel?.below !== "filter") return undefined;
+  return ({ actor }) => (isBelow(actor, leastLevel) ? `minLevel: ${belowText(actor, leastLevel)}` : undefined);
+}
+
+/** `the actor "ada" is unknown, which is below trusted`. */
+export function belowText(actor: EventActor | undefined, { level }: LeastLevel): string {
+  const who = actor === undefined ? "the actor" : `the actor ${showSeen(actor.name)}`;
+  return `${who} is ${actor?.level ?? "unknown"}, which is below ${level}`;
 }
 
 function eventsClause({ events }: MappingConfig): Clause | undefined {

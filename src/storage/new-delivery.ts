@@ -24,6 +24,8 @@ export interface NewDelivery {
   /** In order; empty for a delivery that ends at once, whose `ended` then says how. */
   readonly runs: readonly NewRun[];
   readonly ended?: EndAtOnce;
+  /** Why its runs wait for a person: they are stored as `held`. Only with runs, and with neither `coalesce` nor `overlap`. */
+  readonly held?: string | undefined;
   /** The delivery that it is a replay of. */
   readonly replayOf?: string;
   /** Only with exactly one run. */

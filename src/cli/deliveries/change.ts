@@ -1,4 +1,4 @@
-/** `reveille deliveries replay`, `cancel`, `purge` and `resolve`. */
+/** `reveille deliveries replay`, `release`, `cancel`, `purge` and `resolve`. */
 import type { State } from "../../core/run.ts";
 import { CliError } from "../errors.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";
@@ -8,7 +8,7 @@ import { printable } from "../terminal-text.ts";
 import { textTable } from "../text-table.ts";
 import { type FilterOptions, filtersOf, secondOf } from "./list.ts";
 
-export type DeliveryChange = "replay" | "cancel" | "purge" | "resolve";
+export type DeliveryChange = "replay" | "release" | "cancel" | "purge" | "resolve";
 
 /** A delivery of an answer of the API; see `src/api/deliveries.ts`. */
 type ChangedDelivery = {
@@ -51,6 +51,7 @@ interface ReplayFacts {
 /** The result of a dry run. */
 const PLANNED = {
   replay: "would be replayed",
+  release: "would be released",
   cancel: "would be canceled",
   purge: "would be removed",
   resolve: "would be marked as resolved",
@@ -60,7 +61,7 @@ const PLANNED = {
 function outcomeText(change: DeliveryChange, delivery: ChangedDelivery | CoalescedCall): string {
   switch (delivery.outcome) {
     case "replayed":
-      return `replayed as ${delivery.replay.deliveryId} (${delivery.replay.state})`;
+      return `${change === "release" ? "released" : "replayed"} as ${delivery.replay.deliveryId} (${delivery.replay.state})`;
     case "canceled":
       return `canceled (${delivery.runs} ${delivery.runs === 1 ? "run" : "runs"})`;
     case "removed":

@@ -1,6 +1,6 @@
 /** `actors` of a mapping: how far the owner trusts the people behind its events. */
 import Type, { type Static } from "typebox";
-import { type Level, LEVELS } from "../../core/delivery.ts";
+import { type EventActor, type Level, LEVELS } from "../../core/delivery.ts";
 import type { Findings } from "../errors.ts";
 import { text } from "../schema-parts.ts";
 import { showValue } from "../show-value.ts";
@@ -67,4 +67,40 @@ export function readActors(
     findings.refuse(`${where}.actors.blocked`, `${showValue(id)} is in ${other} as well; name it once`);
   }
   return { levels, blocked: refused, roles: roles && new Map(Object.entries(roles)) };
+}
+
+export const MIN_LEVEL = Type.Optional(
+  Type.Enum([...LEVELS], {
+    description: "The least level of an actor (see `actors`) whose events begin a run at once. Absent: `unknown`.",
+  }),
+);
+export const BELOW = Type.Optional(
+  Type.Enum(["quarantine", "filter"], {
+    description:
+      "What becomes of an event below `minLevel`. `quarantine`: it is held without asking any model, until you release or cancel it, or for `maxAgeSeconds` (7 days when absent). `filter`: it is filtered. Absent: `quarantine`.",
+  }),
+);
+
+/** The level from which on events begin a run, and what becomes of the others. */
+export interface LeastLevel {
+  readonly level: Level;
+  readonly below: "quarantine" | "filter";
+}
+
+/** Reads `minLevel` and `below`; `undefined`: every event begins a run. */
+export function readLeastLevel(
+  minLevel: Level | undefined,
+  below: LeastLevel["below"] | undefined,
+  { where, findings }: { readonly where: string; readonly findings: Findings },
+): LeastLevel | undefined {
+  if (minLevel === undefined || minLevel === "unknown") {
+    if (below !== undefined) findings.warn(`${where}.below`, "has no effect without minLevel");
+    return undefined;
+  }
+  return { level: minLevel, below: below ?? "quarantine" };
+}
+
+/** True for an actor, or no known one, whose level is lower. */
+export function isBelow(actor: EventActor | undefined, { level }: LeastLevel): boolean {
+  return LEVELS.indexOf(actor?.level ?? "unknown") < LEVELS.indexOf(level);
 }

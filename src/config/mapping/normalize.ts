@@ -1,5 +1,5 @@
 import type { Findings } from "../errors.ts";
-import { readActors } from "./actors.ts";
+import { readActors, readLeastLevel } from "./actors.ts";
 import { readChat } from "./chat.ts";
 import { readRights } from "./rights.ts";
 import { type MappingConfig, MappingSchema } from "./schema.ts";
@@ -62,6 +62,7 @@ export function fillIn(
     action,
     chat,
     actors: input.actors ? readActors(input.actors, where, findings) : given.actors,
+    leastLevel: readLeastLevel(input.minLevel, input.below, { where, findings }) ?? given.leastLevel,
     rights: input.rights ? readRights(input.rights, `${where}.rights`, findings) : given.rights,
     wakeMode: input.wakeMode ?? given.wakeMode ?? defaults.wakeMode.default,
     name: trimmed(input.name) ?? given.name ?? part?.title,

@@ -115,6 +115,8 @@ const PRESET_KEYS = [
   "chat",
   "actors",
   "rights",
+  "minLevel",
+  "below",
 ] as const;
 
 function refusePresetKeys(input: MappingInput, where: string, findings: Findings): void {

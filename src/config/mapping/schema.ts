@@ -2,7 +2,7 @@ import Type from "typebox";
 import type { WakeMode } from "../../core/run.ts";
 import { type AuthConfig, AuthSchema } from "../auth/schema.ts";
 import { type Handshake, HandshakeSchema } from "../handshake.ts";
-import { type ActorsConfig, ActorsSchema } from "./actors.ts";
+import { type ActorsConfig, ActorsSchema, BELOW, type LeastLevel, MIN_LEVEL } from "./actors.ts";
 import { type ChatConfig, ChatSchema } from "./chat.ts";
 import { MappingTransformSchema } from "../transforms.ts";
 import { type RightsConfig, RightsSchema } from "./rights.ts";
@@ -132,6 +132,8 @@ export const MappingSchema = Type.Object(
     chat: Type.Optional(ChatSchema),
     actors: Type.Optional(ActorsSchema),
     rights: Type.Optional(RightsSchema),
+    minLevel: MIN_LEVEL,
+    below: BELOW,
     model: Type.Optional(
       text({
         description: "Model of the run, `<provider>/<model>` or an alias; a template. Must be an allowed one.",
@@ -245,6 +247,8 @@ export interface MappingConfig extends RunConfig {
   readonly actors?: ActorsConfig | undefined;
   /** What a run may do by the level of who acted; absent: the same for everyone. */
   readonly rights?: RightsConfig | undefined;
+  /** Whose events begin a run; absent: everyone's. */
+  readonly leastLevel?: LeastLevel | undefined;
   readonly model: string | undefined;
   readonly thinking: string | undefined;
   readonly timeoutSeconds: number | undefined;

@@ -58,6 +58,7 @@ export class DeliveryOperations {
   readonly #active: () => ActiveConfig;
   /** The latest replay of all that fit: two at once could take the same deliveries. */
   #replaying: Promise<unknown> = Promise.resolve();
+  #releasing: Promise<unknown> = Promise.resolve();
 
   constructor({ ingress, active }: { ingress: IngressContext; active: () => ActiveConfig }) {
     this.#ingress = ingress;
@@ -102,6 +103,11 @@ export class DeliveryOperations {
    */
   replay(deliveryId: string, options: ReplayOptions): Promise<OperationOutcome> {
     return this.#single("replay", deliveryId, options);
+  }
+
+  /** Lets the runs of a held delivery begin, as they were accepted: in a new delivery, which takes its place. */
+  release(deliveryId: string): Promise<OperationOutcome> {
+    return this.#single("release", deliveryId, { asAccepted: true });
   }
 
   /** Ends the runs that are queued, running or held; an active run is stopped. */
@@ -185,8 +191,10 @@ export class DeliveryOperations {
     switch (operation) {
       case "replay":
         return this.#replay(deliveryId, options);
+      case "release":
+        return this.#release(deliveryId);
       case "cancel":
-        return this.#cancel(deliveryId);
+        return this.#cancel(deliveryId, CANCELED);
       case "purge":
         return this.#purge(deliveryId);
       case "resolve":
@@ -200,14 +208,36 @@ export class DeliveryOperations {
     return replayed.refused === "DELIVERY_NOT_FOUND" ? { kind: "unknown" } : { kind: "refused", refusal: replayed };
   }
 
-  async #cancel(deliveryId: string): Promise<OperationOutcome> {
+  /** One after the other: two at once could begin the same runs. */
+  #release(deliveryId: string): Promise<OperationOutcome> {
+    const released = this.#releasing.then(() => this.#releaseOnce(deliveryId));
+    this.#releasing = released.catch(() => {});
+    return released;
+  }
+
+  async #releaseOnce(deliveryId: string): Promise<OperationOutcome> {
+    const { store } = this.#ingress;
+    const delivery = await store.get(deliveryId);
+    if (delivery === undefined) return { kind: "unknown" };
+    if (delivery.state !== "held") return { kind: "left", reason: `it is ${delivery.state} by now` };
+    // A process may have ended between the new delivery and the end of this one.
+    const [before] = await store.replaysOf(deliveryId);
+    const outcome: OperationOutcome =
+      before === undefined
+        ? await this.#replay(deliveryId, { asAccepted: true })
+        : { kind: "replayed", deliveryId: before.id, runIds: [], state: before.state };
+    if (outcome.kind === "replayed") await this.#cancel(deliveryId, `released as ${outcome.deliveryId}`);
+    return outcome;
+  }
+
+  async #cancel(deliveryId: string, reason: string): Promise<OperationOutcome> {
     const { store, dispatcher, host } = this.#ingress;
     const open = await this.#runs(deliveryId, ({ state }) => OPEN.has(state));
-    await store.settleAll(open, { state: "canceled", reason: CANCELED, at: host.clock.now() });
+    await store.settleAll(open, { state: "canceled", reason, at: host.clock.now() });
     // One that was settled in the meantime stays as it was.
     const canceled = new Set(await this.#runs(deliveryId, ({ state }) => state === "canceled"));
     const runIds = open.filter((runId) => canceled.has(runId));
-    if (runIds.length > 0) dispatcher.withdraw({ runIds, state: "canceled", reason: CANCELED });
+    if (runIds.length > 0) dispatcher.withdraw({ runIds, state: "canceled", reason });
     return { kind: "canceled", runs: runIds.length };
   }
 

@@ -2,7 +2,7 @@ import type { State } from "../../core/run.ts";
 import type { Refusal } from "../../core/errors.ts";
 
 /** An operator's action on a delivery. */
-export type Operation = "replay" | "cancel" | "purge" | "resolve";
+export type Operation = "replay" | "release" | "cancel" | "purge" | "resolve";
 
 /** The outcome of an operation on one delivery. */
 export type OperationOutcome =

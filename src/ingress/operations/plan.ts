@@ -86,6 +86,8 @@ export function planOperation(
   switch (operation) {
     case "replay":
       return whyNotReplay(delivery, options);
+    case "release":
+      return delivery.state === "held" ? undefined : `it is ${delivery.state}; only a held one can be released`;
     case "cancel":
       return OPEN.has(delivery.state) ? undefined : `it is ${delivery.state}; nothing of it is left to cancel`;
     case "purge":

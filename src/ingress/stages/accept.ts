@@ -13,6 +13,7 @@ import type {
   ReplayKeyClaim,
 } from "../../storage/new-delivery.ts";
 import { commit, type Accepted } from "../commit.ts";
+import { quarantineReason } from "../quarantine.ts";
 import type { IngressContext } from "../context.ts";
 import { plannedStatus } from "./respond.ts";
 import type { VerifiedRequest } from "./verify.ts";
@@ -45,6 +46,7 @@ export function accept(
   const claims = claimsOf(active, accepting);
   if (isRefusal(claims)) return claims;
   const { route, context } = resolved;
+  const held = specs.length === 0 ? undefined : quarantineReason(resolved);
   const delivery: NewDelivery = {
     receivedAt: verified.receivedAt,
     route: verified.path,
@@ -60,9 +62,11 @@ export function accept(
     answered: replayOf === undefined ? plannedStatus(resolved, rendered, specs) : null,
     runs: runsOf(accepting),
     ended: rendered.ended,
+    held,
     replayOf,
     ...claims,
-    ...runClaimsOf(accepting),
+    // What is held joins no other call, and keeps none from running.
+    ...(held === undefined ? runClaimsOf(accepting) : {}),
   };
   return commit(ingress, active, delivery, specs);
 }

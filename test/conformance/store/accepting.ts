@@ -6,6 +6,36 @@ import type { StoreUnderTest } from "./store-harness.ts";
 
 /** What is stored when a delivery is accepted, and that it stays. */
 export function describeAccepting(underTest: () => StoreUnderTest): void {
+  it("stores the runs of a held delivery as held, with the reason, and carries none of them out", async () => {
+    const { store } = underTest();
+    const runs = [
+      { lane: "a", spec: agentSpec() },
+      { lane: "b", spec: wakeSpec() },
+    ];
+    const { deliveryId, runIds } = await accept(store, { runs, held: "quarantine: unknown" });
+    const detail = await store.get(deliveryId);
+    expect(detail).toMatchObject({ state: "held", reason: "quarantine: unknown" });
+    expect(detail!.runs.map(({ state, reason }) => ({ state, reason }))).toEqual([
+      { state: "held", reason: "quarantine: unknown" },
+      { state: "held", reason: "quarantine: unknown" },
+    ]);
+    const open: unknown[] = [];
+    for await (const { runId, state } of store.openRuns()) open.push([runId, state]);
+    expect(open).toEqual(runIds.map((runId) => [runId, "held"]));
+    await store.settleAll(runIds, { state: "canceled", reason: "no", at: RECEIVED_AT });
+    expect(await store.get(deliveryId)).toMatchObject({ state: "canceled", reason: "no" });
+  });
+
+  it("refuses to hold what has no run, coalesces or overlaps", async () => {
+    const { store } = underTest();
+    const ended = { state: "skipped", reason: "no" } as const;
+    const overlap = { key: new Uint8Array(32), mode: "skip" } as const;
+    const coalesce = { key: new Uint8Array(32), windowMs: 1, maxWaitMs: 1 };
+    for (const changes of [{ runs: [], ended }, { overlap }, { coalesce }]) {
+      await expect(store.accept(newDelivery({ ...changes, held: "why" }))).rejects.toThrow(RangeError);
+    }
+  });
+
   it("gives back a delivery as it was received", async () => {
     const { store } = underTest();
     const headers = dictionary({

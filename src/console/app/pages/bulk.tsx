@@ -10,10 +10,11 @@ interface BulkAnswer {
   readonly deliveries: readonly { readonly id: string; readonly outcome: string; readonly reason?: string }[];
 }
 
-type Operation = "replay" | "cancel" | "purge" | "resolve";
+type Operation = "replay" | "release" | "cancel" | "purge" | "resolve";
 
 const VERBS: Readonly<Record<Operation, string>> = {
   replay: "Replay",
+  release: "Release",
   cancel: "Cancel",
   purge: "Purge",
   resolve: "Resolve",
@@ -84,7 +85,7 @@ export function BulkBar({ ids, filter, onDone }: BulkBarProps): JSX.Element | nu
   return (
     <section aria-label="Actions on several deliveries">
       <div class="bar">
-        {(["replay", "cancel", "purge", "resolve"] as const).map((operation) => (
+        {(["replay", "release", "cancel", "purge", "resolve"] as const).map((operation) => (
           <button
             key={operation}
             type="button"

@@ -140,6 +140,10 @@ function Actions({ path, delivery, reload }: ActionsProps): JSX.Element {
     const { replay } = await send<Outcome>(`${path}/replay`, { asAccepted });
     location.hash = linkTo("deliveries", replay?.deliveryId ?? delivery.id);
   };
+  const release = async (): Promise<undefined> => {
+    const { replay } = await send<Outcome>(`${path}/release`);
+    location.hash = linkTo("deliveries", replay?.deliveryId ?? delivery.id);
+  };
   const cancel = async (): Promise<string> => {
     await send(`${path}/cancel`);
     await reload();
@@ -158,6 +162,7 @@ function Actions({ path, delivery, reload }: ActionsProps): JSX.Element {
     <div class="bar">
       <ActionButton label="Replay by today's mapping" run={() => replay(false)} isMain isDisabled={isOpen} />
       <ActionButton label="Replay as accepted" run={() => replay(true)} isDisabled={isOpen} />
+      {delivery.state === "held" && <ActionButton label="Release" run={release} isMain />}
       <ActionButton label="Cancel" run={cancel} isDisabled={!isOpen} />
       <a href={linkTo("playground", "", { delivery: delivery.id, path: delivery.route })}>Open in the playground</a>
       {delivery.state === "failed" && delivery.resolved === undefined && (

@@ -63,6 +63,8 @@ export interface AcceptExtras {
   readonly related: number | null;
   readonly relatedTag: string | null;
   readonly group: CallGroup | null;
+  /** Why its runs wait for a person. */
+  readonly held: string | null;
 }
 
 /** The claim of a delivery that coalesces or overlaps with others of its key; keys as {@link packKey} writes them. */
@@ -75,7 +77,7 @@ export type CallGroup =
  *
  * Throws a RangeError for a delivery that could never be seen or carried out: with neither runs nor
  * an end, with more runs than keys are reserved for, with too many replay keys, coalesced although it has not
- * exactly one run or has an overlap, failed although it has one of these, or a replay of what was never a
+ * exactly one run or has an overlap, held although it has one of these or no run, failed although it has one of these, or a replay of what was never a
  * delivery.
  */
 export function acceptRow(seq: number, tag: string, delivery: NewDelivery): AcceptRow {
@@ -119,8 +121,13 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
 }
 
 function extrasOf(delivery: NewDelivery): AcceptExtras | null {
-  const { coalesce, ended, overlap, replayOf } = delivery;
-  if (coalesce === undefined && ended === undefined && overlap === undefined && replayOf === undefined) return null;
+  const { coalesce, ended, overlap, replayOf, held } = delivery;
+  if (coalesce === undefined && ended === undefined && overlap === undefined && (replayOf ?? held) === undefined) {
+    return null;
+  }
+  if (held !== undefined && (ended !== undefined || (coalesce ?? overlap) !== undefined)) {
+    throw new RangeError("A delivery is held only with runs that neither coalesce nor overlap.");
+  }
   const replayed = replayOf === undefined ? undefined : parseDeliveryId(replayOf);
   if (replayOf !== undefined && replayed === undefined) {
     throw new RangeError("A replay names the delivery that it is a replay of by its id.");
@@ -131,6 +138,7 @@ function extrasOf(delivery: NewDelivery): AcceptExtras | null {
     related: replayed?.seq ?? null,
     relatedTag: replayed?.tag ?? null,
     group: groupOf(delivery),
+    held: held ?? null,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type AcceptRow, AT, RUN_FIELDS } from "./accept-row.ts";
 import { deliveryBytes, requestBytes, ROW_BYTES } from "./delivery-bytes.ts";
-import { ENDED_COALESCED, ENDED_DUPLICATE, QUEUED, RUNS_PER_DELIVERY } from "../codes.ts";
+import { ENDED_COALESCED, ENDED_DUPLICATE, HELD, QUEUED, RUNS_PER_DELIVERY } from "../codes.ts";
 
 /** The keys that a delivery owns, as they are stored. */
 export interface OwnedKeys {
@@ -26,6 +26,8 @@ interface DeliveryEnd {
   readonly reason: string | null;
   readonly related: number | null;
   readonly relatedTag: string | null;
+  /** Why its runs wait for a person. */
+  readonly held?: string | null;
 }
 
 /** The stored fields of a delivery besides its request and its end. */
@@ -71,6 +73,8 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertRun = database.prepare(`
     INSERT INTO runs (id, tag, lane, kind, state, steps, expires_at) VALUES (?, ?, ?, ?, ${QUEUED}, 0, ?)`);
+  const insertHeld = database.prepare(`
+    INSERT INTO runs (id, tag, lane, kind, state, steps, expires_at, reason) VALUES (?, ?, ?, ?, ${HELD}, 0, ?, ?)`);
   const insertGrouped = database.prepare(`
     INSERT INTO runs (id, tag, lane, kind, state, steps, expires_at, due_at, overlap, calls)
     VALUES (?, ?, ?, ?, ${QUEUED}, 0, ?, ?, ?, ?)`);
@@ -96,7 +100,7 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
     );
   }
 
-  function insertRuns(row: AcceptRow, grouped: RunGrouping | undefined): void {
+  function insertRuns(row: AcceptRow, grouped: RunGrouping | undefined, held: string | null = null): void {
     const [seq, tag] = row;
     const base = seq * RUNS_PER_DELIVERY;
     for (let at = AT.runs, id = base; at < row.length; at += RUN_FIELDS, id++) {
@@ -105,7 +109,8 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
       const lane = row[at] as string;
       const kind = row[at + 1] as number;
       const expiresAt = row[at + 4] as number | null;
-      if (grouped === undefined) insertRun.run(id, tag, lane, kind, expiresAt);
+      if (held !== null) insertHeld.run(id, tag, lane, kind, expiresAt, held);
+      else if (grouped === undefined) insertRun.run(id, tag, lane, kind, expiresAt);
       else insertGrouped.run(id, tag, lane, kind, expiresAt, grouped.dueAt, grouped.overlap, grouped.calls);
       if (id === base) insertRequest(row, spec, text);
       else insertContents.run(id, spec, text, null, null, null);
@@ -129,7 +134,7 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
       const runs = countOf(row);
       insert(row, owned, { ...end, runs, bytes: deliveryBytes(row), name: row[AT.name], replayed: end.related });
       if (runs === 0) insertRequest(row, null, null);
-      else insertRuns(row, grouped);
+      else insertRuns(row, grouped, end.held);
     },
     skipped(row, owned, end) {
       insert(row, owned, { ...end, runs: 0, bytes: requestBytes(row), name: row[AT.name], replayed: end.related });

@@ -1,0 +1,84 @@
+/** Events of too low a level: held without a model, released by a person, and ended when nobody does. */
+import { isBelow } from "../config/mapping/actors.ts";
+import type { MappingConfig } from "../config/mapping/schema.ts";
+import type { Clock, Logger } from "../core/host.ts";
+import { belowText } from "../mapping/filter.ts";
+import type { DeliveryStore } from "../storage/delivery-store.ts";
+import type { Resolved } from "./stages/resolve.ts";
+
+/** Begins the reason of what is held for its level; an interrupted run is held for another. */
+const PREFIX = "quarantine: ";
+const EXPIRED = "quarantine: nobody released it in time";
+const CHECK_MS = 60_000;
+const DEFAULT_AGE_MS = 7 * 86_400_000;
+const PAGE = 200;
+
+/** Why the runs of a request wait for a person; `undefined`: they begin at once. */
+export function quarantineReason({ route, context }: Pick<Resolved, "route" | "context">): string | undefined {
+  if (typeof route === "string") return undefined;
+  const { leastLevel } = route.config;
+  if (leastLevel?.below !== "quarantine" || !isBelow(context.actor, leastLevel)) return undefined;
+  return `${PREFIX}${belowText(context.actor, leastLevel)}`;
+}
+
+export interface QuarantineOptions {
+  readonly store: Pick<DeliveryStore, "list" | "get" | "settleAll">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly mappings: () => readonly Pick<MappingConfig, "id" | "maxAgeMs">[];
+}
+
+/** Ends what has been in quarantine for too long. */
+export class QuarantineExpiry {
+  readonly #options: QuarantineOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #work: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(options: QuarantineOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#work ??= this.#check();
+    }, CHECK_MS).unref();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await this.#work;
+  }
+
+  async #check(): Promise<void> {
+    try {
+      await this.expire();
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, "the quarantine could not be looked through");
+    } finally {
+      this.#work = undefined;
+    }
+  }
+
+  /** Ends what is over its time now. Rejects with a `StoreError`. */
+  async expire(): Promise<void> {
+    const { store, clock, mappings } = this.#options;
+    const ages = new Map(mappings().map(({ id, maxAgeMs }) => [id, maxAgeMs]));
+    const now = clock.now();
+    let cursor: string | undefined;
+    do {
+      const page = await store.list({ state: "held", limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+      for (const { id, reason, receivedAt, mappingId } of page.deliveries) {
+        const ageMs = (mappingId === null ? undefined : ages.get(mappingId)) ?? DEFAULT_AGE_MS;
+        if (this.#stopped || !reason?.startsWith(PREFIX) || Date.parse(receivedAt) + ageMs > now) continue;
+        const held = (await store.get(id))?.runs.filter(({ state }) => state === "held") ?? [];
+        await store.settleAll(
+          held.map((run) => run.id),
+          { state: "skipped", reason: EXPIRED, at: now },
+        );
+      }
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined && !this.#stopped);
+  }
+}
