@@ -2,6 +2,7 @@ import { getEventListeners } from "node:events";
 import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
+import type { TransformError } from "../../../../src/transform/call.ts";
 import { PoolSnapshot, call } from "./pool-snapshot.ts";
 import { processesWith, until } from "./process-list.ts";
 
@@ -31,7 +32,9 @@ describe("what goes wrong in a process is the failure of nobody else", { timeout
       );
     try {
       for (let at = 0; at < 2 || !isTold("one.mjs") || !isTold("two.mjs"); at++) {
-        expect(await pool.call(2, call(at))).toEqual({ text: String(at) });
+        // On a busy machine there may be no process for it in time; it is never the one that is blamed.
+        const answer = await pool.call(2, call(at)).catch((error: TransformError) => error.kind);
+        expect([{ text: String(at) }, "busy"]).toContainEqual(answer);
       }
     } finally {
       over.abort();
