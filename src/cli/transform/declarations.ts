@@ -47,6 +47,10 @@ declare module "reveille" {
     readonly bot: boolean;
     /** True for the app or account that the webhook belongs to: the agent may have caused the event itself. */
     readonly own?: boolean;
+    /** What the sender says that the person is to it: \`MEMBER\` at GitHub. */
+    readonly role?: string;
+    /** By the mapping's lists and the role. */
+    readonly level?: "unknown" | "known" | "trusted" | "owner";
   }
 
   /** The fields of an action in a transform's result; a missing one is as the mapping says. */
