@@ -7,7 +7,7 @@ import { SqliteError } from "../../storage/sqlite/engine/errors.ts";
 import { EmbeddedAgents } from "./agents.ts";
 import { AgentTurns } from "./agents/agent-turns.ts";
 import { Approvals } from "./agents/approvals.ts";
-import { answerCommand } from "./agents/owner-commands.ts";
+import { answerCommand, type OwnerCommands } from "./agents/owner-commands.ts";
 import { DEFAULT_MODEL_TURN_LIMITS } from "./agents/model-turn.ts";
 import { EmbeddedChannels } from "./channels.ts";
 import type { GatewayConfig } from "./config/file.ts";
@@ -48,13 +48,15 @@ export interface GatewayPartsOptions {
   readonly print?: ((message: ChannelMessage) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Carries out the owner's decision on a held delivery. */
+  readonly decide: OwnerCommands["decide"];
 }
 
 const HOUR_MS = 3_600_000;
 
 /** Opens the database, in which all state is, and puts the parts together. */
 export async function openGatewayParts(options: GatewayPartsOptions): Promise<GatewayParts> {
-  const { config, stateDir, acceptLoss, print, clock, logger } = options;
+  const { config, stateDir, acceptLoss, print, clock, logger, decide } = options;
   const { database, openDeliveryStore } = await openStore({
     stateDir,
     stateModule: STATE_MODULE_URL,
@@ -77,7 +79,7 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
     name: "embedded",
     sessions: {
       mainSessionKey: (agentId) => sessions.mainSessionKey(agentId),
-      enqueueSystemEvent: (event) => enqueue(event, { sessions, heartbeat, channels, approvals }),
+      enqueueSystemEvent: (event) => enqueue(event, { sessions, heartbeat, channels, approvals, decide }),
       requestHeartbeat: (request) => {
         heartbeat.request(request);
       },
@@ -128,9 +130,14 @@ async function openStore(options: HostStoreOptions): Promise<HostStore> {
  */
 async function enqueue(
   event: SystemEvent,
-  { sessions, heartbeat, channels, approvals }: Pick<GatewayParts, "sessions" | "heartbeat" | "channels" | "approvals">,
+  {
+    sessions,
+    heartbeat,
+    channels,
+    ...commands
+  }: Pick<GatewayParts, "sessions" | "heartbeat" | "channels"> & OwnerCommands,
 ): Promise<void> {
-  const answer = event.owner && (await answerCommand(event.text, approvals));
+  const answer = event.owner && (await answerCommand(event.text, commands));
   if (event.owner && answer !== undefined) {
     await channels.queue({ ...event.owner, text: answer, idempotencyKey: `command:${event.idempotencyKey}` });
     heartbeat.wakeSender();

@@ -2,8 +2,7 @@
 import { resolve } from "node:path";
 import type { ChannelMessage, Clock, GatewayPlugin, Logger } from "../../core/host.ts";
 import * as publicApi from "../../index.ts";
-import { ApiGuard } from "./server/api.ts";
-import { GatewayApi, gatewayEndpoints } from "./server/api.ts";
+import { ApiGuard, GatewayApi, gatewayEndpoints } from "./server/api.ts";
 import { ConsoleRoutes } from "../../console/routes.ts";
 import { LiveEvents } from "../../console/live-events.ts";
 import { GatewayConfigReload } from "./config/reload.ts";
@@ -159,9 +158,13 @@ export class EmbeddedGateway {
       print,
       clock: this.#clock,
       logger: this.#logger,
+      decide: (id, decision) => ingress.operations().deliveries[decision](id),
     });
     this.#open.parts = parts;
-    const ingress = new publicApi.WebhookIngress({ openStore: parts.openDeliveryStore, strict });
+    const ingress: publicApi.WebhookIngress = new publicApi.WebhookIngress({
+      openStore: parts.openDeliveryStore,
+      strict,
+    });
     const plugins = new PluginReload(pluginsConfig, {
       createHost: parts.createHost,
       builtIn: ingress,

@@ -84,6 +84,14 @@ beforeAll(async () => {
       slack: { secret: SLACK_SECRET, chat: { from: ["U0ADA"] } },
       mappings: [
         {
+          match: { path: "strangers" },
+          preset: "telegram",
+          secret: TELEGRAM_SECRET,
+          minLevel: "trusted",
+          deliver: false,
+          wakeMode: "next-heartbeat",
+        },
+        {
           match: { path: "worker" },
           preset: "telegram",
           secret: TELEGRAM_SECRET,
@@ -234,4 +242,21 @@ it("an agent that may do everything asks in the chat, and /approve and /deny ans
   const second = await ask();
   await telegram(`deny ${second}`, { path: "worker" });
   expect((await sent(3))[1]).toBe(`telegram ${OWNER}: Denied: issues.get_issue`);
+});
+
+it("/release and /reject decide about what a stranger wrote", async () => {
+  const heldId = async (text: string): Promise<string> => {
+    expect(await telegram(text, { from: STRANGER, path: "strangers" })).toContain("held: quarantine");
+    const { deliveries } = (await (await readApi(gateway, "deliveries?state=held")).json()) as {
+      deliveries: DeliverySummary[];
+    };
+    return deliveries[0]!.id;
+  };
+  const asked = echo.prompts.length;
+  await telegram(`/reject ${await heldId("Buy my things.")}`);
+  expect((await sent())[0]).toContain("Rejected: dlv_");
+  await telegram(`/release ${await heldId("The door is open.")}`);
+  expect((await sent(2))[1]).toContain("Released as dlv_");
+  await vi.waitFor(() => expect(echo.prompts.slice(asked).join()).toContain("The door is open."));
+  expect(echo.prompts.slice(asked).join()).not.toContain("Buy my things.");
 });

@@ -23,6 +23,7 @@ describe("a main session that can take no more events", () => {
       stateDir: folder,
       clock: { now: () => Date.now() },
       logger: recordingLogger(),
+      decide: () => Promise.resolve({ kind: "unknown" }),
     });
     await fixture.remove();
   });
