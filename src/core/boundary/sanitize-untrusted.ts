@@ -1,6 +1,7 @@
 import { findMarkers } from "./find-markers.ts";
 import { type FoldedText, foldText } from "./fold-text.ts";
 import { LOOK_ALIKES } from "./look-alikes.ts";
+import { HIDDEN } from "./remove-hidden.ts";
 
 /** Nearly every marker and every token holds one of these, once folded. */
 const SUSPECT = /[<[_]/;
@@ -130,13 +131,6 @@ function replace(text: string, folded: FoldedText, edits: readonly Edit[]): stri
 const MAX_NAME_CHARS = 500;
 
 const BLANKS = /[\s\p{Cc}]+/gu;
-/**
- * Characters that hide or reorder text: bidirectional controls, tag characters, zero-width spaces and operators.
- * Joiners and variation selectors stay, since scripts and emoji are written with them.
- */
-const HIDDEN =
-  /[\p{Bidi_Control}\u{E0000}-\u{E007F}\u00AD\u180E\u200B\u2060-\u2064\u206A-\u206F\uFEFF\uFFF9-\uFFFB]+/gu;
-
 const VISIBLE = /[^\p{Default_Ignorable_Code_Point}]/u;
 
 /**

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 
+import { removeHidden } from "./remove-hidden.ts";
 import { sanitizeName, sanitizeUntrusted } from "./sanitize-untrusted.ts";
 
 /** The gateway's knowledge of a content's origin. Every value is cleaned by {@link sanitizeName}. */
@@ -37,19 +38,21 @@ const KINDS = ["input", "report"] as const;
 
 /**
  * Puts content from outside behind the boundary: a notice, then a start marker, metadata lines, `---`,
- * the content and an end marker. The two markers carry one id, new for each call, which content that was
+ * the content without what a person does not see, and an end marker. The two markers carry one id, new for each call, which content that was
  * written before the call cannot hold; no marker and no model control token is left in between.
  * Source: docs/architecture.md, rule 4.
  */
 export function wrapUntrusted(content: string, meta: UntrustedMeta, options: WrapOptions = {}): string {
+  const { text, removed } = removeHidden(content);
   const lines = [
     metadata("Source", meta.source),
     metadata("Name", meta.name),
     metadata("From", meta.from),
     metadata("Subject", meta.subject),
+    metadata("Taken out, since no one sees it", removed),
   ];
   // In one piece: a marker could otherwise begin in a name and end in the content.
-  const body = sanitizeUntrusted(`${lines.join("")}---\n${content}`);
+  const body = sanitizeUntrusted(`${lines.join("")}---\n${text}`);
   return bounded(body, options);
 }
 
