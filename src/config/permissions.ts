@@ -1,6 +1,7 @@
 /** `permissions` of an agent, and of a mapping that lowers them. */
 import Type, { type Static } from "typebox";
 import { ACT_KINDS, type PermissionRule, type Permissions } from "../core/agent-rights.ts";
+import type { ChannelInfo } from "../core/host.ts";
 import type { Findings } from "./errors.ts";
 import { text } from "./schema-parts.ts";
 
@@ -65,4 +66,12 @@ export function readPermissions(written: Written, where: string, findings: Findi
     }
   }
   return { allow: written.allow satisfies readonly PermissionRule[] };
+}
+
+/** Nobody asked means no: permissions that ask are refused where no question could be sent. */
+export const NOBODY_TO_ASK =
+  'asks by its permissions, and no channel has a recipient for the questions; enable the channel console, or give a channel its "to"';
+
+export function canAsk(channels: readonly ChannelInfo[]): boolean {
+  return channels.some(({ defaultTo }) => defaultTo !== undefined);
 }

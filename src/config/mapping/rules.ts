@@ -7,6 +7,7 @@ import { LEVELS } from "../../core/delivery.ts";
 import { checkSessionKeyForm, hasPrefix, isTemplated } from "../session.ts";
 import { showNames, showValue } from "../show-value.ts";
 import { checkChannel } from "../channel-target.ts";
+import { canAsk, NOBODY_TO_ASK } from "../permissions.ts";
 import { checkChat } from "./chat.ts";
 import { checkRun } from "./run-rules.ts";
 
@@ -143,6 +144,8 @@ export function checkReferences(
     checkChannel(chat.channel, `${where}.chat.channel`, channels, findings);
   }
   if (mapping.action === "wake") return;
+  const permissions = [mapping.permissions, ...Object.values(mapping.rights ?? {}).map((level) => level.permissions)];
+  if (permissions.includes("ask") && channels && !canAsk(channels)) findings.refuseReference(where, NOBODY_TO_ASK);
   checkRights(mapping, { agents, channels }, findings);
   checkModel(mapping.model, `${where}.model`, { agents, agentId: id }, findings);
   if (mapping.deliver) {

@@ -95,9 +95,10 @@ export class EmbeddedChannels implements HostChannels {
     await this.#recordSent(message);
   }
 
-  /** Sends a message to whom the main session of an agent last talked; to the console when there is nobody. */
+  /** Sends a message to whom the main session of an agent last talked; otherwise on the first channel with a recipient. */
   async sendToOwner(agentId: string, message: Omit<ChannelMessage, "channel" | "to">): Promise<void> {
-    const target = this.#sessions.lastRoute(agentId) ?? { channel: "console", to: OWNER };
+    const target = this.#sessions.lastRoute(agentId) ?? ownersTarget(this.list());
+    if (target === undefined) throw new HostError("No channel has a recipient.", { retryable: false });
     await this.send({ ...message, ...target });
   }
 
@@ -165,6 +166,12 @@ export function listChannels({ channels }: GatewayConfig): readonly ChannelInfo[
       return defaultTo === undefined ? { id } : { id, defaultTo };
     }),
   ];
+}
+
+/** The first channel that knows its recipient: the console, where it is enabled. */
+function ownersTarget(channels: readonly ChannelInfo[]): ChannelTarget | undefined {
+  const found = channels.find(({ defaultTo }) => defaultTo !== undefined);
+  return found && { channel: found.id, to: found.defaultTo! };
 }
 
 /** Where the URL says where messages go, no call has to name a recipient. */

@@ -12,6 +12,8 @@ import type { GatewayConfig, PluginsConfig } from "./file.ts";
 import { API_PATH, CONSOLE_PATH, HEALTH_PATH, METRICS_PATH, READY_PATH } from "../server/routing-table.ts";
 import type { GatewayFile } from "./schema.ts";
 import { readAgents } from "./agents.ts";
+import { canAsk, NOBODY_TO_ASK } from "../../../config/permissions.ts";
+import { listChannels } from "../channels.ts";
 import { keepUsable, readModels, type SetAsideParts } from "./models.ts";
 import { readChannels } from "./channels.ts";
 import { readSession } from "./session.ts";
@@ -65,7 +67,7 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
   const bind = readBind(written.gateway?.bind, options);
   const models = readModels(written.models, context);
   refuseGatewayPath(written.hooks, findings);
-  return {
+  const config: GatewayConfig = {
     file,
     gateway: {
       port: options.overrides.port ?? written.gateway?.port ?? defaultPort,
@@ -89,6 +91,15 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
     telemetry: readTelemetry(written.telemetry, context),
     hooks: written.hooks,
   };
+  refuseUnaskable(config, findings);
+  return config;
+}
+
+function refuseUnaskable(config: GatewayConfig, findings: Findings): void {
+  if (canAsk(listChannels(config))) return;
+  for (const [at, { permissions }] of config.agents.list.entries()) {
+    if (permissions === "ask") findings.refuse(`agents.list[${at}].permissions`, NOBODY_TO_ASK);
+  }
 }
 
 function readBind(written: string | undefined, { overrides, findings }: SectionsOptions): BindAddress {

@@ -25,6 +25,8 @@ describe("rights by level", () => {
       "rights.unknown.permissions.allow[0].path",
     ],
     [{ rights: { unknown: { workspace: true } } }, "rights.unknown.workspace"],
+    [{ rights: { unknown: {}, owner: { permissions: "ask" } } }, "no channel has a recipient for the questions"],
+    [{ permissions: "ask" }, "no channel has a recipient for the questions"],
     [{ preset: undefined, match: { path: "x" }, messageTemplate: "m", rights: { unknown: {} } }, "without preset"],
   ])("%j is refused", (changes, message) => {
     expect(refuse(changes)).toContain(message);

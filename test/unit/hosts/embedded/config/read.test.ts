@@ -46,6 +46,16 @@ function refusal(content: object | string, given: Given = {}): string[] {
 const NO_RIGHTS = { permissions: "deny", allowUntrusted: false, approvalTimeoutMs: 300_000, egress: [] as string[] };
 
 describe("readGatewayConfig", () => {
+  it("refuses an agent that asks where no channel can carry the question", () => {
+    const agents = { list: [{ id: "main", permissions: "ask" }] };
+    const off = { console: { enabled: false } };
+    expect(refusal({ gateway: { auth }, agents, channels: off })).toEqual([
+      expect.stringMatching(/^agents\.list\[0\]\.permissions: asks by its permissions, and no channel has a recipient/),
+    ]);
+    const pushed = { ...off, ntfy: { preset: "ntfy", to: "alerts" } };
+    expect(read({ gateway: { auth }, agents, channels: pushed }).config.agents.list[0]?.permissions).toBe("ask");
+  });
+
   it("fills in every default", () => {
     const { config, warnings } = read({ gateway: { auth } });
     expect(config).toEqual({
