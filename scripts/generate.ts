@@ -61,7 +61,7 @@ const INTRODUCTION = `# Configuration: the \`hooks\` block
 
 <!-- Made from the schema by scripts/generate.ts: change src/config/ and run it again. -->
 
-A block that is wrong is refused as a whole, with one line for each thing that is wrong in it, and the one in force before stays. Unknown keys are refused. No key is required except \`token\` once \`enabled\` is \`true\`, and the keys marked "required" where their object is there at all. Beside the keys of this page stands one block for each preset, [\`hooks.<preset>\`](#presets).
+A block that is wrong is refused as a whole, with one line for each thing that is wrong in it, and the active one stays. Unknown keys are refused. No key is required except \`token\` once \`enabled\` is \`true\`, and the keys marked "required" where their object is there at all. Beside the keys of this page stands one block for each preset, [\`hooks.<preset>\`](#presets).
 
 - A **size** is a number of bytes, or a string such as \`"256kb"\` (units \`b\`, \`kb\`, \`mb\`, \`gb\`, of 1024).
 - A **duration** is a number of seconds, or a string such as \`"24h"\` (units \`ms\`, \`s\`, \`m\`, \`h\`, \`d\`, \`w\`).

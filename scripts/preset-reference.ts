@@ -10,7 +10,7 @@ type Describe = (node: SchemaNode, path: string, sections: string[], without?: r
 
 const INTRODUCTION = `## Presets
 
-A preset is enabled by its name in \`hooks.presets\`, or named by a mapping as its \`preset\`. What there is to say of it stands in a block of its name beside the keys above:
+A preset is enabled by its name in \`hooks.presets\`, or named by a mapping as its \`preset\`. Its settings are in a block of its name beside the keys above:
 
 \`\`\`json5
 {

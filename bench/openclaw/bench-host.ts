@@ -10,7 +10,7 @@ import { BenchModel } from "./bench-model.ts";
 import { BUILT_IN, REVEILLE } from "./side.ts";
 import type { Side } from "./side.ts";
 
-/** What both ingresses are told besides that they are on. */
+/** The configuration of both ingresses besides their switch. */
 export interface BenchConfig {
   /** Keys for both. */
   readonly both?: object;

@@ -9,7 +9,7 @@ import { said } from "../../test/openclaw/model-proxy.ts";
 export interface ModelCall {
   /** The host's session that made it. */
   readonly session: string;
-  /** What the session was told last. */
+  /** The last message of the session. */
   readonly prompt: string;
   /** What the prompt has in `[say ...]`; `undefined` in a session that only hears of runs. */
   readonly word: string | undefined;

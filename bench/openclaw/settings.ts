@@ -30,7 +30,7 @@ const SHOWING: BenchConfig = {
 };
 
 const WIDE = "///";
-/** The preset names sessions by a template, which the built-in hooks have to be told to allow. */
+/** The preset names sessions by a template, which the built-in hooks allow only on request. */
 const STOCK_GMAIL: BenchConfig = {
   both: { presets: ["gmail"], allowRequestSessionKey: true, allowedSessionKeyPrefixes: ["hook:"] },
   hasRecipient: false,
@@ -108,11 +108,11 @@ async function widenPath(host: BenchHost): Promise<Finding> {
 
 interface Mailed {
   readonly status: number;
-  /** What the main session was told of the run. */
+  /** The text about the run in the main session. */
   readonly told: string | undefined;
 }
 
-/** What becomes of a mail when no one says to whom the run's reply goes. */
+/** What happens to a mail when no one says to whom the run's reply goes. */
 async function takeMail(host: BenchHost): Promise<Finding> {
   const experiment = "the preset `gmail` as it is, one mail, no recipient anywhere";
   const found: Partial<Record<Side["name"], Mailed>> = {};

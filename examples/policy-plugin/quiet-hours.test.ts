@@ -46,7 +46,7 @@ describe("quiet hours", () => {
     expect(await applied(noon, "2026-11-22T13:00:00Z").judge("GitHub")).toBeUndefined();
   });
 
-  it("are told to the caller, and do not count for what is urgent", async () => {
+  it("are named to the caller and do not apply to urgent calls", async () => {
     const { judge } = applied(night, "2026-11-22T23:30:00Z");
     expect(await judge("GitHub")).toEqual({
       deny: "Quiet hours: no call is taken from 22:00 to 07:00 (Europe/Berlin). Try again after 07:00.",

@@ -13,7 +13,7 @@ function eventOf(name: keyof typeof samples, settings: Readonly<Record<string, u
 }
 
 describe("a message of Swiftcrate", () => {
-  it("tells what happened to which parcel", () => {
+  it("names the parcel and what happened to it", () => {
     expect(swiftcrate.message(eventOf("parcel.failed"))).toBe(
       [
         "Parcel SC-4821-0077 could not be delivered.",
@@ -25,13 +25,13 @@ describe("a message of Swiftcrate", () => {
     );
   });
 
-  it("tells of an event that is not known yet", () => {
+  it("reports an event that is not known yet", () => {
     expect(swiftcrate.message({ ...eventOf("parcel.failed"), event: "parcel.lost" })).toContain(
       "Parcel SC-4821-0077 has news.",
     );
   });
 
-  it("is not made of a ping, and of scans only when they are wanted", () => {
+  it("ignores a ping, and scans unless they are wanted", () => {
     expect(swiftcrate.skip(eventOf("ping"))).toBe("a ping of Swiftcrate");
     expect(swiftcrate.skip(eventOf("parcel.scanned"))).toContain("hooks.swiftcrate.scans");
     expect(swiftcrate.skip(eventOf("parcel.scanned", { scans: true }))).toBeUndefined();

@@ -70,14 +70,9 @@ async function checkConfig(options: LocationOptions, load: LoadOptions): Promise
 }
 
 /** Possible improvements of a valid configuration. */
-export function reviewConfig({
-  hooksWritten,
-  warnings,
-  snapshot,
-  active: generation,
-}: LoadedConfiguration): ConfigReport {
+export function reviewConfig({ hooksWritten, warnings, snapshot, active }: LoadedConfiguration): ConfigReport {
   return {
-    warnings: [...configLines(warnings), ...generation.warnings],
-    audit: auditHooks(generation.config, snapshot.gateway, hooksWritten),
+    warnings: [...configLines(warnings), ...active.warnings],
+    audit: auditHooks(active.config, snapshot.gateway, hooksWritten),
   };
 }

@@ -19,7 +19,7 @@ export interface LoadOptions extends OpenOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A configuration that is valid, and what was made of it. */
+/** A valid configuration, and what was compiled from it. */
 export interface LoadedConfiguration {
   /** The `hooks` block as it is written, before variables are replaced; holds secrets. */
   readonly hooksWritten: unknown;
@@ -48,7 +48,7 @@ export async function loadConfiguration(options: LocationOptions, load: LoadOpti
   }
 }
 
-/** The generation, whose transforms have been loaded and are closed again. */
+/** The active configuration, whose transforms have been loaded and are closed again. */
 async function loadOnce(
   { snapshot, host, hooks }: OpenedConfiguration,
   { signal, strict }: Pick<LoadOptions, "signal" | "strict">,
@@ -57,9 +57,9 @@ async function loadOnce(
   const workDir = mkdtempSync(join(tmpdir(), "reveille-check-"));
   try {
     const options = { host, hooks, signal, strict, keys: NO_KEYS, workDir, previous: undefined };
-    const generation = await prepareActiveConfig(snapshot, options);
-    await generation.transforms.close();
-    return generation;
+    const active = await prepareActiveConfig(snapshot, options);
+    await active.transforms.close();
+    return active;
   } finally {
     rmSync(workDir, { recursive: true, force: true });
   }

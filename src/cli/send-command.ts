@@ -217,8 +217,8 @@ function signedAs(preset: Preset, { mapping, sample, loaded, baseUrl, options }:
 }
 
 /** The part of the public URL's path that a proxy takes away. */
-function basePath({ active: generation }: LoadedConfiguration): string {
-  const { publicUrl } = generation.config;
+function basePath({ active }: LoadedConfiguration): string {
+  const { publicUrl } = active.config;
   return publicUrl === undefined ? "" : new URL(publicUrl).pathname.replace(/\/+$/u, "");
 }
 

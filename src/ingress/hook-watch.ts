@@ -17,7 +17,7 @@ const MIN_LEARNED_MS = 3 * DAY_MS;
 const MIN_HOURS = 10;
 /** Pages of counts that are read for it: about a million deliveries, the newest. */
 const MAX_PAGES = 1_000;
-/** Between two pages: nobody waits for them. */
+/** Between two pages: no caller waits for them. */
 const PAGE_PAUSE_MS = 20;
 const LEARN_EVERY_MS = 6 * HOUR_MS;
 

@@ -1,4 +1,4 @@
-/** Events of too low a level: held without a model, released by a person, and ended when nobody does. */
+/** Events of too low a level: held without a model, released by a person, and ended when they were not released in time. */
 import { isBelow } from "../config/mapping/actors.ts";
 import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { Clock, Logger } from "../core/host.ts";

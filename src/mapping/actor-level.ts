@@ -3,7 +3,7 @@ import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { EventActor, Level } from "../core/delivery.ts";
 import type { Preset } from "../presets/preset.ts";
 
-/** Gives an actor its level by the mapping's lists and by the role that the sender vouches for. */
+/** Gives an actor its level by the mapping's lists and by the role that the sender states. */
 export type RankActor = (actor: EventActor) => EventActor;
 
 /** Compiles `actors` of a mapping; `undefined` where no preset knows the actor. */

@@ -12,7 +12,7 @@ export function batchEvent(names: readonly string[]): string | undefined {
 /** Longer ids are replaced by a digest: two ids cut to the same length could be equal. */
 const MAX_ID = 200;
 
-/** The delivery id of a request that carries several events, made of their ids; none unless each has one. */
+/** The delivery id of a request that carries several events, derived from their ids; none unless each has one. */
 export function batchId(ids: readonly string[]): string | undefined {
   const [first] = ids;
   if (first === undefined || ids.includes("")) return undefined;

@@ -39,7 +39,7 @@ interface Modules {
 
 /**
  * Loads transforms into processes of their own, which see a copy of the folder as it is now: a process
- * that has to be replaced later loads the same code, whatever has become of the folder.
+ * that has to be replaced later loads the same code, whatever the folder holds by then.
  *
  * Gives the previous set back when modules, limits and folder are the same.
  */

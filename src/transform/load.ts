@@ -30,7 +30,7 @@ export interface LoadTransformsOptions {
   readonly previous?: TransformSet | undefined;
   /** Time that one module may take to load, its top-level awaits included. Default: 30 seconds. */
   readonly loadTimeoutMs?: number;
-  /** Aborted when the result is of no use any more; the processes that are being started end then. */
+  /** Aborted when the result is no longer needed; the processes that are being started end then. */
   readonly signal?: AbortSignal | undefined;
 }
 

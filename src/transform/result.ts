@@ -24,7 +24,7 @@ const ActionSchema = Type.Object({
   /** Of an agent run. */
   message: string,
   sessionKey: text,
-  /** `static`: the key was not made of the payload. */
+  /** `static`: the key was not derived from the payload. */
   sessionKeySource: string,
   wakeMode: mode,
   deliver: flag,

@@ -9,7 +9,7 @@ const IN_ANOTHER_GATEWAY = "docs/openclaw.md";
 /**
  * Every code block of README.md and docs/ does what it says, in order, against one gateway a page:
  *
- * - `json5` is laid over the configuration of a first start and taken into use, until the next section;
+ * - `json5` is laid over the configuration of a first start and applied, until the next section;
  * - a block with a file behind its language is that file, in the configuration's folder;
  * - `sh` is run by a real shell, where that gateway's URL and tokens are;
  * - `json` and `text` without a file are what the `sh` before them prints, `<id>` and `<time>` aside;

@@ -10,7 +10,7 @@ import { tableRows } from "./table-rows.ts";
 const deliveries = readDocPage("docs/deliveries.md").text;
 const guarantees = readDocPage("docs/guarantees.md").text;
 
-/** What a key of `hooks` is when nobody writes it. */
+/** What a key of `hooks` is when no one writes it. */
 function defaultOf(key: string): unknown {
   const [, schema] = Object.entries(HooksSchema.properties).find(([name]) => name === key) ?? [];
   return schema !== undefined && "default" in schema ? schema.default : undefined;
@@ -61,7 +61,7 @@ describe("docs/deliveries.md", () => {
 describe("docs/guarantees.md", () => {
   const bounds = tableUnder(guarantees, "## Bounds");
 
-  it("has the bounds of the configuration as they are when nobody sets them", () => {
+  it("has the default bounds of the configuration when none are set", () => {
     const shown = bounds.flatMap(([, bound = ""]) =>
       Array.from(bound.matchAll(/hooks\.(\w+)`? \(([\d,]+)\)/g), ([, key = "", number = ""]) => [
         key,
@@ -73,7 +73,7 @@ describe("docs/guarantees.md", () => {
     expect(defaultOf("maxBodyBytes")).toBe(256 * 1024);
   });
 
-  it("has those that nobody can set as they are", () => {
+  it("has the fixed ones as they are", () => {
     const most = Object.fromEntries(bounds.map(([what = "", bound = ""]) => [what, bound]));
     expect(most["repeats of one delivery that are listed"]).toBe(String(MAX_LISTED_REPEATS));
     expect(most["calls that one coalesced run shows"]).toContain(`${MAX_COALESCED_TEXTS} texts`);

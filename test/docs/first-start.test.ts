@@ -36,7 +36,7 @@ describe("npm start in an empty home", () => {
     expect(statSync(`${home.configDir}/state/reveille.sqlite`).mode & 0o777).toBe(0o600);
   });
 
-  it("prints a call that is answered 202, and another that shows what became of it", async () => {
+  it("prints a call that is answered 202, and another that shows its outcome", async () => {
     const { out, statuses } = await home.shell(shownCall("curl -X POST"));
     expect(statuses).toEqual([202]);
     const { runId, deliveryId } = JSON.parse(out) as Record<string, string>;

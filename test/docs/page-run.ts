@@ -45,7 +45,7 @@ export class PageRun {
     const script = () => this.gateway.shell(block.text);
     let result = await script();
     const deadline = Date.now() + PATIENCE_MS;
-    // What becomes of a call is seen a moment later; to read it again changes nothing.
+    // What happens to a call is seen a moment later; to read it again changes nothing.
     while (onlyReads(block) && !isAsShown(result, answer) && Date.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 50));
       result = await script();

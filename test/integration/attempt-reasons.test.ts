@@ -6,7 +6,7 @@ import type * as Retrying from "../../src/dispatch/run/retry.ts";
 
 vi.mock("../../src/dispatch/run/full-jitter.ts", () => import("./longest-delay.ts"));
 
-// As it is, only that nobody waits a quarter of a minute for a host that cannot begin.
+// As it is, only that no one waits a quarter of a minute for a host that cannot begin.
 vi.mock("../../src/dispatch/run/retry.ts", async (original) => ({
   ...(await original<typeof Retrying>()),
   BRIEF_RETRY: { tries: 2, firstDelayMs: 1, maxDelayMs: 1 },
@@ -16,7 +16,7 @@ const ERROR = { status: "error", reply: "" } as const;
 
 /** Stands before the gateway's agents, as a plugin that keeps them in a sandbox may. */
 class Sandbox implements GatewayPlugin {
-  /** What comes of the next runs instead of a turn. */
+  /** The result of the next runs instead of a turn. */
   readonly instead: (AgentRunResult | HostError)[] = [];
 
   apply({ agents }: Parameters<GatewayPlugin["apply"]>[0]): void {
@@ -63,7 +63,7 @@ describe("each reason of an attempt can be produced and seen through the API", (
       });
     });
 
-    it("for good fails it", async () => {
+    it("a permanent refusal fails it", async () => {
       sandbox.instead.push(new HostError("there is no sandbox", { retryable: false }));
       const { reason, attempts } = await states.onlyRun(await states.sent("twice"), "failed");
       expect(reason).toBe("error: there is no sandbox");
@@ -103,7 +103,7 @@ describe("each reason of an attempt can be produced and seen through the API", (
     });
   });
 
-  it("an agent that is stopped with the gateway is asked anew after the next start", async () => {
+  it("an agent that is stopped with the gateway is asked again after the next start", async () => {
     states.holdBack("Message cut.");
     const id = await states.sent("rerun", { text: "cut" });
     await states.seen(id, "running");

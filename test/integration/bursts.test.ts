@@ -79,7 +79,7 @@ describe("bursts", () => {
     const told = model.runPrompts.map((prompt) => Number(/serves (\d+) calls/.exec(prompt)?.[1] ?? 1));
     expect(told).toEqual(gathered.map(({ calls }) => calls.length));
 
-    // A run begins when it is due and not before, and from then on calls are gathered for the next one.
+    // A run begins when it is due and not before, and from then on calls are coalesced for the next one.
     const slowestMs = Math.max(...answers.map(({ latencyMs }) => latencyMs));
     for (const [at, { run, calls }] of gathered.entries()) {
       const times = calls.map(({ receivedAt }) => Date.parse(receivedAt));
@@ -129,7 +129,7 @@ describe("bursts", () => {
     expect(answers.every(({ status }) => status === 202)).toBe(true);
   }
 
-  /** Every run that gathered calls, with its calls, in order of acceptance. */
+  /** Every run that coalesced calls, with its calls, in order of acceptance. */
   async function gatheredCalls(
     deliveries: readonly DeliverySummary[],
   ): Promise<{ run: DeliveryDetail["runs"][0] | undefined; calls: DeliverySummary[] }[]> {

@@ -73,7 +73,7 @@ describe("each reason of a callback can be produced and seen through the API", (
 
   const sent = (changes: object = {}) => states.sent("agent", { ...QUIET, ...changes });
 
-  it("none, when the caller was told", async () => {
+  it("none, when the caller was answered", async () => {
     expect((await states.onlyRun(await sent(), "done")).reason).toBeNull();
     expect(receiver.results.at(-1)).toMatchObject({ type: "run.settled", state: "done", error: null });
   });
@@ -134,7 +134,7 @@ describe("each reason of a callback can be produced and seen through the API", (
     });
   });
 
-  describe("after a restart of a gateway that still had the caller to tell: that of the reply, as far as it is known", () => {
+  describe("after a restart of a gateway that still owed the caller its callback: that of the reply, as far as it is known", () => {
     it.each([
       {
         how: "suppressed",

@@ -23,7 +23,7 @@ describe("a delivery in each open state can be canceled, and is seen as such thr
     expect((await states.gateway.delivery(id)).state).toBe("canceled");
   });
 
-  it("queued, since it gathers calls; the next call gathers anew", async () => {
+  it("queued, since it coalesces calls; the next call starts another window", async () => {
     const id = await states.sent("gathering");
     const member = await states.sent("gathering");
     await states.seen(id, "queued");

@@ -20,7 +20,7 @@ const hooksWith = (windowSeconds: number) => ({
   ],
 });
 
-/** A mapping on the path of its name that tells nobody. */
+/** A mapping on the path of its name that tells no one. */
 function mapping(id: string, more: object): object {
   const messageTemplate = "Call {{number}}.";
   return { id, match: { path: id }, wakeMode: "next-heartbeat", deliver: false, messageTemplate, ...more };
@@ -33,7 +33,7 @@ const CLOCKS = [
   { how: "is set back, forward and back again", jumps: [-HOUR_MS, 2 * HOUR_MS, -HOUR_MS] },
 ];
 
-/** What comes of the calls, without their times. */
+/** The result of the calls, without their times. */
 interface Outcome {
   readonly states: readonly string[];
   readonly prompts: readonly string[];
@@ -101,7 +101,7 @@ describe.each(CLOCKS)("while the clock $how", ({ jumps }) => {
     });
   });
 
-  it("a run that is under way reaches its end and not its time limit", async () => {
+  it("a run in progress reaches its end and not its time limit", async () => {
     held = Promise.withResolvers();
     const id = await send("short", 1);
     while (model.calls.length === 0) await sleep(10);
@@ -120,11 +120,11 @@ describe.each(CLOCKS)("while the clock $how", ({ jumps }) => {
     expect(await outcomeOf(ids)).toEqual({ states: ["done", "done"], prompts: ["Call 1.", "Call 2."] });
   });
 
-  it("a run that gathers calls takes those of its window, and waits no longer", async () => {
+  it("a run that coalesces calls takes those of its window and waits no longer", async () => {
     const ids = [await send("burst", 1), await send("burst", 2)];
     await setClock();
     ids.push(await send("burst", 3));
-    // The last call puts the run off by the window that is in force then.
+    // The last call puts the run off by the window that is active then.
     gateway.writeHooks(hooksWith(0.3));
     expect((await gateway.reload()).applied).toBe(true);
     ids.push(await send("burst", 4));
@@ -135,7 +135,7 @@ describe.each(CLOCKS)("while the clock $how", ({ jumps }) => {
     expect((await gateway.delivery(ids[0])).runs[0]?.calls).toBe(4);
   });
 
-  it("calls that keep coming do not keep the run waiting that gathers them", async () => {
+  it("calls that keep coming do not postpone the run that coalesces them forever", async () => {
     const first = await send("steady", 0);
     await setClock();
     for (let number = 1; (await gateway.delivery(first)).state === "queued"; number++) await send("steady", number);

@@ -140,7 +140,7 @@ export class GatewayProcess {
     return this.api(`/deliveries/${id}`);
   }
 
-  /** Waits until no delivery is queued or under way. */
+  /** Waits until no delivery is queued or in progress. */
   async settled(timeoutMs = 60_000): Promise<void> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {

@@ -44,7 +44,7 @@ describe("SIGKILL under load", () => {
       const answer = await call(number).catch(() => undefined);
       if (answer && answer.status < 300) acknowledged.set(number, String(answer.body["deliveryId"]));
     });
-    // In the middle: some answered, some not, some runs under way.
+    // In the middle: some answered, some not, some runs in progress.
     while (acknowledged.size < CALLS / 4) await sleep(1);
     await gateway.end("SIGKILL");
     await Promise.all(calls);

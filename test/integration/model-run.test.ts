@@ -71,7 +71,7 @@ describe("a run against an OpenAI-compatible endpoint", () => {
     });
   });
 
-  it("finishes what is under way at SIGTERM, and exits with 0", async () => {
+  it("finishes the work in progress at SIGTERM, and exits with 0", async () => {
     model.delayMs = 300;
     const answer = await gateway.post("/hooks/agent", { message: "Hello.", wakeMode: "next-heartbeat" });
     await expect.poll(() => model.requests.length).toBe(1);

@@ -68,14 +68,14 @@ describe("each reason of a reply's way can be produced and seen through the API"
     expect(reason).toMatch(/^delivery to webhook failed: .*400.*; delivery to webhook failed: .*410/);
   });
 
-  it("failed, when nobody knows to whom the fallback is", async () => {
+  it("failed, when the target of the fallback is unknown", async () => {
     states.answerPostsWith(400);
     const { delivery, reason } = await ended("backed-by-nobody", "failed");
     expect(delivery).toBe("failed");
     expect(reason).toMatch(/^delivery to webhook failed: .*400.*; nor to the fallback: Nobody said to whom/);
   });
 
-  it("done by the fallback, when nobody knows to whom the reply is", async () => {
+  it("done by the fallback, when the reply's target is unknown", async () => {
     const { delivery, reason } = await ended("nobody-backed", "done");
     expect(delivery).toBe("fallback");
     expect(reason).toMatch(/^not delivered: Nobody said to whom .*; it was sent to the fallback console instead$/);
@@ -110,7 +110,7 @@ describe("each reason of a reply's way can be produced and seen through the API"
       expect(reason).toMatch(/^delivery to webhook failed: .*400/);
     });
 
-    it("failed, when nobody knows to whom", async () => {
+    it("failed, when the target is unknown", async () => {
       const { delivery, reason } = await ended("passed-to-nobody", "failed");
       expect(delivery).toBe("no-target");
       expect(reason).toMatch(/^not delivered: Nobody said to whom/);

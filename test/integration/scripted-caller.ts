@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 
-/** Where a caller wants to be told what came of its call: a receiver on loopback that answers as a test says. */
+/** Where a caller gets its callback, with the outcome of its call: a receiver on loopback that answers as a test says. */
 export class ScriptedCaller {
   /** What is answered from now on. */
   status = 204;
-  /** What was told, in order; the refused ones too. */
+  /** The callbacks, in order; the refused ones too. */
   readonly results: Readonly<Record<string, unknown>>[] = [];
   readonly #server: Server;
 

@@ -52,7 +52,7 @@ const MAPPINGS = [
   ofGithub("sourced", { match: { path: "sourced", source: "ci" } }),
 ];
 
-/** A mapping on the path of its name that tells nobody. */
+/** A mapping on the path of its name that tells no one. */
 function mapping(id: string, more: object): object {
   const messageTemplate = "Message {{text}}.";
   return { id, match: { path: id }, wakeMode: "next-heartbeat", deliver: false, messageTemplate, ...more };

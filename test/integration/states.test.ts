@@ -125,7 +125,7 @@ describe("each state of a delivery without a run of its own can be produced and 
     });
   });
 
-  it("queued, as the run that gathers calls until it is due; coalesced, as a call that became a part of it", async () => {
+  it("queued, as the run that coalesces calls until it is due; coalesced, as a call that became a part of it", async () => {
     const first = await states.sent("gathering", { text: "one" });
     const gathering = await states.onlyRun(first, "queued");
     expect(Date.parse(gathering.dueAt!)).toBeGreaterThan(0);

@@ -12,7 +12,7 @@ const CONCURRENCY = 4;
 describe("a gateway that is killed", () => {
   const installation = installationOfSuite({ enabled: true, token: HOOK_TOKEN, concurrency: CONCURRENCY });
 
-  it("loses no run that was under way, and runs none twice by the host's recovery and ours together", async () => {
+  it("loses no run in progress, and runs none twice by the host's recovery and ours together", async () => {
     const release = installation().model.hold();
     // Without it a failure here would be one of the next test as well.
     onTestFinished(release);

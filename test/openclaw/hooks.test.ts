@@ -138,7 +138,7 @@ describe("the installed package in the real OpenClaw", () => {
     expect(await installation().post("/reveille/wake", { text: "gone" })).toMatchObject({ status: 404 });
   });
 
-  it("keeps the block in force when the next one is refused, and says why", async () => {
+  it("keeps the active block when the next one is refused, and says why", async () => {
     const from = installation().gateway.log.length;
     installation().configure({ ...shapedBlock, token: GATEWAY_TOKEN });
     await installation().gateway.waitForLog("The new configuration is refused", from);

@@ -151,7 +151,7 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     }, patience);
   });
 
-  it("signs a sample as its sender would, and tells what became of it", async () => {
+  it("signs a sample as its sender would, and prints its outcome", async () => {
     const sent = await installation().openclaw("reveille", "send", "github", "push");
     expect(sent.out).toContain("200 OK");
     expect(sent.out).toMatch(/delivery \S+: done/);
@@ -173,7 +173,7 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     expect([refused.code, refused.out]).toEqual([1, expect.stringContaining(module)]);
   });
 
-  it("is kept in a folder of the host's state that nobody else can open", () => {
+  it("is kept in a folder of the host's state that no other user can open", () => {
     expect(statSync(join(installation().home, ".openclaw/reveille/reveille.sqlite")).isFile()).toBe(true);
     expect(statSync(join(installation().home, ".openclaw/reveille")).mode & 0o077).toBe(0);
   });

@@ -17,10 +17,10 @@ const PAUSE_PER_CALL = 3;
 /** The host itself answers 500 for a moment, between the plugin before and the next: senders try again as well. */
 const COME_AGAIN: ReadonlySet<number> = new Set([500, 503]);
 
-describe("a gateway that is stopped, loads the plugin anew, or cannot start it", () => {
+describe("a gateway that is stopped, reloads the plugin, or cannot start it", () => {
   const installation = installationOfSuite(block);
 
-  it("lets a run under way end when it is stopped, and sends its reply once", async () => {
+  it("lets a run in progress end when it is stopped, and sends its reply once", async () => {
     const release = installation().model.hold();
     // A run that stays under way would hold up every stop that follows.
     onTestFinished(release);
@@ -38,7 +38,7 @@ describe("a gateway that is stopped, loads the plugin anew, or cannot start it",
     expect(attempts("too late.")).toHaveLength(0);
   });
 
-  it("answers calls or tells them to come again while the plugin is loaded anew, and runs each that it took once", async () => {
+  it("answers calls or 503 while the plugin reloads, and runs each accepted call once", async () => {
     const answers = new Map<string, number>();
     const loaded = new AbortController();
     const calling = (async () => {
@@ -67,7 +67,7 @@ describe("a gateway that is stopped, loads the plugin anew, or cannot start it",
     expect(new Set(times)).toEqual(new Set([1]));
   });
 
-  it("tells calls to come again for as long as it cannot start, and takes them once it can", async () => {
+  it("answers 503 for as long as it cannot start, and takes calls once it can", async () => {
     installation().configure({ ...block, token: GATEWAY_TOKEN });
     await installation().restart({ ready: (gateway) => gateway.waitForLog("Reveille could not start") });
     const refused = await accept("early.");

@@ -9,20 +9,20 @@ const patience = { timeout: 120_000, interval: 1_000 };
 describe("a run whose turn yields in the real OpenClaw", () => {
   const installation = installationOfSuite({ enabled: true, token: HOOK_TOKEN });
 
-  it("goes on until the child it waits for has woken it, and sends the reply of that turn once", async () => {
+  it("continues until the child it waits for has woken it, and sends the reply of that turn once", async () => {
     const id = await accept({ message: "Let a child say it [delegate yielded.]" });
     await vi.waitFor(async () => expect(await delivery(id)).toMatchObject({ state: "done", reason: null }), patience);
     expect(await delivery(id)).toMatchObject({ runs: [{ attempts: [{ number: 1, status: "ok" }] }] });
     expect(installation().botApi.sent.map(({ text }) => text)).toEqual(["Done: the child said yielded."]);
   });
 
-  it("ends with its time when it waits for what nobody sends", async () => {
+  it("ends when its time is up while it waits for what never comes", async () => {
     const id = await accept({ message: "Wait [wait]", timeoutSeconds: 15 });
     await vi.waitFor(async () => expect(await delivery(id)).toMatchObject({ state: "failed" }), patience);
     expect(await delivery(id)).toMatchObject({ runs: [{ attempts: [{ number: 1, status: "timeout" }] }] });
   });
 
-  it("ends with its child when it is canceled, and nobody takes it up again", async () => {
+  it("ends with its child when it is canceled, and is never resumed", async () => {
     const { id, session, sent, release } = await delegated("canceled.");
     expect((await installation().openclaw("reveille", "deliveries", "cancel", id)).code).toBe(0);
     await vi.waitFor(async () => expect(await delivery(id)).toMatchObject({ state: "canceled" }), patience);
@@ -34,7 +34,7 @@ describe("a run whose turn yields in the real OpenClaw", () => {
     expect(installation().botApi.sent).toHaveLength(sent);
   });
 
-  it("has a child of its own after a SIGKILL: the host does not go on with the one before", async () => {
+  it("has a child of its own after a SIGKILL: the host does not continue with the one before", async () => {
     const { id, session, sent, release } = await delegated("killed.");
     await installation().gateway.kill();
     release();

@@ -92,7 +92,7 @@ export function describeGooglePush(preset: Preset): void {
       expect(await bothSay(flipped)).toEqual({ we: false, sdk: false });
     });
 
-    it("marks a second copy of the request, but not another message under the same token", async () => {
+    it("recognizes a second copy of the request, but not another message under the same token", async () => {
       const token = await tokenOf();
       const markOf = async (body?: Uint8Array) => {
         const verification = await verify(token, body);

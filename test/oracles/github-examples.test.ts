@@ -75,7 +75,7 @@ describe.each(definitions.map(({ name, examples }) => [name, examples as readonl
       }
     });
 
-    it("are caused by whom the payload says, and by bots where it marks them", () => {
+    it("have the actor that the payload names, flagged as a bot where the payload says so", () => {
       for (const example of examples) {
         const sender = example.sender as { login: string; type: string } | undefined;
         const bot = sender?.type === "Bot";

@@ -10,7 +10,7 @@ const SIGNATURE = "x-hub-signature-256";
 const SECRET = "an-invented-secret-of-acme";
 const options = { secrets: [SECRET] };
 
-/** What hooks that were made through the API post unless they are told otherwise. */
+/** What hooks that were made through the API post by default. */
 const asForm = ({ payload, ...rest }: PresetSample): PresetSample => ({
   ...rest,
   format: "form",
@@ -92,7 +92,7 @@ describe("the signature of GitHub", () => {
     expect(await bothSay(call)).toEqual({ we: true, sdk: false });
   });
 
-  it("is the same mark for a copy, however its hex is written", async () => {
+  it("is the same replay key for a copy, however its hex is written", async () => {
     const signed = signSample(github, github.samples["push"]!, { key: SECRET, ...options });
     const [prefix, hex] = signed.headers[SIGNATURE]!.split("=");
     const copy = {

@@ -96,7 +96,7 @@ describe("what the SDK of SendGrid says", () => {
     expect(await bothSay({ timestamp: "soon", signature })).toEqual({ we: false, sdk: true });
   });
 
-  it("is accepted a second time, also signed anew, which we recognize", async () => {
+  it("is accepted a second time, also with a new signature, and recognized", async () => {
     const marks = await Promise.all(
       [signedAnew(), signedAnew()].map(async (signature) => {
         expect(sdkAccepts({ signature })).toBe(true);

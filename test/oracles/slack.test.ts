@@ -123,7 +123,7 @@ describe("slack against @slack/bolt", () => {
     expect(await bothSay(odd)).toEqual({ we: false, sdk: false });
   });
 
-  it("names the same request the same for whoever sends it twice", async () => {
+  it("gives the same request the same name when it is sent twice", async () => {
     const [first, second] = [
       await verifyCall(slack, signed("message"), { secrets: [SECRET] }),
       await verifyCall(slack, signed("message"), { secrets: [SECRET] }),

@@ -151,7 +151,7 @@ describe("twilio against twilio", () => {
     expect(await verdicts).toEqual({ we: false, sdk: true });
   });
 
-  it("names the same form the same for whoever sends it twice, in any order of its fields", async () => {
+  it("gives the same form the same name when it is sent twice, in any order of its fields", async () => {
     const first = await verifyCall(twilio, sdkSigned({ A: "1", B: "2" }), { secrets: [TOKEN] });
     const second = await verifyCall(twilio, sdkSigned({ B: "2", A: "1" }), { secrets: [TOKEN] });
     expect(first).toMatchObject({ ok: true, replay: { digest: expect.anything() } });

@@ -46,7 +46,7 @@ export const checkNothingIsTwice: Check = ({ acknowledged, deliveries }) => {
   ];
 };
 
-/** Each coalesced call stands in the run that gathered it, which counts it and says so. */
+/** Each coalesced call is in the run that coalesced it, which counts it and says so. */
 export const checkCoalescedCallsStand: Check = ({ deliveries, modelCalls }) => {
   const members = groupBy(deliveries, ({ state, relatedTo }) =>
     state === "coalesced" ? relatedTo?.deliveryId : undefined,

@@ -48,7 +48,7 @@ function expectedEvents({ deliveries }: Evidence): string[] {
   return deliveries.flatMap(({ runs }) =>
     runs.flatMap(({ spec }) => {
       const mark = marksIn(spec.kind === "wake" ? spec.text : spec.message)[0]!;
-      // The name of a run that gathered is that of one of its calls.
+      // The name of a run that coalesced is that of one of its calls.
       if (senderOf(mark) === "burst") return [];
       return [spec.kind === "wake" ? mark : `Hook ${mark}`];
     }),

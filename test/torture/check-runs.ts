@@ -7,7 +7,7 @@ import type { Check, Evidence } from "./evidence.ts";
 import type { ModelCall } from "./scripted-model.ts";
 import { CONCURRENCY } from "./torture-config.ts";
 
-/** Says in a prompt that an earlier attempt was under way when the process died. */
+/** Says in a prompt that an earlier attempt was in progress when the process died. */
 const WARNING = "may already have taken effect";
 
 interface AgentRun {
@@ -46,7 +46,7 @@ export const checkLaneOrder: Check = (evidence) => {
   });
 };
 
-/** What ran twice was under way when the process died, or was tried again after a failure that allows it. */
+/** What ran twice was in progress when the process died, or was tried again after a failure that allows it. */
 export const checkDoubledRuns: Check = (evidence) => {
   const calls = callsByMark(evidence);
   return plainRuns(evidence).flatMap(({ run, mark }) => {
@@ -69,7 +69,7 @@ export const checkDoubledRuns: Check = (evidence) => {
   });
 };
 
-/** A kill cuts off no more runs than may be under way at once. */
+/** A kill cuts off no more runs than may be in progress at once. */
 export const checkFewAreCutOff: Check = ({ deliveries, killedAt }) => {
   const cutOff = deliveries.flatMap(({ runs }) =>
     runs.flatMap(({ attempts }) => attempts.filter(({ status }) => status === "interrupted")),

@@ -1,5 +1,5 @@
 /**
- * `npm run torture [-- <kills> [<seed>]]`: kills a gateway under load, 200 times unless told otherwise, at
+ * `npm run torture [-- <kills> [<seed>]]`: kills a gateway under load, 200 times by default, at
  * every step and at random times, and checks that it keeps its promises. Ends with 1 when it does not.
  */
 import { randomInt } from "node:crypto";

@@ -22,7 +22,7 @@ export interface ModelReaction {
 /** An OpenAI-compatible endpoint on loopback that answers as a script says; it outlives gateways. */
 export class ScriptedModel {
   readonly calls: ModelCall[] = [];
-  /** The most calls that were under way at once. */
+  /** The most calls that were in progress at once. */
   maxAtOnce = 0;
   readonly #server: Server;
   readonly #script: (call: ModelCall) => ModelReaction | Promise<ModelReaction>;

@@ -10,7 +10,7 @@ export interface SenderCall {
   readonly marks: readonly Mark[];
   readonly path: string;
   readonly body: string;
-  /** The headers of one try; a sender that signs the time signs each try anew. */
+  /** The headers of one try; a sender that signs the time signs each try again. */
   headers(): Readonly<Record<string, string>>;
 }
 

@@ -21,7 +21,7 @@ const MAX_UNDELIVERED = 20;
 const REPEATED = 0.1;
 
 /**
- * Senders that keep calling until they are told to stop, and then see each of their calls through.
+ * Senders that keep calling until they are stopped, and then see each of their calls through.
  *
  * Stripe and a shell loop (`curl --retry`) try again until they are answered 2xx, which keeps the calls of
  * a lane in their order. GitHub tries once; a person presses "Redeliver" later. What was answered 2xx is

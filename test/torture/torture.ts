@@ -19,7 +19,7 @@ import { tortureConfig } from "./torture-config.ts";
 
 export interface TortureOptions {
   readonly kills: number;
-  /** Repeats the plan of kills and what is called; what is under way at a kill is never quite the same. */
+  /** Repeats the plan of kills and what is called; what is in progress at a kill is never quite the same. */
   readonly seed: number;
   /** Fault points; all of them when absent. */
   readonly points?: readonly string[];

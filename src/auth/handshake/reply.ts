@@ -114,7 +114,7 @@ function compileJsonValue(value: Json[string], scope: TextScope): ReadJson {
 
 /**
  * Throws a TypeError for a reply that would reveal a secret: a setting that requests are compared with,
- * or one that has the value of a secret of the route. Computed values may be made of either.
+ * or one that has the value of a secret of the route. Computed values may be derived from either.
  */
 function refuseDisclosure({ when = {}, reply }: Handshake, { secrets, settings }: HandshakeContext): void {
   const { text = "", json = {}, headers = {} } = reply;

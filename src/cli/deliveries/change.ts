@@ -29,7 +29,7 @@ type ChangedDelivery = {
 interface Replay {
   readonly deliveryId: string;
   readonly state: State;
-  /** The calls that its run had gathered, where there were any. */
+  /** The calls that its run had coalesced, if any. */
   readonly gathered?: readonly CoalescedCall[];
   /** Ids of those that were not reached. */
   readonly left?: readonly string[];
@@ -240,7 +240,7 @@ function rowOf(change: DeliveryChange, delivery: ChangedDelivery): string[] {
   ];
 }
 
-/** The calls that its run had gathered, below the delivery with which they were replayed. */
+/** The calls that its run had coalesced, below the delivery with which they were replayed. */
 function rowsOfCoalesced(delivery: ChangedDelivery): string[][] {
   if (delivery.outcome !== "replayed") return [];
   const { route = "", replay } = delivery;

@@ -150,7 +150,7 @@ export interface TransformConfiguration {
   readonly hooks: IngressHooks;
   readonly presets: ReadonlyMap<string, Preset>;
   readonly host: GatewayHost;
-  /** Shuts its plugins down; to be called when it is of no use any more. */
+  /** Shuts its plugins down; to be called when it is no longer needed. */
   readonly close: () => Promise<void>;
 }
 

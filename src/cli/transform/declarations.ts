@@ -67,7 +67,7 @@ declare module "reveille" {
     /** The message of an \`agent\`. */
     message?: string | null;
     sessionKey?: string | number | null;
-    /** \`static\`: the key was not made of the payload. */
+    /** \`static\`: the key was not derived from the payload. */
     sessionKeySource?: string | null;
     wakeMode?: "now" | "next-heartbeat" | null;
     deliver?: boolean | null;

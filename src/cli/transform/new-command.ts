@@ -26,7 +26,7 @@ interface Place {
 }
 
 const NAME = /^[A-Za-z0-9][\w-]{0,99}(?:\/[A-Za-z0-9][\w-]{0,99}){0,5}$/u;
-/** TypeScript takes `reveille.d.ts` for what was made of `reveille.ts`. */
+/** TypeScript takes `reveille.d.ts` for the output of `reveille.ts`. */
 const TAKEN_NAME = "reveille";
 
 /** Writes a transform to begin with, and prints the next steps. Replaces no file that an owner wrote. */

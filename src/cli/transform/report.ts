@@ -1,4 +1,4 @@
-/** An attempt in words. Whatever comes of a payload or a module is made printable here. */
+/** An attempt in words. Text from a payload or a module is made printable here. */
 import { inspect } from "node:util";
 import type { Action } from "../../core/delivery.ts";
 import type { AgentSpec } from "../../core/run.ts";
@@ -16,7 +16,7 @@ export function transformReport(attempt: TransformAttempt): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** True unless the module failed, or what it made of the request is refused. */
+/** True unless the module failed, or its result is refused. */
 export function isGood({ outcome }: TransformAttempt): boolean {
   if (!outcome.ok) return false;
   const { calls, refused, ended } = outcome.trial;

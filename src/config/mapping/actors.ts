@@ -24,7 +24,7 @@ export const ActorsSchema = Type.Object(
     roles: Type.Optional(
       Type.Record(Type.String(), Type.Enum([...LEVELS]), {
         description:
-          "Level of those whom no list names, by the role that the sender vouches for, such as `MEMBER` at GitHub. Absent: as the preset has it. A role that is not listed: `unknown`.",
+          "Level of those whom no list names, by the role that the sender's payload states, such as `MEMBER` at GitHub. Absent: as the preset has it. A role that is not listed: `unknown`.",
       }),
     ),
   },
@@ -77,11 +77,11 @@ export const MIN_LEVEL = Type.Optional(
 export const BELOW = Type.Optional(
   Type.Enum(["quarantine", "filter"], {
     description:
-      "What becomes of an event below `minLevel`. `quarantine`: it is held without asking any model, until you release or cancel it, or for `maxAgeSeconds` (7 days when absent). `filter`: it is filtered. Absent: `quarantine`.",
+      "What happens to an event below `minLevel`. `quarantine`: it is held without asking any model, until you release or cancel it, or for `maxAgeSeconds` (7 days when absent). `filter`: it is filtered. Absent: `quarantine`.",
   }),
 );
 
-/** The level from which on events begin a run, and what becomes of the others. */
+/** The level from which on events begin a run, and what happens to the others. */
 export interface LeastLevel {
   readonly level: Level;
   readonly below: "quarantine" | "filter";

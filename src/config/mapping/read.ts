@@ -141,7 +141,7 @@ function refuseUnknown(
   if (actors && !part.vouchesForActors) {
     findings.refuse(
       `${where}.actors`,
-      `would name nobody: the preset ${part.name} does not vouch for who acted, so everyone is unknown`,
+      `would have no effect: the preset ${part.name} does not authenticate who acted, so everyone is unknown`,
     );
   }
   if (chat && !part.hasChat) {

@@ -143,7 +143,7 @@ export class WakeBatch {
     const event = { sessionKey, text: wakeText(spec, coalesced), idempotencyKey: runId, owner };
     try {
       if ((await withTimeout(host.sessions.enqueueSystemEvent(event), signal)) !== "waiting") return "done";
-      // The session knows it already when it is offered again.
+      // The session knows it already when it is handed over again.
       if (this.#waiting.size >= MAX_HANDED_OVER) return "refused";
       this.#waiting.set(runId, wake);
       return "waiting";

@@ -21,7 +21,7 @@ export interface WakeSessionsOptions {
 
 /**
  * Takes wakes to their sessions, each session for itself: one that is full or does not answer keeps its own
- * wakes waiting, in their order, and no others. They are offered again later.
+ * wakes waiting, in their order, and no others. They are handed over again later.
  */
 export class WakeSessions {
   readonly #context: DispatchContext;
@@ -63,7 +63,7 @@ export class WakeSessions {
     await Promise.all(this.#serving);
   }
 
-  /** Resolves when the first wakes have been offered; the session is served until none of its wakes waits. */
+  /** Resolves when the first wakes have been handed over; the session is served until none of its wakes waits. */
   #serve(sessionKey: string, wakes: readonly Wake[]): Promise<unknown> {
     const waiting = new LinkedList<TrackedRun>();
     this.#waiting.set(sessionKey, waiting);

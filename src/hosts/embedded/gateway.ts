@@ -60,8 +60,8 @@ interface OpenGateway {
 const systemClock: Clock = { now: () => Date.now() };
 
 /**
- * A running gateway. Its lifecycle: plugins are applied, the configuration is offered to them and
- * committed, routes are built, the server listens; a change of the file repeats offer, commit and
+ * A running gateway. Its lifecycle: plugins are applied, the configuration is prepared by them and
+ * committed, routes are built, the server listens; a change of the file repeats prepare, commit and
  * routes, with plugins loaded and applied again where their block has changed; a stop takes no more requests, shuts the plugins down and closes the database.
  */
 export class EmbeddedGateway {

@@ -124,7 +124,7 @@ function whatIsLeft(sessions: EmbeddedSessions, sessionKey: string): HeartbeatOu
 
 /**
  * Answers what the owner wrote in a chat. The turn is given nothing else that is new, so that no event stands beside
- * the owner's words; while there is no answer, the owner is told so once, and the messages wait.
+ * the owner's words; while there is no answer, the owner is notified once, and the messages wait.
  */
 async function runOwnerTurn(
   turn: HeartbeatTurn,

@@ -52,7 +52,7 @@ export interface OpenClawGatewayOptions extends LoadConfigOptions {
   readonly placeholder?: PlaceholderRoute | undefined;
   /** Finds the host's calls; rejects when one is missing. */
   readonly loadSdk: (api: OpenClawApi) => Promise<OpenClawSdk>;
-  /** Told of every configuration that was offered. */
+  /** Called with every configuration that was loaded. */
   readonly onLoaded?: (outcome: LoadOutcome) => void;
 }
 
@@ -77,7 +77,7 @@ interface AssemblyParts {
 }
 
 /**
- * Opens the host, offers it each configuration of the gateway, and closes it. A configuration that is
+ * Opens the host, loads each configuration of the gateway into it, and closes it. A configuration that is
  * refused changes nothing: at a reload the one before stays, at the start nothing is served until the
  * next one.
  */
@@ -120,7 +120,7 @@ export class OpenClawGateway {
     this.#timer = setInterval(() => void this.#poll(), POLL_MS).unref();
   }
 
-  /** Offers the configuration of the moment, also when it was offered before. */
+  /** Loads the present configuration, also when it was loaded before. */
   async reload(): Promise<void> {
     await this.#working;
     this.#lastConfig = undefined;
@@ -149,7 +149,7 @@ export class OpenClawGateway {
     await open.database.close();
   }
 
-  /** One look at a time; a configuration is offered once. */
+  /** One check at a time; a configuration is loaded once. */
   #poll(): Promise<void> {
     if (this.#isWorking || this.#closing.signal.aborted) return this.#working;
     const config = this.#configNow();

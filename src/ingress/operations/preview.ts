@@ -57,7 +57,7 @@ export interface PreviewedRun {
 
 export type BacktestChange = "same" | "ended" | "runs" | "mapping" | "content" | "refused" | "not-judged";
 
-/** One stored delivery: what came of it, and what would come of it now. */
+/** One stored delivery: its outcome, and what its outcome would be now. */
 export interface Backtested {
   readonly deliveryId: string;
   readonly receivedAt: string;
@@ -195,7 +195,7 @@ function mappingOf(config: MappingConfig): PreviewedMapping {
   return { id, isOfPreset, preset: preset ?? null, path: match.path ?? null, templateKey, template, instructions };
 }
 
-/** A stored delivery: its runs as they were accepted, and what would come of it; `undefined` when there is none. */
+/** A stored delivery: its runs as they were accepted, and its outcome now; `undefined` when there is none. */
 type Seen = { readonly accepted: readonly PreviewedRun[]; readonly now: Preview | null } | undefined;
 
 function takenBy(mappingId: string | null, seen: Seen): Pick<Backtested, "before" | "now"> {

@@ -11,7 +11,7 @@ import { UnknownScopeError } from "./hooks.ts";
 const TIMEOUT_MS = 15_000;
 const MAX_ANSWER_CHARS = 10_000;
 
-/** What became of a probe. */
+/** The outcome of a probe. */
 export interface ProbeResult {
   readonly mapping: string;
   /** True when the sample came as far as the mapping. */

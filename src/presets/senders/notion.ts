@@ -72,7 +72,7 @@ export const notion = definePreset({
   ],
 });
 
-/** Several people may have caused one event, as edits are gathered: a person goes before a bot. */
+/** Several people may have caused one event, as edits are combined: a person goes before a bot. */
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const authors = listAt(payload, "authors").filter((author) => lineAt(author, "id") !== "");
   const author = authors.find((author) => !isBot(author)) ?? authors[0];

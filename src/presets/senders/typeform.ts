@@ -92,7 +92,7 @@ export const typeform = definePreset({
   setup: [
     "In Typeform open the form, Connect, Webhooks, and add a webhook with {url} as its endpoint.",
     "Edit it, paste the {secret}, which you choose, as its secret, and turn SSL verification on.",
-    "Turn the webhook on; the test that Typeform offers is signed as an answer is.",
+    "Turn the webhook on; Typeform's test is signed like an answer.",
   ],
 });
 

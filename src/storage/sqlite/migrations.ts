@@ -106,7 +106,7 @@ const life: Migration = [
     (column) => `ALTER TABLE runs ADD COLUMN ${column}`,
   ),
   `CREATE INDEX runs_overlap ON runs (overlap, state) WHERE overlap IS NOT NULL`,
-  // One row for each run that gathers calls.
+  // One row for each run that coalesces calls.
   `
       CREATE TABLE gathering (
         key BLOB PRIMARY KEY,

@@ -26,7 +26,7 @@ export interface SandboxProcessSettings {
 export interface SandboxProcessEvents {
   /** The call at the head is settled, and the next one has begun. */
   readonly onAnswer: () => void;
-  /** Once, as soon as it is of no use any more. */
+  /** Called once, as soon as it is no longer usable. */
   readonly onEnd: (end: SandboxEnd) => void;
 }
 

@@ -33,7 +33,7 @@ export function testChannels({ shareProbe }: SuiteContext): void {
     expect(sent.filter((text) => text === "Only once.")).toHaveLength(1);
   });
 
-  it("rejects for good what goes to a channel that there is not", async () => {
+  it("rejects permanently what goes to an unknown channel", async () => {
     const { host } = await shareProbe();
     const lost = { ...message(host, "Hello."), channel: "no-such-channel" };
     await expect(host.channels.send(lost)).rejects.toMatchObject({ name: "HostError", retryable: false });

@@ -79,7 +79,7 @@ export function describeGatewayHost(name: string, harness: GatewayHostHarness): 
     describe("lifecycle", () => {
       testLifecycle(context);
     });
-    describe("plugins applied anew", () => {
+    describe("plugins applied again", () => {
       testReapply(context);
     });
     describe("router", () => {

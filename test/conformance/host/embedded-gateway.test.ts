@@ -74,7 +74,7 @@ const harness: GatewayHostHarness = {
   },
 };
 
-/** A plugin that does nothing; a further one makes the gateway load all of them anew. */
+/** A plugin that does nothing; a further one makes the gateway load all of them again. */
 function writePlugin(parent: string, id: string): string {
   const folder = join(parent, id);
   mkdirSync(folder);

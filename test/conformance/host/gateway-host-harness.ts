@@ -23,7 +23,7 @@ export interface RunningHost {
   /** Makes the host read a configuration with another block; resolves when it has accepted or refused it. */
   reload(config: unknown): Promise<void>;
   /**
-   * Makes the host apply its plugins anew, to a new host object, with the configuration that it has;
+   * Makes the host apply its plugins again, to a new host object, with the configuration that it has;
    * resolves when the new one is in use, or refused. Absent for hosts that never do.
    */
   reapply?(): Promise<void>;

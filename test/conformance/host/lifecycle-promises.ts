@@ -58,7 +58,7 @@ export function testLifecycle({ start, startProbe }: SuiteContext): void {
     expect(blocks).toEqual([undefined, { enabled: false, path: "/elsewhere" }]);
   });
 
-  it("tells the facts of the gateway that decide what a safe configuration is", async () => {
+  it("reports the facts of the gateway that decide what a safe configuration is", async () => {
     let snapshot: ConfigSnapshot | undefined;
     await start([new ProbePlugin({ onConfigLoad: (given) => void (snapshot = given) })]);
     expect(snapshot?.gateway.loopbackOnly).toBe(true);
@@ -88,7 +88,7 @@ export function testLifecycle({ start, startProbe }: SuiteContext): void {
     await expect(start([refusing])).rejects.toThrow("not with these settings");
   });
 
-  it("keeps the previous configuration in force when any plugin refuses the next", async () => {
+  it("keeps the active configuration when any plugin refuses the next", async () => {
     let committed: unknown;
     let refuses = false;
     const first = new ProbePlugin({

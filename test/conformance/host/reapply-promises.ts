@@ -26,7 +26,7 @@ function chronicler(order: string[], taps: ProbeTaps = {}): ProbePlugin {
   return probe;
 }
 
-/** A host that applies plugins anew, to a new object; one that never does has nothing to promise. */
+/** A host that applies plugins again, to a new object; one that never does has nothing to promise. */
 export function testReapply({ start }: SuiteContext): void {
   it("gives every plugin the same new object, of which all but the lifecycle is as it was", async () => {
     const probes = [chronicler([]), new ProbePlugin()];
@@ -42,7 +42,7 @@ export function testReapply({ start }: SuiteContext): void {
     expect(rest?.[1]).toEqual(rest?.[0]);
   });
 
-  it("offers and commits on the new object alone, serves its routes, and then shuts the one before down, once", async () => {
+  it("prepares and commits on the new object alone, serves its routes, and then shuts down the previous one, once", async () => {
     const order: string[] = [];
     const running = await start([chronicler(order)]);
     if (running.reapply === undefined) return expect(order).toEqual(["1 loads", "1 commits", "1 routes"]);
@@ -55,7 +55,7 @@ export function testReapply({ start }: SuiteContext): void {
     expect(order).toEqual(["1 loads", "1 commits", "1 routes", ...again, "1 shuts down", ...again, "2 shuts down"]);
   });
 
-  it("goes on with the object before when a plugin refuses the new one, which it then shuts down", async () => {
+  it("continues with the object before when a plugin refuses the new one, which it then shuts down", async () => {
     const order: string[] = [];
     const refusing: ProbePlugin = new ProbePlugin({
       onConfigLoad(_snapshot, host) {

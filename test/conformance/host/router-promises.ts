@@ -69,7 +69,7 @@ export function testRouter({ start }: SuiteContext): void {
     }
   });
 
-  it("survives a handler that throws or rejects, and tells the caller nothing of it", async () => {
+  it("survives a handler that throws or rejects, and discloses nothing of it to the caller", async () => {
     const running = await serve((router) => {
       router.register({
         path: "/throws",

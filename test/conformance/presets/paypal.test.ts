@@ -121,7 +121,7 @@ describe("PayPal", () => {
     expect(await verify(sent(), { certificate: undefined })).toMatchObject({ ok: false, retryAfterSeconds: 30 });
   });
 
-  it("refuses a certificate that is over", async () => {
+  it("refuses an expired certificate", async () => {
     const old = makeRsaCertificate({ commonName: "messageverificationcerts.paypal.com", validTo: "201231235959Z" });
     expect(await takes(sent({ key: old.key }), { certificate: old.pem })).toBe(false);
   });

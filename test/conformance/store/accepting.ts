@@ -159,7 +159,7 @@ export function describeAccepting(underTest: () => StoreUnderTest): void {
     expect(await listAll(store, { limit: 200 })).toEqual(ids.toReversed());
   });
 
-  it("gives ids that sort in order of acceptance and do not tell the next one", async () => {
+  it("gives ids that sort in order of acceptance and do not reveal the next one", async () => {
     const { store } = underTest();
     const ids: string[] = [];
     for (let index = 0; index < 5; index++) ids.push((await accept(store)).deliveryId);

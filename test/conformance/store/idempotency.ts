@@ -117,7 +117,7 @@ export function describeIdempotency(underTest: () => StoreUnderTest): void {
     });
   });
 
-  it("forgets lapsed claims as new ones come, and goes on answering those that stand", async () => {
+  it("forgets lapsed claims as new ones come, and keeps answering those that stand", async () => {
     const { store } = underTest();
     const old = Array.from({ length: 200 }, () => newClaim({ expiresAt: RECEIVED_AT + 10 }));
     await Promise.all(old.map((idempotency) => store.accept(newDelivery({ idempotency }))));

@@ -4,7 +4,7 @@ import type { StoreUnderTest } from "./store-harness.ts";
 
 /** What a gateway remembers of its own operation. */
 export function describeOperationalState(underTest: () => StoreUnderTest): void {
-  it("begins with nothing paused, counted or out of order", async () => {
+  it("starts with no pause, no count and no outage", async () => {
     const { store } = underTest();
     expect([await store.pauses(), await store.usageSince(0), await store.outages()]).toEqual([[], [], []]);
   });
@@ -77,7 +77,7 @@ export function describeOperationalState(underTest: () => StoreUnderTest): void 
     expect(scopes.toSorted()).toEqual([SCOPE_ALL, "b"]);
   });
 
-  it("tells an outage once until it is over", async () => {
+  it("reports an outage once until it ends", async () => {
     const { store } = underTest();
     expect(await store.openOutage({ subject: "channel:slack", since: 1 })).toBe(true);
     expect(await store.openOutage({ subject: "channel:slack", since: 2 })).toBe(false);

@@ -176,7 +176,7 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
     expect((await store.loadRun(runId)).reply).toBeNull();
   });
 
-  it("holds a run with its reason and lets it go on later", async () => {
+  it("holds a run with its reason and lets it continue later", async () => {
     const { store } = underTest();
     const { deliveryId, runId } = await accept(store);
     await store.hold(runId, "the process died under it");

@@ -67,7 +67,7 @@ export function describeRemoval(underTest: () => StoreUnderTest): void {
     expect(await store.get(first.deliveryId)).toMatchObject({ state: "done" });
   });
 
-  it("empties and goes on listing what a copy could still arrive of, which is then a repeat as before", async () => {
+  it("empties and keeps listing what a copy could still arrive of, which is then a repeat as before", async () => {
     const { store } = underTest();
     const replayKey = { key: randomBytes(32), expiresAt: RECEIVED_AT + 86_400_000 };
     const [idempotency, replayKeys] = [newClaim(), [replayKey]];
@@ -107,7 +107,7 @@ export function describeRemoval(underTest: () => StoreUnderTest): void {
     });
   });
 
-  it("shows of what delivery another is a repeat when that one is no longer there", async () => {
+  it("shows of what delivery another is a repeat when that one is gone", async () => {
     const { store } = underTest();
     const idempotency = newClaim();
     const first = await accept(store, { idempotency });

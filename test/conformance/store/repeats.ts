@@ -7,7 +7,7 @@ import type { StoreUnderTest } from "./store-harness.ts";
 
 /** Repeats: a person sees that a delivery was sent again, and nothing of it is carried out. */
 export function describeRepeats(underTest: () => StoreUnderTest): void {
-  it("stores a repeat as a duplicate of the first, without its request and the name made of that", async () => {
+  it("stores a repeat as a duplicate of the first, without its request and the name derived from it", async () => {
     const { store } = underTest();
     const idempotency = newClaim();
     const first = await accept(store, { idempotency, name: "First" });

@@ -138,7 +138,7 @@ export function describeReplayable(underTest: () => StoreUnderTest): void {
     });
   });
 
-  it("tells a caller the state of its delivery and of its runs, and nothing else", async () => {
+  it("shows a caller the state of its delivery and of its runs, and nothing else", async () => {
     const { store } = underTest();
     const runs = [
       { lane: "a", spec: agentSpec() },
@@ -158,7 +158,7 @@ export function describeReplayable(underTest: () => StoreUnderTest): void {
     expect((await store.stateFor(deliveryId, "token:1"))?.state).toBe("failed");
   });
 
-  it("tells a caller of a coalesced delivery its state and not the run of another delivery", async () => {
+  it("shows a caller of a coalesced delivery its state and not the run of another delivery", async () => {
     const { store } = underTest();
     const coalesce = newCoalesce();
     await accept(store, { coalesce, credentialId: "token:1" });
@@ -166,7 +166,7 @@ export function describeReplayable(underTest: () => StoreUnderTest): void {
     expect(await store.stateFor(deliveryId, "token:2")).toEqual({ deliveryId, state: "coalesced", runs: [] });
   });
 
-  it("tells nothing to anyone with another credential, nor of a delivery without one", async () => {
+  it("discloses nothing to a caller with another credential, nor of a delivery without one", async () => {
     const { store } = underTest();
     const { deliveryId } = await accept(store, { credentialId: "token:1" });
     for (const other of ["token:2", "TOKEN:1", "token:", "", "token:1 "]) {

@@ -8,7 +8,7 @@ const AT = RECEIVED_AT + 60_000;
 
 /** A person's mark on a failed delivery. */
 export function describeResolving(underTest: () => StoreUnderTest): void {
-  it("marks a failed delivery with the time and the note, once, and has both after it was opened again", async () => {
+  it("marks a failed delivery with the time and the note, once, and keeps both after a restart", async () => {
     const { store } = underTest();
     const { deliveryId, runId } = await accept(store);
     await store.settle(runId, FAILED);

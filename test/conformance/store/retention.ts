@@ -167,7 +167,7 @@ export function describeRetention(underTest: () => StoreUnderTest): void {
     expect(await reopened.get(open.deliveryId)).toBeDefined();
   });
 
-  it("goes on after everything was removed and it was opened again: no id names another delivery", async () => {
+  it("continues after everything was removed and it was opened again: no id names another delivery", async () => {
     const ids = [await old(), await old()];
     const limits = { ...NOTHING, removeBefore: RECEIVED_AT + DAY, emptyBefore: RECEIVED_AT + DAY, maxBytes: 0 };
     await pruneAll(underTest().store, limits);

@@ -17,7 +17,7 @@ const repository = join(fixture.folder, "repository");
 const MARK = `leftover-${process.pid}`;
 let gateway: EmbeddedGateway;
 
-/** Starts a process that ignores the request to end, and waits for it when it is told to hang. */
+/** Starts a process that ignores the request to end, and waits for it when it is to hang. */
 const SCRIPT = `sh -c 'trap "" TERM; sleep 60' ${MARK} & grep -q hang && wait; echo done`;
 
 beforeAll(async () => {

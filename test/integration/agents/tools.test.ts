@@ -163,7 +163,7 @@ describe("a model with tools", () => {
     expect(await (await readApi(gateway, `deliveries/${id}`)).json()).toMatchObject({ state: "queued" });
   });
 
-  it("is denied what nobody answers in time", async () => {
+  it("is denied what is not answered in time", async () => {
     const delivery = await endedRun(gateway, "asker", { text: `${NOTE} [silent]` });
     expect(acts(delivery)).toMatchObject([{ kind: "denied", output: "nobody answered the question in time" }]);
     expect(delivery.state).toBe("failed");

@@ -39,7 +39,7 @@ describe("reveille transform test as a process", { timeout: 120_000 }, () => {
     );
   });
 
-  it("watches the folder and the payload, goes on after a broken edit, and ends cleanly with Ctrl-C", async () => {
+  it("watches the folder and the payload, continues after a broken edit, and ends cleanly with Ctrl-C", async () => {
     using program = new TransformProcess();
     program.module("deploy.js", says("first"));
     const payload = join(program.folder, "payload.json");
@@ -63,7 +63,7 @@ describe("reveille transform test as a process", { timeout: 120_000 }, () => {
     expect(readdirSync(program.temporary)).toEqual([]);
   });
 
-  it("ends an endless loop with itself when it is interrupted, as signals are told", async () => {
+  it("is interrupted together with its endless loop, with the exit code of the signal", async () => {
     using program = new TransformProcess({ transforms: { timeoutMs: 60_000 } });
     program.module("deploy.js", "export default () => { for (;;); };");
     const child = program.start("transform", "test", "deploy.js");

@@ -126,7 +126,7 @@ describe("a configuration file that changes", () => {
     expect(await wake()).toBe(200);
   });
 
-  it("loads transforms anew, and what they import", async () => {
+  it("reloads transforms and what they import", async () => {
     const mappings = [{ match: { path: "code" }, transform: { module: "code.ts" }, deliver: false }];
     const say = async (): Promise<string> => {
       const { body } = await gateway.post("/hooks/code", {});

@@ -28,7 +28,7 @@ function start(isolation: "process" | "none", transforms: Readonly<Record<string
   return RunningGateway.start({ hooks, transforms });
 }
 
-/** What the transform has said, by what became of a call. */
+/** What the transform has said, by the outcome of a call. */
 async function say(gateway: RunningGateway): Promise<string | undefined> {
   const { status, body } = await gateway.post("/hooks/code", {});
   if (status !== 202) return `${status} ${String(body["code"])}`;
@@ -47,7 +47,7 @@ function copies(gateway: RunningGateway): number {
 }
 
 describe.each(["process", "none"] as const)("a transform file that changes, with isolation %s", (isolation) => {
-  it(`is taken into use by itself, while ${CALLS} calls go on of which none fails; a broken edit is reported`, async () => {
+  it(`takes effect by itself, during ${CALLS} calls of which none fails; a broken edit is reported`, async () => {
     await using gateway = await start(isolation, { "code.ts": CODE, "word.ts": wordIs("first") });
     const answers = new Map<string | undefined, number>();
     const load = { left: CALLS, isOn: true };
@@ -80,7 +80,7 @@ describe.each(["process", "none"] as const)("a transform file that changes, with
     await vi.waitFor(() => expect(copies(gateway)).toBe(isolation === "process" ? 1 : 0), SOON);
   });
 
-  it("does not touch a call under way, which is answered by what it began with, also when the configuration changes", async () => {
+  it("does not touch a call in progress, which is answered by the code that it started with, also when the configuration changes", async () => {
     await using gateway = await start(isolation, { "code.ts": slowly("first") });
     const slow = say(gateway);
     await vi.waitFor(async () => expect(await gateway.deliveries()).toEqual([]), SOON);
@@ -93,8 +93,8 @@ describe.each(["process", "none"] as const)("a transform file that changes, with
   });
 });
 
-describe("the processes of a generation", () => {
-  it("go on for the requests that began with it, and are gone when these have ended", async () => {
+describe("the processes of an active configuration", () => {
+  it("continue for the requests that began with it, and are gone when these have ended", async () => {
     await using gateway = await start("process", { "code.ts": `export default () => ({ message: "first" });` });
     const before = nodesWith(gateway.folder);
     expect(before.length).toBeGreaterThan(0);

@@ -113,7 +113,7 @@ const targets = fc.constantFrom("/hooks/wake", "/hooks/agent", "/hooks/other", "
 const at = fc.nat();
 const kind = <Kind extends string>(name: Kind) => fc.constant(name);
 
-/** What becomes of a request on its way, by an attacker's hand or a bad line's. */
+/** What happens to a request on its way, by an attacker's hand or a bad line's. */
 const mutation = fc.oneof(
   fc.record({ kind: kind("flip"), at, bit: fc.nat(7) }),
   fc.record({ kind: kind("insert"), at, text: fc.constantFrom("\r\n", " ", "0", "=", "%", ",", "\0") }),
@@ -239,8 +239,8 @@ const guess = fc.record({
 const CHALLENGE = { method: "GET", path: "x", query: "?crc_token=abc", headers: [], body: "" };
 const stranger = fc.oneof({ weight: 9, arbitrary: guess }, { weight: 1, arbitrary: fc.constant(CHALLENGE) });
 
-describe("a call that nobody signed", () => {
-  it("comes to no agent and tells no secret, whatever path, method and body it has", async () => {
+describe("an unsigned call", () => {
+  it("reaches no agent and discloses no secret, whatever its path, method and body", async () => {
     const before = await gateway.deliveries();
     const seen = new Set<number>();
     await fc.assert(

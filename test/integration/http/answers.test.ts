@@ -157,7 +157,7 @@ describe("a transform", () => {
     expect([answer.status, answer.body["code"]]).toEqual([500, "TRANSFORM_FAILED"]);
   });
 
-  it("that fails claims no idempotency key: the same call is tried anew", async () => {
+  it("that fails claims no idempotency key: the same call is tried again", async () => {
     const headers = { "Idempotency-Key": "once" };
     const [first, second] = [
       await gateway.post("/hooks/throws", {}, headers),

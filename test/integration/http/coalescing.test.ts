@@ -21,7 +21,7 @@ const hooksWith = (coalesce: object, changes: object = {}) => ({
 
 const startWith = (coalesce: object, changes: object = {}) => ModeledGateway.start(hooksWith(coalesce, changes));
 
-/** The next call ends the gathering soon: it puts the run off by the window that is in force then. */
+/** The next call ends the coalescing soon: it puts the run off by the window that is active then. */
 async function shorten({ gateway }: ModeledGateway, coalesce: object = {}, changes: object = {}): Promise<void> {
   gateway.writeHooks(hooksWith({ ...SHORT, ...coalesce }, changes));
   expect((await gateway.reload()).applied).toBe(true);
@@ -52,7 +52,7 @@ describe("calls of a mapping with coalesce", () => {
     }
   });
 
-  it("run once when the window is over, and the prompt says how many they were", async () => {
+  it("run once at the end of the window, and the prompt says how many they were", async () => {
     await using modeled = await startWith(OPEN);
     const answers = await Promise.all([1, 2].map((n) => modeled.gateway.post("/hooks/mails", { n })));
     await shorten(modeled);
@@ -119,7 +119,7 @@ describe("calls of a mapping with coalesce", () => {
     expect((runs[0]!.spec as AgentSpec).sessionKey).toBe("agent:main:hook:b");
   });
 
-  it("go on to be gathered after a restart", async () => {
+  it("are still coalesced after a restart", async () => {
     await using modeled = await startWith(OPEN);
     const before = await modeled.gateway.post("/hooks/mails", { n: 1 });
     await modeled.gateway.restart();

@@ -17,7 +17,7 @@ async function stateOf(gateway: RunningGateway, id: unknown, headers = [AUTHORIZ
 }
 
 describe("GET deliveries/<id>", () => {
-  it("tells a caller the state of its own delivery and of its runs, and nothing else", async () => {
+  it("shows a caller the state of its own delivery and of its runs, and nothing else", async () => {
     await using gateway = await RunningGateway.start();
     const { body } = await gateway.post("/hooks/agent", { ...AGENT_CALL, message: "a secret text" });
     await gateway.ended(body["deliveryId"]);
@@ -72,7 +72,7 @@ describe("GET deliveries/<id>", () => {
     expect((await stateOf(gateway, body["deliveryId"])).status).toBe(200);
   });
 
-  it("knows the deliveries of a caller that a plugin vouches for", async () => {
+  it("knows the deliveries of a caller that a plugin authenticates", async () => {
     await using gateway = await startWith((hooks) => {
       hooks.authenticate.tap("partner", ({ headers }) =>
         headers["x-partner"] === "7" ? { scheme: "partner", id: "partner-7" } : undefined,

@@ -75,7 +75,7 @@ describe("a repeat", () => {
     expect(before).toHaveLength(2);
   });
 
-  it("of a call that failed is accepted anew, so that its sender can try again", async () => {
+  it("of a call that failed is accepted again, so that its sender can retry", async () => {
     await using modeled = await ModeledGateway.start({ retry: { attempts: 1 } });
     modeled.hold();
     const failing = { ...AGENT_CALL, timeoutSeconds: 0.05 };
@@ -89,7 +89,7 @@ describe("a repeat", () => {
     expect(await modeled.gateway.firsts()).toHaveLength(2);
   });
 
-  it("is none without an id: nobody guesses by the body", async () => {
+  it("is none without an id: the body is no substitute", async () => {
     await using gateway = await RunningGateway.start();
     await gateway.post("/hooks/agent", AGENT_CALL);
     await gateway.post("/hooks/agent", AGENT_CALL);

@@ -53,7 +53,7 @@ describe("a request whose sender waits for 100 Continue", () => {
       400,
     ],
     ["405 with another method", { method: "PUT", headers: [AUTHORIZED, EXPECT, "Content-Length: 9"] }, 405],
-  ])("is answered at once with %s, and is not told to go on", async (_case, request, status) => {
+  ])("is answered at once with %s, without 100 Continue", async (_case, request, status) => {
     const connection = await gateway.connect();
     connection.send(wireRequest(request));
     expect((await connection.answer()).status).toBe(status);
@@ -190,7 +190,7 @@ describe("requests in one write", () => {
     expect(stored).toEqual(texts);
   });
 
-  it("are answered in their order where some are refused, and the connection goes on", async () => {
+  it("are answered in their order where some are refused, and the connection continues", async () => {
     const connection = await gateway.connect();
     const requests = [
       { headers: [AUTHORIZED], body: WAKE },

@@ -11,7 +11,7 @@ const start = (hooks: object) => RunningGateway.start({ hooks });
 const seconds = () => String(Math.floor(Date.now() / 1_000));
 
 describe("a handshake", () => {
-  it("of Slack is answered with the challenge once its signature is good, and reaches nobody", async () => {
+  it("of Slack is answered with the challenge once its signature is verified, and reaches no agent", async () => {
     await using gateway = await start({ presets: ["slack"], slack: { secret: SECRET } });
     const body = JSON.stringify({ type: "url_verification", token: "x", challenge: "3eZbrw1aB10" });
     const ts = seconds();

@@ -105,7 +105,7 @@ describe("accepted, dispatched and settled", () => {
     expect(dispatched.at(-1)).toMatchObject({ kind: "wake", attempt: 1 });
   });
 
-  it("and received are never fatal when an observer throws: the log says so, and everything goes on", async () => {
+  it("and received are never fatal when an observer throws: the log says so, and everything continues", async () => {
     await using gateway = await startWith((hooks) => {
       const fail = (): never => {
         throw new Error("observer out of order");

@@ -36,7 +36,7 @@ describe("presets", () => {
     expect((await gateway.delivery(own.body["deliveryId"])).mappingId).toBe("mapping-1");
   });
 
-  it("that nobody adds are refused at load, with the names there are", async () => {
+  it("that no plugin adds are refused at load, with the known names", async () => {
     const started = startWith((hooks) => hooks.presets.tap("plugin", (registry) => registry.add(PLUGGED)), {
       presets: ["pluged"],
     });
@@ -54,7 +54,7 @@ describe("presets", () => {
 });
 
 describe("received", () => {
-  it("observes every request that was read, without its credentials, whatever becomes of it", async () => {
+  it("observes every request that was read, without its credentials, whatever its outcome", async () => {
     const seen: RequestHead[] = [];
     await using gateway = await startWith((hooks) => {
       hooks.received.tap("observer", (request) => void seen.push(request));
@@ -77,7 +77,7 @@ describe("authenticate", () => {
   const SIGNED = ["x-signature: right"];
   const WAKE = JSON.stringify({ text: "x", mode: "next-heartbeat" });
 
-  it("lets a call in by a tap's credential, and is 401 when nobody answers", async () => {
+  it("lets a call in by a tap's credential, and is 401 when no tap answers", async () => {
     const asked: string[] = [];
     await using gateway = await startWith(
       (hooks) => {
@@ -128,7 +128,7 @@ describe("authenticate", () => {
 });
 
 describe("resolve", () => {
-  it("brings a mapping where no configured one matches, and is 404 when nobody does", async () => {
+  it("supplies a mapping where no configured one matches, and is 404 when no tap does", async () => {
     const mapping = compileMapping(mappingConfig({ accept: ["text"], maxBodyBytes: 64 }), undefined);
     await using gateway = await startWith(
       (hooks) => hooks.resolve.tap("router", ({ path }) => (path.startsWith("dynamic/") ? mapping : undefined)),

@@ -179,7 +179,7 @@ describe("a secret", () => {
     ["as it is", JSON_TYPE, json],
     ["as a form", FORM_TYPE, new URLSearchParams({ a: "1", key: secret }).toString()],
     ["as a form in small letters", FORM_TYPE, `a=1&key=${encodeURIComponent(secret).toLowerCase()}`],
-  ])("in a body, written %s, is told to no agent", async (_case, type, body) => {
+  ])("in a body, written %s, reaches no agent", async (_case, type, body) => {
     const auth = { scheme: "secret", from: "body:key", secret };
     await given({ mappings: [own(auth, { accept: ["form"], messageTemplate: "A: {{a}} {{key}}" })] });
     const { status, body: answer } = await post(type, body);
@@ -201,7 +201,7 @@ describe("a secret", () => {
     ["that is no key", { mappings: [own({ from: "header:x-sig", algorithm: "ed25519", keyEncoding: "pem" })] }],
     ["without its user name", { mappings: [own({ scheme: "basic" })] }],
     ["in a URL", { publicUrl: `https://user:${SECRET}@gateway.example.com` }],
-  ])("that stands wrong in the configuration, %s, is not told by the error", async (place, hooks) => {
+  ])("that is wrong in the configuration, %s, is not disclosed by the error", async (place, hooks) => {
     const { applied, told } = await load(hooks);
     // A variable that is not set sets its sender aside; everything else refuses the file.
     expect(applied).toBe(place === "as the name of a variable");
@@ -265,7 +265,7 @@ describe("an honest sender", () => {
   it.each<[string, object]>([
     ["there is nothing to say", { messageTemplate: "{{missing}}" }],
     ["there is no list to go through", { forEach: "items" }],
-  ])("is not answered 4xx, for which it might give up for good, where %s", async (_case, mapping) => {
+  ])("is not answered 4xx, after which the sender might give up, where %s", async (_case, mapping) => {
     await given({ mappings: [own({ from: "header:x-sig" }, mapping)] });
     const body = JSON.stringify(mapping);
     expect((await post({ ...JSON_TYPE, "x-sig": hmac(SECRET, body) }, body)).status).toBeLessThan(300);

@@ -162,7 +162,7 @@ describe("a method other than POST", () => {
     expect((await fail()).status).toBe(401);
   });
 
-  it("is answered 405 before the token is looked at, on every path below the prefix", async () => {
+  it("is answered 405 before the token is checked, on every path below the prefix", async () => {
     for (const target of ["/hooks", "/hooks/", "/hooks/nothing", "/hooks/wake?a=1"]) {
       expect((await gateway.send({ method: "GET", target })).status).toBe(405);
     }

@@ -18,7 +18,7 @@ export class ModeledGateway implements AsyncDisposable {
     this.gateway = gateway;
   }
 
-  /** It leaves what is under way when it is stopped, unless `gateway` says otherwise. */
+  /** It leaves what is in progress when it is stopped, unless `gateway` says otherwise. */
   static async start(hooks: object, gateway: object = { shutdownSeconds: 0 }): Promise<ModeledGateway> {
     const model = await ModelEndpoint.listen();
     const config = {

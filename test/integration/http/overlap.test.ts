@@ -72,7 +72,7 @@ describe('overlap: "latest"', () => {
     expect(modeled.model.requests).toHaveLength(2);
   });
 
-  it("tells a caller who waits for the run that gave way", async () => {
+  it("answers a caller who waits for the run that gave way", async () => {
     await using modeled = await startWith(
       { overlap: "latest", respond: "result" },
       { concurrency: 1, waitSeconds: 60 },

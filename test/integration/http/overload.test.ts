@@ -82,7 +82,7 @@ describe("a full queue", () => {
   });
 });
 
-describe("too many requests under way", () => {
+describe("too many requests in progress", () => {
   it("are answered 503 with Retry-After until one has been answered", async () => {
     await using gateway = await RunningGateway.start({ hooks: { maxInFlight: 2 } });
     const slow = [await gateway.connect(), await gateway.connect()];
@@ -94,7 +94,7 @@ describe("too many requests under way", () => {
       connection.send(head);
     }
     expectUnavailable(await gateway.post("/hooks/wake", WAKE), "BUSY");
-    // Nobody without a token can take a place, or learn that there is none.
+    // No one without a token can take a place, or learn that there is none.
     expect((await gateway.send({ method: "GET" })).status).toBe(405);
     slow[0]!.send(tail);
     expect((await slow[0]!.answer()).status).toBe(200);
@@ -152,7 +152,7 @@ describe("a gateway that is shutting down", () => {
     await stopped;
   });
 
-  it("either accepts a request that is under way, which then runs at the next start, or answers 503", async () => {
+  it("either accepts a request in progress, which then runs at the next start, or answers 503", async () => {
     model.delayMs = 300;
     await using gateway = await startWithModel({});
     const body = JSON.stringify(AGENT_CALL);

@@ -19,7 +19,7 @@ function startWith(auth: object, { mapping = {}, hooks = {} }: { mapping?: objec
   return RunningGateway.start({ hooks: { ...hooks, mappings: [{ ...own, ...mapping }] } });
 }
 
-/** True when the text stands in no log line and no file of the state directory. */
+/** True when the text is in no log line and no file of the state directory. */
 function isNowhere(gateway: RunningGateway, text: string): boolean {
   const state = join(gateway.folder, "state");
   const files = readdirSync(state).map((name) => readFileSync(join(state, name)));

@@ -65,7 +65,7 @@ describe("a preset of the configuration's folder", () => {
     expect(await sendCreated(gateway, "1")).toBe("Acme says: created\nWho: Ada");
   });
 
-  it("is read anew by a reload; a broken edit is logged with its place, and the one before stays", async () => {
+  it("is read again by a reload; a broken edit is logged with its place, and the previous one stays", async () => {
     await using gateway = await started({
       "hooks/presets/acme.ts": ACME,
       "hooks/presets/greeting.ts": 'export const greeting = "one";',

@@ -15,14 +15,14 @@ async function messageOf(gateway: RunningGateway, deliveryId: unknown): Promise<
 }
 
 describe("a sender's own signature", () => {
-  it("lets its call in without any hook token, and the agent is told what happened", async () => {
+  it("lets its call in without any hook token, and the agent gets the event", async () => {
     await using gateway = await start();
     const answer = await github(gateway, pushOf("site"));
     expect(answer.status).toBe(200);
     expect(await messageOf(gateway, answer.body["deliveryId"])).toMatch(/ada.*acme\/site/u);
   });
 
-  it("is over the exact bytes: the same data written otherwise is refused", async () => {
+  it("covers the exact bytes: the same data written differently is refused", async () => {
     await using gateway = await start();
     const body = pushOf("site");
     const headers = githubHeaders(body);
@@ -106,7 +106,7 @@ describe("a sender's own signature", () => {
     expect(file.includes(GITHUB_SECRET)).toBe(false);
   });
 
-  it("tells the gateway's owner why a call was refused, and the caller nothing", async () => {
+  it("says in the log why a call was refused, and nothing to the caller", async () => {
     await using gateway = await start();
     const answer = await github(gateway, pushOf("site"), { secret: "wrong" });
     expect(answer.text).not.toMatch(/sha256|signature is|expected/iu);
@@ -148,7 +148,7 @@ describe("a second copy of a signed call", () => {
     expect(await gateway.firsts()).toHaveLength(1);
   });
 
-  it("is recognized by the sender's id when it was signed anew", async () => {
+  it("is recognized by the sender's id when it has a new signature", async () => {
     await using gateway = await start({
       presets: ["slack"],
       slack: { secret: "5f0c2a9be1d84736a1b2c3d4e5f60718", deliver: false },

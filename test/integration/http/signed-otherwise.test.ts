@@ -36,7 +36,7 @@ describe("a sender that signs otherwise than by an HMAC of the body", () => {
     expect((await gateway.deliveries()).filter(({ state }) => state !== "duplicate")).toHaveLength(1);
   });
 
-  it("has its challenge answered as text when it is signed, and no delivery is made of it", async () => {
+  it("has its challenge answered as text when it is signed, and becomes no delivery", async () => {
     await using gateway = await RunningGateway.start({ hooks: { presets: ["twitch"], twitch: { secret: SECRET } } });
     const body = JSON.stringify({
       challenge: "pogchamp-kappa-360noscope-vohiyo",

@@ -52,7 +52,7 @@ describe("a caller who waits", () => {
     expect(body).toMatchObject({ code: "RUN_TIMED_OUT", error: "The agent's run took longer than it may." });
   });
 
-  it("is answered as usual when the time is up, and its run goes on", async () => {
+  it("is answered as usual when the time is up, and its run continues", async () => {
     await using modeled = await ModeledGateway.start({ waitSeconds: 0.1 });
     const letGo = modeled.model.holdBack();
     const answer = await modeled.gateway.post("/hooks/agent", WAITING_CALL);
@@ -68,7 +68,7 @@ describe("a caller who waits", () => {
     expect(answer.status).toBe(202);
   });
 
-  it("is refused when it says so in a way that nobody understands, before anything is stored", async () => {
+  it("is refused when its wording is not understood, before anything is stored", async () => {
     await using modeled = await ModeledGateway.start(LONG);
     for (const wrong of [{ wait: "yes" }, { wait: true, waitSeconds: "long" }]) {
       const answer = await modeled.gateway.post("/hooks/agent", { ...AGENT_CALL, ...wrong });
@@ -78,7 +78,7 @@ describe("a caller who waits", () => {
     expect((await modeled.gateway.post("/hooks/agent", { ...AGENT_CALL, wait: false })).status).toBe(202);
   });
 
-  it("holds no place among the requests under way", async () => {
+  it("does not count among the requests in progress", async () => {
     await using modeled = await ModeledGateway.start({ ...LONG, maxInFlight: 1, concurrency: 8 });
     modeled.hold();
     await sendWaiting(modeled.gateway);
@@ -112,7 +112,7 @@ describe("a caller who waits", () => {
     expect((await modeled.gateway.ended(deliveries.at(-1)?.id)).state).toBe("done");
   });
 
-  it("is told at a shutdown that the call was accepted", async () => {
+  it("learns at a shutdown that the call was accepted", async () => {
     await using modeled = await ModeledGateway.start(LONG, { shutdownSeconds: 1 });
     modeled.hold();
     const waiting = await sendWaiting(modeled.gateway);
@@ -191,7 +191,7 @@ describe('a mapping with respond: "result"', () => {
     await using modeled = await ModeledGateway.start(hooksWith(3_600));
     const calls = [modeled.gateway.post("/hooks/in", { text: "a" })];
     await vi.waitFor(async () => expect(await modeled.gateway.deliveries()).toHaveLength(1), SOON);
-    // The next call puts the run off by the window that is in force then.
+    // The next call puts the run off by the window that is active then.
     modeled.gateway.writeHooks(hooksWith(0.1));
     expect((await modeled.gateway.reload()).applied).toBe(true);
     calls.push(modeled.gateway.post("/hooks/in", { text: "b" }));

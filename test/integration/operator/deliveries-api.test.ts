@@ -148,7 +148,7 @@ describe("a replay", () => {
     await operated.reload({ mappings: [build], interrupted: "hold" });
   });
 
-  it("of calls that were gathered lists every new delivery", async () => {
+  it("of calls that were coalesced lists every new delivery", async () => {
     const burst = { ...build, id: "burst", match: { path: "burst" }, coalesce: { windowSeconds: 3_600 } };
     const single = { ...burst, coalesce: undefined, messageTemplate: "{{gone}}" };
     await operated.reload({ mappings: [burst], interrupted: "hold" });
@@ -218,7 +218,7 @@ describe("a replay", () => {
     expect([gone.status, gone.body["code"]]).toEqual([409, "PAYLOAD_GONE"]);
   });
 
-  it("is made of one that is held, which stays held until it is canceled", async () => {
+  it("replays a held one, which stays held until it is canceled", async () => {
     const held = await underWay("held");
     await operated.restart();
     operated.model.delayMs = 0;
@@ -233,7 +233,7 @@ describe("a replay", () => {
 });
 
 describe("canceling", () => {
-  it("ends a run that is under way and one that waits behind it, and lets the next one go on", async () => {
+  it("ends a run in progress and one that waits behind it, and lets the next one start", async () => {
     const running = await underWay("first");
     const waiting = await operated.accept("build", { branch: "behind-it" });
     expect((await operated.api("POST", `deliveries/${waiting}/cancel`)).body).toMatchObject({ runs: 1 });
@@ -269,7 +269,7 @@ describe("purging", () => {
 });
 
 describe("an operation in bulk", () => {
-  it("is dry at wish, takes the oldest first, and says what became of each", async () => {
+  it("is dry on request, takes the oldest first, and gives the outcome of each", async () => {
     const ids: string[] = [];
     for (const branch of ["bulk-1", "bulk-2", "bulk-3"]) ids.push(await operated.accept("build", { branch }));
     for (const id of ids) await operated.becomes(id, "done");
@@ -295,7 +295,7 @@ describe("an operation in bulk", () => {
     expect(items(purged)).toMatchObject([{ id: ids[0], outcome: "removed" }]);
   });
 
-  it("takes ids, and says of each that is not there or cannot be", async () => {
+  it("takes ids, and says of each whether it is missing or impossible", async () => {
     const done = await operated.accept("build", { branch: "named" });
     await operated.becomes(done, "done");
     const outcome = await operated.api("POST", "deliveries/cancel", { ids: [done, "dlv_nobody"] });

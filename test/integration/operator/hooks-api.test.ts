@@ -119,7 +119,7 @@ describe("the hooks API", () => {
     expect((await operated.api("POST", "hooks/build/pause")).status).toBe(404);
   });
 
-  it("names the mapping that was meant", async () => {
+  it("names the likely mapping", async () => {
     await using operated = await OperatedGateway.start(hooks);
     for (const [scope, error] of [
       ["biuld", 'There is no mapping "biuld"; did you mean "build"?'],

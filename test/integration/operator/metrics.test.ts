@@ -113,7 +113,7 @@ describe("GET /metrics", () => {
     expect([...metricsIn(alerts)].filter((name) => !names.includes(name))).toEqual([]);
   });
 
-  it("takes no other method, no query and, without a token of its own, nobody from elsewhere", async () => {
+  it("takes no other method, no query and, without a token of its own, no caller from elsewhere", async () => {
     const posted = await fetch(`${operated.gateway.url}/metrics`, { method: "POST" });
     expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
     expect((await fetch(`${operated.gateway.url}/metrics?a=1`)).status).toBe(400);
@@ -121,7 +121,7 @@ describe("GET /metrics", () => {
     expect((await scrape({ forwarded: "for=203.0.113.7" })).status).toBe(401);
   });
 
-  it("answers below the API to whoever has the gateway token", async () => {
+  it("answers below the API to any holder of the gateway token", async () => {
     const headers = { authorization: `Bearer ${gatewayToken}` };
     const response = await fetch(`${operated.gateway.url}/api/v1/metrics`, { headers });
     expect(namesIn(await response.text())).toContain("reveille_runs");

@@ -69,7 +69,7 @@ describe("the endpoints", () => {
     expect(await pendingTexts(gateway)).toEqual([]);
   });
 
-  it("spec 4.2: the request is an agent payload, and its success status is 202: the run goes on after the answer", async () => {
+  it("spec 4.2: the request is an agent payload, and its success status is 202: the run continues after the answer", async () => {
     model.delayMs = 300;
     const answer = await agent({ message: "x" });
     expect(answer.status).toBe(202);

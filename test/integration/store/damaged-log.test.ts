@@ -136,7 +136,7 @@ describe("a start after a kill", () => {
     expect(await storedIds(file)).toEqual([]);
   });
 
-  it("asks only for what an older mark knows, as after a loss of power", async () => {
+  it("asks only for what an older mark file knows, as after a loss of power", async () => {
     const { file } = copyState();
     const older = readFileSync(`${file}.mark`);
     await acceptAndKill(file);

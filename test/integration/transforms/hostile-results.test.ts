@@ -155,7 +155,7 @@ describe("a transform that means another than itself", () => {
     for (const { message } of lines) expect(message.length).toBeLessThan(1_100);
   });
 
-  it("goes on as it was loaded while what was written later is broken, whatever becomes of its process", async () => {
+  it("keeps the loaded code while a later edit is broken, even when its process is replaced", async () => {
     const looping = `import { text } from "./text.mjs";
       export default ({ payload }) => { while (payload.loop); return { message: text }; };`;
     await using hostile = await HostileGateway.start({

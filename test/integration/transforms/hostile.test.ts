@@ -31,7 +31,7 @@ describe.each([
   });
 
   it.each(modules.map(({ name, reason }, at) => ({ name, reason, at })))(
-    "ends with $name as a failure that is kept, and ordinary calls go on meanwhile",
+    "ends with $name as a failure that is kept, and ordinary calls continue meanwhile",
     async ({ reason, at }) => {
       const [kept] = await Promise.all([hostile.failed(pathOf(at), aims), hostile.callOften(CALLS_MEANWHILE)]);
       expect(kept).toMatch(reason);

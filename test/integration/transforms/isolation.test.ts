@@ -109,7 +109,7 @@ describe("the isolation of this machine", () => {
   });
 });
 
-/** A process that has ended and that nobody has asked about is none any more. */
+/** A process that has ended and that no one has asked about is none any more. */
 function isAlive(pid: number): boolean {
   try {
     if (process.platform !== "linux") return process.kill(pid, 0);

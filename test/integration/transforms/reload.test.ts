@@ -76,7 +76,7 @@ async function prepare(
   return await generations.prepare(snapshot, hooks);
 }
 
-/** What the first mapping's transform says in the active in force, which a request under way keeps from ending. */
+/** What the first mapping's transform says in the active configuration, which a request in progress keeps from ending. */
 async function said({ transforms } = generations.current!): Promise<unknown> {
   transforms.enter();
   try {
@@ -102,7 +102,7 @@ function copies(): number {
 }
 
 describe("a active that is prepared", STARTS, () => {
-  it("is in force once it is committed, and not before, and the one before leaves nothing behind", async () => {
+  it("is active once it is committed, not before, and the previous one leaves nothing behind", async () => {
     write("a.mjs", FIRST);
     write("b.mjs", SECOND);
     const first = await prepare(["a.mjs"]);
@@ -127,7 +127,7 @@ describe("a active that is prepared", STARTS, () => {
     expect(copies()).toBe(0);
   });
 
-  it("has the transforms of the one in force when nothing of them has changed", async () => {
+  it("keeps the active transforms when nothing of them has changed", async () => {
     write("a.mjs", FIRST);
     const first = await prepare(["a.mjs"]);
     first.commit();
@@ -177,7 +177,7 @@ describe("a active that is being prepared", STARTS, () => {
 });
 
 describe("a active that another has replaced", STARTS, () => {
-  /** The first of two, with a request and its call under way on it; the request has not ended when the call has. */
+  /** The first of two, with a request and its call in progress on it; the request has not ended when the call has. */
   async function replaced(
     source: string,
   ): Promise<{ readonly first: ActiveConfig; readonly called: Promise<unknown> }> {
@@ -193,7 +193,7 @@ describe("a active that another has replaced", STARTS, () => {
     return { first, called };
   }
 
-  it("is waited for when the gateway stops, while a request is under way on it", async () => {
+  it("is waited for when the gateway stops, while a request is in progress on it", async () => {
     const { first, called } = await replaced(SLOW);
     let isSettled = false;
     const settled = generations.settle(60_000).then(() => (isSettled = true));
@@ -203,7 +203,7 @@ describe("a active that another has replaced", STARTS, () => {
     await settled;
   });
 
-  it("has ended, with whatever was under way on it, when all is closed", async () => {
+  it("has ended, together with its work in progress, when everything is closed", async () => {
     const { called } = await replaced("export default () => new Promise(() => {});");
     const [outcome] = await Promise.all([called.catch((error: unknown) => error), generations.close()]);
     expect(outcome).toBeInstanceOf(Error);
@@ -212,7 +212,7 @@ describe("a active that another has replaced", STARTS, () => {
 });
 
 describe("a change of the transforms folder", STARTS, () => {
-  it("makes a active of the same configuration; one that is refused leaves the one in force", async () => {
+  it("makes the same configuration active again; a refused one leaves the active one in place", async () => {
     write("a.mjs", FIRST);
     (await prepare(["a.mjs"], { maxDepth: 10 })).commit();
     await sleep(300);
@@ -256,7 +256,7 @@ describe("a change of the transforms folder", STARTS, () => {
     expect(asked).toBe(1);
   });
 
-  it("waits for a call under way when the gateway stops, as long as one may take", async () => {
+  it("waits for a call in progress when the gateway stops, as long as one may take", async () => {
     write("slow.mjs", SLOW);
     const { active, commit } = await prepare(["slow.mjs"]);
     commit();
@@ -286,7 +286,7 @@ describe("a change of the transforms folder", STARTS, () => {
     expect(await said()).toEqual({ message: "second" });
   });
 
-  it("does not end what a request is under way on, when a configuration comes in between", async () => {
+  it("does not end the active configuration of a request in progress when another one is loaded", async () => {
     write("slow.mjs", SLOW);
     write("b.mjs", SECOND);
     const first = await prepare(["slow.mjs"]);

@@ -80,7 +80,7 @@ describe("spec 5.5: failures are rate-limited per client address", () => {
     expect(lockout.fail("192.0.2.2")).toBe(60);
   });
 
-  test("a success while nobody has failed is nothing", () => {
+  test("a success without an earlier failure is ignored", () => {
     const { lockout } = lockoutAt(1_000_000);
     lockout.succeed("192.0.2.1");
     expect(lockout.size).toBe(0);
@@ -94,7 +94,7 @@ describe("memory is bounded at any number of addresses", () => {
     expect(lockout.size).toBe(1000);
   });
 
-  test("addresses whose failures left the window and whose lock is over are forgotten", () => {
+  test("addresses whose failures left the window and whose lock expired are forgotten", () => {
     const { lockout, clock } = lockoutAt(1_000_000);
     failTimes(lockout, "locked", 20);
     for (let index = 0; index < 500; index++) lockout.fail(`address-${index}`);
@@ -112,7 +112,7 @@ describe("memory is bounded at any number of addresses", () => {
     lockout.fail("third");
     expect(lockout.size).toBe(3);
     expect(lockout.fail("locked")).toBe(60);
-    // `second` has failed once and is remembered: it is locked now. `first` begins anew.
+    // `second` has failed once and is remembered: it is locked now. `first` begins again.
     expect(lockout.fail("second")).toBeUndefined();
     expect(lockout.fail("second")).toBe(60);
     expect(lockout.fail("first")).toBeUndefined();

@@ -42,7 +42,7 @@ describe("secrets that a sender writes into the body", () => {
     expect(masked(auth(["^$()[]{}|?+"]), '["^$()[]{}|?+"]')).toBe(`["${"*".repeat(11)}"]`);
   });
 
-  it("are told from what only looks like them: one character more or less is none", () => {
+  it("differ from lookalikes: one character more or less is no match", () => {
     expect(masked(auth(["a/b"]), '["a+b","a\\\\/b","ab"]')).toBe('["a+b","a\\\\/b","ab"]');
     expect(masked(auth(["axb"]), '["a+b","a\\\\xb"]')).toBe('["a+b","a\\\\xb"]');
   });

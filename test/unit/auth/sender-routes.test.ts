@@ -116,7 +116,7 @@ describe("the routes of senders", () => {
     expect(await ask("GET", "/hooks/in?ping=1")).toBeUndefined();
   });
 
-  it("know which headers and parameters carry secrets, for nobody else to see them", () => {
+  it("know which headers and parameters carry secrets, so that those are hidden", () => {
     const routes = routesOf(
       mappingOf("a", { scheme: "secret", from: ["header:X-Acme", "query:Key"] }),
       mappingOf("b", { scheme: "secret", from: "path" }),
@@ -204,7 +204,7 @@ describe("routes that could not work are refused with their place", () => {
     expect(refusalOf(broken)).toMatchObject([{ path: "hooks.mappings[4].handshakes" }]);
   });
 
-  it("when a handshake signs texts for whoever asks, and events are signed by something else than their body", () => {
+  it("when a handshake signs texts on request, and events are signed by something else than their body", () => {
     const handshakes: Handshake[] = [
       {
         name: "CRC",
@@ -241,7 +241,7 @@ describe("routes that could not work are refused with their place", () => {
   });
 });
 
-describe("keys of a configuration that is only looked at", () => {
+describe("keys of a configuration that is only inspected", () => {
   it("are none, and nothing is fetched or kept", async () => {
     const { remoteKeys, deliveredKeys } = NO_KEYS;
     const expected = { issuer: [], audience: "", now: 0 };

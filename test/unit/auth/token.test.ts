@@ -203,7 +203,7 @@ describe("spec 5.1: a candidate is accepted exactly when it is one of the tokens
   });
 });
 
-/** A string as Node hands it over when its UTF-8 bytes stand in a header. */
+/** A string as Node hands it over when its UTF-8 bytes are in a header. */
 function wire(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }

@@ -58,7 +58,7 @@ describe("reveille doctor", () => {
     for (const line of out.trimEnd().split("\n")) expect(line).toMatch(/^(?:ok {7}|warning {2})[a-z]/u);
   }, 60_000);
 
-  it("ends with code 1 when the configuration could not be taken into use", async () => {
+  it("ends with code 1 when the configuration could not be applied", async () => {
     using terminal = new TransformTerminal();
     terminal.configure({ mappings: [mapping], presets: ["githb"] });
     const { code, out } = await terminal.run("doctor");

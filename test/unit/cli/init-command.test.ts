@@ -25,7 +25,7 @@ function read(): { readonly gatewayToken: string; readonly hookToken: string } {
 }
 
 describe("reveille init", () => {
-  it("writes a valid configuration with fresh tokens that nobody else can read", async () => {
+  it("writes a valid configuration with fresh tokens that no other user can read", async () => {
     expect(await terminal.run("init")).toBe(0);
     expect(statSync(terminal.configFile).mode & 0o777).toBe(0o600);
     expect(statSync(dirname(terminal.configFile)).mode & 0o777).toBe(0o700);
@@ -52,7 +52,7 @@ describe("reveille init", () => {
     expect(statSync(terminal.configFile).mode & 0o777).toBe(0o600);
   });
 
-  it("writes where it is told to", async () => {
+  it("writes to the given path", async () => {
     const file = `${terminal.homeDir}/deep/down/my.json5`;
     expect(await terminal.run("init", "--config", file)).toBe(0);
     expect(readFileSync(file, "utf8")).toContain("gateway:");

@@ -231,7 +231,7 @@ describe("reveille deliveries replay", () => {
     expect(await printed("deliveries", "purge", "--text", "nothing has this", "--dry-run")).toBe("No delivery fits.\n");
   });
 
-  it("asks on a terminal whether all that fit are meant, and otherwise wants to be told", async () => {
+  it("asks for confirmation on a terminal, and elsewhere requires --yes", async () => {
     await accept("asked-1");
     await accept("asked-2");
     const filter = ["--text", "of asked-", "--state", "done"];
@@ -259,7 +259,7 @@ describe("reveille deliveries replay", () => {
     expect(await printed("deliveries", "replay", ...filter, "--dry-run")).not.toContain("would be replayed");
   });
 
-  it("with --limit goes on to the rest when it is run again", async () => {
+  it("with --limit continues with the rest when it is run again", async () => {
     const older = await accept("limited-1");
     const newer = await accept("limited-2");
     const command = ["deliveries", "replay", "--text", "of limited-", "--limit", "1", "--yes"] as const;
@@ -284,7 +284,7 @@ describe("reveille deliveries replay", () => {
 });
 
 describe("reveille deliveries cancel and purge", () => {
-  it("cancel what waits, remove what has ended, and fail for what is not there or cannot be", async () => {
+  it("cancel what waits, remove what has ended, and fail for what is missing or impossible", async () => {
     await printed("hooks", "pause", "build");
     const id = await accept("waits", "queued");
     const open = await run("deliveries", "purge", id);
@@ -321,7 +321,7 @@ describe("reveille hooks", () => {
     await printed("hooks", "resume", "github");
   });
 
-  it("lets a sender's sample wait, of which reveille send tells the state when it has waited enough", async () => {
+  it("lets a sender's sample wait, and reveille send prints its state after the wait", async () => {
     await printed("hooks", "pause", "github");
     expect(await printed("send", "github", "issue_comment", "--wait", "1")).toMatch(/^delivery dlv_\w+: queued$/mu);
     await printed("hooks", "resume", "github");

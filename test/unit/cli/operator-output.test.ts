@@ -218,7 +218,7 @@ describe("a change of deliveries", () => {
     expect(result.out).toContain(`${text}\n`);
   });
 
-  it("prints the new delivery of each call that was gathered, and the ids of those that were not reached", async () => {
+  it("prints the new delivery of each call that was coalesced, and the ids of those that were not reached", async () => {
     const stopped = { code: "QUEUE_FULL", error: "The queue is full." };
     const gathered = [
       { id: "dlv_2", outcome: "replayed", replay: { deliveryId: "dlv_12", state: "coalesced" } },
@@ -268,7 +268,7 @@ describe("a change of deliveries", () => {
     });
   });
 
-  it("goes on to no further ids when it is stopped", async () => {
+  it("continues with no further ids when it is stopped", async () => {
     const document = { ...changed, ok: false, stopped: { code: "SHUTTING_DOWN", error: "It stops." }, deliveries: [] };
     const ids = Array.from({ length: 1_500 }, (_, at) => `dlv_${at}`);
     const { code, out } = await run([document], "deliveries", "replay", ...ids);
@@ -314,7 +314,7 @@ describe("reveille hooks", () => {
 });
 
 describe("an answer that is no JSON", () => {
-  it("is told by its status", async () => {
+  it("is recognized by its status", async () => {
     answers = [{ status: 502, body: "Bad Gateway" }];
     expect(await terminal.run("hooks")).toBe(1);
     expect(terminal.err).toBe("The gateway's API answered 502 to /hooks.\n");

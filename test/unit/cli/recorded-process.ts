@@ -24,7 +24,7 @@ export class RecordedProcess {
   isTerminal = false;
   /** What is piped into the command. */
   piped: Uint8Array | undefined;
-  /** What is answered to questions, in order; `undefined`: nobody can be asked. */
+  /** What is answered to questions, in order; `undefined`: no one can be asked. */
   answers: boolean[] | undefined;
 
   get configFile(): string {

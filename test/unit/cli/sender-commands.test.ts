@@ -96,7 +96,7 @@ describe("reveille presets", () => {
 });
 
 describe("reveille presets show", () => {
-  it("tells what to write in the configuration, and what to paste where", async () => {
+  it("says what to write in the configuration, and what to paste where", async () => {
     const text = await printed("presets", "show", "github");
     expect(text).toContain('presets: ["github"]');
     expect(text).toContain('github: { secret: { file: "github-secret" } }');
@@ -149,7 +149,7 @@ describe("reveille send", () => {
     expect(await printed("hooks", "list", "--url", url)).toMatch(/org-one[^]*org-two/u);
   });
 
-  it("signs a sample as its sender would, posts it and tells the answer and the delivery's final state", async () => {
+  it("signs a sample as its sender would, posts it and prints the answer and the delivery's final state", async () => {
     vi.stubEnv("GITHUB_TEST_SECRET", SECRET);
     configure({
       presets: ["github", "gmail"],

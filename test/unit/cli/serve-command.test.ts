@@ -86,7 +86,7 @@ describe("reveille serve", () => {
     terminal.signals.emit("SIGINT");
     expect(terminal.exits).toEqual([]);
     await code;
-    // Nobody listens any more once it has ended; the process would.
+    // No one listens any more once it has ended; the process would.
     expect(terminal.signals.listenerCount("SIGINT")).toBe(0);
   });
 
@@ -97,7 +97,7 @@ describe("reveille serve", () => {
     const hanging = await HttpConnection.open(Number(new URL(url).port));
     const headers = [`Authorization: Bearer ${tokens[1]}`, "Expect: 100-continue", "Content-Length: 12"];
     hanging.send(wireRequest({ headers }));
-    // Told to go on, it is under way.
+    // Told to go on, it is in progress.
     expect((await hanging.answer()).status).toBe(100);
     const clock = vi.spyOn(performance, "now").mockReturnValue(60_000);
     terminal.signals.emit("SIGTERM");
@@ -115,7 +115,7 @@ describe("reveille serve", () => {
     hanging.destroy();
   });
 
-  it("logs what nobody caught, and ends", async () => {
+  it("logs an uncaught error, and ends", async () => {
     const { code } = await terminal.serve();
     terminal.signals.emit("uncaughtException", new Error("nobody caught this"));
     await vi.waitFor(() => {

@@ -18,7 +18,7 @@ async function refused(...args: readonly string[]): Promise<string> {
 }
 
 describe("a command that does not exist", () => {
-  it("is named, with the one that was likely meant", async () => {
+  it("is named, with the likely intended one", async () => {
     expect(await refused("chek")).toBe('There is no command "chek". Did you mean check?');
     expect(await refused("deliveries", "lst")).toBe(
       'There is no command "deliveries lst". Did you mean deliveries list?',

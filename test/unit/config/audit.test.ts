@@ -104,7 +104,7 @@ describe("auditHooks", () => {
   });
 
   it.each([{ token: GOOD_TOKEN }, { token: [{ env: "A" }, GOOD_TOKEN] }])(
-    "tells of a token that stands in the file: %j",
+    "reports a token that is written in the file: %j",
     (written) => {
       expect(audit(safe, context(), written)).toEqual([
         {
@@ -150,7 +150,7 @@ describe("auditHooks", () => {
         { ...signed, content: "{body:token}" },
         "does not sign the body: anyone who sees one request can change what it says",
       ],
-    ])("tells of %j beyond loopback, which is weaker than a signature", (auth, message) => {
+    ])("reports %j beyond loopback, which is weaker than a signature", (auth, message) => {
       expect(audit(mapped({ auth }), exposed())).toEqual([
         { id: "hooks.auth_weaker_than_signature", severity: "info", path: "hooks.mappings[0].auth", message },
       ]);

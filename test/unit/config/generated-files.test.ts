@@ -56,13 +56,13 @@ describe("generated files", () => {
     }
   });
 
-  it("plugin.json has each part that stands in several places once", () => {
+  it("plugin.json has each part that is used in several places once", () => {
     const text = readFileSync(join(root, "plugin.json"), "utf8");
     expect(text.split('"Place of the signing time. Required unless the preset has it."')).toHaveLength(2);
     expect(text.split('"Name of an environment variable that holds the secret."')).toHaveLength(2);
   });
 
-  it("docs/configuration.md tells of every preset and of its settings", () => {
+  it("docs/configuration.md describes every preset and its settings", () => {
     const text = readFileSync(join(root, "docs/configuration.md"), "utf8");
     expect(text).toContain("\n### `hooks.<preset>`\n");
     for (const { name, title, settings } of BUILT_IN_PRESETS) {

@@ -87,7 +87,7 @@ describe("an enabled preset", () => {
     expect(names).toEqual(["mapping-1", "notion", "gmail", "github"]);
   });
 
-  it("is told apart by a prefix where an own mapping has its name", () => {
+  it("gets a prefix where one of the owner's mappings has its name", () => {
     const mappings = ["gmail", "preset-gmail"].map((id) => ({ id, match: { path: id }, messageTemplate: "m" }));
     expect(mappingsOf({ mappings, presets: ["gmail"] }).map(({ id }) => id)).toEqual([
       "gmail",
@@ -226,7 +226,7 @@ describe("the secret of a preset", () => {
     ]);
   });
 
-  it("may stand in auth.secret, but not twice", () => {
+  it("may be in auth.secret, but not twice", () => {
     expect(secretsOf(mappingsOf({ presets: ["github"], github: { auth: github } })[0]!)).toEqual([GOOD_SECRET]);
     expect(refusalsOf({ presets: ["github"], github: { ...github, auth: github } })).toEqual([
       "hooks.github.secret: is set twice, here and as auth.secret; remove one of them",
@@ -259,7 +259,7 @@ describe("the secret of a preset", () => {
     }
   });
 
-  it("is told of once when it is bad, however many mappings use it", () => {
+  it("is reported once when it is bad, however many mappings use it", () => {
     const block = { presets: ["github"], mappings: [{ preset: "github" }], github: { secret: "short" } };
     expect(refusalsOf(block)).toHaveLength(1);
     expect(refusalsOf({ ...block, github: { secret: { env: "NOT_SET" } } })).toHaveLength(1);
@@ -340,7 +340,7 @@ describe("a mapping with a preset", () => {
     });
   });
 
-  it("begins anew with another scheme", () => {
+  it("starts over with another scheme", () => {
     expect(own({ auth: { scheme: "token" } }).auth).toBeUndefined();
     expect(own({ auth: { scheme: "secret" } }).auth).toEqual({
       scheme: "secret",

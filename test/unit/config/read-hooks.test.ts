@@ -320,7 +320,7 @@ describe("readHooksConfig", () => {
     expect(config.mappings.map(({ id }) => id)).toEqual(["x", "mapping-2", "mapping-3"]);
   });
 
-  it("names everything that is wrong at once, whether a key alone tells it or several do", () => {
+  it("names everything that is wrong at once, whether one key or several show it", () => {
     const block = {
       tokn: "x",
       token: "changeme",
@@ -347,7 +347,7 @@ describe("readHooksConfig", () => {
     ]);
   });
 
-  it("tells a wrong entry of another list from a wrong mapping of the same number", () => {
+  it("distinguishes a wrong entry of another list from a wrong mapping of the same number", () => {
     expect(refusalsOf({ presets: [1], mappings: [{}] })).toEqual([
       "hooks.presets[0]: 1 is not a string",
       "hooks.mappings[0]: the action agent needs messageTemplate or transform",
@@ -371,7 +371,7 @@ describe("readHooksConfig", () => {
     expect(refusals(raw).map((line) => line.split(":")[0])).toEqual(["hooks.__proto__", "hooks.constructor"]);
   });
 
-  it("reads 10,000 mappings, and tells at most a hundred warnings", () => {
+  it("reads 10,000 mappings, and reports at most a hundred warnings", () => {
     const mappings = Array.from({ length: 10_000 }, (_, at) => ({ match: { path: `p${at}` }, messageTemplate: "m" }));
     expect(read({ mappings }).config.mappings).toHaveLength(10_000);
     const shadowed = read({ mappings: [{ messageTemplate: "m" }, ...mappings] }).warnings;

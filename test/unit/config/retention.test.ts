@@ -6,7 +6,7 @@ const retention = (written: object): unknown => read({ retention: written }).con
 const refuse = (written: object): string[] => refusalsOf({ retention: written });
 
 describe("hooks.retention", () => {
-  it("keeps requests as long as their deliveries, where nobody says how long", () => {
+  it("keeps requests as long as their deliveries by default", () => {
     expect(retention({})).toEqual({ deliveriesMs: 30 * DAY_MS, payloadsMs: 30 * DAY_MS, maxBytes: undefined });
     expect(retention({ deliveries: "7d" })).toMatchObject({ deliveriesMs: 7 * DAY_MS, payloadsMs: 7 * DAY_MS });
     expect(retention({ deliveries: "90d" })).toMatchObject({ deliveriesMs: 90 * DAY_MS, payloadsMs: 30 * DAY_MS });

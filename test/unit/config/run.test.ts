@@ -43,7 +43,7 @@ describe("the keys of a mapping for its runs", () => {
     });
   });
 
-  it("let a run that gathers calls wait for ten windows, and for seven days at most", () => {
+  it("let a run that coalesces calls wait for ten windows, and for seven days at most", () => {
     const { coalesce } = mappingOf({ coalesce: { windowSeconds: 3 } });
     expect(coalesce).toEqual({ key: "", windowMs: 3_000, maxWaitMs: 30_000, mode: "latest" });
     expect(mappingOf({ coalesce: { windowSeconds: 86_400 } }).coalesce?.maxWaitMs).toBe(604_800_000);

@@ -52,7 +52,7 @@ describe("compileSchemaCheck", () => {
     expect(linesOf(schema, {})).toEqual(["a: is required", "b: is required"]);
   });
 
-  it("suggests the key that was meant, or lists the known ones, or has none to list", () => {
+  it("suggests the likely key, or lists the known ones, or has none to list", () => {
     const schema = closed({ path: {}, source: {} });
     expect(linesOf(schema, { sorce: 1, url: 2 })).toEqual([
       'sorce: unknown key; did you mean "source"?',
@@ -61,7 +61,7 @@ describe("compileSchemaCheck", () => {
     expect(linesOf({ type: "object", additionalProperties: false }, { x: 1 })).toEqual(["x: unknown key"]);
   });
 
-  it("leaves keys at the top to whoever else knows them, and suggests them", () => {
+  it("leaves top-level keys to other readers, and suggests them", () => {
     const check = compileSchemaCheck(closed({ path: closed({}) }));
     const lines = (raw: unknown): string[] => check(raw, ["github"]).map(({ path, message }) => `${path}: ${message}`);
     expect(lines({ github: 5 })).toEqual([]);
@@ -99,7 +99,7 @@ describe("compileSchemaCheck", () => {
     expect(linesOf(schema, { mode: "c" })).toEqual(['mode: "c" is not one of a, b']);
   });
 
-  it("never shows a value under a key that is write-only, nor any when it is told so", () => {
+  it("never shows a value under a write-only key, nor any value when asked to hide all", () => {
     const schema = closed({ token: { type: "array", items: { type: "string", maxLength: 3 }, writeOnly: true } });
     expect(linesOf(schema, { token: [12_345] })).toEqual(["token[0]: the value is not a string"]);
     expect(linesOf(closed({ a: { type: "string" } }), { a: 7 }, { showValues: false })).toEqual([
@@ -121,7 +121,7 @@ describe("compileSchemaCheck", () => {
     ]);
   });
 
-  it("hides values where the schema goes on by a reference", () => {
+  it("hides values where the schema continues by a reference", () => {
     const schema = { type: "object", properties: { a: { $ref: "#/$defs/name" } }, $defs: { name: { type: "string" } } };
     expect(linesOf(schema, { a: 5 })).toEqual(["a: the value must be string"]);
     const $defs = { secret: closed({ value: { type: "string", writeOnly: true } }) };

@@ -14,7 +14,7 @@ describe("closestKey", () => {
     ["several mistakes in a long key", "tranformDirs", "transformsDir"],
     ["a singular", "preset", "presets"],
     ["a short key with one mistake", "idd", "id"],
-  ])("finds the key that was meant behind %s", (_mistake, written, meant) => {
+  ])("suggests the right key for %s", (_mistake, written, meant) => {
     expect(closestKey(written, known)).toBe(meant);
   });
 

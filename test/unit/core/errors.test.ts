@@ -80,7 +80,7 @@ describe("a refusal", () => {
     });
   });
 
-  it("is told from every result of a stage", () => {
+  it("differs from every result of a stage", () => {
     expect(isRefusal(refuse("DENIED"))).toBe(true);
     for (const result of [undefined, null, "DENIED", 0, {}, [], new Uint8Array(1), { kind: "wake" }, new Error("x")]) {
       expect(isRefusal(result)).toBe(false);

@@ -28,7 +28,7 @@ describe("a value of a payload", () => {
     expect(valueAt(payload, path)).toBe(value);
   });
 
-  it("is found under a path that nobody has asked for yet, however many there were", () => {
+  it("is found under a path that was never requested before, however many there were", () => {
     for (let at = 0; at < 5_000; at++) expect(valueAt({ [`key${at}`]: at }, `key${at}`)).toBe(at);
   });
 

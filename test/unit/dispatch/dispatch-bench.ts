@@ -120,7 +120,7 @@ export class DispatchBench {
   readonly logged: string[] = [];
   /** What is logged for information and as a warning. */
   readonly lines: { level: "info" | "warn"; fields: object; message: string }[] = [];
-  /** Notices to the gateway's owner, failures that outages were made of, and what was said to work. */
+  /** Notices to the gateway's owner, failures that outages were derived from, and what was said to work. */
   readonly notices: Notice[] = [];
   readonly outages: string[] = [];
   readonly works: string[] = [];

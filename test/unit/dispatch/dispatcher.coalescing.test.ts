@@ -8,7 +8,7 @@ import { ENDED, ScriptedRunner } from "./scripted-runner.ts";
 const HOUR_MS = 3_600_000;
 const KEY = new Uint8Array(32).fill(7);
 
-describe("a run that gathers calls", () => {
+describe("a run that coalesces calls", () => {
   let runner: ScriptedRunner;
   let bench: DispatchBench;
   /** What the store gave each run that was begun. */
@@ -72,7 +72,7 @@ describe("a run that gathers calls", () => {
     expect(runner.begun[0]).toMatchObject({ runId: ids[0], dueAt: null, begun: false });
   });
 
-  it("no longer gathers once it was due, although it waits for its turn", async () => {
+  it("no longer coalesces once it was due, although it waits for its turn", async () => {
     const stop = vi.spyOn(bench.store, "stopCoalescing");
     bench.rules.set("mail", { concurrency: 1 });
     let freed = (): void => {};
@@ -108,7 +108,7 @@ describe("a run that gathers calls", () => {
     expect(loaded[0]!.coalesced?.count).toBe(3);
   });
 
-  it("has its place in its lane after a restart when it was due before, and keeps gathering when it was not", async () => {
+  it("has its place in its lane after a restart when it was due before, and keeps coalescing when it was not", async () => {
     const due = await call(spec("one"), 60_000);
     const later = (await bench.accept(agentSpec()))[0]!;
     await bench.store.stopCoalescing(due);
@@ -166,7 +166,7 @@ describe("a run that gathers calls", () => {
     bench.dispatcher.postpone(runId, bench.now());
   });
 
-  it("is forgotten when it is canceled while it stops gathering", async () => {
+  it("is forgotten when it is canceled while it stops coalescing", async () => {
     let reached = (): void => {};
     const reachedStop = new Promise<void>((resolve) => (reached = resolve));
     const store = new Proxy(bench.store, {
@@ -188,14 +188,14 @@ describe("a run that gathers calls", () => {
     expect(bench.settled).toHaveLength(1);
   });
 
-  it("stops gathering as soon as the store can write again", async () => {
+  it("stops coalescing as soon as the store can write again", async () => {
     const error = new StoreError("UNAVAILABLE", "the disk is full");
     await bench.startWith({ agents: () => runner, store: failing(bench.store, "stopCoalescing", { count: 1, error }) });
     await call(spec("one"), 10);
     await expect.poll(() => loaded.length, PATIENT).toBe(1);
   });
 
-  it("stays on disk when the store refuses for good, and the log says so", async () => {
+  it("stays on disk when the store refuses permanently, and the log says so", async () => {
     const error = new StoreError("INVALID", "a defect");
     await bench.startWith({ agents: () => runner, store: failing(bench.store, "stopCoalescing", { count: 1, error }) });
     await call(spec("one"), 10);

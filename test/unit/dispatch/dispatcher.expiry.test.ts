@@ -24,7 +24,7 @@ describe("a run with a maximum age", () => {
     mappingId: "mail",
   });
 
-  it("is dropped with a reason when its lane is blocked for longer, and observers are told", async () => {
+  it("is dropped with a reason when its lane is blocked for longer, and observers are notified", async () => {
     bench.dispatcher.start();
     const [first] = await bench.acceptAndEnqueue(agentSpec());
     const [dropped] = await bench.enqueueAs(within(30), agentSpec());
@@ -89,7 +89,7 @@ describe("a run with a maximum age", () => {
       return [first!.runId, second!.runId];
     }
 
-    it("is dropped when that lasts too long, and its lane goes on", async () => {
+    it("is dropped when that lasts too long, and its lane continues", async () => {
       const goOn = stopClocks();
       runner.onRun = async () => {
         goOn();
@@ -117,7 +117,7 @@ describe("a run with a maximum age", () => {
       expect(runner.ids).toEqual([dropped, next]);
     });
 
-    it("is dropped although the gateway was started anew meanwhile", async () => {
+    it("is dropped although the gateway restarted meanwhile", async () => {
       const [run] = await bench.acceptAs(within(500), agentSpec());
       const { runId } = run!;
       await bench.store.beginAttempt(runId, { number: 1, startedAt: bench.now() });
@@ -184,7 +184,7 @@ describe("a run with a maximum age", () => {
     expect(bench.dispatcher.open).toBe(1);
   });
 
-  it("is told of once when it is canceled while it is being dropped", async () => {
+  it("is reported once when it is canceled while it is being dropped", async () => {
     const asked = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<void>();
     vi.spyOn(bench.store, "settleAll").mockImplementationOnce(async () => {
@@ -215,7 +215,7 @@ describe("a run with a maximum age", () => {
     expect(bench.logged).toEqual([]);
   });
 
-  it("stays on disk when the store refuses for good, and the log says so", async () => {
+  it("stays on disk when the store refuses permanently, and the log says so", async () => {
     const error = new StoreError("INVALID", "a defect");
     await bench.startWith({ agents: () => runner, store: failing(bench.store, "settleAll", { count: 1, error }) });
     await bench.enqueueAs(within(-1), agentSpec());

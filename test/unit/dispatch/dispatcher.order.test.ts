@@ -25,7 +25,7 @@ describe("the order in which runs begin", () => {
     await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
   });
 
-  it("a mapping's own bound holds back its runs, and those of others go on", async () => {
+  it("a mapping's own bound holds back its runs, and those of others continue", async () => {
     bench.rules.set("mail", { concurrency: 2 });
     bench.dispatcher.start();
     const mails = Array.from({ length: 5 }, () => openRun({ mappingId: "mail" }));
@@ -76,7 +76,7 @@ describe("the order in which runs begin", () => {
     expect(runner.ids.indexOf(idle.runId)).toBe(7);
   });
 
-  it("nothing begins before the start, when no configuration is in force yet", async () => {
+  it("nothing begins before the start, when no configuration is active yet", async () => {
     bench.dispatcher.enqueue([openRun({ mappingId: "mail" })]);
     bench.dispatcher.configure();
     await settle();
@@ -117,7 +117,7 @@ describe("the order in which runs begin", () => {
     await expect.poll(() => runner.begun.length, PATIENT).toBe(10);
   });
 
-  it("a run that cannot be carried out stays on disk, and its lane goes on", async () => {
+  it("a run that cannot be carried out stays on disk, and its lane continues", async () => {
     runner.onRun = async () => Promise.reject(new Error("a defect"));
     bench.dispatcher.start();
     bench.dispatcher.enqueue([openRun({ lane: "x" }), openRun({ lane: "x" })]);

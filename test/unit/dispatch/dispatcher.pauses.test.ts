@@ -35,7 +35,7 @@ describe("pauses and budgets", () => {
     bench.dispatcher.start();
   }
 
-  it("a budget that is used up pauses its mapping, tells once, and lets others go on", async () => {
+  it("a used-up budget pauses its mapping, sends one notice and does not affect other mappings", async () => {
     bench.rules.set("mail", budget("mail", 2));
     bench.dispatcher.start();
     const other = openRun({ mappingId: "other" });
@@ -166,7 +166,7 @@ describe("pauses and budgets", () => {
     expect(bench.dispatcher.open).toBe(1);
   });
 
-  it("wakes draw on budgets as well, and go on in their order when their mapping is resumed", async () => {
+  it("wakes draw on budgets as well, and continue in their order when their mapping is resumed", async () => {
     bench.rules.set("mail", budget("mail", 1));
     bench.dispatcher.start();
     await bench.enqueueAs({ mappingId: "mail" }, ...wakes("one", "two", "three"));
@@ -208,7 +208,7 @@ describe("pauses and budgets", () => {
     expect(texts()).toEqual(["other"]);
   });
 
-  it("a person's pause lets what is under way go on and nothing else begin, until it is resumed", async () => {
+  it("a person's pause lets runs in progress finish and starts no others until it is resumed", async () => {
     runner = new ScriptedRunner();
     await bench.restart({ agents: () => runner });
     bench.dispatcher.start();

@@ -37,7 +37,7 @@ describe("a run that is tried again", () => {
     expect(bench.dispatcher.open).toBe(0);
   });
 
-  it("lets its lane go on when only the delivery of its reply is left", async () => {
+  it("lets its lane continue when only the delivery of its reply is left", async () => {
     const [first, second] = [openRun({ lane: "x" }), openRun({ lane: "x" })];
     failOnce(first.runId, 30, { holdsLane: false, replied: true });
     bench.dispatcher.start();

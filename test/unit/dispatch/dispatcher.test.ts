@@ -132,7 +132,7 @@ describe("the dispatcher", () => {
     expect(bench.host.heartbeats.length).toBeLessThan(150);
   });
 
-  it("goes on with wakes at a measured pace while calls are coming in", async () => {
+  it("continues with wakes at a measured pace while calls are coming in", async () => {
     bench.busy = true;
     bench.dispatcher.start();
     await bench.acceptAndEnqueue(...Array.from({ length: 130 }, () => wakeSpec()));
@@ -143,7 +143,7 @@ describe("the dispatcher", () => {
     expect(bench.host.events).toHaveLength(133);
   });
 
-  it("ends a wake as failed when the main session refuses it for good", async () => {
+  it("ends a wake as failed when the main session refuses it permanently", async () => {
     bench.host.onEvent = async () => {
       throw new HostError("the text is too long", { retryable: false });
     };
@@ -156,7 +156,7 @@ describe("the dispatcher", () => {
     await expect.poll(() => bench.outages, PATIENT).toEqual(["wakes:main"]);
   });
 
-  it("tells that wakes of an agent fail in its own words, and gives the error apart", async () => {
+  it("reports that wakes of an agent fail in fixed words, with the error apart", async () => {
     const told: unknown[][] = [];
     bench.host.onEvent = async ({ text }) => {
       if (text.includes("too long")) throw new HostError("the text is too long", { retryable: false });

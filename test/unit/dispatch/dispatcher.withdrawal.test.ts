@@ -18,7 +18,7 @@ describe("runs that somebody else has settled", () => {
     await bench.close();
   });
 
-  it("are forgotten while they wait, and their lane goes on", async () => {
+  it("are forgotten while they wait, and their lane continues", async () => {
     bench.dispatcher.start();
     const runs = [1, 2, 3].map(() => openRun({ lane: "x" }));
     bench.dispatcher.enqueue(runs);
@@ -29,7 +29,7 @@ describe("runs that somebody else has settled", () => {
     await expect.poll(() => runner.ids, PATIENT).toEqual([runs[0]!.runId, runs[2]!.runId]);
   });
 
-  it("are told to stop while they are under way, and observers are told once", async () => {
+  it("are aborted while they are in progress, and observers are notified once", async () => {
     bench.dispatcher.start();
     const [first, second] = [openRun({ lane: "x" }), openRun({ lane: "x" })];
     bench.dispatcher.enqueue([first, second]);
@@ -54,12 +54,12 @@ describe("runs that somebody else has settled", () => {
     expect(runner.begun).toHaveLength(1);
   });
 
-  it("that are not in hand were on hold, and are told of", () => {
+  it("that are not in memory were held, and are reported", () => {
     bench.dispatcher.withdraw({ runIds: ["on hold"], ...CANCELED });
     expect(bench.settled).toEqual([{ runId: "on hold", kind: "agent", ...CANCELED }]);
   });
 
-  it("wake nobody, in the queue or put aside", async () => {
+  it("wake no caller, in the queue or put aside", async () => {
     await bench.dispatcher.pause("mail", "a person wants to look");
     const queued = await bench.enqueueAs({}, wakeSpec({ text: "queued" }));
     const aside = await bench.enqueueAs(
@@ -81,7 +81,7 @@ describe("runs that somebody else has settled", () => {
     ]);
   });
 
-  it("wake nobody when the store knows it first, and say nothing", async () => {
+  it("wake no caller when the store knows it first, and log nothing", async () => {
     const settled = { state: "canceled", reason: "canceled" } as const;
     const [gone, there] = await bench.acceptAs({}, wakeSpec(), wakeSpec());
     await bench.store.settle(gone!.runId, settled);
@@ -94,7 +94,7 @@ describe("runs that somebody else has settled", () => {
     expect(bench.logged).toEqual([]);
   });
 
-  it("are not told of as done when they were canceled in the midst of it", async () => {
+  it("are not reported as done when they were canceled in the middle of it", async () => {
     const reached = new Promise<void>((resolve) => {
       bench.host.onEvent = async () => {
         resolve();

@@ -79,7 +79,7 @@ describe("the line after a restart", () => {
     ]);
   });
 
-  it("is not there when nothing was interrupted", async () => {
+  it("is absent when nothing was interrupted", async () => {
     await bench.accept(agentSpec(), wakeSpec());
     await bench.restart();
     await bench.dispatcher.recover();

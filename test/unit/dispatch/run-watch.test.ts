@@ -5,7 +5,7 @@ import { RunWatch } from "../../../src/dispatch/run-watch.ts";
 const NEVER_MS = 60_000;
 
 describe("RunWatch", () => {
-  it("tells whoever waits for a run that it is settled, and nobody else", async () => {
+  it("notifies exactly the callers that wait for a run that it is settled", async () => {
     const watch = new RunWatch();
     const [first, same, other] = [
       watch.watch(["a"], NEVER_MS),
@@ -48,7 +48,7 @@ describe("RunWatch", () => {
     stays.end();
   });
 
-  it("remembers nothing of runs that nobody waits for", () => {
+  it("remembers nothing of runs that no caller waits for", () => {
     const watch = new RunWatch();
     watch.notify("a");
     const watching = watch.watch(["a"], NEVER_MS);
@@ -62,7 +62,7 @@ describe("RunWatch", () => {
     expect(watch.count).toBe(0);
   });
 
-  it("lets everybody go when it closes, and nobody begins to wait after that", async () => {
+  it("releases every waiter when it closes, and accepts none after that", async () => {
     const watch = new RunWatch();
     const both = [watch.watch(["a"], NEVER_MS), watch.watch(["a", "b"], NEVER_MS)];
     watch.close();

@@ -21,7 +21,7 @@ export class ScriptedRunner implements Runner {
   readonly #waiting = new Map<string, () => void>();
   underWay = 0;
   most = 0;
-  /** By default a run is under way until {@link end}. */
+  /** By default a run is in progress until {@link end}. */
   onRun: (run: OpenRun, stop: AbortSignal) => Promise<CarriedOut> = async (run) => {
     await new Promise<void>((resolve) => this.#waiting.set(run.runId, resolve));
     return ENDED;
@@ -45,7 +45,7 @@ export class ScriptedRunner implements Runner {
     }
   }
 
-  /** Ends runs that are under way. */
+  /** Ends runs that are in progress. */
   end(...runIds: string[]): void {
     for (const runId of runIds) {
       this.#waiting.get(runId)?.();
@@ -53,7 +53,7 @@ export class ScriptedRunner implements Runner {
     }
   }
 
-  /** Ends what is under way and whatever begins from now on. */
+  /** Ends what is in progress and whatever begins from now on. */
   finish(): void {
     this.onRun = async () => ENDED;
     this.end(...this.#waiting.keys());

@@ -104,7 +104,7 @@ describe("addresses that a host may have", () => {
     expect((await failureOf(fetch("https://keys.example.com/"))).message).toBe("its host has no address");
   });
 
-  test("a name that cannot be resolved is told by the code alone", async () => {
+  test("a name that cannot be resolved is reported by its code alone", async () => {
     const cause = Object.assign(new Error("getaddrinfo ENOTFOUND keys.example.com"), { code: "ENOTFOUND" });
     const failure = await failureOf(createGuardedFetch({ resolve: () => Promise.reject(cause) })("https://k.example/"));
     expect(failure.message).toBe("it could not be fetched (ENOTFOUND)");
@@ -118,7 +118,7 @@ describe("addresses that a host may have", () => {
     { code: "secret" },
   ];
 
-  test.each(codeless)("an error without a code is told without its words (%#)", async (thrown) => {
+  test.each(codeless)("an error without a code is reported without its message (%#)", async (thrown) => {
     const reject: (reason: unknown) => Promise<never> = Promise.reject.bind(Promise);
     const failure = await failureOf(createGuardedFetch({ resolve: () => reject(thrown) })("https://k.example/"));
     expect(failure.message).toBe("it could not be fetched (no code)");
@@ -272,7 +272,7 @@ describe("answers", () => {
     expect(failure.message).toBe("the connection was closed without an answer");
   });
 
-  test("a port where nobody listens is a failure", async () => {
+  test("a port without a listener is a failure", async () => {
     const failure = await failureOf(loopbackFetch()("http://127.0.0.1:3/"));
     expect(failure.message).toBe("it could not be fetched (ECONNREFUSED)");
   });
@@ -341,7 +341,7 @@ describe("bounds", () => {
     expect(failure.message).toBe("it took longer than 50 ms");
   });
 
-  test("a server that goes on and on is given up", async () => {
+  test("a server that never ends is given up", async () => {
     let open = 0;
     const server = await startKeyServer((response) => {
       open++;
@@ -357,7 +357,7 @@ describe("bounds", () => {
     await eventually(() => expect(open).toBe(0));
   });
 
-  test("no timer is left once a fetch is over", async () => {
+  test("no timer is left once a fetch has ended", async () => {
     const server = await startKeyServer(text("here"));
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {

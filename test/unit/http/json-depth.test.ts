@@ -23,7 +23,7 @@ describe("exceedsDepth", () => {
     if (depth > 0) expect(exceeds(text, depth - 1)).toBe(true);
   });
 
-  it("tells 64 levels from 65, and answers to 100,000", () => {
+  it("accepts 64 levels, refuses 65, and answers to 100,000", () => {
     const nest = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
     expect(exceeds(nest(64), 64)).toBe(false);
     expect(exceeds(nest(65), 64)).toBe(true);

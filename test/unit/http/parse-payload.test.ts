@@ -63,7 +63,7 @@ describe("a JSON body", () => {
     },
   );
 
-  it("may begin with a byte order mark and stand between white space", () => {
+  it("may begin with a byte order mark and be surrounded by white space", () => {
     expect(payloadOf('\uFEFF{"a":1}')).toEqual({ a: 1 });
     expect(payloadOf('\r\n {"a":"\uFEFF x "} \n')).toEqual({ a: "\uFEFF x " });
   });

@@ -34,7 +34,7 @@ describe("discarding the rest of a body", () => {
     expect(result).toEqual({ outcome: "complete", listeners: 0 });
   });
 
-  test("goes on with a request that was paused", async () => {
+  test("continues with a request that was paused", async () => {
     const result = await discard(
       (socket) => socket.write(`${head("Content-Length: 5")}hello`),
       LIMITS,

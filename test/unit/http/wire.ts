@@ -29,7 +29,7 @@ export async function listen(handler: RequestListener, options: ServerOptions = 
 }
 
 /**
- * A free port that a test may give up and take again: the system gives it to nobody who asks for any, as it does with
+ * A free port that a test may give up and take again: the system gives it to no one who asks for any, as it does with
  * those above 32767.
  */
 export async function portToKeep(): Promise<number> {

@@ -23,7 +23,7 @@ describe("onClientGone", () => {
     await once(server, "close");
   });
 
-  it("tells all who listen, with one listener on the connection for all of them", async () => {
+  it("notifies all listeners, with one listener on the connection for all of them", async () => {
     const told: number[] = [];
     const before = served.listenerCount("close");
     for (let at = 0; at < 20; at++) onClientGone(served, () => told.push(at));
@@ -55,7 +55,7 @@ describe("onClientGone", () => {
     await once(half, "close");
   });
 
-  it("does not tell those who listen no more", async () => {
+  it("does not notify removed listeners", async () => {
     const told: string[] = [];
     const forget = onClientGone(served, () => told.push("gone"));
     onClientGone(served, () => told.push("stays"));
@@ -65,7 +65,7 @@ describe("onClientGone", () => {
     expect(told).toEqual(["stays"]);
   });
 
-  it("tells at once when the connection has closed already", async () => {
+  it("notifies at once when the connection has closed already", async () => {
     served.destroy();
     await once(served, "close");
     const told: string[] = [];

@@ -6,7 +6,7 @@ import { recordingLogger } from "../hosts/embedded/server/recording-logger.ts";
 const EVENT = { runId: "r1", kind: "wake", attempt: 1 } as const;
 
 describe("observers", () => {
-  it("are told of an event, and waited for", async () => {
+  it("are notified of an event, and waited for", async () => {
     const hooks = createIngressHooks();
     const logger = recordingLogger();
     const seen: string[] = [];
@@ -19,7 +19,7 @@ describe("observers", () => {
     expect(logger.lines).toEqual([]);
   });
 
-  it("that nobody registered cost nothing, not even a promise", () => {
+  it("that have no tap cost nothing, not even a promise", () => {
     expect(observe({ logger: recordingLogger() }, createIngressHooks().dispatched, EVENT)).toBeUndefined();
   });
 

@@ -4,7 +4,7 @@ import { StoreError } from "../../../src/storage/delivery-store.ts";
 import { CREDENTIAL, StageBench } from "./stages/stage-bench.ts";
 
 describe("the state of a delivery", () => {
-  it("is told to nobody without a credential", async () => {
+  it("is disclosed to no caller without a credential", async () => {
     await using bench = await StageBench.open();
     expect(await status(bench.ingress, "dlv_1", undefined)).toMatchObject({ refused: "UNAUTHORIZED" });
   });

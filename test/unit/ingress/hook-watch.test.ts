@@ -54,7 +54,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 describe("HookWatch", () => {
-  it("tells once that a route is silent for longer than expected, and once that calls arrive again", async () => {
+  it("reports once that a route is silent for longer than expected, and once that calls arrive again", async () => {
     const { watch, notices, call } = watched([mapping("github", 2 * HOUR), mapping("quiet", 0)]);
     watch.start();
     call({ route: "github", state: "queued" });
@@ -84,7 +84,7 @@ describe("HookWatch", () => {
     expect(notices[0]).toContain("at least one in 49 hours is expected");
   });
 
-  it("tells of refusals in a row that follow an accepted call, and that calls are accepted again", async () => {
+  it("reports refusals in a row that follow an accepted call, and that calls are accepted again", async () => {
     const { notices, call } = watched([mapping("stripe", 0)]);
     const refused = { route: "stripe", code: "UNAUTHORIZED", reason: "no signature matches" } as const;
     for (let at = 0; at < 20; at++) {
@@ -116,7 +116,7 @@ describe("HookWatch", () => {
     expect(notices).toEqual([]);
   });
 
-  it("tells that every call is filtered, once for many, and that they no longer are", async () => {
+  it("reports that every call is filtered, once for many, and that they no longer are", async () => {
     const { notices, call } = watched([mapping("github", 0)]);
     for (let at = 0; at < 60; at++) {
       call({ route: "github", state: "filtered" });

@@ -40,7 +40,7 @@ describe("the ingress's hooks", () => {
     expect(Object.keys(createIngressHooks())).toEqual(NAMES);
   });
 
-  it("are fixed: nobody can put another in the place of one", () => {
+  it("are fixed: none can be replaced", () => {
     const hooks: { -readonly [Name in keyof IngressHooks]: IngressHooks[Name] } = createIngressHooks();
     expect(() => {
       hooks.policy = createIngressHooks().policy;
@@ -54,7 +54,7 @@ describe("the ingress's hooks", () => {
     expect(second.presets.isUsed()).toBe(false);
   });
 
-  it("cost a request nothing as long as nobody tapped them", () => {
+  it("cost a request nothing as long as they have no tap", () => {
     const used = Object.entries(createIngressHooks()).filter(([, hook]) => (hook as IngressHooks["policy"]).isUsed());
     expect(used).toEqual([]);
   });

@@ -23,7 +23,7 @@ function call(): Promise<HostAnswer> {
   return fixture.post("/hooks/agent", AGENT_CALL);
 }
 
-/** Runs hold until they are told to stop. */
+/** Runs hold until they are stopped. */
 function holdUntilAborted(): void {
   fixture.scripted.onRun = async ({ signal }) => {
     if (!signal.aborted) await once(signal, "abort");
@@ -44,7 +44,7 @@ describe("a shutdown", () => {
     expect(answer.headers.get("connection")).toBe("close");
   });
 
-  it("waits for the runs under way, and begins no other", async () => {
+  it("waits for the runs in progress, and starts no other", async () => {
     await fixture.load({ concurrency: 1 });
     const held = Promise.withResolvers<AgentRunResult>();
     fixture.scripted.onRun = () => held.promise;
@@ -77,7 +77,7 @@ describe("a shutdown", () => {
     const later = new WebhookIngress({ openStore: next.openStore });
     later.apply(next.host);
     const commit = await next.offer({}, "start");
-    // Nothing begins before the configuration is in force.
+    // Nothing begins before the configuration is active.
     expect(next.scripted.runs).toHaveLength(0);
     commit();
     await vi.waitFor(async () => expect(await stateOf(later, answer)).toBe("done"), SOON);
@@ -100,7 +100,7 @@ describe("a shutdown", () => {
     expect(readdirSync(other.folder)).toEqual([]);
   });
 
-  it("refuses a request that was under way when the store closed: 503, and nothing is lost silently", async () => {
+  it("refuses a request in progress when the store closes: 503, and nothing is lost silently", async () => {
     const body = JSON.stringify(AGENT_CALL);
     const socket = connect({ host: "127.0.0.1", port: fixture.port });
     let received = "";

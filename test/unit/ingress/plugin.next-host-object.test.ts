@@ -45,7 +45,7 @@ function nextObject(): GatewayHost {
 }
 
 describe("an ingress that is applied to a new host object of its gateway", () => {
-  it("asks the hooks of the object that the configuration in force came from", async () => {
+  it("asks the hooks of the object that the active configuration came from", async () => {
     takeOnly(fixture.host, "old");
     await fixture.load({}, "start");
     const next = nextObject();
@@ -57,7 +57,7 @@ describe("an ingress that is applied to a new host object of its gateway", () =>
     expect([(await call("old")).status, (await call("new")).status]).toEqual([403, 202]);
   });
 
-  it("goes on with the store, and with the runs that were accepted before", async () => {
+  it("continues with the store, and with the runs that were accepted before", async () => {
     await fixture.load({ concurrency: 1 }, "start");
     const held = Promise.withResolvers<AgentRunResult>();
     fixture.scripted.onRun = () => held.promise;
@@ -74,7 +74,7 @@ describe("an ingress that is applied to a new host object of its gateway", () =>
     expect((await call()).status).toBe(202);
   });
 
-  it("finishes a request under way with the hooks that it began with", async () => {
+  it("finishes a request in progress with the hooks that it started with", async () => {
     const waiting = Promise.withResolvers<undefined>();
     let asked = 0;
     WebhookIngress.hooks(fixture.host).policy.tapPromise("slow", async () => {
@@ -92,7 +92,7 @@ describe("an ingress that is applied to a new host object of its gateway", () =>
     expect((await Promise.all(slow)).map(({ status }) => status)).toEqual([202, 403]);
   });
 
-  it("tells the observers of the active in force how the runs of earlier ones went", async () => {
+  it("notifies the observers of the active configuration of how earlier runs ended", async () => {
     const told: string[] = [];
     const observe = (host: GatewayHost, name: string): void => {
       const { dispatched, settled } = WebhookIngress.hooks(host);

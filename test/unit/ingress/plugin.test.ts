@@ -50,7 +50,7 @@ describe("WebhookIngress.apply", () => {
 });
 
 describe("WebhookIngress.hooks", () => {
-  it("are the same object before and after apply, whoever asks first", () => {
+  it("are the same object before and after apply, in either order of access", () => {
     const before = WebhookIngress.hooks(fixture.host);
     ingress.apply(fixture.host);
     expect(WebhookIngress.hooks(fixture.host)).toBe(before);
@@ -78,7 +78,7 @@ describe("WebhookIngress.deliveries", () => {
     expect(() => ingress.deliveries()).toThrow("has not been applied");
   });
 
-  it("gives a reader that fails before the first configuration, and reads what became of calls after it", async () => {
+  it("gives a reader that fails before the first configuration, and reads the state of calls after it", async () => {
     ingress.apply(fixture.host);
     const reader = ingress.deliveries();
     await expect((async () => reader.list({ limit: 1 }))()).rejects.toMatchObject({
@@ -101,7 +101,7 @@ describe("WebhookIngress.operations", () => {
     expect(() => ingress.operations()).toThrow("has not been started");
   });
 
-  it("replays and cancels deliveries, by the configuration in force", async () => {
+  it("replays and cancels deliveries, by the active configuration", async () => {
     ingress.apply(fixture.host);
     await fixture.load({}, "start");
     const { deliveries } = ingress.operations();
@@ -225,7 +225,7 @@ describe("a store that is opened while the ingress is shut down", () => {
 });
 
 describe("a store that cannot be read", () => {
-  it("refuses the configuration, is closed, and is opened anew with the next", async () => {
+  it("refuses the configuration, is closed, and is opened again with the next", async () => {
     let isBroken = true;
     ingress = new WebhookIngress({
       openStore: async () => {
@@ -288,7 +288,7 @@ describe("a configuration", () => {
     await fixture.load({}, "start");
   });
 
-  it("is in force from its commit on, and not before", async () => {
+  it("is active from its commit on, and not before", async () => {
     const commit = await fixture.offer({ token: OTHER_TOKEN });
     expect((await call()).status).toBe(202);
     expect((await fixture.post("/hooks/agent", AGENT_CALL, OTHER_TOKEN)).status).toBe(401);
@@ -297,7 +297,7 @@ describe("a configuration", () => {
     expect((await fixture.post("/hooks/agent", AGENT_CALL, OTHER_TOKEN)).status).toBe(202);
   });
 
-  it("that a later plugin refuses leaves the active before it in force", async () => {
+  it("that a later plugin refuses leaves the active one in place", async () => {
     fixture.host.lifecycle.onConfigLoad.tap("later", ({ reason }) => {
       if (reason === "reload") throw new Error("not with me");
     });
@@ -314,7 +314,7 @@ describe("a configuration", () => {
     expect((await call()).status).toBe(202);
   });
 
-  it("names what works and should be looked at once it is in force", async () => {
+  it("lists the warnings of a valid configuration once it is active", async () => {
     const warnings = () => fixture.logger.lines.filter(({ level }) => level === "warn").length;
     const before = warnings();
     const mappings = [{ match: { path: "wake" }, messageTemplate: "x" }];
@@ -335,7 +335,7 @@ describe("a configuration", () => {
     expect((await call()).status).toBe(202);
   });
 
-  it("that follows does not touch a request under way, which finishes on the one it began with", async () => {
+  it("that follows does not touch a request in progress, which finishes on the one it started with", async () => {
     const body = JSON.stringify(AGENT_CALL);
     const socket = connect({ host: "127.0.0.1", port: fixture.port });
     let received = "";
@@ -361,7 +361,7 @@ describe("a configuration", () => {
     held.resolve({ status: "ok", reply: "NO_REPLY" });
   });
 
-  it("tells the owner once that a budget is used up, in the main session and on the channel for notices", async () => {
+  it("notifies the owner once that a budget is used up, in the main session and on the channel for notices", async () => {
     await fixture.load({ budget: { perHour: 1 }, notices: { channel: "console", to: "owner" } });
     await call();
     await call();

@@ -5,7 +5,7 @@ import { MemoryDeliveryStore } from "../../fixtures/memory-store/delivery-store.
 
 const DAY_MS = 86_400_000;
 
-it("what nobody released in time ends as skipped, and nothing else does", async () => {
+it("what is not released in time ends as skipped, and nothing else does", async () => {
   const store = new MemoryDeliveryStore();
   const hold = async (age: number, mappingId: string, held = "quarantine: unknown"): Promise<string> => {
     const runs = [{ lane: "", spec: agentSpec() }];

@@ -57,7 +57,7 @@ function signedBy(body: string): readonly string[] {
 }
 
 describe("a replay of the stored bytes", () => {
-  it("is a delivery of its own that goes the way of the configuration in force, and names the first", async () => {
+  it("is a delivery of its own that follows the active configuration and names the first", async () => {
     const before = await bench.active({ mappings: [mapping] });
     const { id } = await send(before, "in?a=1", '{"text":"x"}');
     const after = await bench.active({ mappings: [changed] });
@@ -172,7 +172,7 @@ describe("a replay of the stored bytes", () => {
     );
   });
 
-  it("is told to plugins from resolve on, and not as a request that was received", async () => {
+  it("is visible to plugins from resolve on, and not as a received request", async () => {
     const active = await bench.active({ mappings: [mapping] });
     const { id } = await send(active, "in", '{"text":"x"}');
     const asked: string[] = [];
@@ -187,7 +187,7 @@ describe("a replay of the stored bytes", () => {
     expect(await replayed(active, id)).toBe("DENIED");
   });
 
-  it("joins the calls that are being gathered", async () => {
+  it("joins the calls that are being coalesced", async () => {
     const coalesce = { windowSeconds: 3_600 };
     const active = await bench.active({ mappings: [{ ...mapping, coalesce }] });
     const { id } = await send(active, "in", '{"text":"x"}');
@@ -223,7 +223,7 @@ describe("a replay as it was accepted", () => {
     expect(loaded.map(({ lane }) => lane)).toEqual(["agent:main:hook:one", "agent:main:hook:one"]);
   });
 
-  it("joins no gathering and gives way to no run", async () => {
+  it("is not coalesced and gives way to no run", async () => {
     const gathering = await bench.active({ mappings: [{ ...mapping, coalesce: { windowSeconds: 3_600 } }] });
     const { id } = await send(gathering, "in", '{"text":"x"}');
     const again = (await replayed(gathering, id, AS_ACCEPTED)) as DeliveryDetail;
@@ -265,7 +265,7 @@ describe("a replay as it was accepted", () => {
   });
 });
 
-describe("a replay of a run that has gathered calls", () => {
+describe("a replay of a run that has coalesced calls", () => {
   const gathering = (changes: object = {}) => ({ ...mapping, coalesce: { windowSeconds: 3_600 }, ...changes });
 
   /** Sends calls that become one run, and lets it fail. */
@@ -289,28 +289,31 @@ describe("a replay of a run that has gathered calls", () => {
     );
   }
 
-  it.each(["list", "latest"] as const)("as accepted (%s) tells the agent all that the run stood for", async (mode) => {
-    const active = await bench.active({
-      mappings: [gathering({ coalesce: { windowSeconds: 3_600, mode } })],
-    });
-    const [first] = await deadLetter(active, ["one", "two", "three"]);
-    const original = (await bench.ingress.store.get(first!))!;
-    const [before] = await promptsOf(original.runIds);
-    const again = (await replayed(active, first!, AS_ACCEPTED)) as DeliveryDetail;
-    expect(again).toMatchObject({ state: "queued", relatedTo: { deliveryId: first }, runs: [{ calls: 1 }] });
-    const [after] = await promptsOf(again.runIds);
-    expect(after).toContain("This run serves 3 calls");
-    expect(after).toContain("as it was: three");
-    expect([after?.includes("as it was: one"), after?.includes("as it was: two")]).toEqual(
-      mode === "list" ? [true, true] : [false, false],
-    );
-    expect(linesOf(after)).toEqual(linesOf(before));
-    // What the gateway says of foreign calls stands where it cannot be taken for the owner's words.
-    expect(after!.indexOf("This run stands for")).toBeLessThan(after!.indexOf("<<<END_EXTERNAL_UNTRUSTED_CONTENT"));
+  it.each(["list", "latest"] as const)(
+    "as accepted (%s) gives the agent every call that the run coalesced",
+    async (mode) => {
+      const active = await bench.active({
+        mappings: [gathering({ coalesce: { windowSeconds: 3_600, mode } })],
+      });
+      const [first] = await deadLetter(active, ["one", "two", "three"]);
+      const original = (await bench.ingress.store.get(first!))!;
+      const [before] = await promptsOf(original.runIds);
+      const again = (await replayed(active, first!, AS_ACCEPTED)) as DeliveryDetail;
+      expect(again).toMatchObject({ state: "queued", relatedTo: { deliveryId: first }, runs: [{ calls: 1 }] });
+      const [after] = await promptsOf(again.runIds);
+      expect(after).toContain("This run serves 3 calls");
+      expect(after).toContain("as it was: three");
+      expect([after?.includes("as it was: one"), after?.includes("as it was: two")]).toEqual(
+        mode === "list" ? [true, true] : [false, false],
+      );
+      expect(linesOf(after)).toEqual(linesOf(before));
+      // What the gateway says of foreign calls stands where it cannot be taken for the owner's words.
+      expect(after!.indexOf("This run stands for")).toBeLessThan(after!.indexOf("<<<END_EXTERNAL_UNTRUSTED_CONTENT"));
 
-    const third = await replayed(active, again.id, AS_ACCEPTED);
-    expect(messageOf(third)).toBe(messageOf(again));
-  });
+      const third = await replayed(active, again.id, AS_ACCEPTED);
+      expect(messageOf(third)).toBe(messageOf(again));
+    },
+  );
 
   it("as accepted works for wakes", async () => {
     const { id, match } = mapping;
@@ -340,7 +343,7 @@ describe("a replay of a run that has gathered calls", () => {
     expect(outcome).toMatchObject({ members: [], left: [], stopped: undefined });
   });
 
-  it("by today's configuration replays each of its calls, oldest first, which gather anew", async () => {
+  it("by today's configuration replays each of its calls, oldest first, which coalesce again", async () => {
     const active = await bench.active({ mappings: [gathering()] });
     const ids = await deadLetter(active, ["one", "two", "three"]);
     const outcome = await replayDelivery(bench.ingress, active, ids[0]!, STORED);
@@ -356,7 +359,7 @@ describe("a replay of a run that has gathered calls", () => {
     expect(gathered?.texts).toEqual(["as it was: one", "as it was: two", "as it was: three"]);
   });
 
-  it("by today's configuration makes a run of each call when that gathers no more", async () => {
+  it("by today's configuration makes a run of each call when the mapping no longer coalesces", async () => {
     const ids = await deadLetter(await bench.active({ mappings: [gathering()] }), ["one", "two"]);
     const today = await bench.active({ mappings: [changed] });
     const outcome = await replayDelivery(bench.ingress, today, ids[0]!, STORED);
@@ -412,7 +415,7 @@ function linesOf(prompt: string | undefined): readonly string[] {
 }
 
 describe("a replay", () => {
-  it("of what nobody has is refused", async () => {
+  it("of unknown deliveries is refused", async () => {
     const active = await bench.active({});
     for (const how of [STORED, AS_ACCEPTED]) {
       expect(await replayed(active, "dlv_none", how)).toBe("DELIVERY_NOT_FOUND");

@@ -22,7 +22,7 @@ describe("the budget of unverified bytes", () => {
     expect(budget.reserve(1)).toBe(true);
   });
 
-  it("goes by the limit that is in force", () => {
+  it("follows the active limit", () => {
     let limit = 10;
     const budget = new ByteBudget({ limit: () => limit });
     budget.reserve(10);

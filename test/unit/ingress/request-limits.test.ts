@@ -15,7 +15,7 @@ test("as many requests as the limit are let in, the next is refused as BUSY unti
   expect(inFlight.enter()).toMatchObject({ refused: "BUSY" });
 });
 
-test("a changed limit holds for the next request, with those under way counted on", () => {
+test("a changed limit applies to the next request, and requests in progress still count", () => {
   let limit = 2;
   const inFlight = new InFlight({ limit: () => limit });
   inFlight.enter();

@@ -44,10 +44,10 @@ describe("the level of an actor", () => {
     expect(levelOf({ owner: ["7"] }, { id: "7" }, { auth: { ...auth, timestamp } })).toBe("unknown");
   });
 
-  it("needs a sender that vouches for who acted", () => {
+  it("needs a sender that authenticates the actor", () => {
     const mapping = { preset: "mailgun-inbound", secret: GOOD_SECRET, actors: { owner: ["ada@example.com"] } };
     expect(refusalsOf({ mappings: [mapping] }, around)).toEqual([
-      "hooks.mappings[0].actors: would name nobody: the preset mailgun-inbound does not vouch for who acted, so everyone is unknown",
+      "hooks.mappings[0].actors: would have no effect: the preset mailgun-inbound does not authenticate who acted, so everyone is unknown",
     ]);
   });
 

@@ -113,7 +113,7 @@ describe("the payload of /hooks/agent", () => {
     expect(readAgentPayload({ message: "m", [field]: " \t" })).toEqual(readAgentPayload({ message: "m" }));
   });
 
-  it.each(["model", "callbackUrl"])("refuses a blank %s: it was meant to choose something", (field) => {
+  it.each(["model", "callbackUrl"])("refuses a blank %s: it has to choose something", (field) => {
     const refusal = invalid(`${field} must not be blank; leave it out for the default.`);
     expect(readAgentPayload({ message: "m", [field]: "" })).toEqual(refusal);
     expect(readAgentPayload({ message: "m", [field]: "  " })).toEqual(refusal);
@@ -172,7 +172,7 @@ describe("the payload of /hooks/agent", () => {
     },
   );
 
-  it("leaves fields alone that it does not name: a caller cannot turn the boundary off or vouch for its own key", () => {
+  it("leaves fields alone that it does not name: a caller cannot turn the boundary off or declare its own key trusted", () => {
     const payload = { message: "m", allowUnsafeExternalContent: true, sessionKeySource: "static", sessionKey: "k" };
     const action = readAgentPayload(payload);
     expect(action).toMatchObject({ sessionKey: "k", sessionKeySource: "request" });
@@ -222,7 +222,7 @@ describe.each([
 });
 
 describe("whether a caller of /agent waits for the result", () => {
-  it("is told by wait, and how long by waitSeconds", () => {
+  it("follows wait, and its length waitSeconds", () => {
     expect(readWait({ wait: true })).toEqual({ waitMs: undefined });
     expect(readWait({ waitForCompletion: true })).toEqual({ waitMs: undefined });
     expect(readWait({ waitForCompletion: true, wait: false })).toBeUndefined();

@@ -18,7 +18,7 @@ describe("a mapping's filter", () => {
     expect(compileFilter({ ...config, ...OF_PRESET, ignoreBots: false })).toBeUndefined();
   });
 
-  it("takes the events it names and tells those that it does not", () => {
+  it("takes the events it names and reports those that it does not", () => {
     const events = ["push", "pull_request.*"];
     expect(missOf({ events }, { event: "push" })).toBeUndefined();
     expect(missOf({ events }, { event: "pull_request.opened" })).toBeUndefined();
@@ -38,7 +38,7 @@ describe("a mapping's filter", () => {
     expect(missOf({ ignoreActors: ignoreActors })).toBeUndefined();
   });
 
-  it("ignores bots where a preset can tell them", () => {
+  it("ignores bots where a preset recognizes them", () => {
     expect(missOf(OF_PRESET, { actor: bot })).toBe('ignoreBots: the actor "renovate[bot]" is a bot');
     expect(missOf(OF_PRESET, { actor: { ...octocat, bot: true, own: true } })).toBe(
       'ignoreBots: the actor "octocat" is the webhook\'s own app or account',

@@ -148,7 +148,7 @@ describe("10,000 mappings", () => {
     expect(looks()).toBe(10_000);
   });
 
-  it("of one path are told apart by their source in the same way", () => {
+  it("of one path are distinguished by their source in the same way", () => {
     const { mappings, looks } = counted(inputs.map((_, at) => ({ match: { path: "p", source: `s${at}` } })));
     const index = new MappingIndex(mappings, { maxBodyBytes: 1 });
     expect(index.resolve("p", { source: "s9999" })).toBe(mappings[9_999]);

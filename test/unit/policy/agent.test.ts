@@ -12,7 +12,7 @@ const chosen = (requested: string | undefined, ids: readonly string[] | undefine
 };
 
 describe("the agent of a run", () => {
-  it("is the default agent when nobody asks for one", () => {
+  it("is the default agent when none is asked for", () => {
     expect(choose(undefined)).toBe("main");
   });
 
@@ -49,12 +49,12 @@ describe("the agent of a run", () => {
     expect(choose("nobody", ["main"])).toBe("main");
   });
 
-  it("spec 2.1: is not asked of the list when nobody asks for one: the list governs explicit agentId routing", () => {
+  it("spec 2.1: is not checked against the list when none is asked for: the list governs explicit agentId routing", () => {
     expect(choose(undefined, [])).toBe("main");
     expect(choose(undefined, ["ops"])).toBe("main");
   });
 
-  it("must be on the list, also when nobody asks for one, where requireAllowedAgent says so", () => {
+  it("must be on the list, also when none is asked for, where requireAllowedAgent says so", () => {
     expect(chosen(undefined, [], true)).toBe("AGENT_NOT_ALLOWED");
     expect(chosen(undefined, ["ops"], true)).toBe("AGENT_NOT_ALLOWED");
     expect(chosen(undefined, ["main"], true)).toBe("main");

@@ -34,7 +34,7 @@ describe("the channel `last`", () => {
     expect(await target({}, { to: "desk" })).toEqual({ channel: "console", to: "desk" });
   });
 
-  it("falls back to the first-listed channel when the last one is no longer there", async () => {
+  it("falls back to the first-listed channel when the last one is gone", async () => {
     expect(await target({ last: { main: { channel: "gone", to: "42" } } })).toEqual({
       channel: "console",
       to: "owner",
@@ -69,7 +69,7 @@ describe("a named channel", () => {
     expect(await target(TALKED, { channel: "console", to: "desk" })).toEqual({ channel: "console", to: "desk" });
   });
 
-  it("spec 2.3: goes to the last recipient in the main session when nobody names one", async () => {
+  it("spec 2.3: goes to the last recipient in the main session when none is named", async () => {
     expect(await target(TALKED, { channel: "telegram" })).toEqual({ channel: "telegram", to: "42" });
   });
 

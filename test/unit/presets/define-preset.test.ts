@@ -26,7 +26,7 @@ describe("where the event is, in words", () => {
   });
 
   it.each(BUILT_IN_PRESETS.map(({ name, eventSource, deliveryIdSource }) => [name, eventSource, deliveryIdSource]))(
-    "is told by the preset %s, and where the id is",
+    "is described for the preset %s, with the place of the id",
     (_, ...sources) => {
       for (const source of sources) expect(source).not.toBe("from the payload");
     },

@@ -52,7 +52,7 @@ describe("a form that holds its JSON in one field", () => {
     expect(unwrapFormPayload(form)).toEqual(payload);
   });
 
-  it.each(['{"action":"opened"}', "no json"])("loses the fields that nobody signed, whatever %s is", (payload) => {
+  it.each(['{"action":"opened"}', "no json"])("loses the unsigned fields, whatever %s is", (payload) => {
     expect(unwrapFormPayload({ payload, sender: "eve" })).not.toHaveProperty("sender");
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { eventActor, hasBotMark } from "../../../src/presets/event-fields.ts";
 
 describe("who caused an event", () => {
-  it("is nobody without a name", () => {
+  it("is absent without a name", () => {
     expect(eventActor("", "7", true)).toBeUndefined();
   });
 
@@ -13,7 +13,7 @@ describe("who caused an event", () => {
   });
 });
 
-describe("the mark of a bot", () => {
+describe("the sign of a bot", () => {
   it.each<[string, boolean]>([
     ["dependabot[bot]", true],
     ["Renovate[BOT]", true],

@@ -25,7 +25,7 @@ export const anything: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   ),
 })).value;
 
-/** A form that nobody filled in as it was meant. */
+/** A form that no one filled in as it was meant. */
 export const anyForm: fc.Arbitrary<Readonly<Record<string, string>>> = fc.dictionary(
   fc.stringMatching(/^[a-zA-Z0-9._ -]{0,12}$/),
   text,

@@ -48,7 +48,7 @@ describe("what a preset knows of a request", () => {
     });
   });
 
-  it("is nothing where its code fails: the event goes on all the same", () => {
+  it("is nothing where its code fails: the event continues all the same", () => {
     const broken = presetWith({
       unwrap: fail,
       event: fail,

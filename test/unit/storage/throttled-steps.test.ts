@@ -11,7 +11,7 @@ function stepsOf(step: () => Promise<boolean>, pauses = PAUSES) {
   return { steps, failures };
 }
 
-it("goes on with a short pause while there is more to do, and then waits for the long one", async () => {
+it("continues with a short pause while there is more to do, and then waits for the long one", async () => {
   let left = 5;
   const step = vi.fn<() => Promise<boolean>>(async () => --left > 0);
   const { steps } = stepsOf(step);
@@ -37,7 +37,7 @@ it("carries out one step at a time", async () => {
   expect(most).toBe(1);
 });
 
-it("stops when the step under way has ended, and begins none after it", async () => {
+it("stops when the step in progress has ended, and starts none after it", async () => {
   const begun = Promise.withResolvers<void>();
   const finish = Promise.withResolvers<void>();
   let ended = 0;
@@ -61,7 +61,7 @@ it("stops when the step under way has ended, and begins none after it", async ()
   expect(ended).toBe(1);
 });
 
-it("tells the first of failures that follow one another, and goes on", async () => {
+it("reports the first of successive failures, and continues", async () => {
   const outcomes = ["fails", "fails", "works", "fails"];
   let calls = 0;
   const { steps, failures } = stepsOf(

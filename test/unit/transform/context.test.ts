@@ -24,7 +24,7 @@ describe("the context of a transform", () => {
     expect(context.url.href).toBe("http://localhost/hooks/github/push?a=1+%26+2&b=");
   });
 
-  it("says nothing of what nobody knows", () => {
+  it("says nothing of unknown facts", () => {
     expect([given().event, given().sender]).toEqual([undefined, undefined]);
   });
 

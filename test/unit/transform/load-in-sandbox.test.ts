@@ -94,7 +94,7 @@ describe("transforms in processes", { timeout: 60_000 }, () => {
     expect(await next.isStale()).toBe(false);
   });
 
-  it("go on when nothing of them has changed", async () => {
+  it("continue when nothing of them has changed", async () => {
     await using folder = new SandboxedFolder({ "a.ts": "export default () => process.pid;" });
     const set = await folder.start(["a.ts"]);
     const pid = await call(set.get("m0"));
@@ -113,7 +113,7 @@ describe("transforms in processes", { timeout: 60_000 }, () => {
     await expect(call(set.get("m0"))).rejects.toMatchObject({ kind: "busy" });
   });
 
-  it("tell the memory of their process", async () => {
+  it("report the memory of their process", async () => {
     await using folder = new SandboxedFolder({ "a.ts": "export default () => 1;" });
     const set = await folder.start(["a.ts"]);
     await call(set.get("m0"));

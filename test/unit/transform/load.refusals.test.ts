@@ -90,7 +90,7 @@ describe("loadTransforms: what it refuses", () => {
     ]);
   });
 
-  it("tells file, line and column of what a call throws", async () => {
+  it("gives file, line and column of what a call throws", async () => {
     using folder = new ConfigFolder({
       "a.ts": "type A = 1;\n\nexport default () => {\n  throw new Error('at call time');\n};",
     });
@@ -107,7 +107,7 @@ describe("loadTransforms: what it refuses", () => {
     Reflect.deleteProperty(globalThis, "timesLoaded");
   });
 
-  it("refuses a module that does not finish loading, and goes on with the others", async () => {
+  it("refuses a module that does not finish loading, and continues with the others", async () => {
     using folder = new ConfigFolder({ "hangs.mjs": "await new Promise(() => {});", "bad.mjs": "throw 1;" });
     expect(await folder.refusal(["hangs.mjs", "bad.mjs"], { loadTimeoutMs: 50 })).toEqual([
       "hooks.mappings[0].transform.module: hooks/transforms/hangs.mjs: has not finished loading after 50 ms; look at its top-level awaits",

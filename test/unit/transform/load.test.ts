@@ -100,7 +100,7 @@ describe("loadTransforms: what it loads", () => {
     expect(await folder.run("a.cjs")).toEqual(["require", "fs", join(folder.base, "a.mjs")]);
   });
 
-  it("imports at call time, and tells a module where it is", async () => {
+  it("imports at call time, and gives a module its location", async () => {
     using folder = new ConfigFolder({
       "a.ts": `
         export default async ({ payload }) => {

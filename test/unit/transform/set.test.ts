@@ -28,7 +28,7 @@ describe("the transforms of a configuration", () => {
     expect([set.size, set.key, set.figures(), await set.isStale()]).toEqual([1, "k", { rssBytes: undefined }, false]);
   });
 
-  it("end when they are retired and no request is under way", async () => {
+  it("end when they are retired and no request is in progress", async () => {
     const releases = new Releases();
     releases.set.enter();
     releases.set.enter();
@@ -41,14 +41,14 @@ describe("the transforms of a configuration", () => {
     expect(releases.count).toBe(1);
   });
 
-  it("go on without requests as long as they are in force", () => {
+  it("continue without requests as long as they are active", () => {
     const releases = new Releases();
     releases.set.enter();
     releases.set.leave();
     expect(releases.count).toBe(0);
   });
 
-  it("tell when no request is under way", async () => {
+  it("report when no request is in progress", async () => {
     const { set } = new Releases();
     await set.whenIdle();
     set.enter();

@@ -21,7 +21,7 @@ export function ApprovalsPage(): JSX.Element {
     <>
       <h1>Approvals</h1>
       <Problem text={problem.value} />
-      <p>An answer holds for this one act. What nobody answers in time is denied.</p>
+      <p>An answer holds for this one act. A question without an answer in time is denied.</p>
       {approvals?.length === 0 && <p>No question waits.</p>}
       <Table label="Approvals" titles={["Asked", "Agent", "Session", "Act", "Arguments", "Answer"]}>
         {approvals?.map(({ id, askedAt, agentId, sessionKey, title, input }) => (

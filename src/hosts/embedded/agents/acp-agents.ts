@@ -110,7 +110,7 @@ async function converse(process: AcpProcess, turn: AcpTurn): Promise<ModelOutcom
   const { id, isFresh } = await process.open(memory?.read(), turn.cwd);
   if (isFresh) await memory?.write(id);
   try {
-    // An agent that has its memory is told what is new.
+    // An agent that remembers the session gets only what is new.
     const text = isFresh ? promptOf(messages, systemPrompt) : (messages.at(-1)?.text ?? "");
     return outcomeOf(await process.prompt(id, { text, rights, signal, maxReplyChars }), turn);
   } finally {

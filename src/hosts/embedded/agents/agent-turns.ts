@@ -235,7 +235,7 @@ export class AgentTurns {
     const { path } = turn.workspace ?? {};
     // A folder that is not there when the process starts stays closed to it.
     await mkdir(places.workspaces, { recursive: true, mode: 0o700 });
-    // The process outlives the turn, so it is told of no run, and may write in every copy that it is given.
+    // The process outlives the turn, so it gets no run's data, and may write in every copy that it is given.
     const start = this.#startOf(
       { ...runtime, write: isWithoutWrites ? runtime.write : [...runtime.write, path ?? places.workspaces] },
       { ...prepared, places: { ...places, cwd: runtime.cwd ?? path ?? join(dirname(places.home), "work") } },

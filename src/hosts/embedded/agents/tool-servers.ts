@@ -93,7 +93,7 @@ export class ToolBox {
     return [...this.#tools.values()].map(({ definition }) => definition);
   }
 
-  /** Carries out a call if the rights allow it; resolves with what the model is told, also when it failed. */
+  /** Carries out a call if the rights allow it; resolves with the text for the model, also when it failed. */
   async call({ name, arguments: written }: ToolCall): Promise<string> {
     const { rights } = this.#context;
     const tool = this.#tools.get(name);

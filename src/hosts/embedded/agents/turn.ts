@@ -1,4 +1,4 @@
-/** What a turn of any agent is given, and what comes of it. */
+/** The input and the result of a turn of any agent. */
 import type { TokenUsage } from "../../../core/token-usage.ts";
 
 /** One message of a conversation, as a model is given it. */

@@ -83,7 +83,7 @@ interface Checkout {
 
 /**
  * A copy is a repository of its own, which the agent may change as it likes; so the gateway never runs git in one
- * that an agent has seen. A kept copy stays while the ref names the same commit, and is made anew when it has moved.
+ * that an agent has seen. A kept copy stays while the ref names the same commit, and is replaced when it has moved.
  */
 async function checkOut(
   { url, ref }: { readonly url: string; readonly ref: string },
@@ -110,7 +110,7 @@ interface Fetched {
   readonly signal: AbortSignal;
 }
 
-/** Like {@link fetched}; a repository that cannot be used is made anew, once. */
+/** Like {@link fetched}; a repository that cannot be used is created again, once. */
 async function fetchedAnew(repository: string, what: Fetched): Promise<string> {
   try {
     return await fetched(repository, what);

@@ -84,7 +84,7 @@ function requestOf(config: HttpChannelConfig, values: Values, { traceparent }: M
   }
   const headers = new Headers({ "user-agent": "reveille" });
   for (const [name, template] of Object.entries(config.headers)) {
-    // Without the secret that it is made of, such as the token of a server that needs none.
+    // Without the secret that it contains, such as the token of a server that needs none.
     if (/\{\{\s*secret\s*\}\}/u.test(template) && values.secret === "") continue;
     const value = fill(template, values);
     if (value !== "") headers.set(name, value);

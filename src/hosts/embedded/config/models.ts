@@ -1,4 +1,4 @@
-/** The section `models`, and what becomes of a part whose secret is missing. */
+/** The section `models`, and what happens to a part whose secret is missing. */
 import { type EndpointContext, readHeaders, readSecret, requireUrl } from "./endpoint.ts";
 import type { KeepUsable } from "./channels.ts";
 import type { GatewayConfig, ModelsConfig, ProviderConfig } from "./file.ts";

@@ -15,7 +15,7 @@ export interface Confinement {
   readonly egress: readonly string[];
 }
 
-/** What the process that confines a program is told at its start. */
+/** The first message to the process that confines a program. */
 export interface ConfineOrder extends Confinement {
   readonly command: readonly string[];
   /** Variables that only the program gets. */

@@ -9,7 +9,7 @@ const DEFAULT_PORT = 18_789;
 const COMMAND = "openclaw webhooks gmail run";
 
 /**
- * Tells the outcome of the Gmail watcher: OpenClaw starts it with the gateway only while its own hooks
+ * Reports the outcome of the Gmail watcher: OpenClaw starts it with the gateway only while its own hooks
  * are on; its command starts it in either case, and reads the account, the token and the URL from `hooks`.
  */
 function reportGmail({ hooks, read, config }: MigratedBlock, notes: MigrationNotes): void {

@@ -12,7 +12,7 @@ const BUSY_TIMEOUT_MS = 500;
  * Opens a connection that writes: WAL, `synchronous=FULL` (both read back, since a pragma that
  * does not take effect says nothing), no automatic checkpoints.
  *
- * Throws when the file system offers no write-ahead log.
+ * Throws when the file system supports no write-ahead log.
  */
 export function openWriteConnection(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });

@@ -28,7 +28,7 @@ const PROBE = `process.stdout.write("${UP}"); setTimeout(() => {}, ${PROBE_TIMEO
 const PROBE_LIMITS = ["--core=0", "--fsize=0", "--data=1140850688"];
 
 /**
- * Errors of a machine that does not offer an isolation, now or later. Any other error, such as the lack of
+ * Errors of a machine that does not support an isolation, now or later. Any other error, such as the lack of
  * memory or of processes, may pass.
  */
 const REFUSED =
@@ -53,7 +53,7 @@ interface Probed {
 }
 
 /**
- * Finds the strongest isolation that this machine offers a sandbox process, by running Node behind each. Never
+ * Finds the strongest isolation that this machine supports for a sandbox process, by running Node behind each. Never
  * rejects: where nothing works, only Node's own isolation remains.
  *
  * Remembers it, unless a stronger one failed for a reason that may pass; then the next call tries again.

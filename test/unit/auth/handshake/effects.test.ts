@@ -164,7 +164,7 @@ describe("effects that are refused at load", () => {
     );
   });
 
-  test("a URL to fetch for whoever asks", () => {
+  test("a URL to fetch for any caller", () => {
     expect(withEffect(subscription.effect, { verified: false })).toThrow(
       refusal("a URL is fetched only for a verified request"),
     );

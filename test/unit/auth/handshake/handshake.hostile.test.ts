@@ -63,7 +63,7 @@ describe("the shape of an unsigned body", () => {
     expect(await answerTo(monday, { body: `${body} ` })).toBeUndefined();
   });
 
-  test("the size counts although nothing of the body is looked at", async () => {
+  test("the size counts although nothing of the body is inspected", async () => {
     const ssl: Handshake = { name: "x", verified: true, when: { "header:x-check": true }, reply: { status: 200 } };
     const headers = { "x-check": "1" };
     expect(await answerTo(ssl, { headers, body: " ".repeat(16_384) })).toBeDefined();

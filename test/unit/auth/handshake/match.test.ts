@@ -144,7 +144,7 @@ describe("several conditions", () => {
   });
 });
 
-describe("a body that is not looked at closely", () => {
+describe("a body that is not inspected", () => {
   test("escapes letters that need none: no sender does", async () => {
     expect(await holds({ "body:challenge": true }, { body: '{"challenge":"x"}' })).toBe(true);
     expect(await holds({ "body:challenge": true }, { body: '{"\\u0063hallenge":"x"}' })).toBe(false);

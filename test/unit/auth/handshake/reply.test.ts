@@ -65,7 +65,7 @@ describe("JSON", () => {
 });
 
 describe("computed values", () => {
-  test("may be several, and stand in texts and headers", async () => {
+  test("may be several, in texts and headers", async () => {
     const handshake = handshakeOf(
       { text: "{computed:a}.{computed:b}", headers: { "x-a": "v={computed:a}" } },
       {
@@ -83,7 +83,7 @@ describe("computed values", () => {
     expect(answer?.payload).toHaveLength(a.length + 1 + b.length);
   });
 
-  test("that have nothing to be made of are missing", async () => {
+  test("that have no source are missing", async () => {
     const computed = { a: { algorithm: "sha256", encoding: "hex", of: "{body:missing}" } } as const;
     expect(await answerTo(handshakeOf({ text: "{computed:a}" }, { computed }), SENT)).toBeUndefined();
   });
@@ -93,12 +93,12 @@ describe("computed values", () => {
     ["{nonce}", "{nonce} is not known"],
     ["{body}", '"body:" is no place in a header, the query or the body'],
     ["", "a computed value does not say what it is computed from"],
-  ])("made of %j are refused at load", (of, reason) => {
+  ])("derived from %j are refused at load", (of, reason) => {
     const computed = { a: { algorithm: "sha256", encoding: "hex", of } } as const;
     expect(() => compile([handshakeOf({}, { computed })])).toThrow(refusal(reason));
   });
 
-  test("made of nothing at all are refused at load", () => {
+  test("without a source are refused at load", () => {
     const computed = JSON.parse('{"a":{"algorithm":"sha256","encoding":"hex"}}') as Handshake["computed"];
     expect(() => compile([handshakeOf({}, { computed: computed! })])).toThrow(
       refusal("a computed value does not say what it is computed from"),
@@ -123,7 +123,7 @@ describe("answers without content", () => {
     expect((await answerTo(handshake, { method: "HEAD" }))?.answer).toEqual(empty(200, { "x-a": "b" }));
   });
 
-  test.each([204, 205])("cannot be meant where there is content: %i", (status) => {
+  test.each([204, 205])("is impossible where there is content: %i", (status) => {
     for (const reply of [{ text: "" }, { json: {} }]) {
       expect(() => compile([handshakeOf({ status, ...reply })])).toThrow(refusal(`an answer ${status} has no content`));
     }
@@ -168,7 +168,7 @@ describe("secrets", () => {
     { headers: { a: "{setting:token}" } },
   ];
 
-  test.each(replies)("a setting that requests are compared with is never told: %j", (reply) => {
+  test.each(replies)("a setting that requests are compared with is never disclosed: %j", (reply) => {
     const when = { "body:type": ["a"], "query:token": { setting: "token" }, "query:q": { setting: "other" } };
     expect(() => compile([handshakeOf(reply, { when })])).toThrow(
       refusal('its reply would reveal the secret setting "token"'),
@@ -176,7 +176,7 @@ describe("secrets", () => {
     expect(() => compile([handshakeOf(reply, { when: { "query:q": { setting: "other" } } })])).not.toThrow();
   });
 
-  test.each(replies)("a secret of the route is never told, whatever setting has it too: %j", (reply) => {
+  test.each(replies)("a secret of the route is never disclosed, whatever setting has it too: %j", (reply) => {
     const context = { secrets: ["first", "second"], settings: { token: ["other", "second"] } };
     expect(() => compile([handshakeOf(reply)], context)).toThrow(
       refusal('its reply would reveal the secret setting "token"'),
@@ -190,7 +190,7 @@ describe("secrets", () => {
     expect((await answerTo(handshake, SENT, { settings: { n: 7 } }))?.answer).toEqual(plain("7"));
   });
 
-  test("a digest may be made of them", async () => {
+  test("they may be hashed", async () => {
     const handshake = handshakeOf(
       { text: "{computed:a}" },
       {

@@ -10,7 +10,7 @@ const x = handshakeOf("X");
 const smartcar = handshakeOf("Smartcar");
 const TOKEN = "verify-token-of-the-owner";
 
-describe("what is signed for whoever asks", () => {
+describe("what is signed on request", () => {
   const crc = (token: string): Sent => ({ method: "GET", query: `crc_token=${encodeURIComponent(token)}` });
 
   test.each([

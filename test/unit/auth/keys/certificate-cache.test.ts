@@ -169,7 +169,7 @@ describe("a URL without a certificate", () => {
     expect(held.length).toBe(1);
   });
 
-  test("an error of an unknown kind is told without its words", async () => {
+  test("an error of an unknown kind is reported without its message", async () => {
     const { cache, logger } = cacheWith(() => Promise.reject(new Error("secret")));
     expect(await cache.get("https://a.example/a.pem")).toBeUndefined();
     expect(logger.lines).toEqual([["warn", { host: "a.example", reason: "it could not be fetched" }, NOT_FETCHED]]);
@@ -193,7 +193,7 @@ describe("a URL without a certificate", () => {
 });
 
 describe("what a caller can bring about by naming URLs", () => {
-  test("so many fetches are under way at a time, further URLs have no certificate for now", async () => {
+  test("so many fetches run at a time; further URLs have no certificate for now", async () => {
     const { cache, held } = heldCache();
     const asked = ["1", "2", "3", "4"].map((path) => cache.get(`https://a.example/${path}`));
     expect(cache.get("https://a.example/5")).toBeUndefined();
@@ -290,7 +290,7 @@ describe("a certificate that is known", () => {
     return { url, ...parts };
   }
 
-  test("from a day on it is fetched anew in the background, and answered meanwhile", async () => {
+  test("after a day it is fetched again in the background, and the old one is used meanwhile", async () => {
     const { cache, url, held, clock } = await knowingCache();
     clock.nowMs += DAY_MS;
     expect(cache.get(url)).toBe(PEM);
@@ -332,7 +332,7 @@ describe("a certificate that is known", () => {
     expect(held.length).toBe(2);
   });
 
-  test("so many are fetched anew at a time", async () => {
+  test("so many are refreshed at a time", async () => {
     const { cache, held, clock } = heldCache({ maxFetches: 2 });
     const urls = ["1", "2", "3"].map((path) => `https://a.example/${path}`);
     for (const url of urls) {
@@ -376,7 +376,7 @@ describe("a certificate that is known", () => {
 });
 
 describe("closing", () => {
-  test("a fetch under way is given up without a word", async () => {
+  test("a fetch in progress is given up silently", async () => {
     const { cache, url, server, logger, close } = await servedCache(silence);
     const asked = cache.get(url);
     await eventually(() => expect(server.asked.length).toBe(1));
@@ -385,7 +385,7 @@ describe("closing", () => {
     expect(logger.lines).toEqual([]);
   });
 
-  test("every fetch is told of it", () => {
+  test("every fetch gets the signal", () => {
     const { cache, held, close } = heldCache();
     void cache.get("https://a.example/a.pem");
     expect(held[0]!.signal.aborted).toBe(false);

@@ -53,7 +53,7 @@ describe("accepting", () => {
     expect(await keys.accept("asana", "another-key")).toBe(false);
     expect(await keys.accept("asana", KEY)).toBe(false);
     expect(keys.get("asana")).toBe(KEY);
-    // Anybody can bring that about, so it is told once.
+    // Anybody can bring that about, so it is logged once.
     expect(logger.lines.slice(1)).toEqual([refused("asana", "it has one already")]);
     const { keys: again } = await openedKeys({ folder });
     expect(await again.accept("asana", "another-key")).toBe(false);
@@ -137,7 +137,7 @@ describe("accepting", () => {
     },
   );
 
-  test("1,000 routes can have keys, counting those under way", async () => {
+  test("1,000 routes can have keys, counting the ones being fetched", async () => {
     const folder = newFolder();
     const routes = Array.from({ length: 998 }, (_, at) => [`route-${at}`, KEY]);
     writeFileSync(
@@ -262,7 +262,7 @@ describe("the file", () => {
     ["a key that is too short", '{"version":1,"keys":{"a":"secret"}}'],
     ["a key that is too long", `{"version":1,"keys":{"a":"${"k".repeat(1025)}"}}`],
     ["more than 8 MiB", '{"version":1,"keys":{}}'.padEnd(8_388_609)],
-  ])("%s is a damaged file, told with its name and what to do", async (_what, text) => {
+  ])("%s is a damaged file: the error names it and says what to do", async (_what, text) => {
     const folder = newFolder();
     const file = join(folder, "delivered-keys.json");
     writeFileSync(file, text);

@@ -119,7 +119,7 @@ describe("refreshing", () => {
     expect(provider.fetches).toBe(3);
   });
 
-  test("a failed fetch is tried again after 1, 2, 4 ... seconds, up to 5 minutes, and anew after a success", async () => {
+  test("a failed fetch is tried again after 1, 2, 4 ... seconds, up to 5 minutes; a success resets the delay", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     let isUp = false;
     const provider = providerOf(() => (isUp ? keySet(key) : undefined));
@@ -238,7 +238,7 @@ describe("tokens of a key that is not known", () => {
     expect((await verify(await signToken(key, { now: clock.now() }))).ok).toBe(true);
   });
 
-  test("a fetch under way is not begun a second time, however long it takes", async () => {
+  test("a fetch in progress is not started a second time, however long it takes", async () => {
     const { server, verify, clock } = await readySource([key]);
     server.answer = silence;
     const token = await signToken(newKey, { now: clock.now() });
@@ -289,7 +289,7 @@ describe("closing", () => {
     expect(provider.fetches).toBe(1);
   });
 
-  test("a fetch under way is given up without a word and not tried again", async () => {
+  test("a fetch in progress is given up silently and not tried again", async () => {
     const server = await startKeyServer(silence);
     const { verify, close, logger } = sourceOf(server.origin, { retryMs: 1 });
     const verified = verify("token");

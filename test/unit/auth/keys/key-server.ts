@@ -18,7 +18,7 @@ export interface KeyServer {
   stop(): Promise<void>;
 }
 
-/** Starts a server that is stopped with the test; `port` starts it anew where another one was. */
+/** Starts a server that is stopped with the test; `port` starts it again where another one was. */
 export async function startKeyServer(
   answer: KeyServer["answer"],
   { certificate, port = 0 }: { certificate?: MadeCertificate; port?: number } = {},

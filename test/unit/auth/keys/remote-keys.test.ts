@@ -142,7 +142,7 @@ describe("confirming", () => {
     expect(logger.lines).toEqual([["warn", { host, reason }, NOT_CONFIRMED]]);
   });
 
-  test("an error of an unknown kind does not, and is told without its words", async () => {
+  test("an error of an unknown kind does not, and is reported without its message", async () => {
     const { remote, logger } = remoteKeys({ fetch: () => Promise.reject(new Error("secret")) });
     expect(await remote.confirm("https://a.example/")).toBe(false);
     expect(logger.lines).toEqual([["warn", { host: "a.example", reason: "it could not be fetched" }, NOT_CONFIRMED]]);
@@ -150,7 +150,7 @@ describe("confirming", () => {
 });
 
 describe("closing", () => {
-  test("whatever is under way is given up, and nothing is fetched any more", async () => {
+  test("fetches in progress are given up, and nothing is fetched any more", async () => {
     const server = await startKeyServer(silence);
     const { remote, logger } = remoteKeys();
     const keys = remote.jwks(`${server.origin}/certs`);

@@ -91,7 +91,7 @@ describe("signatures in a list", () => {
     expect(find("v1,a ".repeat(17).trim(), list)).toBe("too many signatures");
   });
 
-  it("stand in at most 64 entries", () => {
+  it("fill at most 64 entries", () => {
     expect(find(`${"x ".repeat(63)}v1,a`, list)).toEqual(texts("a"));
     expect(find(`${"x ".repeat(64)}v1,a`, list)).toBe("too many signatures");
   });

@@ -38,7 +38,7 @@ describe("what a verified request must hold", () => {
     expect(verifier.verify(call("not JSON", { "x-account": "7" }))).toMatchObject({ ok: false });
   });
 
-  it("is looked at only once the scheme has verified the request, at once or later", async () => {
+  it("is checked only once the scheme has verified the request, at once or later", async () => {
     const refused: Verification = { ok: false, reason: "no signature matches" };
     expect(withRequiredValues(always(refused), auth).verify(call("{}"))).toBe(refused);
     const later = withRequiredValues(always(Promise.resolve(GOOD)), auth);

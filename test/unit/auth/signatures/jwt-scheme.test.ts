@@ -160,7 +160,7 @@ describe("where the token stands", () => {
     expect(await verifier.verify(callWith({ headers: {} }))).toEqual(NO_TOKEN);
   });
 
-  test("it may stand in the query and in the body", async () => {
+  test("it may be in the query and in the body", async () => {
     const { verifier, now } = await tokenRoute({ from: ["query:token", "body:validation.token"], prefix: "" });
     const token = await signToken(key, { now });
     const body = Buffer.from(JSON.stringify({ validation: { token } }));
@@ -228,7 +228,7 @@ describe("the credential", () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  test("without a subject the mail address stands in, and without both the issuer alone", async () => {
+  test("the mail address replaces a missing subject, and the issuer replaces both", async () => {
     const none = { sub: undefined };
     const id = await idOf({ ...none, email: "a@example.com" });
     expect(id).not.toBe(await idOf({ ...none, email: "b@example.com" }));
@@ -238,7 +238,7 @@ describe("the credential", () => {
   });
 });
 
-describe("the mark of a replay", () => {
+describe("the sign of a replay", () => {
   const markOf = async (verification: Verification | Promise<Verification>) => (await verified(verification)).replay!;
   const digestOf = async (verification: Verification | Promise<Verification>) =>
     Buffer.from((await markOf(verification)).digest).toString("hex");

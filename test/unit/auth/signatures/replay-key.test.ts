@@ -34,7 +34,7 @@ function markOf(input: AuthInput, changes: Parameters<typeof callOf>[0], route =
 const digestOf = (...options: Parameters<typeof markOf>) => markOf(...options)?.digest;
 const sent = (sig: string, headers: IncomingRequest["headers"] = {}) => ({ headers: { sig, ...headers } });
 
-describe("the digest of a mark", () => {
+describe("the digest of a replay key", () => {
   const digest = digestOf(PLAIN, sent(hmac("{}")));
 
   it("has 32 bytes", () => {
@@ -105,7 +105,7 @@ describe("the digest of a mark", () => {
   });
 });
 
-describe("the end of a mark", () => {
+describe("the expiry of a replay key", () => {
   const ts = String(NOW_SECONDS - 100);
   const at = (input: AuthInput) => markOf(input, sent(hmac(`${ts}.{}`), { ts }))?.expiresAt;
 
@@ -145,7 +145,7 @@ describe("the end of a mark", () => {
   });
 });
 
-it("makes no mark when the configuration turns it off", () => {
+it("makes no replay key when the configuration turns it off", () => {
   const verified = verify(verifierOf({ ...PLAIN, replaySeconds: 0 }), callOf({ ...sent(hmac("{}")), body: "{}" }));
   expect(verified).toEqual({ ok: true, credentialId: expect.stringMatching(/^[0-9a-f]{16}$/) as string });
 });

@@ -191,7 +191,7 @@ describe("what a certificate says", () => {
     expect(outcomeOf(check(URL_OF_KEY, { certificate: () => SHORT_LIVED.pem, receivedAt }))).toBe(expected);
   });
 
-  it("is looked at anew when it is another one", () => {
+  it("is inspected again when it is another one", () => {
     const pems = [other.pem, RSA.pem, other.pem, "none", RSA.pem];
     const remoteKeys = { ...contextOf().remoteKeys, certificate: () => pems.shift() };
     const verifier = verifierOf(INPUT, { remoteKeys });

@@ -62,7 +62,7 @@ describe("user name and password", () => {
     expect(check(undefined)).toBe("header authorization is missing");
   });
 
-  it("have ids of their own and leave no mark", () => {
+  it("have ids of their own and leave no trace", () => {
     const verifier = verifierOf(INPUT);
     const [one, other] = ["aladdin:open sesame", "user:p:w"].map((login) =>
       verifier.verify(callOf({ headers: { authorization: `Basic ${base64(login)}` } })),

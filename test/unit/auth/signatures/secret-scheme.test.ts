@@ -109,7 +109,7 @@ describe("several secrets", () => {
     expect(idOf(rotated, "other secret")).toBeUndefined();
   });
 
-  it("have the same id wherever they stand in the list, and another one on another route", () => {
+  it("have the same id at any position in the list, and another one on another route", () => {
     expect(idOf(rotated, "new secret")).toBe(idOf({ ...rotated, secret: "new secret" }, "new secret"));
     expect(idOf(rotated, "new secret", "other")).not.toBe(idOf(rotated, "new secret"));
   });
@@ -119,7 +119,7 @@ describe("several secrets", () => {
     expect(check(input, { body: '{"items":[{"key":"old"},{"key":"new"}]}' })).toBe(true);
   });
 
-  it("leave no mark to tell a copy by", () => {
+  it("leave no replay key to recognize a copy by", () => {
     const call: IncomingRequest = callOf({ headers: { a: "old secret" } });
     expect(verifierOf({ scheme: "secret", ...rotated }).verify(call)).not.toHaveProperty("replay");
   });

@@ -62,7 +62,7 @@ describe("an HMAC", () => {
     );
   });
 
-  it("is refused in whatever else stands in the header, without a throw", () => {
+  it("is refused with anything else in the header, without a throw", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "binary" }),
@@ -137,7 +137,7 @@ describe("a signed time", () => {
     );
   });
 
-  it("is missing when it is not there, or there twice", () => {
+  it("is missing when it is absent or present twice", () => {
     expect(check(TIMED, `v1=${hmac(".{}")}`)).toBe("timestamp is missing");
     expect(check(TIMED, `t=${NOW_SECONDS},${timed(NOW_SECONDS)}`)).toBe("timestamp is missing");
   });
@@ -149,7 +149,7 @@ describe("a signed time", () => {
     expect(sent(`${NOW_SECONDS}, ${NOW_SECONDS}`)).toBe("malformed timestamp");
   });
 
-  it("in the body is looked at once the signature is known to be good", () => {
+  it("in the body is checked once the signature is verified", () => {
     const input: AuthInput = {
       ...PLAIN,
       timestamp: { from: "body:at", unit: "milliseconds", toleranceSeconds: 60 },
@@ -164,7 +164,7 @@ describe("a signed time", () => {
     expect(sent("{}", "another secret")).toBe("no signature matches");
   });
 
-  it("is looked at before the signature otherwise, and the signature's form before the time", () => {
+  it("is checked before the signature otherwise, and the signature's form before the time", () => {
     expect(check(TIMED, `t=1,v1=${"00".repeat(32)}`)).toBe(`timestamp is ${NOW_SECONDS - 1} seconds old`);
     expect(check(TIMED, "t=1,v1=xyz")).toBe("malformed signature");
   });

@@ -44,7 +44,7 @@ describe("a URL that is signed", () => {
     expect(() => verifierOf(INPUT, { publicUrl: undefined })).toThrow(new TypeError(message));
   });
 
-  it("leaves the mark of the request as it was signed", () => {
+  it("leaves the replay key of the request as it was signed", () => {
     const marks = [`${PUBLIC_URL}/x?a=1`, `${PUBLIC_URL}:443/x?a=1`].map((url) => check(url));
     expect(marks[0]).toMatchObject({ ok: true });
     expect(marks[0]).not.toEqual(marks[1]);

@@ -76,7 +76,7 @@ describe("content", () => {
     expect(textOf(content, changes)).toBe(text);
   });
 
-  it("takes what stands in headers and the target as the bytes that were sent", () => {
+  it("takes headers and the target as the bytes that were sent", () => {
     const sent = Buffer.from("größe").toString("latin1");
     expect(textOf("{header:a}", { headers: { a: sent } })).toBe("größe");
     expect(textOf("{pair:a}", { pairs: [["a", sent]] })).toBe("größe");

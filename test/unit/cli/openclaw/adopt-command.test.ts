@@ -93,7 +93,7 @@ describe("adopt", () => {
     expect(statSync(file).mode & 0o777).toBe(0o640);
   });
 
-  it("tells the same and writes nothing in a dry run", async () => {
+  it("prints the same and writes nothing in a dry run", async () => {
     const text = write({ hooks });
     expect(await run({ dryRun: true })).toBe(0);
     expect(readFileSync(file, "utf8")).toBe(text);
@@ -139,7 +139,7 @@ describe("adopt", () => {
     expect(readFileSync(file, "utf8")).toBe(text);
   });
 
-  it("leaves out what is broken when it is told to, and keeps the block of the host as it was", async () => {
+  it("leaves out what is broken on request, and keeps the block of the host as it was", async () => {
     write({ hooks: { ...hooks, mappings: BROKEN } });
     expect(await run({ skipBroken: true })).toBe(0);
     const { hooks: kept, plugins } = written() as { hooks: object; plugins: { entries: { reveille: object } } };
@@ -166,7 +166,7 @@ describe("adopt", () => {
     expect(logger.lines).toEqual([]);
   });
 
-  it("tells as JSON, without a secret", async () => {
+  it("prints JSON without a secret", async () => {
     write({ hooks });
     expect(await run({ json: true })).toBe(0);
     expect(JSON.parse(out)).toMatchObject({
@@ -199,7 +199,7 @@ describe("adopt", () => {
     expect(readFileSync(file, "utf8")).toBe(text);
   });
 
-  it("refuses a file that cannot be written as it is meant", async () => {
+  it("refuses a file that cannot be written as intended", async () => {
     const text = write(`{ logging: { level: Infinity }, hooks: { enabled: true, token: "${token}" } }`);
     expect(await run()).toBe(1);
     expect(out).toContain("a number that JSON cannot");
@@ -250,7 +250,7 @@ describe("adopt", () => {
     await expect(run()).rejects.toThrow(words);
   });
 
-  it("ends with words for a file that is not there", async () => {
+  it("ends with a message for a missing file", async () => {
     await expect(run({ config: join(home, "nowhere.json") })).rejects.toThrow(
       "cannot be read (ENOENT); name OpenClaw's configuration with --config <file>.",
     );

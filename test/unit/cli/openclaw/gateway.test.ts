@@ -65,7 +65,7 @@ describe("openclaw reveille", () => {
     expect(terminal.err.split("plugins.entries.reveille.config.path: ")).toHaveLength(2);
   });
 
-  it("tells the paths of this host, and where to write a preset's block", async () => {
+  it("prints the paths of this host, and where to write a preset's block", async () => {
     expect(await run({}, "presets", "show", "github")).toBe(0);
     expect(terminal.out).toContain("with plugins.entries.reveille.config in the place of hooks");
     expect(terminal.out).toContain("/reveille/github");

@@ -58,7 +58,7 @@ export default defineTransform(({ rawBody, url, payload, time }) => {
     expect(await compiled(terminal.folder)).toMatch(/^.*deploy\.ts\(\d+,\d+\): error TS2/u);
   }, 60_000);
 
-  it("tells the mapping to add and the command to run, and both work", async () => {
+  it("prints the mapping to add and the command to run, and both work", async () => {
     using terminal = new TransformTerminal();
     const { out } = await terminal.run("transform", "new", "deploy");
     const mapping = /^ {2}(\{ match: .*\}),$/mu.exec(out)?.[1];
@@ -76,7 +76,7 @@ export default defineTransform(({ rawBody, url, payload, time }) => {
     expect((await terminal.run("transform", "test", "deploy.ts")).out).toContain("null: skip");
   });
 
-  it("tells the block of a preset and a sample to try, and both work", async () => {
+  it("prints the block of a preset and a sample to try, and both work", async () => {
     using terminal = new TransformTerminal();
     const { out } = await terminal.run("transform", "new", "pages", "--preset", "pagerduty", "--js");
     expect(out).toContain('  hooks: { pagerduty: { transform: { module: "pages.js" } } }\n');

@@ -186,7 +186,7 @@ describe("reveille transform test", () => {
     );
   });
 
-  it("tells no warm time when the call fails once it is repeated, and keeps nothing that is written then", async () => {
+  it("gives no warm time when the call fails once it is repeated, and keeps nothing that is written then", async () => {
     using terminal = terminalWith(
       'let calls = 0; export default () => { console.error("call", ++calls); if (calls > 1) throw 1; return { message: "m" }; };',
       { mappings: [mapping], transforms: { isolation: "none" } },

@@ -21,7 +21,7 @@ function watched(): TransformTerminal {
 }
 
 describe("reveille transform test --watch", () => {
-  it("tries again after each change of the folder and of the payload, whatever was wrong before, until it is told to end", async () => {
+  it("tries again after each change of the folder and of the payload, whatever was wrong before, until it is stopped", async () => {
     using terminal = watched();
     const payload = terminal.write("payload.json", '{"n":1}');
     const code = terminal.process.run("transform", "test", "deploy.js", "--payload", payload, "--watch");
@@ -69,7 +69,7 @@ describe("reveille transform test --watch", () => {
 });
 
 describe("reveille transform test, interrupted", () => {
-  it("ends the call that is under way, with the code of the signal", async () => {
+  it("ends the call in progress, with the code of the signal", async () => {
     using terminal = new TransformTerminal();
     terminal.configure({ transforms: { timeoutMs: 60_000 } });
     terminal.module("deploy.js", "export default () => { for (;;); };");

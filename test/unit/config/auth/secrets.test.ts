@@ -176,7 +176,7 @@ describe("the secret of an auth", () => {
     expect(refuse({ ...signed, algorithm, keyEncoding: "pem", secret })).toEqual([line]);
   });
 
-  it("never stands in a message, whatever is wrong with it", () => {
+  it("never appears in a message, whatever is wrong with it", () => {
     const auth = fc.constantFrom<object>(
       signed,
       { ...signed, keyEncoding: "hex" },
@@ -223,7 +223,7 @@ describe("isKnownSecret", () => {
     expect(isKnownSecret(value)).toBe(false);
   });
 
-  it("knows what it is told besides, in any case and clothing", () => {
+  it("recognizes additional known values, in any case and wrapping", () => {
     expect(isKnownSecret("WHSEC_Some-Example", ["some_example"])).toBe(true);
     expect(isKnownSecret("!!!", ["!!!"])).toBe(true);
     expect(isKnownSecret("!!!", ["???"])).toBe(false);

@@ -43,7 +43,7 @@ describe("foldText", () => {
     expect(foldText("\uFE3D\uFE3F\u2270").text).toBe("<<<");
   });
 
-  it("gives printable ASCII, white space and one mark for all else, whatever it is given", () => {
+  it("gives printable ASCII, white space and one replacement character for anything else", () => {
     const folded = foldText("日本🚀\uD800한\u{20000}\u{10FFFF}ﷺ\tß").text;
     expect(folded).toBe("\u0001".repeat(folded.length - 2) + " \u0001");
   });

@@ -34,7 +34,7 @@ describe("an outage", () => {
     return opened;
   }
 
-  it("is told at its first failure, and no more until the subject has worked", async () => {
+  it("is reported at its first failure, and not again until the subject has worked", async () => {
     const outages = await registry();
     await outages.failed("channel:mail", "Mail fails.");
     await outages.failed("channel:mail", "Mail fails again.");
@@ -49,7 +49,7 @@ describe("an outage", () => {
     expect(told).toHaveLength(3);
   });
 
-  it("that comes and goes is told once an hour, and one that outlasts the hour then", async () => {
+  it("that comes and goes is reported once an hour, and one that outlasts the hour at its end", async () => {
     const outages = await registry();
     for (let turn = 0; turn < 10; turn++) {
       await outages.failed("channel:mail", "Mail fails.");
@@ -83,7 +83,7 @@ describe("an outage", () => {
     expect(told).toEqual([{ key: "outage:channel:mail:1000", text: "Mail fails.", detail: "550 no such user" }]);
   });
 
-  it("of the quiet hour is not stored before it is told, so that a restart does not silence it", async () => {
+  it("of the quiet hour is not stored before it is reported, so that a restart does not silence it", async () => {
     const outages = await registry();
     await outages.failed("channel:mail", "Mail fails.");
     await outages.works("channel:mail");
@@ -98,7 +98,7 @@ describe("an outage", () => {
     expect(told).toHaveLength(2);
   });
 
-  it("of the quiet hour is stored when it outlasts the hour and is told", async () => {
+  it("of the quiet hour is stored when it outlasts the hour and is reported", async () => {
     const outages = await registry();
     await outages.failed("channel:mail", "Mail fails.");
     await outages.works("channel:mail");
@@ -110,7 +110,7 @@ describe("an outage", () => {
     expect(await bench.store.outages()).toEqual([]);
   });
 
-  it("that ends in the quiet hour is over, and is not written anywhere", async () => {
+  it("that ends in the quiet hour is not written anywhere", async () => {
     const outages = await registry();
     await outages.failed("channel:mail", "Mail fails.");
     await outages.works("channel:mail");
@@ -121,7 +121,7 @@ describe("an outage", () => {
     expect(told).toHaveLength(2);
   });
 
-  it("says when what was told so far is given, and what was recorded is on disk", async () => {
+  it("says when the notices so far are delivered and recorded on disk", async () => {
     const outages = await registry();
     void outages.failed("runs:main", "Runs fail.");
     void outages.failed("channel:mail", "Mail fails.");
@@ -132,7 +132,7 @@ describe("an outage", () => {
     expect(await bench.store.outages()).toEqual(["channel:mail"]);
   });
 
-  it("that ends and begins again while the disk is slow is told once", async () => {
+  it("that ends and begins again while the disk is slow is reported once", async () => {
     const outages = await registry();
     void outages.failed("channel:mail", "Mail fails.");
     void outages.works("channel:mail");
@@ -141,13 +141,13 @@ describe("an outage", () => {
     expect(told).toHaveLength(1);
   });
 
-  it("is told once of many failures at the same time", async () => {
+  it("is notified once of many failures at the same time", async () => {
     const outages = await registry();
     await Promise.all(Array.from({ length: 50 }, () => outages.failed("runs:main", "Runs fail.")));
     expect(told).toHaveLength(1);
   });
 
-  it("goes on over a restart", async () => {
+  it("continues over a restart", async () => {
     await (await registry()).failed("runs:main", "Runs fail.");
     const later = await registry();
     await later.failed("runs:main", "Runs fail.");
@@ -157,7 +157,7 @@ describe("an outage", () => {
     expect(told).toHaveLength(2);
   });
 
-  it("that is over at once is closed after it was opened", async () => {
+  it("that ends at once is closed after it was opened", async () => {
     const outages = await registry();
     await Promise.all([outages.failed("runs:main", "Runs fail."), outages.works("runs:main")]);
     expect(await bench.store.outages()).toEqual([]);
@@ -183,7 +183,7 @@ describe("an outage", () => {
     expect(outages.works("runs:main")).toBeUndefined();
   });
 
-  it("is not told by a gateway that finds it opened by another one on the same store", async () => {
+  it("is not sent by a gateway that finds it sent by another one on the same store", async () => {
     const one = await registry();
     const other = await registry();
     await one.failed("runs:main", "Runs fail.");
@@ -191,7 +191,7 @@ describe("an outage", () => {
     expect(told).toHaveLength(1);
   });
 
-  it("is told although it cannot be stored, and the log says so", async () => {
+  it("is reported although it cannot be stored, and the log says so", async () => {
     const full = () => Promise.reject(new StoreError("UNAVAILABLE", "The disk is full."));
     const outages = await registry({ openOutage: full, closeOutage: full, outages: async () => [] });
     await outages.failed("runs:main", "Runs fail.");

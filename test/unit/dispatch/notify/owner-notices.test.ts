@@ -42,7 +42,7 @@ describe("a notice to the owner", () => {
     expect(host.sent).toEqual([]);
   });
 
-  it("goes to the chosen channel as well, by the configuration in force", async () => {
+  it("goes to the chosen channel as well, by the active configuration", async () => {
     const told = notices();
     target = { channel: "Console", to: undefined };
     await told.notify({ key: "a", text: "One." });
@@ -94,7 +94,7 @@ describe("a notice to the owner", () => {
     expect(host.heartbeats).toEqual([]);
   });
 
-  it("that has nobody to go to on the channel is given in the main session", async () => {
+  it("that has no target on the channel is sent to the main session", async () => {
     host.channels.list = (): { id: string }[] => [{ id: "telegram" }];
     target = { channel: "telegram", to: undefined };
     await notices().notify({ key: "a", text: "One." });

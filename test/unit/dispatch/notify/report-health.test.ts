@@ -159,7 +159,7 @@ describe("notices of what a person has to see to", () => {
       expect(await bench.store.outages()).toEqual(["target:agent"]);
     });
 
-    it("one is given when the fallback is needed and nobody was found there, besides that of the channel", async () => {
+    it("one is sent when the fallback is needed and has no target, besides that of the channel", async () => {
       refuse({ console: gone });
       await bench.run({ fallback: { unresolved: "Nobody said to whom." } });
       expect(bench.notices).toEqual([
@@ -168,7 +168,7 @@ describe("notices of what a person has to see to", () => {
       ]);
     });
 
-    it("one says both when nobody was found anywhere, and the fallback's next success ends it", async () => {
+    it("one covers both when no target was found anywhere, and the fallback's next success ends it", async () => {
       await bench.run({ mode: "deliver", delivery: nobody, fallback: { unresolved: "Nobody said to whom." } });
       expect(bench.notices).toEqual([
         `Messages cannot be delivered. The gateway has no channel. The fallback: Nobody said to whom. ${kept}`,
@@ -177,7 +177,7 @@ describe("notices of what a person has to see to", () => {
       expect(await bench.store.outages()).toEqual([]);
     });
 
-    it("none is given of a run that is done: its reply is kept, and asks for nobody", async () => {
+    it("none is sent for a run that is done: its reply is kept and needs no one", async () => {
       await bench.run({ delivery: nobody });
       await bench.run({ delivery: nobody, fallback: { unresolved: "Nobody said to whom." } });
       expect(bench.settled.map(({ state }) => state)).toEqual(["done", "done"]);

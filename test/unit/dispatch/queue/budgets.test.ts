@@ -73,7 +73,7 @@ describe("budgets", () => {
     expect(counting.budgets.usedUp([budget("other", { perHour: 1 })])).toBeUndefined();
   });
 
-  it("of an hour and of a day hold together, those of a mapping and of everything as well", () => {
+  it("of an hour and of a day apply together, and so do those of a mapping and of everything", () => {
     const both = [budget("mail", { perHour: 2, perDay: 3 }), budget("*", { perDay: 4 })];
     counting.count(both, 2);
     expect(counting.budgets.usedUp(both)?.per).toBe("hour");
@@ -125,7 +125,7 @@ describe("budgets", () => {
     expect(counting.budgets.usedUp(hourly)).toBeUndefined();
   });
 
-  it("begin anew when what was counted is forgotten", () => {
+  it("start over when the counts are forgotten", () => {
     counting.count(hourly, 3);
     counting.budgets.forget("mail");
     expect(counting.budgets.usedUp(hourly)).toBeUndefined();
@@ -174,7 +174,7 @@ describe("budgets", () => {
     expect(counting.budgets.usedUp(daily)?.per).toBe("hour");
   });
 
-  it("go on in memory when they cannot be written, and the log says so", async () => {
+  it("continue in memory when they cannot be written, and the log says so", async () => {
     counting.failure = new StoreError("CLOSED", "closing");
     counting.count(hourly, 3);
     await counting.budgets.written();
@@ -229,7 +229,7 @@ describe("budgets", () => {
     );
   });
 
-  it("lose nothing to a clock that is set back by an hour, and to one that goes on again", () => {
+  it("lose nothing to a clock that is set back by an hour, and to one that continues again", () => {
     counting.count(hourly, 3);
     counting.nowMs -= HOUR_MS;
     expect(counting.budgets.usedUp(hourly)?.scope).toBe("mail");

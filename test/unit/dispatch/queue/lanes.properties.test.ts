@@ -12,7 +12,7 @@ interface Item {
 /** What the lanes should hold, without any cleverness: every item of a lane in the order of its push. */
 class Model {
   readonly waiting: Item[] = [];
-  /** Lanes with an item under way, and that item. */
+  /** Lanes with an item in progress, and that item. */
   readonly busy = new Map<string, Item>();
   readonly closed = new Set<string>();
   readonly places = new Map<Item, Place<Item>>();
@@ -21,7 +21,7 @@ class Model {
   /** Turns that passed over a priority in which something could go. */
   readonly passedOver = { high: 0, normal: 0, low: 0 };
 
-  /** Items that could go: the first of a lane with none under way, of a group that is open. */
+  /** Items that could go: the first of a lane with none in progress, of a group that is open. */
   get able(): Item[] {
     const seen = new Set<string>();
     return this.waiting.filter((item) => {
@@ -178,7 +178,7 @@ function plainLanes(): Lanes<Item, string> {
 }
 
 describe("lanes, for any order of operations", () => {
-  it("are FIFO with one item under way each, respect closed groups and priorities, and lose nothing", () => {
+  it("are FIFO with one item in progress each, respect closed groups and priorities, and lose nothing", () => {
     const commands = fc.commands(
       [
         fc.tuple(fc.oneof(lane, fc.constant("")), group).map(([name, of]) => new Push(name, of)),
@@ -206,7 +206,7 @@ describe("lanes, for any order of operations", () => {
     );
   });
 
-  it("lose nothing and double nothing, however many are under way at once", () => {
+  it("lose nothing and double nothing, however many are in progress at once", () => {
     fc.assert(
       fc.property(
         fc.array(lane, { maxLength: 60 }),
@@ -241,7 +241,7 @@ describe("lanes, for any order of operations", () => {
     );
   });
 
-  it("starve nobody: between two turns of a lane every lane that waits has its turn", () => {
+  it("starve no lane: between two turns of a lane every lane that waits has its turn", () => {
     fc.assert(
       fc.property(fc.array(lane, { minLength: 1, maxLength: 60 }), (pushes) => {
         const lanes = plainLanes();

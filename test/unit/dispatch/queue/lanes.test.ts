@@ -85,12 +85,12 @@ describe("lanes", () => {
     expect(drain()).toEqual(["a1", "a4", "a2", "a5", "a3"]);
   });
 
-  it("do not hold up an item that waits for nobody", () => {
+  it("do not hold up an item that waits for no other", () => {
     for (const item of ["a1", "a2", "a3"]) lanes.push("", item);
     expect([lanes.take()?.item, lanes.take()?.item, lanes.take()?.item]).toEqual(["a1", "a2", "a3"]);
   });
 
-  it("count what waits, and not what is under way", () => {
+  it("count what waits, and not what is in progress", () => {
     lanes.push("x", "a1");
     lanes.push("x", "a2");
     expect(lanes.queued).toBe(2);
@@ -100,14 +100,14 @@ describe("lanes", () => {
     expect(lanes.queued).toBe(1);
   });
 
-  it("start anew after they ran empty", () => {
+  it("start again after they ran empty", () => {
     lanes.push("x", "a1");
     expect(drain()).toEqual(["a1"]);
     lanes.push("x", "a2");
     expect(drain()).toEqual(["a2"]);
   });
 
-  it("are not upset by the end of an item that nobody took, or that ended before", () => {
+  it("ignore the end of an item that was never taken or has ended before", () => {
     const first = lanes.push("x", "a1");
     lanes.push("x", "a2");
     lanes.release(first);
@@ -171,7 +171,7 @@ describe("lanes", () => {
     expect(drain()).toEqual(["a1", "b1"]);
   });
 
-  it("close a group at once when it is reviewed, and let a lane go on whose closed item is removed", () => {
+  it("close a group at once when it is reviewed, and let a lane continue whose closed item is removed", () => {
     const first = lanes.push("x", "a1");
     lanes.push("x", "b1");
     closed.add("a");

@@ -102,7 +102,7 @@ describe("a run", () => {
       expect(bench.host.sent[0]?.text).toBe("Second try.");
     });
 
-    it("waits for as long as it takes, uses up no attempt, and is told once", async () => {
+    it("waits for as long as it takes, uses up no attempt, and is reported once", async () => {
       let refusals = 0;
       bench.host.onRun = async () => {
         if (refusals++ < 20) throw starting;
@@ -176,7 +176,7 @@ describe("a run", () => {
       expect((await bench.detail(runId)).state).toBe("done");
     });
 
-    it("ends as failed when the host refuses it for good", async () => {
+    it("ends as failed when the host refuses it permanently", async () => {
       bench.host.onRun = async () => {
         throw new HostError("no such agent", { retryable: false });
       };
@@ -189,7 +189,7 @@ describe("a run", () => {
   describe("that a person cancels", () => {
     const canceled = { state: "canceled", reason: "a person canceled it" } as const;
 
-    it("is stopped under way: its attempt ends as aborted, nothing is posted and nothing delivered", async () => {
+    it("is stopped in progress: its attempt ends as aborted, and nothing is posted or sent", async () => {
       const stop = new AbortController();
       const runId = await bench.accept();
       bench.host.onRun = ({ signal }) =>
@@ -250,7 +250,7 @@ describe("a run", () => {
       expect(bench.settled).toEqual([]);
     });
 
-    it("is not delivered to the fallback, and nobody is told of an outage", async () => {
+    it("is not sent to the fallback, and no outage is reported", async () => {
       const stop = new AbortController();
       const tried: string[] = [];
       bench.host.onSend = async ({ channel }) => {

@@ -92,7 +92,7 @@ describe("the prompt of an agent run", () => {
     expect(told).not.toContain("4242");
   });
 
-  it("says that the reply is kept when nobody was found to send it to", () => {
+  it("says that the reply is kept when it has no target", () => {
     const told = parts(prompt({ delivery: { unresolved: "The gateway has no channel." } })).after;
     expect(told).toContain("Your reply is kept as a summary and not sent.");
     expect(told).not.toContain("has no channel");
@@ -105,7 +105,7 @@ describe("the prompt of an agent run", () => {
     expect(prompt({ unsafe })).not.toMatch(/earlier attempt/);
   });
 
-  it("names the fallback as the reader when there is nobody else to send the reply to", () => {
+  it("names the fallback as the reader when the reply has no other target", () => {
     const fallback = { channel: "mail", to: "desk" };
     expect(parts(prompt({ delivery: { unresolved: "nobody" }, fallback })).after).toContain("is sent to mail as");
     expect(parts(prompt({ delivery: { channel: "telegram", to: "1" }, fallback })).after).toContain("sent to telegram");

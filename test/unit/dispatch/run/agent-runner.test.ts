@@ -163,7 +163,7 @@ describe("an agent run", () => {
       expect(bench.host.runs[0]!.prompt).not.toContain("interrupted");
     });
 
-    it("a run that was under way is run again, and its prompt says that it may have taken effect", async () => {
+    it("an interrupted run runs again, and its prompt says that it may have taken effect", async () => {
       const runId = await leave(begun);
       expect(bench.host.runs).toHaveLength(1);
       expect(bench.host.runs[0]!.runId).toBe(`${runId}-a2`);
@@ -246,7 +246,7 @@ describe("an agent run", () => {
       await dispatch.close();
     });
 
-    it("is told to stop and stays on disk as interrupted", async () => {
+    it("is aborted and stays on disk as interrupted", async () => {
       bench.host.onRun = ({ signal }) =>
         new Promise((resolve) => {
           signal.addEventListener("abort", () => resolve({ status: "aborted", reply: "" }));

@@ -35,7 +35,7 @@ describe("a turn of an agent", () => {
     expect(remove.mock.calls.map(([, listener]) => listener)).toEqual(add.mock.calls.map(([, listener]) => listener));
   });
 
-  it("is given up when its host does not come back within ten seconds after it was told to stop", async () => {
+  it("is given up when its host does not return within ten seconds after the stop", async () => {
     const outcome = turn(() => new Promise<never>(() => {}));
     const given = vi.fn<() => void>();
     void outcome.then(given);
@@ -55,7 +55,7 @@ describe("a turn of an agent", () => {
     expect(await outcome).toEqual({ status: "ok", reply: "Just so." });
   });
 
-  it("is told to stop from the begin when the run has ended before", async () => {
+  it("is aborted from the start when the run has ended before", async () => {
     const seen: boolean[] = [];
     const outcome = turn(async ({ signal }) => {
       seen.push(signal.aborted);

@@ -92,7 +92,7 @@ describe("the callback of a run", () => {
     });
   });
 
-  describe("that is canceled under way", () => {
+  describe("that is canceled in progress", () => {
     /** Cancels a run while the agent is at it. */
     async function cancel(callbackUrl: string | undefined, meanwhile = async (_runId: string) => {}): Promise<string> {
       const stop = new AbortController();
@@ -172,7 +172,7 @@ describe("the callback of a run", () => {
     [410, "it answers with status 410"],
     [302, "it answers with a redirect (302)"],
     [307, "it answers with a redirect (307)"],
-  ])("that is answered with %i fails for good: the reason says so, and the run is done", async (status, why) => {
+  ])("that is answered with %i fails permanently: the reason says so, and the run is done", async (status, why) => {
     const { url, calls } = await receiver(status);
     const runId = await bench.run({ callbackUrl: url });
     expect(calls).toHaveLength(1);
@@ -183,7 +183,7 @@ describe("the callback of a run", () => {
     expect(bench.notices).toEqual([]);
   });
 
-  it("fails for good when its tries are used up, and the reason of the delivery is kept beside it", async () => {
+  it("fails permanently when its tries are used up, and keeps the reason of the reply as well", async () => {
     bench.host.onRun = async () => ({ status: "ok", reply: "NO_REPLY" });
     const { url, calls } = await receiver(500);
     const runId = await bench.run({ callbackUrl: url });

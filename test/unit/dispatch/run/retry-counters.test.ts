@@ -13,7 +13,7 @@ describe("notes of runs that are tried again", () => {
     expect(notes.of("a").sends).toBe(0);
   });
 
-  it("are bounded: the oldest goes, and its run has its tries counted anew", () => {
+  it("are bounded: the oldest is dropped, and the tries of its run are counted from zero", () => {
     const notes = new RetryCounters(2);
     notes.of("a").sends = 1;
     notes.of("b").sends = 2;

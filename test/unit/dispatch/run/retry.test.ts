@@ -55,7 +55,7 @@ describe("a step after the durable line", () => {
   });
 
   it.each([never, new StoreError("CLOSED", "closing"), new StoreError("NOT_FOUND", "no such run"), new Error("bug")])(
-    "is not tried again when it failed for good: %s",
+    "is not tried again when it failed permanently: %s",
     async (error) => {
       const { step, calls } = failing(error);
       await expect(retrying(step, SOON, goOn)).rejects.toBe(error);
@@ -70,7 +70,7 @@ describe("a step after the durable line", () => {
     expect(calls()).toBe(3);
   });
 
-  it("gives up at an error that is for good, also when earlier ones were not", async () => {
+  it("gives up at a permanent error, also after transient ones", async () => {
     const { step, calls } = failing(busy, never);
     await expect(retrying(step, SOON, goOn)).rejects.toBe(never);
     expect(calls()).toBe(2);

@@ -41,7 +41,7 @@ describe("the delivery of a reply", () => {
     });
   });
 
-  it("keeps the reply and says so when nobody can be found to send it to", async () => {
+  it("keeps the reply and says so when no target can be found", async () => {
     const runId = await bench.run({ delivery: { unresolved: "The gateway has no channel." } });
     expect(await bench.detail(runId)).toMatchObject({
       state: "done",
@@ -51,7 +51,7 @@ describe("the delivery of a reply", () => {
     });
   });
 
-  it("that fails for good makes the run failed, without running it again", async () => {
+  it("that fails permanently makes the run failed, without running it again", async () => {
     refuse({ console: gone });
     const runId = await bench.accept();
     expect(await bench.carryOut(runId)).toEqual({ kind: "ended" });
@@ -146,7 +146,7 @@ describe("the delivery of a reply", () => {
   });
 
   describe("to the fallback", () => {
-    it("is made when the target fails for good, under a key of its own, and the reason says both", async () => {
+    it("is sent when the target fails permanently, under a key of its own, and the reason names both", async () => {
       refuse({ console: gone });
       const runId = await bench.run({ fallback });
       expect(bench.host.sent).toMatchObject([{ ...fallback, text: "All done.", idempotencyKey: `${runId}:fallback` }]);
@@ -182,7 +182,7 @@ describe("the delivery of a reply", () => {
       expect(tries).toEqual({ console: 1, mail: 3 });
     });
 
-    it("is made when nobody was found at the target", async () => {
+    it("is sent when no one was found at the target", async () => {
       const runId = await bench.run({ delivery: { unresolved: "The gateway has no channel." }, fallback });
       expect(await bench.detail(runId)).toMatchObject({
         state: "done",
@@ -191,7 +191,7 @@ describe("the delivery of a reply", () => {
       });
     });
 
-    it("is not possible when nobody was found there either", async () => {
+    it("is not possible when no one was found there either", async () => {
       refuse({ console: gone });
       const runId = await bench.run({ fallback: { unresolved: "Nobody said to whom." } });
       expect(await bench.detail(runId)).toMatchObject({

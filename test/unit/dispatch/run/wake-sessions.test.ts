@@ -96,7 +96,7 @@ describe("wakes of a session that does not take them", () => {
     expect(eventsOf(FULL)).toEqual(runIds);
   });
 
-  it("that are canceled are never offered again", async () => {
+  it("that are canceled are never handed over again", async () => {
     const room = Promise.withResolvers<void>();
     fill(room.promise);
     bench.dispatcher.start();
@@ -132,7 +132,7 @@ describe("wakes of a session that does not take them", () => {
     bench.dispatcher.start();
     const [runId] = await bench.acceptAndEnqueue(forFull());
     await expect.poll(() => asked, PATIENT).toBeGreaterThanOrEqual(1);
-    // The wakes of others go on although this one is still under way, and its own wait behind it.
+    // The wakes of others go on although this one is still in progress, and its own wait behind it.
     const [, behind] = await bench.acceptAndEnqueue(wakeSpec(), forFull());
     await bench.settledRuns(1);
     expect(asked).toBe(2);
@@ -144,7 +144,7 @@ describe("wakes of a session that does not take them", () => {
     await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
   });
 
-  it("that were canceled before they could be offered are not", async () => {
+  it("that were canceled before they could be handed over are not", async () => {
     bench.dispatcher.start();
     const [runId] = await bench.accept(wakeSpec());
     const [run] = await bench.acceptAs({}, wakeSpec());
@@ -161,7 +161,7 @@ describe("wakes of a session that does not take them", () => {
     expect(await stateOf(runId)).toBe("queued");
   });
 
-  it("that were canceled while others were read do not wait behind those under way", async () => {
+  it("that were canceled while others were read do not wait behind those in progress", async () => {
     const room = Promise.withResolvers<void>();
     const reading = Promise.withResolvers<void>();
     fill(room.promise);
@@ -224,7 +224,7 @@ describe("wakes of a session that does not take them", () => {
     await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
   });
 
-  it("draw once on their budget, however often they are offered", async () => {
+  it("draw once on their budget, however often they are handed over", async () => {
     const room = Promise.withResolvers<void>();
     bench.rules.set("mail", { budgets: [{ scope: "mail", measure: "runs", perHour: 2, perDay: undefined }] });
     fill(room.promise);

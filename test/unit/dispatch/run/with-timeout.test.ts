@@ -42,7 +42,7 @@ describe("a call of the host", () => {
     expect(came[0]).toMatchObject({ name: "HostError", retryable: true });
   });
 
-  it("is given up half a second after the run was told to end", async () => {
+  it("is given up half a second after the run was aborted", async () => {
     const ending = new AbortController();
     const came = watch(never(), ending.signal);
     await vi.advanceTimersByTimeAsync(10_000);
@@ -63,7 +63,7 @@ describe("a call of the host", () => {
     expect(came).toEqual(["taken"]);
   });
 
-  it("that fails after it was given up troubles nobody", async () => {
+  it("that fails after it was given up has no effect", async () => {
     const call = Promise.withResolvers<string>();
     const came = watch(call.promise, AbortSignal.abort());
     await vi.advanceTimersByTimeAsync(500);

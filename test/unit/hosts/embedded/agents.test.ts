@@ -51,7 +51,7 @@ async function serve(behaviors: ModelBehavior[], overrides: Partial<AgentsConfig
 describe("the catalog", () => {
   const list = [agentConfig({ id: "ops", isDefault: false }), agentConfig({ id: "main" })];
 
-  it("lists the agents of the configuration in force", () => {
+  it("lists the agents of the active configuration", () => {
     expect(agents.list()).toEqual([{ id: "main", isDefault: true }]);
     gateway.config = gatewayConfig({ agents: { ...gateway.config.agents, list } });
     expect(agents.list()).toEqual([
@@ -189,7 +189,7 @@ describe("run", () => {
   });
 
   it.each([429, 503])(
-    "says of a model that answers %i, and goes on to, that the run may succeed later",
+    "says of a model that answers %i, and continues to, that the run may succeed later",
     async (status) => {
       await using server = await serve([answers(status, "overloaded")]);
       expect(await agents.run(request())).toEqual({
@@ -216,7 +216,7 @@ describe("run", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it("spec 2.3: timeoutSeconds is the maximum duration: the turn is aborted when it is over", async () => {
+  it("spec 2.3: timeoutSeconds is the maximum duration: the turn is aborted at its end", async () => {
     await using server = await serve([beginsStream("still thinking")]);
     expect(await agents.run(request({ timeoutMs: 200 }))).toEqual({
       status: "timeout",

@@ -123,7 +123,7 @@ describe("the console", () => {
   });
 
   it.each(["console", "fax", "__proto__", ""])(
-    "refuses for good a channel that is not configured: %j",
+    "refuses permanently a channel that is not configured: %j",
     async (channel) => {
       gateway.config = gatewayConfig({ channels: { console: { enabled: false }, webhook: undefined, own: new Map() } });
       expect(await failureOf(channels.send(message({ channel })))).toMatchObject({
@@ -133,7 +133,7 @@ describe("the console", () => {
     },
   );
 
-  it("refuses for good a message that is too long", async () => {
+  it("refuses permanently a message that is too long", async () => {
     const text = "x".repeat(1_048_577);
     expect(await failureOf(channels.send(message({ channel: "console", text })))).toMatchObject({ retryable: false });
     await channels.send(message({ channel: "console", text: text.slice(1) }));
@@ -186,7 +186,7 @@ describe("the webhook", () => {
     },
   );
 
-  it.each([400, 401, 404, 410])("is refused for good by status %i", async (status) => {
+  it.each([400, 401, 404, 410])("is refused permanently by status %i", async (status) => {
     receiver.answer = (res) => void res.writeHead(status).end();
     expect(await failureOf(channels.send(message()))).toMatchObject({ retryable: false });
   });
@@ -201,7 +201,7 @@ describe("the webhook", () => {
     expect(elsewhere.posts).toEqual([]);
   });
 
-  it("may be tried again when nobody answers in time", async () => {
+  it("may be tried again when no answer comes in time", async () => {
     receiver.answer = () => undefined;
     gateway.config = gatewayConfig({
       channels: { console: { enabled: true }, webhook: webhook({ timeoutMs: 50 }), own: new Map() },
@@ -214,7 +214,7 @@ describe("the webhook", () => {
     await expect.poll(() => receiver.posts.length - receiver.abandoned).toBe(0);
   });
 
-  it("may be tried again when nobody listens", async () => {
+  it("may be tried again when the connection is refused", async () => {
     const url = "http://127.0.0.1:3/";
     gateway.config = gatewayConfig({
       channels: { console: { enabled: true }, webhook: webhook({ url }), own: new Map() },

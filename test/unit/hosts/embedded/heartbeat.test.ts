@@ -51,7 +51,7 @@ function build(timing: Partial<HeartbeatTiming> = {}): void {
   });
 }
 
-/** Configures a model that behaves as told; the heartbeat is built and not started. */
+/** Configures a model that behaves as scripted; the heartbeat is built and not started. */
 async function serve(behaviors: ModelBehavior[], overrides: Partial<AgentsConfig> = {}): Promise<void> {
   server = await ModelServer.start(behaviors);
   const provider = { baseUrl: server.baseUrl, apiKey: undefined, headers: {} };
@@ -81,7 +81,7 @@ async function turnsStored(count: number): Promise<void> {
   );
 }
 
-/** Longer than requests are gathered: a turn that was due would have begun. */
+/** Longer than requests are batched: a turn that was due would have begun. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 4 * TIMING.coalesceMs));
 }
@@ -367,7 +367,7 @@ describe("a turn that fails", () => {
     expect(prompts()[3]).toContain("patient");
   });
 
-  it("has its tries counted anew after a turn that worked", async () => {
+  it("has its tries counted from zero after a turn that worked", async () => {
     const no = answers(400, "no");
     await serve([no, no, streams("ok"), no, no, streams("ok")]);
     heartbeat.start();
@@ -480,7 +480,7 @@ describe("the periodic heartbeat", () => {
     heartbeat.reschedule();
     await turnsStored(1);
     gateway.config = { ...gateway.config, agents };
-    // Asked at each beat; a turn of the last one may still be under way.
+    // Asked at each beat; a turn of the last one may still be in progress.
     const list = vi.spyOn(EmbeddedAgents.prototype, "list");
     heartbeat.reschedule();
     await settle();
@@ -496,7 +496,7 @@ describe("the periodic heartbeat", () => {
 });
 
 describe("stop", () => {
-  it("lets the turn under way finish and begins no other", async () => {
+  it("lets the turn in progress finish and starts no other", async () => {
     await serve([
       (res, sent) => {
         setTimeout(() => streams("in time")(res, sent), 50);
@@ -554,7 +554,7 @@ describe("stop", () => {
     expect(list).not.toHaveBeenCalled();
   });
 
-  it("lets the reply under way be sent", async () => {
+  it("lets a reply in progress be sent", async () => {
     await using receiver = await WebhookReceiver.start();
     await serve([streams("News.")]);
     const secret = `whsec_${Buffer.alloc(24, 1).toString("base64")}`;
@@ -592,6 +592,6 @@ describe("stop", () => {
   });
 });
 
-it("gathers requests for 250 ms in the gateway", () => {
+it("batches requests for 250 ms in the gateway", () => {
   expect(DEFAULT_HEARTBEAT_TIMING.coalesceMs).toBe(250);
 });

@@ -83,7 +83,7 @@ describe("GatewayServer", () => {
     }
   });
 
-  it("answers 404 in JSON under a path that nobody registered", async () => {
+  it("answers 404 in JSON under an unregistered path", async () => {
     const server = await serve({});
     const response = await fetch(`http://127.0.0.1:${server.port}/nothing`);
     expect(response.status).toBe(404);
@@ -141,7 +141,7 @@ describe("GatewayServer", () => {
     }
   });
 
-  it("takes a new routing table at once and leaves requests under way to the old one", async () => {
+  it("takes a new routing table at once and leaves requests in progress to the old one", async () => {
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const started = Promise.withResolvers<void>();
@@ -363,7 +363,7 @@ describe("broken requests", () => {
     expect(await connection.untilEnd()).toMatch(/^HTTP\/1\.1 200[\s\S]*late/u);
   });
 
-  it("cuts off a refused client that goes on sending", async () => {
+  it("cuts off a refused client that keeps sending", async () => {
     const server = await serve({});
     const connection = await RawConnection.open(server.port, { allowHalfOpen: true });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -395,7 +395,7 @@ describe("broken requests", () => {
 });
 
 describe("shutting down", () => {
-  it("answers 503 on new and on open connections and lets answers under way finish", async () => {
+  it("answers 503 on new and on open connections and lets answers in progress finish", async () => {
     const gate = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
     const server = await serve({

@@ -1,4 +1,4 @@
-/** What becomes of runs that the host does not end, or does not tell of, when it is asked to. */
+/** What happens to runs that the host does not end, or does not tell of, when it is asked to. */
 import { expect, it, vi } from "vitest";
 import { OpenClawAgents } from "../../../../src/hosts/openclaw/agents.ts";
 import { OPENCLAW_LIMITS } from "../../../../src/hosts/openclaw/sqlite-state-module.ts";
@@ -39,7 +39,7 @@ it("repeats a run that the host's lanes refused at once, also when its messages 
   expect((await opened.host.agents.run(runRequest({ runId: "c" }))).retryable).toBe(false);
 });
 
-it("takes a model that was retired for a failure for good, and a plugin that was for one that passes", async () => {
+it("takes a retired model for a permanent failure, and a retired plugin for a transient one", async () => {
   await using opened = await OpenGateway.start();
   const { openClaw } = opened;
   openClaw.outcome = { status: "error", error: "The model x-1 has been retired" };
@@ -48,7 +48,7 @@ it("takes a model that was retired for a failure for good, and a plugin that was
   expect((await opened.host.agents.run(runRequest({ runId: "b" }))).retryable).toBe(true);
 });
 
-it("tells the host again to end a run that it did not end at first", async () => {
+it("asks the host again to end a run that it did not end at first", async () => {
   await using opened = await OpenGateway.start();
   const { openClaw } = opened;
   openClaw.outcome = undefined;

@@ -101,7 +101,7 @@ it("gives the id free again when the host did not begin the run, and says whethe
   expect((await opened.host.agents.run(runRequest())).status).toBe("ok");
 });
 
-it("reads the reply from the transcript of a host that does not tell it", async () => {
+it("reads the reply from the transcript of a host that does not return it", async () => {
   await using opened = await OpenGateway.start();
   opened.openClaw.outcome = { status: "ok" };
   opened.openClaw.messages = [
@@ -140,7 +140,7 @@ it("says of a failure that may pass that it does, unless the agent had answered 
   expect((await opened.host.agents.run(runRequest({ runId: "d" }))).retryable).toBe(false);
 });
 
-it("tells a run that somebody ended in the host from one that failed", async () => {
+it("distinguishes a run that a person ended in the host from one that failed", async () => {
   await using opened = await OpenGateway.start();
   opened.openClaw.outcome = { status: "error", error: "aborted", stopReason: "rpc" };
   expect((await opened.host.agents.run(runRequest())).status).toBe("aborted");
@@ -163,7 +163,7 @@ it("ends a run in the host after its time and at its caller's word", async () =>
   expect(openClaw.runs).toHaveLength(2);
 });
 
-it("goes on waiting when the host cannot be asked or does not know yet", async () => {
+it("keeps waiting when the host cannot be asked or does not know yet", async () => {
   await using opened = await OpenGateway.start();
   const { subagent } = opened.openClaw.api.runtime;
   const answers = [new Error("not now"), { status: "pending" as const }, { status: "ok" as const, terminalReply: {} }];

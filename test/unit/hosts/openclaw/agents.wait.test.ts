@@ -64,7 +64,7 @@ it("takes a timeout with an end for the end of the run, and asks no further", as
   expect(next).toMatchObject({ status: "timeout", error: expect.stringContaining("a time limit of its own") });
 });
 
-it("goes on waiting when only the wait has timed out, or when the host may try again", async () => {
+it("keeps waiting when only the wait has timed out, or when the host may try again", async () => {
   answers = [
     { status: "timeout" },
     { status: "timeout", endedAt: Date.now(), pendingError: true, error: "overloaded" },
@@ -80,7 +80,7 @@ it("does not ask a host again and again that answers at once", async () => {
   expect(asked).toBeLessThan(10);
 });
 
-it("settles a run that the host has lost by what its session tells", async () => {
+it("settles a run that the host has lost by its session's records", async () => {
   answers = [{ status: "timeout" }];
   openClaw.messages = [{ role: "assistant", text: "It is red." }];
   turn = { status: "done", endedAt: Date.now() - LONG_AGO };
@@ -98,7 +98,7 @@ it("settles a run that the host has lost by what its session tells", async () =>
   expect(openClaw.log.filter((line) => line.includes("did not report the end"))).toHaveLength(4);
 });
 
-it("leaves a run alone whose session goes on, has ended just now, or is not known", async () => {
+it("leaves a run alone whose session continues, has ended just now, or is not known", async () => {
   answers = [{ status: "timeout" }];
   const ending = new AbortController();
   turn = { status: "running" };
@@ -127,13 +127,13 @@ it("ends in the host what it takes to be lost, once its messages were read", asy
   expect(openClaw.deleted).toHaveLength(1);
 });
 
-it("goes on waiting for a session that has ended a turn and still runs", async () => {
+it("keeps waiting for a session that has ended a turn and still runs", async () => {
   answers = [{ status: "timeout" }, { status: "timeout" }, { status: "ok", terminalReply: { text: "late" } }];
   turn = { status: "running", endedAt: Date.now() - LONG_AGO };
   expect(await run()).toEqual({ status: "ok", reply: "late" });
 });
 
-it("goes on waiting when the host's store cannot be read", async () => {
+it("keeps waiting when the host's store cannot be read", async () => {
   answers = [{ status: "timeout" }, { status: "timeout" }, { status: "ok", terminalReply: { text: "late" } }];
   latestTurn = () => {
     throw new Error("database is locked");
@@ -155,7 +155,7 @@ it("takes the last turn's answer of a run whose first one has yielded", async ()
   expect(await running).toEqual({ status: "ok", reply: "All three are red." });
 });
 
-it("tells the end of a turn that followed one that had yielded, and ends it after its time", async () => {
+it("reports the end of a turn that followed a yielded one, and ends it after its time", async () => {
   answers = [{ status: "ok", yielded: true, endedAt: Date.now() }];
   openClaw.messages = [{ role: "assistant", text: "I wait." }];
   turn = { status: "failed", endedAt: Date.now() };
@@ -169,7 +169,7 @@ it("tells the end of a turn that followed one that had yielded, and ends it afte
   expect(openClaw.deleted).toHaveLength(1);
 });
 
-it("takes a yielded turn for the end on a host that does not tell of turns", async () => {
+it("takes a yielded turn for the end on a host that does not report turns", async () => {
   answers = [{ status: "ok", yielded: true, endedAt: Date.now() }];
   openClaw.messages = [{ role: "assistant", text: "I wait." }];
   turn = { endedAt: Infinity };

@@ -22,7 +22,7 @@ it("sends a message once, also when two calls bring it and when the gateway was 
   expect(openClaw.sent).toEqual([{ to: "7", text: "Hello." }]);
 });
 
-it("sends a long text in the channel's parts, and goes on behind the last one that was taken", async () => {
+it("sends a long text in the channel's parts, and continues behind the last one that was taken", async () => {
   await using opened = await OpenGateway.start({ openClaw: withTelegram() });
   const { openClaw } = opened;
   let failures = 1;
@@ -40,7 +40,7 @@ it("sends a long text in the channel's parts, and goes on behind the last one th
   expect(openClaw.sent.map(({ text }) => text)).toEqual(["1234", "5678", "9"]);
 });
 
-it("rejects for good what the channel calls wrong, without the bot's token", async () => {
+it("rejects permanently what the channel calls wrong, without the bot's token", async () => {
   await using opened = await OpenGateway.start({ openClaw: withTelegram() });
   opened.openClaw.adapter = {
     sendText: async () => {
@@ -52,7 +52,7 @@ it("rejects for good what the channel calls wrong, without the bot's token", asy
   await expect(failure).rejects.not.toThrow("secret");
 });
 
-it("rejects for good what goes to a channel that is not configured or cannot send, and retryably when it did not load", async () => {
+it("rejects permanently what goes to a channel that is not configured or cannot send, and retryably when it did not load", async () => {
   await using opened = await OpenGateway.start({ openClaw: withTelegram() });
   const { channels } = opened.host;
   await expect(channels.send({ ...message, channel: "fax" })).rejects.toMatchObject({ retryable: false });

@@ -35,7 +35,7 @@ export class FakeOpenClaw {
   readonly log: string[] = [];
   readonly entries = new Map<string, SessionEntry>();
   messages: readonly unknown[] = [];
-  /** What becomes of a run; it never ends while this is `undefined`. */
+  /** What happens to a run; it never ends while this is `undefined`. */
   outcome: SubagentOutcome | undefined = { status: "ok", terminalReply: { text: "done" } };
   /** Thrown by the next calls of `run`. */
   refusals: unknown[] = [];

@@ -19,7 +19,7 @@ function withBlock(config: object): FakeOpenClaw["config"] {
   return { plugins: { entries: { reveille: { config } } } };
 }
 
-/** A host that gives `/taken` to nobody. */
+/** A host that gives `/taken` to no one. */
 function withTaken(openClaw: FakeOpenClaw): () => Promise<OpenClawSdk> {
   return async () => ({
     ...openClaw.sdk,
@@ -149,7 +149,7 @@ it("ends a second time, somewhat later, what an earlier process has left, and no
   await Promise.all([lost, own]);
 });
 
-it("goes on when the host's configuration cannot be read for a while, and says so once", async () => {
+it("continues when the host's configuration cannot be read for a while, and says so once", async () => {
   const openClaw = new FakeOpenClaw();
   const current = vi.spyOn(openClaw.api.runtime.config, "current").mockImplementation(() => {
     throw new Error("the file is being written");
@@ -162,7 +162,7 @@ it("goes on when the host's configuration cannot be read for a while, and says s
   await vi.waitFor(() => expect(opened.outcomes).toEqual([{ reason: "start" }]), patience);
 });
 
-it("tells nothing of an address any more once another configuration is in use", async () => {
+it("reports nothing of an address once another configuration is active", async () => {
   const openClaw = new FakeOpenClaw();
   let calls = 0;
   /** Answers what is not there like another server, and `/b` like the plugin. */
@@ -193,7 +193,7 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** A run under way in a gateway that has been stopped. */
+/** A run in progress in a gateway that has been stopped. */
 async function leaveRun(openClaw: FakeOpenClaw) {
   openClaw.outcome = undefined;
   const first = await OpenGateway.start({ openClaw });

@@ -43,7 +43,7 @@ it("finds its configuration's folder where the host has its file", () => {
   expect(configFolder("/state", { OPENCLAW_CONFIG_PATH: "/etc/claw/openclaw.json" })).toBe("/etc/claw");
 });
 
-it("offers a configuration once, and the next one as a reload", async () => {
+it("loads a configuration once, and the next one as a reload", async () => {
   await using opened = await OpenGateway.start();
   const { openClaw, outcomes } = opened;
   expect(outcomes).toEqual([{ reason: "start" }]);
@@ -56,7 +56,7 @@ it("offers a configuration once, and the next one as a reload", async () => {
   expect(outcomes).toHaveLength(3);
 });
 
-it("keeps what is in force when the next configuration is refused, and tells the host's health", async () => {
+it("keeps the active configuration when the next one is refused, and reports it in the host's health", async () => {
   const openClaw = new FakeOpenClaw();
   await using opened = await OpenGateway.start({ openClaw, plugin: refusing((config) => config !== undefined) });
   openClaw.config = withBlock({ enabled: true });
@@ -138,7 +138,7 @@ it("waits for plugins at the stop, can be used meanwhile, and survives one that 
   await vi.waitFor(() => expect(second.openClaw.queues.get("agent:main:main")?.[0]?.text).toBe("last words"), patience);
 });
 
-it("runs the ingress itself, and calls its own route to tell the exact address", async () => {
+it("runs the ingress itself, and calls its own route to report the exact address", async () => {
   const openClaw = new FakeOpenClaw();
   const server = createServer((req: IncomingMessage, res: ServerResponse) => {
     void openClaw.routes.find(({ path }) => path === "/reveille")?.handler(req, res);

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { memoizePerTick } from "../../../../src/hosts/openclaw/memoize.ts";
 
-it("asks once in a turn of the event loop, and anew in the next", async () => {
+it("asks once in a turn of the event loop, and again in the next", async () => {
   let version = 1;
   const ask = vi.fn(() => ({ version }));
   const current = memoizePerTick(ask);

@@ -47,7 +47,7 @@ async function call(route: HostRoute | undefined): Promise<Response> {
   }
 }
 
-it("tells calls to come again until the service is up", async () => {
+it("answers 503 until the service is up", async () => {
   using openClaw = new FakeOpenClaw();
   const { routes } = register(openClaw, configWith({ enabled: true }));
   expect(routes).toHaveLength(1);
@@ -85,7 +85,7 @@ it.each([
   expect((await call(route)).status).toBe(404);
 });
 
-it("holds calls as well while the host tells nothing to a plugin that it is replacing", async () => {
+it("holds calls as well while the host does not notify a plugin that it is replacing", async () => {
   using openClaw = new FakeOpenClaw();
   const { routes } = register(openClaw, configWith({ enabled: true }));
   const [route] = routes;
@@ -109,7 +109,7 @@ it.each([
   ["the path cannot be one", configWith({ enabled: true, path: "/a/../b" })],
   ["the host's own hooks are there", configWith({ enabled: true, path: "/hooks" }, { hooks: { enabled: true } })],
   ["it would take the operator's API", configWith({ enabled: true, path: "/plugins" })],
-])("is not there when %s", (_, config) => {
+])("is absent when %s", (_, config) => {
   using openClaw = new FakeOpenClaw();
   expect(register(openClaw, config)).toEqual({ standing: undefined, routes: [] });
 });

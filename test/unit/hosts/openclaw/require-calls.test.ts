@@ -70,7 +70,7 @@ it("registers a route outside of the moment's context when the host takes that f
   expect(calls).toBe(2);
 });
 
-it("tells of every other refusal of a route at once", async () => {
+it("reports every other refusal of a route at once", async () => {
   using openClaw = new FakeOpenClaw();
   let calls = 0;
   const refuse = (): never => {

@@ -50,7 +50,7 @@ describe("the routes in the host", () => {
     return built;
   }
 
-  it("decides by the path as sent, and leaves to the host what is nobody's", async () => {
+  it("decides by the path as sent, and leaves unclaimed paths to the host", async () => {
     using openClaw = new FakeOpenClaw();
     await using server = await serve(openClaw);
     const routes = routesOf(openClaw);

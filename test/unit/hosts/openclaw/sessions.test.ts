@@ -21,7 +21,7 @@ it("hands an event to the host once, also when it is stored twice", async () => 
   expect(queued(opened.openClaw)).toEqual(["one"]);
 });
 
-it("does not look anew for each event of many", async () => {
+it("does not look again for each of many events", async () => {
   using openClaw = new FakeOpenClaw();
   const peek = vi.spyOn(openClaw, "peek");
   await using opened = await OpenGateway.start({ openClaw });
@@ -41,7 +41,7 @@ it("takes a short session key for one of the default agent", async () => {
   expect(queued(opened.openClaw, "agent:main:hook:x")).toEqual(["short"]);
 });
 
-it("refuses a text that is too long, for good", async () => {
+it("refuses a text that is too long permanently", async () => {
   await using opened = await OpenGateway.start();
   const long = event("x".repeat(1_048_577));
   await expect(opened.host.sessions.enqueueSystemEvent(long)).rejects.toMatchObject({ retryable: false });
@@ -127,7 +127,7 @@ it("keeps events across a restart, with the turn that was asked for", async () =
   expect(queued(openClaw)).toEqual([]);
 });
 
-it("does not count events as consumed while the turn that took them goes on", async () => {
+it("does not count events as consumed while the turn that took them continues", async () => {
   await using opened = await OpenGateway.start();
   const { openClaw } = opened;
   await opened.host.sessions.enqueueSystemEvent(event("taken"));
@@ -188,7 +188,7 @@ it("does not stop handing over when the host or the store fails once", async () 
   expect(queued(openClaw)).toEqual(["first", "second"]);
 });
 
-it("takes a turn to have ended when the host does not tell of turns", async () => {
+it("takes a turn to have ended when the host does not report turns", async () => {
   const openClaw = new FakeOpenClaw();
   const { agent: _, ...runtime } = openClaw.api.runtime;
   Object.assign(openClaw.api, { runtime });

@@ -124,7 +124,7 @@ describe("a replay of all that fit", () => {
     expect(kinds(await operations.bulk("replay", FAILED, DRY))).toMatchObject({ [wished]: "planned" });
   });
 
-  it("goes on to the rest each time it is run, until nothing is left", async () => {
+  it("continues with the rest each time it is run, until nothing is left", async () => {
     const ids = await failures(5);
     const replayed: string[][] = [];
     const more: boolean[] = [];
@@ -140,7 +140,7 @@ describe("a replay of all that fit", () => {
     expect(await operations.bulk("replay", { ...FAILED, limit: 2 }, REAL)).toMatchObject({ matched: 5, more: false });
   });
 
-  it("leaves one alone that was replayed too often to tell", async () => {
+  it("leaves one alone that was replayed too often to be sure", async () => {
     const [id] = await failures(1);
     const { store } = bench.ingress;
     const endless = Array.from({ length: 200 }, (_, n) => `dlv_z${String(n).padStart(3, "0")}`);
@@ -166,7 +166,7 @@ describe("a replay of all that fit", () => {
     expect(outcomeOf(await operations.bulk("replay", FAILED, REAL), again)).toBeUndefined();
   });
 
-  it("runs each once when two are under way at the same time", async () => {
+  it("runs each once when two are in progress at the same time", async () => {
     const ids = await failures(4);
     const outcomes = await Promise.all([
       operations.bulk("replay", FAILED, REAL),
@@ -189,7 +189,7 @@ describe("a replay of all that fit", () => {
   });
 });
 
-describe("a replay of calls that were gathered", () => {
+describe("a replay of calls that were coalesced", () => {
   it("gives the new delivery of each, and takes none of them twice", async () => {
     const ids = await deadLetter();
     const outcome = await operations.bulk("replay", { filter: { route: "burst" } }, REAL);
@@ -215,7 +215,7 @@ describe("a replay of calls that were gathered", () => {
     });
   });
 
-  it("takes one that was gathered by a run that is gone", async () => {
+  it("takes one that was coalesced by a run that is gone", async () => {
     const ids = await deadLetter();
     const { store } = bench.ingress;
     const get = store.get.bind(store);
@@ -284,7 +284,7 @@ describe("the plan of a replay", () => {
     expect(await planOf(done, true)).toEqual({ kind: "planned", replay: { runs: 2, repeated: 2, done: 2, calls: 1 } });
   });
 
-  it("says how many calls a run stands for, and counts one that was gathered alone", async () => {
+  it("says how many calls a run coalesced, and counts one that was coalesced alone", async () => {
     const ids = await deadLetter();
     expect(await planOf(ids[0]!)).toMatchObject({ replay: { runs: 1, calls: 3 } });
     for (const asAccepted of [false, true]) {

@@ -143,7 +143,7 @@ describe("a call whose transform failed", () => {
     expect(await failedIds()).toEqual([]);
   });
 
-  it("and is a replay of many gathered calls loses none of them: the first one is replayed again", async () => {
+  it("and is a replay of many coalesced calls loses none of them: the first one is replayed again", async () => {
     const id = await gathered();
     await use(BROKEN);
     expect(outcomesOf(await operations.bulk("replay", FAILED, REAL))[id]).toMatchObject({ kind: "refused" });
@@ -160,7 +160,7 @@ describe("a call whose transform failed", () => {
   });
 });
 
-describe("a replay of many gathered calls", () => {
+describe("a replay of many coalesced calls", () => {
   it("that had a run for all of them, and failed, is taken itself", async () => {
     const id = await gathered();
     const again = await operations.replay(id, { asAccepted: true });

@@ -133,7 +133,7 @@ describe("an operation in bulk", () => {
     expect(calls).toBeLessThan(100);
   });
 
-  it("tells a store that closes from one that fails, passes over what is gone, and hides no defect", async () => {
+  it("distinguishes a store that closes from one that fails, skips what is gone, and hides no defect", async () => {
     const errors = [
       new StoreError("CLOSED", "closing"),
       new StoreError("NOT_FOUND", "no such run"),

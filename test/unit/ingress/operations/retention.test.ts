@@ -42,7 +42,7 @@ describe("retention", () => {
     await retention.stop();
   });
 
-  it("follows the configuration in force, and does nothing while it names no bounds", async () => {
+  it("follows the active configuration, and does nothing while it names no bounds", async () => {
     const seen: PruneLimits[] = [];
     const store = {
       prune: async (limits: PruneLimits) => {

@@ -128,7 +128,7 @@ describe("the overlap claim", () => {
 describe("the coalesce claim", () => {
   const coalesce = { key: "{{repo}}", windowSeconds: 10, maxWaitSeconds: 60 };
 
-  it("has the mapping's times and its key, rendered over the call; the run says how calls are told", async () => {
+  it("has the mapping's times and its key, rendered over the call; the run says how calls are listed", async () => {
     const own = { ...mapping, coalesce: { ...coalesce, mode: "list" } };
     const [first, same, other] = await storedFor(own, [
       { text: "a", repo: "site" },
@@ -226,7 +226,7 @@ describe("a call whose transform failed", () => {
     expect(await states()).toEqual(["queued"]);
   });
 
-  it("repeats nothing when nobody named it, nor as a replay", async () => {
+  it("is no duplicate without a name, nor as a replay", async () => {
     const active = await bench.active({ mappings: [mapping] });
     await acceptedCall(active, { named: undefined });
     const { deliveryId: replayOf } = await acceptedCall(active, { named: "by key" });

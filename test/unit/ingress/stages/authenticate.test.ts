@@ -19,7 +19,7 @@ describe("authenticate", () => {
   });
   afterEach(() => bench[Symbol.asyncDispose]());
 
-  /** What comes of a request with that authorization: the scheme of its credential, or the code of the refusal. */
+  /** The result of a request with that authorization: the scheme of its credential, or the code of the refusal. */
   async function outcome(authorization?: string, target = "/hooks/wake"): Promise<string> {
     const headers = authorization === undefined ? "" : `Authorization: ${authorization}\r\n`;
     const credential = await withRequest(

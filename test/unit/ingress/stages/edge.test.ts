@@ -102,7 +102,7 @@ describe("the edge", () => {
     expect([bench.ingress.inFlight.count, bench.ingress.unverifiedBytes.reserved]).toEqual([0, 0]);
   });
 
-  it("refuses requests over the number that may be under way at once", async () => {
+  it("refuses requests over the number that may be in progress at once", async () => {
     bench.limit = 1;
     expect(await arrive("POST /hooks/wake")).toHaveProperty("req");
     expect(await arrive("POST /hooks/wake")).toMatchObject({ refused: "BUSY" });

@@ -87,7 +87,7 @@ describe("an agent action", () => {
     expect(run).toMatchObject({ kind: "agent", delivery: undefined });
   });
 
-  it("still runs when nobody can be found to deliver to", async () => {
+  it("still runs when the reply has no target", async () => {
     const run = await runOf(AGENT, { gateway: { channels: [] } });
     expect(run).toMatchObject({ delivery: { unresolved: "The gateway has no channel." } });
   });

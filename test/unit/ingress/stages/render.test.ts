@@ -278,7 +278,7 @@ describe("render", () => {
       });
     });
 
-    it("records a result that throws when it is looked at", async () => {
+    it("records a result that throws when it is inspected", async () => {
       const result = {
         get message(): string {
           throw new Error("no such luck");

@@ -17,7 +17,7 @@ const resolved = (keys: Partial<Resolved>, changes: Partial<PayloadContext> = {}
 const ended = (reason: string): object => ({ actions: [], ended: { state: "filtered", reason } });
 
 describe("the filter stage", () => {
-  it("lets go on what the mapping's filter takes", () => {
+  it("lets through what the mapping's filter takes", () => {
     expect(filter(resolved({}, { event: "push" }))).toBeUndefined();
     expect(filter(resolved({ route: mappingOf({ messageTemplate: "m" }) }))).toBeUndefined();
   });
@@ -28,7 +28,7 @@ describe("the filter stage", () => {
     expect(filter(other)).toEqual(ended("when: payload.a == 1 is false; payload.a = 2"));
   });
 
-  it("tells first why the request is not for the route at all", () => {
+  it("says first why the request is not for the route", () => {
     expect(filter(resolved({ miss: "a ping" }, { event: "star" }))).toEqual(ended("a ping"));
   });
 

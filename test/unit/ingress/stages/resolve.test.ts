@@ -116,7 +116,7 @@ describe("the route of a request", () => {
     expect(await routeOf({ mappings }, "in", { a: 1 })).toBe("form");
   });
 
-  it("goes no further once it is owned: a mapping that refuses a request passes it on to nobody", async () => {
+  it("ends at its owner: a mapping that refuses a request passes it to no other", async () => {
     const mappings = [
       { ...template, id: "owner", match: { path: "in" }, maxBodyBytes: 1 },
       { ...template, id: "next", match: { path: "in" } },

@@ -122,7 +122,7 @@ describe("the answer that a mapping wants", () => {
     expect(JSON.parse(payload)).toEqual({ ok: true, runId: "r1", deliveryId: "d1" });
   });
 
-  it("is given whatever became of the call: its sender needs it", () => {
+  it("is sent whatever the outcome of the call: its sender needs it", () => {
     const wanted = { status: 200, body: "[{{runId}}] ok" };
     expect(answer(wanted, { runIds: [], specs: [], ended: "filtered" }).payload).toBe("[] ok");
     expect(answer(wanted, { runIds: [], specs: [], ended: "skipped", overlapped: true }).payload).toBe("[] ok");
@@ -153,7 +153,7 @@ describe("the answer that a mapping wants", () => {
     expect(respond(resolvedAs(ordinary), ACCEPTED).headers["content-type"]).not.toBe(json);
   });
 
-  it("of a preset is 200 with content, whatever was made of the call", () => {
+  it("of a preset is 200 with content, whatever the call's outcome", () => {
     const preset = BUILT_IN_PRESETS.find(({ name }) => name === "linear");
     const mapping = compileMapping(mappingOf({ messageTemplate: "m" }).config, undefined, preset);
     const answer = (changes: Partial<Accepted>) => {

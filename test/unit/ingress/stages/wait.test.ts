@@ -65,7 +65,7 @@ describe("waiting for a result", () => {
     });
   });
 
-  it("holds no place among the requests under way, and gives none back twice", async () => {
+  it("does not count among the requests in progress, and is not released twice", async () => {
     const answered = call();
     const runId = await waitedFor();
     expect(bench.ingress.inFlight.count).toBe(0);

@@ -298,7 +298,7 @@ describe("the work of a condition", () => {
     expect(missOf("payload.text.matches('x+$')", big)).toBeUndefined();
   });
 
-  it("is counted for each request anew", () => {
+  it("is counted for each request separately", () => {
     const condition = compileCondition("payload.numbers.exists(i, i == 19999)");
     for (let round = 0; round < 6; round++) expect(condition.miss(given(big))).toBeUndefined();
   });

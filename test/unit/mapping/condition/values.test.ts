@@ -47,7 +47,7 @@ describe("data as a condition sees it", () => {
     expect([...list].map(isCelMap)).toEqual([false, true]);
   });
 
-  it("is the same each time it is looked at", () => {
+  it("is the same each time it is inspected", () => {
     const map = show({ a: { b: [1] } });
     if (!isCelMap(map)) throw new Error("no map");
     expect(map.get("a")).toBe(map.get("a"));

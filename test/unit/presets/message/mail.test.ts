@@ -4,7 +4,7 @@ import { mailActor, mailHeaders, mailLines, mailTextAt, sizeAt } from "../../../
 const bodyOf = (mail: { text?: string; html?: string }) => mailLines({ from: "a", subject: "", ...mail }).slice(1);
 
 describe("the lines of a mail", () => {
-  it("say nothing of what is not there", () => {
+  it("say nothing of absent values", () => {
     expect(mailLines({ from: "", subject: "" })).toEqual(["New mail"]);
     expect(mailLines({ from: "", subject: "Hello" })).toEqual(["New mail: Hello"]);
   });

@@ -36,13 +36,13 @@ describe("asana", () => {
     expect(read().sender).toBeUndefined();
   });
 
-  it("tells which field of which task who changed", () => {
+  it("names the changed field, the task and the actor", () => {
     expect(readSample(asana, asana.samples["task.changed"]!).message).toBe(
       "Task 1200000000000100 was changed: due on (by user 1200000000000001, 2026-11-20 11:59 UTC) https://app.asana.com/0/0/1200000000000100",
     );
   });
 
-  it("tells where what was added, a line each", () => {
+  it("lists each addition with its place, one a line", () => {
     expect(readSample(asana, asana.samples["task.added"]!).message).toBe(
       [
         "2 changes in Asana:",

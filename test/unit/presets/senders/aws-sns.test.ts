@@ -145,7 +145,7 @@ describe("messages of SNS", () => {
     expect(reading({ Message: '{"Service":"Amazon S3","Event":"s3:TestEvent"}' }).skip).toBe("it is a test of S3");
   });
 
-  it("tell of the end of a subscription", () => {
+  it("report the end of a subscription", () => {
     expect(reading({ Type: "UnsubscribeConfirmation", Message: "You have chosen to deactivate", Token: "t" })).toEqual({
       event: "UnsubscribeConfirmation",
       deliveryId: undefined,
@@ -165,7 +165,7 @@ describe("messages of SNS", () => {
   });
 });
 
-describe("what AWS services tell through SNS", () => {
+describe("what AWS services send through SNS", () => {
   it("is the object of S3, also when its key is no valid escape", () => {
     const record = {
       eventSource: "aws:s3",

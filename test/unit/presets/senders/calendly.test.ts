@@ -18,7 +18,7 @@ describe("calendly", () => {
     },
   );
 
-  it("tells who booked what for when", () => {
+  it("names the booker, the booking and its time", () => {
     expect(readSample(calendly, calendly.samples["invitee.created"]!).message).toBe(
       [
         "Ada Byron <ada@example.com> booked 30 minutes with us on 2026-12-01 14:00 UTC",
@@ -33,13 +33,13 @@ describe("calendly", () => {
     );
   });
 
-  it("tells why an invitee canceled", () => {
+  it("says why an invitee canceled", () => {
     expect(readSample(calendly, calendly.samples["invitee.canceled"]!).message).toMatch(
       /^Grace Murray <grace@example\.com> canceled 30 minutes with us on 2026-12-01 14:00 UTC: A cold\n/,
     );
   });
 
-  it("tells when the host canceled", () => {
+  it("reports when the host canceled", () => {
     const cancellation = { canceled_by: "Our Host", canceler_type: "host", reason: "Snow" };
     const { message, sender } = read("invitee.canceled", { email: "ada@example.com", cancellation });
     expect(message).toBe("Our Host canceled a meeting with ada@example.com: Snow");

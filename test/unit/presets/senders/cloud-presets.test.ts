@@ -16,7 +16,7 @@ import { workos } from "../../../../src/presets/senders/workos.ts";
 
 const PUBSUB_ID = "body:subscription + body:message.messageId";
 
-describe("what a preset tells of its sender", () => {
+describe("what a preset says of its sender", () => {
   it.each<[Preset, string, string, boolean]>([
     [awsSns, "the event in Message, or Type", "body:MessageId", true],
     [clerk, "body:type", "header:svix-id", true],

@@ -71,7 +71,7 @@ describe("the preset datadog", () => {
     expect(readSample(datadog, form)).toEqual(readSample(datadog, datadog.samples["recovered"]!));
   });
 
-  it("offers a payload to paste that is JSON with a variable for each key", () => {
+  it("prints a payload to paste that is JSON with a variable for each key", () => {
     const [template] = datadog.setup.filter((step) => step.startsWith("Payload: "));
     const payload = JSON.parse(template!.slice("Payload: ".length)) as Record<string, string>;
     expect(Object.values(payload).every((value) => /^\$[A-Z_]+$/.test(value))).toBe(true);

@@ -46,7 +46,7 @@ describe("the identity of a webhook of ElevenLabs", () => {
     });
   });
 
-  it("tells the events of one conversation apart", () => {
+  it("distinguishes the events of one conversation", () => {
     const idOf = (type: string) =>
       readSample(elevenlabs, { payload: { type, data: { conversation_id: "c" } } }).deliveryId;
     expect([idOf("post_call_transcription"), idOf("post_call_audio")]).toEqual([
@@ -63,7 +63,7 @@ describe("messages of ElevenLabs", () => {
     expect(message.split("\n").slice(-2)).toEqual(["user: turn 99", "... and 3 more"]);
   });
 
-  it("name neither agent nor party when they are not told", () => {
+  it("name neither agent nor party when the payload has none", () => {
     const payload = { type: "post_call_transcription", data: { transcript: [{ message: "Hello?" }] } };
     expect(readSample(elevenlabs, { payload }).message).toBe("ElevenLabs: a call ended\nsomeone: Hello?");
   });

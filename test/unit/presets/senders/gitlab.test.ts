@@ -24,7 +24,7 @@ describe("the preset gitlab", () => {
     expect(read({ user: { username } }).sender).toEqual({ name: username, bot });
   });
 
-  it("names nobody where GitLab only says whom it is about", () => {
+  it("names no actor where GitLab only says whom it is about", () => {
     const payload = {
       event_name: "user_add_to_group",
       user_username: "ada",

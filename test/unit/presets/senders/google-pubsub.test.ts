@@ -76,7 +76,7 @@ describe("messages of Pub/Sub", () => {
     );
   });
 
-  it("are told apart by their subscription as well", () => {
+  it("differ by their subscription as well", () => {
     const first = reading({ messageId: "1" }, { subscription: "projects/p/subscriptions/a" });
     const second = reading({ messageId: "1" }, { subscription: "projects/p/subscriptions/b" });
     expect([first.deliveryId, second.deliveryId]).toEqual([

@@ -42,7 +42,7 @@ describe("hubspot", () => {
     expect(read(base, { ...base, eventId: undefined }).deliveryId).toBeUndefined();
   });
 
-  it("tells what changed to what, by whom", () => {
+  it("gives the change, with old and new value and actor", () => {
     expect(readSample(hubspot, hubspot.samples["deal.propertyChange"]!).message).toBe(
       [
         "2 changes in HubSpot:",

@@ -30,7 +30,7 @@ describe("lemon-squeezy", () => {
     );
   });
 
-  it("tells who ordered what for how much", () => {
+  it("names the buyer, the items and the price", () => {
     expect(readSample(lemonSqueezy, lemonSqueezy.samples["order_created"]!).message).toBe(
       [
         "Order number 42 of 49.00 EUR from Ada Byron <ada@example.com> was created",
@@ -43,7 +43,7 @@ describe("lemon-squeezy", () => {
     );
   });
 
-  it("tells of a subscription whose payment failed", () => {
+  it("reports a subscription whose payment failed", () => {
     expect(readSample(lemonSqueezy, lemonSqueezy.samples["subscription_payment_failed"]!).message).toMatch(
       /^Subscription of 12\.00 USD from Grace Murray <grace@example\.com> had a failed payment\n/,
     );

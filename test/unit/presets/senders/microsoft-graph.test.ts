@@ -72,7 +72,7 @@ describe("the identity of a notification", () => {
     );
   });
 
-  it("is none when nothing tells it from the next change of the same resource", () => {
+  it("is none when nothing distinguishes it from the next change of the same resource", () => {
     expect(reading({ subscriptionId: "s", changeType: "updated", resource: "me" }).deliveryId).toBeUndefined();
     expect(reading({ id: "n1" }, { changeType: "updated" }).deliveryId).toBeUndefined();
   });
@@ -83,7 +83,7 @@ describe("the identity of a notification", () => {
 });
 
 describe("messages of Microsoft Graph", () => {
-  it("name a resource whose type is not told", () => {
+  it("name a resource without a type", () => {
     expect(reading({ changeType: "deleted", resource: "me/events/1" }).message).toBe(
       "Microsoft Graph: resource deleted\nResource: me/events/1",
     );

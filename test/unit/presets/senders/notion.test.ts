@@ -20,7 +20,7 @@ describe("notion", () => {
     });
   });
 
-  it("tells what changed where and by whom", () => {
+  it("gives the change, its place and its actor", () => {
     expect(readSample(notion, notion.samples["page.properties_updated"]!).message).toBe(
       [
         "Page in the workspace Example Workshop had properties changed",
@@ -68,7 +68,7 @@ describe("notion", () => {
     expect(read(authors).sender).toEqual({ name: "a-2", bot: false });
   });
 
-  it.each([[[]], [undefined], [[{ type: "bot" }]], ["x"]])("knows nobody among the authors %j", (authors) => {
+  it.each([[[]], [undefined], [[{ type: "bot" }]], ["x"]])("knows no person among the authors %j", (authors) => {
     expect(read(authors).sender).toBeUndefined();
   });
 

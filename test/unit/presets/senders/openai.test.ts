@@ -38,7 +38,7 @@ describe("the preset openai", () => {
 });
 
 describe("messages of OpenAI", () => {
-  it("link to no place made of an id that is none", () => {
+  it("link to no place for an invalid id", () => {
     const payload = { type: "response.completed", data: { id: "../models?x=1" } };
     expect(readSample(openai, { payload }).message).toBe("OpenAI: response completed ../models?x=1\nid: ../models?x=1");
   });

@@ -16,7 +16,7 @@ describe("paddle", () => {
     expect(readSample(paddle, paddle.samples["adjustment.created"]!).answer).toEqual({ status: 200 });
   });
 
-  it("tells of a failed payment how much it was, for what, and why", () => {
+  it("gives the amount, purpose and cause of a failed payment", () => {
     expect(readSample(paddle, paddle.samples["transaction.payment_failed"]!).message).toBe(
       [
         "Transaction of 49.00 EUR had a failed payment: declined",

@@ -14,7 +14,7 @@ describe("paypal", () => {
     expect([paypal.deliveryIdSource, paypal.deliveryIdSigned]).toEqual(["body:id", false]);
   });
 
-  it("tells of a dispute who opened it over how much and why", () => {
+  it("gives the opener, amount and reason of a dispute", () => {
     expect(readSample(paypal, paypal.samples["CUSTOMER.DISPUTE.CREATED"]!).message).toBe(
       [
         "Dispute of 129.90 USD from Grace Murray was created: merchandise or service not received",
@@ -28,7 +28,7 @@ describe("paypal", () => {
     );
   });
 
-  it("tells of a subscription whose payment failed and when it is tried again", () => {
+  it("reports a subscription whose payment failed and when it is tried again", () => {
     expect(readSample(paypal, paypal.samples["BILLING.SUBSCRIPTION.PAYMENT.FAILED"]!).message).toMatch(
       /^Subscription of 12\.00 EUR from Ada Byron <ada@example\.com> had a failed payment\n/,
     );

@@ -8,11 +8,11 @@ const read = (event: string, payload: unknown) => readSample(razorpay, { payload
 describe("razorpay", () => {
   itNamesItsSamples(razorpay, (sample) => sample.headers!["x-razorpay-event-id"]);
 
-  it("says that the id stands in a header, which nobody signs", () => {
+  it("says that the id is in a header, which is not signed", () => {
     expect(razorpay.deliveryIdSigned).toBe(false);
   });
 
-  it("tells who failed to pay how much, and why", () => {
+  it("names the payer, the amount and the cause of a failed payment", () => {
     expect(readSample(razorpay, razorpay.samples["payment.failed"]!).message).toBe(
       [
         "Payment of 499.00 INR from ada@example.com failed: The card was declined by the bank",
@@ -26,13 +26,13 @@ describe("razorpay", () => {
     );
   });
 
-  it("tells of a subscription what its payment says", () => {
+  it("gives the payment of a subscription", () => {
     expect(readSample(razorpay, razorpay.samples["subscription.charged"]!).message).toMatch(
       /^Subscription of 1200\.00 INR from grace@example\.com was charged\n/,
     );
   });
 
-  it("tells of a dispute until when an answer is due", () => {
+  it("gives the due date of an answer to a dispute", () => {
     const { message } = readSample(razorpay, razorpay.samples["payment.dispute.created"]!);
     expect(message).toMatch(
       /^Dispute of 990\.00 INR from ada@example\.com was created: goods or services not received\n/,

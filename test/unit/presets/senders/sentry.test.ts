@@ -73,7 +73,7 @@ describe("the preset sentry", () => {
     });
   });
 
-  it("skips an installation and never tells its code, whatever the header says", () => {
+  it("skips an installation and never discloses its code, whatever the header says", () => {
     const { payload } = sentry.samples["installation"]!;
     expect(readSample(sentry, { payload }).skip).toBeDefined();
     expect(readSample(sentry, { payload }).message).not.toContain("made-up-grant-code");

@@ -9,11 +9,11 @@ const read = (topic: string, payload: unknown, headers: Readonly<Record<string, 
 describe("shopify", () => {
   itNamesItsSamples(shopify, (sample) => sample.headers!["x-shopify-webhook-id"]);
 
-  it("says that the id stands in a header, which nobody signs", () => {
+  it("says that the id is in a header, which is not signed", () => {
     expect(shopify.deliveryIdSigned).toBe(false);
   });
 
-  it("tells of an order who bought what for how much", () => {
+  it("gives the buyer, items and price of an order", () => {
     expect(readSample(shopify, shopify.samples["orders/create"]!).message).toBe(
       [
         "Order #1001 of 149.90 EUR from Ada Byron <ada@example.com> was created",
@@ -29,13 +29,13 @@ describe("shopify", () => {
     );
   });
 
-  it("tells of a refund what was paid back", () => {
+  it("gives the amount of a refund", () => {
     expect(readSample(shopify, shopify.samples["refunds/create"]!).message).toMatch(
       /^Refund of 64\.95 EUR was created\n/,
     );
   });
 
-  it("tells of a product its variants with price and stock", () => {
+  it("gives the variants of a product with price and stock", () => {
     expect(readSample(shopify, shopify.samples["products/update"]!).message).toMatch(
       /^Product Tea set was updated\nBlue: price 64\.95, 3 in stock\n/,
     );
@@ -46,7 +46,7 @@ describe("shopify", () => {
     expect(read("customers/create", customer).message).toBe("Customer Ada Byron <ada@example.com> was created\nId: 7");
   });
 
-  it("tells of a dispute its amount and reason", () => {
+  it("gives the amount and reason of a dispute", () => {
     const dispute = { id: 8, amount: "11.50", currency: "USD", reason: "fraudulent", status: "needs_response" };
     expect(read("disputes/create", dispute).message).toBe(
       "Dispute of 11.50 USD was created\nReason: fraudulent\nStatus: needs response\nId: 8",

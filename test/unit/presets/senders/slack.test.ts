@@ -112,7 +112,7 @@ describe("the preset slack", () => {
     expect(reading.sender).toEqual({ name: "U9", id: "U9", bot: false, role: "member" });
   });
 
-  it("names the subtype of a message, and what became of it", () => {
+  it("names the subtype of a message and its outcome", () => {
     const edited = event({
       type: "message",
       subtype: "message_changed",

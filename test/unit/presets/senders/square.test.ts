@@ -10,11 +10,11 @@ const read = (type: string, object: unknown) =>
 describe("square", () => {
   itNamesItsSamples(square, ({ payload }) => valueAt(payload, "event_id"));
 
-  it("trusts the id, which stands in the signed body", () => {
+  it("trusts the id, which is in the signed body", () => {
     expect(square.deliveryIdSigned).toBe(true);
   });
 
-  it("tells of a payment who paid how much with which card", () => {
+  it("gives the payer, amount and card of a payment", () => {
     expect(readSample(square, square.samples["payment.updated"]!).message).toBe(
       [
         "Payment of 49.00 EUR from ada@example.com was updated",
@@ -30,7 +30,7 @@ describe("square", () => {
     );
   });
 
-  it("tells of an invoice its number, amount and payer", () => {
+  it("gives the number, amount and payer of an invoice", () => {
     expect(readSample(square, square.samples["invoice.payment_made"]!).message).toMatch(
       /^Invoice 000042 of 12000 JPY from Grace Murray <grace@example\.com> received a payment\n/,
     );
@@ -43,7 +43,7 @@ describe("square", () => {
     );
   });
 
-  it("tells of a dispute what happened to its state", () => {
+  it("gives the change of a dispute's state", () => {
     const dispute = { amount_money: { amount: 500, currency: "GBP" }, reason: "NOT_AS_DESCRIBED", state: "LOST" };
     expect(read("dispute.state.updated", { dispute }).message).toBe(
       "Dispute of 5.00 GBP changed its state: not as described\nStatus: lost\nId: d-1\nEvent: e-1",

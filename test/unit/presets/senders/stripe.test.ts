@@ -9,11 +9,11 @@ const read = (type: string, object: unknown, further: Readonly<Record<string, un
 describe("stripe", () => {
   itNamesItsSamples(stripe, () => expect.stringMatching(/^evt_/));
 
-  it("trusts the id, which stands in the signed body", () => {
+  it("trusts the id, which is in the signed body", () => {
     expect([stripe.deliveryIdSource, stripe.deliveryIdSigned]).toEqual(["body:id", true]);
   });
 
-  it("tells of a failed payment who was to pay how much, and when it is tried again", () => {
+  it("gives the payer, amount and next try of a failed payment", () => {
     expect(readSample(stripe, stripe.samples["invoice.payment_failed"]!).message).toBe(
       [
         "Payment of 49.00 EUR from Ada Byron <ada@example.com> failed",
@@ -31,7 +31,7 @@ describe("stripe", () => {
     );
   });
 
-  it("tells why a card was declined", () => {
+  it("says why a card was declined", () => {
     expect(readSample(stripe, stripe.samples["payment_intent.payment_failed"]!).message).toMatch(
       /^Payment of 49\.00 EUR from ada@example\.com failed: Your card was declined\.\n/,
     );

@@ -46,7 +46,7 @@ describe("the preset twilio", () => {
     );
   });
 
-  it("skips an outgoing call under way, and no incoming one", () => {
+  it("skips an outgoing call in progress, and no incoming one", () => {
     expect(form({ CallSid: "CA1", CallStatus: "in-progress", Direction: "outbound-api" }).skip).toBe(
       "an outgoing call is in progress",
     );

@@ -112,7 +112,7 @@ describe("the handshake of x", () => {
   });
 
   it.each(['{"tweet_create_events":[]}', "[]", "a=b&c=d", " ", '{"data":{"id":"1"}}'])(
-    "signs no body of an event for whoever asks: %s",
+    "signs no body of an event on request: %s",
     async (token) => {
       expect(await ask(`crc_token=${encodeURIComponent(token)}`)).toBeUndefined();
     },

@@ -108,7 +108,7 @@ describe("the handshake of zoom", () => {
     });
   });
 
-  it("signs nothing for whoever asks without a signature", async () => {
+  it("signs nothing for a caller without a signature", async () => {
     const call = plainCall("POST", "/hooks/zoom", JSON.stringify(validation.payload), "application/json");
     expect(await answerHandshake(zoom, call, { secrets: [SECRET] })).toBeUndefined();
   });

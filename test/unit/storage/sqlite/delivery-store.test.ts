@@ -48,7 +48,7 @@ describe("SqliteDeliveryStore", () => {
     expect(await listAll(store, { limit: 10 })).toEqual([after.deliveryId, before.deliveryId]);
   });
 
-  it("goes on with unique ids after calls that were refused", async () => {
+  it("continues with unique ids after calls that were refused", async () => {
     const store = SqliteDeliveryStore.open(database);
     await expect(store.accept(newDelivery({ name: undefined as never }))).rejects.toMatchObject({
       code: "UNAVAILABLE",
@@ -62,7 +62,7 @@ describe("SqliteDeliveryStore", () => {
     expect(await listAll(store, { limit: 10 })).toEqual([...ids, ...repeats].toSorted().toReversed());
   });
 
-  it("gives a run that stands for several calls as it is on disk, whoever joined it", async () => {
+  it("gives a run that coalesced several calls as it is on disk, whichever calls joined it", async () => {
     const store = SqliteDeliveryStore.open(database);
     const coalesce = newCoalesce();
     const { runId } = await accept(store, { coalesce });

@@ -29,7 +29,7 @@ function schemaOf(file: string): unknown[] {
 }
 
 describe("the tables of the delivery store", () => {
-  it("open a file of version 0001 with everything that is in it, and go on from there", async () => {
+  it("open a file of version 0001 with everything that is in it, and continue from there", async () => {
     const database = await SqliteDatabase.open({ file: oldFile("0001"), modules: [sqliteStoreModule] });
     const store = SqliteDeliveryStore.open(database, { ownsDatabase: true });
     onTestFinished(() => store.close());

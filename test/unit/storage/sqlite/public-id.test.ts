@@ -16,7 +16,7 @@ const tags = fc.stringMatching(/^[0-9a-f]{16}$/u);
 const seqs = fc.integer({ min: 1, max: MAX_SEQ });
 
 describe("public ids", () => {
-  it("come back as the keys they were made of", () => {
+  it("come back as the keys they were packed from", () => {
     fc.assert(
       fc.property(seqs, tags, fc.integer({ min: 0, max: 4095 }), (seq, tag, index) => {
         const run = seq * 4096 + index;

@@ -9,7 +9,7 @@ import {
 
 const mark = (fill: number, expiresAt: number) => ({ key: new Uint8Array(32).fill(fill), expiresAt });
 
-describe("packed marks", () => {
+describe("packed replay keys", () => {
   it("give back the first half of each key and its time, wherever they lie in memory", () => {
     const packed = storedReplayKeys(packReplayKeys([mark(1, 1_767_323_045_678), mark(200, 5)]))!;
     expect(packed).toHaveLength(48);

@@ -29,7 +29,7 @@ export async function openStoreTables() {
   return {
     file,
     reader,
-    /** Carries out operations in one commit, and gives what became of each. */
+    /** Carries out operations in one commit, and gives each outcome. */
     commit: (operations: readonly (readonly [operation: string, args: unknown])[]) =>
       writer.commit({
         operations: operations.map(([operation]) => `store.${operation}`),

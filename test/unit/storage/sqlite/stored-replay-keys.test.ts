@@ -46,7 +46,7 @@ function expected(counts: readonly number[], maxDeliveries: number): unknown[] {
   return all.filter(({ replayKeys }) => replayKeys.length > 0).slice(-maxDeliveries);
 }
 
-describe("stored marks", () => {
+describe("stored replay keys", () => {
   it("are read of the newest deliveries that have some, oldest first, each with its own", async () => {
     const { database, put } = await open();
     const counts = fc.array(fc.integer({ min: 0, max: 8 }), { maxLength: 40 });

@@ -63,7 +63,7 @@ describe("copyFolder", () => {
     expect(filesIn(folder)).toEqual([]);
   });
 
-  it("copies what was looked at when nothing has changed", async () => {
+  it("copies what was inspected when nothing has changed", async () => {
     using folder = new TransformsFolder({ "sub/a.ts": "inside" });
     const target = await copyWith(folder, () => {});
     expect(readFileSync(join(target, "sub/a.ts"), "utf8")).toBe("inside");

@@ -38,7 +38,7 @@ function namesIn(path: string): string[] {
 }
 
 describe("what a snapshot holds", () => {
-  it("has the files and folders of the folder, which only their owner can read and nobody write", async () => {
+  it("has the files and folders of the folder, readable by their owner alone and writable by no one", async () => {
     using folder = new TransformsFolder({ "a.ts": "one", "sub/deep/b.mjs": "two", "sub/empty.ts": "" });
     mkdirSync(folder.at("nothing"));
     const { path } = await folder.take();
@@ -106,7 +106,7 @@ describe("what a snapshot holds", () => {
 });
 
 describe("what editors leave in a folder", () => {
-  it("is not copied, and does not tell two states of it apart", async () => {
+  it("is not copied, and does not distinguish two states of it", async () => {
     using folder = new TransformsFolder({ "a.mjs": "one", "sub/b.mjs": "two" });
     const before = await fingerprintFolder(folder.root);
     folder.link(".#a.mjs", "me@host.123:456");
@@ -127,7 +127,7 @@ describe("what editors leave in a folder", () => {
 });
 
 describe("errors of the system while a folder is copied", () => {
-  it("are told with what to do, and may pass when there is no file descriptor", { timeout: 60_000 }, async () => {
+  it("say what to do, and count as transient when there is no file descriptor", { timeout: 60_000 }, async () => {
     using folder = new TransformsFolder({ "a.mjs": "one" });
     const module = new URL("../../../../src/transform/folder/snapshot.ts", import.meta.url).href;
     const { poor, rich } = await withoutDescriptors(
@@ -290,7 +290,7 @@ describe("a folder that changes while it is copied", () => {
     expect(readdirSync(folder.workDir)).toHaveLength(1);
   });
 
-  it("is copied anew when a file is added while it is copied", async () => {
+  it("is copied again when a file is added during the copy", async () => {
     using folder = new TransformsFolder();
     for (let at = 0; at < 200; at++) folder.write(`${at}.ts`, "x");
     mkdirSync(folder.workDir, { recursive: true });

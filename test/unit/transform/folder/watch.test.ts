@@ -50,7 +50,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Until nothing has been told of for so long. */
+/** Until nothing has been reported for so long. */
 async function quiet(ms: number): Promise<void> {
   for (let seen = -1; seen !== changes;) {
     seen = changes;
@@ -82,7 +82,7 @@ function saveByRename(path: string): void {
 }
 
 describe("watchFolder", () => {
-  it("tells of files that are written, replaced by a rename, added and removed, at any depth", async () => {
+  it("reports files that are written, replaced by a rename, added and removed, at any depth", async () => {
     write("a.ts");
     write("sub/b.ts");
     await watch();
@@ -96,7 +96,7 @@ describe("watchFolder", () => {
     await expectMore(() => rmSync(join(folder, "more"), { recursive: true }));
   });
 
-  it("tells once of many changes that follow one another closely", async () => {
+  it("reports many changes in quick succession once", async () => {
     await watch();
     for (let round = 0; round < 8; round++) {
       write(`${round}.ts`);
@@ -107,7 +107,7 @@ describe("watchFolder", () => {
     expect(changes).toBe(1);
   });
 
-  it("tells of packages only when their installation has ended", async () => {
+  it("reports packages only when their installation has ended", async () => {
     write("node_modules/x/index.js");
     write("node_modules/.package-lock.json");
     await watch();
@@ -123,7 +123,7 @@ describe("watchFolder", () => {
     await expectNoMore(() => write("sub/node_modules/x.js"));
   });
 
-  it("tells nothing of what editors leave beside a file, and still of the file", async () => {
+  it("reports nothing of what editors leave beside a file, and still reports the file", async () => {
     write("a.mjs");
     await watch();
     await expectNoMore(() => {
@@ -134,7 +134,7 @@ describe("watchFolder", () => {
     await expectMore(() => write("a.mjs", "two"));
   });
 
-  it("does not follow links, and tells of the links themselves", async () => {
+  it("does not follow links, and reports changes of the links themselves", async () => {
     mkdirSync(join(outer, "beside"));
     symlinkSync(join(outer, "beside"), join(folder, "link"));
     await watch();
@@ -169,7 +169,7 @@ describe("watchFolder", () => {
       symlinkSync("../two", join(outer, "next"));
       renameSync(join(outer, "next"), folder);
     });
-    // It is watched a little later than it is told of.
+    // It is watched a little later than it is reported.
     await quiet(LONG_MS);
     await expectMore(() => write("b.ts"));
     await expectNoMore(() => writeFileSync(join(outer, "one", "a.ts"), "later"));

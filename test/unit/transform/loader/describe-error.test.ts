@@ -88,7 +88,7 @@ describe("the place of a failure", () => {
     );
   });
 
-  it("is the file alone where the translator does not tell more", async () => {
+  it("is the file alone where the translator does not say more", async () => {
     using folder = new Folder({ "a.ts": "import { n } from './b.ts';\nconst n = 1;\nexport default n;" });
     expect(await folder.failure("a.ts")).toBe('hooks/transforms/a.ts: Duplicate declaration "n"');
   });
@@ -145,7 +145,7 @@ describe("describeThrown", () => {
       "Object.defineProperty(new Error('e'), 'stack', { get() { throw 1; } })",
       "something that throws when it is looked at",
     ],
-  ])("tells in one line what was thrown, whatever it is: %s", async (thrown, told) => {
+  ])("describes in one line what was thrown, whatever it is: %s", async (thrown, told) => {
     using folder = new Folder({ "a.mjs": `export default () => { throw ${thrown}; };` });
     const text = await folder.thrown("a.mjs");
     if (typeof told === "string") expect(text).toBe(`threw ${told}`);

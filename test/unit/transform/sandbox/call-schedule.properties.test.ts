@@ -7,7 +7,7 @@ import { call } from "./pool-snapshot.ts";
 
 const WINDOW = 4;
 
-/** A process that answers when it is told to. */
+/** A process that answers on request. */
 class TestProcess implements ScheduledProcess {
   readonly window: SandboxCall[] = [];
 
@@ -99,7 +99,7 @@ class Bench {
     for (const [module, waiting] of this.waiting()) {
       const isAtItsShare = (shares.get(module)?.length ?? 0) >= this.maxShare;
       const mayWait = isAtItsShare || (this.workers > 1 && !this.trusted.has(module));
-      // Nobody who is trusted waits beside a process that rests.
+      // No one who is trusted waits beside a process that rests.
       if (waiting > 0 && !mayWait) expect(this.processes.filter(({ depth }) => depth === 0)).toEqual([]);
     }
   }
@@ -117,7 +117,7 @@ const step = fc.oneof(
 );
 
 describe("the schedule of calls", () => {
-  it("carries out each call once, keeps to shares, and lets nobody wait beside a process that rests", () => {
+  it("carries out each call once, respects shares, and leaves no call waiting beside an idle process", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 200 }), (workers, steps) => {
         const bench = new Bench(3, workers);

@@ -32,7 +32,7 @@ describe("the log of modules", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
   afterEach(() => void vi.useRealTimers());
 
-  it("drops lines that are too many, and says how many when it goes on", () => {
+  it("drops lines that are too many, and says how many when it continues", () => {
     const lines: [string, object, string][] = [];
     const at = (level: string) => (fields: object, message: string) => void lines.push([level, fields, message]);
     const log = new ModuleLog({ debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") });

@@ -11,7 +11,7 @@ const ECHO = `export default ({ payload }) => ({ text: String(payload) });`;
 const PATIENT_MS = 4_000;
 const LEAVES = `export default () => { setTimeout(() => { for (;;); }); return { text: "left" }; };`;
 
-describe("what goes wrong in a process is the failure of nobody else", { timeout: 60_000 }, () => {
+describe("what goes wrong in a process fails no other call", { timeout: 60_000 }, () => {
   it("when modules answer at once and leave endless loops behind", { timeout: 120_000 }, async () => {
     await using snapshot = new PoolSnapshot({ "one.mjs": LEAVES, "two.mjs": LEAVES, "echo.mjs": ECHO });
     const pool = await snapshot.start({ timeoutMs: PATIENT_MS });

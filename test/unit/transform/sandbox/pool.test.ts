@@ -43,7 +43,7 @@ describe("a pool of sandbox processes", { timeout: 60_000 }, () => {
     expect(answers).toEqual(sizes.map((size) => ({ text: "big", sessionKey: String(size) })));
   });
 
-  it("tells undefined, null and arrays from each other", async () => {
+  it("distinguishes undefined, null and arrays", async () => {
     const text = `export default ({ payload }) => ({ none: undefined, skip: null, many: [{ text: "a" }, null] })[payload];`;
     await using snapshot = new PoolSnapshot({ "kinds.mjs": text });
     const pool = await snapshot.start();
@@ -53,7 +53,7 @@ describe("a pool of sandbox processes", { timeout: 60_000 }, () => {
     expect(await pool.call(0, call("many"))).toEqual([{ text: "a" }, null]);
   });
 
-  it("fails what a transform throws, and goes on in the same process", async () => {
+  it("fails what a transform throws, and continues in the same process", async () => {
     const text = `let calls = 0; export default ({ payload }) => { calls++; if (payload) throw new TypeError("x is odd"); return { name: calls }; };`;
     await using snapshot = new PoolSnapshot({ "throws.mjs": text });
     const pool = await snapshot.start({ workers: 1 });
@@ -210,7 +210,7 @@ describe("a pool of sandbox processes", { timeout: 60_000 }, () => {
     expect(await pool.call(0, call("after"))).toMatchObject({ text: "after" });
   });
 
-  it("fails the call that was under way in a process that is killed from outside, and no other", async () => {
+  it("fails only the call in progress when its process is killed from outside", async () => {
     await using snapshot = new PoolSnapshot({ "loop.mjs": LOOP });
     const pool = await snapshot.start({ workers: 1, timeoutMs: 10_000 });
     const [pid] = nodesWith(snapshot.path);
@@ -234,7 +234,7 @@ describe("a pool of sandbox processes", { timeout: 60_000 }, () => {
     expect(pool.figures().restarts).toBe(1);
   });
 
-  it("refuses what is under way, waits or comes later as busy when it is closed, and leaves no process", async () => {
+  it("refuses work in progress, waiting or arriving as busy when it is closed, and leaves no process", async () => {
     await using snapshot = new PoolSnapshot({ "loop.mjs": LOOP });
     const pool = await snapshot.start();
     const calls = Array.from({ length: 40 }, () => pool.call(0, call("loop")));

@@ -19,7 +19,7 @@ const NO_WALLS: SandboxIsolation = {
   memoryWatch: true,
 };
 
-/** What comes of one call of a child that has loaded, and then does what the script says. */
+/** The result of one call of a child that has loaded, and then does what the script says. */
 async function callScripted(
   script: string,
   limits: { timeoutMs?: number; maxResultBytes?: number } = {},
@@ -30,7 +30,7 @@ async function callScripted(
   return await pool.call(0, call("x")).catch((error: unknown) => String(error));
 }
 
-/** What comes of starting a pool of children that do what the script says. */
+/** The result of starting a pool of children that do what the script says. */
 async function startScripted(script: string, loadTimeoutMs = 20_000): Promise<unknown> {
   await using snapshot = new PoolSnapshot(MODULE);
   const entry = scriptedChild(snapshot, script);
@@ -76,14 +76,18 @@ describe("a sandbox process that breaks the protocol is ended, and the call says
     expect(failure).toContain(reason);
   });
 
-  it("its end of the channel closed, behind walls that do not hold the other end", { timeout: 60_000 }, async () => {
-    await using snapshot = new PoolSnapshot(MODULE);
-    const script = `import { closeSync } from "node:fs"; load(); take(); closeSync(3); setInterval(() => {}, 1000);`;
-    const entry = scriptedChild(snapshot, script);
-    const pool = await snapshot.start({ workers: 1, timeoutMs: 20_000 }, { entry, isolation: NO_WALLS });
+  it(
+    "its end of the channel closed, in an isolation that does not hold the other end",
+    { timeout: 60_000 },
+    async () => {
+      await using snapshot = new PoolSnapshot(MODULE);
+      const script = `import { closeSync } from "node:fs"; load(); take(); closeSync(3); setInterval(() => {}, 1000);`;
+      const entry = scriptedChild(snapshot, script);
+      const pool = await snapshot.start({ workers: 1, timeoutMs: 20_000 }, { entry, isolation: NO_WALLS });
 
-    await expect(pool.call(0, call("x"))).rejects.toThrow("broke the protocol: it closed its connection");
-  });
+      await expect(pool.call(0, call("x"))).rejects.toThrow("broke the protocol: it closed its connection");
+    },
+  );
 
   it("a result over the limit", { timeout: 60_000 }, async () => {
     const script = `take(); say({ is: "returned", id, value: "x".repeat(30_000) }); read();`;
@@ -175,7 +179,7 @@ describe("what a sandbox process logs", () => {
 });
 
 describe("a sandbox process that does not come up", () => {
-  it("tells which module is being loaded when it takes too long", { timeout: 60_000 }, async () => {
+  it("names the module that is being loaded when it takes too long", { timeout: 60_000 }, async () => {
     const failure = await startScripted(
       `say({ is: "up" }); read(); say({ is: "loading", module: 0 }); for (;;);`,
       4_000,
@@ -186,7 +190,7 @@ describe("a sandbox process that does not come up", () => {
     expect(failure).toMatchObject({ failures: [{ module: 0, message }], message });
   });
 
-  it("tells which module has ended it", { timeout: 60_000 }, async () => {
+  it("names the module that ended it", { timeout: 60_000 }, async () => {
     const failure = await startScripted(
       `say({ is: "up" }); read(); say({ is: "loading", module: 0 }); process.exit(7);`,
     );
@@ -195,7 +199,7 @@ describe("a sandbox process that does not come up", () => {
     expect(failure).toMatchObject({ failures: [{ module: 0, message }] });
   });
 
-  it("tells which module has filled the memory", { timeout: 60_000 }, async () => {
+  it("names the module that filled the memory", { timeout: 60_000 }, async () => {
     const script = `say({ is: "up" }); read(); say({ is: "loading", module: 0 }); ${FILL}`;
 
     const message = "hooks/transforms/a.mjs: used more than 256 MB of memory while it was loaded";
@@ -233,14 +237,14 @@ describe("a sandbox process that does not come up", () => {
     expect(String(failure)).toContain("ended its process (exit code 1): RangeError: no such thing");
   });
 
-  it("tells of a program that is not there", { timeout: 60_000 }, async () => {
+  it("reports a missing program", { timeout: 60_000 }, async () => {
     await using snapshot = new PoolSnapshot(MODULE);
     const started = snapshot.start({}, { isolation: { ...NO_WALLS, command: ["/nowhere/unshare"] } });
 
     await expect(started).rejects.toThrow(/^a sandbox process for transforms could not be started: .*ENOENT/);
   });
 
-  it("tells of a folder that is not there", { timeout: 60_000 }, async () => {
+  it("reports a missing folder", { timeout: 60_000 }, async () => {
     await using snapshot = new PoolSnapshot(MODULE);
     const started = snapshot.start({}, { folder: { path: `${snapshot.path}/none`, name: "x" } });
 

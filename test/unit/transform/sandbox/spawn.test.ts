@@ -29,7 +29,7 @@ afterEach(() => void vi.unstubAllEnvs());
 const MODULE = { "a.mjs": "export default ({ payload }) => ({ name: process.argv.length + payload });" };
 
 describe("the command line of a sandbox process", () => {
-  it("begins with the limits and the walls, and ends with Node and its worker", async () => {
+  it("starts with the limits and the isolation, and ends with Node and its worker", async () => {
     await using snapshot = new PoolSnapshot(MODULE);
 
     const command = sandboxCommand({ isolation: WALLS, folder: snapshot.path, maxMemoryBytes: 256 * 1_048_576 });
@@ -135,7 +135,7 @@ describe("the command line of a sandbox process", () => {
   });
 
   it(
-    "is told, and does not end the gateway, when there is no file descriptor for it",
+    "is logged, and does not end the gateway, when there is no file descriptor for it",
     { timeout: 60_000 },
     async () => {
       await using snapshot = new PoolSnapshot(MODULE);

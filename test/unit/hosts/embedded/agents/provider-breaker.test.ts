@@ -39,7 +39,7 @@ describe("a provider", () => {
     expect([breaker.enter(provider), breaker.enter(other)]).toEqual([ORDINARY, ORDINARY]);
   });
 
-  it("is tried by one turn when the pause is over, while the others wait", () => {
+  it("is tried by one turn after the pause, while the others wait", () => {
     const { breaker, clock } = openBreaker();
     clock.ms = 5_000;
     expect(breaker.enter(provider)).toEqual(PROBE);

@@ -47,7 +47,7 @@ It <b>failed</b> at <s>noon</s> <i>midnight</i>: see <a href="https://ci.example
     expect(text).toContain("&lt;script&gt;");
   });
 
-  it("loses its marks as plain text", () => {
+  it("loses its markup as plain text", () => {
     const text = formatMarkdown(SOURCE, "plain");
     expect(text).toContain("It failed at noon midnight: see the log (https://ci.example/7?a=1&b=2).");
   });

@@ -102,7 +102,7 @@ describe("what turns left in the outbox", () => {
     expect(receiver.posts).toHaveLength(3);
   });
 
-  it("is given up at once when the channel refuses it for good", async () => {
+  it("is given up at once when the channel refuses it permanently", async () => {
     receiver.answer = (res) => void res.writeHead(410).end();
     await leave("one");
     await leave("two", "gone");

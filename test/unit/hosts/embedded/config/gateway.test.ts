@@ -8,7 +8,7 @@ describe("readBindAddress", () => {
     expect(readBindAddress("lan")).toEqual({ host: "0.0.0.0", loopbackOnly: false });
   });
 
-  it("tells loopback addresses from others, mapped ones included", () => {
+  it("distinguishes loopback addresses from others, mapped ones included", () => {
     for (const host of ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"]) {
       expect(readBindAddress(host)).toEqual({ host, loopbackOnly: true });
     }

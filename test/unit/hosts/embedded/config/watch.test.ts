@@ -39,7 +39,7 @@ async function expectChange(change: () => void): Promise<void> {
 }
 
 describe("watchConfigFile", () => {
-  it("tells of a write, of a replacement by rename, and of a write after that", async () => {
+  it("reports a write, a replacement by rename, and a write after that", async () => {
     writeFileSync(file, "one");
     await watch();
     await expectChange(() => writeFileSync(file, "two"));
@@ -54,7 +54,7 @@ describe("watchConfigFile", () => {
     });
   });
 
-  it("tells once of many changes that follow one another closely", async () => {
+  it("reports many changes in quick succession once", async () => {
     writeFileSync(file, "0");
     await watch();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

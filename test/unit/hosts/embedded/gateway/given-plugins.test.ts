@@ -114,7 +114,7 @@ describe("plugins of the program that embeds the gateway", () => {
     expect(ended.toSorted((a, b) => a - b)).toEqual([1, 2]);
   });
 
-  it("that refuse the new host object keep the plugins before in force", async () => {
+  it("that refuse the new host object keep the previous plugins active", async () => {
     let refuses = false;
     const moody: GatewayPlugin = {
       apply() {

@@ -32,7 +32,7 @@ const FAILED = {
 };
 
 describe("a commit of a plugin that throws", () => {
-  it("costs nobody else theirs when the plugins are others: the ingress goes on", async () => {
+  it("costs no other plugin its configuration: the ingress keeps working", async () => {
     writePlugin(fixture, "last");
     const diary = join(fixture.folder, "diary");
     fixture.write(configWith({ last: { diary } }));

@@ -72,7 +72,7 @@ describe("plugins of a running gateway", () => {
     expect(readDiary(fixture.diary)).toEqual(["applied", "commit start", "commit reload"]);
   });
 
-  it("are loaded anew when their block changes, with what was edited in their files", async () => {
+  it("are reloaded when their block changes, with the edits to their files", async () => {
     writePlugin(fixture, "rules");
     fixture.write(configWith({ rules: { route: "/rules", says: "before" } }));
     const gateway = await fixture.start();
@@ -180,7 +180,7 @@ describe("plugins that cannot take the place of those before", () => {
     expect([await statusOf(gateway, "payroll"), await get(gateway, "/rules")]).toEqual([403, "before"]);
   }
 
-  it("leave those in force, and it is logged, whatever is wrong with them", async () => {
+  it("leave the active ones in place, and it is logged, whatever is wrong with them", async () => {
     const gateway = await startGood();
     const next = { rules: { deny: "lunch", diary: fixture.diary } };
     for (const breaks of ["constructor", "apply", "load"] as const) {
@@ -204,7 +204,7 @@ describe("plugins that cannot take the place of those before", () => {
     await reloadWith(gateway, { rules: { diary: fixture.diary }, second: { breaks: "load", diary: fixture.diary } });
     const expected = ["", "applied", "applied", "shut down", "shut down"];
     await vi.waitFor(() => expect(readDiary(fixture.diary).toSorted()).toEqual(expected.slice(1)), SOON);
-    // The one in force has not heard of it.
+    // The active one has not heard of it.
     expect(await statusOf(gateway, "payroll")).toBe(403);
     await gateway.stop();
     expect(readDiary(fixture.diary).filter((line) => line.startsWith("commit"))).toEqual([]);

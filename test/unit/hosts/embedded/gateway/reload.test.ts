@@ -14,7 +14,7 @@ afterEach(async () => {
   await fixture.remove();
 });
 
-/** A plugin made of its taps. */
+/** A plugin that consists of its taps. */
 function plugin(apply: (host: GatewayHost) => void): GatewayPlugin {
   return { apply };
 }
@@ -94,13 +94,13 @@ describe("EmbeddedGateway.reload", () => {
     fixture.write({ ...renamed, gateway: { ...baseConfig.gateway, port: 1, bind: "lan" } });
     const keys = ["gateway.port", "gateway.bind"];
     expect(await gateway.reload()).toEqual({ applied: true, restartNeeded: keys });
-    // They are not in force yet, so they are named again.
+    // They are not active yet, so they are named again.
     expect(await gateway.reload()).toEqual({ applied: true, restartNeeded: keys });
     expect(fixture.logged("warn").at(-1)).toBe(["some changed keys take effect at the next start", ...keys].join("\n"));
     expect((await callHook(gateway, "/other/wake", { text: "x" })).status).toBe(200);
   });
 
-  it("keeps the rest in force, and says so, when a plugin breaks its promise not to throw", async () => {
+  it("keeps the rest active, and says so, when a plugin breaks its promise not to throw", async () => {
     let breaks = false;
     const careless = plugin((host) => {
       host.lifecycle.onConfigLoad.tap("careless", (snapshot) => {
@@ -150,7 +150,7 @@ describe("EmbeddedGateway.reload", () => {
     expect(late).toThrow("onCommit() was called after onConfigLoad had ended.");
   });
 
-  it("reports that the file is gone, and goes on", async () => {
+  it("reports that the file is gone, and continues", async () => {
     const gateway = await fixture.start();
     rmSync(fixture.configFile);
     await vi.waitFor(() => {

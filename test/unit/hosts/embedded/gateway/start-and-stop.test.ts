@@ -18,7 +18,7 @@ afterEach(async () => {
   await fixture.remove();
 });
 
-/** A plugin made of its taps. */
+/** A plugin that consists of its taps. */
 function plugin(apply: (host: GatewayHost) => void): GatewayPlugin {
   return { apply };
 }
@@ -116,7 +116,7 @@ describe("EmbeddedGateway.start", () => {
     await expect(fixture.start({ plugins: [wrong] })).rejects.toThrow('Hook "onHttpRoute", tap "careless"');
   });
 
-  it("warns of what works and should be looked at", async () => {
+  it("warns of valid but risky settings", async () => {
     fixture.write(baseConfig);
     chmodSync(fixture.configFile, 0o644);
     await fixture.start();
@@ -135,7 +135,7 @@ describe("EmbeddedGateway.start", () => {
 });
 
 describe("EmbeddedGateway.stop", () => {
-  it("lets a request under way finish, and stops once however often it is asked to", async () => {
+  it("lets a request in progress finish, and stops once however often it is asked to", async () => {
     const gate = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
     const slow = plugin((host) => {

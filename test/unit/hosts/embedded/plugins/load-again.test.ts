@@ -17,7 +17,7 @@ const ENTRY = `
   export default class { constructor() { this.values = [a, b, c, data.d, e]; } apply() {} }`;
 
 describe("a plugin that is loaded again", () => {
-  it("is read anew with every file it imports, of whatever kind", async () => {
+  it("is read again with every file it imports, of whatever kind", async () => {
     using folder = new PluginFolder();
     const write = (value: number): string =>
       folder.plugin(

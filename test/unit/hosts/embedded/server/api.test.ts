@@ -179,7 +179,7 @@ describe("the gateway token", () => {
     }
   });
 
-  it("is asked for before anything is told of the path or the query", async () => {
+  it("is asked for before anything of the path or the query is disclosed", async () => {
     for (const path of ["nothing", "deliveries?limit=0", ""]) {
       expect((await readApi(gateway, path, "wrong")).status).toBe(401);
     }

@@ -178,7 +178,7 @@ describe("the bounds of pending events", () => {
     expect(await failureOf(gateway.wake("x"))).toBe("stored");
   });
 
-  it("refuse a text that is too long for good, and keep one of just that length whole", async () => {
+  it("refuse a text that is too long permanently, and keep one of exactly that length whole", async () => {
     const text = "x".repeat(SESSION_LIMITS.maxEventChars);
     expect(await failureOf(gateway.wake(`${text}x`, "long"))).toMatchObject({ retryable: false });
     await gateway.wake(text, "exact");
@@ -218,7 +218,7 @@ describe("a requested turn", () => {
     expect(gateway.sessions.requestedTurns()).toEqual([]);
   });
 
-  it("is not remembered for a session without events, nor for events that nobody asked a turn for", async () => {
+  it("is not remembered for a session without events, nor for events that requested no turn", async () => {
     await gateway.sessions.storeTurnRequest({ ...request, sessionKey: "agent:idle:main" });
     await gateway.wake("for the next heartbeat");
     expect(gateway.sessions.requestedTurns()).toEqual([]);

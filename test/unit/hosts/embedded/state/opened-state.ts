@@ -53,7 +53,7 @@ export async function openState() {
       writer = await Writer.open(file, [sqliteModule]);
     },
     counted: () => reader.prepare("SELECT through_id AS through, bytes FROM embedded_transcript_bytes").get(),
-    /** What the messages of runs come to up to an id, summed anew. */
+    /** What the messages of runs come to up to an id, summed again. */
     summed: (through = Number.MAX_SAFE_INTEGER) =>
       Number(
         reader

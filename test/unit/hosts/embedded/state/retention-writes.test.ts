@@ -34,7 +34,7 @@ describe("forgetting the transcripts of runs", () => {
     expect(state.sessions()).toEqual({ [MAIN]: 4, s: 0, routed: 0 });
   });
 
-  it("takes a few messages in a step, and goes on where the step before ended", () => {
+  it("takes a few messages in a step, and continues where the step before ended", () => {
     const runs = Array.from({ length: 100 }, (_, at) => run(`r${at}`, at)).flat();
     for (let at = 0; at < 300; at++) state.commit(turn(at));
     state.commit(...runs);

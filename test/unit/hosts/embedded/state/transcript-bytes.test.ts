@@ -39,7 +39,7 @@ describe("a bound for the transcripts of runs", () => {
     expect(state.counted()).toMatchObject({ bytes: 0 });
   });
 
-  it("leaves runs under way alone, until they have ended or must have been cut off", () => {
+  it("leaves runs in progress alone until they have ended or must have been cut off", () => {
     const begin = (runId: string, at: number) =>
       ["beginRun", { sessionKey: "hook:x", runId, prompt: `prompt of ${runId}`, at }] as const;
     const names20 = Array.from({ length: 20 }, (_, at) => `open-${at}`);
@@ -55,7 +55,7 @@ describe("a bound for the transcripts of runs", () => {
     expect(state.texts("hook:x")).toEqual(["prompt of last"]);
   });
 
-  it("looks at few runs under way in one step", () => {
+  it("inspects few runs in progress in one step", () => {
     const begin = (n: number) => ["beginRun", { sessionKey: `hook:${n}`, runId: `r${n}`, prompt: "p", at: 1 }] as const;
     state.commit(...Array.from({ length: 20 }, (_, n) => begin(n)));
     expect(state.step(0, 0, { maxBytes: 0 })).toEqual({ removed: 0, next: 8 });
@@ -73,7 +73,7 @@ describe("a bound for the transcripts of runs", () => {
     expect(state.counted()).toEqual({ through: 800, bytes: 100_000 });
   });
 
-  it("goes on until all are counted, though nothing is to go", () => {
+  it("continues until all are counted, though nothing is to go", () => {
     state.commit(...names(400).flatMap((name, at) => sized(name, at)));
     for (let counted = 256; counted < 800; counted += 256) {
       expect(state.step(0, 0, { maxBytes: 500_000 })).toEqual({ removed: 0, next: 0 });
@@ -104,7 +104,7 @@ describe("a bound for the transcripts of runs", () => {
     expect(state.counted()).toEqual({ through: 202, bytes: 100_000 });
   });
 
-  it("is not misled when everything was removed and ids begin anew", () => {
+  it("stays correct when everything was removed and ids start over", () => {
     state.commit(...sized("r1000x", 10), ...sized("r1001x", 20));
     state.forget(NOW, { maxBytes: 5_000 });
     expect(state.counted()).toEqual({ through: 0, bytes: 0 });
@@ -130,7 +130,7 @@ describe("a bound for the transcripts of runs", () => {
     expect(state.counted()).toEqual({ through: 4, bytes: 1_000 });
   });
 
-  it("counts right, whoever removes messages and in whatever order", async () => {
+  it("counts correctly, whatever removes messages and in whatever order", async () => {
     const key = fc.constantFrom("hook:a", "hook:b", MAIN);
     const write = fc.oneof(
       fc.record({ kind: fc.constant("runs" as const), key, many: fc.constantFrom(1, 3, 120) }),

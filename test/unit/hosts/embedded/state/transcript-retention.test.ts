@@ -19,7 +19,7 @@ async function run(runId: string): Promise<void> {
   await gateway.sessions.endRun({ sessionKey: "hook:x", runId, role: "assistant", text: `reply of ${runId}` });
 }
 
-it("transcripts of runs go after the time that the configuration in force says, round after round", async () => {
+it("transcripts of runs are removed after the time that the active configuration says, round after round", async () => {
   const { sessions, logger } = gateway;
   const retention = new TranscriptRetention({ sessions, logger, pauses });
   onTestFinished(() => retention.stop());
@@ -38,7 +38,7 @@ it("transcripts of runs go after the time that the configuration in force says, 
   expect(logger.lines).toEqual([]);
 });
 
-it("the oldest transcripts go while they take more than the configuration in force allows, also after a restart", async () => {
+it("the oldest transcripts are removed while they take more than the active configuration allows, also after a restart", async () => {
   await gateway.reset();
   const { logger } = gateway;
   await gateway.sessions.appendTurn({
@@ -75,7 +75,7 @@ it("the oldest transcripts go while they take more than the configuration in for
   expect(logger.lines).toEqual([]);
 });
 
-it("a database that cannot be written is told once, and tried again", async () => {
+it("a database that cannot be written is reported once and tried again", async () => {
   let calls = 0;
   const sessions = {
     forgetRuns: () => {

@@ -54,7 +54,7 @@ describe("what there is to adopt", () => {
     expect(reasonsOf(config).join()).toContain(words);
   });
 
-  it("goes on when sections are taken in that are only looked at", () => {
+  it("continues when sections are imported that are only read", () => {
     const mappings = [{ messageTemplate: "x", channel: "slack", to: "room" }];
     const adoption = adopted({ channels: { $include: "./channels.json5" }, hooks: { ...on, mappings } });
     expect(blockOf(adoption)["mappings"]).toEqual(mappings);
@@ -99,7 +99,7 @@ describe("the new entry", () => {
     ]);
   });
 
-  it("tells to complete a list of models when payloads choose", () => {
+  it("asks to complete a list of models when payloads choose", () => {
     const hooks = { ...on, mappings: [{ messageTemplate: "x", model: "{{model}}" }] };
     const subagent = { allowModelOverride: true, allowedModels: ["c/d"] };
     const adoption = adopted({ hooks, plugins: { entries: { reveille: { subagent } } } });
@@ -130,7 +130,7 @@ it("shows no session of a mapping but a template or a variable", () => {
 });
 
 describe("variables", () => {
-  it("that are not set here are told, and everything else is judged", () => {
+  it("that are not set here are reported, and everything else is checked", () => {
     const adoption = adopted({ hooks: { enabled: true, token: "${HOOK_TOKEN}" } }, { env: {} });
     expect(told(adoption, "todo")).toContain(
       "HOOK_TOKEN is not set here, so what refers to it was not judged: the gateway's log says whether Reveille takes it.",
@@ -158,7 +158,7 @@ describe("variables", () => {
 });
 
 describe("what is translated", () => {
-  it("bounds what is larger than anything that there is, and tells it", () => {
+  it("bounds what is larger than any real limit, and reports it", () => {
     const hooks = { ...on, maxBodyBytes: 2 ** 30, mappings: [{ messageTemplate: "x", timeoutSeconds: 100_000 }] };
     const adoption = adopted({ hooks });
     expect(blockOf(adoption)).toMatchObject({ maxBodyBytes: 67_108_864, mappings: [{ timeoutSeconds: 86_400 }] });
@@ -195,7 +195,7 @@ describe("what is translated", () => {
     expect(reasonsOf({ hooks: variable }, { env: { KEY: "desk" } }).join()).toContain("allowedSessionKeyPrefixes");
   });
 
-  it("tells of a key that calls are refused for", () => {
+  it("reports a key that calls are refused for", () => {
     const mappings = [{ messageTemplate: "x", sessionKey: "hook:{{id}}" }];
     const adoption = adopted({ hooks: { ...on, mappings } });
     expect(told(adoption, "todo").join("\n")).toContain(
@@ -235,7 +235,7 @@ describe("what is translated", () => {
   });
 });
 
-describe("what is told of a block", () => {
+describe("the report on a block", () => {
   const toldOf = (config: object): string => told(adopted(config), "behavior").join("\n");
 
   it("names the routes that answer otherwise", () => {
@@ -249,7 +249,7 @@ describe("what is told of a block", () => {
     );
   });
 
-  it("says what becomes of replies only where there are channels", () => {
+  it("says where replies go only where there are channels", () => {
     const words = "a call without channel and to is delivered to the last recipient";
     expect(toldOf({ hooks: on })).not.toContain(words);
     expect(toldOf({ channels: { telegram: {} }, hooks: on })).toContain(words);
@@ -290,7 +290,7 @@ describe("what is told of a block", () => {
     expect(blockOf(adopted({ hooks: on }))).not.toHaveProperty("requireAllowedAgent");
   });
 
-  it("says what becomes of the mail watcher, and where it posts to", () => {
+  it("says what happens to the mail watcher, and where it posts to", () => {
     const gmail = { account: "ada@example.org" };
     const adoption = adopted({ gateway: { port: 4_321 }, hooks: { ...on, path: "/in", presets: ["gmail"], gmail } });
     expect(told(adoption, "todo").join("\n")).toContain("posts to http://127.0.0.1:4321/in/gmail, which is ours now");
@@ -303,7 +303,7 @@ describe("what is told of a block", () => {
     expect(toldOf({ hooks: on })).toContain("of the agent's files AGENTS.md alone");
   });
 
-  it("says how to be told of fewer sessions, unless that is so", () => {
+  it("says how to be notified of fewer sessions, unless it is set", () => {
     expect(told(adopted({ hooks: on }), "todo").join("\n")).toContain("session.notifyOnCreate: false");
     const quiet = adopted({ session: { notifyOnCreate: false }, hooks: on });
     expect(told(quiet, "todo").join("\n")).not.toContain("notifyOnCreate");

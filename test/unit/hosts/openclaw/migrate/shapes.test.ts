@@ -36,7 +36,7 @@ describe("recorded configurations of OpenClaw", () => {
     expect([...Object.keys(EXPECTED), ...Object.keys(UNADOPTED)].toSorted()).toEqual([...SHAPES].toSorted());
   });
 
-  it.each(Object.entries(EXPECTED))("%s is adopted, and what changes is told", (name, expected) => {
+  it.each(Object.entries(EXPECTED))("%s is adopted, and the report names what changes", (name, expected) => {
     const adoption = adopted(readShape(name));
     const { block, written = [], lost = [], behavior = [] } = expected;
     expect(blockOf(adoption)).toEqual({ enabled: true, path: "/hooks", tokenHeader: "X-OpenClaw-Token", ...block });
@@ -72,7 +72,7 @@ describe("recorded configurations of OpenClaw", () => {
     });
   });
 
-  it.each(Object.entries(UNADOPTED))("%s is not adopted, and the reason is told", (name, reason) => {
+  it.each(Object.entries(UNADOPTED))("%s is not adopted, and the report gives the reason", (name, reason) => {
     const adoption = adopted(readShape(name));
     if (adoption.outcome === "adopted") throw new Error("It was adopted.");
     expect(adoption.outcome).toBe(name.startsWith("refused-") ? "refused" : "nothing");

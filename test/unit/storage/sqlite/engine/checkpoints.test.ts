@@ -37,7 +37,7 @@ function checkpointsOf(file: string) {
 }
 
 describe("serveCheckpoints", () => {
-  it("copies the log into the file when it is told to, and says so", async () => {
+  it("copies the log into the file on request, and says so", async () => {
     const { file } = openWithLog();
     const { port1, port2 } = new MessageChannel();
     serveCheckpoints(port2, { file });
@@ -49,7 +49,7 @@ describe("serveCheckpoints", () => {
     await once(port1, "close");
   });
 
-  it("does nothing any more after it was told to close", async () => {
+  it("does nothing after it was closed", async () => {
     const { file } = openWithLog();
     const { port1, port2 } = new MessageChannel();
     serveCheckpoints(port2, { file });
@@ -131,7 +131,7 @@ describe("Checkpoints", () => {
     }
   });
 
-  it("goes on after a thread that failed was asked once more before it had ended", async () => {
+  it("continues after a thread that failed was asked once more before it had ended", async () => {
     const { checkpoints, warn } = checkpointsOf(join(temporaryFolder(), "missing", "a.sqlite"));
     const ended = new Promise<void>((resolve) => {
       warn.mockImplementationOnce(() => {

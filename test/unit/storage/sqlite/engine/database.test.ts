@@ -88,7 +88,7 @@ describe("SqliteDatabase", () => {
     await database.close();
   });
 
-  it("refuses a second opening of the file and lets the first go on", async () => {
+  it("refuses a second opening of the file and lets the first continue", async () => {
     const database = await open();
     await expect(open()).rejects.toMatchObject({ name: "SqliteError", code: "IN_USE" });
     await database.write("notes.add", [1, "x"]);
@@ -126,7 +126,7 @@ describe("SqliteDatabase", () => {
     await expect(SqliteDatabase.open({ file: missing, modules: [] })).rejects.toThrow(/ENOENT/u);
   });
 
-  it("rejects what was under way when the writer thread dies, and goes on with a new one", async () => {
+  it("rejects writes in progress when the writer thread dies, and continues with a new one", async () => {
     const logger = { info: vi.fn<() => void>(), warn: vi.fn<() => void>() };
     const database = await open(logger);
     await database.write("notes.add", [1, "before"]);

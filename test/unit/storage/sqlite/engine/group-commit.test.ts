@@ -139,7 +139,7 @@ describe("GroupCommit", () => {
     expect(stored()).toEqual([]);
   });
 
-  it("refuses the batch with UNAVAILABLE while another connection holds the file, and then goes on", () => {
+  it("refuses the batch with UNAVAILABLE while another connection holds the file, and then continues", () => {
     const other = new DatabaseSync(file);
     onTestFinished(() => other.close());
     other.exec("BEGIN IMMEDIATE");

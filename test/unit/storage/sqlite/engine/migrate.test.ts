@@ -70,7 +70,7 @@ describe("migrate", () => {
     expect(() => migrate(file, moduleOf(first))).toThrow(/0002-length/u);
   });
 
-  it("goes on with a file whose migrations an earlier version recorded beside a table of locks", () => {
+  it("continues with a file whose migrations an earlier version recorded beside a table of locks", () => {
     const file = database();
     file.exec(`
       CREATE TABLE "notes_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);

@@ -41,7 +41,7 @@ describe("serveWriter", () => {
     await writer.closed;
   });
 
-  it("commits together what has gathered, and no more than 512 writes at once", async () => {
+  it("commits together the writes that are waiting, at most 512 at once", async () => {
     const writer = await serve(join(temporaryFolder(), "a.sqlite"));
     await writer.until(1);
     for (let id = 0; id < 300; id++) writer.send(add(id));
@@ -52,7 +52,7 @@ describe("serveWriter", () => {
     expect(counts).toEqual([512, 512, 276]);
   });
 
-  it("finishes writes that were sent before it was told to close", async () => {
+  it("finishes writes that were sent before it was closed", async () => {
     const file = join(temporaryFolder(), "a.sqlite");
     const writer = await serve(file);
     writer.send(add(1));

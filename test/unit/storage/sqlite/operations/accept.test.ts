@@ -90,7 +90,7 @@ describe("accepting in the writer thread", () => {
     expect(rows("SELECT count(*) AS n FROM contents")).toEqual([{ n: 1 }]);
   });
 
-  it("stores nothing of the claims of what has failed at once: no key, no fingerprint, no marks", async () => {
+  it("stores no claim of what has failed at once: no idempotency key, no fingerprint, no replay keys", async () => {
     const { accept, rows } = await open();
     const marks = [{ key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 }];
     accept(endedDelivery("failed", "r", { idempotency: newClaim(), replayKeys: marks }));
@@ -100,7 +100,7 @@ describe("accepting in the writer thread", () => {
     expect(rows("SELECT count(*) AS n FROM claims")).toEqual([{ n: 0 }]);
   });
 
-  it("takes a copy of what failed for new: its marks are free, in memory and in its row", async () => {
+  it("takes a copy of what failed for new: its replay keys are free, in memory and in its row", async () => {
     const { accept, fail, rows } = await open();
     const marks = [1, 2].map(() => ({ key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 }));
     accept({ replayKeys: marks });

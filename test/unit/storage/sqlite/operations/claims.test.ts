@@ -24,7 +24,7 @@ describe("claims", () => {
     expect(count()).toBe(22 * 32);
   });
 
-  it("are free again when the delivery that has them is no longer there", async () => {
+  it("are free again when the delivery that has them is removed", async () => {
     const tables = await openStoreTables();
     const idempotency = newClaim();
     tables.accept(1, () => ({ idempotency }));

@@ -20,7 +20,7 @@ function callsOf({ reader }: Pick<Awaited<ReturnType<typeof openStoreTables>>, "
   return reader.prepare("SELECT calls FROM runs WHERE id = ?").get(run)?.["calls"];
 }
 
-describe("gathering in the writer thread", () => {
+describe("coalescing in the writer thread", () => {
   it("counts each call once when its commit is carried out a second time, since another call failed", async () => {
     const { commit, calls, count } = await open();
     const coalesce = newCoalesce();
@@ -37,7 +37,7 @@ describe("gathering in the writer thread", () => {
     expect(count("deliveries WHERE ended = 3")).toBe(2);
   });
 
-  it("begins anew when the call failed whose run was to gather", async () => {
+  it("starts over when the call whose run was to coalesce failed", async () => {
     const { commit, count } = await open();
     const coalesce = newCoalesce();
     const broken = acceptRow(1, TAG, newDelivery({ coalesce })).with(5, null);
@@ -61,7 +61,7 @@ describe("gathering in the writer thread", () => {
     expect(count(`gathering WHERE run = ${2 * RUN}`)).toBe(1);
   });
 
-  it("joins no run that is not in the queue, even when it is still noted as gathering", async () => {
+  it("joins no run that is not in the queue, even when it is still recorded as coalescing", async () => {
     const { commit, file } = await open();
     const coalesce = newCoalesce();
     commit([row(1, { coalesce })]);
@@ -74,7 +74,7 @@ describe("gathering in the writer thread", () => {
     }
   });
 
-  it("ends no gathering at the word of one who does not know the run", async () => {
+  it("stops no coalescing for a caller that does not know the run", async () => {
     const { run, count } = await open();
     run(...row(1, { coalesce: newCoalesce() }));
     expect(run("stopCoalescing", [RUN, TAG.replace("0", "1")])).toBe(0);

@@ -50,7 +50,7 @@ async function open() {
   };
 }
 
-describe("the memory of marks", () => {
+describe("the memory of replay keys", () => {
   it("knows every copy, of the newest and of those that went to the table", async () => {
     const store = await open();
     const marks = Array.from({ length: 3_000 }, () => mark());
@@ -59,7 +59,7 @@ describe("the memory of marks", () => {
     expect(marks.map((each) => store.accept([each]))).toEqual(marks.map((_, at) => at + 1));
   });
 
-  it("says who has a mark without taking it, of the newest and of those that went to the table", async () => {
+  it("says who has a replay key without taking it, of the newest and of those in the table", async () => {
     const store = await open();
     const marks = Array.from({ length: 3_000 }, () => mark());
     for (const each of marks) store.accept([each]);
@@ -92,7 +92,7 @@ describe("the memory of marks", () => {
     }
   });
 
-  it("takes a mark whose delivery was undone for a free one", async () => {
+  it("takes the replay key of a delivery that was rolled back for a free one", async () => {
     const store = await open();
     const once = mark();
     store.undone([once]);
@@ -126,7 +126,7 @@ describe("the memory of marks", () => {
     expect(store.inTable()).toBe(1);
   });
 
-  it("releases those of a delivery, in memory and in the table, and nobody else's", async () => {
+  it("releases those of a delivery, in memory and in the table, and no others", async () => {
     const store = await open();
     const marks = Array.from({ length: 1_100 }, () => mark());
     for (const each of marks) store.accept([each]);

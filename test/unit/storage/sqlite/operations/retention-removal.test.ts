@@ -130,7 +130,7 @@ describe("remove", () => {
     expect(replies()).toEqual([1, 1, 3]);
   });
 
-  it("frees marks and claims with the delivery", async () => {
+  it("frees replay keys and claims with the delivery", async () => {
     const tables = await openRetentionTables();
     tables.insert({ ...done, claimUntil: 1000, markUntil: 1000 }, done);
     expect(tables.remove(1000 + PURGE_GRACE_MS - 1, 1)).toEqual([0, 1, 0]);

@@ -66,7 +66,7 @@ describe("prune", () => {
     expect(tables.listed()).toEqual([4]);
   });
 
-  it("empties a delivery instead of removing it until half an hour after its claim and marks have lapsed", async () => {
+  it("empties a delivery instead of removing it until half an hour after its claim and replay keys have lapsed", async () => {
     const tables = await openRetentionTables();
     tables.insert({ ...done, claimUntil: 2000 }, { ...done, markUntil: 3000 }, young);
     const [claimLapses, markLapses] = [2000 + PURGE_GRACE_MS, 3000 + PURGE_GRACE_MS];
@@ -278,7 +278,7 @@ describe("prune", () => {
     expect(tables.pruneAll({ emptyBefore: 200_001 }).emptied).toBe(301 - 128);
   });
 
-  it("begins anew when the transaction of a step was undone", async () => {
+  it("starts over when the transaction of a step was rolled back", async () => {
     const tables = await openRetentionTables();
     tables.insert(...rangeOf(600).map(() => done), young);
     const old = { removeBefore: 5000 };

@@ -33,7 +33,7 @@ const ended = { runs: [], ended: { state: "filtered", reason: "r" } } as const;
 const failed = { runs: [], ended: { state: "failed", reason: "r" } } as const;
 
 describe("DeliveryList", () => {
-  it("looks at a bounded number of rows a page: a rare route gives short pages with a way to go on", async () => {
+  it("looks at a bounded number of rows a page: a rare route gives short pages with a way to continue", async () => {
     const tables = await openStoreTables();
     tables.accept(9000, (seq) => ({ route: seq === 3 || seq === 8999 ? "rare" : "usual" }));
     const pages = pagesOf(new DeliveryList(tables.reader), { limit: 10, route: "rare" });
@@ -79,7 +79,7 @@ describe("DeliveryList", () => {
     expect(pagesOf(new DeliveryList(tables.reader), { limit: 5, state: "filtered", route: "rare" })).toEqual([[], [5]]);
   });
 
-  it("searches a text in fewer rows a page, and goes on where it ended", async () => {
+  it("searches a text in fewer rows a page, and continues where it ended", async () => {
     const tables = await openStoreTables();
     tables.accept(1100, (seq) => ({ name: [3, 4, 1099].includes(seq) ? "Needle" : "Hay" }));
     const pages = pagesOf(new DeliveryList(tables.reader), { limit: 10, text: "needle" });
@@ -88,7 +88,7 @@ describe("DeliveryList", () => {
     expect(pagesOf(new DeliveryList(tables.reader), { limit: 200, text: "" }).flat()).toHaveLength(1100);
   });
 
-  it("ends the search of a page after so many bytes of text, each delivery being looked at once", async () => {
+  it("ends the search of a page after so many bytes of text, and reads each delivery once", async () => {
     const tables = await openStoreTables();
     const runs = [{ lane: "a", spec: wakeSpec({ text: `${"x".repeat(300_000)} end` }) }];
     tables.accept(9, () => ({ runs }));

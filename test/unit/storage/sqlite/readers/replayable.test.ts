@@ -7,7 +7,7 @@ import { openStoreTables, TAG } from "../store-in-thread.ts";
 
 const MEMBER = { seq: 2, tag: TAG };
 
-/** A delivery that gathers, and one that is a part of it. */
+/** A delivery that coalesces, and one that is a part of it. */
 async function open() {
   const { accept, file, reader } = await openStoreTables();
   const coalesce = newCoalesce();
@@ -28,7 +28,7 @@ describe("ReplayReader", () => {
     expect(reader.read(MEMBER)?.runs).toEqual([{ runId, state: "queued", lane: "the lane", spec }]);
   });
 
-  it("gives it that of its session when the run is no longer there", async () => {
+  it("gives it that of its session when the run is gone", async () => {
     const { change, reader, spec } = await open();
     change("DELETE FROM runs");
     expect(reader.read(MEMBER)?.runs).toMatchObject([{ state: "skipped", lane: "agent:main:hook:7", spec }]);

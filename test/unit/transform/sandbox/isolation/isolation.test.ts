@@ -81,7 +81,7 @@ describe("the isolation of this machine", () => {
 });
 
 describe("looking for isolation", () => {
-  it("passes over a command that fails, and one that is not there", { timeout: 60_000 }, async () => {
+  it("passes over a command that fails, and a missing one", { timeout: 60_000 }, async () => {
     using unshare = program("unshare", "exit 1");
     // Runs what comes after its options.
     using setpriv = program("setpriv", `while [ "$1" != "$\{1#-}" ] || [ "$1" = KILL ]; do shift; done; exec "$@"`);

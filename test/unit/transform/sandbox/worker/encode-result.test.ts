@@ -32,7 +32,7 @@ describe("encodeResult", () => {
     expect(encode(value)).toEqual({ ok: false, reason: told });
   });
 
-  it("tells what reading the result threw", () => {
+  it("reports what reading the result threw", () => {
     const value = {
       get field(): never {
         throw new Error("gotten");

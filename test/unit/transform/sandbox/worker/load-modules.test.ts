@@ -26,7 +26,7 @@ describe("loadModules", () => {
     return await loadModules({ do: "load", folder, modules, maxResultBytes: 1 }, { current: underWay, onLoading });
   }
 
-  it("loads each file once, and tells which module is the next", async () => {
+  it("loads each file once, and names the next module", async () => {
     const told: number[] = [];
     const { transforms, failures } = await load(
       {
@@ -44,7 +44,7 @@ describe("loadModules", () => {
     expect(told).toEqual([0, 1]);
   });
 
-  it("tries every module, and tells why one failed with its place", async () => {
+  it("tries every module, and says why one failed, with its place", async () => {
     const { transforms, failures } = await load(
       { "bad.ts": "const n: number = 1;   throw new Error('bad');", "good.ts": "export default () => null;" },
       [
@@ -68,7 +68,7 @@ describe("loadModules", () => {
     ]);
   });
 
-  it("fails the module under way with an error of its own that nobody caught, and none afterwards", async () => {
+  it("fails the module that is loading with its uncaught error, and no module afterwards", async () => {
     const underWay = new CurrentWork();
     const told: boolean[] = [];
     Reflect.set(globalThis, "arrive", (error: unknown) => told.push(underWay.fail(error)));

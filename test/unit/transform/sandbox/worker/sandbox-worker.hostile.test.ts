@@ -247,7 +247,7 @@ describe("the answers of a sandbox process", () => {
     expect(await worker.call()).toEqual({ message: "m" });
   });
 
-  it("tell of a __proto__ that a module returns as of any other key", async () => {
+  it("report a __proto__ that a module returns like any other key", async () => {
     await using worker = await workerWith(
       `export default () => JSON.parse('{ "message": "m", "__proto__": { "polluted": 1 } }')`,
     );

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { obedientWorker } from "./worker-harness.ts";
 
 describe("the output of a module", () => {
-  it("is bounded, for each call anew, and never part of the protocol", async () => {
+  it("is bounded for each call separately, and never part of the protocol", async () => {
     await using worker = await obedientWorker();
     const code = "for (let i = 0; i < 10_000; i++) console.log('x'.repeat(3_000)); return { message: 'm' }";
     for (let turn = 0; turn < 2; turn++) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { WorkerHarness, workerWith } from "./worker-harness.ts";
 
 describe("a sandbox process that loads", () => {
-  it("says that it is up, tells each module before it loads it, and then all failures with file, line and column", async () => {
+  it("reports that it is up, each module before it loads, and then all failures with file, line and column", async () => {
     await using worker = new WorkerHarness({
       "good.ts": "export default () => null; export const other = () => 1;",
       "syntax.ts": "\n\nconst a = ;",
@@ -111,7 +111,7 @@ describe("a sandbox process that is called", () => {
     ]);
   });
 
-  it("tells undefined from null, and keeps arrays", async () => {
+  it("distinguishes undefined from null, and keeps arrays", async () => {
     await using worker = await workerWith(
       "export default async ({ payload }) => [undefined, null, false, [], [null, { text: 'a' }]][payload];",
     );
@@ -162,7 +162,7 @@ describe("a sandbox process that is called", () => {
     });
   });
 
-  it("tells what goes wrong after a call as a line of the log", async () => {
+  it("logs what goes wrong after a call", async () => {
     await using worker = await workerWith(
       "export default () => { void Promise.reject(new Error('forgotten')); return { message: 'm' }; };",
     );

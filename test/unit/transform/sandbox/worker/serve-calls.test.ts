@@ -75,7 +75,7 @@ describe("serveCalls", () => {
     expect(served.begun).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map((id) => ({ is: "begun", id })));
   });
 
-  it("fails the call under way with an error that nobody caught, and ignores what the call returns later", async () => {
+  it("fails the call in progress with an uncaught error, and ignores what the call returns later", async () => {
     const underWay = new CurrentWork();
     const failing: TransformFunction = async () => {
       expect(underWay.fail("beside")).toBe(true);
