@@ -5,6 +5,7 @@
  * bundle, so a start reads some 30 files instead of 1,800, and an installed package needs no other. Their licenses
  * are in `THIRD-PARTY-LICENSES.txt`.
  */
+import http from "node:http";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
@@ -19,6 +20,7 @@ const ENTRIES = [
   "storage/sqlite/store-module",
   "storage/sqlite/engine/writer-worker",
   "storage/sqlite/engine/checkpoint-worker",
+  "config/cel-module",
   "hosts/embedded/state/sqlite-module",
   "hosts/openclaw/sqlite-state-module",
   "transform/sandbox/worker/sandbox-worker",
@@ -29,7 +31,10 @@ const ENTRIES = [
  * A test imports `reveille/testing`, and runs in the vitest of its own project. What confines programs brings
  * programs of its own, and its owner installs it.
  */
-const EXTERNAL = [/^node:/u, "vitest", "@anthropic-ai/sandbox-runtime"];
+const EXTERNAL = [/^node:(?!http$)/u, "vitest", "@anthropic-ai/sandbox-runtime"];
+
+/** What `node:http` loads undici for. */
+const OF_UNDICI: ReadonlySet<string> = new Set(["CloseEvent", "MessageEvent", "WebSocket"]);
 
 const ROOT = resolve(import.meta.dirname, "..");
 const SOURCES = join(ROOT, "src");
@@ -53,7 +58,7 @@ async function writeChunks(dir: string): Promise<readonly OutputChunk[]> {
     external: EXTERNAL,
     // `jiti` looks for its compiler on the disk when it first needs it; this entry of the package imports it.
     resolve: { alias: { jiti: "jiti/static" } },
-    plugins: [keepAddresses()],
+    plugins: [keepAddresses(), httpAlone()],
   });
   try {
     const { output } = await build.write({
@@ -87,6 +92,25 @@ function keepAddresses(): Plugin {
     renderChunk(code, { fileName }) {
       const toRoot = relative(dirname(fileName), ".").replaceAll(sep, "/") || ".";
       return { code: code.replaceAll(BUNDLE_ROOT, `${toRoot}/`), map: null };
+    },
+  };
+}
+
+/**
+ * An import of `node:http` reads all that it exports, WebSocket among it, and so loads undici: 12 MiB. Here the module
+ * is asked for what the bundle takes of it.
+ */
+function httpAlone(): Plugin {
+  const id = "\0node:http";
+  return {
+    name: "http-alone",
+    resolveId: (source) => (source === "node:http" || source === "http" ? id : null),
+    load(loaded) {
+      if (loaded !== id) return null;
+      const names = Object.keys(http).filter((name) => !OF_UNDICI.has(name));
+      return `const http = process.getBuiltinModule("node:http");
+export default http;
+export const { ${names.join(", ")} } = http;`;
     },
   };
 }

@@ -6,11 +6,8 @@
  * 11 MiB of memory there.
  */
 import { spawnSync } from "node:child_process";
-import * as fs from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-
-// By name, an older Node could not even load this file: it has no globSync.
-const { existsSync, globSync, readdirSync, renameSync, rmSync, statSync } = fs;
 
 const root = join(import.meta.dirname, "..");
 const builds = join(root, ".build");
@@ -58,7 +55,8 @@ function program() {
 
 /** @returns {string} a name that differs when a source or a package was added, removed or changed */
 function stamp() {
-  const files = globSync(["src/**/*.ts", "src/console/app/**/*"], { cwd: root }).map((file) => join(root, file));
+  const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
+  const files = sources.filter((file) => /\.[a-z]+$/u.test(file)).map((file) => join(root, "src", file));
   const inputs = [...files, join(root, "package-lock.json"), join(root, "scripts/bundle.ts")];
   const newest = Math.max(...inputs.map((file) => Math.trunc(statSync(file).mtimeMs)));
   return `${newest}-${files.length}`;

@@ -1,4 +1,5 @@
-import { celEnv, isCelError, parse, plan } from "@bufbuild/cel";
+import type { CelEnv, parse, plan } from "@bufbuild/cel";
+import { cel } from "./cel.ts";
 import { shorten } from "./show-value.ts";
 import { showNames } from "./show-value.ts";
 
@@ -44,8 +45,23 @@ const TYPES: ReadonlySet<string> = new Set([
 /** Each level multiplies the work by the items of a list of the payload. */
 const MAX_MACRO_DEPTH = 2;
 
-const environment = celEnv();
-const matching = plan(environment, parse("''.matches(pattern)"));
+interface Standard {
+  readonly environment: CelEnv;
+  /** `matches` with the variable `pattern`. */
+  readonly matching: ReturnType<typeof plan>;
+}
+
+let made: Standard | undefined;
+
+/** Made with the first condition. */
+function standard(): Standard {
+  if (made === undefined) {
+    const { celEnv, parse, plan } = cel();
+    const environment = celEnv();
+    made = { environment, matching: plan(environment, parse("''.matches(pattern)")) };
+  }
+  return made;
+}
 
 /**
  * Reads a condition in CEL (https://cel.dev) and refuses what could never work: names and functions that
@@ -54,7 +70,7 @@ const matching = plan(environment, parse("''.matches(pattern)"));
  */
 export function readCondition(source: string): ConditionSyntax | ConditionProblem {
   try {
-    const { expr } = parse(source);
+    const { expr } = cel().parse(source);
     const reader = new ConditionReader();
     reader.read(expr);
     return { ok: true, expression: expr, reads: reader.reads };
@@ -128,13 +144,13 @@ class ConditionReader {
   }
 
   #checkFunction(name: string, args: readonly Expression[]): void {
-    if (environment.funcs.find(name) === undefined) throw new ConditionFault(`has no function ${name}()`);
+    if (standard().environment.funcs.find(name) === undefined) throw new ConditionFault(`has no function ${name}()`);
     if (name !== "matches") return;
     const pattern = constantOf(args[0]);
     if (typeof pattern !== "string") {
       throw new ConditionFault("calls matches() with something else than a text in quotes");
     }
-    if (isCelError(matching({ pattern }))) {
+    if (cel().isCelError(standard().matching({ pattern }))) {
       throw new ConditionFault(
         `has a pattern that is not a regular expression (RE2): ${JSON.stringify(shorten(pattern))}`,
       );

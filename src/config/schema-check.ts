@@ -1,5 +1,5 @@
 import type { TLocalizedValidationError } from "typebox/error";
-import { Compile } from "typebox/schema";
+import { Check, Compile, Errors, type Validator } from "typebox/schema";
 import { Settings } from "typebox/system";
 import type { ConfigIssue } from "./errors.ts";
 import { closestKey, type KeyPath, showKeyPath, showNames, showValue } from "./show-value.ts";
@@ -21,20 +21,31 @@ export interface SchemaCheckOptions {
   readonly root?: KeyPath;
   /** False: no message shows a value, for schemas that do not mark their secrets. Default: true. */
   readonly showValues?: boolean;
+  /** True for a check that is made again and again. Default: false, for a configuration, which is checked once. */
+  readonly isFrequent?: boolean;
 }
 
 /**
- * Compiles a JSON schema into a check that words what is wrong in a value: for example
+ * Parts of a value for which it is worth making a validator: it takes up to 30 ms and half a MiB, and then checks 60
+ * times as fast.
+ */
+const WORTH_COMPILING = 10_000;
+/** As deep as the lists of a configuration: deeper parts are few for each of their entries. */
+const MAX_DEPTH = 4;
+
+/**
+ * Makes a JSON schema a check that words what is wrong in a value: for example
  * `"wak" is not one of wake, agent`. Values under a `writeOnly` key are never shown, and a schema's
- * `title` is the noun phrase for what a value should have been. Throws when the schema is none.
+ * `title` is the noun phrase for what a value should have been. The check throws when the schema is none.
  */
 export function compileSchemaCheck(schema: object, options: SchemaCheckOptions = {}): SchemaCheck {
-  const { root = [], showValues = true } = options;
-  const validator = Compile(schema);
+  const { root = [], showValues = true, isFrequent = false } = options;
+  let validator: Validator | undefined;
   return (raw, alsoKnown = []) => {
-    if (validator.Check(raw)) return [];
+    if (isFrequent || partsOf(raw, MAX_DEPTH) >= WORTH_COMPILING) validator ??= Compile(schema);
+    if (validator === undefined ? Check(schema, raw) : validator.Check(raw)) return [];
     const issues = new Map<string, SchemaIssue>();
-    for (const error of withAllErrors(() => validator.Errors(raw)[1])) {
+    for (const error of withAllErrors(() => Errors(schema, raw)[1])) {
       const violation = locateViolation(schema, raw, error);
       if (violation === undefined) continue;
       const shown = showValues ? violation : { ...violation, isSecret: true };
@@ -46,6 +57,14 @@ export function compileSchemaCheck(schema: object, options: SchemaCheckOptions =
     }
     return [...issues.values()];
   };
+}
+
+/** The values in a value, down to a depth. */
+function partsOf(value: unknown, depth: number): number {
+  if (depth === 0 || typeof value !== "object" || value === null) return 1;
+  let parts = 1;
+  for (const part of Object.values(value)) parts += partsOf(part, depth - 1);
+  return parts;
 }
 
 /** The library stops after eight violations unless a process-wide setting says otherwise. */

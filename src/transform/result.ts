@@ -40,7 +40,7 @@ const ActionSchema = Type.Object({
 export type TransformAction = Readonly<Static<typeof ActionSchema>>;
 
 // A result often holds parts of the payload, which no log may show.
-const check = compileSchemaCheck(ActionSchema, { showValues: false });
+const check = compileSchemaCheck(ActionSchema, { showValues: false, isFrequent: true });
 const MAX_REPORTED = 3;
 
 /**

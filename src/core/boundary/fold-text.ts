@@ -24,8 +24,8 @@ const IGNORABLE = /[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Co}\p{Default_Ignorable_Code_Poin
 const MARKS = /[\p{Mn}\p{Me}]/gu;
 const PRINTABLE = /^[ -~]+$/;
 
-/** The folded form of each code point, filled on first use; bounded by the code points below {@link FIRST_UNFOLDED}. */
-const memory = Array<string | undefined>(FIRST_UNFOLDED);
+/** The folded form of each code point, made and filled on first use: it takes a MiB. Bounded by the code points below {@link FIRST_UNFOLDED}. */
+let memory: (string | undefined)[] | undefined;
 
 /**
  * Folds a text to what a reader takes it for, one code point at a time and without regard to its
@@ -72,6 +72,7 @@ export function foldText(text: string): FoldedText {
 
 function foldCodePoint(codePoint: number): string {
   if (codePoint >= FIRST_UNFOLDED) return codePoint >= TAGS_START ? "" : OTHER;
+  memory ??= Array<string | undefined>(FIRST_UNFOLDED);
   return (memory[codePoint] ??= foldCharacter(String.fromCodePoint(codePoint)));
 }
 

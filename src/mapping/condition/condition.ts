@@ -1,4 +1,5 @@
-import { celError, type CelInput, type CelValue, isCelError, isCelList, isCelMap, plan } from "@bufbuild/cel";
+import type { CelEnv, CelInput, CelValue, plan } from "@bufbuild/cel";
+import { cel } from "../../config/cel.ts";
 import { type ConditionPath, readCondition } from "../../config/condition-syntax.ts";
 import type { PayloadContext } from "../../core/delivery.ts";
 import { ConditionBudget, unitsPerItem } from "./budget.ts";
@@ -32,7 +33,7 @@ const MAX_SHOWN_READS = 5;
 const MAX_SHOWN_PATH = 100;
 
 const budget = new ConditionBudget();
-const environment = conditionEnvironment(budget);
+let environment: CelEnv | undefined;
 
 /**
  * Compiles a condition in CEL over `payload` (as parsed), `headers`, `query`, `event` (empty when it is not
@@ -45,7 +46,8 @@ export function compileCondition(source: string): CompiledCondition {
   const syntax = readCondition(source);
   if (!syntax.ok) throw new TypeError(`The condition ${syntax.problem}.`);
   const weight = unitsPerItem(syntax.expression);
-  const evaluate = plan(environment, syntax.expression);
+  environment ??= conditionEnvironment(budget);
+  const evaluate = cel().plan(environment, syntax.expression);
   const shown = cutText(source.replaceAll(/\s+/g, " ").trim(), MAX_SHOWN_EXPRESSION);
   return {
     miss(context) {
@@ -56,7 +58,7 @@ export function compileCondition(source: string): CompiledCondition {
           return evaluate(bindingsOf(variables));
         } catch (error) {
           // A payload that is too large to be shown at all, or a getter in it that throws.
-          return celError(error);
+          return cel().celError(error);
         }
       });
       if (result === true) return undefined;
@@ -97,7 +99,7 @@ function bindingsOf(variables: Variables): Record<string, CelInput> {
 }
 
 function wordResult(result: ReturnType<ReturnType<typeof plan>>): string {
-  if (isCelError(result)) return `cannot be evaluated: ${wordError(result.message)}`;
+  if (cel().isCelError(result)) return `cannot be evaluated: ${wordError(result.message)}`;
   return result === false ? "is false" : `is neither true nor false but ${kindOf(result)}`;
 }
 
@@ -110,6 +112,7 @@ function wordError(message: string): string {
 function kindOf(value: CelValue): string {
   if (value === null) return "null";
   if (typeof value === "string") return "a text";
+  const { isCelList, isCelMap } = cel();
   if (isCelList(value)) return "a list";
   if (isCelMap(value)) return "an object";
   return typeof value === "object" ? "something else" : "a number";

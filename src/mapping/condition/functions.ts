@@ -1,14 +1,5 @@
-import {
-  celEnv,
-  type CelEnv,
-  celFunc,
-  type CelFunc,
-  type CelList,
-  celMethod,
-  CelScalar,
-  type CelValue,
-  listType,
-} from "@bufbuild/cel";
+import type { CelEnv, CelFunc, CelList, CelValue } from "@bufbuild/cel";
+import { cel } from "../../config/cel.ts";
 import { type ConditionBudget, costOfPattern } from "./budget.ts";
 import { chargedList } from "./values.ts";
 
@@ -62,6 +53,7 @@ const CHARACTERS_PER_BYTE = 16;
 export function conditionEnvironment(budget: ConditionBudget): CelEnv {
   const functions = [...mixedArithmetic(), joinedLists(budget), contains(budget), ...sizes(budget)];
   const ids = new Set(functions.map(({ id }) => id));
+  const { celEnv } = cel();
   const standard = [...celEnv().funcs].filter(({ id }) => !ids.has(id));
   return celEnv({ funcs: [...standard, ...functions].map((func) => charged(func, budget)) });
 }
@@ -102,9 +94,9 @@ function textOf(value: CelValue | undefined): number {
   return value instanceof Uint8Array ? value.length * CHARACTERS_PER_BYTE : 0;
 }
 
-const { BOOL, DOUBLE, INT, STRING } = CelScalar;
-
 function mixedArithmetic(): CelFunc[] {
+  const { celFunc, CelScalar } = cel();
+  const { DOUBLE, INT } = CelScalar;
   const operations: readonly [name: string, (left: number, right: number) => number][] = [
     ["_+_", (left, right) => left + right],
     ["_-_", (left, right) => left - right],
@@ -120,6 +112,8 @@ function mixedArithmetic(): CelFunc[] {
 }
 
 function contains(budget: ConditionBudget): CelFunc {
+  const { celMethod, CelScalar } = cel();
+  const { BOOL, STRING } = CelScalar;
   return celMethod("contains", STRING, [STRING], BOOL, function (part) {
     return containsText(this, part, budget);
   });
@@ -127,6 +121,8 @@ function contains(budget: ConditionBudget): CelFunc {
 
 /** The library's own makes a list of all characters first. */
 function sizes(budget: ConditionBudget): CelFunc[] {
+  const { celFunc, celMethod, CelScalar } = cel();
+  const { INT, STRING } = CelScalar;
   const sizeOf = (text: string): bigint => {
     budget.chargeText(text.length * 16);
     let size = 0;
@@ -143,6 +139,7 @@ function sizes(budget: ConditionBudget): CelFunc[] {
 
 /** Lists that grow in a macro are kept flat: the library's own are nested once for each item. */
 function joinedLists(budget: ConditionBudget): CelFunc {
+  const { celFunc, CelScalar, listType } = cel();
   const list = listType(CelScalar.DYN);
   return celFunc("_+_", [list, list], list, (left, right) => {
     budget.chargeText((left.size + right.size) * 16);

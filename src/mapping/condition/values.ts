@@ -1,5 +1,5 @@
-import { celList, celMap } from "@bufbuild/cel";
 import type { CelList, CelMap, CelValue } from "@bufbuild/cel";
+import { cel } from "../../config/cel.ts";
 import type { ConditionBudget } from "./budget.ts";
 
 /** Of showing an object or a list, and each item of a list, whether it is looked at or not. */
@@ -57,7 +57,7 @@ export class ConditionValues {
     this.#budget.charge(SHOW_MAP_UNITS);
     const properties = new JsonMap(value as Readonly<Record<string, unknown>>, this, this.#budget);
     // The library's own takes a key whose value is `null` for one that is not there.
-    return Object.assign(celMap(properties), { has: (key: unknown) => properties.has(key) });
+    return Object.assign(cel().celMap(properties), { has: (key: unknown) => properties.has(key) });
   }
 }
 
@@ -69,7 +69,7 @@ export interface ChargedList extends CelList {
 /** A list that charges for each look and each pass. */
 export function chargedList(items: readonly CelValue[], budget: ConditionBudget): ChargedList {
   let characters: number | undefined;
-  return Object.assign(celList(items), {
+  return Object.assign(cel().celList(items), {
     items,
     get: (index: number): CelValue | undefined => {
       budget.charge(1);

@@ -44,7 +44,17 @@ describe("compileSchemaCheck", () => {
     [{ type: "string", pattern: "^a$" }, "b", '"b" must match pattern "^a$"'],
     [{ type: "string", minLength: 1, pattern: "^a$", title: "an a" }, "", '"" is not an a'],
   ])("words a violation of %j", (schema, value, message) => {
-    expect(linesOf(closed({ key: schema }), { key: value }, { root: ["top"] })).toEqual([`top.key: ${message}`]);
+    for (const isFrequent of [false, true]) {
+      const lines = linesOf(closed({ key: schema }), { key: value }, { root: ["top"], isFrequent });
+      expect(lines).toEqual([`top.key: ${message}`]);
+    }
+  });
+
+  it("finds the one fault of a long list", () => {
+    const list = Array.from({ length: 20_000 }, (_, at) => (at === 19_000 ? "x" : at));
+    const schema = { type: "array", items: { type: "integer" } };
+    expect(linesOf(schema, list, { root: ["list"] })).toEqual(['list[19000]: "x" is not a whole number']);
+    expect(linesOf(schema, list.with(19_000, 1))).toEqual([]);
   });
 
   it("names missing keys, each under its own path", () => {

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -57,6 +58,36 @@ describe("the bundle", () => {
     });
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("doubled to 42");
+  });
+
+  it("loads what conditions need with the first condition, and what WebSocket needs not at all", () => {
+    const late = "config/cel-module.js";
+    const atExit = `
+      import Module from "node:module";
+      process.on("exit", () => {
+        const undici = process.moduleLoadList.some((name) => name.includes("undici"));
+        const cel = Object.keys(Module._cache).some((file) => file.endsWith(${JSON.stringify(late)}));
+        console.log(JSON.stringify({ undici, cel }));
+      });
+    `;
+    const loadedFor = (mapping: object): unknown => {
+      const hooks = { enabled: true, token: "hook-token-of-the-bundle-test-1", mappings: [mapping] };
+      const gateway = { auth: { token: "gateway-token-of-the-bundle-test" } };
+      writeFileSync(join(folder, "late.json5"), JSON.stringify({ gateway, hooks }), { mode: 0o600 });
+      const main = join(bundle, "cli/main.js");
+      const hook = `data:text/javascript,${encodeURIComponent(atExit)}`;
+      const { status, stdout } = spawnSync(
+        process.execPath,
+        ["--import", hook, main, "check", "--config", "late.json5"],
+        { encoding: "utf8", cwd: folder },
+      );
+      expect(status).toBe(0);
+      return JSON.parse(stdout.trim().split("\n").at(-1)!);
+    };
+    expect(existsSync(join(bundle, late))).toBe(true);
+    const mapping = { match: { path: "late" }, messageTemplate: "{{n}}" };
+    expect(loadedFor(mapping)).toEqual({ undici: false, cel: false });
+    expect(loadedFor({ ...mapping, when: "payload.n > 1" })).toEqual({ undici: false, cel: true });
   });
 
   it("has the license of every package in it", () => {
@@ -137,6 +168,7 @@ describe("scripts/start.mjs without the development packages", () => {
     for (const file of ["package.json", "package-lock.json", "scripts/bundle.ts"])
       cpSync(join(root, file), join(bare, file));
     mkdirSync(join(bare, ".build"));
+    mkdirSync(join(bare, "src"));
     const { status, stderr } = spawnSync(process.execPath, [join(bare, "scripts/start.mjs"), "check"], {
       encoding: "utf8",
     });
