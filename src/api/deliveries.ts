@@ -153,6 +153,7 @@ function answerOutcome(id: string, outcome: OperationOutcome): ApiReply {
       return answerRefusal(outcome.refusal);
     case "replayed":
     case "canceled":
+    case "released":
     case "removed":
     case "resolved":
     case "emptied":
@@ -173,6 +174,7 @@ function outcomeJson(outcome: OperationOutcome): object {
       };
     }
     case "canceled":
+    case "released":
       return { outcome: outcome.kind, runs: outcome.runs };
     case "left":
       return { outcome: outcome.kind, reason: outcome.reason };

@@ -11,6 +11,7 @@ import { type CallbacksConfig, CallbacksSchema } from "./callbacks.ts";
 import { type ChannelChoice, channelTarget } from "./channel-target.ts";
 import { type LockoutConfig, LockoutSchema } from "./lockout.ts";
 import { SendersSchema } from "./named-senders.ts";
+import { type RepliesConfig, RepliesSchema } from "./replies.ts";
 import { type RetentionConfig, RetentionSchema } from "./retention.ts";
 import { type RetryConfig, RetrySchema } from "./retry.ts";
 import {
@@ -104,6 +105,7 @@ export const HooksSchema = Type.Object(
       64,
     ),
     callbacks: Type.Optional(CallbacksSchema),
+    replies: Type.Optional(RepliesSchema),
     notices: Type.Optional(
       channelTarget("Channel for notices besides the main session: of an outage, of a budget that is used up."),
     ),
@@ -246,6 +248,8 @@ export interface HooksConfig {
   readonly maxWaiting: number;
   /** Hosts of callback URLs; `undefined`: callers may name none. */
   readonly callbacks: CallbacksConfig | undefined;
+  /** What replies may lead to. */
+  readonly replies: RepliesConfig;
   /** The channel of notices besides the main session. */
   readonly notices: ChannelChoice | undefined;
   readonly retention: RetentionConfig;

@@ -18,6 +18,7 @@ import { checkSenderNames, checkSenders } from "./named-senders.ts";
 import { checkPresetBlock, ConfiguredPresets } from "./preset-settings.ts";
 import type { PresetPart } from "./preset.ts";
 import { checkPublicUrl, readPublicUrl } from "./public-url.ts";
+import { readReplies } from "./replies.ts";
 import { readRetention } from "./retention.ts";
 import { DEFAULT_RETRY, readRetry } from "./retry.ts";
 import { compileSchemaCheck, type SchemaIssue } from "./schema-check.ts";
@@ -194,6 +195,7 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
     waitMs: milliseconds(input.waitSeconds ?? keys.waitSeconds.default),
     maxWaiting: input.maxWaiting ?? keys.maxWaiting.default,
     callbacks: undefined,
+    replies: readReplies(input.replies),
     notices: input.notices && readTarget(input.notices),
     retention: readRetention(input.retention ?? {}, findings),
     presets: readPresets(input.presets ?? [], enabled ? [...context.presets.keys()] : undefined, findings),

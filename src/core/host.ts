@@ -8,6 +8,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AsyncSeriesHook, SyncHook } from "tapable";
 import type { AgentActivity, Permissions, WorkspaceSpec } from "./agent-rights.ts";
+import type { CheckOutgoing } from "./outgoing/check-outgoing.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
 /** A gateway as its plugins see it. Valid from `apply(host)` until `onShutdown` has returned. */
@@ -193,6 +194,11 @@ export interface AgentRunRequest {
   readonly tools?: "none" | undefined;
   /** `persistent`: the run continues the conversation of its session key; a fresh transcript when absent. */
   readonly sessionMode?: "persistent" | undefined;
+  /**
+   * The reason why a text may not leave. The host asks it before each call of a tool that it carries out itself, and
+   * denies the call; absent: everything may.
+   */
+  readonly checkOutgoing?: CheckOutgoing | undefined;
   /** The caller's `traceparent`, for what the run calls. */
   readonly traceparent?: string | undefined;
   /** The run is aborted after this many milliseconds, without those for which it was on hold. */

@@ -97,8 +97,14 @@ export interface AgentSpec {
 /** The reply's target, resolved when the call was accepted. */
 export type ReplyTarget = ChannelTarget | { readonly unresolved: string };
 
-/** The steps after a run, in their order; each is carried out at most once per run. */
-export const RUN_STEPS = ["summarized", "delivered", "heartbeat", "called-back"] as const;
+/** Begins the reason of a run whose reply waits for a person to let it go. */
+export const HELD_REPLY = "held reply: ";
+
+/**
+ * The steps after a run, in their order; each is carried out at most once per run. `released`: a person let a reply
+ * leave that was held.
+ */
+export const RUN_STEPS = ["summarized", "delivered", "heartbeat", "called-back", "released"] as const;
 export type RunStep = (typeof RUN_STEPS)[number];
 
 /** A step that was carried out. */

@@ -3,9 +3,11 @@ import type { CallbacksConfig } from "../config/callbacks.ts";
 import type { SettledState, AgentSpec } from "../core/run.ts";
 import type { DispatchedEvent, SettledEvent } from "../core/events.ts";
 import type { Clock, GatewayHost, Logger } from "../core/host.ts";
+import type { CheckOutgoing } from "../core/outgoing/check-outgoing.ts";
 import type { Measurements } from "../core/measurements.ts";
 import type { GuardedFetch } from "../http/guarded-fetch.ts";
 import type { DeliveryStore, OpenRun, StoredRun } from "../storage/delivery-store.ts";
+import type { OutgoingFor } from "./outgoing.ts";
 import type { DispatchRules } from "./rules.ts";
 
 /** The parts that the dispatcher and its runners share. */
@@ -19,6 +21,10 @@ export interface DispatchContext {
   readonly rulesFor: (mappingId: string | null) => DispatchRules;
   /** The places that results may be sent to, by the active configuration. */
   readonly callbacks: () => CallbacksConfig | undefined;
+  /** What runs may let out, by the active configuration. */
+  readonly outgoingFor: OutgoingFor;
+  /** Of the gateway, for the canaries of its runs. */
+  readonly key: Uint8Array;
   /** Sends callbacks. */
   readonly fetch: GuardedFetch;
   /** For a host that cannot begin a run: it is asked again immediately for that long. */
@@ -116,6 +122,8 @@ export interface ActiveRun {
   readonly stored: StoredRun;
   readonly spec: AgentSpec;
   readonly mappingId: string | null;
+  /** By the active configuration at its beginning. */
+  readonly checkOutgoing: CheckOutgoing;
   /** Aborted when a person cancels the run, and when a shutdown leaves it on disk. */
   readonly ending: AbortSignal;
 }

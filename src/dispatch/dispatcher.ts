@@ -48,6 +48,8 @@ export class Dispatcher {
       events,
       rulesFor,
       callbacks,
+      outgoingFor,
+      key,
       notices,
       outages,
       fetch,
@@ -55,7 +57,8 @@ export class Dispatcher {
       measurements,
     } = options;
     const abandon = this.#abandon.signal;
-    const shared = { store, host, logger, clock, events, rulesFor, callbacks, notices, outages, measurements };
+    const ofConfig = { rulesFor, callbacks, outgoingFor, key };
+    const shared = { store, host, logger, clock, events, ...ofConfig, notices, outages, measurements };
     const spend: DispatchContext["spend"] = (mappingId, usage) => gate.spend(mappingId, usage);
     const context: DispatchContext = { ...shared, fetch, beginRetry, abandon, spend };
     const ended = (tracked: TrackedRun): void => this.#forget(tracked);

@@ -10,6 +10,7 @@ import type { MappingConfig } from "../config/mapping/schema.ts";
 import { brokenBy, keptVersion, setAsideLine, versionBefore } from "../config/set-aside.ts";
 import { type HooksContext, readHooksConfig } from "../config/read-hooks.ts";
 import { compileDispatchRules, type DispatchRules } from "../dispatch/rules.ts";
+import { compileOutgoing, type OutgoingFor } from "../dispatch/outgoing.ts";
 import type { IngressHooks } from "./hooks.ts";
 import type { ConfigSnapshot, GatewayHost } from "../core/host.ts";
 import { compileRequestHead, compileRequestTarget } from "./request-head.ts";
@@ -51,6 +52,8 @@ export interface ActiveConfig {
   readonly presets: ReadonlyMap<string, Preset>;
   /** The dispatch rules of a mapping. */
   readonly dispatchRules: (mappingId: string | null) => DispatchRules;
+  /** What the runs of a mapping may let out. */
+  readonly outgoing: OutgoingFor;
   /** Warnings for the gateway's owner. */
   readonly warnings: readonly string[];
   /** The transforms that did not load: their mappings are set aside, or keep the version before. */
@@ -176,6 +179,7 @@ export async function prepareActiveConfig(
       ...parts,
       config: complete,
       dispatchRules: compileDispatchRules(complete),
+      outgoing: compileOutgoing(complete, { gatewaySecrets: gateway.secrets, presets }),
       warnings: [...found.warnings, ...settled.flatMap((mapping) => setAsideLine(mapping, issues.get(mapping.id)))],
       brokenTransforms: [...issues.values()],
       transforms,

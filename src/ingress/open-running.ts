@@ -1,6 +1,8 @@
 /** Puts the parts together that live as long as the store is open. */
+import { join } from "node:path";
 import type { GatewayHost } from "../core/host.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
+import { openGatewayKey } from "../dispatch/gateway-key.ts";
 import { OutageRegistry } from "../dispatch/notify/outage-registry.ts";
 import { OwnerNotices } from "../dispatch/notify/owner-notices.ts";
 import { AgentRunner } from "../dispatch/run/agent-runner.ts";
@@ -25,6 +27,9 @@ import { StatsOperations } from "./operations/stats.ts";
 
 /** From this many requests in flight, accepting goes before dispatching. */
 const BUSY_FROM = 16;
+
+/** In the state directory. */
+const KEY_FILE = "gateway.key";
 
 /** An operator's actions. */
 export interface Operations {
@@ -67,9 +72,16 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   const { store, host, active, withEdit, shared, abandon } = options;
   const { logger, clock } = host;
   const watch = new RunWatch();
-  const notices = new OwnerNotices({ host, logger, target: () => active().config.notices, abandon });
+  const notices = new OwnerNotices({
+    host,
+    logger,
+    target: () => active().config.notices,
+    hasSecret: (text) => active().outgoing(null).hasSecret(text),
+    abandon,
+  });
   const outages = new OutageRegistry({ store, notices, logger, clock, abandon });
   await outages.load();
+  const key = await openGatewayKey(join(host.paths.stateDir, KEY_FILE));
   const dispatcher = new Dispatcher({
     store,
     host,
@@ -84,6 +96,8 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     },
     rulesFor: (mappingId) => active().dispatchRules(mappingId),
     callbacks: () => active().config.callbacks,
+    outgoingFor: (mappingId) => active().outgoing(mappingId),
+    key,
     fetch: createGuardedFetch({ timeoutMs: CALLBACK_TIMEOUT_MS }),
     beginRetry: BRIEF_RETRY,
     agents: (dispatch) => new AgentRunner(dispatch),

@@ -1,7 +1,8 @@
-/** Events of too low a level: held without a model, released by a person, and ended when they were not released in time. */
+/** Events of too low a level, and replies that may not leave: held, released by a person, and ended when they were not released in time. */
 import { isBelow } from "../config/mapping/actors.ts";
 import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { Clock, Logger } from "../core/host.ts";
+import { HELD_REPLY } from "../core/run.ts";
 import { belowText } from "../mapping/filter.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 import type { Resolved } from "./stages/resolve.ts";
@@ -9,6 +10,9 @@ import type { Resolved } from "./stages/resolve.ts";
 /** Begins the reason of what is held for its level; an interrupted run is held for another. */
 const PREFIX = "quarantine: ";
 const EXPIRED = "quarantine: nobody released it in time";
+const EXPIRED_REPLY = "held reply: it was not released in time";
+/** By the start of the reason for which a run is held. */
+const ENDS = { [PREFIX]: EXPIRED, [HELD_REPLY]: EXPIRED_REPLY };
 const CHECK_MS = 60_000;
 const DEFAULT_AGE_MS = 7 * 86_400_000;
 const PAGE = 200;
@@ -69,14 +73,14 @@ export class QuarantineExpiry {
     let cursor: string | undefined;
     do {
       const page = await store.list({ state: "held", limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
-      for (const { id, reason, receivedAt, mappingId } of page.deliveries) {
+      for (const { id, receivedAt, mappingId } of page.deliveries) {
         const ageMs = (mappingId === null ? undefined : ages.get(mappingId)) ?? DEFAULT_AGE_MS;
-        if (this.#stopped || !reason?.startsWith(PREFIX) || Date.parse(receivedAt) + ageMs > now) continue;
+        if (this.#stopped || Date.parse(receivedAt) + ageMs > now) continue;
         const held = (await store.get(id))?.runs.filter(({ state }) => state === "held") ?? [];
-        await store.settleAll(
-          held.map((run) => run.id),
-          { state: "skipped", reason: EXPIRED, at: now },
-        );
+        for (const [prefix, reason] of Object.entries(ENDS)) {
+          const over = held.filter((run) => run.reason?.startsWith(prefix)).map((run) => run.id);
+          if (over.length > 0) await store.settleAll(over, { state: "skipped", reason, at: now });
+        }
       }
       cursor = page.nextCursor ?? undefined;
     } while (cursor !== undefined && !this.#stopped);

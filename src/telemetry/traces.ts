@@ -153,6 +153,7 @@ const STEP_SPANS = {
   delivered: "reply",
   heartbeat: "heartbeat",
   "called-back": "callback",
+  released: "release",
 } as const satisfies Record<RunStep, string>;
 
 /** A step begins when what is before it has ended. */
@@ -166,7 +167,7 @@ function stepSpans({ id, steps, attempts, spec, delivery }: RunDetail): OwnSpan[
       key: `${id}:${step}`,
       parent: id,
       name: STEP_SPANS[step],
-      kind: step === "summarized" || step === "heartbeat" ? SpanKind.INTERNAL : SpanKind.CLIENT,
+      kind: step === "delivered" || step === "called-back" ? SpanKind.CLIENT : SpanKind.INTERNAL,
       startedAt,
       endedAt: Date.parse(at),
       error: step === "delivered" && (delivery === "failed" || delivery === "no-target") ? delivery : undefined,

@@ -19,7 +19,7 @@ type ChangedDelivery = {
   readonly receivedAt?: string;
 } & (
   | { readonly outcome: "replayed"; readonly replay: Replay }
-  | { readonly outcome: "canceled"; readonly runs: number }
+  | { readonly outcome: "canceled" | "released"; readonly runs: number }
   | { readonly outcome: "planned"; readonly replay?: ReplayFacts }
   | { readonly outcome: "removed" | "resolved" | "emptied" | "unknown" }
   | { readonly outcome: "left"; readonly reason: string }
@@ -63,7 +63,8 @@ function outcomeText(change: DeliveryChange, delivery: ChangedDelivery | Coalesc
     case "replayed":
       return `${change === "release" ? "released" : "replayed"} as ${delivery.replay.deliveryId} (${delivery.replay.state})`;
     case "canceled":
-      return `canceled (${delivery.runs} ${delivery.runs === 1 ? "run" : "runs"})`;
+    case "released":
+      return `${delivery.outcome} (${delivery.runs} ${delivery.runs === 1 ? "run" : "runs"})`;
     case "removed":
     case "resolved":
       return delivery.outcome;

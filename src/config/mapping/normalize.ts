@@ -3,6 +3,7 @@ import { readActors, readLeastLevel } from "./actors.ts";
 import { readChat } from "./chat.ts";
 import { readRights } from "./rights.ts";
 import { type MappingConfig, MappingSchema } from "./schema.ts";
+import { readLinkHosts } from "../replies.ts";
 import { type RetryConfig, DEFAULT_RETRY } from "../retry.ts";
 import { normalizeRun } from "../run.ts";
 import type { PresetMapping, PresetPart } from "../preset.ts";
@@ -63,6 +64,7 @@ export function fillIn(
     chat,
     actors: input.actors ? readActors(input.actors, where, findings) : given.actors,
     leastLevel: readLeastLevel(input.minLevel, input.below, { where, findings }) ?? given.leastLevel,
+    links: input.links ? readLinkHosts(input.links) : given.links,
     rights: input.rights ? readRights(input.rights, `${where}.rights`, findings) : given.rights,
     wakeMode: input.wakeMode ?? given.wakeMode ?? defaults.wakeMode.default,
     name: trimmed(input.name) ?? given.name ?? part?.title,

@@ -5,6 +5,7 @@ import { type Handshake, HandshakeSchema } from "../handshake.ts";
 import { type ActorsConfig, ActorsSchema, BELOW, type LeastLevel, MIN_LEVEL } from "./actors.ts";
 import { type ChatConfig, ChatSchema } from "./chat.ts";
 import { MappingTransformSchema } from "../transforms.ts";
+import { linkHosts } from "../replies.ts";
 import { type RightsConfig, RightsSchema } from "./rights.ts";
 import { RUN_KEYS, type RunConfig } from "../run.ts";
 import {
@@ -132,6 +133,11 @@ export const MappingSchema = Type.Object(
     chat: Type.Optional(ChatSchema),
     actors: Type.Optional(ActorsSchema),
     rights: Type.Optional(RightsSchema),
+    links: Type.Optional(
+      linkHosts(
+        "Hosts that links and images in what the agent lets out may lead to, besides those of `hooks.replies.links`. Absent: those of the preset.",
+      ),
+    ),
     minLevel: MIN_LEVEL,
     below: BELOW,
     model: Type.Optional(
@@ -247,6 +253,8 @@ export interface MappingConfig extends RunConfig {
   readonly actors?: ActorsConfig | undefined;
   /** What a run may do by the level of who acted; absent: the same for everyone. */
   readonly rights?: RightsConfig | undefined;
+  /** Hosts that links in what its runs let out may lead to, lower case. */
+  readonly links?: readonly string[] | undefined;
   /** Whose events begin a run; absent: everyone's. */
   readonly leastLevel?: LeastLevel | undefined;
   readonly model: string | undefined;

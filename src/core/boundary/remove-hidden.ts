@@ -1,11 +1,21 @@
 /** What a person who looks at a text does not see, and a model would read. */
 
 /**
- * Characters that hide or reorder text: bidirectional controls, tag characters, zero-width spaces and operators.
- * Joiners and variation selectors stay, since scripts and emoji are written with them.
+ * Characters that hide or reorder text: bidirectional controls, tag characters, zero-width spaces, operators and
+ * fillers; and joiners and variation selectors where no script or emoji is written with them.
  */
-export const HIDDEN =
-  /[\p{Bidi_Control}\u{E0000}-\u{E007F}\u00AD\u180E\u200B\u2060-\u2064\u206A-\u206F\uFEFF\uFFF9-\uFFFB]+/gu;
+export const HIDDEN = new RegExp(
+  [
+    String.raw`[\p{Bidi_Control}\u{E0000}-\u{E007F}\u{1D173}-\u{1D17A}\u00AD\u034F\u17B4\u17B5\u180E\u200B\u2060-\u2064\u206A-\u206F\u3164\uFEFF\uFFA0\uFFF9-\uFFFB]+`,
+    // More than one in a row.
+    String.raw`(?<=[\u200C\u200D])[\u200C\u200D]+`,
+    String.raw`(?<=[\uFE00-\uFE0F\u{E0100}-\u{E01EF}])[\uFE00-\uFE0F\u{E0100}-\u{E01EF}]+`,
+    // Behind what has no variants: anything but an ideograph; ASCII but the digits, # and * of keycaps.
+    String.raw`(?<!\p{Script=Han})[\u{E0100}-\u{E01EF}]+`,
+    String.raw`(?<=[\0-"$-)+-/:-\x7F])[\uFE00-\uFE0F]+`,
+  ].join("|"),
+  "gu",
+);
 
 /** An image or a file inside of a text; a short one may be an example. */
 const DATA_URL = /data:[\w.+-]{1,60}\/[\w.+-]{1,60}(?:;[\w=.+-]{1,60}){0,4},[A-Za-z0-9+/=%_-]{64,}/gi;
@@ -14,10 +24,16 @@ const REMOVED_URL = "[data URL]";
 const COMMENT_START = "<!--";
 const COMMENT_END = "-->";
 
+/** How much was taken out of a text, by kind. */
+export interface HiddenCounts {
+  readonly characters: number;
+  readonly comments: number;
+  readonly urls: number;
+}
+
 export interface SeenText {
   readonly text: string;
-  /** What was taken out, in words: `14 hidden characters and 1 comment`; empty when nothing was. */
-  readonly removed: string;
+  readonly counts: HiddenCounts;
 }
 
 /**
@@ -37,12 +53,17 @@ export function removeHidden(content: string): SeenText {
       return REMOVED_URL;
     });
   const { text, comments } = withoutComments(shown);
-  const removed = [
+  return { text, counts: { characters, comments, urls } };
+}
+
+/** The counts in words: `14 hidden characters and 1 comment`; empty when nothing was taken out. */
+export function describeHidden({ characters, comments, urls }: HiddenCounts): string {
+  const parts = [
     counted(characters, "hidden character", "hidden characters"),
     counted(comments, "comment", "comments"),
     counted(urls, "data URL", "data URLs"),
-  ].filter((part) => part !== "");
-  return { text, removed: removed.join(" and ") };
+  ];
+  return parts.filter((part) => part !== "").join(" and ");
 }
 
 function withoutComments(content: string): { readonly text: string; readonly comments: number } {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-import { removeHidden } from "./remove-hidden.ts";
+import { describeHidden, removeHidden } from "./remove-hidden.ts";
 import { sanitizeName, sanitizeUntrusted } from "./sanitize-untrusted.ts";
 
 /** The gateway's knowledge of a content's origin. Every value is cleaned by {@link sanitizeName}. */
@@ -43,13 +43,13 @@ const KINDS = ["input", "report"] as const;
  * Source: docs/architecture.md, rule 4.
  */
 export function wrapUntrusted(content: string, meta: UntrustedMeta, options: WrapOptions = {}): string {
-  const { text, removed } = removeHidden(content);
+  const { text, counts } = removeHidden(content);
   const lines = [
     metadata("Source", meta.source),
     metadata("Name", meta.name),
     metadata("From", meta.from),
     metadata("Subject", meta.subject),
-    metadata("Taken out, since no one sees it", removed),
+    metadata("Taken out, since no one sees it", describeHidden(counts)),
   ];
   // In one piece: a marker could otherwise begin in a name and end in the content.
   const body = sanitizeUntrusted(`${lines.join("")}---\n${text}`);

@@ -2,6 +2,7 @@ import { withTimeout } from "../run/with-timeout.ts";
 import { sanitizeUntrusted } from "../../core/boundary/sanitize-untrusted.ts";
 import { wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
 import type { HooksConfig } from "../../config/hooks.ts";
+import type { HasSecret } from "../../core/outgoing/secret-index.ts";
 import { isRefusal } from "../../core/errors.ts";
 import type { GatewayHost, Logger } from "../../core/host.ts";
 import { resolveTarget } from "../../policy/target.ts";
@@ -16,12 +17,15 @@ const MAX_TEXT = 2_000;
 const MAX_DETAIL = 500;
 /** The source of a detail, as the boundary names it. */
 const SOURCE = "Error message";
+const LEFT_OUT = "(left out: it has a secret of the gateway)";
 
 export interface OwnerNoticesOptions {
   readonly host: Pick<GatewayHost, "agents" | "channels" | "sessions">;
   readonly logger: Logger;
   /** The channel for notices besides the main session, by the active configuration. */
   readonly target: () => HooksConfig["notices"];
+  /** Finds the secrets of the gateway, by the active configuration. */
+  readonly hasSecret?: HasSecret;
   /** Aborted when there is no time left to try again. */
   readonly abandon?: AbortSignal;
   /** Absent: about a quarter of a minute. */
@@ -55,7 +59,8 @@ export class OwnerNotices implements Notices {
     const idempotencyKey = `notice:${key}`;
     // Names that a configuration gives are in it.
     const notice = `Notice of the webhook ingress: ${cut(sanitizeUntrusted(text), MAX_TEXT)}`;
-    const words = cut(detail.trim(), MAX_DETAIL);
+    const said = this.#options.hasSecret?.(detail) === true ? LEFT_OUT : detail.trim();
+    const words = cut(said, MAX_DETAIL);
     const event = words === "" ? notice : `${notice}\n\n${wrapUntrusted(words, { source: SOURCE })}`;
     const message = words === "" ? notice : `${notice}\n\n${sanitizeUntrusted(words)}`;
     await Promise.all([

@@ -5,6 +5,7 @@ import type { StartedAttempt } from "../run-log.ts";
 import { runTurn } from "./agent-turn.ts";
 import type { NotBegun } from "./agent-turn.ts";
 import type { CarriedOut, DispatchContext, PostponedRun, RetryLater, ActiveRun } from "../context.ts";
+import { canaryOf } from "../gateway-key.ts";
 import { firstOf, namedOf } from "../notify/outage-registry.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { persist } from "./retry.ts";
@@ -101,7 +102,8 @@ export class AgentAttempts {
     const startedAt = clock.now();
     await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));
     await events.dispatched({ runId, kind: "agent", attempt: number });
-    const prompt = agentPrompt(run.spec, { now: new Date(startedAt), interrupted, coalesced });
+    const canary = canaryOf(this.#context.key, runId);
+    const prompt = agentPrompt(run.spec, { now: new Date(startedAt), interrupted, coalesced, canary });
     const id = `${runId}-a${number}`;
     const request = {
       runId: id,
@@ -118,6 +120,7 @@ export class AgentAttempts {
       thinking,
       tools,
       traceparent,
+      checkOutgoing: run.checkOutgoing,
       timeoutMs,
     };
     const startMs = performance.now();

@@ -1,4 +1,5 @@
-import type { SettledState, RunStep } from "../../core/run.ts";
+import type { CheckOutgoing } from "../../core/outgoing/check-outgoing.ts";
+import { type AgentSpec, HELD_REPLY, type RunStep, type SettledState } from "../../core/run.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { OpenRun, StepDone, StoredRun } from "../../storage/delivery-store.ts";
 import { reportSettled } from "../run-log.ts";
@@ -7,6 +8,8 @@ import type { FinalResult } from "./agent-attempts.ts";
 import { withTimeout } from "./with-timeout.ts";
 import type { CarriedOut, DispatchContext, Runner, RetryLater, ActiveRun } from "../context.ts";
 import { persist, HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retry.ts";
+import { checkRun } from "../outgoing.ts";
+import { namedOf } from "../notify/outage-registry.ts";
 import { failureText, reportHealth } from "../notify/report-health.ts";
 import { summaryText } from "./summary.ts";
 import { ReplySender } from "./send-reply.ts";
@@ -80,7 +83,13 @@ export class AgentRunner implements Runner {
     const { spec, state, steps, replyOutcome: delivery } = stored;
     if (spec.kind !== "agent" || spec.callbackUrl === undefined) return;
     if (state !== "canceled" || steps.includes("called-back")) return;
-    const run: ActiveRun = { stored, spec, mappingId, ending: abandon };
+    const run: ActiveRun = {
+      stored,
+      spec,
+      mappingId,
+      checkOutgoing: this.#checkOf(stored, spec, mappingId),
+      ending: abandon,
+    };
     const { reason } = await this.#callbacks.call(run, spec.callbackUrl, {
       state,
       reply: null,
@@ -96,11 +105,14 @@ export class AgentRunner implements Runner {
     const stored = await retrying(() => store.loadRun(runId), STORE_RETRY, ending);
     const { spec } = stored;
     if (spec.kind !== "agent" || isEnded(stored)) return ENDED;
-    const run: ActiveRun = { stored, spec, mappingId, ending };
+    const checkOutgoing = this.#checkOf(stored, spec, mappingId);
+    const run: ActiveRun = { stored, spec, mappingId, checkOutgoing, ending };
     const result = await this.#attempts.resultOf(run);
     if ("kind" in result) return result;
     if (ending.aborted) return ENDED;
     if (spec.mode !== "deliver") await this.#summarize(run, result);
+    const problem = heldFor(run, result);
+    if (problem !== undefined) return this.#hold(run, problem);
     const delivery = await this.#deliver(run, result);
     if (ending.aborted) return ENDED;
     const heartbeatAt = this.#requestHeartbeat(run);
@@ -120,12 +132,12 @@ export class AgentRunner implements Runner {
     return ENDED;
   }
 
-  async #summarize({ stored, spec, ending }: ActiveRun, result: FinalResult): Promise<void> {
+  async #summarize({ stored, spec, ending, checkOutgoing }: ActiveRun, result: FinalResult): Promise<void> {
     if (stored.steps.includes("summarized")) return;
     const { host, logger } = this.#context;
     const event = {
       sessionKey: host.sessions.mainSessionKey(spec.agentId),
-      text: summaryText(spec, result),
+      text: summaryText(spec, result, checkOutgoing),
       idempotencyKey: `${stored.runId}:summary`,
     };
     try {
@@ -139,12 +151,29 @@ export class AgentRunner implements Runner {
     await this.#record(stored.runId, "summarized");
   }
 
+  /** A reply that may not leave waits for a person; nothing of the run comes after it. */
+  async #hold(run: ActiveRun, problem: string): Promise<CarriedOut> {
+    const { outages, measurements, store } = this.#context;
+    const { runId, deliveryId } = run.stored;
+    const { delivery } = run.spec;
+    await persist(this.#context, () => store.hold(runId, `${HELD_REPLY}${problem}`));
+    measurements.replies.add(delivery && "channel" in delivery ? delivery.channel : "none", "held");
+    // A notice may take its time, and the lane must not wait for it.
+    void outages.failed(
+      `replies:${run.mappingId ?? "agent"}`,
+      `A reply of ${namedOf(run.mappingId)} is held: ${problem}. Look at it and let it go: reveille deliveries show ${deliveryId}, then reveille deliveries release ${deliveryId}, or cancel ${deliveryId}. In a chat that the gateway reads: /release ${deliveryId}, or /reject ${deliveryId}.`,
+      { of: namedOf(run.mappingId) },
+    );
+    return ENDED;
+  }
+
   async #deliver(run: ActiveRun, result: FinalResult): Promise<Delivered | RetryLater> {
     const delivery: Delivered | RetryLater =
       result.status === "ok" ? await this.#replies.deliver(run, result.reply) : { outcome: "none" };
     if (isRetryLater(delivery) || run.stored.steps.includes("delivered")) return delivery;
     const { outcome } = delivery;
     if (run.ending.aborted && outcome !== "sent" && outcome !== "fallback") return delivery;
+    if (!run.stored.steps.includes("released")) void this.#context.outages.works(`replies:${run.mappingId ?? "agent"}`);
     await this.#record(run.stored.runId, "delivered", { outcome });
     return delivery;
   }
@@ -213,6 +242,11 @@ export class AgentRunner implements Runner {
     await reportSettled(this.#context, event, { mappingId, deliveryId, attempt: result.attempt });
   }
 
+  #checkOf({ runId, coalesced }: StoredRun, spec: AgentSpec, mappingId: string | null): CheckOutgoing {
+    const { outgoingFor, key } = this.#context;
+    return checkRun(outgoingFor(mappingId), { key, runId, spec, coalesced });
+  }
+
   #record(runId: string, step: RunStep, done: StepDone = {}): Promise<void> {
     const at = this.#context.clock.now();
     return persist(this.#context, () => this.#context.store.recordStep(runId, step, { at, ...done }));
@@ -221,6 +255,12 @@ export class AgentRunner implements Runner {
   #rememberHeartbeat(runId: string, at: number | undefined): Promise<void> | undefined {
     return at === undefined ? undefined : this.#context.store.recordStep(runId, "heartbeat", { at });
   }
+}
+
+/** Why the reply waits for a person, unless one has let it go. */
+function heldFor({ stored, checkOutgoing }: ActiveRun, { status, reply }: FinalResult): string | undefined {
+  if (status !== "ok" || stored.steps.includes("released") || stored.steps.includes("delivered")) return undefined;
+  return checkOutgoing(reply);
 }
 
 function isEnded({ state }: StoredRun): boolean {

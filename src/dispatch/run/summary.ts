@@ -1,5 +1,6 @@
 import { quotedLabel, sanitizeUntrusted } from "../../core/boundary/sanitize-untrusted.ts";
 import { wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
+import type { CheckOutgoing } from "../../core/outgoing/check-outgoing.ts";
 import type { AgentSpec } from "../../core/run.ts";
 import type { AgentRunResult } from "../../core/host.ts";
 
@@ -13,15 +14,21 @@ const SILENT = "NO_REPLY";
  *
  * The agent has read what a caller sent, and a model's endpoint wrote the error, so both stand inside a
  * boundary. A reply stands bare only for a mapping whose author trusts every word of its source. A name that
- * the owner did not write is a {@link quotedLabel}.
+ * the owner did not write is a {@link quotedLabel}. A text that may not leave is replaced by the reason.
  */
-export function summaryText(spec: Pick<AgentSpec, "name" | "nameBy" | "unsafe">, result: AgentRunResult): string {
+export function summaryText(
+  spec: Pick<AgentSpec, "name" | "nameBy" | "unsafe">,
+  result: AgentRunResult,
+  checkOutgoing?: CheckOutgoing,
+): string {
   const { name, nameBy, unsafe } = spec;
   const ok = result.status === "ok";
   const isOwn = nameBy === "owner" || unsafe;
   const label = `Hook ${isOwn ? name : quotedLabel(name)}${ok ? "" : ` (${result.status})`}`;
   const said = (ok ? result.reply : (result.error ?? result.reply)).trim();
   if (said === "" || said === SILENT) return `${label}: ${said || result.status}`;
+  const problem = checkOutgoing?.(said);
+  if (problem !== undefined) return `${label}: ${ok ? "the reply" : "the error"} is not shown here: ${problem}.`;
   const text = cut(sanitizeUntrusted(said), MAX_SUMMARY);
   if (ok && unsafe) return `${label}: ${text}`;
   const meta = { source: ok ? "Agent reply" : "Error message", name: isOwn ? undefined : name };

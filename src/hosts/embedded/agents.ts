@@ -112,6 +112,7 @@ export class EmbeddedAgents implements HostAgents {
             request.onHold?.(isHeld);
           },
           traceparent: request.traceparent,
+          checkOutgoing: request.checkOutgoing,
           of: { runId, sessionKey },
         }),
       );

@@ -42,6 +42,7 @@ export function gatewayFacts(config: OpenClawConfig, env: NodeJS.ProcessEnv = pr
     env["OPENCLAW_GATEWAY_TOKEN"],
     env["OPENCLAW_GATEWAY_PASSWORD"],
     ...providers.map((provider) => (isFields(provider) ? provider["apiKey"] : undefined)),
+    ...SECRET_PARTS.flatMap((part) => secretsBelow(fieldsAt(config, part), SECRET_DEPTH)),
   ];
   const proxies = gateway["trustedProxies"];
   return {
@@ -49,6 +50,19 @@ export function gatewayFacts(config: OpenClawConfig, env: NodeJS.ProcessEnv = pr
     loopbackOnly: bind === "loopback" && exposed === "off",
     trustedProxies: Array.isArray(proxies) ? proxies.filter(isText) : [],
   };
+}
+
+/** Parts of the configuration in which channels, tools and programs have theirs. */
+const SECRET_PARTS = ["channels", "env", "mcp", "models", "skills", "tools"];
+const SECRET_DEPTH = 8;
+const SECRET_NAME = /(?:api_?key|auth|authorization|credential|passw(?:or)?d|secret|token)$/iu;
+
+/** Texts under names of secrets. */
+function secretsBelow(value: unknown, depth: number): unknown[] {
+  if (typeof value !== "object" || value === null || depth === 0) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    typeof member === "string" ? (SECRET_NAME.test(name) ? [member] : []) : secretsBelow(member, depth - 1),
+  );
 }
 
 /** The bearer token of the host's own API, when it is text: `gateway.auth`, or the environment. */

@@ -17,6 +17,8 @@ export type OperationOutcome =
     }
   /** So many of its runs were queued, running or held and are now canceled. */
   | { readonly kind: "canceled"; readonly runs: number }
+  /** So many of its runs had a reply that was held, and let it go. */
+  | { readonly kind: "released"; readonly runs: number }
   /** It has left the list of open failures. */
   | { readonly kind: "resolved" }
   | { readonly kind: "removed" }

@@ -50,7 +50,7 @@ export const asana = definePreset({
   // Asana takes 200 and 204 for an answer.
   answer: { status: 200 },
   message,
-  mapping: { name: "Asana", maxBodyBytes: 1_048_576 },
+  mapping: { name: "Asana", links: ["app.asana.com"], maxBodyBytes: 1_048_576 },
   success: { statuses: "200 or 204", otherwise: "tries again for 24 hours, then deletes the webhook" },
   ignored: "heartbeats. Asana marks no bots",
   samples: {

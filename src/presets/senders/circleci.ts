@@ -32,7 +32,7 @@ export const circleci = definePreset({
   sender: ({ payload }) => eventActor(authorOf(payload), emailOf(payload)),
   success: { statuses: "2xx, within 5 seconds", otherwise: "tries again later" },
   ignored: "nothing. CircleCI marks no bots",
-  mapping: { name: "CircleCI" },
+  mapping: { name: "CircleCI", links: ["app.circleci.com"] },
   message,
   samples: {
     "workflow-completed": {

@@ -28,7 +28,7 @@ export const clickup = definePreset({
     statuses: "2xx, within 7 seconds",
     otherwise: "401 and 410: suspends the webhook; otherwise tries 5 times, and suspends it after 100 failed events",
   },
-  mapping: { name: "ClickUp", maxBodyBytes: 1_048_576 },
+  mapping: { name: "ClickUp", links: ["app.clickup.com"], maxBodyBytes: 1_048_576 },
   message,
   samples: {
     taskStatusUpdated: {

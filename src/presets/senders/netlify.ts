@@ -49,7 +49,7 @@ export const netlify = definePreset({
     signed: true,
   },
   ignored: "nothing. Netlify marks no bots",
-  mapping: { name: "Netlify", maxBodyBytes: 1_048_576 },
+  mapping: { name: "Netlify", links: ["app.netlify.com"], maxBodyBytes: 1_048_576 },
   message: (event) => (textAt(event.payload, "form_name") === "" ? deployMessage(event) : formMessage(event)),
   samples: {
     deploy_failed: {

@@ -44,7 +44,7 @@ export const notion = definePreset({
   deliveryId: { from: "body:id", signed: true },
   sender: senderOf,
   message,
-  mapping: { name: "Notion" },
+  mapping: { name: "Notion", links: ["www.notion.so"] },
   success: { statuses: "2xx", otherwise: "tries up to 8 times in about 24 hours" },
   ignored: "events of which all authors are marked as bots or agents",
   samples: {

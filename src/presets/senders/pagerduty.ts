@@ -96,7 +96,7 @@ export const pagerduty = definePreset({
   sender: senderOf,
   skip: ({ event }) => (event === "pagey.ping" ? "a ping, by which PagerDuty tries the webhook" : undefined),
   message: (event) => messageOf(...linesOf(event)),
-  mapping: { name: "PagerDuty" },
+  mapping: { name: "PagerDuty", links: ["*.pagerduty.com"] },
   success: {
     statuses: "2xx, within 5 seconds",
     otherwise: "tries again for a time, then disables the webhook for a while",

@@ -77,7 +77,7 @@ export const stripe = definePreset({
   deliveryId: { from: "body:id", signed: true },
   skip: ({ event }) => (event === "v2.core.event_destination.ping" ? "a ping of Stripe" : undefined),
   message,
-  mapping: { name: "Stripe", maxBodyBytes: 1_048_576 },
+  mapping: { name: "Stripe", links: ["dashboard.stripe.com"], maxBodyBytes: 1_048_576 },
   success: { statuses: "2xx", otherwise: "tries again for 3 days, then may disable the endpoint" },
   ignored: "pings. Stripe marks no bots",
   samples: {

@@ -56,7 +56,7 @@ export const trello = definePreset({
   deliveryId: { from: "body:action.id", signed: true },
   sender: senderOf,
   message: ({ payload }) => messageOf(...linesOf(payload)),
-  mapping: { name: "Trello" },
+  mapping: { name: "Trello", links: ["trello.com"] },
   success: {
     statuses: "200",
     otherwise: "tries 3 times more (30, 60 and 120 seconds), and disables the webhook after many failures in a row",

@@ -46,7 +46,7 @@ export const vercel = definePreset({
   deliveryId: { from: "body:id", signed: true },
   sender: senderOf,
   message: (event) => messageOf(...linesOf(event)),
-  mapping: { name: "Vercel" },
+  mapping: { name: "Vercel", links: ["vercel.com"] },
   success: { statuses: "2xx", otherwise: "tries again for up to 24 hours" },
   ignored: "nothing. Vercel marks no bots",
   samples: {

@@ -85,6 +85,7 @@ export const STEP_COLUMNS = {
   delivered: "delivered_at",
   heartbeat: "heartbeat_at",
   "called-back": "called_back_at",
+  released: "released_at",
 } as const satisfies Record<RunStep, string>;
 
 export const WAKE = 0;

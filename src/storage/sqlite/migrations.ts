@@ -165,6 +165,9 @@ const spending: Migration = ["tokens", "micro_usd"].map(
 /** The level of the actor: its place in `LEVELS`. */
 const levels: Migration = ["ALTER TABLE deliveries ADD COLUMN level INTEGER"];
 
+/** When a person let a held reply leave. */
+const releases: Migration = ["ALTER TABLE runs ADD COLUMN released_at INTEGER"];
+
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,
   "0002-marks": marks,
@@ -175,4 +178,5 @@ export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0007-activities": activities,
   "0008-spending": spending,
   "0009-levels": levels,
+  "0010-releases": releases,
 };

@@ -3,7 +3,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Approval } from "../../../src/core/agent-rights.ts";
 import type { EmbeddedGateway } from "../../../src/hosts/embedded/gateway.ts";
-import { baseConfig, callHook, GatewayFixture, readApi } from "../../unit/hosts/embedded/gateway/fixture.ts";
+import {
+  baseConfig,
+  callHook,
+  GatewayFixture,
+  gatewayToken,
+  readApi,
+} from "../../unit/hosts/embedded/gateway/fixture.ts";
 import { acts, ended, endedRun, post, program, ToolModel } from "./acting-gateway.ts";
 
 const fixture = new GatewayFixture();
@@ -110,6 +116,19 @@ describe("a model with tools", () => {
   it("does what a rule allows", async () => {
     expect((await endedRun(gateway, "writer", { text: `${ISSUE} ${NOTE}` })).state).toBe("done");
     expect(readFileSync(notes, "utf8")).toBe("noted\n");
+  });
+
+  it("is denied a call with a secret of the gateway, whatever it may do, and the attempt keeps no part of it", async () => {
+    const before = readFileSync(notes, "utf8");
+    const spelled = Array.from(gatewayToken).join("\\n");
+    for (const agent of ["writer", "open"]) {
+      const delivery = await endedRun(gateway, agent, { text: `[issues__add_note {"text":"${spelled}"}]` });
+      expect(acts(delivery)).toEqual([
+        { kind: "denied", title: "issues.add_note", output: "it has a secret of the gateway" },
+      ]);
+    }
+    expect(model.requests.at(-1)!.messages.at(-1)!.content).toBe("Denied: it has a secret of the gateway.");
+    expect(readFileSync(notes, "utf8")).toBe(before);
   });
 
   it("stops after so many requests", async () => {

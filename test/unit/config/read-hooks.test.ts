@@ -61,6 +61,7 @@ const DEFAULTS: HooksConfig = {
   waitMs: 25_000,
   maxWaiting: 64,
   callbacks: undefined,
+  replies: { links: [] },
   notices: undefined,
   retention: { deliveriesMs: 2_592_000_000, payloadsMs: 2_592_000_000, maxBytes: undefined },
   presets: [],

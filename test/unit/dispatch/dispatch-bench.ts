@@ -229,6 +229,8 @@ export class DispatchBench {
       isBusy: () => this.busy,
       rulesFor: (mappingId) => ({ ...PLAIN_RULES, ...this.rules.get(mappingId) }),
       callbacks: () => undefined,
+      outgoingFor: () => ({ hasSecret: () => false, isLinkHost: () => true }),
+      key: Buffer.alloc(32, 7),
       fetch: () => Promise.reject(new Error("No test of this bench sends a callback.")),
       beginRetry: BRIEF_RETRY,
       agents: (context) => new AgentRunner(context),

@@ -1,6 +1,8 @@
 import { Measurements } from "../../../src/core/measurements.ts";
 import type { CallbacksConfig } from "../../../src/config/callbacks.ts";
 import type { RetryConfig } from "../../../src/config/retry.ts";
+import { compileLinkHosts, type OutgoingRules } from "../../../src/core/outgoing/check-outgoing.ts";
+import { compileSecretIndex } from "../../../src/core/outgoing/secret-index.ts";
 import type { AgentSpec, RunDetail } from "../../../src/core/run.ts";
 import { AgentRunner } from "../../../src/dispatch/run/agent-runner.ts";
 import type { CarriedOut, Notice } from "../../../src/dispatch/context.ts";
@@ -14,6 +16,9 @@ import type { CoalesceClaim } from "../../../src/storage/new-delivery.ts";
 import { agentSpec } from "./dispatch-bench.ts";
 import { ScriptedHost } from "./scripted-host.ts";
 
+/** Of the gateway. */
+export const SECRET = "gateway-secret-4711";
+export const KEY = Buffer.alloc(32, 7);
 const POLICY = { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 60_000 };
 const RETRY: RetryConfig = { runs: POLICY, deliveries: POLICY };
 const given = async (): Promise<void> => {};
@@ -43,6 +48,10 @@ export class RunnerBench {
   retry: RetryConfig = RETRY;
   callbacks: CallbacksConfig | undefined;
   fetch: GuardedFetch = refuses;
+  outgoing: OutgoingRules = {
+    hasSecret: compileSecretIndex([SECRET]),
+    isLinkHost: compileLinkHosts(["ci.example.com"]),
+  };
   readonly #disk = new MemoryDisk();
   #abandon = new AbortController();
   store!: MemoryDeliveryStore;
@@ -103,6 +112,8 @@ export class RunnerBench {
       abandon: this.#abandon.signal,
       rulesFor: () => ({ retry: this.retry, priority: "normal", concurrency: undefined, budgets: [] }),
       callbacks: () => this.callbacks,
+      outgoingFor: () => this.outgoing,
+      key: KEY,
       fetch: (url, options) => this.fetch(url, options),
       events: {
         dispatched: async (event) => void this.dispatched.push(event),

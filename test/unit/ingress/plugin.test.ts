@@ -130,7 +130,7 @@ describe("the store of an ingress", () => {
     await fixture.load({}, "start");
     expect((await call()).status).toBe(202);
     expect((await store.list({ limit: 5 })).deliveries).toHaveLength(1);
-    expect(readdirSync(fixture.folder)).toEqual([]);
+    expect(readdirSync(fixture.folder)).toEqual(["gateway.key"]);
   });
 
   it("is opened once, with the first configuration that is valid", async () => {

@@ -142,7 +142,8 @@ function Actions({ path, delivery, reload }: ActionsProps): JSX.Element {
   };
   const release = async (): Promise<undefined> => {
     const { replay } = await send<Outcome>(`${path}/release`);
-    location.hash = linkTo("deliveries", replay?.deliveryId ?? delivery.id);
+    if (replay === undefined) await reload();
+    else location.hash = linkTo("deliveries", replay.deliveryId);
   };
   const cancel = async (): Promise<string> => {
     await send(`${path}/cancel`);

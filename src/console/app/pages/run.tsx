@@ -10,6 +10,7 @@ const STEP_NAMES = {
   delivered: "reply",
   heartbeat: "heartbeat requested",
   "called-back": "callback sent",
+  released: "released by a person",
 } as const satisfies Record<RunStep, string>;
 
 interface RunProps {

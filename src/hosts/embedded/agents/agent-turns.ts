@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { AgentActivity, Permissions, WorkspaceSpec } from "../../../core/agent-rights.ts";
 import type { Clock, Logger } from "../../../core/host.ts";
+import type { CheckOutgoing } from "../../../core/outgoing/check-outgoing.ts";
 import type { AgentConfig, GatewayConfig } from "../config/file.ts";
 import type { ProgramConfig, ProgramRuntime } from "../config/runtime.ts";
 import type { ProgramStart } from "../programs/program.ts";
@@ -40,6 +41,8 @@ export interface AgentTurn {
   /** Called around each wait for the owner. */
   readonly onHold: (isHeld: boolean) => void;
   readonly traceparent?: string | undefined;
+  /** Why a text may not leave; absent: it may. */
+  readonly checkOutgoing?: CheckOutgoing | undefined;
   readonly of: Omit<TurnIds, "agentId">;
 }
 
@@ -127,6 +130,7 @@ export class AgentTurns {
       approvalTimeoutMs: agent.approvalTimeoutMs,
       of: { agentId: agent.id, ...turn.of },
       cwd,
+      checkOutgoing: turn.checkOutgoing,
       clock: this.#options.clock,
       signal: turn.signal,
       onHold: turn.onHold,

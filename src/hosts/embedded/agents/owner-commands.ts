@@ -33,6 +33,8 @@ async function decide(id: string, isRelease: boolean, commands: OwnerCommands): 
   switch (outcome.kind) {
     case "replayed":
       return `Released as ${outcome.deliveryId}.`;
+    case "released":
+      return `Released: ${id}.`;
     case "canceled":
       return `Rejected: ${id}.`;
     case "left":

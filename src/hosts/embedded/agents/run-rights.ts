@@ -1,6 +1,7 @@
 /** The rights of one turn: decides each act, asks the owner where it must, and keeps what was done. */
 import { type AgentActivity, MAX_ACTIVITIES, type Permissions } from "../../../core/agent-rights.ts";
 import type { Clock } from "../../../core/host.ts";
+import type { CheckOutgoing } from "../../../core/outgoing/check-outgoing.ts";
 import type { Approvals } from "./approvals.ts";
 import { type Act, allowsAll, decide } from "./permissions.ts";
 import type { TurnIds } from "./turn.ts";
@@ -12,6 +13,7 @@ export interface RightsOptions {
   readonly approvalTimeoutMs: number;
   readonly of: TurnIds;
   readonly cwd: string;
+  readonly checkOutgoing?: CheckOutgoing | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onHold: (isHeld: boolean) => void;
@@ -50,6 +52,9 @@ export class RunRights {
   /** Decides, and waits for the owner where the permissions say so. */
   async judge(act: Act): Promise<Verdict> {
     const { own, lowered, cwd } = this.#options;
+    const problem = this.#options.checkOutgoing?.(textsOf(act));
+    // What must not leave is not kept either.
+    if (problem !== undefined) return this.#deny({ ...act, title: act.tool ?? act.kind, input: undefined }, problem);
     const decision = decide(own, lowered, act, cwd);
     if (decision === "allow") return { allowed: true };
     if (decision === "deny") return this.#deny(act, "the permissions of this run do not allow it");
@@ -89,6 +94,28 @@ export class RunRights {
       ...(input === undefined || input === "" ? {} : { input: cut(input) }),
       ...(output === undefined || output === "" ? {} : { output: cut(output) }),
     });
+  }
+}
+
+/** All that the act says, its arguments as they are meant and not as JSON writes them. */
+function textsOf({ title, command = "", paths = [], input = "" }: Act): string {
+  const texts = [title, command, ...paths];
+  try {
+    collectTexts(JSON.parse(input), texts);
+  } catch {
+    // Arguments that are no JSON, or nested too deeply for its reader.
+    texts.push(input);
+  }
+  return texts.join("\n");
+}
+
+function collectTexts(value: unknown, texts: string[]): void {
+  if (typeof value === "string" || typeof value === "number") texts.push(String(value));
+  else if (typeof value === "object" && value !== null) {
+    for (const [key, member] of Object.entries(value)) {
+      texts.push(key);
+      collectTexts(member, texts);
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import type { ConfigSnapshot, GatewayFacts } from "../../../core/host.ts";
 import { agentCatalog } from "../agents.ts";
 import { listChannels } from "../channels.ts";
 import type { GatewayConfig } from "./file.ts";
+import { knownSecrets } from "./known-secrets.ts";
 
 /** The configuration as plugins see it, without the commit. */
 export function snapshotOf(config: GatewayConfig, reason: ConfigSnapshot["reason"]): Omit<ConfigSnapshot, "onCommit"> {
@@ -14,16 +15,10 @@ export function snapshotOf(config: GatewayConfig, reason: ConfigSnapshot["reason
   };
 }
 
-function gatewayFacts({ gateway, models, channels, agents }: GatewayConfig): GatewayFacts {
-  const providers = [...models.providers.values()];
-  const secrets = [
-    ...gateway.authTokens,
-    ...providers.flatMap(({ apiKey, headers }) => [apiKey, ...Object.values(headers)]),
-    channels.webhook?.secret,
-    ...Array.from(channels.own.values(), ({ secret }) => secret),
-  ];
+function gatewayFacts(config: GatewayConfig): GatewayFacts {
+  const { gateway, agents } = config;
   return {
-    secrets: secrets.filter((secret) => secret !== undefined),
+    secrets: knownSecrets(config),
     loopbackOnly: gateway.loopbackOnly,
     trustedProxies: gateway.trustedProxies,
     takesOwnerMessages: true,

@@ -21,7 +21,7 @@ export const bitbucket = definePreset({
   deliveryId: { from: "header:x-request-uuid", signed: false },
   sender: senderOf,
   message: (event) => messageOf(...linesOf(event)),
-  mapping: { name: "Bitbucket", maxBodyBytes: MAX_BODY_BYTES },
+  mapping: { name: "Bitbucket", links: ["bitbucket.org"], maxBodyBytes: MAX_BODY_BYTES },
   success: { statuses: "2xx", otherwise: "5xx or no answer: tries twice more" },
   ignored: "events of app users",
   samples: bitbucketSamples,

@@ -32,7 +32,7 @@ export const github = definePreset({
   unwrap: unwrapFormPayload,
   skip: ({ event }) => (event?.split(".", 1)[0] === "ping" ? "a ping, by which GitHub tries the webhook" : undefined),
   message: ({ event, payload }) => githubMessage(event, payload),
-  mapping: { name: "GitHub", accept: ["json", "form"], maxBodyBytes: MAX_BODY_BYTES },
+  mapping: { name: "GitHub", links: ["github.com"], accept: ["json", "form"], maxBodyBytes: MAX_BODY_BYTES },
   success: {
     statuses: "2xx, within 10 seconds",
     otherwise: "marks the delivery as failed, and does not try again by itself",

@@ -14,7 +14,7 @@ export const gitlabWebhook = {
   sender: gitlabSender,
   vouchesForActors: true,
   message: ({ payload }) => gitlabMessage(payload),
-  mapping: { name: "GitLab", maxBodyBytes: MAX_BODY_BYTES },
+  mapping: { name: "GitLab", links: ["gitlab.com"], maxBodyBytes: MAX_BODY_BYTES },
   success: {
     statuses: "2xx, within 10 seconds",
     otherwise: "disables the webhook for a time after 4 failures in a row, permanently after 40",

@@ -81,7 +81,7 @@ export const jira = definePreset({
   sender: senderOf,
   vouchesForActors: true,
   message: ({ event, payload }) => jiraMessage(event, payload),
-  mapping: { name: "Jira", maxBodyBytes: MAX_BODY_BYTES },
+  mapping: { name: "Jira", links: ["*.atlassian.net"], maxBodyBytes: MAX_BODY_BYTES },
   success: { statuses: "2xx", otherwise: "408, 409, 425, 429 and 5xx: tries up to 5 times; other 4xx: gives up" },
   ignored: "nothing. Automation and other apps are no bots: put the account of your own agent into ignoreActors",
   samples,

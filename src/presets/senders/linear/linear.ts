@@ -85,7 +85,7 @@ export const linear = definePreset({
   sender: senderOf,
   vouchesForActors: true,
   message: ({ event, payload }) => linearMessage(event, payload),
-  mapping: { name: "Linear", maxBodyBytes: MAX_BODY_BYTES },
+  mapping: { name: "Linear", links: ["linear.app"], maxBodyBytes: MAX_BODY_BYTES },
   success: {
     statuses: "200 only, within 5 seconds",
     otherwise: "tries again after 1 minute, 1 hour and 6 hours, and may disable the webhook",

@@ -28,7 +28,7 @@ export const sentry = definePreset({
       ? "an integration was installed or removed"
       : undefined,
   message: ({ event, payload }) => sentryMessage(event, payload),
-  mapping: { name: "Sentry", maxBodyBytes: MAX_BODY_BYTES },
+  mapping: { name: "Sentry", links: ["*.sentry.io", "sentry.io"], maxBodyBytes: MAX_BODY_BYTES },
   success: {
     statuses: "2xx, within a second",
     otherwise: "does not try again; disables the webhook after many timeouts",

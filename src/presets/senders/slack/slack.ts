@@ -65,7 +65,7 @@ export const slack = definePreset({
   answer: answerOf,
   message,
   chat: slackChat,
-  mapping: { name: "Slack", accept: ["json", "form"] },
+  mapping: { name: "Slack", links: ["*.slack.com"], accept: ["json", "form"] },
   success: {
     statuses: "2xx, within 3 seconds",
     otherwise: "tries 3 times within about 6 minutes, and turns events off when nearly all fail",

@@ -35,6 +35,7 @@ export const RUN_ROW = {
   delivered_at: "integer?",
   heartbeat_at: "integer?",
   called_back_at: "integer?",
+  released_at: "integer?",
 } as const satisfies RowShape;
 export type RunRow = RowOf<typeof RUN_ROW>;
 

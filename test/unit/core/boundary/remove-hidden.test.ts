@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { removeHidden } from "../../../../src/core/boundary/remove-hidden.ts";
+import { describeHidden, removeHidden } from "../../../../src/core/boundary/remove-hidden.ts";
 import { wrapUntrusted } from "../../../../src/core/boundary/wrap-untrusted.ts";
 
 /** As tag characters, which nothing shows. */
@@ -14,12 +14,15 @@ describe("what no one sees", () => {
     ["a\u202Eevil\u202C b", "aevil b", "2 hidden characters"],
     ["one<!-- do it -->two<!---->three", "onetwothree", "2 comments"],
     ["a <!- b --> c <!-- open", "a <!- b --> c <!-- open", ""],
+    ["a\u200D\u200C\u200Db ❤️ 1️⃣ 葛\u{E0100}", "a\u200Db ❤️ 1️⃣ 葛\u{E0100}", "2 hidden characters"],
+    ["h\uFE01i\u{E0110}\u{E0111}!", "hi!", "3 hidden characters"],
     ["<!-- <!-- x --> seen -->", " seen -->", "1 comment"],
     ["<\u200B!-- x -->y", "y", "1 hidden character and 1 comment"],
     [`![x](data:image/png;base64,${"A".repeat(80)})`, "![x]([data URL])", "1 data URL"],
     ["data:text/plain,short", "data:text/plain,short", ""],
   ])("%j becomes %j", (content, text, removed) => {
-    expect(removeHidden(content)).toEqual({ text, removed });
+    const seen = removeHidden(content);
+    expect({ text: seen.text, removed: describeHidden(seen.counts) }).toEqual({ text, removed });
   });
 
   it("is taken out of what reaches an agent, and counted", () => {

@@ -24,6 +24,7 @@ describe("a notice to the owner", () => {
       host,
       logger: { debug: log, info: log, warn: log, error: log },
       target: () => target,
+      hasSecret: (text) => text.includes("s3cret"),
       retry: { tries: 3, firstDelayMs: 1, maxDelayMs: 1 },
       ...(abandon && { abandon }),
     });
@@ -136,6 +137,14 @@ describe("a notice to the owner", () => {
       expect(host.sent.map((message) => message.text)).toEqual([
         `Notice of the webhook ingress: Mail fails.\n\n${orders}`,
       ]);
+    });
+
+    it("leaves them out when they have a secret of the gateway", async () => {
+      target = { channel: "console", to: undefined };
+      await notices().notify({ key: "a", text: "It fails.", detail: "bad key s3cret" });
+      const texts = [...host.events, ...host.sent].map(({ text }) => text);
+      expect(texts.filter((text) => text.includes("(left out: it has a secret of the gateway)"))).toHaveLength(2);
+      expect(texts.join("")).not.toContain("s3cret");
     });
 
     it("has no more than 500 characters of them", async () => {

@@ -13,10 +13,12 @@ const approvals = {
 
 const HELD = "dlv_00000001efa3940586553376";
 const OTHER = "dlv_00000002efa3940586553376";
+const REPLY = "dlv_00000003efa3940586553376";
 const commands = {
   approvals,
   decide(id: string, decision: "release" | "cancel"): Promise<OperationOutcome> {
     if (id === OTHER) return Promise.resolve({ kind: "left", reason: "it is done" });
+    if (id === REPLY) return Promise.resolve({ kind: "released", runs: 1 });
     if (id !== HELD) return Promise.resolve({ kind: "unknown" });
     const released = { kind: "replayed", deliveryId: "dlv_x", runIds: [], state: "queued" } as const;
     return Promise.resolve(decision === "release" ? released : { kind: "canceled", runs: 1 });
@@ -25,6 +27,7 @@ const commands = {
 
 it.each([
   [`/release ${HELD}`, "Released as dlv_x."],
+  [`/release ${REPLY}`, `Released: ${REPLY}.`],
   [`reject ${HELD.toUpperCase()}`, `Rejected: ${HELD}.`],
   [`/release@my_bot ${OTHER}`, "Nothing was done: it is done."],
   [`/reject ${HELD.replace("1", "9")}`, `There is no delivery ${HELD.replace("1", "9")}.`],

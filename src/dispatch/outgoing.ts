@@ -1,0 +1,81 @@
+/** What a mapping's runs may let out, by the active configuration. */
+import type { HooksConfig } from "../config/hooks.ts";
+import type { MappingConfig } from "../config/mapping/schema.ts";
+import type { PresetPart } from "../config/preset.ts";
+import {
+  checkOutgoing,
+  type CheckOutgoing,
+  compileLinkHosts,
+  type OutgoingRules,
+} from "../core/outgoing/check-outgoing.ts";
+import { compileSecretIndex } from "../core/outgoing/secret-index.ts";
+import type { AgentSpec } from "../core/run.ts";
+import type { CoalescedCalls } from "../storage/delivery-store.ts";
+import { canaryOf } from "./gateway-key.ts";
+import { coalescedText } from "./run/coalesced-text.ts";
+
+/** The parts of a configuration that secrets come from. */
+export interface OutgoingSources {
+  /** Of the gateway itself. */
+  readonly gatewaySecrets: readonly string[];
+  readonly presets: ReadonlyMap<string, Pick<PresetPart, "secretSettings">>;
+}
+
+/** The rules of a mapping; those for `null`, and for one that is gone, are the general ones. */
+export type OutgoingFor = (mappingId: string | null) => OutgoingRules;
+
+/** Compiles the rules of every mapping over one index of all secrets. */
+export function compileOutgoing(config: HooksConfig, sources: OutgoingSources): OutgoingFor {
+  const { links } = config.replies;
+  const hasSecret = compileSecretIndex(secretsOf(config, sources));
+  const general: OutgoingRules = { hasSecret, isLinkHost: compileLinkHosts(links) };
+  const rules = new Map(
+    config.mappings.map(({ id, links: own = [] }) => {
+      return [id, own.length === 0 ? general : { hasSecret, isLinkHost: compileLinkHosts([...links, ...own]) }];
+    }),
+  );
+  return (mappingId) => (mappingId === null ? general : (rules.get(mappingId) ?? general));
+}
+
+function secretsOf({ tokens, callbacks, mappings }: HooksConfig, sources: OutgoingSources): string[] {
+  const ofMappings = mappings.flatMap((mapping) => [...senderSecrets(mapping), ...settingSecrets(mapping, sources)]);
+  const all = [...sources.gatewaySecrets, ...tokens, ...(callbacks ? [callbacks.secret] : []), ...ofMappings];
+  return [...new Set(all.flatMap(withoutPrefix))];
+}
+
+/** A public key is no secret. */
+function senderSecrets({ auth }: MappingConfig): readonly string[] {
+  if (auth === undefined || !("secrets" in auth)) return [];
+  const isPublic = "keyEncoding" in auth && auth.keyEncoding === "pem";
+  if (isPublic) return [];
+  if (auth.scheme !== "basic") return auth.secrets;
+  return auth.secrets.flatMap((pair) => [pair, pair.slice(pair.indexOf(":") + 1)]);
+}
+
+function settingSecrets({ preset, settings }: MappingConfig, { presets }: OutgoingSources): string[] {
+  const names = presets.get(preset ?? "")?.secretSettings ?? [];
+  return names.flatMap((name) => settings[name]).filter((value) => typeof value === "string");
+}
+
+/** A key is as good without what says its kind. */
+function withoutPrefix(secret: string): string[] {
+  const bare = secret.replace(/^(?:whsec_|Bearer |Basic )/u, "");
+  return bare === secret ? [secret] : [secret, bare];
+}
+
+/** Compiles the check of one run; what is passed on without an agent holds nothing but what its sender wrote. */
+export function checkRun(rules: OutgoingRules, { key, runId, spec, coalesced }: RunFacts): CheckOutgoing {
+  const hasCanary = compileSecretIndex([canaryOf(key, runId)]);
+  if (spec.mode === "deliver") {
+    return (text) => (rules.hasSecret(text) ? "it has a secret of the gateway" : undefined);
+  }
+  const given = (): string => `${spec.instructions ?? ""}\n${coalescedText(spec, coalesced).text}`;
+  return checkOutgoing(rules, { hasCanary, given });
+}
+
+export interface RunFacts {
+  readonly key: Uint8Array;
+  readonly runId: string;
+  readonly spec: AgentSpec;
+  readonly coalesced: CoalescedCalls | undefined;
+}
