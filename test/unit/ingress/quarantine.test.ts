@@ -18,12 +18,14 @@ it("what is not released in time ends as skipped, and nothing else does", async 
     await hold(2_000, "short"),
     await hold(500, "short"),
     await hold(9 * DAY_MS, "gone", "interrupted"),
+    await hold(8 * DAY_MS, "gone", "held reply: it has a secret of the gateway"),
   ];
   const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const mappings = () => [{ id: "short", maxAgeMs: 1_000 }];
   const expiry = new QuarantineExpiry({ store, clock: { now: () => 10 * DAY_MS }, logger, mappings });
   await expiry.expire();
   const states = await Promise.all(ids.map(async (id) => (await store.get(id))?.state));
-  expect(states).toEqual(["skipped", "held", "skipped", "held", "held"]);
+  expect(states).toEqual(["skipped", "held", "skipped", "held", "held", "skipped"]);
   expect((await store.get(ids[0]!))?.reason).toBe("quarantine: nobody released it in time");
+  expect((await store.get(ids[5]!))?.reason).toBe("held reply: it was not released in time");
 });
