@@ -99,6 +99,8 @@ export class Measurements {
   readonly settled = new Counts();
   /** Replies by channel and outcome. */
   readonly replies = new Counts();
+  /** What no one sees and was taken out of accepted texts, by kind: `characters`, `comments`, `elements`, `urls`. */
+  readonly hidden = new Counts();
   /** Tokens by agent and kind: `input`, `cached` (a part of the input) and `output`. */
   readonly tokens = new Counts();
   /** US dollars by agent, where their hosts know them. */

@@ -1,6 +1,7 @@
 /** A run as it travels from policy to the store and to those who look at it. */
 import type { AgentActivity, Permissions, WorkspaceSpec } from "./agent-rights.ts";
 import type { ChannelTarget } from "./host.ts";
+import type { HiddenCounts, TextKind } from "./boundary/remove-hidden.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
 export type WakeMode = "now" | "next-heartbeat";
@@ -30,7 +31,15 @@ export type EndedState = Extract<State, "filtered" | "skipped" | "failed" | "dup
 /** An action that policy has passed: agent, session and target no longer change. */
 export type RunSpec = WakeSpec | AgentSpec;
 
-export interface WakeSpec {
+/** The text of a run, which someone else wrote. */
+interface UntrustedText {
+  /** What the text is; absent: `html`. */
+  readonly textKind?: TextKind | undefined;
+  /** What no one sees of it, and was taken out; absent: nothing. */
+  readonly hidden?: HiddenCounts | undefined;
+}
+
+export interface WakeSpec extends UntrustedText {
   readonly kind: "wake";
   readonly text: string;
   readonly name: string;
@@ -51,7 +60,7 @@ export interface WakeSpec {
 /** `latest`: the last call speaks for all; `list`: each is rendered. */
 export type CoalesceMode = "latest" | "list";
 
-export interface AgentSpec {
+export interface AgentSpec extends UntrustedText {
   readonly kind: "agent";
   /** The owner's words to the agent, outside the boundary. */
   readonly instructions?: string | undefined;

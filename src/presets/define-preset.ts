@@ -1,5 +1,6 @@
 import { compileSource } from "../auth/value-source.ts";
 import type { AuthInput } from "../config/auth/schema.ts";
+import type { TextKind } from "../core/boundary/remove-hidden.ts";
 import type { Level } from "../core/delivery.ts";
 import type { Handshake } from "../config/handshake.ts";
 import type { SettingsSchema, PresetMapping, PresetSecret, PresetSettings } from "../config/preset.ts";
@@ -50,6 +51,11 @@ export interface PresetDefinition {
   readonly vouchesForActors?: boolean;
   /** Levels of the roles that `sender` returns, where a mapping does not say: `{ MEMBER: "trusted" }`. */
   readonly roles?: Readonly<Record<string, Level>>;
+  /**
+   * What its texts are, and so what of them no one sees: `markdown` has comments, `plain` shows all but characters.
+   * Absent: `html`, which has comments and hidden elements.
+   */
+  readonly text?: TextKind;
   readonly unwrap?: (payload: unknown) => unknown;
   readonly skip?: (event: PresetEvent) => string | undefined;
   /** Absent: `mapping` has a `messageTemplate`. */
@@ -101,6 +107,7 @@ export function definePreset(definition: PresetDefinition): Preset {
     senderOf: definition.sender ?? (() => undefined),
     vouchesForActors: definition.vouchesForActors ?? false,
     roles: definition.roles ?? {},
+    text: definition.text,
     unwrap: definition.unwrap ?? ((payload) => payload),
     skip: definition.skip ?? (() => undefined),
     message: definition.message ?? (() => ""),

@@ -1,6 +1,7 @@
 /** A preset: the bundle that knows how a sender signs, what it sends, and what people want to read of it. */
 import type { AuthInput } from "../config/auth/schema.ts";
 import type { PresetPart, PresetSettings } from "../config/preset.ts";
+import type { TextKind } from "../core/boundary/remove-hidden.ts";
 import type { EventActor, Level, PayloadContext, PayloadFormat } from "../core/delivery.ts";
 
 /** The scheme of a preset's sender, in a few words for lists: `HMAC-SHA256 in x-hub-signature-256`. */
@@ -47,6 +48,8 @@ export interface Preset extends PresetPart {
   readonly deliveryIdSource: string | undefined;
   /** True when the delivery id is covered by the signature. */
   readonly deliveryIdSigned: boolean;
+  /** What people see of its texts; absent: as of HTML. */
+  readonly text: TextKind | undefined;
   /** The event's name: `pull_request.opened`; `undefined` when the payload has none. */
   eventOf(context: PresetContext): string | undefined;
   /** The sender's id for this delivery, the same when it tries again. */

@@ -75,6 +75,9 @@ export class Metrics {
         "channel",
         "outcome",
       ]),
+      counter("reveille_hidden_total", "What no one sees and was taken out of accepted texts.", measurements.hidden, [
+        "kind",
+      ]),
       counter("reveille_tokens_total", "Tokens of agent runs, where the host knows them.", measurements.tokens, [
         "agent",
         "kind",

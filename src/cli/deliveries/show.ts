@@ -1,4 +1,5 @@
 /** `reveille deliveries show`. */
+import { describeHidden } from "../../core/boundary/remove-hidden.ts";
 import type { DeliveryDetail, DeliverySummary, RelatedDelivery } from "../../core/delivery.ts";
 import type { RunDetail } from "../../core/run.ts";
 import { shorten } from "../../config/show-value.ts";
@@ -99,6 +100,7 @@ function linesOfRun(run: RunDetail): string[] {
     ...line("due", dueAt),
     ...line("calls", calls === 1 ? null : String(calls)),
     ...line("session", spec.sessionKey),
+    ...line("taken out", spec.hidden === undefined ? null : describeHidden(spec.hidden)),
     ...paragraph("text", spec.kind === "wake" ? spec.text : spec.message),
     ...attempts.flatMap(({ number, startedAt, endedAt, status, error, usage, activity = [] }) => {
       const why = error === null ? "" : `: ${printable(error, TEXT_CHARS)}`;

@@ -1,4 +1,5 @@
 /** What a person who looks at a text does not see, and a model would read. */
+import { ELEMENT_MARK, withoutHiddenElements } from "./hidden-elements.ts";
 
 /**
  * Characters that hide or reorder text: bidirectional controls, tag characters, zero-width spaces, operators and
@@ -24,10 +25,14 @@ const REMOVED_URL = "[data URL]";
 const COMMENT_START = "<!--";
 const COMMENT_END = "-->";
 
+/** What a text is, and so what of it its readers do not see. `html` for a text that is not known. */
+export type TextKind = "html" | "markdown" | "plain";
+
 /** How much was taken out of a text, by kind. */
 export interface HiddenCounts {
   readonly characters: number;
   readonly comments: number;
+  readonly elements: number;
   readonly urls: number;
 }
 
@@ -37,38 +42,57 @@ export interface SeenText {
 }
 
 /**
- * Takes hidden characters, HTML comments and data URLs out of a text. Linear in its length; a comment without an end
- * stays, since it hides nothing in a plain text.
+ * Takes hidden characters and data URLs out of a text; comments, unless it is plain text, which shows them; and
+ * elements that are hidden, where it is HTML. Linear in its length; a comment without an end stays, since it hides
+ * nothing in a plain text.
  */
-export function removeHidden(content: string): SeenText {
+export function removeHidden(content: string, kind: TextKind = "html"): SeenText {
   let characters = 0;
+  let elements = 0;
   let urls = 0;
-  const shown = content
+  const withoutElements = kind === "html" ? withoutHiddenElements(content) : content;
+  const shown = withoutElements
     .replace(HIDDEN, (run) => {
-      characters += Array.from(run).length;
+      for (const char of run) {
+        if (char === ELEMENT_MARK) elements++;
+        else characters++;
+      }
       return "";
     })
     .replace(DATA_URL, () => {
       urls++;
       return REMOVED_URL;
     });
-  const { text, comments } = withoutComments(shown);
-  return { text, counts: { characters, comments, urls } };
+  const { text, comments } = kind === "plain" ? { text: shown, comments: 0 } : withoutComments(shown, kind);
+  return { text, counts: { characters, comments, elements, urls } };
 }
 
 /** The counts in words: `14 hidden characters and 1 comment`; empty when nothing was taken out. */
-export function describeHidden({ characters, comments, urls }: HiddenCounts): string {
+export function describeHidden({ characters, comments, elements, urls }: HiddenCounts): string {
   const parts = [
     counted(characters, "hidden character", "hidden characters"),
     counted(comments, "comment", "comments"),
+    counted(elements, "hidden element", "hidden elements"),
     counted(urls, "data URL", "data URLs"),
   ];
   return parts.filter((part) => part !== "").join(" and ");
 }
 
-function withoutComments(content: string): { readonly text: string; readonly comments: number } {
+/** A line of markdown that defines a link to nowhere shows nothing: its title is a comment. */
+const UNSHOWN_LINE =
+  /^ {0,3}\[[^\]\n]{1,100}\]:[ \t]{0,9}(?:<>|#)[ \t]{0,9}(?:"[^\n]*"|'[^\n]*'|\([^\n]*\))?[ \t]*$\n?/gmu;
+
+function withoutComments(written: string, kind: TextKind): { readonly text: string; readonly comments: number } {
   const parts: string[] = [];
   let done = 0;
+  let lines = 0;
+  const content =
+    kind === "markdown"
+      ? written.replace(UNSHOWN_LINE, () => {
+          lines++;
+          return "";
+        })
+      : written;
   for (;;) {
     const start = content.indexOf(COMMENT_START, done);
     const end = start === -1 ? -1 : content.indexOf(COMMENT_END, start + COMMENT_START.length);
@@ -76,7 +100,7 @@ function withoutComments(content: string): { readonly text: string; readonly com
     parts.push(content.slice(done, start));
     done = end + COMMENT_END.length;
   }
-  return { text: done === 0 ? content : parts.join("") + content.slice(done), comments: parts.length };
+  return { text: done === 0 ? content : parts.join("") + content.slice(done), comments: parts.length + lines };
 }
 
 function counted(count: number, one: string, many: string): string {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-import { describeHidden, removeHidden } from "./remove-hidden.ts";
+import { describeHidden, type HiddenCounts, removeHidden, type TextKind } from "./remove-hidden.ts";
 import { sanitizeName, sanitizeUntrusted } from "./sanitize-untrusted.ts";
 
 /** The gateway's knowledge of a content's origin. Every value is cleaned by {@link sanitizeName}. */
@@ -15,6 +15,10 @@ export interface UntrustedMeta {
 export interface WrapOptions {
   /** `report`: an agent that read untrusted content wrote it, or a service that failed. Default: `input`. */
   readonly as?: keyof typeof NOTICES | undefined;
+  /** Default: `html`. */
+  readonly kind?: TextKind | undefined;
+  /** What was taken out of the content before. */
+  readonly hidden?: HiddenCounts | undefined;
 }
 
 const ID_BYTES = 8;
@@ -43,13 +47,13 @@ const KINDS = ["input", "report"] as const;
  * Source: docs/architecture.md, rule 4.
  */
 export function wrapUntrusted(content: string, meta: UntrustedMeta, options: WrapOptions = {}): string {
-  const { text, counts } = removeHidden(content);
+  const { text, counts } = removeHidden(content, options.kind);
   const lines = [
     metadata("Source", meta.source),
     metadata("Name", meta.name),
     metadata("From", meta.from),
     metadata("Subject", meta.subject),
-    metadata("Taken out, since no one sees it", describeHidden(counts)),
+    metadata("Taken out, since no one sees it", describeHidden(sumOf(counts, options.hidden))),
   ];
   // In one piece: a marker could otherwise begin in a name and end in the content.
   const body = sanitizeUntrusted(`${lines.join("")}---\n${text}`);
@@ -87,6 +91,16 @@ export function joinUntrusted(texts: readonly string[]): string {
 function bounded(body: string, { as = "input" }: WrapOptions): string {
   const id = randomBytes(ID_BYTES).toString("hex");
   return `${NOTICES[as]}\n\n<<<EXTERNAL_UNTRUSTED_CONTENT id="${id}">>>\n${body}\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="${id}">>>`;
+}
+
+function sumOf(one: HiddenCounts, other: HiddenCounts | undefined): HiddenCounts {
+  if (other === undefined) return one;
+  return {
+    characters: one.characters + other.characters,
+    comments: one.comments + other.comments,
+    elements: one.elements + other.elements,
+    urls: one.urls + other.urls,
+  };
 }
 
 function metadata(label: string, value: string | undefined): string {

@@ -22,7 +22,7 @@ export function agentPrompt(spec: AgentSpec, facts: PromptFacts): string {
   const { text, note, unsafe } = coalescedText(spec, facts.coalesced);
   const content = unsafe
     ? `[hook ${spec.name}] ${text}`
-    : wrapUntrusted(text, { source: spec.source, name: spec.name });
+    : wrapUntrusted(text, { source: spec.source, name: spec.name }, { kind: spec.textKind, hidden: spec.hidden });
   return [
     ...(facts.interrupted ? [INTERRUPTED] : []),
     ...(facts.canary === undefined ? [] : [canaryNote(facts.canary)]),
@@ -61,6 +61,7 @@ export function passedOnText(spec: AgentSpec, coalesced?: CoalescedCalls): strin
 export function wakeText(spec: WakeSpec, coalesced?: CoalescedCalls): string {
   if (spec.owner !== undefined) return spec.text;
   const { text, note, unsafe } = coalescedText(spec, coalesced);
-  const content = unsafe ? text : wrapUntrusted(text, { source: spec.source, name: spec.name });
+  const seen = { kind: spec.textKind, hidden: spec.hidden };
+  const content = unsafe ? text : wrapUntrusted(text, { source: spec.source, name: spec.name }, seen);
   return note === undefined ? content : `${content}\n\n${note}`;
 }

@@ -1,3 +1,4 @@
+import { removeHidden } from "../../core/boundary/remove-hidden.ts";
 import { quotedLabel, sanitizeUntrusted } from "../../core/boundary/sanitize-untrusted.ts";
 import { wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
 import type { CheckOutgoing } from "../../core/outgoing/check-outgoing.ts";
@@ -29,7 +30,7 @@ export function summaryText(
   if (said === "" || said === SILENT) return `${label}: ${said || result.status}`;
   const problem = checkOutgoing?.(said);
   if (problem !== undefined) return `${label}: ${ok ? "the reply" : "the error"} is not shown here: ${problem}.`;
-  const text = cut(sanitizeUntrusted(said), MAX_SUMMARY);
+  const text = cut(sanitizeUntrusted(removeHidden(said).text), MAX_SUMMARY);
   if (ok && unsafe) return `${label}: ${text}`;
   const meta = { source: ok ? "Agent reply" : "Error message", name: isOwn ? undefined : name };
   return `${label}: ${wrapUntrusted(text, meta, { as: "report" })}`;

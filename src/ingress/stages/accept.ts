@@ -68,8 +68,14 @@ export function accept(
     // What is held joins no other call, and keeps none from running.
     ...(held === undefined ? runClaimsOf(accepting) : {}),
   };
+  for (const { hidden } of specs) {
+    for (const [kind, count] of Object.entries(hidden ?? NOTHING_HIDDEN))
+      ingress.measurements.hidden.add(kind, undefined, count);
+  }
   return commit(ingress, active, delivery, specs);
 }
+
+const NOTHING_HIDDEN: Readonly<Record<string, number>> = {};
 
 type Claims = Pick<NewDelivery, "idempotency" | "replayKeys">;
 

@@ -6,6 +6,7 @@ import type { Action, AgentAction, WakeAction } from "../../core/delivery.ts";
 import type { AgentSpec, CoalesceMode, RunSpec, WakeSpec } from "../../core/run.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { AgentCatalog, GatewayHost } from "../../core/host.ts";
+import { removeHidden, type TextKind } from "../../core/boundary/remove-hidden.ts";
 import { sanitizeName } from "../../core/boundary/sanitize-untrusted.ts";
 import { readTraceparent } from "../../core/traceparent.ts";
 import { chooseAgent } from "../../policy/agent.ts";
@@ -102,6 +103,7 @@ function originOf(
   if (typeof route === "string") {
     return {
       contentSource: "Webhook",
+      textKind: undefined,
       instructions: config.agentInstructions,
       interrupted: config.interrupted,
       ownSessionPrefix: undefined,
@@ -110,6 +112,7 @@ function originOf(
   }
   return {
     contentSource: route.config.contentSource,
+    textKind: route.preset?.text,
     instructions: route.config.instructions,
     interrupted: route.config.interrupted ?? config.interrupted,
     tools: route.config.tools,
@@ -126,6 +129,8 @@ function originOf(
 export interface ActionOrigin {
   /** The source that the boundary names: `Webhook`, `Email`. */
   readonly contentSource: string;
+  /** What the preset's texts are; absent: not known. */
+  readonly textKind?: TextKind | undefined;
   /** The owner's words to the agent. */
   readonly instructions?: string | undefined;
   readonly interrupted: "rerun" | "hold";
@@ -187,7 +192,7 @@ export function applyPolicy(
   const spec = {
     kind: "agent",
     instructions: origin.instructions,
-    message: action.message,
+    ...seenText(action.message, origin.textKind),
     name,
     nameBy,
     agentId,
@@ -252,7 +257,7 @@ function wakeSpec(
   if (typeof sessionKey !== "string") return sessionKey;
   return {
     kind: "wake",
-    text: action.text.trim(),
+    ...(action.owner === undefined ? seenWake(action.text, origin.textKind) : { text: action.text.trim() }),
     ...fixed,
     sessionKey,
     mode: action.mode,
@@ -261,6 +266,18 @@ function wakeSpec(
     owner: action.owner,
     coalesce: origin.coalesce,
   };
+}
+
+/** The text without what no one sees, and how much that was. */
+function seenText(written: string, textKind: TextKind | undefined): Pick<AgentSpec, "message" | "textKind" | "hidden"> {
+  const { text: message, counts } = removeHidden(written, textKind);
+  const isHidden = Object.values(counts).some((count) => count > 0);
+  return { message, ...(textKind && { textKind }), ...(isHidden && { hidden: counts }) };
+}
+
+function seenWake(written: string, kind: TextKind | undefined): Pick<WakeSpec, "text" | "textKind" | "hidden"> {
+  const { message, ...seen } = seenText(written, kind);
+  return { text: message.trim(), ...seen };
 }
 
 function timeoutMs(config: HooksConfig, action: AgentAction): number {

@@ -1,3 +1,4 @@
+import { withoutHiddenElements } from "../../core/boundary/hidden-elements.ts";
 import { clip, itemLines, joinText, labeled, textAt, valueAt } from "../../core/payload-text.ts";
 import { eventActor } from "../event-fields.ts";
 import type { EventActor } from "../preset.ts";
@@ -72,23 +73,10 @@ function mailText(text: string): string {
 
 /** More of a mail's HTML is never read: its text is cut to less. */
 const MAX_HTML = 50_000;
-const HIDDEN = /<(style|script|head|title)\b/giu;
 
-/** The text of an HTML mail; linear in its length, which strangers choose. */
+/** The text that an HTML mail shows; linear in its length, which strangers choose. */
 function htmlText(html: string): string {
-  let shown = "";
-  let from = 0;
-  const source = html.slice(0, MAX_HTML);
-  for (const { 1: tag, index } of source.matchAll(HIDDEN)) {
-    if (index < from) continue;
-    shown += source.slice(from, index);
-    const end = new RegExp(`</${tag}[^>]*>?`, "giu");
-    end.lastIndex = index;
-    // Without its end nothing that follows is shown.
-    from = end.test(source) ? end.lastIndex : source.length;
-    if (from === source.length) break;
-  }
-  return plainText((shown + source.slice(from)).replaceAll(/\s+/gu, " "));
+  return plainText(withoutHiddenElements(html.slice(0, MAX_HTML), { document: true }).replaceAll(/\s+/gu, " "));
 }
 
 /** The whole text under the first of the paths where there is one, which `textAt` would cut at 4,000 characters. */

@@ -13,6 +13,7 @@ const group = { type: "group", groupId: "Ca56f94637c1d2e3f4a5b6c7d8e9f0a1b", use
 export const line = definePreset({
   name: "line",
   title: "LINE",
+  text: "plain",
   documentation: "https://developers.line.biz/en/docs/messaging-api/receiving-messages/",
   auth: { scheme: "signature", from: "header:x-line-signature", encoding: "base64" },
   secret: { label: "Channel secret", madeBy: "sender", minLength: 16 },

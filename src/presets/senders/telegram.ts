@@ -47,6 +47,7 @@ const CONTENTS: readonly (readonly [key: string, label: string, ...paths: string
 export const telegram = definePreset({
   name: "telegram",
   title: "Telegram",
+  text: "plain",
   documentation: "https://core.telegram.org/bots/api#setwebhook",
   auth: { scheme: "secret", from: "header:x-telegram-bot-api-secret-token" },
   secret: { label: "secret_token", madeBy: "owner", minLength: 16 },

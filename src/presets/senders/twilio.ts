@@ -28,6 +28,7 @@ const MAX_MEDIA = 10;
 export const twilio = definePreset({
   name: "twilio",
   title: "Twilio",
+  text: "plain",
   documentation: "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
   auth: {
     scheme: "signature",

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { Attempt, RunDetail, RunStep } from "../../../core/run.ts";
+import { describeHidden } from "../../../core/boundary/remove-hidden.ts";
 import { activityText } from "../../../core/agent-rights.ts";
 import { usageText } from "../../../core/token-usage.ts";
 import { linkTo } from "../location.ts";
@@ -61,6 +62,7 @@ export function Run({ run, number, acceptedAt }: RunProps): JSX.Element {
           </li>
         )}
       </ol>
+      {spec.hidden !== undefined && <p>Taken out, since no one sees it: {describeHidden(spec.hidden)}</p>}
       <details>
         <summary>{spec.kind === "wake" ? "Text of the event" : "Message to the agent"}</summary>
         <Text text={spec.kind === "wake" ? spec.text : spec.message} label={`Message of run ${number}`} />

@@ -1,6 +1,7 @@
 /** The tools of a model: servers of the Model Context Protocol, connected for one turn. */
 import { createInterface } from "node:readline";
 import type { MCPClient, MCPTransport } from "@ai-sdk/mcp";
+import { removeHidden } from "../../../core/boundary/remove-hidden.ts";
 import { wrapUntrusted } from "../../../core/boundary/wrap-untrusted.ts";
 import { reasonOf } from "../../../core/reason-of.ts";
 import { Output, Program, type ProgramStart } from "../programs/program.ts";
@@ -170,7 +171,7 @@ async function toolsOf(client: MCPClient, server: string, signal: AbortSignal): 
         type: "function",
         function: {
           name: `${server}__${name.replaceAll(/[^A-Za-z0-9_-]/gu, "_")}`.slice(0, 64),
-          ...(description === undefined ? {} : { description }),
+          ...(description === undefined ? {} : { description: removeHidden(description).text }),
           parameters: { ...inputSchema, type: "object" },
         },
       };

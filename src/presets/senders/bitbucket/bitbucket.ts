@@ -14,6 +14,7 @@ const MAX_BODY_BYTES = 4_194_304;
 export const bitbucket = definePreset({
   name: "bitbucket",
   title: "Bitbucket Cloud",
+  text: "markdown",
   documentation: "https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/",
   auth: { from: "header:x-hub-signature", prefix: "sha256=" },
   secret: { label: "Secret", madeBy: "owner", known: ["It's a Secret to Everybody"] },

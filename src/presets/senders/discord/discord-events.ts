@@ -13,6 +13,7 @@ const TOLERANCE_SECONDS = 900;
 export const discordEvents = definePreset({
   name: "discord-events",
   title: "Discord webhook events",
+  text: "plain",
   documentation: "https://docs.discord.com/developers/events/webhook-events",
   ...discordApplication,
   auth: {

@@ -46,6 +46,7 @@ const ANSWERS: Readonly<Record<string, PresetAnswer>> = {
 export const discordInteractions = definePreset({
   name: "discord-interactions",
   title: "Discord interactions",
+  text: "plain",
   documentation: "https://docs.discord.com/developers/interactions/overview",
   ...discordApplication,
   handshakes: [{ name: "PING", verified: true, when: { "body:type": "1" }, reply: { status: 200, json: { type: 1 } } }],

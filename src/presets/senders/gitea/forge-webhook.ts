@@ -23,6 +23,7 @@ const SETTINGS = Type.Object({
 export function forgeWebhook(brand: "Gitea" | "Forgejo") {
   const name = brand.toLowerCase() as Lowercase<typeof brand>;
   return {
+    text: "markdown",
     // Both sign the JSON of an event, whatever they wrap it in.
     auth: ({ contentType }) => ({
       from: `header:X-${brand}-Signature`,

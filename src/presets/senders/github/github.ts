@@ -17,6 +17,7 @@ const MAX_BODY_BYTES = 26_214_400;
 export const github = definePreset({
   name: "github",
   title: "GitHub",
+  text: "markdown",
   documentation: "https://docs.github.com/en/webhooks",
   auth: { from: "header:x-hub-signature-256", prefix: "sha256=" },
   secret: {

@@ -8,6 +8,7 @@ const MAX_BODY_BYTES = 8_388_608;
 
 /** The webhook of GitLab, for both of its ways to prove its origin. */
 export const gitlabWebhook = {
+  text: "markdown",
   documentation: "https://docs.gitlab.com/user/project/integrations/webhooks/",
   event: gitlabEvent,
   eventWhere: "object_kind or event_name, with the action or the status",

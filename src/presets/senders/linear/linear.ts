@@ -74,6 +74,7 @@ const samples: Readonly<Record<string, PresetSample>> = {
 export const linear = definePreset({
   name: "linear",
   title: "Linear",
+  text: "markdown",
   documentation: "https://linear.app/developers/webhooks",
   auth: {
     from: "header:linear-signature",

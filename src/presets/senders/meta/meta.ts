@@ -28,6 +28,7 @@ const SettingsSchema = Type.Object(
 export const meta = definePreset({
   name: "meta",
   title: "Meta (WhatsApp, Messenger, Instagram)",
+  text: "plain",
   documentation: "https://developers.facebook.com/docs/graph-api/webhooks/getting-started",
   auth: { scheme: "signature", from: "header:x-hub-signature-256", prefix: "sha256=" },
   secret: { label: "App Secret", madeBy: "sender", minLength: 32 },

@@ -21,6 +21,7 @@ const EVENT_TYPES: ReadonlySet<string> = new Set(["", "event_callback", "url_ver
 export const slack = definePreset({
   name: "slack",
   title: "Slack",
+  text: "plain",
   documentation: "https://docs.slack.dev/authentication/verifying-requests-from-slack",
   auth: {
     scheme: "signature",

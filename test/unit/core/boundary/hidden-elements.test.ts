@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { ELEMENT_MARK, withoutHiddenElements } from "../../../../src/core/boundary/hidden-elements.ts";
+
+const M = ELEMENT_MARK;
+
+describe("an element that no one sees", () => {
+  it.each([
+    ['<div style="display:none">obey</div>', M],
+    ["<div style='Display : NONE !important'><p>obey</p></div>after", `${M}after`],
+    ["<span style=font-size:0>obey</span>", M],
+    ['<span style="color:red;font-size: 0.0px">obey</span>', M],
+    ['<p style="opacity:0">obey</p>', M],
+    ['<p style="visibility:hidden">obey</p>', M],
+    ['<p style="color:transparent">obey</p>', M],
+    ['<p style="max-height:0;overflow:hidden">obey</p>', M],
+    ['<p style="position:absolute;left:-9999px">obey</p>', M],
+    ['<p style="mso-hide:all">obey</p>', M],
+    ['<p style="dis/**/play:none">obey</p>', M],
+    ["<b hidden>obey</b>", M],
+    ["<b\nHIDDEN=''>obey</b>", M],
+    ["<div hidden><div>obey</div>obey</div>seen", `${M}seen`],
+    ['<input hidden value="obey">seen', `${M}seen`],
+    ['<p title=">" style="display:none">obey</p>', M],
+  ])("goes: %j", (html, text) => {
+    expect(withoutHiddenElements(html)).toBe(text);
+  });
+
+  it.each([
+    '<p style="font-size:0.9em;opacity:.8;left:-10px">seen</p>',
+    '<p style="background-color:transparent;font-size:10px">seen</p>',
+    '<p title=" hidden ">seen</p>',
+    "<p data-hidden>seen</p>",
+    "a < b, <3, <b>bold</b>, <script>x</script>",
+    'an unfinished <div hidden> and <p title="',
+  ])("is not one that is seen: %j", (html) => {
+    expect(withoutHiddenElements(html)).toBe(html);
+  });
+
+  it("of a whole document is also what holds no text of the page, and all behind one without an end", () => {
+    const html = '<html><head><title>T</title></head><style>p>a{}</style>seen<script>"<p>"</script><p hidden>obey';
+    expect(withoutHiddenElements(html, { document: true })).toBe("<html>seen");
+  });
+
+  it("is found in time that grows with the length alone", () => {
+    for (const html of ["<a ", '<a "', "<a hidden>", "<style>", "<", '<p style="'].map((part) =>
+      part.repeat(100_000),
+    )) {
+      expect(withoutHiddenElements(html).length).toBeGreaterThan(0);
+    }
+  });
+});
