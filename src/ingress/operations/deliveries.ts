@@ -1,5 +1,5 @@
 import type { DeliveryDetail, DeliverySummary } from "../../core/delivery.ts";
-import { HELD_REPLY, type RunDetail, type State } from "../../core/run.ts";
+import type { State } from "../../core/run.ts";
 import { isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
@@ -8,7 +8,8 @@ import type { Accepted } from "../commit.ts";
 import type { IngressContext } from "../context.ts";
 import type { Replayed } from "../replay.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
-import type { DeliveryPage, DeliveryQuery, OpenRun } from "../../storage/delivery-store.ts";
+import type { DeliveryPage, DeliveryQuery } from "../../storage/delivery-store.ts";
+import { letRepliesGo } from "./let-replies-go.ts";
 import type { Operation, OperationOutcome } from "./outcome.ts";
 import { laterReplay, planInBulk, planOperation } from "./plan.ts";
 import type { ReplayOptions } from "./plan.ts";
@@ -48,7 +49,6 @@ export interface BulkOutcome {
 }
 
 const CANCELED = "canceled by the operator";
-const RELEASED = "a person let its reply go";
 
 /** Cancellations and removals at once; they share commits. */
 const AT_ONCE = 32;
@@ -224,9 +224,9 @@ export class DeliveryOperations {
     const delivery = await store.get(deliveryId);
     if (delivery === undefined) return { kind: "unknown" };
     if (delivery.state !== "held") return { kind: "left", reason: `it is ${delivery.state} by now` };
-    const held = delivery.runs.filter(({ state }) => state === "held");
-    const replies = held.filter(({ reason }) => reason?.startsWith(HELD_REPLY));
-    if (replies.length > 0) return this.#letReplies(delivery, replies);
+    const { maxQueuedRuns } = this.#active().config;
+    const released = await letRepliesGo(this.#ingress, delivery, maxQueuedRuns);
+    if (released !== undefined) return released;
     // A process may have ended between the new delivery and the end of this one.
     const [before] = await store.replaysOf(deliveryId);
     const outcome: OperationOutcome =
@@ -235,29 +235,6 @@ export class DeliveryOperations {
         : { kind: "replayed", deliveryId: before.id, runIds: [], state: before.state };
     if (outcome.kind === "replayed") await this.#cancel(deliveryId, `released as ${outcome.deliveryId}`);
     return outcome;
-  }
-
-  /** The step is remembered first, so that a reply that is let go is not held again. */
-  async #letReplies({ mappingId }: DeliveryDetail, runs: readonly RunDetail[]): Promise<OperationOutcome> {
-    const { store, dispatcher, host } = this.#ingress;
-    if (!dispatcher.reserve(runs.length, this.#active().config.maxQueuedRuns)) {
-      return { kind: "refused", refusal: refuse("QUEUE_FULL") };
-    }
-    try {
-      const at = host.clock.now();
-      const released: OpenRun[] = [];
-      for (const { id: runId } of runs) {
-        const { lane, spec } = await store.loadRun(runId);
-        await store.recordStep(runId, "released", { at });
-        await store.postpone(runId, { dueAt: at, reason: RELEASED });
-        const facts = { runId, mappingId, lane, kind: spec.kind, expiresAt: null } as const;
-        released.push({ ...facts, state: "queued", dueAt: at, begun: true, replied: true });
-      }
-      dispatcher.enqueue(released);
-      return { kind: "released", runs: released.length };
-    } finally {
-      dispatcher.release(runs.length);
-    }
   }
 
   async #cancel(deliveryId: string, reason: string): Promise<OperationOutcome> {

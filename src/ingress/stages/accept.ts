@@ -69,13 +69,13 @@ export function accept(
     ...(held === undefined ? runClaimsOf(accepting) : {}),
   };
   for (const { hidden } of specs) {
-    for (const [kind, count] of Object.entries(hidden ?? NOTHING_HIDDEN))
-      ingress.measurements.hidden.add(kind, undefined, count);
+    if (hidden === undefined) continue;
+    for (const kind of HIDDEN_KINDS) ingress.measurements.hidden.add(kind, undefined, hidden[kind]);
   }
   return commit(ingress, active, delivery, specs);
 }
 
-const NOTHING_HIDDEN: Readonly<Record<string, number>> = {};
+const HIDDEN_KINDS = ["characters", "comments", "elements", "urls"] as const;
 
 type Claims = Pick<NewDelivery, "idempotency" | "replayKeys">;
 
