@@ -232,7 +232,8 @@ function checkedOptions(
   const given = options ?? {};
   let issues: readonly ConfigIssue[];
   try {
-    issues = compileSchemaCheck(configSchema, { root, showValues: false })(given);
+    // Compiled, so that a pattern that cannot be used is refused whatever the options are.
+    issues = compileSchemaCheck(configSchema, { root, showValues: false, isFrequent: true })(given);
   } catch (error) {
     throw new PluginError(`${file}: configSchema is not a JSON Schema: ${reasonLine(error)}`);
   }
