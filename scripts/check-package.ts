@@ -5,7 +5,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { parseSync } from "oxc-parser";
+import { parseSync } from "rolldown/utils";
 
 interface Packed {
   readonly size: number;

@@ -1,9 +1,9 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import * as sinclair from "@sinclair/typebox";
 import Type from "typebox";
 import { describe, expect, it } from "vitest";
+import * as sinclair from "../../fixtures/sinclair-typebox.ts";
 import type { MappingConfig } from "../../../src/config/mapping/schema.ts";
 import type { PresetPart } from "../../../src/config/preset.ts";
 import type { HooksContext } from "../../../src/config/read-hooks.ts";
@@ -469,8 +469,8 @@ describe("the settings of a preset", () => {
   });
 
   it("may be declared with the schemas of @sinclair/typebox", () => {
-    const settings = sinclair.Type.Object(
-      { region: sinclair.Type.String({ pattern: "^[a-z]{2}$", title: "a region" }), key: sinclair.Type.String() },
+    const settings = sinclair.object(
+      { region: sinclair.string({ pattern: "^[a-z]{2}$", title: "a region" }), key: sinclair.string() },
       { additionalProperties: false },
     );
     const part: PresetPart = {

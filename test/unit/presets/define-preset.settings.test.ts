@@ -1,4 +1,3 @@
-import { Type as SinclairType } from "@sinclair/typebox";
 import Type from "typebox";
 import { describe, expect, it } from "vitest";
 import { definePreset } from "../../../src/presets/define-preset.ts";
@@ -6,6 +5,7 @@ import type { PresetDefinition } from "../../../src/presets/define-preset.ts";
 import { PresetRegistry } from "../../../src/presets/registry.ts";
 import { readHooksConfig } from "../../../src/config/read-hooks.ts";
 import { context } from "../config/hooks-context.ts";
+import * as sinclair from "../../fixtures/sinclair-typebox.ts";
 
 const presetWith = (settings: PresetDefinition["settings"]) =>
   definePreset({
@@ -21,10 +21,7 @@ const presetWith = (settings: PresetDefinition["settings"]) =>
 
 const schemas = {
   typebox: Type.Object({ plan: Type.String({ minLength: 2 }) }, { additionalProperties: false }),
-  "@sinclair/typebox": SinclairType.Object(
-    { plan: SinclairType.String({ minLength: 2 }) },
-    { additionalProperties: false },
-  ),
+  "@sinclair/typebox": sinclair.object({ plan: sinclair.string({ minLength: 2 }) }, { additionalProperties: false }),
 };
 
 describe.each(Object.entries(schemas))("settings of a preset whose schema is made with %s", (_name, schema) => {

@@ -1,9 +1,9 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { Type as sinclair } from "@sinclair/typebox";
 import { Type as typebox } from "typebox";
 import { describe, expect, it } from "vitest";
 import { PluginFolder, presetText } from "./plugin-folder.ts";
+import * as sinclair from "../../../../fixtures/sinclair-typebox.ts";
 
 describe("loadPlugins", () => {
   it("loads plugins in order and constructs each with its own options", async () => {
@@ -98,7 +98,7 @@ describe("loadPlugins", () => {
 
   it.each([
     ["typebox", typebox.Object({ url: typebox.String() }, { additionalProperties: false })],
-    ["@sinclair/typebox", sinclair.Object({ url: sinclair.String() }, { additionalProperties: false })],
+    ["@sinclair/typebox", sinclair.object({ url: sinclair.string() }, { additionalProperties: false })],
   ])("accepts a schema that the plugin's author wrote with %s", async (_library, configSchema) => {
     using folder = new PluginFolder();
     const path = folder.plugin("typed", { configSchema });
