@@ -81,6 +81,7 @@ export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: 
     .option("--port <number>", "instead of gateway.port; 0: a free one", readWhole(0, 65_535))
     .option("--strict", "refuse a configuration with a part that misses something, and set none aside")
     .option("--accept-loss", "start also when the database lacks calls that were accepted")
+    .option("--compact", "rewrite the database first, so that the file has no free space and can shrink")
     .action(async (options: ServeOptions) => {
       const { serve } = await import("./serve-command.ts");
       finish(await serve(options, io));

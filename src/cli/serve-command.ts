@@ -13,6 +13,7 @@ export interface ServeOptions extends LocationOptions {
   readonly port?: number;
   readonly strict?: boolean;
   readonly acceptLoss?: boolean;
+  readonly compact?: boolean;
 }
 
 /** Exit codes of a process that a signal ended: 128 and the signal's number. */
@@ -34,7 +35,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   const first = existsSync(configFile) ? undefined : writeFirstConfig(configFile);
   if (first !== undefined) io.err(`A configuration with fresh tokens was written to ${configFile}\n`);
   const logger = await io.createLogger();
-  const { host, port, strict, acceptLoss } = options;
+  const { host, port, strict, acceptLoss, compact } = options;
   const signals = new Signals(io, (error) => {
     logger.error({ err: error }, "the gateway failed and ends; accepted calls are on disk");
     void logger.flush().finally(() => {
@@ -49,6 +50,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
       port,
       strict,
       acceptLoss,
+      compact,
       logger,
       env: io.env,
       print: io.isTerminal ? (message) => io.out(consoleText(message)) : undefined,

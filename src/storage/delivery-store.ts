@@ -206,6 +206,8 @@ export interface PruneLimits {
    * itself and for each run. One that was accepted before this was recorded counts for nothing.
    */
   readonly maxBytes: number | null;
+  /** Deliveries that the step acts on at most; absent: 64. A store may act on fewer. */
+  readonly most?: number;
 }
 
 export interface PruneOutcome {

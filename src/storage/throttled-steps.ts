@@ -6,7 +6,7 @@ export interface StepDelays {
   readonly idleMs: number;
 }
 
-const DEFAULT_DELAYS: StepDelays = { busyMs: 50, idleMs: 60_000 };
+const DEFAULT_DELAYS: StepDelays = { busyMs: 20, idleMs: 60_000 };
 
 /**
  * Carries out work in short steps, one at a time with a pause after each, until it is stopped.

@@ -13,8 +13,7 @@ import { watchConfigFile } from "./config/watch.ts";
 import type { ConfigWatch } from "./config/watch.ts";
 import { findConfigError } from "../../config/errors.ts";
 import { createGatewayLogger } from "./logger.ts";
-import { openGatewayParts } from "./gateway-parts.ts";
-import type { GatewayParts } from "./gateway-parts.ts";
+import { openGatewayParts, type GatewayParts } from "./gateway-parts.ts";
 import { PLUGIN_GRACE_MS } from "./plugins/shutdown.ts";
 import { PluginReload } from "./plugins/reload.ts";
 import type { PluginSet } from "./plugins/reload.ts";
@@ -33,8 +32,9 @@ export interface GatewayOptions extends GatewayOverrides {
   readonly clock?: Clock;
   /** True: a mapping that refers to something missing refuses the configuration; otherwise it is set aside. */
   readonly strict?: boolean | undefined;
-  /** True: the database is opened also when calls that were accepted are missing from it. */
+  /** True: the database is opened also when calls that were accepted are missing from it; it is rewritten first. */
   readonly acceptLoss?: boolean | undefined;
+  readonly compact?: boolean | undefined;
   /** Prints a message of the channel `console` on the terminal of the program. Absent: it is kept, and not printed. */
   readonly print?: ((message: ChannelMessage) => void) | undefined;
   /** For `${VAR}` and `{ env }`; the process's own when absent. */
@@ -143,9 +143,8 @@ export class EmbeddedGateway {
   }
 
   async #start(): Promise<void> {
-    const { configFile, stateDir, acceptLoss, print } = this.#options;
+    const { configFile, stateDir, acceptLoss, compact, print, strict = false } = this.#options;
     const { plugins: pluginsConfig } = this.#config.current;
-    const { strict = false } = this.#options;
     const loaded = await loadPlugins(pluginsConfig, {
       logger: this.#logger,
       publicApi,
@@ -155,6 +154,7 @@ export class EmbeddedGateway {
       config: () => this.#config.current,
       stateDir,
       acceptLoss,
+      compact,
       print,
       clock: this.#clock,
       logger: this.#logger,

@@ -24,17 +24,20 @@ export interface HostStoreOptions {
   readonly logger: Logger;
   /** Opens the database also when commits that were made are missing. */
   readonly acceptLoss?: boolean | undefined;
+  /** Rewrites the database first. */
+  readonly compact?: boolean | undefined;
 }
 
 /** Opens the database of a host in its state directory; rejects with a `SqliteError` when it cannot be opened. */
 export async function openHostStore(options: HostStoreOptions): Promise<HostStore> {
-  const { stateDir, stateModule, logger, acceptLoss } = options;
+  const { stateDir, stateModule, logger, acceptLoss, compact } = options;
   makeStateDir(stateDir, logger);
   const database = await SqliteDatabase.open({
     file: join(stateDir, DATABASE_FILE),
     modules: [stateModule, sqliteStoreModule],
     logger,
     acceptLoss,
+    compact,
   });
   return { database, openDeliveryStore: async () => SqliteDeliveryStore.open(database) };
 }

@@ -4,6 +4,9 @@ import type { DeliveryStore } from "../../storage/delivery-store.ts";
 import { ThrottledSteps } from "../../storage/throttled-steps.ts";
 import type { StepDelays } from "../../storage/throttled-steps.ts";
 
+/** With the pause after it, a step of so many comes to more than 10,000 a second. */
+const DELIVERIES_AT_ONCE = 320;
+
 export interface RetentionOptions {
   readonly store: Pick<DeliveryStore, "prune">;
   readonly clock: Clock;
@@ -16,7 +19,7 @@ export interface RetentionOptions {
 /**
  * Removes settled deliveries, and their requests, after their time.
  *
- * One short step of the store at a time: every 50 ms while there is more to remove, then every minute.
+ * One short step of the store at a time: every 20 ms while there is more to remove, then every minute.
  * A failure is logged once until a step succeeds.
  */
 export class Retention {
@@ -53,6 +56,7 @@ export class Retention {
       removeBefore: now - kept.deliveriesMs,
       emptyBefore: now - kept.payloadsMs,
       maxBytes: kept.maxBytes ?? null,
+      most: DELIVERIES_AT_ONCE,
     });
     return more;
   }

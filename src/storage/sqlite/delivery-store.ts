@@ -219,7 +219,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
 
   async prune(limits: PruneLimits): Promise<PruneOutcome> {
     this.assertOpen();
-    const args = [limits.now, limits.removeBefore, limits.emptyBefore, limits.maxBytes];
+    const args = [limits.now, limits.removeBefore, limits.emptyBefore, limits.maxBytes, limits.most];
     const [removed, emptied, more] = await this.write<[number, number, number]>("store.prune", args);
     return { removed, emptied, more: more === 1 };
   }

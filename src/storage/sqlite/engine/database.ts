@@ -55,6 +55,8 @@ export interface SqliteDatabaseOptions {
   readonly logger?: SqliteLogger;
   /** Opens the file also when commits that were made are missing. */
   readonly acceptLoss?: boolean | undefined;
+  /** Rewrites the file first, so that it has no free pages and can shrink in steps. */
+  readonly compact?: boolean | undefined;
 }
 
 /**
@@ -146,7 +148,7 @@ class Connections {
     this.#checkpoints = new Checkpoints(file, (how) => this.#finishCheckpoint(how), { logger });
     this.queue = new WriteQueue((batch, transfer) => this.writer.post(batch, transfer));
     this.writer = new WriterThread(
-      { file, modules: options.modules.map(String), acceptLoss: options.acceptLoss },
+      { file, modules: options.modules.map(String), acceptLoss: options.acceptLoss, compact: options.compact },
       {
         committed: (reply) => {
           this.queue.settle(reply);

@@ -18,6 +18,8 @@ export function openWriteConnection(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   try {
     database.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
+    // Like the size of a page, it takes effect in a new file alone.
+    database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA synchronous = FULL");
     database.exec("PRAGMA wal_autocheckpoint = 0");

@@ -128,6 +128,8 @@ export interface WriterStart {
   readonly modules: readonly string[];
   /** Opens the file also when commits are missing. */
   readonly acceptLoss?: boolean | undefined;
+  /** Rewrites the file first. */
+  readonly compact?: boolean | undefined;
 }
 
 export type WriterRequest = WriteBatch | FinishCheckpoint | "close";

@@ -8,6 +8,7 @@ import { type CommitOutcome, GroupCommit, type WriteBatch } from "./group-commit
 import { migrate } from "./migrate.ts";
 import type { SqliteModule } from "./module.ts";
 import { openWriteConnection } from "./open-connection.ts";
+import { rewriteToShrink } from "./rewrite-file.ts";
 import type { WriterReply, WriterRequest, WriterStart } from "./writer-thread.ts";
 
 /**
@@ -43,13 +44,14 @@ export class Writer {
   static async open(
     file: string,
     modules: readonly SqliteModule[],
-    options: { readonly acceptLoss?: boolean | undefined } = {},
+    options: Pick<WriterStart, "acceptLoss" | "compact"> = {},
   ): Promise<Writer> {
     const loss = refuseLoss(file, findLoss(file), options);
     if (loss !== undefined) keepDamagedLog(file);
     const database = openWriteConnection(file);
     try {
       for (const module of modules) migrate(database, module);
+      rewriteToShrink(database, { compact: options.compact === true });
       const identity = identityOf(database);
       const accepted = loss ?? refuseLoss(file, findReplacement(file, identity), options);
       return new Writer(database, modules, {

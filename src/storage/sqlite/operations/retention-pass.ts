@@ -16,6 +16,8 @@ type RetentionTask = "remove" | "empty";
 export interface StepBudget {
   /** False when the step must end. */
   readonly isLeft: () => boolean;
+  /** Deliveries and bytes that may go at once. */
+  readonly room: () => { readonly deliveries: number; readonly bytes: number };
   /** Counts a block or a delivery that the step has looked at. */
   readonly spend: (what: "block" | "delivery", row?: RetainedRow) => void;
 }
@@ -58,10 +60,10 @@ export class RetentionPass {
 
   /**
    * Acts on closed deliveries that were received before a time, until the budget is used up. True at the end
-   * of the pass; the next call begins another one. `act` returns false when it is not done with a delivery,
-   * and the next step begins with that one.
+   * of the pass; the next call begins another one. `act` takes neighbors that are alike, or one that is not;
+   * it returns false when it is not done with that one, and the next step begins with it.
    */
-  step(before: number, act: (row: RetainedRow) => boolean, budget: StepBudget): boolean {
+  step(before: number, act: (rows: readonly RetainedRow[]) => boolean, budget: StepBudget): boolean {
     while (budget.isLeft()) {
       const seq = this.#next(before);
       if (seq === undefined) {
@@ -114,14 +116,34 @@ export class RetentionPass {
   }
 
   /** False when the step must end. */
-  #actOn(rows: readonly RetainedRow[], act: (row: RetainedRow) => boolean, budget: StepBudget): boolean {
-    for (const row of rows) {
-      this.#at = row.seq;
-      if (!act(row)) return false;
-      this.#at++;
-      budget.spend("delivery", row);
+  #actOn(rows: readonly RetainedRow[], act: (rows: readonly RetainedRow[]) => boolean, budget: StepBudget): boolean {
+    for (let from = 0; from < rows.length;) {
+      const stretch = rows.slice(from, stretchEnd(rows, from, budget.room()));
+      this.#at = stretch[0]!.seq;
+      if (!act(stretch)) return false;
+      this.#at = stretch.at(-1)!.seq + 1;
+      for (const row of stretch) budget.spend("delivery", row);
       if (!budget.isLeft()) return false;
+      from += stretch.length;
     }
     return true;
   }
+}
+
+/** Runs of a delivery that may go together with its neighbors. */
+const FEW_RUNS = 4;
+
+/**
+ * The end of the neighbors, from a place on, that go with one statement for each table: what copies could still
+ * arrive of goes alone, and so does what has many runs or an unknown size.
+ */
+function stretchEnd(rows: readonly RetainedRow[], from: number, room: ReturnType<StepBudget["room"]>): number {
+  let end = from;
+  for (let bytes = 0; end < rows.length && end - from < room.deliveries && bytes < room.bytes; end++) {
+    const row = rows[end]!;
+    const isAlike = row.claim === null && row.marks === null && row.bytes !== null && row.runs <= FEW_RUNS;
+    if (!isAlike || (end > from && row.seq !== rows[end - 1]!.seq + 1)) break;
+    bytes += row.bytes;
+  }
+  return Math.max(end, from + 1);
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
 import { PURGE_GRACE_MS } from "./claims.ts";
-import { emptyBytes } from "./delivery-bytes.ts";
+import { ROW_BYTES } from "./delivery-bytes.ts";
 import type { ReplayKeyMemory } from "./replay-key-memory.ts";
 import { unpackReplayKeys } from "../replay-keys.ts";
 import { ENDED_COALESCED, ENDED_FAILED, ENDED_FILTERED, HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY } from "../codes.ts";
@@ -14,8 +14,6 @@ export const RETAINED_ROW = {
   marks: "blob?",
   /** Its share of the counted bytes; `null` for nothing. */
   bytes: "integer?",
-  /** 1 while its request is kept. */
-  filled: "integer",
 } as const satisfies RowShape;
 export type RetainedRow = RowOf<typeof RETAINED_ROW>;
 
@@ -47,7 +45,7 @@ const before = (text: string, end: string) => `substr(${text}, 1, instr(${text} 
 const startOfReason = before(before("reason", ":"), '"');
 
 /** Of a delivery `d`. */
-export const retainedColumns = `d.seq, d.runs, d.claim, d.marks, d.bytes, ${isFilled} AS filled`;
+export const retainedColumns = "d.seq, d.runs, d.claim, d.marks, d.bytes";
 
 /**
  * Removes single deliveries that are not open; use it inside a transaction.
@@ -65,13 +63,13 @@ export class RetentionRemoval {
   readonly #newest: RowQuery<{ readonly seq: number | null }>;
   readonly #unlapsedClaim: StatementSync;
   readonly #deleteClaim: StatementSync;
-  readonly #deleteDelivery: StatementSync;
+  readonly #deleteDeliveries: StatementSync;
   readonly #deleteRuns: readonly StatementSync[];
   readonly #keepRuns: StatementSync;
   readonly #emptyContents: StatementSync;
   readonly #emptyAttempts: StatementSync;
   readonly #emptyReplies: StatementSync;
-  readonly #emptyDelivery: StatementSync;
+  readonly #emptyDeliveries: StatementSync;
   readonly #lastFilled: RowQuery<{ readonly id: number }>;
   readonly #filled: RowQuery<{ readonly filled: number }>;
   #last: { readonly seq: number; readonly removed: boolean } | undefined;
@@ -81,7 +79,7 @@ export class RetentionRemoval {
     this.#newest = rowQuery(database, { seq: "integer?" }, "SELECT max(seq) AS seq FROM deliveries");
     this.#unlapsedClaim = database.prepare("SELECT 1 FROM claims WHERE key = ? AND seq = ? AND expires_at > ?");
     this.#deleteClaim = database.prepare("DELETE FROM claims WHERE key = ? AND seq = ?");
-    this.#deleteDelivery = database.prepare("DELETE FROM deliveries WHERE seq = ?");
+    this.#deleteDeliveries = database.prepare("DELETE FROM deliveries WHERE seq >= ? AND seq <= ?");
     this.#deleteRuns = [
       database.prepare("DELETE FROM attempts WHERE run >= ? AND run < ?"),
       database.prepare("DELETE FROM contents WHERE id >= ? AND id < ?"),
@@ -93,7 +91,7 @@ export class RetentionRemoval {
       UPDATE contents SET
         spec = json_replace(
           iif(text IS NULL AND spec IS NOT NULL, json_remove(spec, '$.text', '$.message'), spec),
-          '$.name', (SELECT ${plainName} FROM deliveries WHERE seq = ?3)),
+          '$.name', (SELECT ${plainName} FROM deliveries WHERE seq = contents.id / ${RUNS_PER_DELIVERY})),
         text = iif(spec IS NULL, NULL, ''),
         headers = iif(headers IS NULL, NULL, '{}'),
         query = iif(query IS NULL, NULL, '{}'),
@@ -106,9 +104,10 @@ export class RetentionRemoval {
     this.#emptyReplies = database.prepare(
       "UPDATE attempts SET reply = NULL, activity = NULL WHERE run >= ? AND run < ?",
     );
-    this.#emptyDelivery = database.prepare(`
-      UPDATE deliveries SET name = ${plainName}, bytes = min(bytes, ?),
-        reason = iif(ended IN (${ENDED_FILTERED}, ${ENDED_FAILED}), ${startOfReason}, reason) WHERE seq = ?`);
+    this.#emptyDeliveries = database.prepare(`
+      UPDATE deliveries SET name = ${plainName}, bytes = min(bytes, ${ROW_BYTES} * (1 + runs)),
+        reason = iif(ended IN (${ENDED_FILTERED}, ${ENDED_FAILED}), ${startOfReason}, reason)
+      WHERE seq >= ? AND seq <= ?`);
     this.#lastFilled = rowQuery(
       database,
       { id: "integer" },
@@ -135,13 +134,26 @@ export class RetentionRemoval {
     this.#removeRuns(first, end);
     if (claim !== null) this.#deleteClaim.run(claim, seq);
     this.#memory.release(unpackReplayKeys(replayKeys), seq);
-    this.#deleteDelivery.run(seq);
+    this.#deleteDeliveries.run(seq, seq);
     return "removed";
   }
 
+  /**
+   * Removes neighbors that no copy is recognized by, with one statement for each table: a tenth of the work. False,
+   * and nothing is done, when the newest delivery is among them.
+   */
+  removeStretch(rows: readonly RetainedRow[]): boolean {
+    const [first, last] = [rows[0]!.seq, rows.at(-1)!.seq];
+    if (last >= Number(this.#newest.get()?.seq)) return false;
+    this.#last = { seq: last, removed: true };
+    this.#removeRuns(first * RUNS_PER_DELIVERY, (last + 1) * RUNS_PER_DELIVERY);
+    this.#deleteDeliveries.run(first, last);
+    return true;
+  }
+
   /** Removes the request alone. */
-  empty({ seq, runs, filled }: RetainedRow): RemovalResult {
-    if (filled === 0) return "unchanged";
+  empty({ seq, runs }: RetainedRow): RemovalResult {
+    if (this.#filled.get(seq)?.filled !== 1) return "unchanged";
     const first = seq * RUNS_PER_DELIVERY;
     let [from, to] = [first, first + RUNS_PER_DELIVERY];
     // The last runs first: the first run's row has the body, which says whether there is more to do.
@@ -150,11 +162,21 @@ export class RetentionRemoval {
       to = from + MAX_RUNS_AT_ONCE;
     }
     this.#emptyAttempts.run(from, to);
-    this.#emptyContents.run(from, to, seq);
+    this.#emptyContents.run(from, to);
     if (from > first) return "begun";
-    this.#emptyDelivery.run(emptyBytes(runs), seq);
+    this.#emptyDeliveries.run(seq, seq);
     this.#last = { seq, removed: false };
     return "emptied";
+  }
+
+  /** Removes the requests of neighbors that have them. */
+  emptyStretch(rows: readonly RetainedRow[]): void {
+    const [first, last] = [rows[0]!.seq, rows.at(-1)!.seq];
+    const range = [first * RUNS_PER_DELIVERY, (last + 1) * RUNS_PER_DELIVERY] as const;
+    this.#emptyAttempts.run(...range);
+    this.#emptyContents.run(...range);
+    this.#emptyDeliveries.run(first, last);
+    this.#last = { seq: last, removed: false };
   }
 
   /** Removes the agent's replies, which stay when a request is removed. */

@@ -5,10 +5,12 @@ import type { ReplayKeyMemory } from "./replay-key-memory.ts";
 import { RetentionPass, type StepBudget } from "./retention-pass.ts";
 import { isClosed, MAX_RUNS_AT_ONCE, RETAINED_ROW, retainedColumns, RetentionRemoval } from "./retention-removal.ts";
 import type { RemovalResult, RetainedRow } from "./retention-removal.ts";
+import { fileShrinker } from "./shrink-file.ts";
 
-/** Bounds of one step of `prune`: blocks and deliveries that it looks at, bytes that it frees. */
-const MAX_BLOCKS = 3;
+/** Bounds of one step of `prune`: the deliveries that it acts on unless it is asked for more, and looks for them. */
 const MAX_DELIVERIES = 64;
+const LOOKS_PER_DELIVERY = 3 / 64;
+/** Bytes that one step frees. */
 const MAX_FREED_BYTES = 1024 * 1024;
 /** A round begins again when its limits have moved by more. */
 const ROUND_DRIFT_MS = 60_000;
@@ -18,6 +20,8 @@ export type RemoveResult = [removed: number, emptied: number, kept: number];
 /** Removed, emptied, and 1 when there may be more to do. */
 export type PruneResult = [removed: number, emptied: number, more: 0 | 1];
 
+type PruneArgs = [now: number, removeBefore: number, emptyBefore: number, maxBytes: number | null, most?: number];
+
 /** The passes of a round, in their order. */
 type Phase = "old" | "requests" | "excess";
 
@@ -26,6 +30,8 @@ interface Limits {
   readonly removeBefore: number;
   readonly emptyBefore: number;
   readonly maxBytes: number | null;
+  /** Deliveries that one step acts on. */
+  readonly most: number;
 }
 
 /** The operations that remove deliveries, by name. */
@@ -39,7 +45,8 @@ export function retentionOperations(database: DatabaseSync, memory: ReplayKeyMem
  *
  * A round of steps removes what is old enough, then empties what is, then, while all deliveries count for more
  * bytes than allowed, removes the oldest whatever their age. Each counts for what it was accepted with and an
- * allowance for its rows; the rest of the file does not count. The file keeps its freed pages for later rows.
+ * allowance for its rows; the rest of the file does not count. At the end of a round the file shrinks when much of
+ * it is free.
  *
  * The position of a round is in memory only. After a step whose transaction was rolled back, the next step
  * begins the round again.
@@ -49,6 +56,7 @@ class Retention {
   readonly #counted: ReturnType<typeof countedBytes>;
   readonly #closed: RowQuery<RetainedRow & { readonly closed: number }>;
   readonly #freeBytes: () => number;
+  readonly #shrink: () => boolean;
   readonly #passes: Readonly<Record<Phase, RetentionPass>>;
   #round: { readonly limits: Limits; phase: Phase } | undefined;
 
@@ -60,6 +68,7 @@ class Retention {
       `SELECT ${retainedColumns}, ${isClosed} AS closed FROM deliveries AS d WHERE d.seq = ? AND d.tag = ?`,
     );
     this.#freeBytes = freeFileBytes(database);
+    this.#shrink = fileShrinker(database);
     this.#counted = countedBytes(database);
     this.#passes = {
       old: new RetentionPass(database, "remove"),
@@ -78,8 +87,8 @@ class Retention {
   }
 
   /** One step. */
-  prune([now, removeBefore, emptyBefore, maxBytes]: [number, number, number, number | null]): PruneResult {
-    const limits = { now, removeBefore, emptyBefore, maxBytes };
+  prune([now, removeBefore, emptyBefore, maxBytes, most = MAX_DELIVERIES]: PruneArgs): PruneResult {
+    const limits = { now, removeBefore, emptyBefore, maxBytes, most };
     if (this.#removal.wasUndone()) {
       this.#round = undefined;
       for (const pass of Object.values(this.#passes)) pass.forget();
@@ -109,7 +118,7 @@ class Retention {
   /** True when there may be more to do. */
   #step(limits: Limits, report: (result: RemovalResult) => void): boolean {
     const { now, removeBefore, emptyBefore, maxBytes } = limits;
-    const budget = stepBudget(this.#freeBytes);
+    const budget = stepBudget(this.#freeBytes, limits.most);
     const passes = this.#passes;
     const areAllCounted = maxBytes === null || this.#counted.addNew();
     // Deliveries that are not counted yet could only add to the total.
@@ -118,8 +127,17 @@ class Retention {
       report(this.#count(row, result));
       return result !== "begun";
     };
-    const remove = (row: RetainedRow) => isDone(row, this.#removal.remove(row, now));
-    const empty = (row: RetainedRow) => isDone(row, this.#removal.empty(row));
+    const remove = (rows: readonly RetainedRow[]) => {
+      if (rows.length === 1 || !this.#removal.removeStretch(rows)) {
+        return rows.every((row) => isDone(row, this.#removal.remove(row, now)));
+      }
+      return rows.every((row) => isDone(row, "removed"));
+    };
+    const empty = (rows: readonly RetainedRow[]) => {
+      if (rows.length === 1) return isDone(rows[0]!, this.#removal.empty(rows[0]!));
+      this.#removal.emptyStretch(rows);
+      return rows.every((row) => isDone(row, "emptied"));
+    };
     const round = (this.#round ??= this.#beginRound(limits));
     if (round.phase === "old") {
       if (!passes.old.step(removeBefore, remove, budget)) return true;
@@ -129,9 +147,16 @@ class Retention {
       if (!passes.requests.step(emptyBefore, empty, budget)) return true;
       round.phase = "excess";
     }
-    const untilItFits = { ...budget, isLeft: () => isOver() && budget.isLeft() };
+    const untilItFits = {
+      ...budget,
+      isLeft: () => isOver() && budget.isLeft(),
+      room: () => ({
+        ...budget.room(),
+        bytes: Math.min(budget.room().bytes, this.#counted.total() - Number(maxBytes)),
+      }),
+    };
     if (isOver() && !passes.excess.step(Infinity, remove, untilItFits) && isOver()) return true;
-    return !areAllCounted;
+    return !areAllCounted || this.#shrink();
   }
 
   #removeWholly(seq: number | string, tag: number | string, now: number): "removed" | "emptied" | "kept" {
@@ -156,15 +181,16 @@ function hasDrifted(from: Limits, to: Limits): boolean {
 }
 
 /** Freed bytes are bounded too: freeing a page of a body that is in no cache costs the most. */
-function stepBudget(freeBytes: () => number): StepBudget {
+function stepBudget(freeBytes: () => number, most: number): StepBudget {
   const freeAtStart = freeBytes();
   let [blocks, deliveries, runs] = [0, 0, 0];
   return {
     isLeft: () =>
-      blocks < MAX_BLOCKS &&
-      deliveries < MAX_DELIVERIES &&
+      blocks < most * LOOKS_PER_DELIVERY &&
+      deliveries < most &&
       runs < MAX_RUNS_AT_ONCE &&
       freeBytes() - freeAtStart < MAX_FREED_BYTES,
+    room: () => ({ deliveries: most - deliveries, bytes: MAX_FREED_BYTES }),
     spend(what, row) {
       if (what === "block") blocks++;
       else deliveries++;

@@ -54,7 +54,13 @@ describe("retention", () => {
     retained(store, () => (bounds.length > 1 ? bounds.shift() : bounds[0]));
     await expect.poll(() => seen.length).toBeGreaterThan(0);
     expect(bounds).toHaveLength(1);
-    expect(seen[0]).toEqual({ now: NOW, removeBefore: NOW - 2_000, emptyBefore: NOW - 1_000, maxBytes: 5_000_000 });
+    expect(seen[0]).toEqual({
+      now: NOW,
+      removeBefore: NOW - 2_000,
+      emptyBefore: NOW - 1_000,
+      maxBytes: 5_000_000,
+      most: 320,
+    });
   });
 
   it("logs a store that fails once, and tries again", async () => {

@@ -38,6 +38,7 @@ export interface Limits {
   readonly removeBefore?: number;
   readonly emptyBefore?: number;
   readonly maxBytes?: number | null;
+  readonly most?: number;
 }
 
 export async function openRetentionTables() {
@@ -91,8 +92,8 @@ export async function openRetentionTables() {
     return result;
   };
   const prune = (limits: Limits, end?: "COMMIT" | "ROLLBACK") => {
-    const { now = 1e15, removeBefore = -1e15, emptyBefore = -1e15, maxBytes = null } = limits;
-    return inTransaction(() => operations.prune([now, removeBefore, emptyBefore, maxBytes]), end);
+    const { now = 1e15, removeBefore = -1e15, emptyBefore = -1e15, maxBytes = null, most } = limits;
+    return inTransaction(() => operations.prune([now, removeBefore, emptyBefore, maxBytes, most]), end);
   };
   const column = (text: string) =>
     database

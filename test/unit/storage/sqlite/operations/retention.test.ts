@@ -267,6 +267,29 @@ describe("prune", () => {
     expect(tables.pruneAll({ removeBefore: 1, emptyBefore: 3010 }).steps).toBeGreaterThan(5);
   });
 
+  it("acts on as many in a step as it is asked for, each with all that belongs to it", async () => {
+    const tables = await openRetentionTables();
+    const rows = rangeOf(700).map((seq): RowToRetain => {
+      if (seq === 100) return { ...done, runs: [QUEUED] };
+      return seq === 200 ? { ...done, markUntil: 1e14 } : { ...done, runs: [DONE, DONE], reason: "r", bytes: 1500 };
+    });
+    tables.insert(...rows, { ...young, runs: [DONE, DONE] });
+    expect(tables.prune({ emptyBefore: 5000, most: 200 })[1]).toBe(200);
+    expect(tables.filled()).toEqual([100, ...rangeOf(701).slice(201)]);
+    expect(tables.prune({ now: 0, removeBefore: 5000, most: 200 })).toEqual([199, 0, 1]);
+    expect(tables.listed()).toEqual([100, 200, ...rangeOf(701).slice(201)]);
+    expect(tables.pruneAll({ now: 0, removeBefore: 5000, most: 200 })).toMatchObject({ removed: 499, emptied: 0 });
+    expect(tables.listed()).toEqual([100, 200, 701]);
+    expect(["runs", "contents", "attempts"].map(tables.count)).toEqual([4, 4, 4]);
+  });
+
+  it("ends a step of many when it has freed a mebibyte", async () => {
+    const tables = await openRetentionTables();
+    tables.insert(...rangeOf(40).map(() => ({ ...done, body: randomBytes(100_000) })), young);
+    const [removed, , more] = tables.prune({ removeBefore: 5000, most: 320 });
+    expect([removed, more]).toEqual([11, 1]);
+  });
+
   it("begins a round again when the limits have moved by more than a minute", async () => {
     const tables = await openRetentionTables();
     tables.insert(...rangeOf(300).map((seq) => ({ ...done, receivedAt: seq === 1 ? 200_000 : 1 })), young);
