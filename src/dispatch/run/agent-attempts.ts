@@ -185,7 +185,9 @@ export class AgentAttempts {
     const note = this.#notes.of(run.stored.runId);
     note.refusals++;
     const jitterMs = fullJitter(rulesFor(run.mappingId).retry.runs, note.refusals);
-    const delayMs = retryAfterMs === undefined ? jitterMs : retryAfterMs + Math.min(jitterMs, SPREAD_MS);
+    // The next process asks a host that may take it at once.
+    const pauseMs = this.#context.abandon.aborted ? 0 : jitterMs;
+    const delayMs = retryAfterMs === undefined ? pauseMs : retryAfterMs + Math.min(jitterMs, SPREAD_MS);
     const postponed = await this.#postpone(run, unbegun(why), {
       dueAt: clock.now() + Math.ceil(delayMs),
       reason: `the gateway could not begin it, it is tried again: ${why}`,

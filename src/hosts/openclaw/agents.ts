@@ -8,19 +8,14 @@ import type { LatestTurn } from "./event-queue.ts";
 import { memoizeByConfig } from "./memoize.ts";
 import type { OpenClawConfig, OpenClawSubagent, SubagentOutcome } from "./sdk.ts";
 import { agentCatalog } from "./read-config.ts";
-import { RunWait } from "./run-end.ts";
-import { afterPrompt, lastReply, sawAnswer } from "./run-end.ts";
+import { lastReply, RunWait, sawAnswer } from "./run-end.ts";
+import { RunSessions } from "./run-session.ts";
 import type { OpenClawState, UnendedRun } from "./state.ts";
 
 /** The host's lane for background turns: hook runs do not take the places of its owner's. */
 const LANE = "subagent";
 /** Sessions that one sweep removes. */
 const SWEEP_STEP = 200;
-/** Messages of a run's session that are read for its outcome. */
-const MESSAGES = 50;
-/** The number of times that the host is asked to end a run or to show its reply, and the wait in between. */
-const TRIES = 3;
-const RETRY_DELAY_MS = 200;
 /** Runs that the host did not end on request, and is asked to end again; more wait for the next start. */
 const MAX_UNENDED = 1_000;
 /** The host enters a run into its lanes at once: one that they did not accept has no time for more. */
@@ -47,6 +42,7 @@ export class OpenClawAgents implements HostAgents {
   readonly #options: OpenClawAgentsOptions;
   readonly #catalog: () => AgentCatalog;
   readonly #wait: RunWait;
+  readonly #sessions: RunSessions;
   /** The runs that earlier processes left; a run of this one is never among them. */
   readonly #lost: readonly UnendedRun[];
   /** Sessions by run that the host did not end. */
@@ -59,6 +55,7 @@ export class OpenClawAgents implements HostAgents {
     this.#options = options;
     this.#catalog = memoizeByConfig(options.config, (config) => agentCatalog(config, options.pluginId));
     this.#wait = new RunWait(options);
+    this.#sessions = new RunSessions(options);
     this.#lost = options.state.unendedRuns();
   }
 
@@ -104,7 +101,7 @@ export class OpenClawAgents implements HostAgents {
     for (const { id, session } of this.#lost) {
       if (closing?.aborted === true) return;
       if (this.#active.has(session)) continue;
-      if (await this.#stop(session)) await this.#recordEnd(id);
+      if (await this.#sessions.end(session)) await this.#recordEnd(id);
       else this.#endLater(id, session);
     }
   }
@@ -116,13 +113,13 @@ export class OpenClawAgents implements HostAgents {
   async removeOldSessions(): Promise<void> {
     const { state } = this.#options;
     for (const [id, session] of this.#unended) {
-      if (this.#active.has(session) || !(await this.#stop(session))) continue;
+      if (this.#active.has(session) || !(await this.#sessions.end(session))) continue;
       this.#unended.delete(id);
       await this.#recordEnd(id);
     }
     for (const { id, session } of state.oldRuns({ limit: SWEEP_STEP })) {
       if (this.#active.has(session)) continue;
-      await this.#stop(session);
+      await this.#sessions.end(session);
       await state.forgetSession(id);
     }
   }
@@ -144,10 +141,11 @@ export class OpenClawAgents implements HostAgents {
       return runId;
     } catch (error) {
       // What refused it unseen has changed nothing, and the conversation of a persistent session stays.
-      const isUntouched = request.sessionMode === "persistent" && isRefusedUpFront(error);
-      const isStopped = isUntouched || (await this.#stop(session));
+      const isRefused = isRefusedUpFront(error);
+      const isUntouched = request.sessionMode === "persistent" && isRefused;
+      const isStopped = isUntouched || (await this.#sessions.end(session, isRefused ? undefined : request.signal));
       // The same id may be used again only when nothing runs under it.
-      if (!isStopped && !isRefusedUpFront(error)) {
+      if (!isStopped && !isRefused) {
         this.#endLater(request.runId, session);
         throw mayHaveBegun(error);
       }
@@ -163,82 +161,24 @@ export class OpenClawAgents implements HostAgents {
   ): Promise<{ result: AgentRunResult; hasEnded: boolean }> {
     const { timeoutMs, signal } = request;
     const deadline = AbortSignal.timeout(Math.min(timeoutMs, 2 ** 31 - 1));
-    const end = await this.#wait.end(run, AbortSignal.any([signal, deadline]));
+    const ending = AbortSignal.any([signal, deadline]);
+    const end = await this.#wait.end(run, ending);
     if (end !== undefined) {
-      const result = await this.#resultOf(end.outcome, run.session, messageOf(request));
+      const messages: ReadMessages = () => this.#sessions.messages(run.session, messageOf(request), ending);
+      const result = await resultOf(end.outcome, messages);
       // A session that several runs share counts them together.
       const usage = request.sessionMode === "persistent" ? undefined : this.#options.usageOf?.(run.session);
       // Its session is removed with what may still run in it, so that its messages are read before.
       return {
         result: usage === undefined ? result : { ...result, usage },
-        hasEnded: !end.isLost || (await this.#stop(run.session)),
+        hasEnded: !end.isLost || (await this.#sessions.end(run.session)),
       };
     }
-    const hasEnded = await this.#stop(run.session);
+    const hasEnded = await this.#sessions.end(run.session);
     const result: AgentRunResult = signal.aborted
       ? { status: "aborted", reply: "", error: "The run was aborted." }
       : { status: "timeout", reply: "", error: `The run was aborted after its ${timeoutMs} ms.` };
     return { result, hasEnded };
-  }
-
-  async #resultOf(outcome: SubagentOutcome, session: string, prompt: string): Promise<AgentRunResult> {
-    if (outcome.status === "ok") {
-      const { terminalReply, yielded } = outcome;
-      if (terminalReply !== undefined && yielded !== true) return { status: "ok", reply: terminalReply.text ?? "" };
-      return { status: "ok", reply: lastReply((await this.#messages(session, prompt)) ?? []) };
-    }
-    if (outcome.status === "timeout") {
-      return {
-        status: "timeout",
-        reply: "",
-        error: outcome.error ?? "The host ended it after a time limit of its own.",
-      };
-    }
-    const error = outcome.error ?? "The host gave no reason.";
-    if (outcome.stopReason === "rpc") return { status: "aborted", reply: "", error: `The host ended it: ${error}` };
-    const retryable = isTransient(error) && (await this.#didNothing(outcome, session, prompt));
-    return { status: "error", reply: "", error, retryable };
-  }
-
-  /** A run that has answered or used a tool may have done something, and so may one that is not known: it is not repeated by itself. */
-  async #didNothing(
-    { error = "", startedAt, endedAt }: SubagentOutcome,
-    session: string,
-    prompt: string,
-  ): Promise<boolean> {
-    const messages = await this.#messages(session, prompt);
-    if (messages !== undefined) return !sawAnswer(messages);
-    // A host that stops shows no messages. Its lanes refuse the first turn, or a further model after that one.
-    const tookMs = startedAt === undefined || endedAt === undefined ? Infinity : endedAt - startedAt;
-    return wasNotAccepted(error) && tookMs < REFUSAL_MS;
-  }
-
-  /** The messages of the run; `undefined` when the host does not show them. */
-  async #messages(session: string, prompt: string): Promise<readonly unknown[] | undefined> {
-    const { subagent } = this.#options;
-    const read = await this.#retry(() => subagent.getSessionMessages({ sessionKey: session, limit: MESSAGES }));
-    if ("value" in read) return afterPrompt(read.value.messages, prompt);
-    this.#options.logger.debug({ err: read.error, session }, "the messages of a run could not be read");
-    return undefined;
-  }
-
-  /** Ends whatever runs in the session; one that is not there is none. False when that is not certain. */
-  async #stop(session: string): Promise<boolean> {
-    const stopped = await this.#retry(() => this.#options.subagent.deleteSession({ sessionKey: session }));
-    if ("value" in stopped) return true;
-    this.#options.logger.debug({ err: stopped.error, session }, "the session of a run could not be removed");
-    return false;
-  }
-
-  async #retry<Value>(ask: () => Promise<Value>): Promise<{ value: Value } | { error: unknown }> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return { value: await ask() };
-      } catch (error) {
-        if (attempt === TRIES) return { error };
-        await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS));
-      }
-    }
   }
 
   #endLater(runId: string, session: string): void {
@@ -272,6 +212,39 @@ function sessionOf({ agentId, sessionKey, sessionMode, runId }: AgentRunRequest)
 function sessionName(id: string): string {
   const name = id.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   return `${name.slice(0, 64)}-${hash("sha256", id).slice(0, 12)}`;
+}
+
+/** Reads the messages of a run; `undefined` when the host does not show them. */
+type ReadMessages = () => Promise<readonly unknown[] | undefined>;
+
+async function resultOf(outcome: SubagentOutcome, read: ReadMessages): Promise<AgentRunResult> {
+  if (outcome.status === "ok") {
+    const { terminalReply, yielded } = outcome;
+    if (terminalReply !== undefined && yielded !== true) return { status: "ok", reply: terminalReply.text ?? "" };
+    const messages = await read();
+    if (messages !== undefined) return { status: "ok", reply: lastReply(messages) };
+    return { status: "error", reply: "", error: "The run has ended, and OpenClaw does not show its reply." };
+  }
+  if (outcome.status === "timeout") {
+    return {
+      status: "timeout",
+      reply: "",
+      error: outcome.error ?? "The host ended it after a time limit of its own.",
+    };
+  }
+  const error = outcome.error ?? "The host gave no reason.";
+  if (outcome.stopReason === "rpc") return { status: "aborted", reply: "", error: `The host ended it: ${error}` };
+  const retryable = isTransient(error) && (await didNothing(outcome, read));
+  return { status: "error", reply: "", error, retryable };
+}
+
+/** A run that has answered or used a tool may have done something, and so may one that is not known: it is not repeated by itself. */
+async function didNothing({ error = "", startedAt, endedAt }: SubagentOutcome, read: ReadMessages): Promise<boolean> {
+  const messages = await read();
+  if (messages !== undefined) return !sawAnswer(messages);
+  // A host that stops shows no messages. Its lanes refuse the first turn, or a further model after that one.
+  const tookMs = startedAt === undefined || endedAt === undefined ? Infinity : endedAt - startedAt;
+  return wasNotAccepted(error) && tookMs < REFUSAL_MS;
 }
 
 /** What the agent is given: the owner's instructions, then the prompt. */

@@ -103,6 +103,10 @@ export class OpenClawChannels implements HostChannels {
     const { runtime } = this.#options;
     const known = this.list().some(({ id }) => id === channel);
     const adapter = known ? await runtime.channel.outbound.loadAdapter(channel).catch(notLoaded(channel)) : undefined;
+    // A channel whose own plugin is loaded again has no adapter meanwhile.
+    if (known && adapter === undefined) {
+      throw new HostError(`The channel ${channel} is not loaded.`, { retryable: true });
+    }
     if (adapter?.sendText === undefined) {
       const message = `The gateway has no channel ${JSON.stringify(channel)} that can send text.`;
       throw new HostError(message, { retryable: false });

@@ -7,15 +7,22 @@ import { HostError } from "../../core/host.ts";
 
 /** A model that is overloaded, out of reach or over its rate, a host that stops: the same call may succeed later. */
 const TRANSIENT =
-  /draining|plugin.*retired|overloaded|rate.?limit|too many requests|temporarily|try again|timed? ?out|unavailable|connection|network|econn|\b(?:408|429|50[0-4]|529)\b/i;
+  /draining|overloaded|rate.?limit|too many requests|temporarily|try again|timed? ?out|unavailable|connection|network|econn|\b(?:408|429|50[0-4]|529)\b/i;
 
-/** A host that stops, reloads its plugins or has not begun to serve them. */
+/**
+ * A host that reloads this plugin and refuses what its instance of before asks, or a turn that needs it: it stops that
+ * instance, or takes its calls again.
+ */
+const RELOADING =
+  /\bplugin\b.*(?:retir(?:ed|ing)\b|replacement|reloaded or disabled|no longer active|consumer is closed)|retired plugin/i;
+
+/** A host that stops or has not begun to serve its plugins. */
 const NOT_READY =
-  /drain|restart|shut|clos(?:ed|ing)|plugin.*retired|not (?:yet )?(?:available|ready|started)|unavailable|only available|changed before admission|live gateway|timed? ?out|busy|overloaded|queue/i;
+  /drain|restart|shut|clos(?:ed|ing)|not (?:yet )?(?:available|ready|started)|unavailable|only available|changed before admission|live gateway|timed? ?out|busy|overloaded|queue/i;
 
 /** A host that says so has not looked at what was asked; a call that timed out may have been heard. */
 const REFUSED_UP_FRONT =
-  /draining|not accepted|unavailable during gateway|before admission|not authorized|only available|not (?:yet )?(?:available|ready|started)/i;
+  /draining|not accepted|unavailable during gateway|before admission|not authorized|only available|plugin.*runtime is no longer active|not (?:yet )?(?:available|ready|started)/i;
 
 /** Messages of the host's lanes while it stops. */
 const NOT_ACCEPTED = /new tasks are not accepted/i;
@@ -51,7 +58,12 @@ function httpStatus(error: unknown): number | undefined {
 
 /** True when a failed run may succeed later, as far as its error shows. */
 export function isTransient(error: string): boolean {
-  return TRANSIENT.test(error);
+  return TRANSIENT.test(error) || RELOADING.test(error);
+}
+
+/** True when the host refuses a call because it reloads this plugin. */
+export function isReloading(error: unknown): boolean {
+  return RELOADING.test(redactedReason(error));
 }
 
 /** True when the host's lanes refused a turn. */
@@ -73,7 +85,7 @@ export function mayHaveBegun(error: unknown): HostError {
 /** For a run that the host did not begin. */
 export function neverBegan(error: unknown): HostError {
   const words = redactedReason(error);
-  const retryable = mayPassLater(error) ?? NOT_READY.test(words);
+  const retryable = mayPassLater(error) ?? (NOT_READY.test(words) || RELOADING.test(words));
   return new HostError(`OpenClaw did not begin the run: ${words}`, { retryable, cause: error });
 }
 

@@ -161,8 +161,12 @@ describe("a run", () => {
         bench.abandon();
         throw starting;
       };
+      // A delay drawn at random is not zero by chance.
+      vi.spyOn(Math, "random").mockReturnValue(0.9);
       const runId = await bench.accept(agentSpec({ interrupted: "hold" }));
-      expect(await bench.carryOut(runId)).toMatchObject({ kind: "postponed", refused: true });
+      const left = await bench.carryOut(runId);
+      expect(left).toMatchObject({ kind: "postponed", refused: true });
+      expect((left as { dueAt: number }).dueAt).toBeLessThanOrEqual(Date.now());
       expect(await bench.detail(runId)).toMatchObject({
         state: "queued",
         attempts: [{ number: 1, status: "aborted", error: "it could not begin: the agent is starting" }],

@@ -6,7 +6,13 @@ import { FakeOpenClaw } from "./fake-openclaw.ts";
 import { OpenGateway } from "./open-gateway.ts";
 import { runRequest } from "./run-request.ts";
 
-const GONE = new Error("the plugin runtime has retired");
+const GONE = new Error("the gateway is closing");
+/** What a call of the instance that the host replaces is answered, before the host has looked at it. */
+const INACTIVE = new Error('Plugin "reveille" runtime is no longer active.');
+/** The same after the host may have begun what was asked. */
+const RELOADED = new Error("Plugin reveille was reloaded or disabled; use its current tools.");
+/** A call in that time is refused for longer than the adapter asks about anything else. */
+const REFUSALS = 5;
 
 it("does not repeat by itself a failed run whose messages cannot be read", async () => {
   await using opened = await OpenGateway.start();
@@ -122,4 +128,47 @@ it("gives the id free again of a run that the host refused unseen, also when it 
   openClaw.refusals = [new Error("agent unavailable during gateway restart")];
   await expect(opened.host.agents.run(runRequest())).rejects.toMatchObject({ retryable: true });
   expect((await opened.host.agents.run(runRequest())).status).toBe("ok");
+});
+
+it("may try a run again that the host refused because it reloads the plugin", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  vi.spyOn(openClaw.api.runtime.subagent, "deleteSession").mockRejectedValue(INACTIVE);
+  openClaw.refusals = [INACTIVE];
+  await expect(opened.host.agents.run(runRequest())).rejects.toMatchObject({ retryable: true });
+  expect((await opened.host.agents.run(runRequest())).status).toBe("ok");
+});
+
+it("ends a run that the host may have begun, once the host takes calls of the plugin again", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  const ends = vi.spyOn(openClaw.api.runtime.subagent, "deleteSession");
+  for (let at = 0; at < REFUSALS; at++) ends.mockRejectedValueOnce(INACTIVE);
+  openClaw.refusals = [RELOADED];
+  await expect(opened.host.agents.run(runRequest())).rejects.toMatchObject({ retryable: true });
+  expect(openClaw.deleted).toHaveLength(1);
+  expect((await opened.host.agents.run(runRequest())).status).toBe("ok");
+});
+
+it("waits for the reply of a run that ended while the host reloads the plugin", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  const read = vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages");
+  for (let at = 0; at < REFUSALS; at++) read.mockRejectedValueOnce(INACTIVE);
+  openClaw.outcome = { status: "ok" };
+  openClaw.messages = [{ role: "assistant", content: "It is done." }];
+  expect(await opened.host.agents.run(runRequest())).toEqual({ status: "ok", reply: "It is done." });
+});
+
+it("waits no longer for it than until the plugin is stopped, so that the next process begins the run again", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
+  const stop = new AbortController();
+  openClaw.outcome = { status: "ok" };
+  vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages").mockImplementation(async () => {
+    stop.abort();
+    throw INACTIVE;
+  });
+  const { status } = await opened.host.agents.run(runRequest({ signal: stop.signal }));
+  expect(status).toBe("error");
 });

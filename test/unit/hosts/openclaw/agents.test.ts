@@ -207,19 +207,28 @@ it("knows the agents of the configuration of the moment", async () => {
   expect(agents.allowedModels("ops")).toEqual([]);
 });
 
-it("gives the result also when the host's transcript or the end of the run could not be had", async () => {
+it("does not take a run for one without a reply when the host does not show it", async () => {
   await using opened = await OpenGateway.start();
   const { openClaw } = opened;
-  const { subagent } = openClaw.api.runtime;
   openClaw.outcome = { status: "ok" };
-  vi.spyOn(subagent, "getSessionMessages").mockRejectedValue(new Error("gone"));
-  expect(await opened.host.agents.run(runRequest())).toEqual({ status: "ok", reply: "" });
+  vi.spyOn(openClaw.api.runtime.subagent, "getSessionMessages").mockRejectedValue(new Error("gone"));
+  const { status, error, retryable } = await opened.host.agents.run(runRequest());
+  expect({ status, error, retryable }).toEqual({
+    status: "error",
+    error: "The run has ended, and OpenClaw does not show its reply.",
+    retryable: undefined,
+  });
+});
+
+it("gives the result also when the host's reason or the end of the run could not be had", async () => {
+  await using opened = await OpenGateway.start();
+  const { openClaw } = opened;
   openClaw.outcome = { status: "error" };
   expect((await opened.host.agents.run(runRequest({ runId: "b" }))).error).toBe("The host gave no reason.");
   openClaw.outcome = undefined;
   const ending = new AbortController();
   const running = opened.host.agents.run(runRequest({ runId: "c", signal: ending.signal }));
-  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(3), patience);
+  await vi.waitFor(() => expect(openClaw.runs).toHaveLength(2), patience);
   await opened.gateway.stop();
   ending.abort();
   expect((await running).status).toBe("aborted");

@@ -52,12 +52,14 @@ it("rejects permanently what the channel calls wrong, without the bot's token", 
   await expect(failure).rejects.not.toThrow("secret");
 });
 
-it("rejects permanently what goes to a channel that is not configured or cannot send, and retryably when it did not load", async () => {
+it("rejects permanently what goes to a channel that is not configured or cannot send, and retryably when it is not loaded", async () => {
   await using opened = await OpenGateway.start({ openClaw: withTelegram() });
   const { channels } = opened.host;
   await expect(channels.send({ ...message, channel: "fax" })).rejects.toMatchObject({ retryable: false });
   opened.openClaw.adapter = {};
   await expect(channels.send(message)).rejects.toMatchObject({ retryable: false });
+  opened.openClaw.adapter = undefined;
+  await expect(channels.send(message)).rejects.toMatchObject({ retryable: true });
   opened.openClaw.api.runtime.channel.outbound.loadAdapter = () => Promise.reject(new Error("loading"));
   await expect(channels.send(message)).rejects.toMatchObject({ retryable: true });
 });

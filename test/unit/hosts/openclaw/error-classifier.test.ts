@@ -1,5 +1,11 @@
 import { expect, it } from "vitest";
-import { isRefusedUpFront, neverBegan, notSent } from "../../../../src/hosts/openclaw/error-classifier.ts";
+import {
+  isReloading,
+  isRefusedUpFront,
+  isTransient,
+  neverBegan,
+  notSent,
+} from "../../../../src/hosts/openclaw/error-classifier.ts";
 
 /** An error of the host's gateway, as it was seen. */
 function gatewayError(message: string, fields: object): Error {
@@ -31,4 +37,22 @@ it.each([
   [{}, "network", true],
 ])("a message is sent again by the status of the channel: %j", (fields, message, retryable) => {
   expect(notSent("telegram", Object.assign(new Error(message), fields)).retryable).toBe(retryable);
+});
+
+it.each([
+  'Plugin "reveille" runtime is no longer active.',
+  "Plugin reveille was reloaded or disabled; use its current tools.",
+  "Plugin reveille replacement is in progress",
+  "Plugin reveille is retiring",
+  "Plugin reveille consumer is closed",
+  "Prepared plugin generation has retired",
+  "Cannot prepare a retired plugin registry",
+])("a run that fails because the host reloads the plugin may be tried again: %s", (words) => {
+  const error = new Error(words);
+  expect([isReloading(error), isTransient(words), neverBegan(error).retryable]).toEqual([true, true, true]);
+});
+
+it("what the host refuses of an instance that it replaces has begun nothing", () => {
+  expect(isRefusedUpFront(new Error('Plugin "reveille" runtime is no longer active.'))).toBe(true);
+  expect(isRefusedUpFront(new Error("Plugin reveille was reloaded or disabled; use its current tools."))).toBe(false);
 });

@@ -1,0 +1,61 @@
+import type { Logger } from "../../core/host.ts";
+import { isReloading } from "./error-classifier.ts";
+import { afterPrompt } from "./run-end.ts";
+import type { OpenClawSubagent } from "./sdk.ts";
+
+/** Messages of a run's session that are read for its outcome. */
+const MESSAGES = 50;
+/** The number of times that the host is asked to end a run or to show its reply, and the wait in between. */
+const TRIES = 3;
+const RETRY_DELAY_MS = 200;
+
+export interface RunSessionsOptions {
+  readonly subagent: Pick<OpenClawSubagent, "getSessionMessages" | "deleteSession">;
+  readonly logger: Logger;
+}
+
+/**
+ * Asks the host about the sessions of runs. While the host reloads the plugin, it refuses every call of the instance
+ * that it replaces, for as long as a minute. Then it stops that instance, or takes its calls again. Given a signal, a
+ * call waits for either: a run that ended meanwhile is not taken for one whose end is unknown.
+ */
+export class RunSessions {
+  readonly #options: RunSessionsOptions;
+
+  constructor(options: RunSessionsOptions) {
+    this.#options = options;
+  }
+
+  /** The messages of the run; `undefined` when the host does not show them. */
+  async messages(session: string, prompt: string, ending: AbortSignal): Promise<readonly unknown[] | undefined> {
+    const { subagent, logger } = this.#options;
+    const read = await ask(() => subagent.getSessionMessages({ sessionKey: session, limit: MESSAGES }), ending);
+    if ("value" in read) return afterPrompt(read.value.messages, prompt);
+    logger.debug({ err: read.error, session }, "the messages of a run could not be read");
+    return undefined;
+  }
+
+  /** Ends whatever runs in the session; one that is not there is none. False when that is not certain. */
+  async end(session: string, ending?: AbortSignal): Promise<boolean> {
+    const { subagent, logger } = this.#options;
+    const ended = await ask(() => subagent.deleteSession({ sessionKey: session }), ending);
+    if ("value" in ended) return true;
+    logger.debug({ err: ended.error, session }, "the session of a run could not be removed");
+    return false;
+  }
+}
+
+async function ask<Value>(
+  call: () => Promise<Value>,
+  ending?: AbortSignal,
+): Promise<{ value: Value } | { error: unknown }> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return { value: await call() };
+    } catch (error) {
+      const waits = ending?.aborted === false && isReloading(error);
+      if (attempt >= TRIES && !waits) return { error };
+      await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS));
+    }
+  }
+}
