@@ -105,9 +105,12 @@ export interface PostponedRun {
   readonly refused?: boolean;
 }
 
+/** An open run past its lane: it stands there already. */
+export type TakenRun = Omit<OpenRun, "lane">;
+
 /** Carries out one run; `stop` is aborted when a person cancels it. */
 export interface Runner {
-  carryOut(run: OpenRun, stop: AbortSignal): Promise<CarriedOut>;
+  carryOut(run: TakenRun, stop: AbortSignal): Promise<CarriedOut>;
 }
 
 /** Runs that were settled outside the dispatcher. */

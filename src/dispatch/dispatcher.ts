@@ -3,7 +3,7 @@ import type { OpenRun } from "../storage/delivery-store.ts";
 import { SCOPE_ALL } from "../storage/operational-state.ts";
 import type { Pause, Scope } from "../storage/operational-state.ts";
 import { AgentQueue } from "./queue/agent-queue.ts";
-import type { DispatchContext, Runner, Withdrawal } from "./context.ts";
+import type { DispatchContext, Runner, TakenRun, Withdrawal } from "./context.ts";
 import { DueRuns, Expiries, TrackedRun } from "./queue/timers.ts";
 import { RunGate } from "./queue/admission.ts";
 import { reportSettled } from "./run-log.ts";
@@ -28,7 +28,10 @@ export interface DispatcherOptions extends Omit<DispatchContext, "abandon" | "sp
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #abandon = new AbortController();
-  /** Every open run, until it is settled or left on disk; `hooks.maxQueuedRuns` is its bound. */
+  /**
+   * Every open run but those that the queue of agent runs has as numbers, until it is settled or left on disk;
+   * `hooks.maxQueuedRuns` is the bound of both.
+   */
   readonly #runs = new Map<string, TrackedRun>();
   readonly #gate: RunGate;
   readonly #agents: AgentQueue;
@@ -72,17 +75,18 @@ export class Dispatcher {
     const isBusy = (): boolean => options.isBusy();
     const runner = options.agents(context);
     const concurrency = (): number => options.concurrency();
+    const track = (run: TakenRun): TrackedRun => this.#track(run);
     this.#options = options;
     this.#gate = gate;
     this.#due = due;
     this.#expiries = expiries;
-    this.#agents = new AgentQueue(context, { runner, concurrency, isBusy, gate, due, expiries, ended });
+    this.#agents = new AgentQueue(context, { runner, concurrency, isBusy, gate, due, expiries, track, ended });
     this.#wakes = new WakeRunner(context, { isBusy, gate, expiries, ended });
   }
 
   /** Runs that wait or are active here, and those that are being accepted; a wake that its session has is neither. */
   get open(): number {
-    return this.#reserved + this.#runs.size - this.#wakes.handedOver;
+    return this.#reserved + this.#runs.size + this.#agents.waiting - this.#wakes.handedOver;
   }
 
   /** Keeps room for runs that are about to be stored; false when there would be more than `maxOpen`. */
@@ -108,7 +112,8 @@ export class Dispatcher {
     for await (const run of store.openRuns()) {
       if (run.state === "held") continue;
       if (run.state === "running" && !run.replied) interrupted[await this.#afterInterruption(run)]++;
-      const tracked = this.#track(run);
+      if (this.#agents.pushQueued(run)) continue;
+      const tracked = this.#track(run, run.lane);
       // A run that is tried again before all others of its lane waits in the lane, so that they stay behind it.
       if (run.dueAt === null || isNextOfItsLane(run)) this.#queue(tracked);
       else this.#recovered.push(tracked);
@@ -141,7 +146,8 @@ export class Dispatcher {
   /** Takes runs whose delivery is on disk. */
   enqueue(runs: readonly OpenRun[]): void {
     for (const run of runs) {
-      const tracked = this.#track(run);
+      if (this.#agents.pushQueued(run)) continue;
+      const tracked = this.#track(run, run.lane);
       if (run.dueAt === null) this.#queue(tracked);
       else this.#due.add(tracked);
     }
@@ -163,9 +169,10 @@ export class Dispatcher {
       const tracked = this.#runs.get(runId);
       if (tracked?.withdrawn) continue;
       if (tracked) this.#withdraw(tracked);
-      // A run that is not tracked is held; the one that takes its place is reported with its own kind.
+      // A run that is not known here is held; the one that takes its place is reported with its own kind.
+      const known = tracked?.run ?? this.#agents.removeQueued(runId);
       const event = { runId, kind: tracked?.run.kind ?? "agent", state, reason } as const;
-      void reportSettled(this.#options, event, { mappingId: tracked?.run.mappingId ?? null });
+      void reportSettled(this.#options, event, { mappingId: known?.mappingId ?? null });
     }
     this.#agents.fill();
   }
@@ -217,8 +224,8 @@ export class Dispatcher {
     await sleep(ABORT_GRACE_MS, undefined, { signal: patience });
   }
 
-  #track(run: OpenRun): TrackedRun {
-    const tracked = new TrackedRun(run);
+  #track(run: TakenRun, lane = ""): TrackedRun {
+    const tracked = new TrackedRun(run, lane);
     this.#runs.set(run.runId, tracked);
     this.#expiries.measure(tracked);
     return tracked;
@@ -241,7 +248,7 @@ export class Dispatcher {
    */
   #arrive(tracked: TrackedRun): void {
     if (tracked.withdrawn) this.#forget(tracked);
-    else if (tracked.place) this.#agents.putBack(tracked);
+    else if (tracked.place !== undefined) this.#agents.putBack(tracked);
     else if (tracked.run.replied) this.#agents.pushBeside(tracked);
     else this.#queue(tracked);
     this.#agents.fill();

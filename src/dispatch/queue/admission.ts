@@ -1,5 +1,4 @@
 import type { Priority } from "../../config/run.ts";
-import type { OpenRun } from "../../storage/delivery-store.ts";
 import type { TokenUsage } from "../../core/token-usage.ts";
 import {
   type OperationalState,
@@ -8,7 +7,7 @@ import {
   SCOPE_ALL,
   type Measure,
 } from "../../storage/operational-state.ts";
-import type { DispatchContext } from "../context.ts";
+import type { DispatchContext, TakenRun } from "../context.ts";
 import { retrying, STORE_RETRY } from "../run/retry.ts";
 import { Budgets, type Draw, type UsedUp } from "./budgets.ts";
 
@@ -129,7 +128,7 @@ export class RunGate {
     await Promise.all([this.#pauses.written(), this.#budgets.written()]);
   }
 
-  groupOf(run: OpenRun): RunGroup {
+  groupOf(run: TakenRun): RunGroup {
     return run.replied ? REPLIED : run.mappingId;
   }
 
@@ -150,7 +149,7 @@ export class RunGate {
   }
 
   /** The scope that keeps a run from beginning; it is paused now if its budget turns out to be used up. */
-  heldBy(run: OpenRun): Scope | undefined {
+  heldBy(run: TakenRun): Scope | undefined {
     if (run.replied) return undefined;
     const paused = this.#pauses.scopeOver(run.mappingId);
     if (paused !== undefined) return paused;
@@ -161,7 +160,7 @@ export class RunGate {
   }
 
   /** A run begins, and draws on its budgets; `undefined` when there is nothing to give back. */
-  count(run: OpenRun): Draw | undefined {
+  count(run: TakenRun): Draw | undefined {
     return run.replied ? undefined : this.#budgets.count(this.#context.rulesFor(run.mappingId).budgets);
   }
 

@@ -1,9 +1,12 @@
 import type { OpenRun } from "../../storage/delivery-store.ts";
 import { SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { Scope } from "../../storage/operational-state.ts";
-import type { CarriedOut, DispatchContext, Runner } from "../context.ts";
+import type { CarriedOut, DispatchContext, Runner, TakenRun } from "../context.ts";
 import type { DueRuns, Expiries, TrackedRun } from "./timers.ts";
 import { Lanes } from "./lanes.ts";
+import type { Place } from "./lanes.ts";
+import { RunIds } from "./run-ids.ts";
+import { REPLIED } from "./admission.ts";
 import type { RunGate, RunGroup } from "./admission.ts";
 
 /** While calls are coming in, one agent run begins in this many milliseconds. */
@@ -22,15 +25,26 @@ export interface AgentQueueOptions {
   readonly gate: RunGate;
   readonly due: DueRuns;
   readonly expiries: Expiries;
+  /** Makes an object of a run whose turn may have come. */
+  readonly track: (run: TakenRun) => TrackedRun;
   /** It is settled, held, or stays on disk for the next process. */
   readonly ended: (run: TrackedRun) => void;
 }
 
-/** Agent runs that wait, and as many active ones as there is room for. */
+/**
+ * Agent runs that wait, and as many active ones as there is room for.
+ *
+ * A run that is nothing but queued is a few numbers, 150 bytes in all, until its turn may have come: a long queue
+ * costs little. A run with a time of its own is an object from the beginning.
+ */
 export class AgentQueue {
   readonly #context: DispatchContext;
   readonly #options: AgentQueueOptions;
-  readonly #lanes: Lanes<TrackedRun, RunGroup>;
+  readonly #lanes: Lanes<RunGroup>;
+  /** The runs that are numbers. */
+  readonly #waiting = new RunIds();
+  /** The others in the lanes, active ones among them. */
+  readonly #tracked = new Map<Place, TrackedRun>();
   readonly #underWay = new Set<Promise<void>>();
   #running = false;
   #nextStartMs = 0;
@@ -42,7 +56,6 @@ export class AgentQueue {
     this.#context = context;
     this.#options = options;
     this.#lanes = new Lanes({
-      groupOf: ({ run }) => gate.groupOf(run),
       isOpen: (group) => gate.isOpen(group),
       priorityOf: (group) => gate.priorityOf(group),
     });
@@ -61,14 +74,36 @@ export class AgentQueue {
     await Promise.all(this.#underWay);
   }
 
+  /** The runs that are not tracked. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Adds a run to the end of its lane, as numbers; false when it has to be tracked. It begins at the next {@link fill}. */
+  pushQueued(run: OpenRun): boolean {
+    if (!isOnlyQueued(run) || !RunIds.fits(run.runId)) return false;
+    this.#waiting.set(this.#lanes.push(run.lane, run.mappingId), run.runId);
+    return true;
+  }
+
+  /** Takes out a run that {@link pushQueued} has added, and gives its mapping; `undefined` when it does not wait there. */
+  removeQueued(runId: string): { readonly mappingId: string | null } | undefined {
+    const place = this.#waiting.find(runId);
+    if (place === undefined) return undefined;
+    const mappingId = this.#mappingAt(place);
+    this.#waiting.delete(place);
+    this.#lanes.remove(place);
+    return { mappingId };
+  }
+
   /** Adds a run to the end of its lane. It begins at the next {@link fill}. */
   push(tracked: TrackedRun): void {
-    tracked.place = this.#lanes.push(tracked.run.lane, tracked);
+    this.#stand(tracked, this.#lanes.push(tracked.lane, this.#options.gate.groupOf(tracked.run)));
   }
 
   /** Adds a run that has given up its lane: it waits for no other. It begins at the next {@link fill}. */
   pushBeside(tracked: TrackedRun): void {
-    tracked.place = this.#lanes.push("", tracked);
+    this.#stand(tracked, this.#lanes.push("", this.#options.gate.groupOf(tracked.run)));
   }
 
   /** A run that has held its lane is its next one. */
@@ -77,13 +112,57 @@ export class AgentQueue {
   }
 
   /** Takes out a run that waits for its turn; false when it does not. */
-  remove({ place }: TrackedRun): boolean {
-    return place !== undefined && this.#lanes.remove(place);
+  remove(tracked: TrackedRun): boolean {
+    if (tracked.place === undefined || !this.#lanes.remove(tracked.place)) return false;
+    this.#leavePlace(tracked);
+    return true;
   }
 
   /** A run that waited for its time gives up the lane that it has held, if it has. */
-  release({ place }: TrackedRun): void {
-    if (place) this.#lanes.release(place);
+  release(tracked: TrackedRun): void {
+    if (tracked.place === undefined) return;
+    this.#lanes.release(tracked.place);
+    this.#leavePlace(tracked);
+  }
+
+  #stand(tracked: TrackedRun, place: Place): void {
+    tracked.place = place;
+    this.#tracked.set(place, tracked);
+  }
+
+  /** The number may be another's from now on. */
+  #leavePlace(tracked: TrackedRun): void {
+    this.#tracked.delete(tracked.place!);
+    tracked.place = undefined;
+  }
+
+  /** The run whose turn it would be. */
+  #next(): TrackedRun | undefined {
+    const place = this.#lanes.next();
+    if (place === undefined) return undefined;
+    return this.#tracked.get(place) ?? this.#trackAt(place);
+  }
+
+  #trackAt(place: Place): TrackedRun {
+    const run = {
+      runId: this.#waiting.at(place)!,
+      mappingId: this.#mappingAt(place),
+      kind: "agent",
+      state: "queued",
+      dueAt: null,
+      expiresAt: null,
+      begun: false,
+      replied: false,
+    } as const;
+    this.#waiting.delete(place);
+    const tracked = this.#options.track(run);
+    this.#stand(tracked, place);
+    return tracked;
+  }
+
+  #mappingAt(place: Place): string | null {
+    const group = this.#lanes.groupOf(place);
+    return group === REPLIED ? null : group;
   }
 
   /** To be called when something of a scope was paused, resumed or configured. */
@@ -100,7 +179,7 @@ export class AgentQueue {
     const room = Math.max(1, most - (this.#context.host.agents.ownerTurns?.() ?? 0));
     let turnedAway = 0;
     while (this.#underWay.size < room) {
-      const next = this.#lanes.next();
+      const next = this.#next();
       if (!next) return;
       if (this.#turnsAway(next)) {
         if (++turnedAway < MAX_TURNED_AWAY) continue;
@@ -110,7 +189,7 @@ export class AgentQueue {
       if (this.#mustWait()) return;
       this.#begin(next);
     }
-    if (this.#underWay.size < most && this.#lanes.next()) this.#fillIn(OWNER_CHECK_MS);
+    if (this.#underWay.size < most && this.#lanes.next() !== undefined) this.#fillIn(OWNER_CHECK_MS);
   }
 
   #fillIn(delayMs: number): void {
@@ -173,7 +252,7 @@ export class AgentQueue {
   }
 
   /** Never rejects: a run that cannot be carried out stays on disk and the log says why. */
-  async #carryOut(run: OpenRun, stop: AbortSignal): Promise<CarriedOut> {
+  async #carryOut(run: TakenRun, stop: AbortSignal): Promise<CarriedOut> {
     try {
       return await this.#options.runner.carryOut(run, stop);
     } catch (error) {
@@ -193,14 +272,16 @@ export class AgentQueue {
     }
     const { dueAt, replied, holdsLane } = outcome;
     tracked.run = { ...tracked.run, state: "queued", begun: true, dueAt, replied };
-    if (!holdsLane) {
-      this.release(tracked);
-      tracked.place = undefined;
-    }
+    if (!holdsLane) this.release(tracked);
     due.add(tracked);
     if (wasRefused(outcome)) expiries.add(tracked);
     else expiries.remove(tracked);
   }
+}
+
+/** True for an agent run that waits for its turn alone, and has no time of its own. */
+function isOnlyQueued({ kind, state, dueAt, expiresAt, begun, replied }: OpenRun): boolean {
+  return kind === "agent" && state === "queued" && dueAt === null && expiresAt === null && !begun && !replied;
 }
 
 /** The host would not begin it. */

@@ -1,77 +1,8 @@
+import { randomInt } from "node:crypto";
 import type { Priority } from "../../config/run.ts";
-
-/** A node of a {@link LinkedList}; in one list at a time. */
-export class Linked<Node extends Linked<Node>> {
-  /** The list in which it stands. */
-  list: LinkedList<Node> | undefined = undefined;
-  before: Node | undefined = undefined;
-  after: Node | undefined = undefined;
-}
-
-/** A queue that gives up any of its members, wherever it stands, at the same cost. */
-export class LinkedList<Node extends Linked<Node>> {
-  #first: Node | undefined;
-  #last: Node | undefined;
-  #length = 0;
-
-  get length(): number {
-    return this.#length;
-  }
-
-  get first(): Node | undefined {
-    return this.#first;
-  }
-
-  /** Adds to the end; the node leaves the list in which it stands. */
-  push(node: Node): void {
-    node.list?.remove(node);
-    node.list = this;
-    node.before = this.#last;
-    if (this.#last) this.#last.after = node;
-    else this.#first = node;
-    this.#last = node;
-    this.#length++;
-  }
-
-  /** Adds to the front; the node leaves the list in which it stands. */
-  unshift(node: Node): void {
-    node.list?.remove(node);
-    node.list = this;
-    node.after = this.#first;
-    if (this.#first) this.#first.before = node;
-    else this.#last = node;
-    this.#first = node;
-    this.#length++;
-  }
-
-  shift(): Node | undefined {
-    const node = this.#first;
-    if (node) this.remove(node);
-    return node;
-  }
-
-  /** Takes from the end. */
-  pop(): Node | undefined {
-    const node = this.#last;
-    if (node) this.remove(node);
-    return node;
-  }
-
-  /** False when it is not in this list. */
-  remove(node: Node): boolean {
-    if (node.list !== this) return false;
-    const { before, after } = node;
-    if (before) before.after = after;
-    else this.#first = after;
-    if (after) after.before = before;
-    else this.#last = before;
-    node.list = undefined;
-    node.before = undefined;
-    node.after = undefined;
-    this.#length--;
-    return true;
-  }
-}
+import { Columns } from "./columns.ts";
+import { HashIndex, hashText } from "./hash-index.ts";
+import { Linked, LinkedList } from "./linked-list.ts";
 
 /** From the one that goes first to the one that waits. */
 const PRIORITIES: readonly Priority[] = ["high", "normal", "low"];
@@ -79,9 +10,10 @@ const PRIORITIES: readonly Priority[] = ["high", "normal", "low"];
 /** Turns that may pass over a priority that waits; the next one is its own. */
 const PATIENCE = 7;
 
-export interface LanesOptions<Item, Group> {
-  /** Items of a group share a priority and can be held back together; it must not change while an item waits. */
-  groupOf(item: Item): Group;
+/** Where an item stands, in its lane or as its active one: never 0, and another's once it has ended. */
+export type Place = number;
+
+export interface LanesOptions<Group> {
   /** True while items of the group may go. Asked again at {@link Lanes.review}. */
   isOpen(group: Group): boolean;
   /** Asked when the group is open, and again at {@link Lanes.review}. */
@@ -95,16 +27,25 @@ export interface LanesOptions<Item, Group> {
  * ready. Open groups of one priority take turns, so that neither a long lane nor a group with many lanes
  * starves the others; a lower priority that waits has every eighth turn. Every operation costs the same at
  * any number of lanes and of queued items; {@link reviewAll} looks at every group.
+ *
+ * An item is the number of its place, and 16 bytes; a lane is 32 bytes, and known by 64 bits of its key's hash, under
+ * seeds of this process: two keys that had the same would wait for each other.
  */
-export class Lanes<Item, Group> {
-  readonly #options: LanesOptions<Item, Group>;
-  readonly #lanes = new Map<string, Lane<Item, Group>>();
-  /** Those in whose line a lane stands. */
-  readonly #groups = new Map<Group, GroupLine<Item, Group>>();
-  readonly #levels = PRIORITIES.map((): Level<Item, Group> => ({ groups: new LinkedList(), passedOver: 0 }));
+export class Lanes<Group> {
+  readonly #options: LanesOptions<Group>;
+  readonly #places = new Columns(["lane", "group", "before", "after"]);
+  readonly #lanes = new Columns(["hash", "check", "first", "last", "holder", "line", "before", "after"]);
+  readonly #lanesByKey = new HashIndex();
+  /** By number, from 1 on; those of which an item stands somewhere. */
+  readonly #groups: (GroupLine<Group> | undefined)[] = [undefined];
+  /** Numbers of groups that are gone. */
+  readonly #freeGroups: number[] = [];
+  readonly #groupsByKey = new Map<Group, GroupLine<Group>>();
+  readonly #levels = PRIORITIES.map((): Level<Group> => ({ groups: new LinkedList(), passedOver: 0 }));
+  readonly #seeds = [randomInt(2 ** 32), randomInt(2 ** 32)] as const;
   #queued = 0;
 
-  constructor(options: LanesOptions<Item, Group>) {
+  constructor(options: LanesOptions<Group>) {
     this.#options = options;
   }
 
@@ -113,36 +54,46 @@ export class Lanes<Item, Group> {
     return this.#queued;
   }
 
-  /** Adds to the end of a lane; an item of the lane "" waits for no other. */
-  push(laneKey: string, item: Item): Place<Item> {
-    let lane = laneKey === "" ? undefined : this.#lanes.get(laneKey);
-    if (!lane) {
-      lane = new Lane(laneKey);
-      if (laneKey !== "") this.#lanes.set(laneKey, lane);
-    }
-    const place = new LanePlace(item, lane);
-    lane.items.push(place);
+  /**
+   * Adds to the end of a lane; an item of the lane "" waits for no other. Items of a group share a priority and can be
+   * held back together.
+   */
+  push(laneKey: string, group: Group): Place {
+    const lane = this.#laneOf(laneKey);
+    const place = this.#places.take();
+    const line = this.#groupOf(group);
+    line.places++;
+    this.#places.of.lane[place] = lane;
+    this.#places.of.group[place] = line.number;
+    const { first, last, holder } = this.#lanes.of;
+    this.#link(place, { before: last[lane]!, after: 0 });
     this.#queued++;
-    if (!lane.holder && lane.items.first === place) this.#lineUp(lane);
+    if (holder[lane] === 0 && first[lane] === place) this.#lineUp(lane);
     return place;
   }
 
-  /** The item that {@link take} would give. */
-  next(): Item | undefined {
-    return this.#chosen()?.groups.first?.lanes.first?.items.first?.item;
+  groupOf(place: Place): Group {
+    return this.#groups[this.#places.of.group[place]!]!.key;
+  }
+
+  /** The place that {@link take} would give. */
+  next(): Place | undefined {
+    const lane = this.#chosen()?.groups.first?.firstLane;
+    return lane === undefined ? undefined : this.#lanes.of.first[lane];
   }
 
   /** The next item of a lane without an active one; the lane is held until {@link release} or {@link putBack}. */
-  take(): Place<Item> | undefined {
+  take(): Place | undefined {
     const level = this.#chosen();
     const group = level?.groups.first;
-    const lane = group?.lanes.first;
-    const place = lane?.items.shift();
-    if (!place) return undefined;
-    lane!.holder = place;
+    if (!group) return undefined;
+    const lane = group.firstLane;
+    const place = this.#lanes.of.first[lane]!;
+    this.#unlink(place);
+    this.#lanes.of.holder[lane] = place;
     this.#queued--;
-    level!.groups.push(group!);
-    this.#leave(lane!);
+    level!.groups.push(group);
+    this.#leave(lane);
     for (const each of this.#levels) {
       if (each === level || each.groups.length === 0) each.passedOver = 0;
       else each.passedOver++;
@@ -151,82 +102,148 @@ export class Lanes<Item, Group> {
   }
 
   /** Says that the item taken from there has ended, so that its successor may go. */
-  release(place: Place<Item>): void {
-    const { lane } = this.#known(place);
-    if (lane.holder !== place) return;
-    lane.holder = undefined;
+  release(place: Place): void {
+    const lane = this.#places.of.lane[place]!;
+    if (this.#lanes.of.holder[lane] !== place) return;
+    this.#lanes.of.holder[lane] = 0;
+    this.#free(place);
     this.#goOn(lane);
   }
 
   /** Gives back an item that was taken: it is the next of its lane. */
-  putBack(place: Place<Item>): void {
-    const known = this.#known(place);
-    const { lane } = known;
-    if (lane.holder !== place) return;
-    lane.holder = undefined;
-    lane.items.unshift(known);
+  putBack(place: Place): void {
+    const lane = this.#places.of.lane[place]!;
+    const { holder, first } = this.#lanes.of;
+    if (holder[lane] !== place) return;
+    holder[lane] = 0;
+    this.#link(place, { before: 0, after: first[lane]! });
     this.#queued++;
     this.#lineUp(lane);
   }
 
   /** Forgets an item that waits; false when it does not. */
-  remove(place: Place<Item>): boolean {
-    const known = this.#known(place);
-    const { lane } = known;
-    const wasNext = !lane.holder && lane.items.first === known;
-    if (!lane.items.remove(known)) return false;
+  remove(place: Place): boolean {
+    const lane = this.#places.of.lane[place]!;
+    const { holder, first } = this.#lanes.of;
+    if (lane === 0 || holder[lane] === place) return false;
+    const wasNext = holder[lane] === 0 && first[lane] === place;
+    this.#unlink(place);
     this.#queued--;
     if (wasNext) {
       this.#leave(lane);
       this.#goOn(lane);
     }
+    this.#free(place);
     return true;
   }
 
   /** To be called when a group may have been opened or closed or has another priority. */
   review(key: Group): void {
-    const group = this.#groups.get(key);
+    const group = this.#groupsByKey.get(key);
     if (group) this.#enlist(group);
   }
 
   reviewAll(): void {
-    for (const group of this.#groups.values()) this.#enlist(group);
+    for (const group of this.#groupsByKey.values()) this.#enlist(group);
   }
 
-  #known(place: Place<Item>): LanePlace<Item, Group> {
-    return place as LanePlace<Item, Group>;
+  #laneOf(key: string): number {
+    if (key === "") return this.#lanes.take();
+    const hash = hashText(key, this.#seeds[0]);
+    // A lane without a key has 0 there.
+    const check = (hashText(key, this.#seeds[1]) | 1) >>> 0;
+    const known = this.#lanesByKey.find(hash, (lane) => this.#lanes.of.check[lane] === check);
+    if (known !== 0) return known;
+    const lane = this.#lanes.take();
+    this.#lanes.of.hash[lane] = hash;
+    this.#lanes.of.check[lane] = check;
+    this.#lanesByKey.add(hash, lane);
+    return lane;
   }
 
-  #goOn(lane: Lane<Item, Group>): void {
-    if (lane.items.length > 0) this.#lineUp(lane);
-    else if (lane.key !== "") this.#lanes.delete(lane.key);
+  #groupOf(key: Group): GroupLine<Group> {
+    let group = this.#groupsByKey.get(key);
+    if (!group) {
+      group = new GroupLine(key, this.#freeGroups.pop() ?? this.#groups.length);
+      this.#groups[group.number] = group;
+      this.#groupsByKey.set(key, group);
+    }
+    return group;
+  }
+
+  #free(place: Place): void {
+    const group = this.#groups[this.#places.of.group[place]!]!;
+    this.#places.free(place);
+    if (--group.places > 0) return;
+    this.#groupsByKey.delete(group.key);
+    this.#groups[group.number] = undefined;
+    this.#freeGroups.push(group.number);
+  }
+
+  #link(place: Place, { before, after }: { readonly before: Place; readonly after: Place }): void {
+    const { of } = this.#places;
+    const { first, last } = this.#lanes.of;
+    const lane = of.lane[place]!;
+    of.before[place] = before;
+    of.after[place] = after;
+    if (before === 0) first[lane] = place;
+    else of.after[before] = place;
+    if (after === 0) last[lane] = place;
+    else of.before[after] = place;
+  }
+
+  #unlink(place: Place): void {
+    const { of } = this.#places;
+    const { first, last } = this.#lanes.of;
+    const lane = of.lane[place]!;
+    const [before, after] = [of.before[place]!, of.after[place]!];
+    if (before === 0) first[lane] = after;
+    else of.after[before] = after;
+    if (after === 0) last[lane] = before;
+    else of.before[after] = before;
+    of.before[place] = 0;
+    of.after[place] = 0;
+  }
+
+  #goOn(lane: number): void {
+    const { first, hash, check } = this.#lanes.of;
+    if (first[lane] !== 0) {
+      this.#lineUp(lane);
+      return;
+    }
+    if (check[lane] !== 0) this.#lanesByKey.delete(hash[lane]!, lane);
+    this.#lanes.free(lane);
   }
 
   /** Puts a lane that has a waiting item and no active one at the end of the line of that item's group. */
-  #lineUp(lane: Lane<Item, Group>): void {
-    const key = this.#options.groupOf(lane.items.first!.item);
-    let group = this.#groups.get(key);
-    if (!group) {
-      group = new GroupLine(key);
-      this.#groups.set(key, group);
-      this.#enlist(group);
-    }
-    group.lanes.push(lane);
-    lane.group = group;
+  #lineUp(lane: number): void {
+    const { first, line, before, after } = this.#lanes.of;
+    const group = this.#groups[this.#places.of.group[first[lane]!]!]!;
+    if (group.firstLane === 0) this.#enlist(group, true);
+    line[lane] = group.number;
+    before[lane] = group.lastLane;
+    if (group.lastLane === 0) group.firstLane = lane;
+    else after[group.lastLane] = lane;
+    group.lastLane = lane;
   }
 
-  #leave(lane: Lane<Item, Group>): void {
-    const group = lane.group!;
-    lane.group = undefined;
-    group.lanes.remove(lane);
-    if (group.lanes.length > 0) return;
-    group.list?.remove(group);
-    this.#groups.delete(group.key);
+  #leave(lane: number): void {
+    const { line, before, after } = this.#lanes.of;
+    const group = this.#groups[line[lane]!]!;
+    const [previous, next] = [before[lane]!, after[lane]!];
+    if (previous === 0) group.firstLane = next;
+    else after[previous] = next;
+    if (next === 0) group.lastLane = previous;
+    else before[next] = previous;
+    line[lane] = 0;
+    before[lane] = 0;
+    after[lane] = 0;
+    if (group.firstLane === 0) group.list?.remove(group);
   }
 
-  /** Lets a group take its turns among those of its priority, if it is open; it keeps the turn that it has. */
-  #enlist(group: GroupLine<Item, Group>): void {
-    if (!this.#options.isOpen(group.key)) {
+  /** Lets a group with a lane in its line take its turns among those of its priority, if it is open; it keeps the turn that it has. */
+  #enlist(group: GroupLine<Group>, hasLane = group.firstLane !== 0): void {
+    if (!hasLane || !this.#options.isOpen(group.key)) {
       group.list?.remove(group);
       return;
     }
@@ -235,55 +252,31 @@ export class Lanes<Item, Group> {
   }
 
   /** Whose turn it is: who was passed over for too long, the lowest first, otherwise the highest that waits. */
-  #chosen(): Level<Item, Group> | undefined {
-    const waiting = (level: Level<Item, Group>): boolean => level.groups.length > 0;
+  #chosen(): Level<Group> | undefined {
+    const waiting = (level: Level<Group>): boolean => level.groups.length > 0;
     const overdue = this.#levels.findLast((level) => waiting(level) && level.passedOver >= PATIENCE);
     return overdue ?? this.#levels.find(waiting);
   }
 }
 
-/** An item's place in its lane, for {@link Lanes} to find it by. */
-export interface Place<Item> {
-  readonly item: Item;
-}
-
-class LanePlace<Item, Group> extends Linked<LanePlace<Item, Group>> implements Place<Item> {
-  readonly item: Item;
-  readonly lane: Lane<Item, Group>;
-
-  constructor(item: Item, lane: Lane<Item, Group>) {
-    super();
-    this.item = item;
-    this.lane = lane;
-  }
-}
-
-class Lane<Item, Group> extends Linked<Lane<Item, Group>> {
-  readonly key: string;
-  readonly items = new LinkedList<LanePlace<Item, Group>>();
-  /** In whose line it stands. */
-  group: GroupLine<Item, Group> | undefined = undefined;
-  /** The active items. */
-  holder: Place<Item> | undefined = undefined;
-
-  constructor(key: string) {
-    super();
-    this.key = key;
-  }
-}
-
-class GroupLine<Item, Group> extends Linked<GroupLine<Item, Group>> {
+class GroupLine<Group> extends Linked<GroupLine<Group>> {
   readonly key: Group;
-  readonly lanes = new LinkedList<Lane<Item, Group>>();
+  readonly number: number;
+  /** Places of its items, those of active ones among them. */
+  places = 0;
+  /** Of the lanes that stand in its line; 0: none does. */
+  firstLane = 0;
+  lastLane = 0;
 
-  constructor(key: Group) {
+  constructor(key: Group, number: number) {
     super();
     this.key = key;
+    this.number = number;
   }
 }
 
-interface Level<Item, Group> {
+interface Level<Group> {
   /** Open groups in whose line a lane stands. */
-  readonly groups: LinkedList<GroupLine<Item, Group>>;
+  readonly groups: LinkedList<GroupLine<Group>>;
   passedOver: number;
 }

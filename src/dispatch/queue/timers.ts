@@ -1,8 +1,9 @@
-import { type OpenRun, StoreError } from "../../storage/delivery-store.ts";
-import type { DispatchContext } from "../context.ts";
+import { StoreError } from "../../storage/delivery-store.ts";
+import type { DispatchContext, TakenRun } from "../context.ts";
 import { reportSettled } from "../run-log.ts";
 import { retrying, STORE_RETRY } from "../run/retry.ts";
-import { Linked, LinkedList, type Place } from "./lanes.ts";
+import type { Place } from "./lanes.ts";
+import { Linked, LinkedList } from "./linked-list.ts";
 import { type Alarm, TimedQueue } from "./timed-queue.ts";
 
 const BATCH = 64;
@@ -141,9 +142,11 @@ export class Expiries {
 
 /** An open run and where it stands; as a node, in the queue of wakes or among those that are dropped. */
 export class TrackedRun extends Linked<TrackedRun> {
-  run: OpenRun;
+  run: TakenRun;
+  /** The key of its lane; empty for a run that was made an object in its lane. */
+  readonly lane: string;
   /** Its place in its lane, also while it holds the lane. */
-  place: Place<TrackedRun> | undefined = undefined;
+  place: Place | undefined = undefined;
   /** Set while it waits for its time. */
   due: Alarm<TrackedRun> | undefined = undefined;
   /** Set while it waits and would be dropped. */
@@ -157,9 +160,10 @@ export class TrackedRun extends Linked<TrackedRun> {
   /** True once it was settled elsewhere and observers were notified. */
   withdrawn = false;
 
-  constructor(run: OpenRun) {
+  constructor(run: TakenRun, lane: string) {
     super();
     this.run = run;
+    this.lane = lane;
   }
 }
 
@@ -229,7 +233,7 @@ export class DueRuns {
     return due !== undefined && this.#queue.remove(due);
   }
 
-  #delayUntil(dueAt: number, { begun, replied, mappingId }: OpenRun): number {
+  #delayUntil(dueAt: number, { begun, replied, mappingId }: TakenRun): number {
     const { retry, coalesceMs } = this.#context.rulesFor(mappingId);
     const policyMs = begun ? (replied ? retry.deliveries : retry.runs).maxDelayMs : coalesceMs;
     const maxMs = Math.min(MAX_DELAY_MS, policyMs ?? MAX_DELAY_MS);

@@ -1,12 +1,12 @@
 import type { CheckOutgoing } from "../../core/outgoing/check-outgoing.ts";
 import { type AgentSpec, HELD_REPLY, type RunStep, type SettledState } from "../../core/run.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
-import type { OpenRun, StepDone, StoredRun } from "../../storage/delivery-store.ts";
+import type { StepDone, StoredRun } from "../../storage/delivery-store.ts";
 import { reportSettled } from "../run-log.ts";
 import { AgentAttempts } from "./agent-attempts.ts";
 import type { FinalResult } from "./agent-attempts.ts";
 import { withTimeout } from "./with-timeout.ts";
-import type { CarriedOut, DispatchContext, Runner, RetryLater, ActiveRun } from "../context.ts";
+import type { CarriedOut, DispatchContext, Runner, RetryLater, ActiveRun, TakenRun } from "../context.ts";
 import { persist, HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retry.ts";
 import { checkRun } from "../outgoing.ts";
 import { namedOf } from "../notify/outage-registry.ts";
@@ -49,7 +49,7 @@ export class AgentRunner implements Runner {
   }
 
   /** Rejects when the store fails permanently; the run then stays on disk. */
-  async carryOut(queued: OpenRun, stop: AbortSignal): Promise<CarriedOut> {
+  async carryOut(queued: TakenRun, stop: AbortSignal): Promise<CarriedOut> {
     const { abandon } = this.#context;
     const ending = new AbortController();
     const end = (): void => ending.abort();
@@ -77,7 +77,7 @@ export class AgentRunner implements Runner {
   }
 
   /** Reports the cancelation of an active run to its caller once: a settled run is not tried again. */
-  async #reportCanceled({ runId, mappingId }: OpenRun): Promise<void> {
+  async #reportCanceled({ runId, mappingId }: TakenRun): Promise<void> {
     const { store, abandon, logger, clock } = this.#context;
     const stored = await store.loadRun(runId);
     const { spec, state, steps, replyOutcome: delivery } = stored;
@@ -100,7 +100,7 @@ export class AgentRunner implements Runner {
     else logger.warn({ runId, reason }, "the callback of a canceled run failed");
   }
 
-  async #carryOut({ runId, mappingId }: OpenRun, ending: AbortSignal): Promise<CarriedOut> {
+  async #carryOut({ runId, mappingId }: TakenRun, ending: AbortSignal): Promise<CarriedOut> {
     const { store } = this.#context;
     const stored = await retrying(() => store.loadRun(runId), STORE_RETRY, ending);
     const { spec } = stored;

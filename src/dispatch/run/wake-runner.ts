@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { DispatchContext } from "../context.ts";
 import type { Expiries, TrackedRun } from "../queue/timers.ts";
-import { LinkedList } from "../queue/lanes.ts";
+import { LinkedList } from "../queue/linked-list.ts";
 import type { RunGate } from "../queue/admission.ts";
 import { BATCH, WakeSessions } from "./wake-sessions.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DispatchContext } from "../context.ts";
 import type { Expiries, TrackedRun } from "../queue/timers.ts";
-import { LinkedList } from "../queue/lanes.ts";
+import { LinkedList } from "../queue/linked-list.ts";
 import { HOST_RETRY, retryDelayMs } from "./retry.ts";
 import { WakeBatch } from "./wake-batch.ts";
 import type { UnsettledWakes, Wake } from "./wake-batch.ts";

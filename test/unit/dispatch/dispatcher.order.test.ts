@@ -25,6 +25,31 @@ describe("the order in which runs begin", () => {
     await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
   });
 
+  it("a long queue keeps the order of each lane, also when runs are withdrawn from its midst", async () => {
+    const runs = Array.from({ length: 3_000 }, (_, at) =>
+      // Some ids are longer than those of this gateway's own stores.
+      openRun({
+        lane: `lane ${at % 40}`,
+        mappingId: `m${at % 3}`,
+        ...(at % 7 === 0 && { runId: `${at}`.padEnd(80, "x") }),
+      }),
+    );
+    bench.dispatcher.enqueue(runs);
+    expect(bench.dispatcher.open).toBe(3_000);
+    const withdrawn = new Set(runs.filter((_, at) => at % 5 === 0).map(({ runId }) => runId));
+    bench.dispatcher.withdraw({ runIds: [...withdrawn, "of-no-run"], state: "canceled", reason: "by the operator" });
+    expect(bench.dispatcher.open).toBe(2_400);
+    runner.onRun = async () => ENDED;
+    bench.dispatcher.start();
+    await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
+    const at = new Map(runs.map(({ runId }, index) => [runId, index]));
+    const left = runs.filter(({ runId }) => !withdrawn.has(runId));
+    for (let lane = 0; lane < 40; lane++) {
+      const begun = runner.ids.filter((runId) => at.get(runId)! % 40 === lane);
+      expect(begun).toEqual(left.filter((run) => run.lane === `lane ${lane}`).map(({ runId }) => runId));
+    }
+  });
+
   it("a mapping's own bound holds back its runs, and those of others continue", async () => {
     bench.rules.set("mail", { concurrency: 2 });
     bench.dispatcher.start();

@@ -1,5 +1,4 @@
-import type { CarriedOut, Runner } from "../../../src/dispatch/context.ts";
-import type { OpenRun } from "../../../src/storage/delivery-store.ts";
+import type { CarriedOut, Runner, TakenRun } from "../../../src/dispatch/context.ts";
 
 /** Leaves the run where it is: the runner is done with it. */
 export const ENDED: CarriedOut = { kind: "ended" };
@@ -16,13 +15,13 @@ export function refused(dueAt: number): CarriedOut {
 
 /** A runner whose outcomes a test scripts, and which remembers what it was given. */
 export class ScriptedRunner implements Runner {
-  readonly begun: OpenRun[] = [];
+  readonly begun: TakenRun[] = [];
   readonly stopped: string[] = [];
   readonly #waiting = new Map<string, () => void>();
   underWay = 0;
   most = 0;
   /** By default a run is in progress until {@link end}. */
-  onRun: (run: OpenRun, stop: AbortSignal) => Promise<CarriedOut> = async (run) => {
+  onRun: (run: TakenRun, stop: AbortSignal) => Promise<CarriedOut> = async (run) => {
     await new Promise<void>((resolve) => this.#waiting.set(run.runId, resolve));
     return ENDED;
   };
@@ -31,7 +30,7 @@ export class ScriptedRunner implements Runner {
     return this.begun.map(({ runId }) => runId);
   }
 
-  async carryOut(run: OpenRun, stop: AbortSignal): Promise<CarriedOut> {
+  async carryOut(run: TakenRun, stop: AbortSignal): Promise<CarriedOut> {
     this.begun.push(run);
     this.most = Math.max(this.most, ++this.underWay);
     stop.addEventListener("abort", () => {

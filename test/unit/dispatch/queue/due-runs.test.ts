@@ -28,7 +28,7 @@ describe("a run that waits for a time", () => {
       lost: () => {},
     });
     due.start();
-    due.add(new TrackedRun(openRun({ ...state, dueAt: Date.now() + DAY_MS })));
+    due.add(new TrackedRun(openRun({ ...state, dueAt: Date.now() + DAY_MS }), "lane"));
     await vi.advanceTimersByTimeAsync(maxMs - 1_000);
     expect(arrived).toEqual([]);
     await vi.advanceTimersByTimeAsync(1_000);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Priority } from "../../../../src/config/run.ts";
-import { Lanes, type Place } from "../../../../src/dispatch/queue/lanes.ts";
+import { ItemLanes, type Standing } from "./item-lanes.ts";
 
 interface Item {
   readonly lane: string;
@@ -15,8 +15,8 @@ class Model {
   /** Lanes with an item in progress, and that item. */
   readonly busy = new Map<string, Item>();
   readonly closed = new Set<string>();
-  readonly places = new Map<Item, Place<Item>>();
-  readonly taken: Place<Item>[] = [];
+  readonly places = new Map<Item, Standing<Item>>();
+  readonly taken: Standing<Item>[] = [];
   pushed = 0;
   /** Turns that passed over a priority in which something could go. */
   readonly passedOver = { high: 0, normal: 0, low: 0 };
@@ -43,7 +43,7 @@ class Model {
 
 const PRIORITY_OF: Readonly<Record<string, Priority>> = { h: "high", n: "normal", m: "normal", l: "low" };
 
-type LanesCommand = fc.Command<Model, Lanes<Item, string>>;
+type LanesCommand = fc.Command<Model, ItemLanes<Item, string>>;
 
 class Push implements LanesCommand {
   readonly #lane: string;
@@ -58,7 +58,7 @@ class Push implements LanesCommand {
     return true;
   }
 
-  run(model: Model, lanes: Lanes<Item, string>): void {
+  run(model: Model, lanes: ItemLanes<Item, string>): void {
     const item = { lane: this.#lane, group: this.#group, at: model.pushed++ };
     model.waiting.push(item);
     model.places.set(item, lanes.push(item.lane, item));
@@ -75,7 +75,7 @@ class Take implements LanesCommand {
     return true;
   }
 
-  run(model: Model, lanes: Lanes<Item, string>): void {
+  run(model: Model, lanes: ItemLanes<Item, string>): void {
     const { able } = model;
     const next = lanes.next();
     const taken = lanes.take();
@@ -123,7 +123,7 @@ class Change implements LanesCommand {
     return this.#what === "remove" ? model.waiting.length > 0 : model.taken.length > 0;
   }
 
-  run(model: Model, lanes: Lanes<Item, string>): void {
+  run(model: Model, lanes: ItemLanes<Item, string>): void {
     if (this.#what === "remove") {
       const item = model.waiting[this.#choice % model.waiting.length]!;
       expect(lanes.remove(model.places.get(item)!)).toBe(true);
@@ -159,7 +159,7 @@ class Close implements LanesCommand {
     return true;
   }
 
-  run({ closed }: Model, lanes: Lanes<Item, string>): void {
+  run({ closed }: Model, lanes: ItemLanes<Item, string>): void {
     if (!closed.delete(this.#group)) closed.add(this.#group);
     lanes.review(this.#group);
   }
@@ -173,8 +173,8 @@ const lane = fc.constantFrom("a", "b", "c", "__proto__");
 const group = fc.constantFrom("h", "n", "m", "l");
 const change = fc.constantFrom("release" as const, "putBack" as const, "remove" as const, "removeAgain" as const);
 
-function plainLanes(): Lanes<Item, string> {
-  return new Lanes({ groupOf: () => "", isOpen: () => true, priorityOf: () => "normal" });
+function plainLanes(): ItemLanes<Item, string> {
+  return new ItemLanes({ groupOf: () => "", isOpen: () => true, priorityOf: () => "normal" });
 }
 
 describe("lanes, for any order of operations", () => {
@@ -194,7 +194,7 @@ describe("lanes, for any order of operations", () => {
       fc.property(commands, (commands) => {
         fc.modelRun(() => {
           const model = new Model();
-          const real = new Lanes<Item, string>({
+          const real = new ItemLanes<Item, string>({
             groupOf: (item) => item.group,
             isOpen: (name) => !model.closed.has(name),
             priorityOf: (name) => PRIORITY_OF[name]!,
@@ -215,7 +215,7 @@ describe("lanes, for any order of operations", () => {
         (pushes, concurrency, choices) => {
           const lanes = plainLanes();
           for (const [at, lane] of pushes.entries()) lanes.push(lane, { lane, group: "", at });
-          const underWay: Place<Item>[] = [];
+          const underWay: Standing<Item>[] = [];
           const carriedOut: Item[] = [];
           for (;;) {
             const next = underWay.length < concurrency ? lanes.take() : undefined;

@@ -1,8 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, it } from "vitest";
-import { Lanes } from "../../../../src/dispatch/queue/lanes.ts";
-import type { Place } from "../../../../src/dispatch/queue/lanes.ts";
+import { ItemLanes, type Standing } from "./item-lanes.ts";
 
 /** Items are named by their group and a number: `a1`. */
 const groupOf = (item: string): string => item[0]!;
@@ -10,12 +9,12 @@ const groupOf = (item: string): string => item[0]!;
 describe("lanes", () => {
   let closed: Set<string>;
   let priorities: Record<string, "high" | "normal" | "low">;
-  let lanes: Lanes<string, string>;
+  let lanes: ItemLanes<string, string>;
 
   beforeEach(() => {
     closed = new Set();
     priorities = {};
-    lanes = new Lanes({
+    lanes = new ItemLanes({
       groupOf,
       isOpen: (group) => !closed.has(group),
       priorityOf: (group) => priorities[group] ?? "normal",
@@ -209,7 +208,7 @@ describe("lanes", () => {
   });
 
   function heapAfterUse(count: number): number {
-    let removed: Place<string> | undefined;
+    let removed: Standing<string> | undefined;
     for (let at = 0; at < count; at++) {
       lanes.push(`lane ${at}`, `a${at}`);
       removed = lanes.push(`other lane ${at}`, `b${at}`);

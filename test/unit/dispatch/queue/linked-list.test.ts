@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Linked, LinkedList } from "../../../../src/dispatch/queue/lanes.ts";
+import { Linked, LinkedList } from "../../../../src/dispatch/queue/linked-list.ts";
 
 class Node extends Linked<Node> {
   readonly name: number;
