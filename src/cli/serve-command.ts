@@ -6,6 +6,7 @@ import type { LocationOptions } from "./file-locations.ts";
 import { curlLine, writeFirstConfig } from "./init-command.ts";
 import type { FirstTokens } from "./init-command.ts";
 import type { ChannelMessage } from "../core/host.ts";
+import { IdleMemory } from "./idle-memory.ts";
 import { printable, printableLines } from "./terminal-text.ts";
 
 export interface ServeOptions extends LocationOptions {
@@ -42,6 +43,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
       io.exit(1);
     });
   });
+  const memory = new IdleMemory();
   try {
     const gateway = await EmbeddedGateway.start({
       configFile,
@@ -63,6 +65,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
     await gateway.stop();
     return 0;
   } finally {
+    memory.stop();
     signals.forget();
     await logger.flush();
   }

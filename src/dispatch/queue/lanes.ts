@@ -92,7 +92,7 @@ export class Lanes<Group> {
     this.#unlink(place);
     this.#lanes.of.holder[lane] = place;
     this.#queued--;
-    level!.groups.push(group);
+    level.groups.push(group);
     this.#leave(lane);
     for (const each of this.#levels) {
       if (each === level || each.groups.length === 0) each.passedOver = 0;
