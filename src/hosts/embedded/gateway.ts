@@ -133,9 +133,8 @@ export class EmbeddedGateway {
   }
 
   /**
-   * Stops in order: no further requests, then the plugins, the heartbeat and the answers in progress,
-   * each until `gateway.shutdownSeconds` have passed, then the database. Calls after the first wait
-   * for the same end.
+   * Stops in order: no further requests, then the plugins, the heartbeat and the answers in progress, each until
+   * `gateway.shutdownSeconds` have passed, then the database. Calls after the first wait for the same end.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -272,6 +271,7 @@ export class EmbeddedGateway {
     const deadlineMs = this.#clock.now() + this.#config.current.gateway.shutdownMs;
     const leftMs = (): number => Math.max(0, deadlineMs - this.#clock.now());
     server?.stopAccepting();
+    parts?.approvals.stop();
     this.#events.close();
     await watch?.close();
     await this.#waitForPlugins(this.#reloading, leftMs());

@@ -1,15 +1,22 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Approval } from "../../../src/core/agent-rights.ts";
 import type { DeliveryDetail } from "../../../src/core/delivery.ts";
+import { canConfine } from "../../../src/hosts/embedded/programs/probe.ts";
 import { GatewayProcess, HOOK_TOKEN } from "../gateway-process.ts";
 import { program, ToolModel } from "./acting-gateway.ts";
 
 const NOTE = '[issues__add_note {"text":"noted"}]';
 const folder = mkdtempSync(join(tmpdir(), "reveille-killed-"));
 const notes = join(folder, "notes.txt");
+/** In the arguments of each process that an agent of this test starts. */
+const MARK = `killed-${process.pid}`;
+/** Hangs at its first start, with a child that ignores the request to end, and replies at the next one. */
+const HANGS_ONCE = `[ -e ~/begun ] && echo "after all" && exit; touch ~/begun; sh -c 'trap "" TERM; sleep 60' ${MARK} & wait`;
+const problem = await canConfine();
 let model: ToolModel;
 let gateway: GatewayProcess;
 
@@ -36,6 +43,8 @@ beforeAll(async () => {
           permissions: "ask",
           runtime: { type: "acp", command: commandOf("acp-agent.mjs"), isolation: "none" },
         },
+        { id: "free", runtime: { type: "command", command: ["sh", "-c", HANGS_ONCE, MARK], isolation: "none" } },
+        { id: "confined", runtime: { type: "command", command: ["sh", "-c", HANGS_ONCE, MARK] } },
       ],
     },
     hooks: {
@@ -44,6 +53,8 @@ beforeAll(async () => {
       mappings: [
         { ...mapping, match: { path: "asker" }, agentId: "asker" },
         { ...mapping, match: { path: "coder" }, agentId: "coder" },
+        { ...mapping, match: { path: "free" }, agentId: "free" },
+        { ...mapping, match: { path: "confined" }, agentId: "confined" },
       ],
     },
   });
@@ -106,5 +117,32 @@ describe("a question to the owner, when the gateway is killed while it waits", (
     }, 20_000);
     await gateway.api(`/approvals/${asked.id}/deny`, "POST");
     expect((await ended(id)).reason).toContain("denied: touch pwned");
+  });
+});
+
+function marked(): string[] {
+  const listed = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" });
+  return listed.split("\n").filter((line) => line.includes(MARK) && !line.includes("ps -eo"));
+}
+
+/** Sockets of the proxies of confined programs, by the process that confines. */
+function sockets(pids: readonly number[]): string[] {
+  return readdirSync(tmpdir()).filter((name) => pids.some((pid) => name.startsWith(`srt-mux-${pid}-`)));
+}
+
+describe("the programs of a gateway that is killed", () => {
+  it.for(problem === undefined ? ["free", "confined"] : ["free"])("end with it: %s", async (path) => {
+    const id = await accepted(path, "go");
+    await vi.waitFor(() => expect(existsSync(join(gateway.stateDir, `agents/${path}/home/begun`))).toBe(true), 20_000);
+    await vi.waitFor(() => expect(marked().length).toBeGreaterThan(1), 20_000);
+    const pids = marked().map((line) => Number.parseInt(line, 10));
+    expect(sockets(pids)).toHaveLength(path === "confined" ? 1 : 0);
+    await gateway.end("SIGKILL");
+    await vi.waitFor(() => expect(marked()).toEqual([]), 20_000);
+    expect(sockets(pids)).toEqual([]);
+    await gateway.start();
+    const { runs, state } = await ended(id);
+    expect([state, runs[0]!.reply]).toEqual(["done", "after all"]);
+    expect(runs[0]!.attempts.map(({ status }) => status)).toEqual(["interrupted", "ok"]);
   });
 });

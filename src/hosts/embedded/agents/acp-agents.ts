@@ -1,7 +1,7 @@
 /** Turns of agents that speak the Agent Client Protocol: one warm process for each agent. */
 import { reasonOf } from "../../../core/reason-of.ts";
 import type { ProgramStart } from "../programs/program.ts";
-import { AcpProcess, type AcpReply } from "./acp-process.ts";
+import { AcpProcess, type AcpReply, unlessAborted } from "./acp-process.ts";
 import { promptOf } from "./command-turn.ts";
 import type { ModelOutcome, TurnMessage } from "./turn.ts";
 import type { RunRights } from "./run-rights.ts";
@@ -29,10 +29,9 @@ export interface AcpMemory {
 
 interface Warm {
   readonly process: Promise<AcpProcess>;
-  /** Of the turn that runs in it, which must not change under it. */
-  onRefusedHost: (host: string) => void;
+  /** Of the turns that run in it. */
+  readonly turns: Set<AcpTurn>;
   idle: NodeJS.Timeout | undefined;
-  turns: number;
 }
 
 /** Without a turn for that long, a process ends. */
@@ -45,17 +44,15 @@ export class AcpAgents {
   async run(turn: AcpTurn): Promise<ModelOutcome> {
     if (turn.signal.aborted) return { error: "The turn was aborted." };
     const warm = this.#warmOf(turn);
-    warm.turns++;
+    warm.turns.add(turn);
     clearTimeout(warm.idle);
     try {
-      const process = await warm.process;
-      return await converse(process, turn);
+      return await converse(await unlessAborted(warm.process, turn.signal), turn);
     } catch (error) {
-      this.#forget(turn.key, warm);
-      return turn.signal.aborted ? { error: "The turn was aborted." } : { error: reasonOf(error) };
+      return { error: turn.signal.aborted ? "The turn was aborted." : reasonOf(error) };
     } finally {
-      warm.turns--;
-      if (warm.turns === 0) this.#rest(turn.key, warm);
+      warm.turns.delete(turn);
+      if (warm.turns.size === 0) this.#rest(turn.key, warm);
     }
   }
 
@@ -70,19 +67,16 @@ export class AcpAgents {
     );
   }
 
-  #warmOf({ key, start, rights }: AcpTurn): Warm {
+  #warmOf({ key, start }: AcpTurn): Warm {
     const known = this.#warm.get(key);
-    if (known !== undefined) {
-      known.onRefusedHost = (host) => rights.refusedHost(host);
-      return known;
-    }
-    const warm: Warm = {
-      onRefusedHost: (host) => rights.refusedHost(host),
-      process: AcpProcess.start({ ...start, onRefusedHost: (host) => warm.onRefusedHost(host) }),
-      idle: undefined,
-      turns: 0,
-    };
+    if (known !== undefined) return known;
+    const turns = new Set<AcpTurn>();
+    // Which of its turns it was for, a process does not say.
+    const onRefusedHost = (host: string): void => turns.forEach(({ rights }) => rights.refusedHost(host));
+    const warm: Warm = { process: AcpProcess.start({ ...start, onRefusedHost }), turns, idle: undefined };
     this.#warm.set(key, warm);
+    const forget = (): void => this.#forget(key, warm);
+    void warm.process.then(({ ended }) => ended).then(forget, forget);
     return warm;
   }
 
@@ -91,12 +85,6 @@ export class AcpAgents {
       this.#forget(key, warm);
       void warm.process.then((process) => process.end()).catch(() => undefined);
     }, IDLE_MS).unref();
-    void warm.process.then(
-      (process) => {
-        if (!process.isAlive) this.#forget(key, warm);
-      },
-      () => this.#forget(key, warm),
-    );
   }
 
   #forget(key: string, warm: Warm): void {
@@ -107,7 +95,7 @@ export class AcpAgents {
 
 async function converse(process: AcpProcess, turn: AcpTurn): Promise<ModelOutcome> {
   const { memory, messages, systemPrompt, rights, signal, maxReplyChars } = turn;
-  const { id, isFresh } = await process.open(memory?.read(), turn.cwd);
+  const { id, isFresh } = await process.open(memory?.read(), turn.cwd, signal);
   if (isFresh) await memory?.write(id);
   try {
     // An agent that remembers the session gets only what is new.
@@ -124,12 +112,12 @@ function outcomeOf({ text, stopReason }: AcpReply, { signal, maxReplyChars }: Ac
     return { error: `The agent's reply is longer than ${maxReplyChars} characters and was not taken.` };
   }
   if (stopReason === "end_turn") return { reply: text.trim() };
-  return { error: STOPPED[stopReason] };
+  return { error: STOPPED[stopReason] ?? "The agent stopped for a reason that is not in the protocol." };
 }
 
-const STOPPED = {
+const STOPPED: Readonly<Record<string, string>> = {
   max_tokens: "The agent stopped because its reply had too many tokens.",
   max_turn_requests: "The agent stopped because it had made too many requests to its model.",
   refusal: "The agent refused to go on.",
   cancelled: "The agent was canceled.",
-} as const;
+};

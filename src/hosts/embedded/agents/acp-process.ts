@@ -1,5 +1,7 @@
 /** One process that speaks the Agent Client Protocol, and the sessions in it. */
+import { hash } from "node:crypto";
 import { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type * as acp from "@agentclientprotocol/sdk";
 import { ACT_KINDS, type ActKind } from "../../../core/agent-rights.ts";
 import { reasonOf } from "../../../core/reason-of.ts";
@@ -39,8 +41,13 @@ const CANCEL_MS = 2_000;
 const MAX_STDERR_BYTES = 2_000;
 /** Tool calls of one prompt that are watched. */
 const MAX_CALLS = 500;
+const MAX_KEPT_CHARS = 20_000;
+const MAX_TITLE_CHARS = 1_000;
+const MAX_SESSION_ID_CHARS = 1_000;
 
 export class AcpProcess {
+  /** Resolves once the process has ended. */
+  readonly ended: Promise<void>;
   readonly #program: Program;
   readonly #connection: acp.ClientConnection;
   readonly #stderr: Output;
@@ -81,7 +88,7 @@ export class AcpProcess {
       .onRequest(library.methods.client.session.requestPermission, ({ params }) => this.#permit(params))
       .onNotification(library.methods.client.session.update, ({ params }) => this.#update(params))
       .connect(stream);
-    void program.ended.then(
+    this.ended = program.ended.then(
       ({ code, killedBy }) => this.#close(new Error(`the agent ended with ${killedBy ?? `status ${code}`}`)),
       (error: Error) => this.#close(error),
     );
@@ -92,12 +99,8 @@ export class AcpProcess {
     return this.#problem === undefined;
   }
 
-  get isIdle(): boolean {
-    return this.#turns.size === 0;
-  }
-
   /** The session that was left with `known`, resumed or loaded where the agent can; else a fresh one. */
-  async open(known: string | undefined, cwd: string): Promise<OpenedSession> {
+  async open(known: string | undefined, cwd: string, signal: AbortSignal): Promise<OpenedSession> {
     const { agent } = this.#connection;
     const place = { cwd, mcpServers: [] };
     if (known !== undefined) {
@@ -105,15 +108,23 @@ export class AcpProcess {
       const method = this.#resumeMethod();
       try {
         if (method !== undefined) {
-          await agent.request(method, { sessionId: known, ...place });
+          await this.#unlessAborted(agent.request(method, { sessionId: known, ...place }), signal);
           this.#live.add(known);
           return { id: known, isFresh: false };
         }
       } catch {
+        signal.throwIfAborted();
         // The agent has forgotten it: the conversation begins again.
       }
     }
-    const { sessionId } = await agent.request("session/new" as const, { ...place });
+    const asked = agent.request("session/new", { ...place });
+    const { sessionId } = await this.#unlessAborted(asked, signal).catch((error: unknown) => {
+      void asked.then((late) => this.closeSession(late.sessionId)).catch(() => undefined);
+      throw error;
+    });
+    if (this.#live.has(sessionId) || sessionId.length > MAX_SESSION_ID_CHARS) {
+      throw new Error("the agent gave a new session the name of another one, or too long a name");
+    }
     this.#live.add(sessionId);
     return { id: sessionId, isFresh: true };
   }
@@ -146,7 +157,9 @@ export class AcpProcess {
   async closeSession(id: string): Promise<void> {
     this.#live.delete(id);
     if (this.#capabilities.sessionCapabilities?.close == null || !this.isAlive) return;
-    await this.#connection.agent.request("session/close", { sessionId: id }).catch(() => undefined);
+    const closed = this.#connection.agent.request("session/close", { sessionId: id }).catch(() => undefined);
+    // Nothing depends on the answer.
+    await Promise.race([closed, sleep(CANCEL_MS, undefined, { ref: false })]);
   }
 
   async end(): Promise<void> {
@@ -179,9 +192,21 @@ export class AcpProcess {
     return this.#capabilities.loadSession === true ? "session/load" : undefined;
   }
 
+  /** An agent that does not answer soon after the turn has ended will not answer the next one either. */
+  async #unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+    try {
+      return await unlessAborted(work, signal);
+    } finally {
+      if (signal.aborted) {
+        const late = setTimeout(() => void this.#program.end(), CANCEL_MS);
+        void work.catch(() => undefined).finally(() => clearTimeout(late));
+      }
+    }
+  }
+
   async #cancel(id: string): Promise<void> {
     await this.#connection.agent.notify("session/cancel", { sessionId: id }).catch(() => undefined);
-    await new Promise((done) => setTimeout(done, CANCEL_MS).unref());
+    await sleep(CANCEL_MS, undefined, { ref: false });
     if (this.#turns.has(id)) await this.#program.end();
   }
 
@@ -193,6 +218,7 @@ export class AcpProcess {
     const turn = this.#turns.get(sessionId);
     if (turn === undefined || turn.prompt.signal.aborted) return { outcome: { outcome: "cancelled" } };
     const verdict = await turn.prompt.rights.judge(actOf(toolCall, turn.calls.get(toolCall.toolCallId)));
+    if (turn.prompt.signal.aborted) return { outcome: { outcome: "cancelled" } };
     // Never for longer than this one call.
     const wanted = verdict.allowed ? "allow_once" : "reject_once";
     const option = options.find(({ kind }) => kind === wanted);
@@ -208,7 +234,8 @@ export class AcpProcess {
       if (turn.text.length > turn.prompt.maxReplyChars) void this.#program.end();
     } else if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update") {
       const act = actOf(update, turn.calls.get(update.toolCallId));
-      if (turn.calls.size < MAX_CALLS || turn.calls.has(update.toolCallId)) turn.calls.set(update.toolCallId, act);
+      if (turn.calls.size < MAX_CALLS || turn.calls.has(update.toolCallId))
+        turn.calls.set(update.toolCallId, bounded(act));
       if (update.status === "completed" || update.status === "failed") {
         turn.prompt.rights.called(act, update.status === "failed" ? "failed" : textOf(update.content));
       }
@@ -218,6 +245,20 @@ export class AcpProcess {
   #close(error: Error): void {
     this.#problem ??= error;
     this.#connection.close(error);
+  }
+}
+
+/** An agent may never answer: then the end of the turn is the end of the wait. */
+export async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    work.catch(() => undefined);
   }
 }
 
@@ -235,6 +276,13 @@ function actOf(
     command: words.every((word) => typeof word === "string") ? words.join(" ") : undefined,
     paths: locations?.map(({ path }) => path),
   };
+}
+
+/** What is kept of a call until its next message. */
+function bounded({ title, input, kind }: Act): Pick<Act, "title" | "input" | "kind"> {
+  const isLong = input !== undefined && input.length > MAX_KEPT_CHARS;
+  const kept = isLong ? `${input.slice(0, MAX_KEPT_CHARS)} … sha256:${hash("sha256", input)}` : input;
+  return { title: title.slice(0, MAX_TITLE_CHARS), input: kept, kind };
 }
 
 function textOf(content: readonly acp.ToolCallContent[] | null | undefined): string {

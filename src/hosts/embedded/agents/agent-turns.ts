@@ -10,6 +10,7 @@ import type { ProgramStart } from "../programs/program.ts";
 import { AcpAgents, type AcpMemory } from "./acp-agents.ts";
 import type { Approvals } from "./approvals.ts";
 import { runCommandTurn } from "./command-turn.ts";
+import { copiesOf, workspacesOf } from "./copies.ts";
 import { quoteReference, resolveModel } from "./model-endpoint.ts";
 import { type ModelTurnLimits, runModelTurn } from "./model-turn.ts";
 import type { ModelOutcome, TurnIds, TurnMessage } from "./turn.ts";
@@ -17,7 +18,7 @@ import { acknowledgeOffline, answerOffline } from "./offline.ts";
 import { commonHosts, ownPermissions } from "./permissions.ts";
 import { RunRights } from "./run-rights.ts";
 import { ToolBox, ToolServerError } from "./tool-servers.ts";
-import { openWorkspace, removeOldCopies, type Workspace, WorkspaceError } from "./workspace.ts";
+import { openWorkspace, type Workspace, WorkspaceError } from "./workspace.ts";
 
 /** A turn of an agent, of a run or of a conversation. */
 export interface AgentTurn {
@@ -74,7 +75,7 @@ interface AgentPlaces {
   /** Where the turn works. */
   readonly cwd: string;
   /** Where its working copies are. */
-  readonly workspaces: string;
+  readonly copies: string;
 }
 
 export class AgentTurns {
@@ -83,20 +84,6 @@ export class AgentTurns {
 
   constructor(options: AgentTurnsOptions) {
     this.#options = options;
-  }
-
-  /** Removes the working copies of sessions that no turn has used for that long. */
-  async removeOldCopies(agents: readonly Pick<AgentConfig, "id">[], maxAgeMs: number): Promise<void> {
-    const { clock, logger } = this.#options;
-    try {
-      for (const { id } of agents) await removeOldCopies(this.#workspacesOf(id), clock.now() - maxAgeMs);
-    } catch (error) {
-      logger.warn({ err: error }, "old working copies could not be removed");
-    }
-  }
-
-  #workspacesOf(agentId: string): string {
-    return join(this.#options.stateDir, "agents", agentId, "workspaces");
   }
 
   /** Runs one turn; never rejects. */
@@ -112,7 +99,7 @@ export class AgentTurns {
       if (turn.workspace !== undefined) return { error: `The agent ${agent.id} has no tools to use a workspace with.` };
       return this.#askModel(agent, turn, undefined);
     }
-    const workspaces = this.#workspacesOf(agent.id);
+    const workspaces = workspacesOf(this.#options.stateDir, agent.id);
     let workspace: Workspace | undefined;
     try {
       workspace = await this.#workspace(turn, workspaces);
@@ -141,7 +128,7 @@ export class AgentTurns {
         turn,
         rights,
         isReadOnly: isReadOnly(own, turn),
-        places: { home: join(folder, "home"), cwd, workspaces },
+        places: { home: join(folder, "home"), cwd, copies: copiesOf(workspaces) },
       });
       return withActivity(outcome, rights);
     } finally {
@@ -223,8 +210,13 @@ export class AgentTurns {
     );
   }
 
-  #runCommand(runtime: ProgramRuntime, prepared: Prepared): Promise<ModelOutcome> {
+  async #runCommand(runtime: ProgramRuntime, prepared: Prepared): Promise<ModelOutcome> {
     const { agent, turn } = prepared;
+    if (turn.permissions === "ask" || typeof turn.permissions === "object") {
+      return {
+        error: `The agent ${agent.id} is a command, which cannot be asked act by act: write deny, reads or all as the permissions that the mapping or the level leaves.`,
+      };
+    }
     return runCommandTurn({
       start: this.#startOf(runtime, prepared, prepared),
       messages: turn.messages,
@@ -238,14 +230,14 @@ export class AgentTurns {
     const { agent, turn, rights, places, isReadOnly: isWithoutWrites } = prepared;
     const { path } = turn.workspace ?? {};
     // A folder that is not there when the process starts stays closed to it.
-    await mkdir(places.workspaces, { recursive: true, mode: 0o700 });
+    await mkdir(places.copies, { recursive: true, mode: 0o700 });
     // The process outlives the turn, so it gets no run's data, and may write in every copy that it is given.
     const start = this.#startOf(
-      { ...runtime, write: isWithoutWrites ? runtime.write : [...runtime.write, path ?? places.workspaces] },
+      { ...runtime, write: isWithoutWrites ? runtime.write : [...runtime.write, path ?? places.copies] },
       { ...prepared, places: { ...places, cwd: runtime.cwd ?? path ?? join(dirname(places.home), "work") } },
       { isReadOnly: isWithoutWrites, isShared: true },
     );
-    const read = [...start.config.read, path ?? places.workspaces];
+    const read = [...start.config.read, path ?? places.copies];
     return this.#acp.run({
       key: JSON.stringify([agent.id, runtime, start.egress, isWithoutWrites, path]),
       start: { ...start, config: { ...start.config, read } },
@@ -265,13 +257,14 @@ export class AgentTurns {
     { isReadOnly, isShared = false }: { readonly isReadOnly: boolean; readonly isShared?: boolean },
   ): ProgramStart {
     const { sessionKey, runId } = turn.of;
+    const { file, secretFiles } = this.#options.config();
     return {
       config,
       cwd: config.cwd !== undefined && turn.workspace === undefined ? config.cwd : places.cwd,
       isReadOnly,
       home: places.home,
       egress: commonHosts(agent.egress, turn.egress),
-      ofGateway: [this.#options.stateDir, dirname(this.#options.config().file)],
+      ofGateway: [this.#options.stateDir, dirname(file), ...secretFiles],
       variables: {
         REVEILLE_AGENT: agent.id,
         ...(isShared ? {} : { REVEILLE_SESSION: sessionKey }),
@@ -290,7 +283,8 @@ function isReadOnly(own: Permissions, { permissions: lowered, tools }: AgentTurn
 function withActivity(outcome: ModelOutcome, { activity, denied }: RunRights): TurnOutcome {
   const kept = activity.length === 0 ? {} : { activity };
   if ("reply" in outcome && outcome.reply.trim() === "" && denied !== undefined) {
-    return { error: `denied: ${denied}`, ...kept };
+    const { usage } = outcome;
+    return { error: `denied: ${denied}`, ...(usage && { usage }), ...kept };
   }
   return { ...outcome, ...kept };
 }

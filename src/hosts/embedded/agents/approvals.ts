@@ -2,6 +2,8 @@
 import { hash, randomInt } from "node:crypto";
 import type { ChannelMessage, Clock, Logger } from "../../../core/host.ts";
 import type { Approval, ApprovalState } from "../../../core/agent-rights.ts";
+import { HIDDEN } from "../../../core/boundary/remove-hidden.ts";
+import { sanitizeName } from "../../../core/boundary/sanitize-untrusted.ts";
 import type { SqliteDatabase } from "../../../storage/sqlite/engine/database.ts";
 import { writeState } from "../../shared/write-state.ts";
 import type { SetApproval, StoredApproval } from "../state/approval-writes.ts";
@@ -12,7 +14,8 @@ export interface Question extends TurnIds {
   readonly input: string | undefined;
 }
 
-export type Answer = "approved" | "denied" | "expired";
+/** `left`: the gateway stops; the question waits for the next attempt. */
+export type Answer = "approved" | "denied" | "expired" | "left";
 
 /** Sends the question to the owner of an agent. */
 export type SendToOwner = (agentId: string, message: Omit<ChannelMessage, "channel" | "to">) => Promise<void>;
@@ -26,11 +29,15 @@ interface ApprovalsOptions {
 
 /** Questions that wait at once, in one process. */
 const MAX_WAITING = 500;
+/** Of the arguments, what the owner is shown. */
 const MAX_INPUT_CHARS = 2_000;
+/** No run waits longer for its owner, so that what is older is of a run that is gone. */
+const MAX_AGE_MS = 86_400_000;
 const LISTED = 200;
 /** Without letters and digits that look alike. */
 const ID_CHARACTERS = "23456789abcdefghjkmnpqrstvwxyz";
 const ID_LENGTH = 6;
+const UNSEEN = new RegExp(`(?:${HIDDEN.source}|(?![\\n\\t])\\p{Cc})+`, "gu");
 
 /**
  * Asks, waits and remembers. A question is stored before it is sent, so that it outlives the process: what a run asks
@@ -39,6 +46,7 @@ const ID_LENGTH = 6;
 export class Approvals {
   readonly #options: ApprovalsOptions;
   readonly #waiting = new Map<string, (answer: Answer) => void>();
+  #isStopping = false;
   readonly #byId;
   readonly #byQuestion;
   readonly #open;
@@ -60,7 +68,7 @@ export class Approvals {
     try {
       const stored = await this.#find(question);
       if (stored.state === "denied") return "denied";
-      if (stored.state === "approved") return (await this.#set(stored.id, "approved", "used")) ? "approved" : "expired";
+      if (stored.state === "approved") return await this.#use(stored.id);
       return await this.#wait(stored.id, timeoutMs, signal);
     } catch (error) {
       this.#options.logger.error({ err: error, title: question.title }, "a question to the owner could not be asked");
@@ -73,16 +81,24 @@ export class Approvals {
     const row = this.#byId.get(id) as StoredApproval | undefined;
     if (row?.state !== "waiting") return undefined;
     if (!(await this.#set(id, "waiting", answer))) return undefined;
-    const heard = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (heard !== undefined && answer === "approved") await this.#set(id, "approved", "used");
-    heard?.(answer);
+    this.#waiting.get(id)?.(answer);
     return viewOf({ ...row, state: answer });
   }
 
   /** Questions that wait, the latest first. */
   list(): readonly Approval[] {
     return (this.#open.all(LISTED) as unknown as StoredApproval[]).map(viewOf);
+  }
+
+  /** Forgets the questions of runs that are gone. */
+  async start(): Promise<void> {
+    const before = this.#options.clock.now() - MAX_AGE_MS;
+    await writeState(this.#options.database, "embedded.expireApprovals", { before }, "The end of old questions");
+  }
+
+  /** From now on, a run that is aborted leaves its question to the next attempt. */
+  stop(): void {
+    this.#isStopping = true;
   }
 
   /** The question that waits or was answered before, or a new one, which is sent. */
@@ -100,8 +116,8 @@ export class Approvals {
       agent: agentId,
       session: sessionKey,
       run: runId ?? null,
-      title,
-      input: input.slice(0, MAX_INPUT_CHARS).toWellFormed(),
+      title: sanitizeName(title),
+      input: shown(input),
       asked_at: clock.now(),
       state: "waiting",
     };
@@ -110,10 +126,12 @@ export class Approvals {
     return row;
   }
 
-  async #send({ id, agent, title, input }: StoredApproval): Promise<void> {
+  async #send({ id, agent, session, title, input }: StoredApproval): Promise<void> {
     const { send, logger } = this.#options;
     const text = [
-      `The agent ${agent} asks for your approval of: ${title}${input === "" ? "" : `\n${input}`}`,
+      `The agent ${agent} asks for your approval of: ${title}`,
+      input === "" ? "It names no arguments." : input,
+      `Session: ${sanitizeName(session)}`,
       `Answer once: reveille approvals approve ${id}, or reveille approvals deny ${id}. ` +
         `In a chat that the gateway reads: /approve ${id}, or /deny ${id}.`,
     ].join("\n\n");
@@ -128,16 +146,14 @@ export class Approvals {
     const { promise, resolve } = Promise.withResolvers<Answer>();
     this.#waiting.set(id, resolve);
     const timer = setTimeout(() => resolve("expired"), timeoutMs);
-    const onAbort = (): void => resolve("expired");
+    const onAbort = (): void => resolve(this.#isStopping ? "left" : "expired");
     signal.addEventListener("abort", onAbort, { once: true });
     try {
       const answer = await promise;
-      if (answer === "expired" && !(await this.#set(id, "waiting", "expired"))) {
-        // The answer came in the same moment.
-        const late = (this.#byId.get(id) as StoredApproval | undefined)?.state;
-        return late === "used" ? "approved" : "denied";
-      }
-      return answer;
+      if (answer === "approved") return await this.#use(id);
+      // Else the answer came in the same moment.
+      if (answer !== "expired" || (await this.#set(id, "waiting", "expired"))) return answer;
+      return await this.#use(id);
     } finally {
       this.#waiting.delete(id);
       clearTimeout(timer);
@@ -145,10 +161,26 @@ export class Approvals {
     }
   }
 
+  /** An approval holds once: whoever takes it is the only one. */
+  async #use(id: string): Promise<Answer> {
+    return (await this.#set(id, "approved", "used")) ? "approved" : "denied";
+  }
+
   #set(id: string, from: ApprovalState, to: ApprovalState): Promise<boolean> {
     const change: SetApproval = { id, from, to };
     return writeState(this.#options.database, "embedded.setApproval", change, "The answer");
   }
+}
+
+/** The arguments as they are: what a person would not see is spelled out, and what is left out is said. */
+function shown(input: string): string {
+  const text = input.slice(0, MAX_INPUT_CHARS).toWellFormed().replace(UNSEEN, spelledOut);
+  const left = input.length - MAX_INPUT_CHARS;
+  return left <= 0 ? text : `${text}\n… and ${left} more characters that are not shown. Deny what you cannot judge.`;
+}
+
+function spelledOut(run: string): string {
+  return Array.from(run, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`).join("");
 }
 
 function viewOf({ id, agent, session, run, title, input, asked_at: askedAt, state }: StoredApproval): Approval {

@@ -2,7 +2,7 @@
 import { type AgentActivity, MAX_ACTIVITIES, type Permissions } from "../../../core/agent-rights.ts";
 import type { Clock } from "../../../core/host.ts";
 import type { CheckOutgoing } from "../../../core/outgoing/check-outgoing.ts";
-import type { Approvals } from "./approvals.ts";
+import type { Answer, Approvals } from "./approvals.ts";
 import { type Act, allowsAll, decide } from "./permissions.ts";
 import type { TurnIds } from "./turn.ts";
 
@@ -21,6 +21,12 @@ export interface RightsOptions {
 
 /** `why`: for the agent and the attempt. */
 export type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly why: string };
+
+const WHY = {
+  denied: "the owner denied it",
+  expired: "the owner did not answer in time",
+  left: "the gateway stopped before the owner answered",
+} as const satisfies Record<Exclude<Answer, "approved">, string>;
 
 /** Characters of arguments and results that are kept. */
 const MAX_KEPT_CHARS = 300;
@@ -59,12 +65,11 @@ export class RunRights {
     if (decision === "allow") return { allowed: true };
     if (decision === "deny") return this.#deny(act, "the permissions of this run do not allow it");
     const { approvals, approvalTimeoutMs, of, signal, onHold } = this.#options;
-    const question = { ...of, title: act.title, input: cut(act.input) };
+    // All of the arguments: an answer holds for this act, not for one that begins like it.
+    const question = { ...of, title: act.title, input: act.input };
     onHold(true);
     const answer = await approvals.ask(question, approvalTimeoutMs, signal).finally(() => onHold(false));
-    if (answer !== "approved") {
-      return this.#deny(act, answer === "denied" ? "the owner denied it" : "nobody answered the question in time");
-    }
+    if (answer !== "approved") return this.#deny(act, signal.aborted ? "the run was ended" : WHY[answer]);
     this.#note({ kind: "approved", title: act.title, input: act.input });
     return { allowed: true };
   }

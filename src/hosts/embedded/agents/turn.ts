@@ -19,4 +19,4 @@ export interface TurnIds {
 export type ModelOutcome =
   | { readonly reply: string; readonly usage?: TokenUsage | undefined }
   /** `retryable`: nothing of an answer has arrived, and the same turn may succeed later. */
-  | { readonly error: string; readonly retryable?: true };
+  | { readonly error: string; readonly retryable?: true; readonly usage?: TokenUsage | undefined };

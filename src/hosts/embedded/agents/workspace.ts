@@ -1,11 +1,12 @@
 /** Where a run works: a folder of the owner, or a working copy of a git repository. */
 import { execFile } from "node:child_process";
 import { hash } from "node:crypto";
-import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, mkdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { WorkspaceSpec } from "../../../core/agent-rights.ts";
 import { reasonOf } from "../../../core/reason-of.ts";
+import { copiesOf, madeIn, stampsIn } from "./copies.ts";
 
 export interface Workspace {
   /** Absolute. */
@@ -15,7 +16,7 @@ export interface Workspace {
 }
 
 export interface WorkspaceOptions {
-  /** Folder of all working copies, in the gateway's state. */
+  /** Folder of all that is about working copies, in the gateway's state; agents see {@link copiesOf} it alone. */
   readonly folder: string;
   readonly sessionKey: string;
   /** The copy stays for the next turn of its session. */
@@ -46,62 +47,62 @@ export async function openWorkspace(
   const { folder, sessionKey, runId, isKept, signal } = options;
   const repository = join(folder, "repositories", short(git.url));
   const name = short(isKept ? `${git.url} ${sessionKey}` : `${git.url} ${runId ?? sessionKey}`);
-  const copy = join(folder, "copies", name);
+  const copy = join(copiesOf(folder), name);
+  const made = join(madeIn(folder), name);
+  const stamp = isKept ? join(stampsIn(folder), name) : undefined;
   const release = (): Promise<void> => (isKept ? Promise.resolve() : rm(copy, { recursive: true, force: true }));
   try {
-    await checkOut(git, { repository, copy, isKept, signal });
+    await checkOut(git, { repository, made, copy, stamp, signal });
     return { cwd: copy, release };
   } catch (error) {
     await release();
+    await rm(made, { recursive: true, force: true });
     throw new WorkspaceError(
       `The working copy of ${withoutSecrets(git.url)} at ${git.ref} could not be made: ${withoutSecrets(reasonOf(error).trim())}`,
     );
   }
 }
 
-/** Removes working copies that no turn has used since a time, in milliseconds since the epoch. */
-export async function removeOldCopies(folder: string, before: number): Promise<number> {
-  const copies = join(folder, "copies");
-  let removed = 0;
-  for (const name of await readdir(copies).catch(() => [])) {
-    const copy = join(copies, name);
-    const found = await stat(copy).catch(() => undefined);
-    if (found === undefined || !found.isDirectory() || found.mtimeMs >= before) continue;
-    await rm(`${copy}.commit`, { force: true });
-    await rm(copy, { recursive: true, force: true });
-    removed++;
-  }
-  return removed;
-}
-
 interface Checkout {
   readonly repository: string;
+  readonly made: string;
   readonly copy: string;
-  readonly isKept: boolean;
+  /** Absent: the copy is of one run. */
+  readonly stamp: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * A copy is a repository of its own, which the agent may change as it likes; so the gateway never runs git in one
- * that an agent has seen. A kept copy stays while the ref names the same commit, and is replaced when it has moved.
+ * A copy is a repository of its own, which the agent may change as it likes; so the gateway never runs git in a folder
+ * that an agent can write: a copy is made elsewhere, and moved. A kept copy stays while the ref names the same commit,
+ * and is replaced when it has moved.
  */
 async function checkOut(
   { url, ref }: { readonly url: string; readonly ref: string },
-  { repository, copy, isKept, signal }: Checkout,
+  { repository, made, copy, stamp, signal }: Checkout,
 ): Promise<void> {
   const commit = await alone(repository, () => fetchedAnew(repository, { url, ref, signal }));
-  const madeFor = await readFile(`${copy}.commit`, "utf8").catch(() => undefined);
-  if (isKept && madeFor === commit) {
-    await utimes(copy, new Date(), new Date());
-    return;
+  if (stamp !== undefined) {
+    const madeOf = await readFile(stamp, "utf8").catch(() => undefined);
+    const found = await lstat(copy).catch(() => undefined);
+    if (madeOf === commit && found?.isDirectory() === true) {
+      await utimes(stamp, new Date(), new Date());
+      return;
+    }
+    await rm(stamp, { force: true });
   }
+  await rm(made, { recursive: true, force: true });
+  await mkdir(made, { recursive: true, mode: 0o700 });
+  await command(made, ["init", "--quiet"], signal);
+  await command(made, ["remote", "add", "origin", withoutSecrets(url)], signal);
+  await command(made, ["fetch", "--quiet", "--depth=1", "--", repository, commit], signal);
+  await command(made, ["checkout", "--quiet", "--detach", "FETCH_HEAD"], signal);
   await rm(copy, { recursive: true, force: true });
-  await mkdir(copy, { recursive: true, mode: 0o700 });
-  await command(copy, ["init", "--quiet"], signal);
-  await command(copy, ["remote", "add", "origin", withoutSecrets(url)], signal);
-  await command(copy, ["fetch", "--quiet", "--depth=1", "--", repository, commit], signal);
-  await command(copy, ["checkout", "--quiet", "--detach", "FETCH_HEAD"], signal);
-  if (isKept) await writeFile(`${copy}.commit`, commit);
+  await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
+  await rename(made, copy);
+  if (stamp === undefined) return;
+  await mkdir(dirname(stamp), { recursive: true, mode: 0o700 });
+  await writeFile(stamp, commit);
 }
 
 interface Fetched {
@@ -144,9 +145,14 @@ async function command(cwd: string, args: readonly string[], signal: AbortSignal
   return stdout.trim();
 }
 
-const SETTINGS = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "uploadpack.allowAnySHA1InWant=true"].flatMap(
-  (setting) => ["-c", setting],
-);
+const SETTINGS = [
+  "core.hooksPath=/dev/null",
+  "core.fsmonitor=false",
+  "protocol.ext.allow=never",
+  "submodule.recurse=false",
+  "fetch.recurseSubmodules=false",
+  "uploadpack.allowAnySHA1InWant=true",
+].flatMap((setting) => ["-c", setting]);
 
 async function alone<Result>(repository: string, work: () => Promise<Result>): Promise<Result> {
   const before = busy.get(repository) ?? Promise.resolve();

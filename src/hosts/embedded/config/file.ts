@@ -29,6 +29,8 @@ export interface GatewayConfig {
   readonly telemetry: TelemetryConfig;
   /** The plugin's block, unvalidated. */
   readonly hooks: unknown;
+  /** Files that hold secrets, absolute: closed to confined programs. */
+  readonly secretFiles: readonly string[];
 }
 
 export interface SessionConfig {

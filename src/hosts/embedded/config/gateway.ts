@@ -60,6 +60,14 @@ export interface SectionsOptions {
 const defaultPort = 18_789;
 const defaultShutdownSeconds = 25;
 
+/** What `{ file }` names, wherever a secret may be written. */
+function secretFilesIn(value: unknown, configDir: string): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const { file } = value as { readonly file?: unknown };
+  const own = typeof file === "string" ? [resolve(configDir, file)] : [];
+  return [...own, ...Object.values(value).flatMap((part) => secretFilesIn(part, configDir))];
+}
+
 /** Fills in defaults and resolves secrets; what is wrong goes to `findings`. */
 export function readSections(written: GatewayFile, options: SectionsOptions): GatewayConfig {
   const { file, env, findings } = options;
@@ -90,6 +98,7 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
     plugins: readPlugins(written.plugins, file),
     telemetry: readTelemetry(written.telemetry, context),
     hooks: written.hooks,
+    secretFiles: secretFilesIn(written, dirname(file)),
   };
   refuseUnaskable(config, findings);
   return config;

@@ -40,9 +40,13 @@ const [file = "", ...args] = argv;
 const child = spawn(file, args, { stdio: "inherit", env: { ...env } });
 // The gateway ends the whole group; whoever ends this process alone means the program.
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => child.kill(signal));
+// The gateway is gone, and with it whoever would take the answer.
+const onOrphaned = (): void => void child.kill("SIGKILL");
+process.on("disconnect", onOrphaned);
 child.on("error", fail);
 child.on("exit", (code) => {
-  process.disconnect?.();
+  process.off("disconnect", onOrphaned);
+  if (process.connected) process.disconnect();
   void SandboxManager.reset().finally(() => process.exit(code ?? 1));
 });
 

@@ -1,6 +1,7 @@
 /** A program that the gateway starts: its environment, its confinement, its process group and its end. */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { realpathSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,7 +20,7 @@ export interface ProgramStart {
   readonly home: string;
   /** Hosts that it can reach when it is confined. */
   readonly egress: readonly string[];
-  /** Folders of the gateway that are closed to it when it is confined. */
+  /** Folders and files of the gateway that are closed to it when it is confined. */
   readonly ofGateway: readonly string[];
   /** Further variables. */
   readonly variables: Readonly<Record<string, string>>;
@@ -41,6 +42,7 @@ export class ProgramStartError extends Error {
 
 /** Between the request to end and the end by force. */
 const GRACE_MS = 500;
+const WATCHDOG_GRACE_SECONDS = 1;
 const BASE_VARIABLES = ["PATH", "LANG", "LC_ALL", "TZ"] as const;
 
 /**
@@ -54,12 +56,14 @@ export class Program {
   /** Resolves once nothing of its group writes any more. Rejects when the machine cannot confine it. */
   readonly ended: Promise<ProgramEnd>;
   readonly #child: ChildProcessWithoutNullStreams;
+  readonly #watchdog: ChildProcess;
   #problem: string | undefined;
   #isEnding = false;
 
   /** Rejects with a {@link ProgramStartError}. */
   static async start(start: ProgramStart): Promise<Program> {
     const { config, cwd, home } = start;
+    if (config.isConfined) refuseOwnFolders(start);
     const variables = { ...start.variables, HOME: home, TMPDIR: temporaryFolder(home) };
     const env = environmentOf(start);
     const words = config.isConfined
@@ -78,15 +82,16 @@ export class Program {
         stdio: ["pipe", "pipe", "pipe", config.isConfined ? "ipc" : "ignore"],
       }) as ChildProcessWithoutNullStreams;
       await once(child, "spawn");
-      return new Program(child, start);
+      return new Program(child, watch(child.pid!, config.isConfined ? WATCHDOG_GRACE_SECONDS : 0), start);
     } catch (error) {
       const [name = ""] = config.command;
       throw new ProgramStartError(`The program ${JSON.stringify(name)} could not be started: ${reasonOf(error)}`);
     }
   }
 
-  private constructor(child: ChildProcessWithoutNullStreams, { onRefusedHost }: ProgramStart) {
+  private constructor(child: ChildProcessWithoutNullStreams, watchdog: ChildProcess, { onRefusedHost }: ProgramStart) {
     this.#child = child;
+    this.#watchdog = watchdog;
     this.stdin = child.stdin;
     this.stdout = child.stdout;
     this.stderr = child.stderr;
@@ -113,6 +118,7 @@ export class Program {
 
   async #wait(): Promise<ProgramEnd> {
     const [code, killedBy] = (await once(this.#child, "exit")) as [number | null, NodeJS.Signals | null];
+    this.#watchdog.kill("SIGKILL");
     this.#kill("SIGKILL");
     if (this.#problem !== undefined) {
       throw new ProgramStartError(
@@ -129,6 +135,40 @@ export class Program {
       // Nothing of the group is left.
     }
   }
+}
+
+/** What is opened to a program would open the gateway's own folder with it, when it is that folder. */
+function refuseOwnFolders({ config, cwd, ofGateway }: ProgramStart): void {
+  const own = new Set(ofGateway.map(realPath));
+  const opened = [cwd, ...config.read, ...config.write].find((path) => own.has(realPath(path)));
+  if (opened === undefined) return;
+  throw new ProgramStartError(
+    `The program ${JSON.stringify(config.command[0])} is not started: ${opened} holds what is the gateway's own, which a confined program must not read; give it another folder.`,
+  );
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/**
+ * A process that ends the group when this one is gone, also when it was killed: then its standard input is closed. It
+ * gives a program that confines another one time to clear up first.
+ */
+function watch(group: number, graceSeconds: number): ChildProcess {
+  const watchdog = spawn("sh", ["-c", `read -r _; sleep ${graceSeconds}; kill -KILL -${group}`], {
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+    env: { PATH: process.env["PATH"] },
+  });
+  watchdog.on("error", () => undefined);
+  watchdog.stdin.on("error", () => undefined);
+  watchdog.unref();
+  return watchdog;
 }
 
 /** What a program says, to its end; more than `maxBytes` is read and dropped, so that it is not held up. */

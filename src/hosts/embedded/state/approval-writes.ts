@@ -53,7 +53,12 @@ export function prepareApprovalWrites(database: DatabaseSync) {
     "DELETE FROM embedded_approval WHERE seq <= (SELECT max(seq) FROM embedded_approval) - ?",
   );
   const set = database.prepare("UPDATE embedded_approval SET state = ? WHERE id = ? AND state = ?");
+  const expire = database.prepare(
+    "UPDATE embedded_approval SET state = 'expired' WHERE state IN ('waiting', 'approved') AND asked_at < ?",
+  );
   return {
+    /** Of questions that were asked before a time. */
+    expire: (before: number): void => void expire.run(before),
     add({ id, question, agent, session, run, title, input, asked_at, state }: StoredApproval): void {
       add.run(id, question, agent, session, run, title, input, asked_at, state);
       trim.run(MAX_APPROVALS);

@@ -172,6 +172,8 @@ export const sqliteModule: SqliteModule = {
 
       addApproval: (approval: StoredApproval): void => approvals.add(approval),
 
+      expireApprovals: ({ before }: { readonly before: number }): void => approvals.expire(before),
+
       setApproval: (change: SetApproval): boolean => approvals.set(change),
 
       recordMessage: (record: RecordMessage): void => outbox.record(record),

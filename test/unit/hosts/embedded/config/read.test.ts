@@ -82,6 +82,7 @@ describe("readGatewayConfig", () => {
       plugins: { load: [], entries: new Map() },
       telemetry: { metricsTokens: [], otlp: undefined },
       hooks: undefined,
+      secretFiles: [],
     });
     expect(warnings).toEqual([]);
   });
@@ -175,6 +176,7 @@ describe("readGatewayConfig", () => {
         ]),
       },
       hooks: { enabled: true, anything: "acme" },
+      secretFiles: [join(folder, "key")],
     });
   });
 

@@ -35,6 +35,7 @@ export function gatewayConfig(overrides: Overrides = {}): GatewayConfig {
     plugins: { load: [], entries: new Map() },
     telemetry: { metricsTokens: [], otlp: undefined },
     hooks: undefined,
+    secretFiles: [],
     ...overrides,
   };
 }
