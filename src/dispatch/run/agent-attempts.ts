@@ -130,7 +130,8 @@ export class AgentAttempts {
     const isOk = !("notBegun" in result) && result.status === "ok";
     if (run.ending.aborted && "notBegun" in result) return this.#endUnbegun(run, result);
     if (run.ending.aborted && !isOk) {
-      await this.#end(run, this.#context.abandon.aborted ? INTERRUPTED : CANCELED);
+      const { usage, activity } = "notBegun" in result ? {} : this.#count(run, result);
+      await this.#end(run, { ...(this.#context.abandon.aborted ? INTERRUPTED : CANCELED), usage, activity });
       return ENDED;
     }
     return "notBegun" in result ? this.#wait(run, result) : this.#conclude(run, result, { number, startedAt });
@@ -138,12 +139,8 @@ export class AgentAttempts {
 
   /** Ends the attempt: permanently, or until the next one. */
   async #conclude(run: ActiveRun, result: AgentRunResult, attempt: StartedAttempt): Promise<FinalResult | CarriedOut> {
-    const { status, reply, usage, activity } = result;
+    const { status, reply, usage, activity } = this.#count(run, result);
     const error = result.error ?? null;
-    if (usage !== undefined) {
-      this.#context.measurements.countUsage(run.spec.agentId, usage);
-      this.#context.spend(run.mappingId, usage);
-    }
     const failures = failuresOf(run) + (status === "error" ? 1 : 0);
     const end = { status, error, reply: reply || null, usage, activity };
     const policy = this.#context.rulesFor(run.mappingId).retry.runs;
@@ -155,6 +152,16 @@ export class AgentAttempts {
       dueAt: this.#context.clock.now() + fullJitter(policy, failures),
       reason: `attempt ${failures} of ${policy.attempts} failed, it is tried again: ${error ?? "no reason is known"}`,
     });
+  }
+
+  /** What an attempt has used counts, however it ended. */
+  #count({ spec, mappingId }: ActiveRun, result: AgentRunResult): AgentRunResult {
+    const { usage } = result;
+    if (usage !== undefined) {
+      this.#context.measurements.countUsage(spec.agentId, usage);
+      this.#context.spend(mappingId, usage);
+    }
+    return result;
   }
 
   /**

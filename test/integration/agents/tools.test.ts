@@ -27,7 +27,7 @@ beforeAll(async () => {
   process.env["NOTES"] = notes;
   const tools = { mcp: { issues: server }, allow: ["issues.get_issue", "issues.add_note"], maxSteps: 3 };
   const agent = (id: string, permissions: unknown, more: object = {}) => ({ id, tools, permissions, ...more });
-  const mappings = ["reader", "writer", "asker", "nothing", "all", "open"].map((id) => ({
+  const mappings = ["reader", "writer", "asker", "nothing", "odd", "all", "open"].map((id) => ({
     ...mapping,
     id,
     match: { path: id },
@@ -43,6 +43,7 @@ beforeAll(async () => {
         agent("writer", { allow: [{ tool: "issues.*" }] }),
         agent("asker", "ask", { approvalTimeoutSeconds: 5 }),
         agent("nothing", undefined),
+        { ...agent("odd", { allow: [{ tool: "issues.odd_name" }] }), tools: { ...tools, allow: ["issues.odd*"] } },
         agent("all", "all"),
         agent("open", "all", { allowUntrusted: true }),
       ],
@@ -104,12 +105,28 @@ describe("a model with tools", () => {
     expect(model.requests.at(-1)!.messages.at(-1)!.content).toContain("There is no tool");
   });
 
+  it("is shown each tool by a name of its own, and nothing that a server writes ends the boundary", async () => {
+    const delivery = await endedRun(gateway, "odd", { text: "[issues__odd_name {}] [issues__odd_name_2 {}]" });
+    expect(acts(delivery)).toMatchObject([
+      { kind: "denied", title: "issues.odd.name" },
+      { kind: "call", title: "issues.odd_name" },
+    ]);
+    const { tools, messages } = model.requests.at(-1)!;
+    const [shown] = tools as [{ function: { description: string } }];
+    expect(JSON.stringify(tools)).not.toContain("<<<");
+    expect(shown.function.description.length).toBeLessThan(5_000);
+    const said = messages.at(-1)!.content!;
+    expect(said.match(/<<<END_EXTERNAL_UNTRUSTED_CONTENT/gu)).toHaveLength(1);
+    expect(said.trimEnd().endsWith(">>>")).toBe(true);
+  });
+
   it("is denied what its permissions do not allow; with an empty reply the run fails", async () => {
     const denied = await endedRun(gateway, "reader", { text: NOTE });
     expect(denied.state).toBe("done");
     expect(acts(denied)).toMatchObject([{ kind: "denied", title: "issues.add_note" }]);
     const silent = await endedRun(gateway, "nothing", { text: `${ISSUE} [silent]` });
     expect(silent).toMatchObject({ state: "failed", reason: expect.stringContaining("denied: issues.get_issue") });
+    expect(silent.runs[0]!.attempts[0]!.usage).toMatchObject({ inputTokens: 22 });
     expect(existsSync(notes)).toBe(false);
   });
 
@@ -132,8 +149,10 @@ describe("a model with tools", () => {
   });
 
   it("stops after so many requests", async () => {
-    const { reason } = await endedRun(gateway, "reader", { text: `${ISSUE} ${ISSUE} ${ISSUE} ${ISSUE}` });
+    const { reason, runs } = await endedRun(gateway, "reader", { text: `${ISSUE} ${ISSUE} ${ISSUE} ${ISSUE}` });
     expect(reason).toContain("3 requests");
+    // What was counted counts, also toward a budget.
+    expect(runs[0]!.attempts[0]!.usage).toMatchObject({ inputTokens: 33, outputTokens: 21 });
   });
 
   it("takes no run of a hook with all permissions, unless the agent or the mapping says so", async () => {
@@ -172,6 +191,26 @@ describe("a model with tools", () => {
     expect(readFileSync(notes, "utf8")).toBe(`${before}noted\n`);
   });
 
+  it("leaves on the attempt what it did and used before it was canceled", async () => {
+    const id = await accepted("asker", `${ISSUE} ${NOTE}`);
+    await post(gateway, `approvals/${(await question()).id}/approve`);
+    await vi.waitFor(async () => expect((await question()).title).toBe("issues.add_note"), 10_000);
+    await post(gateway, `deliveries/${id}/cancel`);
+    // The delivery has ended before its agent has.
+    const delivery = await vi.waitFor(async () => {
+      const canceled = await ended(gateway, id);
+      expect(acts(canceled)).toMatchObject([
+        { kind: "approved" },
+        { kind: "call" },
+        { kind: "denied", output: "the run was ended" },
+      ]);
+      return canceled;
+    });
+    expect(delivery.state).toBe("canceled");
+    expect(delivery.runs[0]!.attempts[0]!.usage).toMatchObject({ inputTokens: 22 });
+    expect(await (await readApi(gateway, "approvals")).json()).toEqual({ approvals: [] });
+  });
+
   it("pauses a mapping whose runs have used its tokens", async () => {
     expect((await endedRun(gateway, "spender", { text: ISSUE })).state).toBe("done");
     const id = await accepted("spender", "one more");
@@ -184,7 +223,7 @@ describe("a model with tools", () => {
 
   it("is denied what is not answered in time", async () => {
     const delivery = await endedRun(gateway, "asker", { text: `${NOTE} [silent]` });
-    expect(acts(delivery)).toMatchObject([{ kind: "denied", output: "nobody answered the question in time" }]);
+    expect(acts(delivery)).toMatchObject([{ kind: "denied", output: "the owner did not answer in time" }]);
     expect(delivery.state).toBe("failed");
     expect((await (await readApi(gateway, "approvals")).json()) as object).toEqual({ approvals: [] });
   });

@@ -45,7 +45,8 @@ export async function withDeadline(
   if ("reply" in outcome) {
     return { status: "ok", ...outcome };
   }
-  const kept = outcome.activity === undefined ? {} : { activity: outcome.activity };
+  const { activity, usage } = outcome;
+  const kept = { ...(activity && { activity }), ...(usage && { usage }) };
   if (deadline.expired) {
     return { ...kept, status: "timeout", reply: "", error: `The run was aborted after its ${timeoutMs} ms.` };
   }

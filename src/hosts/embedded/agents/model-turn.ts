@@ -61,19 +61,25 @@ export async function runModelTurn(
   let step: Step = { exchange: [], usage: undefined };
   for (let number = 1; ; number++) {
     const outcome = await askModel(turn, step, options);
-    if ("error" in outcome) return step.exchange.length === 0 ? outcome : { error: outcome.error };
+    if ("error" in outcome) return step.exchange.length === 0 ? outcome : failed(outcome.error, step.usage);
     const usage = sum(step.usage, outcome.usage);
     if (tools === undefined || outcome.calls.length === 0) return { reply: outcome.reply, usage };
     if (number >= tools.maxSteps) {
-      return { error: `The model asked for tools in each of ${tools.maxSteps} requests and never replied (maxSteps).` };
+      const error = `The model asked for tools in each of ${tools.maxSteps} requests and never replied (maxSteps).`;
+      return failed(error, usage);
     }
     const results: object[] = [];
     for (const call of outcome.calls) {
       results.push({ role: "tool", tool_call_id: call.id, content: await tools.box.call(call) });
-      if (turn.signal.aborted) return { error: "The turn was aborted." };
+      if (turn.signal.aborted) return failed("The turn was aborted.", usage);
     }
     step = { exchange: [...step.exchange, callMessage(outcome), ...results], usage };
   }
+}
+
+/** What was counted before counts, however the turn ends. */
+function failed(error: string, usage: TokenUsage | undefined): ModelOutcome {
+  return usage === undefined ? { error } : { error, usage };
 }
 
 /** The model's own message, as it is sent back to it. */

@@ -1,7 +1,6 @@
 /** The tools of a model: servers of the Model Context Protocol, connected for one turn. */
 import { createInterface } from "node:readline";
 import type { MCPClient, MCPTransport } from "@ai-sdk/mcp";
-import { removeHidden } from "../../../core/boundary/remove-hidden.ts";
 import { wrapUntrusted } from "../../../core/boundary/wrap-untrusted.ts";
 import { reasonOf } from "../../../core/reason-of.ts";
 import { Output, Program, type ProgramStart } from "../programs/program.ts";
@@ -9,12 +8,7 @@ import type { ProgramConfig } from "../config/runtime.ts";
 import type { ToolsConfig, ToolServer } from "../config/tools.ts";
 import { isTool } from "./permissions.ts";
 import type { RunRights } from "./run-rights.ts";
-
-/** A tool as an OpenAI-compatible endpoint is shown it. */
-export interface ToolDefinition {
-  readonly type: "function";
-  readonly function: { readonly name: string; readonly description?: string; readonly parameters: object };
-}
+import { type ToolDefinition, toolDefinition, unusedName } from "./tool-definition.ts";
 
 /** A call that a model asks for. */
 export interface ToolCall {
@@ -67,16 +61,19 @@ export class ToolBox {
     const clients: MCPClient[] = [];
     const tools = new Map<string, Tool>();
     try {
-      await Promise.all(
+      const listed = await Promise.all(
         [...config.servers].map(async ([name, server]) => {
           const client = await connect(name, server, context);
           clients.push(client);
-          for (const tool of await toolsOf(client, name, context.signal)) {
-            const isShown = config.allow.some((pattern) => isTool(pattern, `${name}.${tool.name}`));
-            if (isShown) tools.set(tool.definition.function.name, tool);
-          }
+          const all = await toolsOf(client, name, context.signal);
+          return all.filter((tool) => config.allow.some((pattern) => isTool(pattern, `${name}.${tool.name}`)));
         }),
       );
+      for (const tool of listed.flat()) {
+        const name = unusedName(tool.definition.function.name, tools);
+        const { type, function: described } = tool.definition;
+        tools.set(name, { ...tool, definition: { type, function: { ...described, name } } });
+      }
     } catch (error) {
       await closeAll(clients);
       throw error;
@@ -167,14 +164,7 @@ async function toolsOf(client: MCPClient, server: string, signal: AbortSignal): 
     const params = cursor === undefined ? {} : { params: { cursor } };
     const listed = await client.listTools({ ...params, options: { signal, timeout: CONNECT_MS } });
     for (const { name, description, inputSchema, annotations } of listed.tools.slice(0, MAX_TOOLS - tools.length)) {
-      const definition: ToolDefinition = {
-        type: "function",
-        function: {
-          name: `${server}__${name.replaceAll(/[^A-Za-z0-9_-]/gu, "_")}`.slice(0, 64),
-          ...(description === undefined ? {} : { description: removeHidden(description).text }),
-          parameters: { ...inputSchema, type: "object" },
-        },
-      };
+      const definition = toolDefinition(server, { name, description, inputSchema });
       tools.push({ client, server, name, isReadOnly: annotations?.readOnlyHint === true, definition });
     }
     cursor = listed.nextCursor;
