@@ -1,6 +1,7 @@
 /** The channel that sends each message as a mail. */
 import { createHash } from "node:crypto";
 import { addAbortListener } from "node:events";
+import { isIPv4 } from "node:net";
 import type { Transporter } from "nodemailer";
 import { HostError } from "../../../core/host.ts";
 import { reasonOf } from "../../../core/reason-of.ts";
@@ -51,7 +52,7 @@ export function emailSender(config: EmailChannelConfig): PartSender {
 /** The library is loaded only where a channel needs it. */
 async function open({ host, port, isTls, user, secret, timeoutMs }: EmailChannelConfig): Promise<Transporter> {
   const { createTransport } = await import("nodemailer");
-  const isLoopback = host === "localhost" || host === "::1" || host.startsWith("127.");
+  const isLoopback = host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
   return createTransport({
     host,
     port,

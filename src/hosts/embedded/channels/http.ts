@@ -50,7 +50,7 @@ export function httpSender(config: HttpChannelConfig): PartSender {
       threadId: threadId === undefined ? "" : String(threadId),
       secret: config.secret ?? "",
     };
-    const request = requestOf(config, values, part);
+    const request = makeRequest(config, values, part);
     const answer = await exchange(config, part, { request, signal });
     const problem = refusalIn(config, answer);
     if (problem === undefined) return;
@@ -73,7 +73,21 @@ interface Answer {
 
 /** A part of a path; a colon needs no escape there, and the token of a Telegram bot has one. */
 function encodePart(text: string): string {
+  // A URL reads it as a step in its path, however it is written.
+  if (text === "." || text === "..") throw new Error("a value in its url is no part of a path");
   return encodeURIComponent(text).replaceAll("%3A", ":");
+}
+
+/** A recipient or a text that no request can carry, such as a line end in a header, is refused for good. */
+function makeRequest(config: HttpChannelConfig, values: Values, part: MessagePart): Request {
+  try {
+    return requestOf(config, values, part);
+  } catch {
+    // The error would show the value.
+    throw new HostError(`The channel ${part.channel} cannot carry the message: its url or a header cannot hold it.`, {
+      retryable: false,
+    });
+  }
 }
 
 function requestOf(config: HttpChannelConfig, values: Values, { traceparent }: MessagePart): Request {

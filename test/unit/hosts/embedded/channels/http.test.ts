@@ -1,0 +1,63 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { type HttpChannelConfig, httpSender } from "../../../../../src/hosts/embedded/channels/http.ts";
+
+const SECRET = "token-of-the-platform";
+const asked: string[] = [];
+let platform: Server;
+
+beforeAll(async () => {
+  platform = createServer((req, res) => {
+    asked.push(req.url ?? "");
+    res.end();
+  }).listen(0, "127.0.0.1");
+  await once(platform, "listening");
+});
+beforeEach(() => {
+  asked.length = 0;
+});
+afterAll(() => platform.close());
+
+function send(to: string, overrides: Partial<HttpChannelConfig> = {}): Promise<unknown> {
+  const { port } = platform.address() as AddressInfo;
+  const sender = httpSender({
+    kind: "http",
+    url: `http://127.0.0.1:${port}/{{secret}}/topics/{{to}}/send`,
+    method: "POST",
+    query: {},
+    headers: {},
+    format: "plain",
+    maxChars: 1_000,
+    secret: SECRET,
+    hidden: [SECRET],
+    timeoutMs: 5_000,
+    ...overrides,
+  });
+  const part = { channel: "own", to, text: "hello", id: "m1", idempotencyKey: "k" };
+  return sender(part, undefined).then(
+    () => "taken",
+    (error: unknown) => error,
+  );
+}
+
+it("a recipient stays one part of the path, whatever its characters", async () => {
+  for (const to of ["a/b", "../../admin", "a?x=1#y", "%2e%2e", "a\r\nHost: x"]) expect(await send(to)).toBe("taken");
+  expect(asked.map((url) => url.split("/").length)).toEqual([5, 5, 5, 5, 5]);
+  expect(asked.every((url) => url.startsWith(`/${SECRET}/topics/`))).toBe(true);
+  asked.length = 0;
+  for (const to of [".", ".."]) {
+    expect(await send(to)).toMatchObject({ name: "HostError", retryable: false });
+  }
+  expect(asked).toEqual([]);
+});
+
+it("what no header can hold is refused for good, and the error shows nothing of it", async () => {
+  for (const to of ["a\r\nx-injected: 1", "\u{1F600}"]) {
+    const refused = await send(to, { headers: { authorization: "Bearer {{secret}} {{to}}" } });
+    expect(refused).toMatchObject({ name: "HostError", retryable: false });
+    expect(JSON.stringify([String(refused), (refused as Error).cause ?? ""])).not.toContain(SECRET);
+  }
+  expect(asked).toEqual([]);
+});
