@@ -31,9 +31,9 @@ it("instructions reach the model outside the boundary, and what payloads order i
   for (const written of model.prompts) {
     const prompt = JSON.parse(written) as string;
     const isDirect = !prompt.includes("The build of");
-    expect(prompt.startsWith(`Instructions of this gateway's owner:\n${isDirect ? DIRECT : OWN}\n\nUNTRUSTED`)).toBe(
-      true,
-    );
+    const start = `Instructions of this gateway's owner:\n${isDirect ? DIRECT : OWN}\n\n`;
+    expect(prompt.startsWith(start)).toBe(true);
+    expect(prompt.slice(start.length)).toMatch(/^Canary of this prompt: [0-9a-f]{20}\.[^\n]*\n\nUNTRUSTED/u);
     const outside = prompt.replace(BOUNDARY, "");
     expect(outside).not.toBe(prompt);
     expect(outside).not.toMatch(/OBEY/i);
