@@ -21,6 +21,7 @@ const ENTRIES = [
   "storage/sqlite/engine/writer-worker",
   "storage/sqlite/engine/checkpoint-worker",
   "config/cel-module",
+  "storage/sqlite/engine/reader-worker",
   "hosts/embedded/state/sqlite-module",
   "hosts/openclaw/sqlite-state-module",
   "transform/sandbox/worker/sandbox-worker",

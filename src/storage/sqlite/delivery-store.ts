@@ -32,8 +32,9 @@ import { acceptOutcome, type AcceptResult } from "./operations/accept.ts";
 import type { ResolveResult } from "./operations/resolve.ts";
 import type { FailedRunIndex } from "./operations/run.ts";
 import { deliveryId, type DeliveryKey, newTag, parseDeliveryId, parseRunId, runIds, type RunKey } from "./public-id.ts";
-import { DeliveryList } from "./readers/delivery-list.ts";
-import { DeliveryStats } from "./readers/delivery-stats.ts";
+import { DigestUpkeep } from "./digest-upkeep.ts";
+import { checkListQuery } from "./readers/delivery-list.ts";
+import { checkStatsQuery } from "./readers/delivery-stats.ts";
 import { FreshRuns } from "./readers/fresh-runs.ts";
 import { OpenRunReader } from "./readers/open-runs.ts";
 import { ReplayableReader } from "./readers/replayable.ts";
@@ -48,8 +49,8 @@ export const sqliteStoreModule: URL = siblingUrl("store-module", import.meta.url
 /**
  * The delivery store of one gateway on one SQLite file.
  *
- * Writes go to the writer thread, where those that arrive together share a commit; reads are short
- * queries on the main thread.
+ * Writes go to the writer thread, where those that arrive together share a commit. Reads of a few rows are
+ * queries on the main thread; lists and counts are read in a thread of their own.
  */
 export class SqliteDeliveryStore extends SqliteOperationalState implements DeliveryStore {
   readonly #database: SqliteDatabase;
@@ -57,8 +58,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   readonly #reader: StoredDeliveryReader;
   readonly #openRuns: OpenRunReader;
   readonly #replays: ReplayableReader;
-  readonly #list: DeliveryList;
-  readonly #stats: DeliveryStats;
+  readonly #digests: DigestUpkeep;
   readonly #inSnapshot: ReturnType<typeof snapshotReader>;
   readonly #fresh = new FreshRuns();
   /** Given out here, not by the writer: its answer to the usual call is then nothing at all. */
@@ -72,10 +72,10 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
     this.#reader = new StoredDeliveryReader(database.reader);
     this.#openRuns = new OpenRunReader(database.reader);
     this.#replays = new ReplayableReader(database.reader);
-    this.#list = new DeliveryList(database.reader);
-    this.#stats = new DeliveryStats(database.reader);
     this.#inSnapshot = snapshotReader(database.reader);
     this.#nextSeq = this.#reader.lastSeq() + 1;
+    this.#digests = new DigestUpkeep(database, () => this.#nextSeq);
+    this.#digests.start();
   }
 
   /**
@@ -161,13 +161,13 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   }
 
   async list(query: DeliveryQuery): Promise<DeliveryPage> {
-    this.assertOpen();
-    return reading(() => this.#list.page(query));
+    checkListQuery(query);
+    return this.read("store.list", query);
   }
 
   async stats(query: StatsQuery): Promise<StatsPage> {
-    this.assertOpen();
-    return this.#snapshot(() => this.#stats.page(query));
+    checkStatsQuery(query);
+    return this.read("store.stats", query);
   }
 
   async get(id: string): Promise<DeliveryDetail | undefined> {
@@ -225,8 +225,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   }
 
   async backlog(): Promise<Backlog> {
-    this.assertOpen();
-    return reading(() => this.#openRuns.backlog());
+    return this.read("store.backlog", null);
   }
 
   get commits(): CommitMeasurements {
@@ -243,6 +242,7 @@ export class SqliteDeliveryStore extends SqliteOperationalState implements Deliv
   }
 
   async #finish(): Promise<void> {
+    await this.#digests.stop();
     // Writes are carried out in order: when this one is answered, all are.
     await this.write("store.barrier", null).catch(() => undefined);
     if (this.#ownsDatabase) await this.#database.close();

@@ -168,6 +168,17 @@ const levels: Migration = ["ALTER TABLE deliveries ADD COLUMN level INTEGER"];
 /** When a person let a held reply leave. */
 const releases: Migration = ["ALTER TABLE runs ADD COLUMN released_at INTEGER"];
 
+/** What searches pass over: see {@link "./readers/delivery-digest"}. Blocks are digested behind the calls. */
+const digests: Migration = [
+  `
+      CREATE TABLE digests (
+        block INTEGER PRIMARY KEY,
+        earliest INTEGER NOT NULL,
+        latest INTEGER NOT NULL,
+        bits BLOB NOT NULL
+      ) STRICT`,
+];
+
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,
   "0002-marks": marks,
@@ -179,4 +190,5 @@ export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0008-spending": spending,
   "0009-levels": levels,
   "0010-releases": releases,
+  "0011-digests": digests,
 };

@@ -106,6 +106,15 @@ export abstract class SqliteOperationalState implements OperationalState {
     if (this.isClosing) throw new StoreError("CLOSED", "The delivery store is closed.");
   }
 
+  protected async read<Result>(read: string, args: unknown): Promise<Result> {
+    this.assertOpen();
+    try {
+      return await this.#database.read<Result>(read, args);
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  }
+
   protected async write<Result>(operation: string, args: unknown): Promise<Result> {
     try {
       return await this.#database.write<Result>(operation, args);

@@ -1,14 +1,25 @@
 /** The delivery store's part of the database file; imported by the writer thread. */
+import type { StatsQuery } from "../delivery-stats.ts";
+import type { DeliveryQuery } from "../delivery-store.ts";
 import type { SqliteModule } from "./engine/module.ts";
+import { snapshotReader } from "./engine/row-query.ts";
 import { acceptOperation } from "./operations/accept.ts";
 import { claimOperations } from "./operations/claims.ts";
 import { coalesceOperations } from "./operations/coalesce-and-overlap.ts";
 import { replayKeyMemory } from "./operations/replay-key-memory.ts";
+import { digestOperations } from "./operations/digests.ts";
 import { operationalStateOperations } from "./operations/operational-state.ts";
 import { retentionOperations } from "./operations/retention.ts";
 import { resolveOperations } from "./operations/resolve.ts";
 import { runOperations } from "./operations/run.ts";
 import { storeMigrations } from "./migrations.ts";
+import { DeliveryList } from "./readers/delivery-list.ts";
+import { DeliveryStats } from "./readers/delivery-stats.ts";
+import { DigestBuilder } from "./readers/digest-builder.ts";
+import { OpenRunReader } from "./readers/open-runs.ts";
+
+/** The time after which a search ends its page, with a cursor to go on. */
+const PAGE_MS = 200;
 
 export const sqliteModule: SqliteModule = {
   name: "store",
@@ -23,8 +34,22 @@ export const sqliteModule: SqliteModule = {
       ...operationalStateOperations(database),
       ...resolveOperations(database),
       ...retentionOperations(database, replayKeys),
+      ...digestOperations(database),
       /** Does nothing; its answer follows the answers of all earlier writes. */
       barrier: () => undefined,
+    };
+  },
+  reads(reader) {
+    const list = new DeliveryList(reader, PAGE_MS);
+    const stats = new DeliveryStats(reader);
+    const openRuns = new OpenRunReader(reader);
+    const digests = new DigestBuilder(reader);
+    const inSnapshot = snapshotReader(reader);
+    return {
+      list: (query: DeliveryQuery) => list.page(query),
+      stats: (query: StatsQuery) => inSnapshot(() => stats.page(query)),
+      backlog: () => openRuns.backlog(),
+      missingDigests: (from: number) => inSnapshot(() => digests.step(from)),
     };
   },
 };

@@ -5,6 +5,7 @@ import { Checkpoints, type FinishCheckpoint } from "./checkpoints.ts";
 import { describeOpenError, isBusy, SqliteError } from "./errors.ts";
 import type { SqliteLogger } from "./module.ts";
 import { makePrivate, openReadConnection } from "./open-connection.ts";
+import { ReaderThread } from "./reader-thread.ts";
 import { WriteQueue } from "./write-queue.ts";
 import { WriterThread } from "./writer-thread.ts";
 
@@ -64,7 +65,7 @@ export interface SqliteDatabaseOptions {
  * share one commit. Only one object in one process can have a file open.
  */
 export class SqliteDatabase {
-  /** Read-only; sees every write whose promise has resolved. */
+  /** Read-only, for a few rows at a time; sees every write whose promise has resolved. */
   readonly reader: DatabaseSync;
   readonly commits: CommitMeasurements;
   /** Absolute path. */
@@ -112,6 +113,17 @@ export class SqliteDatabase {
     return this.#connections.queue.push(operation, args) as Promise<Result>;
   }
 
+  /**
+   * Carries out a read of a module (`"<module>.<read>"`) in the thread for reads; it sees every write whose promise
+   * has resolved before the call. Rejects with a {@link SqliteError} as `write` does.
+   */
+  read<Result>(read: string, args: unknown): Promise<Result> {
+    if (this.#closing !== undefined) {
+      return Promise.reject(new SqliteError("CLOSED", "The database is closing and takes no more reads."));
+    }
+    return this.#connections.reads.read(read, args) as Promise<Result>;
+  }
+
   /** Finishes what was handed over, then releases the file. Calls after the first wait for the same end. */
   close(): Promise<void> {
     this.#closing ??= this.#connections.close(this.reader);
@@ -137,6 +149,7 @@ class Connections {
   readonly queue: WriteQueue;
   readonly commits = new CommitMeasurements();
   readonly writer: WriterThread;
+  readonly reads: ReaderThread;
   readonly #file: string;
   readonly #checkpoints: Checkpoints;
   readonly #lock: FileLock;
@@ -146,6 +159,7 @@ class Connections {
     this.#file = file;
     this.#lock = lock;
     this.#checkpoints = new Checkpoints(file, (how) => this.#finishCheckpoint(how), { logger });
+    this.reads = new ReaderThread({ file, modules: options.modules.map(String) });
     this.queue = new WriteQueue((batch, transfer) => this.writer.post(batch, transfer));
     this.writer = new WriterThread(
       { file, modules: options.modules.map(String), acceptLoss: options.acceptLoss, compact: options.compact },
@@ -192,6 +206,7 @@ class Connections {
     this.queue.flush();
     await this.queue.idle();
     await this.#checkpoints.close();
+    await this.reads.close();
     reader.close();
     await this.writer.close();
     this.#lock.release();

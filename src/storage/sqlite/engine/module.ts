@@ -17,6 +17,15 @@ export interface SqliteModule {
   readonly migrations: Readonly<Record<string, Migration>>;
   /** Prepares statements and returns the operations that use them. */
   operations(database: DatabaseSync): SqliteOperations;
+  /** Prepares reads on a connection of the reader thread; their arguments and results are cloned. */
+  reads?(database: DatabaseSync): SqliteOperations;
+}
+
+/** Loads a module by the URL of the file that exports it. */
+export async function importSqliteModule(url: string): Promise<SqliteModule> {
+  const exported = (await import(url)) as { sqliteModule?: SqliteModule };
+  if (exported.sqliteModule === undefined) throw new Error(`${url} does not export sqliteModule.`);
+  return exported.sqliteModule;
 }
 
 /**

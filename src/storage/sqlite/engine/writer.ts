@@ -6,7 +6,7 @@ import { CommitMark, findLoss, findReplacement, markFile } from "./commit-mark.t
 import { describeOpenError, isEnvironmental } from "./errors.ts";
 import { type CommitOutcome, GroupCommit, type WriteBatch } from "./group-commit.ts";
 import { migrate } from "./migrate.ts";
-import type { SqliteModule } from "./module.ts";
+import { importSqliteModule, type SqliteModule } from "./module.ts";
 import { openWriteConnection } from "./open-connection.ts";
 import { rewriteToShrink } from "./rewrite-file.ts";
 import type { WriterReply, WriterRequest, WriterStart } from "./writer-thread.ts";
@@ -200,10 +200,4 @@ export async function serveWriter(port: MessagePort, start: WriterStart): Promis
 
 function nextRequest(port: MessagePort): WriterRequest | undefined {
   return receiveMessageOnPort(port)?.message as WriterRequest | undefined;
-}
-
-async function importSqliteModule(url: string): Promise<SqliteModule> {
-  const exported = (await import(url)) as { sqliteModule?: SqliteModule };
-  if (exported.sqliteModule === undefined) throw new Error(`${url} does not export sqliteModule.`);
-  return exported.sqliteModule;
 }

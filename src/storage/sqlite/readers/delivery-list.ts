@@ -3,9 +3,11 @@ import { type DeliveryPage, type DeliveryQuery, StoreError } from "../../deliver
 import { codeOfEnded, codeOfLevel, codeOfRunState, DONE, RUNS_PER_DELIVERY } from "../codes.ts";
 import { type RowOf, rowQuery, type RowQuery, type RowShape, snapshotReader } from "../engine/row-query.ts";
 import { cursorOf, parseCursor } from "../public-id.ts";
+import { digestQuery } from "./delivery-digest.ts";
+import { DigestSearch, type SeqRange } from "./digest-search.ts";
 import { DELIVERY_ROW, deliveryColumns, type DeliveryRow, deliverySummary, LISTED_RUN } from "./stored-rows.ts";
 
-/** Deliveries that one page searches, and bytes of their texts: reading these is what takes time. */
+/** Deliveries that are searched together, and bytes of their texts: reading these is what takes time. */
 const SEARCHED_DELIVERIES = 250;
 const SEARCHED_BYTES = 1024 * 1024;
 
@@ -55,7 +57,7 @@ class DeliveryTextSearch {
 }
 
 const MAX_LIMIT = 200;
-/** Rows that one page looks at, whatever it finds; some 2 ms of the main thread. */
+/** Rows that are looked at together, whatever is found; some 2 ms. */
 const SCANNED_DELIVERIES = 4000;
 const SCANNED_RUNS = 1000;
 
@@ -73,12 +75,6 @@ interface Choice {
   readonly code: number | null;
 }
 
-/** Keys of a window, as seqs of deliveries: those below `before`, from `lowest` on. */
-interface Window {
-  readonly before: number;
-  readonly lowest: number;
-}
-
 const columns = deliveryColumns("d");
 /** NOCASE knows ASCII letters alone; of other names the usual ways to write them are compared. */
 const isWanted = `
@@ -91,11 +87,11 @@ const stateOfDelivery = `(SELECT max(state) FROM runs AS r WHERE ${runsOfDeliver
 /**
  * Pages of deliveries, newest first.
  *
- * States that are rare in the long run (all but done) are found by partial indexes. For the rest a
- * page looks at a bounded number of rows and then ends, short or even empty, with a cursor to go
- * on: at a million rows a page costs what it costs at a thousand. Times of receipt only nearly grow,
- * so they are compared row by row. A text is searched in fewer rows, since it has to be read. A delivery may
- * be `failed` by its runs or at once: both are looked for in one window, which ends where the first of them does.
+ * States that are rare in the long run (all but done) are found by partial indexes, and digests tell where nothing
+ * can be found. The rest is searched window by window; when its time is over the page ends, short or even empty,
+ * with a cursor to go on. Times of receipt only nearly grow, so they are compared row by row. A text is searched in
+ * smaller windows, since it has to be read. A delivery may be `failed` by its runs or at once: both are looked for in
+ * one window, which ends where the first of them does.
  */
 export class DeliveryList {
   readonly #any: Scan;
@@ -104,9 +100,14 @@ export class DeliveryList {
   readonly #ended: Scan;
   readonly #runs: RowQuery<RowOf<typeof LISTED_RUN>>;
   readonly #text: DeliveryTextSearch;
+  readonly #digests: DigestSearch;
+  readonly #pageMs: number;
   readonly #inSnapshot: ReturnType<typeof snapshotReader>;
 
-  constructor(reader: DatabaseSync) {
+  /** `pageMs`: the time after which a page ends at the end of a window. */
+  constructor(reader: DatabaseSync, pageMs = 0) {
+    this.#pageMs = pageMs;
+    this.#digests = new DigestSearch(reader);
     const match = (condition: string) =>
       rowQuery(
         reader,
@@ -159,33 +160,42 @@ export class DeliveryList {
     this.#inSnapshot = snapshotReader(reader);
   }
 
-  /** Throws a {@link StoreError} `INVALID` for a cursor that the store did not issue and for a limit out of range. */
+  /** Throws as {@link checkListQuery} does. */
   page(query: DeliveryQuery): DeliveryPage {
-    const { limit } = query;
-    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-      throw new StoreError("INVALID", `The limit of a page is a whole number from 1 to ${MAX_LIMIT}.`);
-    }
+    const before = checkListQuery(query);
     const choices = this.#choose(query.state);
     if (choices.length === 0) return { deliveries: [], nextCursor: null };
-    const before = beforeOf(query.cursor);
     return this.#inSnapshot(() => this.#read(choices, before, query));
   }
 
   #read(choices: readonly Choice[], before: number, query: DeliveryQuery): DeliveryPage {
-    const lowest = Math.max(...choices.map((choice) => lowestSeq(choice, before)));
-    const { rows, next } = this.#find(choices, { before, lowest }, query);
-    const nextSeq = next ?? (lowest === 0 ? undefined : lowest);
+    const endMs = performance.now() + this.#pageMs;
+    const digested = digestQuery(query);
+    const found: DeliveryRow[] = [];
+    let next: number | undefined = before;
+    do {
+      const range = digested === undefined ? { before: next, lowest: 0 } : this.#digests.next(next, digested);
+      if (range === undefined) {
+        next = undefined;
+        break;
+      }
+      const lowest = Math.max(range.lowest, ...choices.map((choice) => lowestSeq(choice, range.before)));
+      const window = this.#find(choices, { before: range.before, lowest }, query, query.limit - found.length);
+      for (const row of window.rows) found.push(row);
+      next = window.next ?? (lowest === 0 ? undefined : lowest);
+    } while (next !== undefined && found.length < query.limit && performance.now() < endMs);
     return {
-      deliveries: rows.map((row) => deliverySummary(row, this.#runs.all(row.seq))),
-      nextCursor: nextSeq === undefined ? null : cursorOf(nextSeq),
+      deliveries: found.map((row) => deliverySummary(row, this.#runs.all(row.seq))),
+      nextCursor: next === undefined ? null : cursorOf(next),
     };
   }
 
   /** Up to a page of what matches in a window; `next` when there may be more in it. */
   #find(
     choices: readonly Choice[],
-    { before, lowest }: Window,
-    { limit, route, actor, level, receivedFrom, receivedBefore, text }: DeliveryQuery,
+    { before, lowest }: SeqRange,
+    { route, actor, level, receivedFrom, receivedBefore, text }: DeliveryQuery,
+    limit: number,
   ): { readonly rows: DeliveryRow[]; readonly next: number | undefined } {
     const most = text === undefined ? limit : SEARCHED_DELIVERIES;
     const rows = newestFirst(
@@ -234,8 +244,14 @@ function newestFirst([rows = [], ...others]: readonly DeliveryRow[][]): Delivery
   return others.length === 0 ? rows : [rows, ...others].flat().toSorted((left, right) => right.seq - left.seq);
 }
 
-/** Keys below this one are on the page. */
-function beforeOf(cursor: string | undefined): number {
+/**
+ * Gives the seq below which the page begins. Throws a {@link StoreError} `INVALID` for a cursor that the store did not
+ * issue and for a limit out of range.
+ */
+export function checkListQuery({ limit, cursor }: DeliveryQuery): number {
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+    throw new StoreError("INVALID", `The limit of a page is a whole number from 1 to ${MAX_LIMIT}.`);
+  }
   if (cursor === undefined) return Math.floor(Number.MAX_SAFE_INTEGER / RUNS_PER_DELIVERY);
   const seq = parseCursor(cursor);
   if (seq === undefined) throw new StoreError("INVALID", "The cursor is none that a page of this list gave out.");

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { SqliteDatabase } from "../../../../src/storage/sqlite/engine/database.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../../../../src/storage/sqlite/delivery-store.ts";
 import { agentSpec, newClaim, newCoalesce, newDelivery } from "../../../conformance/store/new-delivery.ts";
@@ -13,6 +13,19 @@ describe("SqliteDeliveryStore", () => {
     const file = join(temporaryFolder(), "store.sqlite");
     database = await SqliteDatabase.open({ file, modules: [sqliteStoreModule, notesModule] });
     onTestFinished(() => database.close());
+  });
+
+  it("prepares no list and no count on the thread that accepts calls", async () => {
+    const prepare = vi.spyOn(database.reader, "prepare");
+    const store = SqliteDeliveryStore.open(database);
+    await accept(store);
+    expect((await store.list({ limit: 1, text: "hook" })).deliveries).toHaveLength(1);
+    expect((await store.stats({ from: 0, before: 9e14, bucketMs: 9e14 })).rows).toHaveLength(1);
+    expect(await store.backlog()).toMatchObject({ queued: 1 });
+    const prepared = prepare.mock.calls.map(([text]) => text);
+    expect(prepared.length).toBeGreaterThan(10);
+    expect(prepared.filter((text) => /instr\(|GROUP BY bucket/u.test(text))).toEqual([]);
+    await store.close();
   });
 
   it("leaves a database open that it does not own", async () => {

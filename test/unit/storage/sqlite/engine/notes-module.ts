@@ -1,4 +1,5 @@
 /** A module of the database for tests: one table and operations that go right, wrong and fatally wrong. */
+import { threadId } from "node:worker_threads";
 import type { SqliteModule } from "../../../../../src/storage/sqlite/engine/module.ts";
 
 export const sqliteModule: SqliteModule = {
@@ -35,6 +36,17 @@ export const sqliteModule: SqliteModule = {
         process.exit(7);
       },
       unclonable: () => () => undefined,
+    };
+  },
+  reads(database) {
+    const count = database.prepare("SELECT count(*) AS n FROM notes");
+    return {
+      count: () => count.get()?.["n"],
+      thread: () => threadId,
+      fail: () => database.exec("SELECT * FROM nowhere"),
+      die() {
+        process.exit(7);
+      },
     };
   },
 };
