@@ -57,7 +57,7 @@ export async function reportProfile({ what, warmupMs, durationMs, connections }:
     await gateway.stop();
     refuseFailures(what, result);
     const calls = (result.requestsPerSecond * (durationMs + warmupMs)) / 1_000;
-    return table(byPlace(await mainProfile(folder)), calls);
+    return table(byPlace(await mainProfile(folder), gateway.startSeconds * 1e6), calls);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -73,8 +73,8 @@ async function mainProfile(folder: string): Promise<CpuProfile> {
   throw new Error("No profile holds the pipeline: the gateway did not end by itself.");
 }
 
-/** Microseconds by place. */
-function byPlace({ nodes, samples, timeDeltas }: CpuProfile): Map<string, number> {
+/** Microseconds by place, without those of the start, which loads and compiles every module. */
+function byPlace({ nodes, samples, timeDeltas }: CpuProfile, startMicros: number): Map<string, number> {
   const places = new Map<number, string>();
   const byId = new Map(nodes.map((node) => [node.id, node]));
   /** By the file that asked for it: time in Node, V8 and libuv counts for the nearest caller in `src/`. */
@@ -85,9 +85,13 @@ function byPlace({ nodes, samples, timeDeltas }: CpuProfile): Map<string, number
   };
   walk(nodes[0]!, "node: HTTP, streams, event loop");
   const micros = new Map<string, number>();
+  let passed = 0;
   samples.forEach((id, at) => {
+    const delta = timeDeltas[at] ?? 0;
+    passed += delta;
+    if (passed < startMicros) return;
     const place = places.get(id) ?? "unknown";
-    micros.set(place, (micros.get(place) ?? 0) + (timeDeltas[at] ?? 0));
+    micros.set(place, (micros.get(place) ?? 0) + delta);
   });
   micros.delete("(idle)");
   return micros;

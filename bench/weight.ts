@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { BUILT_IN_PRESETS } from "../src/presets/built-in.ts";
 import { makePresetKeys } from "../src/testing/preset-probe.ts";
 import type { Timing } from "./calls.ts";
+import type { LoadResult } from "./load.ts";
 import { median } from "./median.ts";
 import { prefill } from "./prefill.ts";
 import { refuseFailures, runLoad } from "./run-load.ts";
@@ -46,6 +47,7 @@ export async function reportWeight(
     [`idle, ${count(stored)} deliveries stored: memory`, mib(full.memory)],
     [`${count(queued)} runs queued by calls: memory`, mib(queue.memoryMiB)],
     ["of that, for each 10,000 queued", mib(((queue.memoryMiB - queue.beforeMiB) / queued) * 10_000)],
+    ["CPU of one of these calls: main thread, writer, V8 helpers, other", cpuCells(queue.cpu)],
     ["bytes on disk for a delivery of 1 KiB that waits", count(queue.bytesPerDelivery)],
     ["runs carried out a second, 16 at once, a model that answers at once", count(queue.runsPerSecond)],
     ["ready: from the command to the line that says it listens", `${idle.start.toFixed(2)} s`],
@@ -109,7 +111,7 @@ async function measureQueue(timing: Timing, queued: number) {
       });
       refuseFailures("the queue", result);
       await sleep(SETTLE_MS);
-      return { beforeMiB, memoryMiB: await gateway.memoryMiB(), before };
+      return { beforeMiB, memoryMiB: await gateway.memoryMiB(), before, cpu: result.cpu };
     });
     // The log is emptied into the file when the gateway ends.
     const bytesPerDelivery = ((await bytesIn(stateDir)) - calls.before) / queued;
@@ -175,6 +177,12 @@ function withSecrets(): Record<string, object> {
     return keys ? [[preset.name, { secret: keys.secrets[0] }] as const] : [];
   });
   return Object.fromEntries(entries.slice(0, PRESETS));
+}
+
+function cpuCells(cpu: LoadResult["cpu"]): string {
+  if (!cpu) return "not known on this system";
+  const threads = [cpu.main, cpu.writer, cpu.helpers, cpu.other].map((micros) => micros.toFixed(1));
+  return `${threads.join(" + ")} µs`;
 }
 
 function mib(value: number): string {
