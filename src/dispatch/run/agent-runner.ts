@@ -25,6 +25,12 @@ interface Settlement {
   readonly reason: string | null;
 }
 
+/** The end of a run, and the steps that are recorded with it. */
+interface Ending extends Settlement {
+  readonly heartbeatAt: number | undefined;
+  readonly delivered: StepDone | undefined;
+}
+
 const ENDED: CarriedOut = { kind: "ended" };
 
 /**
@@ -114,6 +120,12 @@ export class AgentRunner implements Runner {
     const problem = heldFor(run, result);
     if (problem !== undefined) return this.#hold(run, problem);
     const delivery = await this.#deliver(run, result);
+    let delivered = this.#deliveredStep(run, delivery);
+    // A callback may take its time: otherwise one commit has this step and the end of the run.
+    if (delivered && (spec.callbackUrl !== undefined || ending.aborted)) {
+      await this.#record(runId, "delivered", delivered);
+      delivered = undefined;
+    }
     if (ending.aborted) return ENDED;
     const heartbeatAt = this.#requestHeartbeat(run);
     if (isRetryLater(delivery)) return this.#postpone(run, delivery, heartbeatAt);
@@ -126,7 +138,7 @@ export class AgentRunner implements Runner {
     if (isRetryLater(callback)) return this.#postpone(run, callback, heartbeatAt);
     const { state } = settlement;
     const reason = [settlement.reason, callback.reason ?? null].filter((part) => part !== null).join("; ") || null;
-    await this.#settle(run, { state, reason, heartbeatAt }, result);
+    await this.#settle(run, { state, reason, heartbeatAt, delivered }, result);
     // A notice may take its time, and the lane must not wait for it.
     void reportHealth(this.#context.outages, run, { result, state, outcome: delivery.outcome });
     return ENDED;
@@ -168,14 +180,16 @@ export class AgentRunner implements Runner {
   }
 
   async #deliver(run: ActiveRun, result: FinalResult): Promise<Delivered | RetryLater> {
-    const delivery: Delivered | RetryLater =
-      result.status === "ok" ? await this.#replies.deliver(run, result.reply) : { outcome: "none" };
-    if (isRetryLater(delivery) || run.stored.steps.includes("delivered")) return delivery;
+    return result.status === "ok" ? this.#replies.deliver(run, result.reply) : { outcome: "none" };
+  }
+
+  /** What is to be recorded of a reply; `undefined`: nothing, or it was recorded before. */
+  #deliveredStep({ stored, mappingId, ending }: ActiveRun, delivery: Delivered | RetryLater): StepDone | undefined {
+    if (isRetryLater(delivery) || stored.steps.includes("delivered")) return undefined;
     const { outcome } = delivery;
-    if (run.ending.aborted && outcome !== "sent" && outcome !== "fallback") return delivery;
-    if (!run.stored.steps.includes("released")) void this.#context.outages.works(`replies:${run.mappingId ?? "agent"}`);
-    await this.#record(run.stored.runId, "delivered", { outcome });
-    return delivery;
+    if (ending.aborted && outcome !== "sent" && outcome !== "fallback") return undefined;
+    if (!stored.steps.includes("released")) void this.#context.outages.works(`replies:${mappingId ?? "agent"}`);
+    return { outcome, at: this.#context.clock.now() };
   }
 
   /** The time of the request, which has to be remembered; `undefined` when none is due. */
@@ -227,15 +241,19 @@ export class AgentRunner implements Runner {
 
   async #settle(
     { stored, mappingId }: ActiveRun,
-    { heartbeatAt, ...settlement }: Settlement & { readonly heartbeatAt: number | undefined },
+    { heartbeatAt, delivered, ...settlement }: Ending,
     result: FinalResult,
   ): Promise<void> {
     const { store, clock } = this.#context;
     const { runId, deliveryId } = stored;
     const at = clock.now();
-    // Both go into one commit.
+    // They go into one commit.
     await persist(this.#context, async () => {
-      await Promise.all([this.#rememberHeartbeat(runId, heartbeatAt), store.settle(runId, { ...settlement, at })]);
+      await Promise.all([
+        delivered && store.recordStep(runId, "delivered", delivered),
+        this.#rememberHeartbeat(runId, heartbeatAt),
+        store.settle(runId, { ...settlement, at }),
+      ]);
     });
     const reply = result.status === "ok" ? result.reply : undefined;
     const event = { runId, kind: "agent", ...settlement, ...(reply === undefined ? {} : { reply }) } as const;
