@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import JSON5 from "json5";
 import { BotApiServer } from "./bot-api-server.ts";
+import { eventually } from "./eventually.ts";
 import { GatewayProcess, writeHostConfig } from "./gateway-process.ts";
 import { hostConfig } from "./host-config.ts";
 import { freePort } from "./in-process-host.ts";
@@ -76,6 +77,11 @@ export class AdoptHost {
 
   get log(): string {
     return this.#gateway?.log ?? "";
+  }
+
+  /** Waits for what calls lead to; a failure shows the end of the log. */
+  async eventually(assertion: () => unknown): Promise<void> {
+    await eventually(assertion, async () => ({ calls: this.model.calls, log: this.log }));
   }
 
   /** How often the host did not take up a configuration by itself. */

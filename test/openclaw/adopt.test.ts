@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { adopt } from "../../src/cli/openclaw/adopt-command.ts";
 import { recordingLogger } from "../unit/hosts/embedded/server/recording-logger.ts";
 import { AdoptHost } from "./adopt-host.ts";
@@ -7,7 +7,6 @@ import type { Shape, ShapeCall } from "./adopt-shapes.ts";
 import type { ModelCall } from "./scripted-model.ts";
 
 const MAX_CALLS = 4;
-const patience = { timeout: 120_000, interval: 50 };
 
 /** What an agent was told behind the metadata of the boundary, or all of it where there is none. */
 function contentOf({ prompt }: ModelCall): string {
@@ -78,15 +77,15 @@ describe("a hooks block of OpenClaw in the real OpenClaw, before and after it is
       if (call.heard?.by === "wake" && side === "reveille") accepted.push({ shape: shape.name, call, from });
       // The host forgets what it was told when it ends, so that this has to be heard before anything else happens.
       if (call.heard?.by === "wake" && side === "built-in") {
-        await vi.waitFor(() => expect(isHeard(call, from, isOfAgent)).toBe(true), patience);
+        await host.eventually(() => expect(isHeard(call, from, isOfAgent)).toBe(true));
       }
       if (call.heard?.by !== "run") continue;
       const { text, agent } = call.heard;
-      await vi.waitFor(() => expect(runsOf(side, text, from).map((run) => run.agent)).toContain(agent), patience);
+      await host.eventually(() => expect(runsOf(side, text, from).map((run) => run.agent)).toContain(agent));
     }
     for (const { sent } of shape.calls) {
       if (sent === undefined) continue;
-      await vi.waitFor(() => expect(host.botApi.sent.slice(sentBefore)).toContainEqual(sent), patience);
+      await host.eventually(() => expect(host.botApi.sent.slice(sentBefore)).toContainEqual(sent));
     }
   }
 
@@ -124,7 +123,7 @@ describe("a hooks block of OpenClaw in the real OpenClaw, before and after it is
     const wakes = SHAPES_WITH_CALLS.flatMap(({ calls }) => calls).filter(({ heard }) => heard?.by === "wake");
     expect(accepted).toHaveLength(wakes.length);
     const unheard = () => accepted.filter(({ call, from }) => !isHeard(call, from, isOfAgent));
-    await vi.waitFor(() => expect(unheard().map(({ shape }) => shape)).toEqual([]), patience);
+    await host.eventually(() => expect(unheard().map(({ shape }) => shape)).toEqual([]));
   });
 
   it("the host takes blocks up by itself, as a rule", () => {

@@ -1,10 +1,9 @@
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { installationOfSuite } from "./installation-of-suite.ts";
 import { HOOK_TOKEN } from "./running-installation.ts";
 import type { RunningInstallation } from "./running-installation.ts";
 import { wordOf } from "./scripted-model.ts";
 
-const patience = { timeout: 180_000, interval: 200 };
 const words = ["one", "two", "three", "four", "five"];
 /** As many run at once; the last one waits. */
 const CONCURRENCY = 4;
@@ -20,15 +19,15 @@ describe("a gateway that is killed", () => {
       const call = { message: `Carry on [say ${word}]`, name: word, channel: "telegram", to: "777" };
       expect(await installation().post("/reveille/agent", call)).toMatchObject({ status: 202 });
     }
-    await vi.waitFor(() => expect(runs()).toHaveLength(CONCURRENCY), patience);
+    await installation().eventually(() => expect(runs()).toHaveLength(CONCURRENCY));
     const begun = new Set(runs().map(({ prompt }) => wordOf(prompt)));
     await installation().gateway.kill();
     release();
     await installation().restart();
-    await vi.waitFor(() => {
+    await installation().eventually(() => {
       const sent = installation().botApi.sent.map(({ text }) => text);
       expect(new Set(sent)).toEqual(new Set(words.map((word) => `Done: ${word}`)));
-    }, patience);
+    });
     // The host takes up sessions of its own some seconds after its start.
     await new Promise((resolve) => setTimeout(resolve, 20_000));
     expect(installation().botApi.sent).toHaveLength(words.length);
@@ -48,13 +47,13 @@ describe("a gateway that is killed", () => {
     await installation().gateway.kill();
     await installation().restart();
     await installation().post("/reveille/wake", { text: "now." });
-    await vi.waitFor(() => {
+    await installation().eventually(() => {
       const told = installation()
         .model.calls.map(({ prompt }) => prompt)
         .join("\n");
       const missing = Array.from({ length: 30 }, (_, at) => `later-${at}.`).filter((text) => !told.includes(text));
       expect(missing).toEqual([]);
-    }, patience);
+    });
   });
 
   function runs(): RunningInstallation["model"]["calls"] {

@@ -4,9 +4,12 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { homeEnvironment, openClawInstallation } from "./openclaw-installation.ts";
 
 const MAX_STARTS = 3;
+/** The host ends after it has migrated its state to a configuration, or when a busy machine held up a step of that. */
+const START_AGAIN = /Restart OpenClaw|startup migrations did not complete cleanly/;
 /** What a gateway has not done for this long it will not do; its start alone takes half a minute of a core. */
 const MAX_WAIT_MS = 240_000;
 /** How long is waited for the rest of its output once it has ended. */
@@ -50,8 +53,7 @@ export class GatewayProcess {
         await gateway.kill();
         // What it has said last may be read after its end; what it has spawned may hold its output for good.
         await Promise.race([gateway.#wholeLog, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS))]);
-        // The host ends after it has migrated its state to a configuration that is new to it.
-        const isAgain = starts < MAX_STARTS && !wasToldTo && gateway.log.includes("Restart OpenClaw");
+        const isAgain = starts < MAX_STARTS && !wasToldTo && START_AGAIN.test(gateway.log);
         if (!isAgain) throw error;
       }
     }
@@ -111,8 +113,14 @@ export class GatewayProcess {
     await this.#end("SIGKILL");
   }
 
+  /** Rejects with the end of the log when it has not ended after four minutes: its own limit is longer. */
   async stop(): Promise<void> {
-    await this.#end("SIGTERM");
+    const ended = this.#end("SIGTERM");
+    const overdue = new AbortController();
+    const late = sleep(MAX_WAIT_MS, "late", { signal: overdue.signal, ref: false }).catch(() => undefined);
+    const isLate = (await Promise.race([ended, late])) === "late";
+    overdue.abort();
+    if (isLate) throw new Error(`The gateway does not end:\n${this.log.slice(-SHOWN_CHARS)}`);
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {

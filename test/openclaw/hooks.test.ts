@@ -1,10 +1,9 @@
 import { createHmac } from "node:crypto";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GATEWAY_TOKEN } from "./host-config.ts";
 import { installationOfSuite } from "./installation-of-suite.ts";
 import { HOOK_TOKEN } from "./running-installation.ts";
 
-const patience = { timeout: 120_000, interval: 100 };
 const GITHUB_SECRET = "the-secret-of-github-in-this-suite";
 
 const block = {
@@ -61,7 +60,7 @@ describe("the installed package in the real OpenClaw", () => {
 
   it("wakes the main session", async () => {
     expect(await installation().post("/reveille/wake", { text: "The build is red." })).toMatchObject({ status: 200 });
-    await vi.waitFor(() => expect(mainPrompts()).toContain("The build is red."), patience);
+    await installation().eventually(() => expect(mainPrompts()).toContain("The build is red."));
   });
 
   it("brings every wake of a burst before the agent, although the host keeps twenty", async () => {
@@ -69,39 +68,37 @@ describe("the installed package in the real OpenClaw", () => {
       Array.from({ length: 60 }, (_, at) => installation().post("/reveille/wake", { text: `burst-${at}.` })),
     );
     expect(answers.every(({ status }) => status === 200)).toBe(true);
-    await vi.waitFor(() => {
+    await installation().eventually(() => {
       const told = mainPrompts();
       const seen = Array.from({ length: 60 }, (_, at) => told.includes(`burst-${at}.`));
       expect(seen.filter((isSeen) => !isSeen)).toEqual([]);
-    }, patience);
+    });
   });
 
   it("runs an agent turn with the boundary, posts its summary and delivers the reply to Telegram", async () => {
     const call = { message: "Look at it [say hello]", name: "Look", channel: "telegram", to: "777" };
     expect(await installation().post("/reveille/agent", call)).toMatchObject({ status: 202 });
-    await vi.waitFor(
-      () => expect(installation().botApi.sent).toContainEqual({ to: "777", text: "Done: hello" }),
-      patience,
+    await installation().eventually(() =>
+      expect(installation().botApi.sent).toContainEqual({ to: "777", text: "Done: hello" }),
     );
     const [run, ...others] = installation().model.callsWith("Look at it");
     expect(others.filter(({ session }) => session !== "agent:main:main")).toEqual([]);
     expect(run?.session).toMatch(/^agent:main:subagent:run-/);
     expect(run?.prompt).toContain("UNTRUSTED INPUT");
-    await vi.waitFor(
-      () => expect(mainPrompts()).toMatch(/Hook \\*"Look\\*": UNTRUSTED REPORT[^]*Done: hello/),
-      patience,
+    await installation().eventually(() =>
+      expect(mainPrompts()).toMatch(/Hook \\*"Look\\*": UNTRUSTED REPORT[^]*Done: hello/),
     );
   });
 
   it("runs a mapping", async () => {
     expect(await installation().post("/reveille/deploys", { version: "1.2.3" })).toMatchObject({ status: 202 });
-    await vi.waitFor(() => expect(installation().model.callsWith("Deployed 1.2.3")).not.toEqual([]), patience);
+    await installation().eventually(() => expect(installation().model.callsWith("Deployed 1.2.3")).not.toEqual([]));
   });
 
   it("continues the conversation of a session key where the mapping is persistent", async () => {
     for (const note of ["apples", "pears"]) {
       expect(await installation().post("/reveille/diary", { note })).toMatchObject({ status: 202 });
-      await vi.waitFor(() => expect(installation().model.callsWith(`Noted ${note}`)).not.toEqual([]), patience);
+      await installation().eventually(() => expect(installation().model.callsWith(`Noted ${note}`)).not.toEqual([]));
     }
     const [latest] = installation().model.callsWith("Noted pears");
     expect(latest?.session).toMatch(/^agent:main:subagent:kept-agent-main-hook-diary-/);
@@ -118,10 +115,10 @@ describe("the installed package in the real OpenClaw", () => {
       installation().post("/reveille/github", body, { ...headers, "x-github-delivery": id });
     expect(await send(forged, "d-1")).toMatchObject({ status: 401 });
     expect(await send(signed, "d-2")).toMatchObject({ status: 200 });
-    await vi.waitFor(() => {
+    await installation().eventually(() => {
       const runs = installation().model.callsWith("Keep it logically awesome");
       expect(runs.filter(({ session }) => session.startsWith("agent:main:subagent:run-"))).not.toEqual([]);
-    }, patience);
+    });
     expect(installation().model.callsWith("Nobody has signed this")).toEqual([]);
   });
 
@@ -134,7 +131,7 @@ describe("the installed package in the real OpenClaw", () => {
     installation().configure(shapedBlock);
     await installation().gateway.waitForLog("configuration applied (reload)", from);
     expect(await installation().post("/elsewhere/shaped", { word: "clay" })).toMatchObject({ status: 200 });
-    await vi.waitFor(() => expect(mainPrompts()).toContain("shaped: clay"), patience);
+    await installation().eventually(() => expect(mainPrompts()).toContain("shaped: clay"));
     expect(await installation().post("/reveille/wake", { text: "gone" })).toMatchObject({ status: 404 });
   });
 
@@ -147,9 +144,8 @@ describe("the installed package in the real OpenClaw", () => {
     expect(installation().gateway.log.slice(from)).not.toContain("configuration applied (start)");
     const call = { message: "Look again [say still]", channel: "telegram", to: "778" };
     expect(await installation().post("/elsewhere/agent", call)).toMatchObject({ status: 202 });
-    await vi.waitFor(
-      () => expect(installation().botApi.sent).toContainEqual({ to: "778", text: "Done: still" }),
-      patience,
+    await installation().eventually(() =>
+      expect(installation().botApi.sent).toContainEqual({ to: "778", text: "Done: still" }),
     );
   });
 
@@ -186,6 +182,6 @@ describe("the installed package in the real OpenClaw", () => {
     await configureUntil(404, "/elsewhere", false);
     await configureUntil(400, "/reveille", true);
     expect(await installation().post("/reveille/wake", { text: "Back again." })).toMatchObject({ status: 200 });
-    await vi.waitFor(() => expect(mainPrompts()).toContain("Back again."), patience);
+    await installation().eventually(() => expect(mainPrompts()).toContain("Back again."));
   });
 });

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HOOK_TOKEN, RunningInstallation } from "./running-installation.ts";
 
-const patience = { timeout: 120_000, interval: 100 };
 const block = { enabled: true, token: HOOK_TOKEN };
 const heartbeat = { every: "0m", isolatedSession: true };
 
@@ -28,11 +27,10 @@ describe.each([
 
   it("reach the model, with one turn", async () => {
     expect(await installation.post("/reveille/wake", { text: "The build is red." })).toMatchObject({ status: 200 });
-    await vi.waitFor(() => expect(installation.model.callsWith("The build is red.")).not.toEqual([]), patience);
-    await vi.waitFor(async () => {
-      const { out } = await installation.openclaw("reveille", "deliveries", "list", "--json");
-      expect(out).toContain('"done"');
-    }, patience);
+    await installation.eventually(() => expect(installation.model.callsWith("The build is red.")).not.toEqual([]));
+    await installation.eventually(async () => {
+      expect(await installation.read("/deliveries")).toMatchObject({ deliveries: [{ state: "done" }] });
+    });
     expect(installation.model.calls.length).toBeLessThanOrEqual(2);
   });
 });

@@ -1,12 +1,11 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { OtlpCollector } from "../fixtures/otlp-collector.ts";
 import { GATEWAY_TOKEN } from "./host-config.ts";
 import { installationOfSuite } from "./installation-of-suite.ts";
 import { HOOK_TOKEN, OWN_CONNECTION } from "./running-installation.ts";
 
-const patience = { timeout: 120_000, interval: 100 };
 const authorization = `Bearer ${GATEWAY_TOKEN}`;
 const secret = "the-secret-of-github-in-this-suite";
 
@@ -33,7 +32,7 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     const call = { message: `Look at it [say ${to}]`, name: "Look", channel: "telegram", to };
     const { status, text } = await installation().post("/reveille/agent", call);
     expect(status).toBe(202);
-    await vi.waitFor(() => expect(repliesTo(to)).toBe(1), patience);
+    await installation().eventually(() => expect(repliesTo(to)).toBe(1));
     return (JSON.parse(text) as { deliveryId: string }).deliveryId;
   }
 
@@ -69,7 +68,7 @@ describe("what an operator sees and does in the real OpenClaw", () => {
 
   it("shows a delivery with its runs, and replays it over HTTP", async () => {
     const id = await accept("501");
-    await vi.waitFor(async () => {
+    await installation().eventually(async () => {
       const attempts = [{ status: "ok", usage: { inputTokens: 11, outputTokens: 7 } }];
       expect(await (await ask(`/deliveries/${id}`)).json()).toMatchObject({
         id,
@@ -77,11 +76,11 @@ describe("what an operator sees and does in the real OpenClaw", () => {
         route: "agent",
         runs: [{ attempts }],
       });
-    }, patience);
+    });
     const init = { method: "POST", headers: { authorization, "content-type": "application/json" }, body: "{}" };
     const replayed = await ask(`/deliveries/${id}/replay`, init);
     expect([replayed.status, await replayed.json()]).toMatchObject([200, { ok: true, outcome: "replayed" }]);
-    await vi.waitFor(() => expect(repliesTo("501")).toBe(2), patience);
+    await installation().eventually(() => expect(repliesTo("501")).toBe(2));
   });
 
   it("sends spans to the collector that the host's environment names", async () => {
@@ -93,11 +92,11 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     try {
       await installation().restart({ env });
       await accept("503");
-      await vi.waitFor(() => {
+      await installation().eventually(() => {
         expect(collector.spans.map(({ name }) => name)).toEqual(
           expect.arrayContaining(["POST agent", "run agent", "invoke_agent main", "summary", "reply"]),
         );
-      }, patience);
+      });
       expect(collector.keys).toContain("key-of-the-collector");
     } finally {
       collector.close();
@@ -112,7 +111,7 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     expect(listed.out).toContain(id);
     const replayed = await installation().openclaw("reveille", "deliveries", "replay", id);
     expect([replayed.code, replayed.out]).toEqual([0, expect.stringContaining(id)]);
-    await vi.waitFor(() => expect(repliesTo("502")).toBe(2), patience);
+    await installation().eventually(() => expect(repliesTo("502")).toBe(2));
   });
 
   it("lists and replays deliveries by gateway methods, which the host's clients call", async () => {
@@ -130,7 +129,7 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     expect([listed.code, listed.out]).toEqual([0, expect.stringContaining(id)]);
     expect((await call("get", { id })).out).toContain('"attempts"');
     expect((await call("replay", { id })).out).toContain('"replayed"');
-    await vi.waitFor(() => expect(repliesTo("503")).toBe(2), patience);
+    await installation().eventually(() => expect(repliesTo("503")).toBe(2));
     expect((await call("get", { id: "dlv_none" })).out).toContain("There is no delivery");
   });
 
@@ -139,16 +138,16 @@ describe("what an operator sees and does in the real OpenClaw", () => {
     const id = await accept("504");
     const use = '[use webhook_deliveries {"action":"list"}]';
     await installation().openclaw("agent", "--agent", "main", "--message", `What came in today? ${use}`);
-    await vi.waitFor(() => {
+    await installation().eventually(() => {
       const answered = model.calls.find(({ session, results }) => session.endsWith(":main") && results.includes(id));
       expect(answered?.results).toContain("EXTERNAL_UNTRUSTED_CONTENT");
-    }, patience);
+    });
     expect((await installation().post("/reveille/agent", { message: `Look ${use}`, deliver: false })).status).toBe(202);
-    await vi.waitFor(() => {
+    await installation().eventually(() => {
       const run = model.calls.find(({ session, results }) => session.includes(":subagent:") && results !== "[]");
       expect(run?.results).toMatch(/webhook_deliveries/);
       expect(run?.results).not.toContain("dlv_");
-    }, patience);
+    });
   });
 
   it("signs a sample as its sender would, and prints its outcome", async () => {

@@ -1,11 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { reasonOf } from "../../src/core/reason-of.ts";
 import { BotApiServer } from "./bot-api-server.ts";
+import { eventually } from "./eventually.ts";
 import { GatewayProcess, writeHostConfig } from "./gateway-process.ts";
 import type { GatewayProcessOptions } from "./gateway-process.ts";
-import { hostConfig } from "./host-config.ts";
+import { GATEWAY_TOKEN, hostConfig } from "./host-config.ts";
 import { freePort } from "./in-process-host.ts";
 import { homeEnvironment, openClawInstallation } from "./openclaw-installation.ts";
 import { ScriptedModel } from "./scripted-model.ts";
@@ -18,6 +22,8 @@ export const OWN_CONNECTION = { connection: "close" } as const;
 
 /** A command of the host that takes longer hangs. */
 const COMMAND_MS = 180_000;
+/** Of the deliveries that a failure shows. */
+const MAX_SHOWN = 5;
 
 /** The installed package in the real gateway, with a model and a Bot API on loopback. */
 export class RunningInstallation {
@@ -103,6 +109,48 @@ export class RunningInstallation {
       body: text,
     });
     return { status: response.status, text: await response.text() };
+  }
+
+  /** Begins a call whose body is not whole before `finish`, which resolves with the status of the answer. */
+  async beginCall(path: string, body: object): Promise<{ finish(): Promise<number> }> {
+    const headers = { authorization: `Bearer ${HOOK_TOKEN}`, "content-type": "application/json", ...OWN_CONNECTION };
+    const call = request(this.gateway.url + path, { method: "POST", headers });
+    const answered = once(call, "response") as Promise<[IncomingMessage]>;
+    // It may fail before anything waits for it.
+    answered.catch(() => {});
+    const text = JSON.stringify(body);
+    await new Promise<unknown>((resolve) => call.write(text.slice(0, -1), resolve));
+    return {
+      async finish() {
+        call.end(text.slice(-1));
+        const [{ statusCode = 0 }] = await answered;
+        return statusCode;
+      },
+    };
+  }
+
+  /** What the operator's API answers to a GET. */
+  async read<Content>(path: string): Promise<Content> {
+    const headers = { authorization: `Bearer ${GATEWAY_TOKEN}`, ...OWN_CONNECTION };
+    const response = await fetch(`${this.gateway.url}/plugins/reveille/api/v1${path}`, { headers });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${text}`);
+    return JSON.parse(text) as Content;
+  }
+
+  /** Waits for what calls lead to. The error of a failure has the deliveries that are not done and the end of the log. */
+  async eventually(assertion: () => unknown): Promise<void> {
+    await eventually(assertion, async () => ({
+      calls: this.model.calls,
+      log: this.gateway.log,
+      more: await this.#openDeliveries().catch(reasonOf),
+    }));
+  }
+
+  async #openDeliveries(): Promise<readonly object[]> {
+    const { deliveries } = await this.read<{ deliveries: { id: string; state: string }[] }>("/deliveries?limit=100");
+    const open = deliveries.filter(({ state }) => state !== "done").slice(0, MAX_SHOWN);
+    return Promise.all(open.map(({ id }) => this.read<object>(`/deliveries/${id}`)));
   }
 
   /** Runs the host's own program in the gateway's home. */

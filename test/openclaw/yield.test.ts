@@ -1,32 +1,34 @@
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { wordOfChild } from "./delegation.ts";
 import { installationOfSuite } from "./installation-of-suite.ts";
 import { HOOK_TOKEN } from "./running-installation.ts";
 import type { ModelCall } from "./scripted-model.ts";
-
-const patience = { timeout: 120_000, interval: 1_000 };
 
 describe("a run whose turn yields in the real OpenClaw", () => {
   const installation = installationOfSuite({ enabled: true, token: HOOK_TOKEN });
 
   it("continues until the child it waits for has woken it, and sends the reply of that turn once", async () => {
     const id = await accept({ message: "Let a child say it [delegate yielded.]" });
-    await vi.waitFor(async () => expect(await delivery(id)).toMatchObject({ state: "done", reason: null }), patience);
+    await installation().eventually(async () =>
+      expect(await delivery(id)).toMatchObject({ state: "done", reason: null }),
+    );
     expect(await delivery(id)).toMatchObject({ runs: [{ attempts: [{ number: 1, status: "ok" }] }] });
     expect(installation().botApi.sent.map(({ text }) => text)).toEqual(["Done: the child said yielded."]);
   });
 
   it("ends when its time is up while it waits for what never comes", async () => {
     const id = await accept({ message: "Wait [wait]", timeoutSeconds: 15 });
-    await vi.waitFor(async () => expect(await delivery(id)).toMatchObject({ state: "failed" }), patience);
+    await installation().eventually(async () => expect(await delivery(id)).toMatchObject({ state: "failed" }));
     expect(await delivery(id)).toMatchObject({ runs: [{ attempts: [{ number: 1, status: "timeout" }] }] });
   });
 
   it("ends with its child when it is canceled, and is never resumed", async () => {
     const { id, session, sent, release } = await delegated("canceled.");
     expect((await installation().openclaw("reveille", "deliveries", "cancel", id)).code).toBe(0);
-    await vi.waitFor(async () => expect(await delivery(id)).toMatchObject({ state: "canceled" }), patience);
-    await vi.waitFor(() => expect(ofChildren("canceled.")).toMatchObject([{ session, isGivenUp: true }]), patience);
+    await installation().eventually(async () => expect(await delivery(id)).toMatchObject({ state: "canceled" }));
+    await installation().eventually(() =>
+      expect(ofChildren("canceled.")).toMatchObject([{ session, isGivenUp: true }]),
+    );
     release();
     await aWhile();
     // Neither has the child gone on, nor has its parent been told.
@@ -39,7 +41,7 @@ describe("a run whose turn yields in the real OpenClaw", () => {
     await installation().gateway.kill();
     release();
     await installation().restart();
-    await vi.waitFor(async () => expect(await delivery(id)).toMatchObject({ state: "done" }), patience);
+    await installation().eventually(async () => expect(await delivery(id)).toMatchObject({ state: "done" }));
     await aWhile();
     const sessions = ofChildren("killed.").map((call) => call.session);
     expect(sessions).toEqual([session, expect.not.stringContaining(session)]);
@@ -54,7 +56,7 @@ describe("a run whose turn yields in the real OpenClaw", () => {
     onTestFinished(release);
     const sent = botApi.sent.length;
     const id = await accept({ message: `Let a child say it [delegate ${word}]` });
-    await vi.waitFor(() => expect(ofChildren(word)).toHaveLength(1), patience);
+    await installation().eventually(() => expect(ofChildren(word)).toHaveLength(1));
     return { id, session: ofChildren(word)[0]!.session, sent, release };
   }
 
@@ -76,9 +78,7 @@ describe("a run whose turn yields in the real OpenClaw", () => {
     return (JSON.parse(answer.text) as { deliveryId: string }).deliveryId;
   }
 
-  async function delivery(id: string): Promise<unknown> {
-    const { code, out } = await installation().openclaw("reveille", "deliveries", "show", id, "--json");
-    expect(code).toBe(0);
-    return JSON.parse(out);
+  function delivery(id: string): Promise<unknown> {
+    return installation().read(`/deliveries/${id}`);
   }
 });
