@@ -18,6 +18,26 @@ export interface PermissionRule {
   readonly path?: string | undefined;
 }
 
+/**
+ * What is left of an agent's rights to every turn that reads a text, since the run that wrote the text, or the call
+ * that brought it, had no more; an absent part is all of it.
+ */
+export interface TextRights {
+  readonly permissions?: Permissions | undefined;
+  readonly egress?: readonly string[] | undefined;
+}
+
+/** What a run with these rights leaves to whoever reads what it wrote; `undefined`: all. */
+export function textRights({
+  permissions,
+  tools,
+  egress,
+}: TextRights & { readonly tools?: "none" | undefined }): TextRights | undefined {
+  const left = tools === "none" ? "deny" : permissions;
+  if (left === undefined && egress === undefined) return undefined;
+  return { ...(left !== undefined && { permissions: left }), ...(egress !== undefined && { egress }) };
+}
+
 /** The kinds of acts, as the Agent Client Protocol names them. */
 export const ACT_KINDS = [
   "read",

@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AsyncSeriesHook, SyncHook } from "tapable";
-import type { AgentActivity, Permissions, WorkspaceSpec } from "./agent-rights.ts";
+import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "./agent-rights.ts";
 import type { CheckOutgoing } from "./outgoing/check-outgoing.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
@@ -127,6 +127,11 @@ export interface SystemEvent {
    * such, sends the reply there, and remembers it as the session's last route.
    */
   readonly owner?: ChannelTarget | undefined;
+  /**
+   * What is left of the agent's rights to the turn that reads the event, and to every later turn of the session, which
+   * reads what that turn said; absent: all of them. A host without such rights ignores it.
+   */
+  readonly rights?: TextRights | undefined;
 }
 
 export interface HeartbeatRequest {

@@ -1,5 +1,5 @@
 /** A run as it travels from policy to the store and to those who look at it. */
-import type { AgentActivity, Permissions, WorkspaceSpec } from "./agent-rights.ts";
+import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "./agent-rights.ts";
 import type { ChannelTarget } from "./host.ts";
 import type { HiddenCounts, TextKind } from "./boundary/remove-hidden.ts";
 import type { TokenUsage } from "./token-usage.ts";
@@ -53,6 +53,8 @@ export interface WakeSpec extends UntrustedText {
   readonly unsafe: boolean;
   /** Where the owner wrote the text, which is outside the boundary then; the reply goes there. */
   readonly owner?: ChannelTarget;
+  /** What the mapping leaves of what the agent may do where it reads the text; absent: all of it. */
+  readonly rights?: TextRights | undefined;
   /** The rendering of calls that were coalesced into the run; absent: it has one call. */
   readonly coalesce?: CoalesceMode;
 }

@@ -48,7 +48,7 @@ export const RightsSchema = Type.Object(
   {
     additionalProperties: false,
     description:
-      "What a run may do by the level of who acted (see `actors`). A level that is left out has the rights of the next lower one; `unknown` is required. They only lower what the agent allows. For the action `agent`.",
+      "What a run may do by the level of who acted (see `actors`). A level that is left out has the rights of the next lower one; `unknown` is required. They only lower what the agent allows. With the action `wake`, `permissions`, `tools` and `egress` lower what the session may do that reads the text.",
   },
 );
 

@@ -1,3 +1,4 @@
+import { textRights } from "../../core/agent-rights.ts";
 import type { CheckOutgoing } from "../../core/outgoing/check-outgoing.ts";
 import { type AgentSpec, HELD_REPLY, type RunStep, type SettledState } from "../../core/run.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
@@ -151,6 +152,7 @@ export class AgentRunner implements Runner {
       sessionKey: host.sessions.mainSessionKey(spec.agentId),
       text: summaryText(spec, result, checkOutgoing),
       idempotencyKey: `${stored.runId}:summary`,
+      rights: textRights(spec),
     };
     try {
       // A main session that takes nothing for now is asked until it does.

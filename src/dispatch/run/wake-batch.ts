@@ -139,8 +139,8 @@ export class WakeBatch {
     const { signal } = tracked.stop!;
     if (!this.#dispatched.has(tracked)) await events.dispatched({ runId, kind: "wake", attempt: 1 });
     if (tracked.withdrawn || signal.aborted) return "left";
-    const { sessionKey, owner } = spec;
-    const event = { sessionKey, text: wakeText(spec, coalesced), idempotencyKey: runId, owner };
+    const { sessionKey, owner, rights } = spec;
+    const event = { sessionKey, text: wakeText(spec, coalesced), idempotencyKey: runId, owner, rights };
     try {
       if ((await withTimeout(host.sessions.enqueueSystemEvent(event), signal)) !== "waiting") return "done";
       // The session knows it already when it is handed over again.

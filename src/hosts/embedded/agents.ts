@@ -8,6 +8,7 @@ import {
   HostError,
   type Logger,
 } from "../../core/host.ts";
+import { textRights } from "../../core/agent-rights.ts";
 import { withInstructions } from "../../core/boundary/wrap-untrusted.ts";
 import type { AgentConfig, GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
@@ -88,10 +89,12 @@ export class EmbeddedAgents implements HostAgents {
     }
     let result: AgentRunResult | undefined;
     try {
-      if (!(await this.#sessions.beginRun({ sessionKey, runId, prompt }))) {
+      const isKept = sessionMode === "persistent";
+      const rights = isKept ? textRights(request) : undefined;
+      if (!(await this.#sessions.beginRun({ sessionKey, runId, prompt, rights }))) {
         throw new HostError(`A run with the id ${JSON.stringify(runId)} has begun before.`, { retryable: false });
       }
-      const earlier = sessionMode === "persistent" ? this.#sessions.runTurns(sessionKey, EARLIER_TURNS) : [];
+      const earlier = isKept ? this.#sessions.runTurns(sessionKey, EARLIER_TURNS) : [];
       const messages: TurnMessage[] = [...earlier, { role: "user", text: prompt }];
       const override = { model: request.model, thinking: request.thinking };
       result = await withDeadline(timeoutMs, request.signal, (signal, hold) =>
@@ -105,7 +108,8 @@ export class EmbeddedAgents implements HostAgents {
           egress: request.egress,
           tools: request.tools,
           workspace: request.workspace,
-          memory: sessionMode === "persistent" ? this.#sessions.memory(sessionKey) : undefined,
+          memory: isKept ? this.#sessions.memory(sessionKey) : undefined,
+          read: isKept ? this.#sessions.rights(sessionKey) : [],
           signal,
           onHold: (isHeld) => {
             hold(isHeld);
@@ -165,6 +169,7 @@ export class EmbeddedAgents implements HostAgents {
           isProbe: place.isProbe,
           trust: turn.trust,
           memory: this.#sessions.memory(sessionKey),
+          read: this.#sessions.rights(sessionKey),
           signal,
           onHold: hold,
           of: { sessionKey },

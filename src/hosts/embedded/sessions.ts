@@ -1,4 +1,5 @@
 /** The embedded gateway's sessions: transcripts, system events and routes, all in its database. */
+import type { TextRights } from "../../core/agent-rights.ts";
 import type { AcpMemory } from "./agents/acp-agents.ts";
 import type { BeginRunOutcome, EnqueueEvent, EnqueueOutcome } from "../shared/state-operations.ts";
 import type { ChannelTarget, Clock, HeartbeatRequest, HostSessions, SystemEvent } from "../../core/host.ts";
@@ -8,7 +9,7 @@ import type { PageQuery } from "./state/page-cursor.ts";
 import { enqueueEvent, writeState } from "../shared/write-state.ts";
 import { prepareSessionReads, type SessionReads } from "./state/session-reads.ts";
 import { STATE_LIMITS } from "./state/operations.ts";
-import type { AppendTurn, EndRun, ForgetRuns, ForgetRunsOutcome } from "./state/operations.ts";
+import type { AppendTurn, BeginRun, EndRun, ForgetRuns, ForgetRunsOutcome } from "./state/operations.ts";
 
 /** A run takes at most a day: what began before and has no end was cut off with its process. */
 const MAX_RUN_MS = 24 * 3_600_000;
@@ -58,8 +59,9 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
    */
   async enqueueSystemEvent(event: SystemEvent): Promise<void> {
     const { sessionKey, text, owner } = event;
+    const rights = event.rights && JSON.stringify(event.rights);
     await enqueueEvent(event, (key) => {
-      const args: EnqueueEvent = { sessionKey, text, key, owner, at: this.#clock.now() };
+      const args: EnqueueEvent = { sessionKey, text, key, owner, rights, at: this.#clock.now() };
       return this.#write<EnqueueOutcome>("enqueue", args, "The system event");
     });
     if (owner !== undefined) this.#routes.delete(sessionKey);
@@ -76,9 +78,18 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
     return this.#reads.requestedTurns();
   }
 
-  /** Begins the transcript of an isolated run; false when a run with this id has one. */
-  async beginRun(run: { sessionKey: string; runId: string; prompt: string }): Promise<boolean> {
-    const args = { ...run, prompt: cutMessage(run.prompt), at: this.#clock.now() };
+  /**
+   * Begins the transcript of a run; false when a run with this id has one. `rights` are what is left to later turns of
+   * the session, for a run that they read.
+   */
+  async beginRun(run: {
+    readonly sessionKey: string;
+    readonly runId: string;
+    readonly prompt: string;
+    readonly rights?: TextRights | undefined;
+  }): Promise<boolean> {
+    const rights = run.rights && JSON.stringify(run.rights);
+    const args: BeginRun = { ...run, rights, prompt: cutMessage(run.prompt), at: this.#clock.now() };
     return (await this.#write<BeginRunOutcome>("beginRun", args, "The run")) === "begun";
   }
 
@@ -114,6 +125,11 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
       now,
     };
     return await this.#write<ForgetRunsOutcome>("forgetRuns", step, "The removal of transcripts");
+  }
+
+  /** What the texts that the session has read leave of its agent's rights. */
+  rights(sessionKey: string): readonly TextRights[] {
+    return this.#reads.rights(sessionKey);
   }
 
   /** Where an agent with a memory of its own finds the session again. */

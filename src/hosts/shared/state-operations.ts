@@ -23,6 +23,8 @@ export interface EnqueueEvent {
   readonly text: string;
   /** Where the owner wrote it; absent for all other events. */
   readonly owner?: { readonly channel: string; readonly to: string } | undefined;
+  /** What is left of the agent's rights to whoever reads it, as JSON; absent: all of them. */
+  readonly rights?: string | undefined;
   readonly at: number;
 }
 

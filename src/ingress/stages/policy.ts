@@ -1,4 +1,4 @@
-import type { Permissions } from "../../core/agent-rights.ts";
+import { type Permissions, textRights } from "../../core/agent-rights.ts";
 import type { HooksConfig } from "../../config/hooks.ts";
 import type { LevelRights } from "../../config/mapping/rights.ts";
 import { isKnownAgent } from "../../config/mapping/rules.ts";
@@ -264,6 +264,7 @@ function wakeSpec(
     source: origin.contentSource,
     unsafe: action.allowUnsafeExternalContent === true,
     owner: action.owner,
+    rights: action.owner === undefined ? textRights(origin) : undefined,
     coalesce: origin.coalesce,
   };
 }

@@ -1,7 +1,7 @@
 /** One turn of any kind of agent: its rights, its workspace, and what carries it out. */
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { AgentActivity, Permissions, WorkspaceSpec } from "../../../core/agent-rights.ts";
+import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "../../../core/agent-rights.ts";
 import type { Clock, Logger } from "../../../core/host.ts";
 import type { CheckOutgoing } from "../../../core/outgoing/check-outgoing.ts";
 import type { AgentConfig, GatewayConfig } from "../config/file.ts";
@@ -15,7 +15,7 @@ import { quoteReference, resolveModel } from "./model-endpoint.ts";
 import { type ModelTurnLimits, runModelTurn } from "./model-turn.ts";
 import type { ModelOutcome, TurnIds, TurnMessage } from "./turn.ts";
 import { acknowledgeOffline, answerOffline } from "./offline.ts";
-import { commonHosts, ownPermissions } from "./permissions.ts";
+import { allowsAll, commonHosts, loweredPermissions, ownPermissions } from "./permissions.ts";
 import { RunRights } from "./run-rights.ts";
 import { ToolBox, ToolServerError } from "./tool-servers.ts";
 import { openWorkspace, type Workspace, WorkspaceError } from "./workspace.ts";
@@ -32,6 +32,8 @@ export interface AgentTurn {
   readonly trust: "owner" | "untrusted";
   /** What a mapping leaves of the agent's permissions. */
   readonly permissions?: Permissions | undefined;
+  /** What is left of the agent's rights after what its session has read before. */
+  readonly read: readonly TextRights[];
   readonly tools?: "none" | undefined;
   /** What is left of the hosts that the agent's programs can reach; absent: all of them. */
   readonly egress?: readonly string[] | undefined;
@@ -89,8 +91,8 @@ export class AgentTurns {
   /** Runs one turn; never rejects. */
   async run(agent: AgentConfig, turn: AgentTurn): Promise<TurnOutcome> {
     const { allowUntrusted, runtime, tools } = agent;
-    const mayDoAll = agent.permissions === "all" && (turn.permissions ?? "all") === "all";
-    if (mayDoAll && !allowUntrusted && turn.of.runId !== undefined) {
+    const lowered = loweredPermissions(turn);
+    if (allowsAll(agent.permissions, lowered) && !allowUntrusted && turn.of.runId !== undefined) {
       return {
         error: `The agent ${agent.id} may do everything, so it takes no runs of hooks: lower the mapping's permissions, or set allowUntrusted on the agent.`,
       };
@@ -112,7 +114,8 @@ export class AgentTurns {
     const own = ownPermissions(agent, { trust: turn.trust, isRun: turn.of.runId !== undefined });
     const rights = new RunRights({
       own,
-      lowered: turn.tools === "none" ? "deny" : turn.permissions,
+      lowered,
+      isWithOwner: turn.trust === "owner" && runtime?.type !== "command",
       approvals: this.#options.approvals,
       approvalTimeoutMs: agent.approvalTimeoutMs,
       of: { agentId: agent.id, ...turn.of },
@@ -127,8 +130,8 @@ export class AgentTurns {
         agent,
         turn,
         rights,
-        isReadOnly: isReadOnly(own, turn),
         places: { home: join(folder, "home"), cwd, copies: copiesOf(workspaces) },
+        isReadOnly: [own, ...lowered].some((each) => each === "deny" || each === "reads"),
       });
       return withActivity(outcome, rights);
     } finally {
@@ -263,7 +266,10 @@ export class AgentTurns {
       cwd: config.cwd !== undefined && turn.workspace === undefined ? config.cwd : places.cwd,
       isReadOnly,
       home: places.home,
-      egress: commonHosts(agent.egress, turn.egress),
+      egress: turn.read.reduce(
+        (hosts, { egress }) => commonHosts(hosts, egress),
+        commonHosts(agent.egress, turn.egress),
+      ),
       ofGateway: [this.#options.stateDir, dirname(file), ...secretFiles],
       variables: {
         REVEILLE_AGENT: agent.id,
@@ -273,10 +279,6 @@ export class AgentTurns {
       onRefusedHost: (host) => rights.refusedHost(host),
     };
   }
-}
-
-function isReadOnly(own: Permissions, { permissions: lowered, tools }: AgentTurn): boolean {
-  return [own, lowered, tools === "none" ? "deny" : undefined].some((each) => each === "deny" || each === "reads");
 }
 
 /** A reply that is empty because something was denied is no reply. */

@@ -1,6 +1,12 @@
 /** Whether an agent may do what it asks for, by its permissions and those of the mapping. */
 import { normalize, relative } from "node:path";
-import type { ActKind, PermissionRule, Permissions } from "../../../core/agent-rights.ts";
+import {
+  type ActKind,
+  type PermissionRule,
+  type Permissions,
+  type TextRights,
+  textRights,
+} from "../../../core/agent-rights.ts";
 import type { AgentConfig } from "../config/file.ts";
 
 /** What an agent is about to do. All but `tool` is its own claim. */
@@ -25,15 +31,15 @@ const READS: ReadonlySet<ActKind> = new Set(["read", "search", "think"]);
 /** With one of these a shell does more than one command. */
 const SHELL_CHARACTERS = /[;&|<>$`\\\n\r(){}*?[\]!#~"']/u;
 
-/** The stricter of what the agent and the mapping say. */
-export function decide(own: Permissions, lowered: Permissions | undefined, act: Act, cwd: string): Decision {
-  const decisions = [own, lowered ?? "all"].map((permissions) => decideBy(permissions, act, cwd));
-  return decisions.reduce((strict, next) => (STRICTNESS[next] > STRICTNESS[strict] ? next : strict));
+/** The strictest of what the agent, the mapping and whatever else lowers them say. */
+export function decide(permissions: readonly Permissions[], act: Act, cwd: string): Decision {
+  const decisions = permissions.map((each) => decideBy(each, act, cwd));
+  return decisions.reduce((strict, next) => (STRICTNESS[next] > STRICTNESS[strict] ? next : strict), "allow");
 }
 
-/** True when the permissions of both allow everything. */
-export function allowsAll(own: Permissions, lowered: Permissions | undefined): boolean {
-  return own === "all" && (lowered ?? "all") === "all";
+/** True when all of them allow everything. */
+export function allowsAll(own: Permissions, lowered: readonly Permissions[]): boolean {
+  return [own, ...lowered].every((each) => each === "all");
 }
 
 function decideBy(permissions: Permissions, act: Act, cwd: string): Decision {
@@ -85,6 +91,15 @@ export function ownPermissions(
 ): Permissions {
   if (permissions !== "all" || allowUntrusted || isRun) return permissions;
   return trust === "owner" && runtime?.type !== "command" ? "ask" : "deny";
+}
+
+/** What is left of an agent's permissions in a turn, by the mapping and by what the session has read. */
+export function loweredPermissions(turn: {
+  readonly permissions?: Permissions | undefined;
+  readonly tools?: "none" | undefined;
+  readonly read: readonly TextRights[];
+}): readonly Permissions[] {
+  return [textRights(turn), ...turn.read].flatMap((rights) => rights?.permissions ?? []);
 }
 
 /** The hosts of both lists, as the second writes them; absent, it is all of the first. */

@@ -8,7 +8,10 @@ import type { TurnIds } from "./turn.ts";
 
 export interface RightsOptions {
   readonly own: Permissions;
-  readonly lowered: Permissions | undefined;
+  /** What is left of them, each for a reason of its own. */
+  readonly lowered: readonly Permissions[];
+  /** True: the owner is there, and is asked for what only a text that others wrote stands against. */
+  readonly isWithOwner: boolean;
   readonly approvals: Pick<Approvals, "ask">;
   readonly approvalTimeoutMs: number;
   readonly of: TurnIds;
@@ -57,11 +60,12 @@ export class RunRights {
 
   /** Decides, and waits for the owner where the permissions say so. */
   async judge(act: Act): Promise<Verdict> {
-    const { own, lowered, cwd } = this.#options;
     const problem = this.#options.checkOutgoing?.(textsOf(act));
     // What must not leave is not kept either.
     if (problem !== undefined) return this.#deny({ ...act, title: act.tool ?? act.kind, input: undefined }, problem);
-    const decision = decide(own, lowered, act, cwd);
+    const { own, lowered, isWithOwner, cwd } = this.#options;
+    const strict = decide([own, ...lowered], act, cwd);
+    const decision = strict === "deny" && isWithOwner && decide([own], act, cwd) !== "deny" ? "ask" : strict;
     if (decision === "allow") return { allowed: true };
     if (decision === "deny") return this.#deny(act, "the permissions of this run do not allow it");
     const { approvals, approvalTimeoutMs, of, signal, onHold } = this.#options;

@@ -48,6 +48,7 @@ export function prepareEventWrites(database: DatabaseSync, sessions: SessionWrit
         return "duplicate";
       }
       if (owner !== undefined) sessions.setRoute(session.id, owner);
+      if (event.rights !== undefined) sessions.lowerRights(session.id, event.rights);
       count.run(1, bytes, session.id);
       return "stored";
     },

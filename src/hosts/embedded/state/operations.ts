@@ -20,6 +20,8 @@ export interface BeginRun {
   readonly sessionKey: string;
   readonly runId: string;
   readonly prompt: string;
+  /** What is left of the agent's rights to later turns of the session, as JSON; absent: all of them, or no turn reads it. */
+  readonly rights?: string | undefined;
   readonly at: number;
 }
 

@@ -1,4 +1,5 @@
 /** Reads sessions: for people over the API, and for the turns of the heartbeat. */
+import type { TextRights } from "../../../core/agent-rights.ts";
 import type { DatabaseSync } from "node:sqlite";
 import type { ChannelTarget, HeartbeatRequest } from "../../../core/host.ts";
 import { rowQuery, type RowOf, type RowShape } from "../../../storage/sqlite/engine/row-query.ts";
@@ -120,6 +121,7 @@ export function prepareSessionReads(reader: DatabaseSync) {
     { id: "text?" },
     "SELECT agent_session AS id FROM embedded_session WHERE key = ?",
   );
+  const rights = rowQuery(reader, { rights: "text?" }, "SELECT rights FROM embedded_session WHERE key = ?");
   const route = rowQuery(
     reader,
     { channel: "text", to: "text" },
@@ -212,6 +214,13 @@ export function prepareSessionReads(reader: DatabaseSync) {
     requestedTurns(): readonly HeartbeatRequest[] {
       return wakes.all().map((row) => ({ ...row }));
     },
+
+    /** What the texts that the session has read leave of its agent's rights. */
+    rights: (key: string): readonly TextRights[] =>
+      (rights.get(key)?.rights ?? "")
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as TextRights),
 
     agentSession: (key: string): string | undefined => agentSession.get(key)?.id ?? undefined,
 

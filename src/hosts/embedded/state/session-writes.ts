@@ -22,6 +22,9 @@ export interface NewMessage {
 
 /** Old messages that one operation removes, so that none takes long. */
 const TRIM_STEP = 4;
+/** Different rights that a session keeps; with more of them, nothing is left. */
+const MAX_RIGHTS = 32;
+const NO_RIGHTS = '{"permissions":"deny","egress":[]}';
 /** New sessions after which the surplus is counted and removed: counting reads every session. */
 const PRUNE_EVERY = 16;
 
@@ -63,6 +66,8 @@ export function prepareSessionWrites(database: DatabaseSync, transcripts: Transc
        SELECT id FROM embedded_message WHERE session = ? ORDER BY id LIMIT ?)`,
   );
 
+  const rights = rowQuery(database, { rights: "text?" }, "SELECT rights FROM embedded_session WHERE id = ?");
+  const setRights = database.prepare("UPDATE embedded_session SET rights = ? WHERE id = ?");
   const setRoute = database.prepare("UPDATE embedded_session SET route_channel = ?, route_to = ? WHERE id = ?");
   let sincePruned = PRUNE_EVERY;
 
@@ -102,6 +107,13 @@ export function prepareSessionWrites(database: DatabaseSync, transcripts: Transc
 
     setRoute(session: number, { channel, to }: { channel: string; to: string }): void {
       setRoute.run(channel, to, session);
+    },
+
+    /** Adds what a text that the session reads leaves of its agent's rights. It stays: every later turn reads what came of it. */
+    lowerRights(session: number, added: string): void {
+      const lines = rights.get(session)?.rights?.split("\n") ?? [];
+      if (lines.includes(added)) return;
+      setRights.run(lines.length < MAX_RIGHTS ? [...lines, added].join("\n") : NO_RIGHTS, session);
     },
 
     /** Adds a message and drops what is too old; false when this run's prompt was there before. */

@@ -96,6 +96,9 @@ const ownerMessages: Migration = [
      WHERE text IS NOT NULL AND owner_channel IS NOT NULL`,
 ];
 
+/** What the texts that the session has read leave of its agent's rights: JSON, a line for each. */
+const sessionRights: Migration = ["ALTER TABLE embedded_session ADD COLUMN rights TEXT"];
+
 /** The migrations of the module, in order of their names. */
 const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-tables": createTables,
@@ -103,6 +106,7 @@ const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0003-approvals": approvalTable,
   "0004-agent-sessions": agentSessions,
   "0005-owner-messages": ownerMessages,
+  "0006-session-rights": sessionRights,
 };
 
 /** The URL of this module, for the database that loads it. */
@@ -136,8 +140,9 @@ export const sqliteModule: SqliteModule = {
         setWake.run(agentId, reason, sessions.session(sessionKey, { kept: true, at }).id);
       },
 
-      beginRun({ sessionKey, runId, prompt, at }: BeginRun): BeginRunOutcome {
+      beginRun({ sessionKey, runId, prompt, rights, at }: BeginRun): BeginRunOutcome {
         const { id } = sessions.session(sessionKey, { kept: false, at });
+        if (rights !== undefined) sessions.lowerRights(id, rights);
         const added = sessions.addMessage(id, { runId, isolated: true, role: "user", at, text: prompt });
         return added ? "begun" : "repeated";
       },

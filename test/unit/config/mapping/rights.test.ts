@@ -32,8 +32,8 @@ describe("rights by level", () => {
     expect(refuse(changes)).toContain(message);
   });
 
-  it("have no effect on a wake", () => {
+  it("are taken with a wake, whose session they lower", () => {
     const { warnings } = read({ mappings: [{ ...hook, action: "wake", rights: { unknown: {} } }] }, around);
-    expect(warnings).toEqual(["hooks.mappings[0].rights: has no effect with the action wake"]);
+    expect(warnings).toEqual([]);
   });
 });

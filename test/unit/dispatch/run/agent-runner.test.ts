@@ -74,6 +74,17 @@ describe("an agent run", () => {
     expect((await bench.detail(runId)).delivery).toBe("none");
   });
 
+  it("leaves whoever reads the summary no more than the run had", async () => {
+    await bench.run({ permissions: "reads", egress: ["example.com"] });
+    await bench.run({ tools: "none", permissions: "reads" });
+    await bench.run({});
+    expect(bench.host.events.map(({ rights }) => rights)).toEqual([
+      { permissions: "reads", egress: ["example.com"] },
+      { permissions: "deny" },
+      undefined,
+    ]);
+  });
+
   it("ends as failed with the agent's reason, posts it as a summary and delivers nothing", async () => {
     bench.answers({ status: "error", reply: "", error: "the model refused" });
     const runId = await bench.run();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ProgramRuntime } from "../../../../../src/hosts/embedded/config/runtime.ts";
-import { commonHosts, ownPermissions } from "../../../../../src/hosts/embedded/agents/permissions.ts";
+import { commonHosts, decide, ownPermissions } from "../../../../../src/hosts/embedded/agents/permissions.ts";
 
 describe("the hosts that two lists have in common", () => {
   it.each([
@@ -12,6 +12,20 @@ describe("the hosts that two lists have in common", () => {
     [["a.com"], [], []],
   ])("%j and %j have %j", (own, lowered, common) => {
     expect(commonHosts(own, lowered)).toEqual(common);
+  });
+});
+
+describe("an act under several permissions", () => {
+  const read = { kind: "read", tool: "issues.get", title: "get" } as const;
+
+  it.each([
+    [["all"], "allow"],
+    [["all", "reads"], "allow"],
+    [["reads", "ask"], "ask"],
+    [["ask", "deny"], "deny"],
+    [["all", { allow: [{ tool: "issues.*" }] }, { allow: [{ tool: "mail.*" }] }], "deny"],
+  ] as const)("%j: %s", (permissions, decision) => {
+    expect(decide(permissions, read, "/")).toBe(decision);
   });
 });
 

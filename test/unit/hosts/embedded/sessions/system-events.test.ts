@@ -50,6 +50,27 @@ describe("a system event", () => {
     ]);
   });
 
+  it("leaves its session the rights that it came with, each once, and none at all when they become too many", async () => {
+    const rights = (n: number) => ({ permissions: { allow: [{ tool: `tool-${n}` }] } });
+    for (const [at, n] of [1, 2, 1].entries()) {
+      const event = { sessionKey: MAIN, text: "t", idempotencyKey: `lowered-${at}`, rights: rights(n) };
+      await gateway.sessions.enqueueSystemEvent(event);
+    }
+    await gateway.wake("as the agent");
+    await turn();
+    expect(gateway.sessions.rights(MAIN)).toEqual([rights(1), rights(2)]);
+    expect(gateway.sessions.rights("agent:ops:main")).toEqual([]);
+    for (let n = 3; n <= 40; n++) {
+      await gateway.sessions.enqueueSystemEvent({
+        sessionKey: MAIN,
+        text: "t",
+        idempotencyKey: `n${n}`,
+        rights: rights(n),
+      });
+    }
+    expect(gateway.sessions.rights(MAIN)).toContainEqual({ permissions: "deny", egress: [] });
+  });
+
   it("waits in its own session only", async () => {
     await gateway.wake("for main");
     await gateway.wake("for ops", "k", "agent:ops:main");
