@@ -72,8 +72,18 @@ export interface EventActor {
   readonly own?: boolean;
   /** What the sender says that the person is to it: `MEMBER` at GitHub. */
   readonly role?: string;
-  /** By the mapping's lists and the role; absent until the route is known. */
+  /** The least of its own level and of those who wrote text that the event carries; absent until the route is known. */
   readonly level?: Level;
+  /** By the mapping's lists and the role, whatever others wrote; absent until the route is known. */
+  readonly ownLevel?: Level;
+}
+
+/** Someone who wrote text that an event carries: the author of the issue that another person closes. */
+export interface EventAuthor {
+  /** The sender's id of the account; absent where the sender does not tell it. */
+  readonly id?: string;
+  /** As of an {@link EventActor}. */
+  readonly role?: string;
 }
 
 /** The body type of a payload. */

@@ -7,6 +7,7 @@ import type { SettingsSchema, PresetMapping, PresetSecret, PresetSettings } from
 import type {
   ChatMessage,
   EventActor,
+  EventAuthor,
   Preset,
   PresetAnswer,
   PresetContext,
@@ -44,6 +45,8 @@ export interface PresetDefinition {
     readonly where?: string;
   };
   readonly sender?: (context: PresetContext) => EventActor | undefined;
+  /** Those whose text the event carries, besides the actor: their level counts as well. */
+  readonly authors?: (context: PresetContext) => readonly EventAuthor[];
   /**
    * True when the actor's id is one that the sender gives its accounts, so that no one can choose it: then `actors` of a
    * mapping can list it. False for names and addresses, which anyone can claim.
@@ -105,6 +108,7 @@ export function definePreset(definition: PresetDefinition): Preset {
     eventOf: compileReader(event),
     deliveryIdOf: compileReader(deliveryId?.from),
     senderOf: definition.sender ?? (() => undefined),
+    authorsOf: definition.authors ?? (() => []),
     vouchesForActors: definition.vouchesForActors ?? false,
     roles: definition.roles ?? {},
     text: definition.text,

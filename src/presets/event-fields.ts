@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { EventActor } from "./preset.ts";
+import { textAt } from "../core/payload-text.ts";
+import type { EventActor, EventAuthor } from "./preset.ts";
 
 const MAX_NAMES = 20;
 
@@ -24,6 +25,18 @@ export function batchId(ids: readonly string[]): string | undefined {
 export function eventActor(name: string, id = "", bot = false): EventActor | undefined {
   if (name === "") return undefined;
   return { name, ...(id === "" || id === name ? {} : { id }), bot };
+}
+
+/** The authors whose ids are at these paths of a payload, each with the role at its own path; those that are not there are left out. */
+export function authorsAt(
+  payload: unknown,
+  places: readonly { readonly id: string; readonly role?: string }[],
+): readonly EventAuthor[] {
+  return places.flatMap((at): EventAuthor[] => {
+    const id = textAt(payload, at.id);
+    const role = at.role === undefined ? "" : textAt(payload, at.role);
+    return id === "" ? [] : [{ id, ...(role !== "" && { role }) }];
+  });
 }
 
 /** The app or account that the webhook belongs to. `ignoreBots` filters its events: the agent may have caused them. */

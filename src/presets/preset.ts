@@ -2,7 +2,7 @@
 import type { AuthInput } from "../config/auth/schema.ts";
 import type { PresetPart, PresetSettings } from "../config/preset.ts";
 import type { TextKind } from "../core/boundary/remove-hidden.ts";
-import type { EventActor, Level, PayloadContext, PayloadFormat } from "../core/delivery.ts";
+import type { EventActor, EventAuthor, Level, PayloadContext, PayloadFormat } from "../core/delivery.ts";
 
 /** The scheme of a preset's sender, in a few words for lists: `HMAC-SHA256 in x-hub-signature-256`. */
 export function schemeName(preset: Preset): string {
@@ -56,6 +56,8 @@ export interface Preset extends PresetPart {
   deliveryIdOf(context: PresetContext): string | undefined;
   /** The actor of the event. */
   senderOf(context: PresetContext): EventActor | undefined;
+  /** Those whose text the event carries, besides the actor. */
+  authorsOf(context: PresetContext): readonly EventAuthor[];
   /** Makes the payload what it means: JSON out of a form field, data out of base64. Throws nothing. */
   unwrap(payload: unknown): unknown;
   /** Levels of the roles that its actors have, where a mapping does not say. */
@@ -86,7 +88,7 @@ export interface PresetEvent extends PresetContext {
   readonly event: string | undefined;
 }
 
-export type { EventActor } from "../core/delivery.ts";
+export type { EventActor, EventAuthor } from "../core/delivery.ts";
 
 /** What a person wrote to the agent in a private chat, every word of it that person's own. */
 export interface ChatMessage {

@@ -1,5 +1,5 @@
 import type { PresetSettings } from "../config/preset.ts";
-import type { EventActor, PayloadContext } from "../core/delivery.ts";
+import type { EventActor, EventAuthor, PayloadContext } from "../core/delivery.ts";
 import { joinText } from "../core/payload-text.ts";
 import type { ChatMessage, Preset, PresetAnswer, PresetContext, PresetEvent } from "./preset.ts";
 import { asJson } from "./message/data-lines.ts";
@@ -8,6 +8,8 @@ import { asJson } from "./message/data-lines.ts";
 export interface RecognizedEvent {
   /** With the payload as the preset unwraps it, the event's name and its actor. */
   readonly context: PayloadContext;
+  /** Those whose text it carries, besides the actor. */
+  readonly authors: readonly EventAuthor[];
   readonly deliveryId: string | undefined;
   /** Why there is nothing for an agent in it. */
   readonly skip: string | undefined;
@@ -34,6 +36,7 @@ export function readEvent(preset: Preset, given: PayloadContext, settings: Prese
   const named: PresetEvent = { ...context, event, actor };
   return {
     context: { ...given, payload, event, actor },
+    authors: authorsOf(preset, context),
     deliveryId: idOf(preset, context),
     skip: bounded(
       attempt(() => preset.skip(named)),
@@ -87,6 +90,11 @@ function actorOf(preset: Preset, context: PresetContext): EventActor | undefined
     ...(actor.own ? { own: true } : {}),
     ...(role === undefined ? {} : { role }),
   };
+}
+
+/** A preset that fails to say who wrote what vouches for no one. */
+function authorsOf(preset: Preset, context: PresetContext): readonly EventAuthor[] {
+  return attempt(() => preset.authorsOf(context)) ?? [{}];
 }
 
 /** Never cut: half of a message could say something else. */

@@ -21,6 +21,12 @@ export const ActorsSchema = Type.Object(
     trusted: ids("Accounts whose word counts nearly as yours, by id."),
     known: ids("Accounts that you know, by id."),
     blocked: ids("Accounts whose events are filtered, by id."),
+    authors: Type.Optional(
+      Type.Enum(["count", "ignore"], {
+        description:
+          "`count`: an event that carries text of someone else, such as the issue that you close, has the least level of all who wrote. `ignore`: the level of who acts alone. Absent: `count`.",
+      }),
+    ),
     roles: Type.Optional(
       Type.Record(Type.String(), Type.Enum([...LEVELS]), {
         description:
@@ -39,13 +45,14 @@ export interface ActorsConfig {
   /** By the sender's id. */
   readonly levels: ReadonlyMap<string, Level>;
   readonly blocked: ReadonlySet<string>;
+  readonly authors: "count" | "ignore";
   /** By role; `undefined`: as the preset has it. */
   readonly roles: ReadonlyMap<string, Level> | undefined;
 }
 
 /** Reads the key; `where` is the key of the mapping. */
 export function readActors(
-  { blocked = [], roles, ...lists }: Static<typeof ActorsSchema>,
+  { blocked = [], roles, authors = "count", ...lists }: Static<typeof ActorsSchema>,
   where: string,
   findings: Findings,
 ): ActorsConfig {
@@ -66,7 +73,7 @@ export function readActors(
     if (other === undefined) continue;
     findings.refuse(`${where}.actors.blocked`, `${showValue(id)} is in ${other} as well; name it once`);
   }
-  return { levels, blocked: refused, roles: roles && new Map(Object.entries(roles)) };
+  return { levels, blocked: refused, authors, roles: roles && new Map(Object.entries(roles)) };
 }
 
 export const MIN_LEVEL = Type.Optional(

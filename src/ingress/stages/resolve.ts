@@ -81,8 +81,8 @@ function recognize(mapping: CompiledMapping, given: PayloadContext): Omit<Resolv
   const { preset, config } = mapping;
   const miss = matchesSource(mapping, given.payload) ? undefined : "no mapping of this path takes the payload's source";
   if (!preset) return { route: mapping, context: given, deliveryId: undefined, miss };
-  const { context: read, deliveryId, skip } = readEvent(preset, given, config.settings);
-  const context = read.actor && mapping.rank ? { ...read, actor: mapping.rank(read.actor) } : read;
+  const { context: read, authors, deliveryId, skip } = readEvent(preset, given, config.settings);
+  const context = read.actor && mapping.rank ? { ...read, actor: mapping.rank(read.actor, authors) } : read;
   return { route: mapping, context, deliveryId, miss: miss ?? skip };
 }
 

@@ -1,5 +1,5 @@
 import { definePreset } from "../define-preset.ts";
-import { eventActor } from "../event-fields.ts";
+import { authorsAt, eventActor } from "../event-fields.ts";
 import {
   joinText,
   labeled,
@@ -10,7 +10,7 @@ import {
   memberOf,
   wholeTextAt,
 } from "../../core/payload-text.ts";
-import type { ChatMessage, EventActor, PresetContext, PresetEvent } from "../preset.ts";
+import type { ChatMessage, EventActor, EventAuthor, PresetContext, PresetEvent } from "../preset.ts";
 import { headline, idLine, lineAt, phrase } from "../message/headline.ts";
 import { unknownEvent } from "../message/unknown-event.ts";
 
@@ -55,6 +55,7 @@ export const telegram = definePreset({
   eventWhere: "the key beside update_id",
   deliveryId: { from: "body:update_id", signed: false },
   sender: senderOf,
+  authors: authorsOf,
   vouchesForActors: true,
   message,
   chat,
@@ -165,6 +166,21 @@ function senderOf({ payload }: PresetContext): EventActor | undefined {
   const id = lineAt(from, "id");
   const name = lineAt(from, "username") || nameOf(from) || id;
   return eventActor(name, id, valueAt(from, "is_bot") === true);
+}
+
+const FORWARDED = ["forward_origin", "forward_date", "via_bot", "external_reply"] as const;
+
+/** Whom the message quotes or forwards; not every forward tells who wrote. A bot's own message is the agent's. */
+function authorsOf({ payload }: PresetContext): readonly EventAuthor[] {
+  const content = contentOf(payload);
+  const quoted = valueAt(content, "reply_to_message");
+  const forwarded = authorsAt(content, [{ id: "forward_origin.sender_user.id" }]);
+  const isForwarded = FORWARDED.some((key) => valueAt(content, key) !== undefined);
+  const isQuoted = quoted !== undefined && valueAt(quoted, "from.is_bot") !== true;
+  return [
+    ...(isForwarded && forwarded.length === 0 ? [{}] : forwarded),
+    ...(isQuoted ? [authorsAt(quoted, [{ id: "from.id" }])[0] ?? {}] : []),
+  ];
 }
 
 function nameOf(who: unknown): string {

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { EventActor } from "../../../src/core/delivery.ts";
+import type { EventActor, EventAuthor } from "../../../src/core/delivery.ts";
 import { compileRank } from "../../../src/mapping/actor-level.ts";
+import type { Preset } from "../../../src/presets/preset.ts";
+import { discordInteractions } from "../../../src/presets/senders/discord/discord-interactions.ts";
+import { gitea } from "../../../src/presets/senders/gitea/gitea.ts";
 import { github } from "../../../src/presets/senders/github/github.ts";
+import { gitlab } from "../../../src/presets/senders/gitlab/gitlab.ts";
+import { jira } from "../../../src/presets/senders/jira/jira.ts";
+import { linear } from "../../../src/presets/senders/linear/linear.ts";
+import { telegram } from "../../../src/presets/senders/telegram.ts";
 import { mailgunInbound } from "../../../src/presets/senders/mailgun-inbound.ts";
 import { slack } from "../../../src/presets/senders/slack/slack.ts";
 import { readSample } from "../../../src/testing/preset-probe.ts";
@@ -14,7 +21,14 @@ const around = context({ presets });
 function levelOf(actors: object | undefined, actor: Partial<EventActor>, mapping: object = {}): string | undefined {
   const secret = "auth" in mapping ? undefined : GOOD_SECRET;
   const { config } = read({ mappings: [{ preset: "github", secret, actors, ...mapping }] }, around);
-  return compileRank(config.mappings[0]!, github)?.({ name: "ada", bot: false, ...actor }).level;
+  return compileRank(config.mappings[0]!, github)?.({ name: "ada", bot: false, ...actor }, []).level;
+}
+
+/** The level of an event by the owner that carries text of these. */
+function levelWith(authors: readonly EventAuthor[], actors: object = {}): EventActor | undefined {
+  const lists = { owner: ["7"], trusted: ["8"], ...actors };
+  const { config } = read({ mappings: [{ preset: "github", secret: GOOD_SECRET, actors: lists }] }, around);
+  return compileRank(config.mappings[0]!, github)?.({ name: "ada", id: "7", bot: false }, authors);
 }
 
 describe("the level of an actor", () => {
@@ -57,6 +71,62 @@ describe("the level of an actor", () => {
       'hooks.mappings[0].actors.known: "1" is in owner as well; name it once',
       'hooks.mappings[0].actors.blocked: "2" is in trusted as well; name it once',
     ]);
+  });
+});
+
+describe("the level of an event that carries text of others", () => {
+  it.each([
+    [[], "owner"],
+    [[{ id: "7", role: "NONE" }], "owner"],
+    [[{ id: "8" }], "trusted"],
+    [[{ id: "7" }, { id: "8" }, { id: "9", role: "CONTRIBUTOR" }], "known"],
+    [[{ id: "8" }, { id: "9", role: "NONE" }], "unknown"],
+    [[{}], "unknown"],
+  ])("is the least of all who wrote: %j makes it %s", (authors, level) => {
+    expect(levelWith(authors)).toMatchObject({ level, ownLevel: "owner" });
+  });
+
+  it("is that of who acts where the mapping says so", () => {
+    expect(levelWith([{ id: "9" }], { authors: "ignore" })).toMatchObject({ level: "owner" });
+  });
+
+  it("knows the authors of each sender that authenticates its actors", () => {
+    const authors = (preset: Preset, payload: unknown): readonly EventAuthor[] =>
+      preset.authorsOf({ path: preset.name, headers: {}, query: {}, payload, now: new Date(0), settings: {} });
+    const at = (id: unknown): object => ({ user: { id }, author_association: "NONE" });
+    expect(authors(github, { issue: at(8), comment: at(7), pull_request: at(9), review: at(10) })).toEqual(
+      ["7", "10", "8", "9"].map((id) => ({ id, role: "NONE" })),
+    );
+    expect(authors(gitea, { issue: { user: { id: 8 } }, release: { author: { id: 9 } } })).toEqual([
+      { id: "8" },
+      { id: "9" },
+    ]);
+    expect(authors(gitlab, { object_attributes: { author_id: 8 }, merge_request: { author_id: 9 } })).toEqual([
+      { id: "8" },
+      { id: "9" },
+    ]);
+    const issue = { fields: { creator: { accountId: "c" }, reporter: { accountId: "r" } } };
+    expect(authors(jira, { issue, comment: { author: { accountId: "a" } } })).toEqual(
+      ["c", "r", "a"].map((id) => ({ id })),
+    );
+    expect(authors(linear, { data: { creatorId: "c", userId: "u" } })).toEqual([{ id: "c" }, { id: "u" }]);
+    const attachments = [{ author_id: "U8" }, { text: "none" }];
+    expect(authors(slack, { event: { message: { user: "U9" }, attachments } })).toEqual([{ id: "U9" }, { id: "U8" }]);
+    const resolved = { messages: { 1: { author: { id: "8" }, content: "x" } } };
+    expect(authors(discordInteractions, { data: { resolved } })).toEqual([{ id: "8" }]);
+  });
+
+  it.each([
+    [{ text: "hi" }, []],
+    [{ reply_to_message: { from: { id: 8, is_bot: false } } }, [{ id: "8" }]],
+    [{ reply_to_message: { from: { id: 9, is_bot: true } } }, []],
+    [{ reply_to_message: { sender_chat: { id: 5 } } }, [{}]],
+    [{ forward_origin: { type: "user", sender_user: { id: 8 } } }, [{ id: "8" }]],
+    [{ forward_origin: { type: "hidden_user" } }, [{}]],
+    [{ via_bot: { id: 4 } }, [{}]],
+  ])("at Telegram knows who wrote %j", (message, authors) => {
+    const context = { path: "telegram", headers: {}, query: {}, now: new Date(0), settings: {} };
+    expect(telegram.authorsOf({ ...context, payload: { update_id: 1, message } })).toEqual(authors);
   });
 });
 

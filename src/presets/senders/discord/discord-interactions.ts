@@ -1,5 +1,5 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventActor } from "../../event-fields.ts";
+import { authorsAt, eventActor } from "../../event-fields.ts";
 import {
   itemLines,
   joinText,
@@ -54,6 +54,10 @@ export const discordInteractions = definePreset({
   eventWhere: "the type of the interaction",
   deliveryId: { from: "body:id", signed: true },
   sender: senderOf,
+  authors: ({ payload }) =>
+    Object.values(valueAt(payload, "data.resolved.messages") ?? {}).flatMap((message) =>
+      authorsAt(message, [{ id: "author.id" }]),
+    ),
   vouchesForActors: true,
   skip({ event }) {
     if (event === "ping") return "Discord checks the URL";

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { PresetDefinition } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
-import { eventActor, hasBotMark } from "../../event-fields.ts";
+import { authorsAt, eventActor, hasBotMark } from "../../event-fields.ts";
 import type { EventActor, PresetContext } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
 import { forgeMessage } from "./forge-message.ts";
@@ -34,6 +34,7 @@ export function forgeWebhook(brand: "Gitea" | "Forgejo") {
     event: [`header:x-${name}-event`, "body:action"],
     deliveryId: { from: `header:x-${name}-delivery`, signed: false },
     sender: forgeSender,
+    authors: ({ payload }) => authorsAt(payload, AUTHORS),
     vouchesForActors: true,
     unwrap: unwrapFormPayload,
     message: ({ event, payload }) => forgeMessage(event, payload),
@@ -43,6 +44,8 @@ export function forgeWebhook(brand: "Gitea" | "Forgejo") {
     samples: forgeSamples(`x-${name}`, `https://${name}.example.com`),
   } as const satisfies Partial<PresetDefinition>;
 }
+
+const AUTHORS = ["issue.user", "pull_request.user", "comment.user", "release.author"].map((at) => ({ id: `${at}.id` }));
 
 /** The accounts in whose name workflows act. */
 const ACTIONS_ACCOUNTS = new Set(["gitea-actions", "forgejo-actions"]);

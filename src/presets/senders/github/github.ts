@@ -1,6 +1,6 @@
 import { definePreset } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
-import { eventActor, hasBotMark } from "../../event-fields.ts";
+import { authorsAt, eventActor, hasBotMark } from "../../event-fields.ts";
 import type { EventActor, PresetContext } from "../../preset.ts";
 import { textAt } from "../../../core/payload-text.ts";
 import { lineAt } from "../../message/headline.ts";
@@ -28,6 +28,7 @@ export const github = definePreset({
   event: ["header:x-github-event", "body:action"],
   deliveryId: { from: "header:x-github-delivery", signed: false },
   sender: senderOf,
+  authors: ({ payload }) => authorsAt(payload, AUTHORS),
   vouchesForActors: true,
   roles: { OWNER: "trusted", MEMBER: "trusted", COLLABORATOR: "trusted", CONTRIBUTOR: "known" },
   unwrap: unwrapFormPayload,
@@ -64,6 +65,8 @@ function senderOf({ payload, headers }: PresetContext): EventActor | undefined {
 
 /** Each says what its author is to the repository, who need not be the one who acts. */
 const AUTHORED = ["comment", "review", "discussion", "issue", "pull_request"] as const;
+
+const AUTHORS = [...AUTHORED, "answer"].map((key) => ({ id: `${key}.user.id`, role: `${key}.author_association` }));
 
 function roleOf(payload: unknown, id: string): string {
   const own = AUTHORED.find((key) => id !== "" && textAt(payload, `${key}.user.id`) === id);

@@ -1,7 +1,10 @@
 import type { PresetDefinition } from "../../define-preset.ts";
+import { authorsAt } from "../../event-fields.ts";
 import { gitlabEvent, gitlabSender } from "./gitlab-event.ts";
 import { gitlabMessage } from "./gitlab-message.ts";
 import { gitlabSamples } from "./gitlab-samples.ts";
+
+const AUTHORS = ["object_attributes", "issue", "merge_request", "snippet"].map((at) => ({ id: `${at}.author_id` }));
 
 /** A description may have a mebibyte, and an update carries the former one too. */
 const MAX_BODY_BYTES = 8_388_608;
@@ -13,6 +16,7 @@ export const gitlabWebhook = {
   event: gitlabEvent,
   eventWhere: "object_kind or event_name, with the action or the status",
   sender: gitlabSender,
+  authors: ({ payload }) => authorsAt(payload, AUTHORS),
   vouchesForActors: true,
   message: ({ payload }) => gitlabMessage(payload),
   mapping: { name: "GitLab", links: ["gitlab.com"], maxBodyBytes: MAX_BODY_BYTES },

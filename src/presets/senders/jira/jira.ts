@@ -1,5 +1,5 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventActor } from "../../event-fields.ts";
+import { authorsAt, eventActor } from "../../event-fields.ts";
 import type { EventActor, PresetContext, PresetSample } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
 import { jiraActor } from "./jira-actor.ts";
@@ -79,6 +79,7 @@ export const jira = definePreset({
   event: "body:webhookEvent",
   deliveryId: { from: "header:x-atlassian-webhook-identifier", signed: false },
   sender: senderOf,
+  authors: ({ payload }) => authorsAt(payload, AUTHORS),
   vouchesForActors: true,
   message: ({ event, payload }) => jiraMessage(event, payload),
   mapping: { name: "Jira", links: ["*.atlassian.net"], maxBodyBytes: MAX_BODY_BYTES },
@@ -92,6 +93,10 @@ export const jira = definePreset({
     "Choose the events, with a JQL filter if you like, leave Exclude body unticked, and choose Create.",
   ],
 });
+
+const AUTHORS = ["issue.fields.creator", "issue.fields.reporter", "comment.author", "worklog.author"].map((at) => ({
+  id: `${at}.accountId`,
+}));
 
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const actor = jiraActor(payload);

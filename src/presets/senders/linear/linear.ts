@@ -1,5 +1,5 @@
 import { definePreset } from "../../define-preset.ts";
-import { eventActor, ownActor } from "../../event-fields.ts";
+import { authorsAt, eventActor, ownActor } from "../../event-fields.ts";
 import { textAt } from "../../../core/payload-text.ts";
 import type { EventActor, PresetContext, PresetSample } from "../../preset.ts";
 import { lineAt } from "../../message/headline.ts";
@@ -84,6 +84,7 @@ export const linear = definePreset({
   event: ["body:type", "body:action"],
   deliveryId: { from: "header:linear-delivery", signed: false },
   sender: senderOf,
+  authors: ({ payload }) => authorsAt(payload, AUTHORS),
   vouchesForActors: true,
   message: ({ event, payload }) => linearMessage(event, payload),
   mapping: { name: "Linear", links: ["linear.app"], maxBodyBytes: MAX_BODY_BYTES },
@@ -102,6 +103,8 @@ export const linear = definePreset({
     "If the agent writes to Linear, put the name or id of the account or app that it acts as into hooks.linear.ignoreActors.",
   ],
 });
+
+const AUTHORS = ["data.creatorId", "data.userId", "data.user.id", "agentSession.creatorId"].map((id) => ({ id }));
 
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const name = lineAt(

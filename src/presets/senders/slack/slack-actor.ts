@@ -1,7 +1,7 @@
 import { listAt, textAt, valueAt } from "../../../core/payload-text.ts";
-import { eventActor, ownActor } from "../../event-fields.ts";
+import { authorsAt, eventActor, ownActor } from "../../event-fields.ts";
 import { lineAt } from "../../message/headline.ts";
-import type { EventActor, PresetContext } from "../../preset.ts";
+import type { EventActor, EventAuthor, PresetContext } from "../../preset.ts";
 
 const SLACKBOT = "USLACKBOT";
 
@@ -31,6 +31,13 @@ export function slackActor({ payload }: PresetContext): EventActor | undefined {
   if (isOwnBot(payload, id)) return ownActor(name, id);
   const actor = eventActor(name, id, isBot(payload, id));
   return actor && { ...actor, ...(id === "" ? {} : { id }), role: isOfOtherTeam(payload) ? "external" : "member" };
+}
+
+/** Whose message an edit, a deletion or a shortcut is about; a shared message comes as an attachment of its author. */
+export function slackAuthors({ payload }: PresetContext): readonly EventAuthor[] {
+  const edited = ["event.message.user", "event.previous_message.user", "message.user"].map((id) => ({ id }));
+  const shared = listAt(payload, "event.attachments").flatMap((part) => authorsAt(part, [{ id: "author_id" }]));
+  return [...authorsAt(payload, edited), ...shared];
 }
 
 /** In a channel that two workspaces share. */

@@ -5,7 +5,7 @@ import type { EventActor, PresetAnswer, PresetEvent } from "../../preset.ts";
 import { headline, idLine, lineAt, oneLine, phrase, titled } from "../../message/headline.ts";
 import { unknownEvent } from "../../message/unknown-event.ts";
 import { slackText } from "./slack-text.ts";
-import { slackActor } from "./slack-actor.ts";
+import { slackActor, slackAuthors } from "./slack-actor.ts";
 import { slackChat } from "./slack-chat.ts";
 import { SLACK_SAMPLES } from "./slack-samples.ts";
 
@@ -55,6 +55,7 @@ export const slack = definePreset({
     where: "body:event_id, or body:trigger_id of commands and interactivity",
   },
   sender: slackActor,
+  authors: slackAuthors,
   vouchesForActors: true,
   roles: { member: "known" },
   unwrap: unwrapFormPayload,
