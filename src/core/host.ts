@@ -127,10 +127,7 @@ export interface SystemEvent {
    * such, sends the reply there, and remembers it as the session's last route.
    */
   readonly owner?: ChannelTarget | undefined;
-  /**
-   * What is left of the agent's rights to the turn that reads the event, and to every later turn of the session, which
-   * reads what that turn said; absent: all of them. A host without such rights ignores it.
-   */
+  /** What is left of the agent's rights to the session from then on; absent: all. A host without such rights ignores it. */
   readonly rights?: TextRights | undefined;
 }
 
@@ -233,9 +230,8 @@ export interface HostChannels {
   /** The channel and recipient that the agent's main session last talked to. */
   lastRoute(agentId: string): Promise<ChannelTarget | undefined>;
   /**
-   * Sends one message; resolves when the channel took it. A second message with the same
-   * idempotency key is not sent again where the channel can know it. Rejects with a
-   * {@link HostError}.
+   * Sends one message; resolves when the channel took it. A second message with the same idempotency key is not sent
+   * again where the channel can know it. Rejects with a {@link HostError}.
    */
   send(message: ChannelMessage): Promise<void>;
 }
