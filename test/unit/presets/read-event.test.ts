@@ -43,6 +43,7 @@ describe("what a preset knows of a request", () => {
         event: "created",
         actor: { name: "ada", id: "u1", bot: false },
       },
+      authors: [],
       deliveryId: "7",
       skip: "created by ada",
     });
@@ -54,12 +55,15 @@ describe("what a preset knows of a request", () => {
       event: fail,
       deliveryId: { from: fail, signed: false },
       sender: fail,
+      authors: fail,
       skip: fail,
       message: fail,
       answer: fail,
     });
     expect(readEvent(broken, given, {})).toEqual({
-      context: { ...given, event: undefined, sender: undefined },
+      context: { ...given, event: undefined, actor: undefined },
+      // Someone may have written it.
+      authors: [{}],
       deliveryId: undefined,
       skip: undefined,
     });
