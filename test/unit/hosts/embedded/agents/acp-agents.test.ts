@@ -37,7 +37,8 @@ function turn(text: string, overrides: Partial<AcpTurn> & { readonly permissions
     systemPrompt: undefined,
     rights: new RunRights({
       own: overrides.permissions ?? "deny",
-      lowered: undefined,
+      lowered: [],
+      isWithOwner: false,
       approvals: { ask: () => Promise.resolve("denied") },
       approvalTimeoutMs: 1_000,
       of: { agentId: "a", sessionKey: "s", runId: "r" },
@@ -116,7 +117,8 @@ describe("the rights of a run", () => {
     const of = (answer: "expired" | "left" | "denied"): RunRights =>
       new RunRights({
         own: "ask",
-        lowered: undefined,
+        lowered: [],
+        isWithOwner: false,
         approvals: { ask: ({ input }) => (asked.push(input), Promise.resolve(answer)) },
         approvalTimeoutMs: 1_000,
         of: { agentId: "a", sessionKey: "s", runId: "r" },
