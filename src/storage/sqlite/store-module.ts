@@ -39,8 +39,8 @@ export const sqliteModule: SqliteModule = {
       barrier: () => undefined,
     };
   },
-  reads(reader) {
-    const list = new DeliveryList(reader, PAGE_MS);
+  reads(reader, letPass) {
+    const list = new DeliveryList(reader, { pageMs: PAGE_MS, beforeWindow: letPass });
     const stats = new DeliveryStats(reader);
     const openRuns = new OpenRunReader(reader);
     const digests = new DigestBuilder(reader);

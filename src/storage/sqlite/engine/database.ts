@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { CommitMeasurements } from "../../../core/measurements.ts";
 import { Checkpoints, type FinishCheckpoint } from "./checkpoints.ts";
 import { describeOpenError, isBusy, SqliteError } from "./errors.ts";
+import { LogRestart } from "./log-restart.ts";
 import type { SqliteLogger } from "./module.ts";
 import { makePrivate, openReadConnection } from "./open-connection.ts";
 import { ReaderThread } from "./reader-thread.ts";
@@ -159,10 +160,17 @@ class Connections {
     this.#file = file;
     this.#lock = lock;
     this.#checkpoints = new Checkpoints(file, (how) => this.#finishCheckpoint(how), { logger });
-    this.reads = new ReaderThread({ file, modules: options.modules.map(String) });
+    const logRestart = new LogRestart().shared;
+    this.reads = new ReaderThread({ file, modules: options.modules.map(String), logRestart });
     this.queue = new WriteQueue((batch, transfer) => this.writer.post(batch, transfer));
     this.writer = new WriterThread(
-      { file, modules: options.modules.map(String), acceptLoss: options.acceptLoss, compact: options.compact },
+      {
+        file,
+        modules: options.modules.map(String),
+        acceptLoss: options.acceptLoss,
+        compact: options.compact,
+        logRestart,
+      },
       {
         committed: (reply) => {
           this.queue.settle(reply);

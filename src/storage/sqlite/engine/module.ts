@@ -17,8 +17,11 @@ export interface SqliteModule {
   readonly migrations: Readonly<Record<string, Migration>>;
   /** Prepares statements and returns the operations that use them. */
   operations(database: DatabaseSync): SqliteOperations;
-  /** Prepares reads on a connection of the reader thread; their arguments and results are cloned. */
-  reads?(database: DatabaseSync): SqliteOperations;
+  /**
+   * Prepares reads on a connection of the reader thread; their arguments and results are cloned. One that reads at
+   * several points in time calls `letPass` before each.
+   */
+  reads?(database: DatabaseSync, letPass: () => void): SqliteOperations;
 }
 
 /** Loads a module by the URL of the file that exports it. */

@@ -13,6 +13,8 @@ export interface ReaderStart {
   readonly file: string;
   /** File URLs of modules that export `sqliteModule`. */
   readonly modules: readonly string[];
+  /** Of the {@link LogRestart} that the writer thread has too. */
+  readonly logRestart: SharedArrayBuffer;
 }
 
 export type ReaderRequest = { readonly id: number; readonly read: string; readonly args: unknown } | "close";

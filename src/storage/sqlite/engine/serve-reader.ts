@@ -3,6 +3,7 @@ import { setPriority } from "node:os";
 import type { DatabaseSync } from "node:sqlite";
 import type { MessagePort } from "node:worker_threads";
 import { reasonOf } from "../../../core/reason-of.ts";
+import { LogRestart } from "./log-restart.ts";
 import { importSqliteModule, type SqliteModule } from "./module.ts";
 import { openReadConnection } from "./open-connection.ts";
 import type { ReaderReply, ReaderRequest, ReaderStart } from "./reader-thread.ts";
@@ -13,25 +14,34 @@ const PRIORITY = 10;
 type Read = (args: unknown) => unknown;
 
 /** Answers reads, one after the other, until a message closes the port. */
-export async function serveReader(port: MessagePort, { file, modules }: ReaderStart): Promise<void> {
+export async function serveReader(port: MessagePort, { file, modules, logRestart }: ReaderStart): Promise<void> {
   lowerPriority();
   const imported = await Promise.all(modules.map(importSqliteModule));
   const database = openReadConnection(file);
-  const reads = readsOf(database, imported);
+  const restart = new LogRestart(logRestart);
+  const letPass = () => {
+    restart.letPass();
+  };
+  const reads = readsOf(database, imported, letPass);
   port.on("message", (request: ReaderRequest) => {
     if (request === "close") {
       database.close();
       port.close();
       return;
     }
+    letPass();
     port.postMessage(answer(reads, request));
   });
 }
 
-function readsOf(database: DatabaseSync, modules: readonly SqliteModule[]): ReadonlyMap<string, Read> {
+function readsOf(
+  database: DatabaseSync,
+  modules: readonly SqliteModule[],
+  letPass: () => void,
+): ReadonlyMap<string, Read> {
   const reads = new Map<string, Read>();
   for (const module of modules) {
-    for (const [name, read] of Object.entries(module.reads?.(database) ?? {})) {
+    for (const [name, read] of Object.entries(module.reads?.(database, letPass) ?? {})) {
       reads.set(`${module.name}.${name}`, read as Read);
     }
   }

@@ -130,6 +130,8 @@ export interface WriterStart {
   readonly acceptLoss?: boolean | undefined;
   /** Rewrites the file first. */
   readonly compact?: boolean | undefined;
+  /** Of the {@link LogRestart} that the thread for reads has too. */
+  readonly logRestart: SharedArrayBuffer;
 }
 
 export type WriterRequest = WriteBatch | FinishCheckpoint | "close";

@@ -5,6 +5,7 @@ import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { CommitMark, findLoss, findReplacement, markFile } from "./commit-mark.ts";
 import { describeOpenError, isEnvironmental } from "./errors.ts";
 import { type CommitOutcome, GroupCommit, type WriteBatch } from "./group-commit.ts";
+import { LogRestart } from "./log-restart.ts";
 import { migrate } from "./migrate.ts";
 import { importSqliteModule, type SqliteModule } from "./module.ts";
 import { openWriteConnection } from "./open-connection.ts";
@@ -167,6 +168,7 @@ export async function serveWriter(port: MessagePort, start: WriterStart): Promis
     return;
   }
 
+  const logRestart = new LogRestart(start.logRestart);
   const commit = (batch: WriteBatch) => {
     const startMs = performance.now();
     const outcome = writer.commit(batch);
@@ -187,7 +189,9 @@ export async function serveWriter(port: MessagePort, start: WriterStart): Promis
       commit({ operations: operations.slice(from, to), args: args.slice(from, to) });
     }
     if (request === "finish-checkpoint" || request === "restart-log") {
-      writer.finishCheckpoint({ wait: request === "restart-log" });
+      const wait = request === "restart-log";
+      if (wait) logRestart.withoutReads(() => writer.finishCheckpoint({ wait }));
+      else writer.finishCheckpoint({ wait });
       reply({ kind: "checkpointed" });
     }
     if (request === "close") {

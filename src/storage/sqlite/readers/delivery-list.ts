@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import type { DeliverySummary } from "../../../core/delivery.ts";
 import { type DeliveryPage, type DeliveryQuery, StoreError } from "../../delivery-store.ts";
 import { codeOfEnded, codeOfLevel, codeOfRunState, DONE, RUNS_PER_DELIVERY } from "../codes.ts";
 import { type RowOf, rowQuery, type RowQuery, type RowShape, snapshotReader } from "../engine/row-query.ts";
@@ -84,6 +85,12 @@ const runsOfDelivery = (seq: string) =>
   `r.id >= ${seq} * ${RUNS_PER_DELIVERY} AND r.id < (${seq} + 1) * ${RUNS_PER_DELIVERY}`;
 const stateOfDelivery = `(SELECT max(state) FROM runs AS r WHERE ${runsOfDelivery("d.seq")})`;
 
+export interface ListOptions {
+  /** The time after which a page ends at the end of a window. */
+  readonly pageMs?: number;
+  readonly beforeWindow?: () => void;
+}
+
 /**
  * Pages of deliveries, newest first.
  *
@@ -102,11 +109,12 @@ export class DeliveryList {
   readonly #text: DeliveryTextSearch;
   readonly #digests: DigestSearch;
   readonly #pageMs: number;
+  readonly #beforeWindow: () => void;
   readonly #inSnapshot: ReturnType<typeof snapshotReader>;
 
-  /** `pageMs`: the time after which a page ends at the end of a window. */
-  constructor(reader: DatabaseSync, pageMs = 0) {
+  constructor(reader: DatabaseSync, { pageMs = 0, beforeWindow = () => undefined }: ListOptions = {}) {
     this.#pageMs = pageMs;
+    this.#beforeWindow = beforeWindow;
     this.#digests = new DigestSearch(reader);
     const match = (condition: string) =>
       rowQuery(
@@ -165,29 +173,28 @@ export class DeliveryList {
     const before = checkListQuery(query);
     const choices = this.#choose(query.state);
     if (choices.length === 0) return { deliveries: [], nextCursor: null };
-    return this.#inSnapshot(() => this.#read(choices, before, query));
+    return this.#read(choices, before, query);
   }
 
+  /** Each window is read at a point in time of its own: a long one would keep the log from starting over. */
   #read(choices: readonly Choice[], before: number, query: DeliveryQuery): DeliveryPage {
     const endMs = performance.now() + this.#pageMs;
     const digested = digestQuery(query);
-    const found: DeliveryRow[] = [];
+    const deliveries: DeliverySummary[] = [];
     let next: number | undefined = before;
     do {
-      const range = digested === undefined ? { before: next, lowest: 0 } : this.#digests.next(next, digested);
-      if (range === undefined) {
-        next = undefined;
-        break;
-      }
-      const lowest = Math.max(range.lowest, ...choices.map((choice) => lowestSeq(choice, range.before)));
-      const window = this.#find(choices, { before: range.before, lowest }, query, query.limit - found.length);
-      for (const row of window.rows) found.push(row);
-      next = window.next ?? (lowest === 0 ? undefined : lowest);
-    } while (next !== undefined && found.length < query.limit && performance.now() < endMs);
-    return {
-      deliveries: found.map((row) => deliverySummary(row, this.#runs.all(row.seq))),
-      nextCursor: next === undefined ? null : cursorOf(next),
-    };
+      const [from, limit] = [next, query.limit - deliveries.length];
+      this.#beforeWindow();
+      next = this.#inSnapshot(() => {
+        const range = digested === undefined ? { before: from, lowest: 0 } : this.#digests.next(from, digested);
+        if (range === undefined) return undefined;
+        const lowest = Math.max(range.lowest, ...choices.map((choice) => lowestSeq(choice, range.before)));
+        const window = this.#find(choices, { before: range.before, lowest }, query, limit);
+        for (const row of window.rows) deliveries.push(deliverySummary(row, this.#runs.all(row.seq)));
+        return window.next ?? (lowest === 0 ? undefined : lowest);
+      });
+    } while (next !== undefined && deliveries.length < query.limit && performance.now() < endMs);
+    return { deliveries, nextCursor: next === undefined ? null : cursorOf(next) };
   }
 
   /** Up to a page of what matches in a window; `next` when there may be more in it. */

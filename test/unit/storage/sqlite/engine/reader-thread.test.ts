@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { SqliteDatabase } from "../../../../../src/storage/sqlite/engine/database.ts";
+import { LogRestart } from "../../../../../src/storage/sqlite/engine/log-restart.ts";
 import { ReaderThread } from "../../../../../src/storage/sqlite/engine/reader-thread.ts";
 import { notesModule } from "./notes-module.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -12,9 +14,9 @@ async function open() {
   return { database, file };
 }
 
-async function openThread(options?: { idleMs: number }) {
+async function openThread(options?: { idleMs: number }, { shared }: LogRestart = new LogRestart()) {
   const { file } = await open();
-  const thread = new ReaderThread({ file, modules: [String(notesModule)] }, options);
+  const thread = new ReaderThread({ file, modules: [String(notesModule)], logRestart: shared }, options);
   onTestFinished(() => thread.close());
   return thread;
 }
@@ -55,6 +57,24 @@ describe("the thread that reads", () => {
     const thread = await openThread({ idleMs: 1 });
     const first = await thread.read("notes.thread", null);
     await expect.poll(() => thread.read("notes.thread", null), { interval: 50 }).not.toBe(first);
+  });
+
+  it("waits while the writer starts the log over, and then goes on", async () => {
+    const restart = new LogRestart();
+    const thread = await openThread(undefined, restart);
+    await thread.read("notes.count", null);
+    new Int32Array(restart.shared)[0] = 1;
+    const read = thread.read("notes.count", null);
+    expect(await Promise.race([read, sleep(300, "waits")])).toBe("waits");
+    restart.withoutReads(() => undefined);
+    expect(await read).toBe(0);
+  });
+
+  it("goes on after a second when a writer that died has left it waiting", async () => {
+    const restart = new LogRestart();
+    const thread = await openThread(undefined, restart);
+    new Int32Array(restart.shared)[0] = 1;
+    expect(await thread.read("notes.count", null)).toBe(0);
   });
 
   it("takes no more than a thousand reads at once", async () => {

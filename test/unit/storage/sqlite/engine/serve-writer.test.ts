@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { LogRestart } from "../../../../../src/storage/sqlite/engine/log-restart.ts";
 import { serveWriter } from "../../../../../src/storage/sqlite/engine/writer.ts";
 import type { WriterReply, WriterRequest } from "../../../../../src/storage/sqlite/engine/writer-thread.ts";
 import { notesModule } from "./notes-module.ts";
@@ -14,7 +15,7 @@ async function serve(file: string, modules: readonly string[] = [notesModule.hre
   const replies: WriterReply[] = [];
   port1.on("message", (reply: WriterReply) => replies.push(reply));
   onTestFinished(() => port1.close());
-  await serveWriter(port2, { file, modules });
+  await serveWriter(port2, { file, modules, logRestart: new LogRestart().shared });
   const send = (request: WriterRequest) => port1.postMessage(request);
   const until = async (count: number) => {
     while (replies.length < count) await once(port1, "message");
@@ -50,6 +51,20 @@ describe("serveWriter", () => {
     await writer.closed;
     const counts = (await writer.until(1)).flatMap((reply) => (reply.kind === "committed" ? [reply.count] : []));
     expect(counts).toEqual([512, 512, 276]);
+  });
+
+  it("lets reads wait while it starts the log over, and at no other time", async () => {
+    const withoutReads = vi.spyOn(LogRestart.prototype, "withoutReads");
+    const writer = await serve(join(temporaryFolder(), "a.sqlite"));
+    writer.send(add(1));
+    writer.send("finish-checkpoint");
+    await writer.until(3);
+    expect(withoutReads).not.toHaveBeenCalled();
+    writer.send("restart-log");
+    await writer.until(4);
+    expect(withoutReads).toHaveBeenCalledOnce();
+    writer.send("close");
+    await writer.closed;
   });
 
   it("finishes writes that were sent before it was closed", async () => {

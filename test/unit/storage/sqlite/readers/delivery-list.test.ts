@@ -40,6 +40,19 @@ describe("DeliveryList", () => {
     expect(pages).toEqual([[8999], [], [3]]);
   });
 
+  it("searches window by window while there is time, each at a point in time of its own", async () => {
+    const tables = await openStoreTables();
+    tables.accept(9000, (seq) => ({ route: seq === 3 || seq === 8999 ? "rare" : "usual" }));
+    const inTransaction: boolean[] = [];
+    const beforeWindow = () => {
+      inTransaction.push(tables.reader.isTransaction);
+    };
+    const list = new DeliveryList(tables.reader, { pageMs: 60_000, beforeWindow });
+    expect(pagesOf(list, { limit: 10, route: "rare" })).toEqual([[8999, 3]]);
+    expect(inTransaction).toEqual([false, false, false]);
+    expect(pagesOf(list, { limit: 1, route: "rare" }).flat()).toEqual([8999, 3]);
+  });
+
   it("bounds the search for done deliveries too", async () => {
     const tables = await openStoreTables();
     tables.accept(5000);
