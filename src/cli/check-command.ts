@@ -2,6 +2,8 @@
 import { ConfigError, type ConfigIssue, configLines } from "../config/errors.ts";
 import { qualifyKeys } from "../config/qualify-keys.ts";
 import { type AuditFinding, auditHooks } from "../config/audit.ts";
+import type { ExposureRow } from "../core/exposure.ts";
+import { exposureLines } from "./exposure-table.ts";
 import { type CliIo, warningsOnly } from "./io.ts";
 import { untilSignal } from "./end-signals.ts";
 import type { LocationOptions } from "./file-locations.ts";
@@ -23,10 +25,11 @@ export function check(options: CheckOptions, io: CliIo): Promise<number> {
     const file = gateway.locate(options).configFile;
     const load = { gateway, logger: warningsOnly(await io.createLogger()), signal, strict: options.strict };
     if (options.json === true) return printDocument(await checkedDocument(file, options, load), io);
-    const { warnings, audit } = await checkConfig(options, load);
+    const { warnings, audit, exposures } = await checkConfig(options, load);
     const lines = [
       `${file} is valid.`,
       ...warnings.map((warning) => `warning  ${warning}`),
+      ...exposureLines(exposures),
       ...audit.map(({ severity, path, message, id }) => `${severity.padEnd(8)} ${path}: ${message} (${id})`),
     ];
     for (const line of lines) io.out(`${printable(qualifyKeys(line, gateway.block))}\n`);
@@ -41,6 +44,8 @@ interface CheckedDocument {
   readonly issues: readonly ConfigIssue[];
   readonly warnings: readonly string[];
   readonly audit: readonly AuditFinding[];
+  /** What runs can reach, by mapping and level. */
+  readonly exposures: readonly ExposureRow[];
 }
 
 async function checkedDocument(file: string, options: LocationOptions, load: LoadOptions): Promise<CheckedDocument> {
@@ -48,7 +53,7 @@ async function checkedDocument(file: string, options: LocationOptions, load: Loa
     return { ok: true, file, issues: [], ...(await checkConfig(options, load)) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return { ok: false, file, issues: error.issues, warnings: [], audit: [] };
+    return { ok: false, file, issues: error.issues, warnings: [], audit: [], exposures: [] };
   }
 }
 
@@ -62,6 +67,7 @@ interface ConfigReport {
   /** Lines for the gateway's owner. */
   readonly warnings: readonly string[];
   readonly audit: readonly AuditFinding[];
+  readonly exposures: readonly ExposureRow[];
 }
 
 /** Rejects with a `ConfigError` when the configuration is not valid. */
@@ -74,5 +80,6 @@ export function reviewConfig({ hooksWritten, warnings, snapshot, active }: Loade
   return {
     warnings: [...configLines(warnings), ...active.warnings],
     audit: auditHooks(active.config, snapshot.gateway, hooksWritten),
+    exposures: active.config.exposures,
   };
 }

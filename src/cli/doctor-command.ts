@@ -66,6 +66,9 @@ export async function configurationFindings(
         ...(found === 0
           ? []
           : [configurationFinding("warning", `${found} could be better; see: ${gateway.program} check`)]),
+        ...audit
+          .filter(({ id }) => id === "hooks.all_three_accepted")
+          .map(({ path, message }) => configurationFinding("warning", `${path}: ${message}`)),
         ...setAsideFindings(loaded),
       ],
       use: {

@@ -1,5 +1,7 @@
 import type { GatewayFacts } from "../core/host.ts";
+import type { ExposureRow } from "../core/exposure.ts";
 import type { ConfigIssue } from "./errors.ts";
+import { showValue } from "./show-value.ts";
 import { signsBody } from "./auth/content.ts";
 import type { HooksConfig } from "./hooks.ts";
 import type { MappingConfig } from "./mapping/schema.ts";
@@ -22,6 +24,8 @@ export type AuditId =
   | "hooks.replay_unguarded"
   | "hooks.bots_not_ignored"
   | "hooks.unrestricted_agent"
+  | "hooks.all_three_accepted"
+  | "hooks.exposure_unknown"
   | "config.secrets.hooks_token_in_config";
 
 /**
@@ -80,6 +84,7 @@ export function auditHooks(config: HooksConfig, gateway: GatewayFacts, written?:
   for (const path of gateway.unrestrictedAgents ?? []) {
     add("hooks.unrestricted_agent", exposed, path, UNRESTRICTED);
   }
+  auditExposures(config.exposures, add);
   for (const mapping of config.mappings) auditSender(mapping, gateway, add);
   if (hasLiteralToken(written)) {
     add("config.secrets.hooks_token_in_config", "info", "hooks.token", TOKEN_IN_CONFIG);
@@ -92,7 +97,24 @@ const UNSAFE_CONTENT =
   "is true: content from outside reaches the agent without the boundary; set it only for sources whose every word you trust";
 const UNRESTRICTED =
   'is "all" with allowUntrusted: a payload that persuades the agent does everything; list what it needs instead';
+const UNKNOWN_EXPOSURE =
+  'is used by a gateway that does not say what its agents can reach: count on each run to read what others wrote, reach private data and act outward; limit the agent itself, or write tools: "none"';
 const TOKEN_IN_CONFIG = 'is written in the configuration file; write { "env": "NAME" } or { "file": "path" } instead';
+
+/** Names what the owner has accepted, once for each mapping, and that a host cannot say what its agents reach. */
+function auditExposures(rows: readonly ExposureRow[], add: Add): void {
+  const accepted = new Map(rows.filter(({ verdict }) => verdict === "accepted").map((row) => [row.where, row]));
+  for (const { where, accepted: reason, private: reached, outward } of accepted.values()) {
+    add(
+      "hooks.all_three_accepted",
+      "warning",
+      `${where}.acceptAllThree`,
+      `accepts that a payload which persuades the agent reaches ${reached.join("; ")} and acts outward (${outward.join("; ")}): ${showValue(reason)}`,
+    );
+  }
+  const unknown = rows.filter(({ verdict, accepted: reason }) => verdict === "unknown" && reason === null);
+  if (unknown.length > 0) add("hooks.exposure_unknown", "info", "hooks", UNKNOWN_EXPOSURE);
+}
 
 /** Looks over how the sender of one mapping proves who it is, and whether the agent could wake itself. */
 function auditSender(mapping: MappingConfig, { loopbackOnly }: GatewayFacts, add: Add): void {

@@ -31,6 +31,8 @@ import {
   whole,
   withDefault,
 } from "./schema-parts.ts";
+import type { ExposureRow } from "../core/exposure.ts";
+import { ACCEPT_ALL_THREE } from "./rule-of-two.ts";
 import { TOKEN_HEADER } from "./token.ts";
 import { TRANSFORMS_DIR, type TransformsConfig, TransformsSchema } from "./transforms.ts";
 
@@ -155,6 +157,7 @@ export const HooksSchema = Type.Object(
         maxLength: MAX_INSTRUCTIONS,
       }),
     ),
+    acceptAllThree: ACCEPT_ALL_THREE,
     defaultTimeoutSeconds: withDefault(
       seconds(RUN_SECONDS, "Time after which a run that sets no timeout of its own is aborted."),
       600,
@@ -232,6 +235,10 @@ export interface HooksConfig {
   readonly interrupted: "rerun" | "hold";
   /** The owner's words to the agents of direct calls, outside the boundary. */
   readonly agentInstructions?: string | undefined;
+  /** Why direct calls may have all three of the Rule of Two; absent: none may. */
+  readonly acceptAllThree?: string | undefined;
+  /** What runs can reach, by mapping and level; empty when hooks are off. */
+  readonly exposures: readonly ExposureRow[];
   /** Of a run that names none. */
   readonly defaultTimeoutMs: number;
   /** Absolute path; need not exist. */

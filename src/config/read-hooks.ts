@@ -8,6 +8,7 @@ import { readGmail } from "./gmail.ts";
 import { readHookPath } from "./hook-prefix.ts";
 import { type HooksConfig, HooksSchema } from "./hooks.ts";
 import { readLockout } from "./lockout.ts";
+import { readExposures } from "./mapping/exposures.ts";
 import { normalizeMapping } from "./mapping/normalize.ts";
 import { readMappings } from "./mapping/read.ts";
 import { checkInstructions, checkReferences, isKnownAgent } from "./mapping/rules.ts";
@@ -186,6 +187,8 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
     allowedSessionKeyPrefixes: readPrefixes(input.allowedSessionKeyPrefixes),
     interrupted: input.interrupted ?? keys.interrupted.default,
     agentInstructions: readInstructions(input.agentInstructions, findings),
+    acceptAllThree: input.acceptAllThree?.trim() || undefined,
+    exposures: [],
     defaultTimeoutMs: milliseconds(input.defaultTimeoutSeconds ?? keys.defaultTimeoutSeconds.default),
     transformsDir: readTransformsDir(input.transformsDir, context.configDir, findings),
     transforms: readTransforms(input.transforms ?? {}, findings),
@@ -232,8 +235,9 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
   }
   const complete = { ...config, mappings, callbacks, publicUrl: readPublicUrl(input.publicUrl, config.path, findings) };
   if (enabled && part.isValid("publicUrl")) checkPublicUrl(complete, findings);
-  if (enabled) checkAgainstGateway(complete, part.refusedMappings, context, findings);
-  return complete;
+  if (!enabled) return complete;
+  checkAgainstGateway(complete, part.refusedMappings, context, findings);
+  return { ...complete, exposures: readExposures(complete, context, findings) };
 }
 
 /** Checks the agents, models and channels of the block by those of the gateway. */

@@ -9,6 +9,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AsyncSeriesHook, SyncHook } from "tapable";
 import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "./agent-rights.ts";
 import type { CheckOutgoing } from "./outgoing/check-outgoing.ts";
+import type { AgentExposure, ExposedTurn } from "./exposure.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
 /** A gateway as its plugins see it. Valid from `apply(host)` until `onShutdown` has returned. */
@@ -32,13 +33,13 @@ export interface HostLifecycle {
    */
   readonly onConfigLoad: AsyncSeriesHook<[ConfigSnapshot]>;
   /**
-   * The routing table is being built: after the first commit, and again after every later one.
-   * The table of the previous commit serves until this one is complete.
+   * The routing table is built after the first commit and every later one. That of the previous commit serves
+   * until this one is complete.
    */
   readonly onHttpRoute: SyncHook<[HttpRouter]>;
   /**
-   * The host is stopping, or another host object has taken the place of this one. A tap stops taking
-   * requests, lets go of what it holds, and returns before the deadline.
+   * The host is stopping, or another host object has taken the place of this one. A tap stops taking requests,
+   * lets go of what it holds, and returns before the deadline.
    */
   readonly onShutdown: AsyncSeriesHook<[ShutdownDeadline]>;
 }
@@ -84,9 +85,9 @@ export interface ShutdownDeadline {
 /** The registry of a plugin's HTTP routes. */
 export interface HttpRouter {
   /**
-   * Adds a route. `prefix` takes the path itself and everything below it (`/hooks`, `/hooks/x`,
-   * not `/hooksx`); `exact` takes the path alone. The pathname is compared as sent, never
-   * percent-decoded. A second route for the same path and match throws.
+   * Adds a route. `prefix` takes the path itself and everything below it (`/hooks`, `/hooks/x`, not `/hooksx`);
+   * `exact` takes the path alone. The pathname is compared as sent, never percent-decoded. A second route for the
+   * same path and match throws.
    */
   register(route: HttpRoute): void;
 }
@@ -103,11 +104,10 @@ export interface HostSessions {
   /** The key of an agent's main session, for example `agent:main:main`. */
   mainSessionKey(agentId: string): string;
   /**
-   * Puts a line before the agent at the session's next turn. Resolves when the event is as
-   * durable as the host can make it. Calls take effect in the order in which they were made, and
-   * a second event with the same idempotency key is dropped, even after the first was consumed.
-   * Resolves with `waiting` for an event that no turn has taken yet, when {@link onEventsTaken} is
-   * going to report it. Rejects with a {@link HostError}.
+   * Puts a line before the agent at the session's next turn. Resolves when the event is as durable as the host can
+   * make it. Calls take effect in the order in which they were made, and a second event with the same idempotency key
+   * is dropped, even after the first was consumed. Resolves with `waiting` for an event that no turn has taken yet,
+   * when {@link onEventsTaken} is going to report it. Rejects with a {@link HostError}.
    */
   enqueueSystemEvent(event: SystemEvent): Promise<void | "waiting">;
   /** Registers a listener for events that turns have taken, by their idempotency keys. */
@@ -147,6 +147,8 @@ export interface AgentCatalog {
   allowedModels(agentId: string): readonly string[] | undefined;
   /** The reason why no run can use a model, as the predicate of a sentence; absent: the host cannot say. */
   modelProblem?(model: string): string | undefined;
+  /** What an agent can reach by itself in such a turn; absent: the host cannot say. */
+  exposure?(turn: ExposedTurn): AgentExposure;
 }
 
 export interface AgentInfo {

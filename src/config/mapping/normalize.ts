@@ -65,6 +65,7 @@ export function fillIn(
     actors: input.actors ? readActors(input.actors, where, findings) : given.actors,
     leastLevel: readLeastLevel(input.minLevel, input.below, { where, findings }) ?? given.leastLevel,
     links: input.links ? readLinkHosts(input.links) : given.links,
+    acceptAllThree: trimmed(input.acceptAllThree) ?? given.acceptAllThree,
     rights: input.rights ? readRights(input.rights, `${where}.rights`, findings) : given.rights,
     wakeMode: input.wakeMode ?? given.wakeMode ?? defaults.wakeMode.default,
     name: trimmed(input.name) ?? given.name ?? part?.title,

@@ -7,6 +7,7 @@ import { type ChatConfig, ChatSchema } from "./chat.ts";
 import { MappingTransformSchema } from "../transforms.ts";
 import { linkHosts } from "../replies.ts";
 import { type RightsConfig, RightsSchema } from "./rights.ts";
+import { ACCEPT_ALL_THREE } from "../rule-of-two.ts";
 import { RUN_KEYS, type RunConfig } from "../run.ts";
 import {
   BODY_BYTES,
@@ -140,6 +141,7 @@ export const MappingSchema = Type.Object(
     ),
     minLevel: MIN_LEVEL,
     below: BELOW,
+    acceptAllThree: ACCEPT_ALL_THREE,
     model: Type.Optional(
       text({
         description: "Model of the run, `<provider>/<model>` or an alias; a template. Must be an allowed one.",
@@ -257,6 +259,8 @@ export interface MappingConfig extends RunConfig {
   readonly links?: readonly string[] | undefined;
   /** Whose events begin a run; absent: everyone's. */
   readonly leastLevel?: LeastLevel | undefined;
+  /** Why its runs may have all three of the Rule of Two; absent: none may. */
+  readonly acceptAllThree?: string | undefined;
   readonly model: string | undefined;
   readonly thinking: string | undefined;
   readonly timeoutSeconds: number | undefined;

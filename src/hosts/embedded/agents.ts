@@ -9,10 +9,12 @@ import {
   type Logger,
 } from "../../core/host.ts";
 import { textRights } from "../../core/agent-rights.ts";
+import type { AgentExposure, ExposedTurn } from "../../core/exposure.ts";
 import { withInstructions } from "../../core/boundary/wrap-untrusted.ts";
 import type { AgentConfig, GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
 import { withDeadline } from "./agents/deadline.ts";
+import { exposureOf } from "./agents/exposure.ts";
 import type { AgentTurns } from "./agents/agent-turns.ts";
 import { resolveModel } from "./agents/model-endpoint.ts";
 import { ProviderBreaker, turnEnd } from "./agents/provider-breaker.ts";
@@ -69,6 +71,10 @@ export class EmbeddedAgents implements HostAgents {
 
   allowedModels(agentId: string): readonly string[] | undefined {
     return agentCatalog(this.#config()).allowedModels(agentId);
+  }
+
+  exposure(turn: ExposedTurn): AgentExposure {
+    return agentCatalog(this.#config()).exposure(turn);
   }
 
   /**
@@ -200,7 +206,7 @@ export class EmbeddedAgents implements HostAgents {
 }
 
 /** The agents and models of a configuration, which need not be active. */
-export function agentCatalog(config: GatewayConfig): AgentCatalog {
+export function agentCatalog(config: GatewayConfig): AgentCatalog & Required<Pick<AgentCatalog, "exposure">> {
   const { list, allowedModels } = config.agents;
   return {
     list: () => list.map(({ id, isDefault }) => ({ id, isDefault })),
@@ -209,6 +215,10 @@ export function agentCatalog(config: GatewayConfig): AgentCatalog {
       return { id, isDefault };
     },
     allowedModels: () => allowedModels?.flatMap(({ ref, alias }) => (alias === undefined ? [ref] : [ref, alias])),
+    exposure: (turn) => {
+      const agent = findAgent(config, turn.agentId);
+      return exposureOf(agent, `agents.list[${list.indexOf(agent)}]`, turn);
+    },
     modelProblem: (model) => {
       const resolved = resolveModel(config, model);
       return "problem" in resolved ? resolved.problem.replace(/^Model | *\.$/gu, "") : undefined;

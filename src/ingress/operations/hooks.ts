@@ -1,5 +1,6 @@
 import type { BudgetUse, SpanUse } from "../../core/budget-use.ts";
 import type { BudgetConfig, SpanLimits } from "../../config/budget.ts";
+import type { ExposureRow } from "../../core/exposure.ts";
 import type { MappingConfig } from "../../config/mapping/schema.ts";
 import { closestKey } from "../../config/show-value.ts";
 import type { ActiveConfig } from "../active-config.ts";
@@ -45,6 +46,8 @@ export interface HookStates {
     /** What the path follows where callers reach the gateway, as configured; `null`: not configured. */
     readonly publicUrl: string | null;
   };
+  /** What runs can reach, by mapping and level (the Rule of Two). */
+  readonly exposures: readonly ExposureRow[];
   /** In the order of the configuration; then those that are gone and still paused. */
   readonly mappings: readonly MappingState[];
 }
@@ -80,7 +83,7 @@ export class HookOperations {
   /** The mappings of the active configuration, their pauses, and the used share of their budgets. */
   async list(): Promise<HookStates> {
     const { dispatcher, store, host } = this.#ingress;
-    const { budget, mappings, closed, path, publicUrl = null } = this.#active().config;
+    const { budget, mappings, exposures, closed, path, publicUrl = null } = this.#active().config;
     const minute = Math.floor(host.clock.now() / 60_000);
     const usage = await store.usageSince(minute - DAY_MINUTES);
     const pauses = new Map(dispatcher.pausedScopes().map((pause) => [pause.scope, pause]));
@@ -93,6 +96,7 @@ export class HookOperations {
     const gone = [...pauses.keys()].filter((scope) => !known.has(scope));
     return {
       all: { ...stateOf(SCOPE_ALL, budget), broken: closed ?? null, path, publicUrl },
+      exposures,
       mappings: [
         ...mappings.map((mapping) => ({
           ...stateOf(mapping.id, mapping.budget),

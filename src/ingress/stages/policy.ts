@@ -15,6 +15,7 @@ import { resolveTarget } from "../../policy/target.ts";
 import { resolveSessionKey } from "../../policy/session-key.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
+import { deniedExposure } from "../exposed-actions.ts";
 import type { Resolved, Route } from "./resolve.ts";
 
 /** Fixes agent, session, model and target of every action, or refuses the whole request. */
@@ -27,13 +28,10 @@ export function policy(
   const { traceparent } = context.headers;
   const origin = originOf(route, active, actions.length, readTraceparent(traceparent) && traceparent);
   const rights = typeof route === "string" ? undefined : route.config.rights?.[context.actor?.level ?? "unknown"];
-  return applyAll(
-    ingress,
-    active,
-    rights === undefined
-      ? { actions, origin, context }
-      : { actions: actions.map((action) => lowerAction(action, rights)), origin: lowerOrigin(origin, rights), context },
-  );
+  const lowered = rights ? actions.map((action) => lowerAction(action, rights)) : actions;
+  const fixed = rights ? lowerOrigin(origin, rights) : origin;
+  const denied = deniedExposure(ingress.host, active, { route, context }, { actions: lowered, origin: fixed });
+  return denied ?? applyAll(ingress, active, { actions: lowered, origin: fixed, context });
 }
 
 /** The rights of a level come before what a mapping, its transform or a plugin chose. */

@@ -38,6 +38,7 @@ beforeAll(async () => {
   });
   const command = (name: string): readonly string[] => [process.execPath, program(name)];
   const mapping = (id: string, more: object): object => ({
+    acceptAllThree: "what it can do is tested here",
     id,
     match: { path: id },
     preset: "github",

@@ -29,6 +29,7 @@ beforeAll(async () => {
   git("add", ".");
   git("commit", "--quiet", "-m", "first");
   const mapping = {
+    acceptAllThree: "what it can do is tested here",
     deliver: false,
     wakeMode: "next-heartbeat",
     messageTemplate: "{{text}}",

@@ -21,7 +21,12 @@ let port: number;
 const acp = { type: "acp", command: [process.execPath, program("acp-agent.mjs")], read: [program("")] };
 /** Carries out the lines of its prompt that begin with a dollar sign. */
 const shell = { type: "command", command: ["sh", "-c", "sed -n 's/^[$] //p' | sh"], cwd: work };
-const mapping = { deliver: false, wakeMode: "next-heartbeat", messageTemplate: "{{text}}" };
+const mapping = {
+  acceptAllThree: "what it can do is tested here",
+  deliver: false,
+  wakeMode: "next-heartbeat",
+  messageTemplate: "{{text}}",
+};
 const git = { git: `file://${repository}`, ref: "{{ref}}" };
 
 /** A prompt with a line for the shell. */

@@ -18,7 +18,12 @@ let model: ToolModel;
 let gateway: EmbeddedGateway;
 
 const server = { command: [process.execPath, program("mcp-server.mjs")], env: ["NOTES"], isolation: "none" };
-const mapping = { deliver: false, wakeMode: "next-heartbeat", messageTemplate: "{{text}}" };
+const mapping = {
+  acceptAllThree: "what it can do is tested here",
+  deliver: false,
+  wakeMode: "next-heartbeat",
+  messageTemplate: "{{text}}",
+};
 const ISSUE = '[issues__get_issue {"number":7}]';
 const NOTE = '[issues__add_note {"text":"noted"}]';
 
@@ -49,9 +54,11 @@ beforeAll(async () => {
       ],
     },
     hooks: {
+      acceptAllThree: "what it can do is tested here",
       ...baseConfig.hooks,
       mappings: [
         ...mappings,
+        { match: { path: "woken" }, action: "wake", agentId: "writer", textTemplate: "{{text}}" },
         {
           ...mapping,
           id: "spender",
@@ -209,6 +216,15 @@ describe("a model with tools", () => {
     expect(delivery.state).toBe("canceled");
     expect(delivery.runs[0]!.attempts[0]!.usage).toMatchObject({ inputTokens: 22 });
     expect(await (await readApi(gateway, "approvals")).json()).toEqual({ approvals: [] });
+  });
+
+  it("asks in the main session what it may do in a run, because the session has read what hooks sent", async () => {
+    const before = readFileSync(notes, "utf8");
+    await callHook(gateway, "/hooks/woken", { text: NOTE });
+    const asked = await question();
+    expect(asked).toMatchObject({ agentId: "writer", runId: null, title: "issues.add_note" });
+    expect((await post(gateway, `approvals/${asked.id}/deny`)).status).toBe(200);
+    expect(readFileSync(notes, "utf8")).toBe(before);
   });
 
   it("pauses a mapping whose runs have used its tokens", async () => {

@@ -168,3 +168,30 @@ describe("spec 4.2: the session of a run", () => {
     await expectRefused(() => on.post("/hooks/code", { key: "main" }), "SESSION_KEY_PREFIX", on);
   });
 });
+
+describe("the Rule of Two for what a caller chooses", () => {
+  const hooks = { allowRequestSessionKey: true, allowedSessionKeyPrefixes: ["hook:"] };
+  const call = { message: "x", sessionKey: "hook:a", sessionMode: "persistent", channel: "console", to: "someone" };
+
+  it("answers 403 to a conversation whose replies go to others", async () => {
+    await using own = await RunningGateway.start({ config: CONFIG, hooks });
+    const answer = await own.post("/hooks/agent", call);
+    expect([answer.status, answer.body["code"]]).toEqual([403, "DENIED"]);
+    expect(answer.body["error"]).toContain("acceptAllThree");
+    expect(await own.deliveries()).toEqual([]);
+    for (const { to, sessionMode, ...less } of [
+      { ...call, to: undefined },
+      { ...call, sessionMode: "isolated" },
+    ]) {
+      expect((await own.post("/hooks/agent", { ...less, to, sessionMode })).status).toBe(202);
+    }
+  });
+
+  it("takes it where the owner accepts it", async () => {
+    await using own = await RunningGateway.start({
+      config: CONFIG,
+      hooks: { ...hooks, acceptAllThree: "my own caller" },
+    });
+    expect((await own.post("/hooks/agent", call)).status).toBe(202);
+  });
+});

@@ -26,7 +26,8 @@ describe("reveille check", () => {
     await terminal.run("init");
     terminal.out = "";
     expect(await terminal.run("check")).toBe(0);
-    const [verdict, ...findings] = terminal.out.trimEnd().split("\n");
+    const [verdict, ...lines] = terminal.out.trimEnd().split("\n");
+    const findings = lines.slice(lines.lastIndexOf("") + 1);
     expect(verdict).toBe(`${terminal.configFile} is valid.`);
     expect(findings).toHaveLength(1);
     expect(findings[0]).toMatch(
@@ -40,6 +41,34 @@ describe("reveille check", () => {
     expect(terminal.out).toContain("(hooks.request_session_key_enabled)");
     expect(terminal.out).toContain("(hooks.allowed_agent_ids_unrestricted)");
     expect(terminal.out).not.toContain(token);
+  });
+
+  it("prints what runs can reach for every mapping, also as a document", async () => {
+    const mappings = [
+      {
+        id: "diary",
+        match: { path: "diary" },
+        messageTemplate: "m",
+        sessionMode: "persistent",
+        acceptAllThree: "mine",
+        to: "x",
+      },
+      { id: "note", match: { path: "note" }, messageTemplate: "m", mode: "deliver" },
+    ];
+    expect(await check({ gateway, hooks: { enabled: true, token, mappings } })).toBe(0);
+    const cells = terminal.out.split("\n").map((line) => line.split(/ {2,}/u));
+    expect(cells).toContainEqual(["direct /agent", "all", "main", "yes", "no", "no", "at most two"]);
+    expect(cells).toContainEqual(["diary", "all", "main", "yes", "yes", "yes", "all three, accepted"]);
+    expect(cells).toContainEqual(["note", "all", "main", "no", "at most two"]);
+    expect(terminal.out).toContain(
+      '(a recipient of its own on the channel last ("to")): "mine" (hooks.all_three_accepted)',
+    );
+    terminal.out = "";
+    await terminal.run("check", "--json");
+    const { exposures } = JSON.parse(terminal.out) as { exposures: readonly object[] };
+    expect(exposures).toContainEqual(
+      expect.objectContaining({ mappingId: "diary", verdict: "accepted", accepted: "mine" }),
+    );
   });
 
   it("prints warnings", async () => {

@@ -1,4 +1,5 @@
 /** A gateway for configurations to be read against. */
+import { NO_EXPOSURE } from "../../../src/core/exposure.ts";
 import Type from "typebox";
 import { ConfigError, type ConfigIssue } from "../../../src/config/errors.ts";
 import type { HooksConfig } from "../../../src/config/hooks.ts";
@@ -104,6 +105,7 @@ export function catalog(models?: Readonly<Record<string, readonly string[]>>): A
     list: () => agents,
     resolve: (id) => agents.find((agent) => agent.id.toLowerCase() === id?.toLowerCase()) ?? agents[0]!,
     allowedModels: (id) => models?.[id],
+    exposure: () => NO_EXPOSURE,
   };
 }
 

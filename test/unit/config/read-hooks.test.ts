@@ -62,6 +62,7 @@ const DEFAULTS: HooksConfig = {
   maxWaiting: 64,
   callbacks: undefined,
   replies: { links: [] },
+  exposures: [],
   notices: undefined,
   retention: { deliveriesMs: 2_592_000_000, payloadsMs: 2_592_000_000, maxBytes: undefined },
   presets: [],
@@ -72,7 +73,9 @@ describe("readHooksConfig", () => {
   it("spec 1: hooks are off unless hooks.enabled is true", () => {
     expect(readHooksConfig(undefined, context())).toEqual({ config: DEFAULTS, warnings: [] });
     expect(readHooksConfig({}, context()).config.enabled).toBe(false);
-    expect(read({}).config).toEqual({ ...DEFAULTS, enabled: true, tokens: [GOOD_TOKEN] });
+    const { exposures, ...config } = read({}).config;
+    expect({ ...config, exposures: [] }).toEqual({ ...DEFAULTS, enabled: true, tokens: [GOOD_TOKEN] });
+    expect(exposures.map(({ route }) => route)).toEqual(["agent", "wake"]);
   });
 
   it("takes a key that is there without a value as absent", () => {

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { type BudgetUse, budgetParts } from "../../../core/budget-use.ts";
+import type { ExposureRow } from "../../../core/exposure.ts";
 import type { HookStates, MappingState, MappingStats, ProbeResult, ScopeState } from "../../../index.ts";
 import { send } from "../client.ts";
 import { useData } from "../data.ts";
@@ -39,6 +40,48 @@ export function HooksPage(): JSX.Element {
           ))}
         </Table>
       )}
+      {states !== undefined && <Exposures rows={states.exposures} />}
+    </>
+  );
+}
+
+const VERDICTS = {
+  two: "at most two",
+  asked: "a person is in between",
+  accepted: "all three, accepted",
+  refused: "✕ all three",
+  unknown: "not known",
+} as const satisfies Record<ExposureRow["verdict"], string>;
+
+/** What runs can reach, by mapping and level. */
+function Exposures({ rows }: { readonly rows: readonly ExposureRow[] }): JSX.Element {
+  const cell = ({ reads, verdict }: ExposureRow, parts: readonly string[]): string => {
+    if (reads.length === 0) return "";
+    return parts.length > 0 ? parts.join("; ") : verdict === "unknown" ? "not known" : "no";
+  };
+  return (
+    <>
+      <h2>Rule of Two</h2>
+      <Table
+        label="Rule of Two"
+        titles={["Runs of", "Levels", "Agent", "Reads others", "Private data", "Outward", "Rule of Two"]}
+      >
+        {rows.map((row) => (
+          <tr key={`${row.mappingId ?? row.route} ${row.levels.join()}`}>
+            <th scope="row">{row.mappingId ?? `direct /${row.route}`}</th>
+            <td>{row.levels.join(", ")}</td>
+            <td>{row.agentId}</td>
+            <td>{row.reads.length === 0 ? "no" : row.reads.join("; ")}</td>
+            <td>{cell(row, row.private)}</td>
+            <td>{cell(row, row.outward)}</td>
+            <td>
+              {VERDICTS[row.verdict]}
+              {row.human !== null && `: ${row.human}`}
+              {row.verdict === "accepted" && <div class="faint">{row.accepted}</div>}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 }

@@ -16,6 +16,7 @@ import { type ModelTurnLimits, runModelTurn } from "./model-turn.ts";
 import type { ModelOutcome, TurnIds, TurnMessage } from "./turn.ts";
 import { acknowledgeOffline, answerOffline } from "./offline.ts";
 import { allowsAll, commonHosts, loweredPermissions, ownPermissions } from "./permissions.ts";
+import { asksOutward, isOutward } from "./exposure.ts";
 import { RunRights } from "./run-rights.ts";
 import { ToolBox, ToolServerError } from "./tool-servers.ts";
 import { openWorkspace, type Workspace, WorkspaceError } from "./workspace.ts";
@@ -111,11 +112,13 @@ export class AgentTurns {
     }
     const folder = join(this.#options.stateDir, "agents", agent.id);
     const cwd = workspace?.cwd ?? runtime?.cwd ?? join(folder, "work");
-    const own = ownPermissions(agent, { trust: turn.trust, isRun: turn.of.runId !== undefined });
+    const isConversation = turn.of.runId === undefined;
+    const own = ownPermissions(agent, { trust: turn.trust, isRun: !isConversation });
     const rights = new RunRights({
       own,
       lowered,
       isWithOwner: turn.trust === "owner" && runtime?.type !== "command",
+      alsoAsks: isConversation && asksOutward(agent) ? (act) => isOutward(agent, act) : undefined,
       approvals: this.#options.approvals,
       approvalTimeoutMs: agent.approvalTimeoutMs,
       of: { agentId: agent.id, ...turn.of },

@@ -28,6 +28,11 @@ export type Decision = "allow" | "ask" | "deny";
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const satisfies Record<Decision, number>;
 /** Reading never leaves the machine: `fetch` is not among them. */
 const READS: ReadonlySet<ActKind> = new Set(["read", "search", "think"]);
+/** True for an act that reads and sends nothing. */
+export function isReading(kind: ActKind): boolean {
+  return READS.has(kind);
+}
+
 /** With one of these a shell does more than one command. */
 const SHELL_CHARACTERS = /[;&|<>$`\\\n\r(){}*?[\]!#~"']/u;
 

@@ -12,6 +12,8 @@ export interface RightsOptions {
   readonly lowered: readonly Permissions[];
   /** True: the owner is there, and is asked for what only a text that others wrote stands against. */
   readonly isWithOwner: boolean;
+  /** Acts about which the owner decides even where the permissions allow them. */
+  readonly alsoAsks?: ((act: Act) => boolean) | undefined;
   readonly approvals: Pick<Approvals, "ask">;
   readonly approvalTimeoutMs: number;
   readonly of: TurnIds;
@@ -63,10 +65,10 @@ export class RunRights {
     const problem = this.#options.checkOutgoing?.(textsOf(act));
     // What must not leave is not kept either.
     if (problem !== undefined) return this.#deny({ ...act, title: act.tool ?? act.kind, input: undefined }, problem);
-    const { own, lowered, isWithOwner, cwd } = this.#options;
+    const { own, lowered, isWithOwner, alsoAsks, cwd } = this.#options;
     const strict = decide([own, ...lowered], act, cwd);
     const decision = strict === "deny" && isWithOwner && decide([own], act, cwd) !== "deny" ? "ask" : strict;
-    if (decision === "allow") return { allowed: true };
+    if (decision === "allow" && alsoAsks?.(act) !== true) return { allowed: true };
     if (decision === "deny") return this.#deny(act, "the permissions of this run do not allow it");
     const { approvals, approvalTimeoutMs, of, signal, onHold } = this.#options;
     // All of the arguments: an answer holds for this act, not for one that begins like it.

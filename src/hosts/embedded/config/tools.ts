@@ -1,6 +1,6 @@
 /** `agents.list[].tools`: what a model can call, and how often. */
 import Type, { type Static } from "typebox";
-import { secrets, text, whole, withDefault } from "../../../config/schema-parts.ts";
+import { flag, secrets, text, whole, withDefault } from "../../../config/schema-parts.ts";
 import { type EndpointContext, readHeaders, requireUrl } from "./endpoint.ts";
 import { type KeyPath, showKeyPath } from "../../../config/show-value.ts";
 import { PROGRAM_KEYS, type ProgramConfig, readProgram } from "./runtime.ts";
@@ -10,6 +10,14 @@ const ServerSchema = Type.Object(
     url: Type.Optional(text({ description: "URL of a server that speaks streamable HTTP." })),
     headers: Type.Optional(
       Type.Record(Type.String(), secrets("Value of the header."), { description: "Sent with each of its requests." }),
+    ),
+    private: Type.Optional(
+      flag("`false`: its tools reach nothing private. Absent: they do, as far as the Rule of Two is concerned."),
+    ),
+    outward: Type.Optional(
+      flag(
+        "`false`: its tools act on nothing outside, and send nothing there. Absent: they do, unless it is a confined program without `egress`.",
+      ),
     ),
     ...PROGRAM_KEYS,
   },
@@ -35,9 +43,14 @@ export const ToolsSchema = Type.Object(
 );
 
 /** A server of tools: a program, or a URL. */
-export type ToolServer =
-  | { readonly program: ProgramConfig }
-  | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+export type ToolServer = ToolMarks &
+  ({ readonly program: ProgramConfig } | { readonly url: string; readonly headers: Readonly<Record<string, string>> });
+
+/** What the owner says of a server's tools; `undefined`: nothing. */
+export interface ToolMarks {
+  readonly isPrivate: boolean | undefined;
+  readonly isOutward: boolean | undefined;
+}
 
 export interface ToolsConfig {
   readonly servers: ReadonlyMap<string, ToolServer>;
@@ -58,17 +71,18 @@ export function readTools(written: Static<typeof ToolsSchema>, place: ToolsPlace
   const servers = new Map<string, ToolServer>();
   for (const [name, server] of Object.entries(written.mcp)) {
     const key = `${where}.mcp.${name}`;
-    const { url, headers = {} } = server;
+    const { url, headers = {}, private: isPrivate, outward: isOutward } = server;
+    const marks = { isPrivate, isOutward };
     if ((url === undefined) === (server.command === undefined)) {
       findings.refuse(key, "needs either a command or a url");
     } else if (url === undefined) {
-      servers.set(name, { program: readProgram(server, { where: key, configDir, findings }) });
+      servers.set(name, { ...marks, program: readProgram(server, { where: key, configDir, findings }) });
     } else {
       requireUrl(url, `${key}.url`, place);
       for (const other of Object.keys(PROGRAM_KEYS).filter((at) => Object.hasOwn(server, at))) {
         findings.refuse(`${key}.${other}`, "has no effect beside url; leave it out");
       }
-      servers.set(name, { url, headers: readHeaders(headers, [...keys, "mcp", name, "headers"], place) });
+      servers.set(name, { ...marks, url, headers: readHeaders(headers, [...keys, "mcp", name, "headers"], place) });
     }
   }
   for (const [at, tool] of written.allow.entries()) {

@@ -49,6 +49,7 @@ export function reportBehavior(adopted: MigratedBlock, notes: MigrationNotes): v
   const note = (text: string): void => notes.add("behavior", text);
   // The largest loss of all is what the owner reads first.
   notes.add("behavior", LESS_THAN_HOOKS);
+  notes.add("behavior", NO_EXPOSURES);
   reportAnswers(adopted, note);
   reportAgentCalls(adopted, note);
   reportWakes(adopted, note);
@@ -137,6 +138,9 @@ function reportWakes({ read }: MigratedBlock, note: AddNote): void {
 const WITHHELD = ["message", "automations", "sessions_send", "gateway", "session_status", "agents_list"] as const;
 
 const LESS_THAN_HOOKS = `Each run is a turn of a subagent, which OpenClaw gives less than a turn of its hooks: no ${WITHHELD.join(", ")} or conversations_* among its tools, a shorter system prompt, and of the agent's files AGENTS.md alone, without SOUL.md, IDENTITY.md, USER.md and MEMORY.md. What a run has to know belongs into AGENTS.md or the message, and what it has to send into its reply. A wake has the whole agent.`;
+
+const NO_EXPOSURES =
+  'OpenClaw does not say what its agents can reach: count on each run to read what others wrote, reach private data and act outward. Nothing is refused for that here; limit the agent by OpenClaw\'s own tool policy and sandbox, or write tools: "none" in the mapping.';
 
 function reportRuns({ read, facts, hooks }: MigratedBlock, notes: MigrationNotes): void {
   if (read.defaultSessionKey !== undefined) {

@@ -1,0 +1,49 @@
+/** The Rule of Two for what is known only with a call: the choices of callers, transforms and plugins. */
+import { answersOf, readsOf } from "../config/mapping/exposures.ts";
+import { type ExposedAction, weigh } from "../config/rule-of-two.ts";
+import type { Action } from "../core/delivery.ts";
+import { refuse, type Refusal } from "../core/errors.ts";
+import type { GatewayHost } from "../core/host.ts";
+import type { ActiveConfig } from "./active-config.ts";
+import { quarantineReason } from "./quarantine.ts";
+import type { Resolved, Route } from "./stages/resolve.ts";
+import type { ActionOrigin } from "./stages/policy.ts";
+
+/** Refuses a call, one of whose actions would have all three; what a mapping alone says was weighed at load. */
+export function deniedExposure(
+  { agents, channels }: Pick<GatewayHost, "agents" | "channels">,
+  active: Pick<ActiveConfig, "config" | "hooks">,
+  { route, context }: Pick<Resolved, "route" | "context">,
+  { actions, origin }: { readonly actions: readonly Action[]; readonly origin: ActionOrigin },
+): Refusal | undefined {
+  const isWeighed = typeof route !== "string" && route.transform === undefined && !active.hooks.actions.isUsed();
+  const { acceptAllThree } = typeof route === "string" ? active.config : route.config;
+  if (isWeighed || acceptAllThree !== undefined || quarantineReason({ route, context }) !== undefined) return undefined;
+  for (const action of actions) {
+    const exposed = exposedBy(action, route, origin);
+    const agentId = agents.resolve(action.agentId).id;
+    if (weigh({ ...exposed, agentId }, { agents, channels: channels.list() }).verdict !== "refused") continue;
+    return refuse(
+      "DENIED",
+      `A run of the agent ${agentId} with these choices would read what others wrote, reach private data and act outward; its owner allows that by acceptAllThree alone.`,
+    );
+  }
+  return undefined;
+}
+
+function exposedBy(action: Action, route: Route, origin: ActionOrigin): Omit<ExposedAction, "agentId"> {
+  const ofMapping = typeof route === "string" ? undefined : route.config;
+  if (action.kind === "wake") return { kind: "wake", reads: ["the text of the call"] };
+  const { mode, deliver, channel, to, fallback, callbackUrl, workspace, sessionMode } = action;
+  return {
+    kind: "agent",
+    reads: mode === "deliver" ? [] : ofMapping ? readsOf(ofMapping) : ["the message of the call"],
+    permissions: origin.permissions,
+    tools: origin.tools,
+    egress: origin.egress,
+    hasWorkspace: workspace !== undefined,
+    isPersistent: sessionMode === "persistent",
+    targets: deliver ? [{ channel, to }, ...(fallback ? [fallback] : [])] : [],
+    answers: [...(ofMapping ? answersOf(ofMapping) : []), ...(callbackUrl === undefined ? [] : ["callbackUrl"])],
+  };
+}
