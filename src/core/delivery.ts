@@ -70,6 +70,8 @@ export interface EventActor {
   readonly bot: boolean;
   /** True for the app or account that the webhook belongs to: the agent may have caused the event itself. */
   readonly own?: boolean;
+  /** True where the event does not prove the id, as the `From` of a mail that nothing signs: no list and no role counts. */
+  readonly unproven?: boolean;
   /** What the sender says that the person is to it: `MEMBER` at GitHub. */
   readonly role?: string;
   /** The least of its own level and of those who wrote text that the event carries; absent until the route is known. */

@@ -24,7 +24,7 @@ export function compileRank(
     "unknown";
   const isCounted = actors?.authors !== "ignore";
   return (actor, authors) => {
-    const ownLevel = levelOf(actor);
+    const ownLevel = actor.unproven ? "unknown" : levelOf(actor);
     const others = isCounted ? authors.filter(({ id }) => id === undefined || id !== actor.id) : [];
     return { ...actor, ownLevel, level: others.map(levelOf).reduce(lower, ownLevel) };
   };

@@ -88,6 +88,7 @@ function actorOf(preset: Preset, context: PresetContext): EventActor | undefined
     ...(id === undefined ? {} : { id }),
     bot: actor.bot,
     ...(actor.own ? { own: true } : {}),
+    ...(actor.unproven ? { unproven: true } : {}),
     ...(role === undefined ? {} : { role }),
   };
 }

@@ -128,6 +128,24 @@ export function mailHeaders(pairs: Iterable<readonly [name: string, value: strin
 
 const ADDRESS = /^([^<>]*)<([^<>\s]+)>$/u;
 
+const SINGLE_ADDRESS = /^[^\s@<>,;:"()]{1,64}@[a-z0-9.-]{1,190}$/iu;
+
+/** The address of a `From` with one author, without encoded words; empty for anything else. */
+export function singleAddress(from: string): string {
+  const [, , address = from.trim()] = ADDRESS.exec(from.trim()) ?? [];
+  return SINGLE_ADDRESS.test(address) ? address : "";
+}
+
+/** The author of a mail, whose address counts only where a signature of its domain was found good. */
+export function provenMailActor(
+  from: string,
+  { autoSubmitted, isProven }: { readonly autoSubmitted: string | undefined; readonly isProven: boolean },
+): EventActor | undefined {
+  const actor = mailActor(from, autoSubmitted);
+  if (actor === undefined) return undefined;
+  return isProven ? { ...actor, id: singleAddress(from), role: "verified" } : { ...actor, unproven: true };
+}
+
 /**
  * The author of a mail: the name with the address as its id. Anyone can write any `From`. An automatic
  * reply (RFC 3834) counts as a bot's, so that two answering machines do not keep each other awake.

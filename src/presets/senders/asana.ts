@@ -47,6 +47,7 @@ export const asana = definePreset({
     batchEvent(eventsOf(payload).map((event) => joinText(".", kindOf(event), lineAt(event, "action")))),
   eventWhere: "type and action of every event",
   sender: senderOf,
+  vouchesForActors: true,
   // Asana takes 200 and 204 for an answer.
   answer: { status: 200 },
   message,
@@ -109,7 +110,7 @@ function kindOf(event: unknown): string {
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const users = new Set(eventsOf(payload).map((event) => lineAt(event, "user.gid")));
   const [user = ""] = users;
-  return users.size === 1 && user !== "" ? { name: user, bot: false } : undefined;
+  return users.size === 1 && user !== "" ? { name: user, id: user, bot: false } : undefined;
 }
 
 function message({ payload, event }: PresetEvent): string {

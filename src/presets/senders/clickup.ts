@@ -21,8 +21,12 @@ export const clickup = definePreset({
   deliveryId: { from: deliveryIdOf, signed: true, where: "body:webhook_id + body:history_items[].id" },
   sender({ payload }) {
     const user = valueAt(payload, "history_items[0].user");
-    return eventActor(lineAt(user, "username", "email"), lineAt(user, "id"));
+    const id = lineAt(user, "id");
+    const isOne = listAt(payload, "history_items").every((item) => lineAt(item, "user.id") === id);
+    const actor = eventActor(lineAt(user, "username", "email"), id);
+    return actor && (isOne ? actor : { ...actor, unproven: true });
   },
+  vouchesForActors: true,
   ignored: "nothing. ClickUp marks no bots",
   success: {
     statuses: "2xx, within 7 seconds",

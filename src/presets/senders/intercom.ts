@@ -17,6 +17,8 @@ export const intercom = definePreset({
   event: "body:topic",
   deliveryId: { from: "body:id", signed: true },
   sender: senderOf,
+  vouchesForActors: true,
+  roles: { admin: "trusted" },
   skip: ({ event }) => (event === "ping" ? "Intercom checks the URL" : undefined),
   message,
   mapping: { name: "Intercom" },
@@ -159,7 +161,9 @@ function senderOf({ payload }: PresetContext): EventActor | undefined {
   const id = lineAt(author, "id");
   const name = lineAt(author, "name", "email") || id;
   const bot = textAt(author, "type") === "bot" || valueAt(author, "from_ai_agent") === true;
-  return eventActor(name, id, bot);
+  const actor = eventActor(name, id, bot);
+  const role = lineAt(author, "type");
+  return actor && (role === "" ? actor : { ...actor, role });
 }
 
 /** `Ada Lovelace <ada@example.com>`; the mail to which an answer goes. */

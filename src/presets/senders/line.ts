@@ -1,6 +1,6 @@
 import { itemLines, joinText, labeled, listAt, messageOf, textAt, valueAt } from "../../core/payload-text.ts";
 import { definePreset } from "../define-preset.ts";
-import { batchEvent, batchId, eventActor } from "../event-fields.ts";
+import { batchEvent, batchId } from "../event-fields.ts";
 import type { EventActor, PresetContext, PresetEvent } from "../preset.ts";
 import { asJson } from "../message/data-lines.ts";
 import { capitalized, headline, idLine, lineAt, phrase, words } from "../message/headline.ts";
@@ -25,6 +25,7 @@ export const line = definePreset({
     signed: true,
   },
   sender: senderOf,
+  vouchesForActors: true,
   skip: ({ payload }) => (listAt(payload, "events").length === 0 ? "LINE checks the URL" : undefined),
   success: { statuses: "200", otherwise: "tries again when redelivery is on, and may stop sending after a long time" },
   ignored: "checks of the URL. LINE marks no bots",
@@ -102,7 +103,8 @@ function nameOf(event: unknown): string {
 
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const users = new Set(listAt(payload, "events").map((event) => lineAt(event, "source.userId")));
-  return users.size === 1 ? eventActor([...users][0]!) : undefined;
+  const [id = ""] = users;
+  return users.size === 1 && id !== "" ? { name: id, id, bot: false } : undefined;
 }
 
 function linesOf(event: unknown): readonly string[] {

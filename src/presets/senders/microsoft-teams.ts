@@ -29,6 +29,7 @@ export const microsoftTeams = definePreset({
   event: "body:type",
   deliveryId: { from: ["body:conversation.id", "body:id"], signed: true },
   sender: ({ payload }) => eventActor(lineAt(payload, "from.name"), lineAt(payload, "from.aadObjectId", "from.id")),
+  vouchesForActors: true,
   answer: { status: 200, contentType: "application/json", body: JSON.stringify(RECEIVED) },
   success: { statuses: "200 with a message, within 5 seconds", otherwise: "shows an error below the message" },
   ignored: "nothing. Teams sends messages of people only",

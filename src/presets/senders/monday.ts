@@ -49,6 +49,7 @@ export const monday = definePreset({
     const id = lineAt(payload, "event.userId");
     return eventActor(id === "" ? "" : `user ${id}`, id);
   },
+  vouchesForActors: true,
   ignored: "nothing. monday.com marks no bots",
   success: { statuses: "200", otherwise: "tries again each minute for 30 minutes" },
   mapping: { name: "monday.com", maxBodyBytes: 1_048_576 },

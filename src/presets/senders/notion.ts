@@ -43,6 +43,7 @@ export const notion = definePreset({
   event: "body:type",
   deliveryId: { from: "body:id", signed: true },
   sender: senderOf,
+  vouchesForActors: true,
   message,
   mapping: { name: "Notion", links: ["www.notion.so"] },
   success: { statuses: "2xx", otherwise: "tries up to 8 times in about 24 hours" },
@@ -76,7 +77,11 @@ export const notion = definePreset({
 function senderOf({ payload }: PresetContext): EventActor | undefined {
   const authors = listAt(payload, "authors").filter((author) => lineAt(author, "id") !== "");
   const author = authors.find((author) => !isBot(author)) ?? authors[0];
-  return author === undefined ? undefined : { name: lineAt(author, "id"), bot: isBot(author) };
+  const id = lineAt(author, "id");
+  if (author === undefined) return undefined;
+  // Several people's changes come in one event, and the first is not the author of all.
+  const isOne = authors.every((each) => lineAt(each, "id") === id);
+  return { name: id, id, bot: isBot(author), ...(isOne ? {} : { unproven: true }) };
 }
 
 /** Notion marks `bot` and `agent`. */

@@ -94,6 +94,7 @@ export const pagerduty = definePreset({
   event: "body:event.event_type",
   deliveryId: { from: "body:event.id", signed: true },
   sender: senderOf,
+  vouchesForActors: true,
   skip: ({ event }) => (event === "pagey.ping" ? "a ping, by which PagerDuty tries the webhook" : undefined),
   message: (event) => messageOf(...linesOf(event)),
   mapping: { name: "PagerDuty", links: ["*.pagerduty.com"] },

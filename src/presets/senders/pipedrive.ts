@@ -52,6 +52,7 @@ export const pipedrive = definePreset({
     // A change through the API may be a person's own.
     return eventActor(id === "" ? "" : `user ${id}`, id);
   },
+  vouchesForActors: true,
   ignored: "nothing. Pipedrive marks no bots; meta.change_source is app or api",
   success: { statuses: "2xx, within 10 seconds", otherwise: "tries 3 times more within minutes" },
   mapping: { name: "Pipedrive", maxBodyBytes: 1_048_576 },

@@ -2,7 +2,7 @@ import { joinText, messageOf, textAt, valueAt } from "../../core/payload-text.ts
 import { definePreset } from "../define-preset.ts";
 import { embeddedPayload } from "../embedded-payload.ts";
 import { lineAt, oneLine } from "../message/headline.ts";
-import { formFiles, mailActor, mailLines, mailTextAt } from "../message/mail.ts";
+import { formFiles, mailLines, mailTextAt, provenMailActor, singleAddress } from "../message/mail.ts";
 import { decodeText, decodeWords, fromHeaders, headerLines, type MimeMail, readMime } from "../message/mime.ts";
 
 /** SendGrid tries again for three days, and takes mails of 30 MB with their attachments. */
@@ -36,8 +36,10 @@ export const sendgridInbound = definePreset({
   eventWhere: "mail.received, if there is an envelope or a from",
   sender({ payload }) {
     const { headers } = sourceOf(payload);
-    return mailActor(fromOf(payload, headers), headers.get("auto-submitted"));
+    const from = fromOf(payload, headers);
+    return provenMailActor(from, { autoSubmitted: headers.get("auto-submitted"), isProven: isProven(payload, from) });
   },
+  vouchesForActors: true,
   unwrap: inTheirCharsets,
   success: { statuses: "2xx", otherwise: "4xx: gives up; 5xx: tries again for 3 days" },
   ignored: "automatic replies (Auto-Submitted: auto-replied)",
@@ -161,6 +163,15 @@ function dkimOf(payload: unknown): string {
     .replaceAll(" : ", " ")
     .trim();
   return result === "" ? "" : `DKIM ${result}`;
+}
+
+/** True when SendGrid found a good signature of the author's domain, or of one above it; a field that came twice proves nothing. */
+function isProven(payload: unknown, from: string): boolean {
+  const [given, dkim] = [valueAt(payload, "from"), valueAt(payload, "dkim")];
+  const domain = singleAddress(from).split("@")[1]?.toLowerCase() ?? "";
+  if (typeof given !== "string" || typeof dkim !== "string" || domain === "") return false;
+  const signed = [...dkim.matchAll(/@([a-z0-9.-]+\.[a-z]+)\s*:\s*pass\b/giu)].map(([, each]) => each!.toLowerCase());
+  return signed.some((each) => domain === each || domain.endsWith(`.${each}`));
 }
 
 function repeatedFields(payload: unknown): string {

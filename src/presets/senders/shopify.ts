@@ -49,6 +49,12 @@ export const shopify = definePreset({
   },
   event: ["header:x-shopify-topic", "header:shopify-topic", "header:shopify-action"],
   deliveryId: { from: ["header:x-shopify-webhook-id", "header:shopify-webhook-id"], signed: false },
+  sender: ({ payload }) => {
+    const id = lineAt(payload, "user_id");
+    return id === "" ? undefined : { name: `staff ${id}`, id, role: "staff", bot: false };
+  },
+  vouchesForActors: true,
+  roles: { staff: "trusted" },
   skip: ({ headers }) => (headers["x-shopify-test"] === "true" ? "a test notification of Shopify" : undefined),
   message,
   mapping: { name: "Shopify", maxBodyBytes: 4_194_304 },

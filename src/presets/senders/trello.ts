@@ -55,6 +55,7 @@ export const trello = definePreset({
   event: "body:action.type",
   deliveryId: { from: "body:action.id", signed: true },
   sender: senderOf,
+  vouchesForActors: true,
   message: ({ payload }) => messageOf(...linesOf(payload)),
   mapping: { name: "Trello", links: ["trello.com"] },
   success: {

@@ -45,6 +45,7 @@ export const vercel = definePreset({
   event: "body:type",
   deliveryId: { from: "body:id", signed: true },
   sender: senderOf,
+  vouchesForActors: true,
   message: (event) => messageOf(...linesOf(event)),
   mapping: { name: "Vercel", links: ["vercel.com"] },
   success: { statuses: "2xx", otherwise: "tries again for up to 24 hours" },

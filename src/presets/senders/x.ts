@@ -39,6 +39,7 @@ export const x = definePreset({
   eventWhere: "the name of the list of events, or of the object",
   deliveryId: { from: deliveryIdOf, signed: true, where: "the id of the event, when the payload holds only one" },
   sender: senderOf,
+  vouchesForActors: true,
   skip({ event }) {
     if (event === undefined) return "there is no event in it";
     return Object.hasOwn(QUIET, event) ? QUIET[event] : undefined;

@@ -10,6 +10,17 @@ import { jira } from "../../../src/presets/senders/jira/jira.ts";
 import { linear } from "../../../src/presets/senders/linear/linear.ts";
 import { telegram } from "../../../src/presets/senders/telegram.ts";
 import { mailgunInbound } from "../../../src/presets/senders/mailgun-inbound.ts";
+import { asana } from "../../../src/presets/senders/asana.ts";
+import { awsSns } from "../../../src/presets/senders/aws-sns/aws-sns.ts";
+import { bitbucket } from "../../../src/presets/senders/bitbucket/bitbucket.ts";
+import { clickup } from "../../../src/presets/senders/clickup.ts";
+import { intercom } from "../../../src/presets/senders/intercom.ts";
+import { line } from "../../../src/presets/senders/line.ts";
+import { notion } from "../../../src/presets/senders/notion.ts";
+import { pagerduty } from "../../../src/presets/senders/pagerduty.ts";
+import { sendgridInbound } from "../../../src/presets/senders/sendgrid-inbound.ts";
+import { shopify } from "../../../src/presets/senders/shopify.ts";
+import { trello } from "../../../src/presets/senders/trello.ts";
 import { slack } from "../../../src/presets/senders/slack/slack.ts";
 import { readSample } from "../../../src/testing/preset-probe.ts";
 import { context, GOOD_SECRET, PRESETS, read, refusalsOf } from "../config/hooks-context.ts";
@@ -148,5 +159,98 @@ describe("the role of an actor", () => {
         payload: { type: "event_callback", team_id: "T1", event: { type: "message", user: "U1", user_team: team } },
       }).sender?.role;
     expect([of("T1"), of("T2"), of("")]).toEqual(["member", "external", "member"]);
+  });
+
+  it("at Slack says who is a guest, where the event has the person's profile", () => {
+    const of = (event: object): string | undefined =>
+      readSample(slack, { payload: { type: "event_callback", team_id: "T1", event } }).sender?.role;
+    const mark = { is_ultra_restricted: true };
+    expect(of({ type: "message", user: "U1", user_profile: mark })).toBe("guest");
+    expect(of({ type: "user_change", user: { id: "U1", is_restricted: true } })).toBe("guest");
+    expect(of({ type: "message", user: "U1", user_profile: { is_restricted: false } })).toBe("member");
+  });
+
+  it("at Shopify is that of staff, where a member of the staff acted", () => {
+    const of = (payload: object): EventActor | undefined => readSample(shopify, { payload }).sender;
+    expect(of({ id: 1, user_id: 548 })).toEqual({ name: "staff 548", id: "548", role: "staff", bot: false });
+    expect(of({ id: 1, user_id: null, customer: { id: 548 } })).toBeUndefined();
+  });
+
+  it("at Intercom is the type of the author", () => {
+    const item = { type: "conversation", source: { author: { type: "admin", id: "9", name: "Ada" } } };
+    expect(readSample(intercom, { payload: { data: { item } } }).sender).toMatchObject({ id: "9", role: "admin" });
+  });
+});
+
+describe("the id of an actor", () => {
+  it.each([
+    [asana, { events: [{ user: { gid: "7" } }] }],
+    [bitbucket, { actor: { type: "user", account_id: "7", display_name: "Ada" } }],
+    [clickup, { history_items: [{ user: { id: 7, username: "ada" } }] }],
+    [line, { events: [{ source: { userId: "7" } }] }],
+    [notion, { authors: [{ id: "7", type: "person" }] }],
+    [trello, { action: { memberCreator: { id: "7", username: "ada" } } }],
+    [pagerduty, { event: { agent: { id: "7", summary: "Ada" } } }],
+  ])("of %o is the one that the sender gave the account", (preset, payload) => {
+    expect(preset.vouchesForActors).toBe(true);
+    expect(readSample(preset, { payload }).sender).toMatchObject({ id: "7", bot: false });
+  });
+
+  it.each([
+    [clickup, { history_items: [{ user: { id: 7, username: "ada" } }, { user: { id: 8 } }] }],
+    [
+      notion,
+      {
+        authors: [
+          { id: "7", type: "person" },
+          { id: "8", type: "person" },
+        ],
+      },
+    ],
+  ])("of an event of several people in %o proves nothing", (preset, payload) => {
+    expect(readSample(preset, { payload }).sender).toMatchObject({ id: "7", unproven: true });
+  });
+
+  it("gives no level, and its role none, where the event does not prove it", () => {
+    const actors = { owner: ["7"], roles: { MEMBER: "trusted" } };
+    expect(levelOf(actors, { id: "7", role: "MEMBER", unproven: true })).toBe("unknown");
+  });
+});
+
+describe("the author of a mail", () => {
+  const proven = { id: "ada@example.com", role: "verified" };
+  const unproven = { id: "ada@example.com", unproven: true };
+  const from = "Ada <ada@example.com>";
+
+  it.each([
+    [{ from, dkim: "{@example.com : pass}" }, proven],
+    [{ from: "ada@mail.example.com", dkim: "{@other.org : fail, @example.com : pass}" }, { role: "verified" }],
+    [{ from, dkim: "{@example.com : fail}" }, unproven],
+    [{ from, dkim: "{@evil.org : pass}" }, unproven],
+    [{ from, dkim: "{@ple.com : pass}" }, unproven],
+    [{ from, dkim: "none" }, unproven],
+    [{ from, dkim: ["{@example.com : pass}", "none"] }, unproven],
+    [{ from: "Ada <ada@example.com> <eve@evil.org>", dkim: "{@evil.org : pass}" }, { unproven: true }],
+    [{ from: "ada@example.com, eve@evil.org", dkim: "{@evil.org : pass}" }, { unproven: true }],
+  ])("at SendGrid counts where the domain has signed: %j", (payload, actor) => {
+    expect(readSample(sendgridInbound, { payload }).sender).toMatchObject(actor);
+  });
+
+  const mail = (header: string, dmarc: string | undefined): EventActor | undefined => {
+    const Message = JSON.stringify({
+      notificationType: "Received",
+      mail: { messageId: "m", headers: [{ name: "From", value: header }], commonHeaders: { from: [header] } },
+      receipt: { recipients: ["in@example.com"], ...(dmarc && { dmarcVerdict: { status: dmarc } }) },
+    });
+    return readSample(awsSns, { payload: { Type: "Notification", Message } }).sender;
+  };
+  it.each([
+    [from, "PASS", proven],
+    [from, "FAIL", unproven],
+    [from, "GRAY", unproven],
+    [from, undefined, unproven],
+    ["=?utf-8?q?Ada_=3Cada=40example.com=3E?=", "PASS", { unproven: true }],
+  ] as const)("at SES counts where DMARC passes: %s, %s", (header, dmarc, actor) => {
+    expect(mail(header, dmarc)).toMatchObject(actor);
   });
 });

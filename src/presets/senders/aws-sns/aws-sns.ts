@@ -90,6 +90,7 @@ export const awsSns = definePreset({
     const name = textAt(payload, "Message.Records[0].userIdentity.principalId");
     return eventActor(name) ?? awsNotification(valueAt(payload, "Message"))?.actor;
   },
+  vouchesForActors: true,
   unwrap(payload) {
     const message = valueAt(payload, "Message");
     return typeof message === "string" ? { ...(payload as object), Message: embeddedPayload(message) } : payload;

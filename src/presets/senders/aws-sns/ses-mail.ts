@@ -1,6 +1,6 @@
 import { joinText, listAt, textAt, valueAt } from "../../../core/payload-text.ts";
 import { lineAt, namesAt } from "../../message/headline.ts";
-import { mailActor, mailHeaders, mailLines } from "../../message/mail.ts";
+import { mailHeaders, mailLines, provenMailActor, singleAddress } from "../../message/mail.ts";
 import { decodeWords, fromHeaders, type MimeMail, readMime } from "../../message/mime.ts";
 import type { EventActor } from "../../preset.ts";
 
@@ -17,9 +17,12 @@ export function receivedMail(message: unknown): { lines: readonly string[]; acto
   const source = sourceOf(message);
   const own = fromHeaders(given.size > 0 ? given : (source?.headers ?? given));
   const from = own.from || lineAt(message, "mail.commonHeaders.from[0]", "mail.source");
+  // As SES checked it: an encoded word can look like another address once it is decoded.
+  const raw = given.get("from") ?? "";
+  const passed = lineAt(message, "receipt.dmarcVerdict.status") === "PASS";
   const autoSubmitted = given.get("auto-submitted") ?? source?.headers.get("auto-submitted");
   return {
-    actor: mailActor(from, autoSubmitted),
+    actor: provenMailActor(raw || from, { autoSubmitted, isProven: passed && singleAddress(raw) !== "" }),
     lines: [
       ...mailLines({
         ...own,

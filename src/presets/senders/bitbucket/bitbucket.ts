@@ -21,6 +21,7 @@ export const bitbucket = definePreset({
   event: "header:x-event-key",
   deliveryId: { from: "header:x-request-uuid", signed: false },
   sender: senderOf,
+  vouchesForActors: true,
   message: (event) => messageOf(...linesOf(event)),
   mapping: { name: "Bitbucket", links: ["bitbucket.org"], maxBodyBytes: MAX_BODY_BYTES },
   success: { statuses: "2xx", otherwise: "5xx or no answer: tries twice more" },

@@ -59,6 +59,7 @@ export const googleChat = definePreset({
     const name = lineAt(payload, "user.displayName", "user.email", "user.name");
     return eventActor(name, lineAt(payload, "user.email", "user.name"), textAt(payload, "user.type") === "BOT");
   },
+  vouchesForActors: true,
   unwrap: ofAddOn,
   // An empty message: Chat shows nothing until the agent replies.
   answer: { status: 200, contentType: "application/json", body: "{}" },

@@ -22,6 +22,7 @@ export const sentry = definePreset({
   event: ["header:sentry-hook-resource", "body:action"],
   deliveryId: { from: "header:request-id", signed: false },
   sender: senderOf,
+  vouchesForActors: true,
   // The event of an installation carries a code that could be changed into a token.
   skip: ({ event, payload }) =>
     event?.split(".", 1)[0] === "installation" || textAt(payload, "data.installation.uuid") !== ""

@@ -5,7 +5,7 @@ import type { EventActor, EventAuthor, PresetContext } from "../../preset.ts";
 
 const SLACKBOT = "USLACKBOT";
 
-/** Who acted; `external` is the role of someone from another workspace. */
+/** Who acted; `external` is the role of someone from another workspace, `guest` that of a guest. */
 export function slackActor({ payload }: PresetContext): EventActor | undefined {
   const id = lineAt(
     payload,
@@ -30,7 +30,17 @@ export function slackActor({ payload }: PresetContext): EventActor | undefined {
   const name = named || id;
   if (isOwnBot(payload, id)) return ownActor(name, id);
   const actor = eventActor(name, id, isBot(payload, id));
-  return actor && { ...actor, ...(id === "" ? {} : { id }), role: isOfOtherTeam(payload) ? "external" : "member" };
+  return actor && { ...actor, ...(id === "" ? {} : { id }), role: roleOf(payload) };
+}
+
+/** What Slack says of the person: a guest is marked where the event holds the person's profile. */
+function roleOf(payload: unknown): "member" | "guest" | "external" {
+  if (isOfOtherTeam(payload)) return "external";
+  const people = ["event.user", "event.user_profile", "event.message.user_profile"];
+  const isGuest = people.some((who) =>
+    ["is_restricted", "is_ultra_restricted"].some((mark) => valueAt(payload, `${who}.${mark}`) === true),
+  );
+  return isGuest ? "guest" : "member";
 }
 
 /** Whose message an edit, a deletion or a shortcut is about; a shared message comes as an attachment of its author. */

@@ -20,7 +20,7 @@ describe("asana", () => {
     expect({ event, deliveryId, sender, skip, answer }).toEqual({
       event: "task.changed",
       deliveryId: undefined,
-      sender: { name: "1200000000000001", bot: false },
+      sender: { name: "1200000000000001", id: "1200000000000001", bot: false },
       skip: undefined,
       answer: { status: 200 },
     });

@@ -84,7 +84,7 @@ describe("the preset aws-sns", () => {
       ses_mail: {
         event: "mail.received",
         deliveryId: "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324",
-        sender: { name: "Ada Byron", id: "ada@example.com", bot: false },
+        sender: { name: "Ada Byron", id: "ada@example.com", bot: false, unproven: true },
         answer: { status: 200 },
         message: [
           "New mail from Ada Byron <ada@example.com>: Re: Your order 1007",

@@ -9,10 +9,10 @@ const notify = (topic: string, item: object) => readSample(intercom, { payload: 
 
 describe("the preset intercom", () => {
   it.each([
-    ["conversation.user.created", 1, { name: "Ada Lovelace", id: "700001", bot: false }, undefined],
-    ["conversation.user.replied", 2, { name: "Ada Lovelace", id: "700001", bot: false }, undefined],
-    ["conversation.admin.replied", 3, { name: "Helper", id: "600001", bot: true }, undefined],
-    ["contact.user.created", 4, { name: "Grace Hopper", id: "700002", bot: false }, undefined],
+    ["conversation.user.created", 1, { name: "Ada Lovelace", id: "700001", bot: false, role: "user" }, undefined],
+    ["conversation.user.replied", 2, { name: "Ada Lovelace", id: "700001", bot: false, role: "user" }, undefined],
+    ["conversation.admin.replied", 3, { name: "Helper", id: "600001", bot: true, role: "bot" }, undefined],
+    ["contact.user.created", 4, { name: "Grace Hopper", id: "700002", bot: false, role: "contact" }, undefined],
     ["ping", 5, undefined, "Intercom checks the URL"],
   ])("knows event, id, sender and use of the sample %s", (name, number, sender, skip) => {
     const deliveryId = `notif_00000000-0000-4000-8000-00000000000${number}`;

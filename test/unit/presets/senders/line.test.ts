@@ -11,7 +11,7 @@ describe("the preset line", () => {
     "message.text": {
       event: "message.text",
       deliveryId: "01J9XK3V7M2NTPA4V6Q8R0S1T2",
-      sender: { name: "U4af4980629a1c0d2e3f4a5b6c7d8e9f0", bot: false },
+      sender: { name: "U4af4980629a1c0d2e3f4a5b6c7d8e9f0", id: "U4af4980629a1c0d2e3f4a5b6c7d8e9f0", bot: false },
       message: [
         "LINE: message from U4af4980629a1c0d2e3f4a5b6c7d8e9f0 in group Ca56f94637c1d2e3f4a5b6c7d8e9f0a1b",
         "Is the shop open tomorrow?",
@@ -21,7 +21,7 @@ describe("the preset line", () => {
     postback: {
       event: "postback+follow",
       deliveryId: "sha256-5cb35eab2053cd2282d3a2e03d4b61c0c7f0a4085b8b83773e5dc51850e8f546",
-      sender: { name: "U4af4980629a1c0d2e3f4a5b6c7d8e9f0", bot: false },
+      sender: { name: "U4af4980629a1c0d2e3f4a5b6c7d8e9f0", id: "U4af4980629a1c0d2e3f4a5b6c7d8e9f0", bot: false },
       message: [
         "LINE: postback from U4af4980629a1c0d2e3f4a5b6c7d8e9f0",
         'Postback: {"data":"action=book&item=111","params":{"datetime":"2026-12-25T01:00"}}',
@@ -67,6 +67,6 @@ describe("the preset line", () => {
   it("names no sender of events of several users", () => {
     const by = (userId: string) => ({ type: "follow", source: { type: "user", userId } });
     expect(read(by("U1"), by("U2")).sender).toBeUndefined();
-    expect(read(by("U1"), by("U1")).sender).toEqual({ name: "U1", bot: false });
+    expect(read(by("U1"), by("U1")).sender).toEqual({ name: "U1", id: "U1", bot: false });
   });
 });

@@ -57,7 +57,7 @@ describe("notion", () => {
   });
 
   it.each([["bot"], ["agent"]])("marks an author of the type %s as a bot", (type) => {
-    expect(read([{ id: "a-1", type }]).sender).toEqual({ name: "a-1", bot: true });
+    expect(read([{ id: "a-1", type }]).sender).toEqual({ name: "a-1", id: "a-1", bot: true });
   });
 
   it("takes the person among several authors", () => {
@@ -65,7 +65,7 @@ describe("notion", () => {
       { id: "a-1", type: "bot" },
       { id: "a-2", type: "person" },
     ];
-    expect(read(authors).sender).toEqual({ name: "a-2", bot: false });
+    expect(read(authors).sender).toEqual({ name: "a-2", id: "a-2", bot: false, unproven: true });
   });
 
   it.each([[[]], [undefined], [[{ type: "bot" }]], ["x"]])("knows no person among the authors %j", (authors) => {

@@ -15,7 +15,7 @@ describe("the preset sendgrid-inbound", () => {
   itReadsSamples(sendgridInbound, {
     mail: {
       event: "mail.received",
-      sender: { name: "Ada Byron", id: "ada@example.com", bot: false },
+      sender: { name: "Ada Byron", id: "ada@example.com", bot: false, role: "verified" },
       message: [
         "New mail from Ada Byron <ada@example.com>: Re: Your order 1007",
         "To: support@in.example.com",
@@ -30,7 +30,7 @@ describe("the preset sendgrid-inbound", () => {
     },
     raw: {
       event: "mail.received",
-      sender: { name: "grace@example.com", bot: false },
+      sender: { name: "grace@example.com", bot: false, unproven: true },
       message: [
         "New mail from grace@example.com: A receipt",
         "To: support@in.example.com",
