@@ -2,7 +2,7 @@
 import { ConfigError, type ConfigIssue, configLines } from "../config/errors.ts";
 import { qualifyKeys } from "../config/qualify-keys.ts";
 import { type AuditFinding, auditHooks } from "../config/audit.ts";
-import type { ExposureRow } from "../core/exposure.ts";
+import type { ExposureRow } from "../config/rule-of-two.ts";
 import { exposureLines } from "./exposure-table.ts";
 import { type CliIo, warningsOnly } from "./io.ts";
 import { untilSignal } from "./end-signals.ts";

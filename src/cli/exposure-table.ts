@@ -1,5 +1,6 @@
 import { LEVELS } from "../core/delivery.ts";
-import type { ExposureRow, ExposureVerdict } from "../core/exposure.ts";
+import type { ExposureVerdict } from "../core/exposure.ts";
+import type { ExposureRow } from "../config/rule-of-two.ts";
 import { textTable } from "./text-table.ts";
 
 const VERDICTS = {

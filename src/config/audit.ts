@@ -1,5 +1,5 @@
 import type { GatewayFacts } from "../core/host.ts";
-import type { ExposureRow } from "../core/exposure.ts";
+import type { ExposureRow } from "./rule-of-two.ts";
 import type { ConfigIssue } from "./errors.ts";
 import { showValue } from "./show-value.ts";
 import { signsBody } from "./auth/content.ts";

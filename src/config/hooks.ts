@@ -31,8 +31,7 @@ import {
   whole,
   withDefault,
 } from "./schema-parts.ts";
-import type { ExposureRow } from "../core/exposure.ts";
-import { ACCEPT_ALL_THREE } from "./rule-of-two.ts";
+import { ACCEPT_ALL_THREE, type ExposureRow } from "./rule-of-two.ts";
 import { TOKEN_HEADER } from "./token.ts";
 import { TRANSFORMS_DIR, type TransformsConfig, TransformsSchema } from "./transforms.ts";
 

@@ -2,6 +2,7 @@
 import Type from "typebox";
 import type { Permissions } from "../core/agent-rights.ts";
 import { type AgentExposure, type Exposure, NO_EXPOSURE } from "../core/exposure.ts";
+import type { Level } from "../core/delivery.ts";
 import type { AgentCatalog, ChannelInfo } from "../core/host.ts";
 import { text } from "./schema-parts.ts";
 
@@ -13,6 +14,20 @@ export const ACCEPT_ALL_THREE = Type.Optional(
     pattern: "\\S",
   }),
 );
+
+/** The exposure of a mapping, or of a direct route, at some levels. */
+export interface ExposureRow extends Exposure {
+  /** The key of the mapping, or `hooks`. */
+  readonly where: string;
+  /** The mapping; `null`: a direct call. */
+  readonly mappingId: string | null;
+  /** The route of direct calls; absent for a mapping. */
+  readonly route?: "agent" | "wake";
+  readonly levels: readonly Level[];
+  readonly agentId: string;
+  /** The owner's reason for all three; `null`: none is written. */
+  readonly accepted: string | null;
+}
 
 /** What one action asks for. */
 export interface ExposedAction {

@@ -1,6 +1,5 @@
 /** The three powers that no run has at once without a person in between (docs/security.md): what is known of them at load. */
 import type { Permissions } from "./agent-rights.ts";
-import type { Level } from "./delivery.ts";
 
 /** A turn of an agent, as far as it decides what the agent can reach. */
 export interface ExposedTurn {
@@ -40,18 +39,4 @@ export interface Exposure {
   /** What puts a person in between; `null`: nothing. */
   readonly human: "ask" | "quarantine" | null;
   readonly verdict: ExposureVerdict;
-}
-
-/** The exposure of a mapping, or of a direct route, at some levels. */
-export interface ExposureRow extends Exposure {
-  /** The key of the mapping, or `hooks`. */
-  readonly where: string;
-  /** The mapping; `null`: a direct call. */
-  readonly mappingId: string | null;
-  /** The route of direct calls; absent for a mapping. */
-  readonly route?: "agent" | "wake";
-  readonly levels: readonly Level[];
-  readonly agentId: string;
-  /** The owner's reason for all three; `null`: none is written. */
-  readonly accepted: string | null;
 }

@@ -7,14 +7,16 @@ import type { GatewayHost } from "../core/host.ts";
 import type { ActiveConfig } from "./active-config.ts";
 import { quarantineReason } from "./quarantine.ts";
 import type { Resolved, Route } from "./stages/resolve.ts";
-import type { ActionOrigin } from "./stages/policy.ts";
+
+/** What the mapping and the level leave of the agent's rights. */
+type Left = Pick<ExposedAction, "permissions" | "tools" | "egress">;
 
 /** Refuses a call, one of whose actions would have all three; what a mapping alone says was weighed at load. */
 export function deniedExposure(
   { agents, channels }: Pick<GatewayHost, "agents" | "channels">,
   active: Pick<ActiveConfig, "config" | "hooks">,
   { route, context }: Pick<Resolved, "route" | "context">,
-  { actions, origin }: { readonly actions: readonly Action[]; readonly origin: ActionOrigin },
+  { actions, origin }: { readonly actions: readonly Action[]; readonly origin: Left },
 ): Refusal | undefined {
   const isWeighed = typeof route !== "string" && route.transform === undefined && !active.hooks.actions.isUsed();
   const { acceptAllThree } = typeof route === "string" ? active.config : route.config;
@@ -31,7 +33,7 @@ export function deniedExposure(
   return undefined;
 }
 
-function exposedBy(action: Action, route: Route, origin: ActionOrigin): Omit<ExposedAction, "agentId"> {
+function exposedBy(action: Action, route: Route, origin: Left): Omit<ExposedAction, "agentId"> {
   const ofMapping = typeof route === "string" ? undefined : route.config;
   if (action.kind === "wake") return { kind: "wake", reads: ["the text of the call"] };
   const { mode, deliver, channel, to, fallback, callbackUrl, workspace, sessionMode } = action;

@@ -1,9 +1,9 @@
 import { type Level, LEVELS } from "../../core/delivery.ts";
-import type { Exposure, ExposureRow } from "../../core/exposure.ts";
+import type { Exposure } from "../../core/exposure.ts";
 import type { AgentCatalog } from "../../core/host.ts";
 import type { Findings } from "../errors.ts";
 import type { HooksConfig } from "../hooks.ts";
-import { allThreeText, type ExposedAction, type ExposureContext, weigh } from "../rule-of-two.ts";
+import { allThreeText, type ExposedAction, type ExposureContext, type ExposureRow, weigh } from "../rule-of-two.ts";
 import type { LevelRights } from "./rights.ts";
 import type { MappingConfig } from "./schema.ts";
 

@@ -1,6 +1,6 @@
 import type { BudgetUse, SpanUse } from "../../core/budget-use.ts";
 import type { BudgetConfig, SpanLimits } from "../../config/budget.ts";
-import type { ExposureRow } from "../../core/exposure.ts";
+import type { ExposureRow } from "../../config/rule-of-two.ts";
 import type { MappingConfig } from "../../config/mapping/schema.ts";
 import { closestKey } from "../../config/show-value.ts";
 import type { ActiveConfig } from "../active-config.ts";

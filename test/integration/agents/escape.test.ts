@@ -20,7 +20,12 @@ let gateway: EmbeddedGateway;
 /** Carries out the lines of its prompt that begin with a dollar sign. */
 const shell = { type: "command", command: ["sh", "-c", "sed -n 's/^[$] //p' | sh"] };
 const acp = { type: "acp", command: [process.execPath, program("acp-agent.mjs")], read: [program("")] };
-const mapping = { deliver: false, wakeMode: "next-heartbeat", messageTemplate: "{{text}}" };
+const mapping = {
+  acceptAllThree: "what it can do is tested here",
+  deliver: false,
+  wakeMode: "next-heartbeat",
+  messageTemplate: "{{text}}",
+};
 const workspace = { git: `file://${repository}`, ref: "main" };
 
 /** Settings that make any git which reads them run a program. */

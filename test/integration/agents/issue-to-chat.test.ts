@@ -68,7 +68,10 @@ beforeAll(async () => {
           permissions: "reads",
           tools: { mcp: { issues: { command: command("mcp-server.mjs"), isolation: "none" } }, allow: ["issues.*"] },
         },
-        { id: "shell", runtime: { type: "command", command: ["sh", "-c", "grep -v ^Canary | tail -n 20; pwd"], isolation: "none" } },
+        {
+          id: "shell",
+          runtime: { type: "command", command: ["sh", "-c", "grep -v ^Canary | tail -n 20; pwd"], isolation: "none" },
+        },
         {
           id: "coder",
           runtime: { type: "acp", command: command("acp-agent.mjs"), isolation: "none" },

@@ -23,7 +23,12 @@ let gateway: GatewayProcess;
 beforeAll(async () => {
   process.env["NOTES"] = notes;
   model = await ToolModel.start();
-  const mapping = { deliver: false, wakeMode: "next-heartbeat", messageTemplate: "{{text}}" };
+  const mapping = {
+    acceptAllThree: "what it can do is tested here",
+    deliver: false,
+    wakeMode: "next-heartbeat",
+    messageTemplate: "{{text}}",
+  };
   const commandOf = (name: string): readonly string[] => [process.execPath, program(name)];
   gateway = new GatewayProcess({
     models: { providers: { local: { baseUrl: `${model.origin}/v1` } } },

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { type BudgetUse, budgetParts } from "../../../core/budget-use.ts";
-import type { ExposureRow } from "../../../core/exposure.ts";
+import type { ExposureRow } from "../../../config/rule-of-two.ts";
 import type { HookStates, MappingState, MappingStats, ProbeResult, ScopeState } from "../../../index.ts";
 import { send } from "../client.ts";
 import { useData } from "../data.ts";
