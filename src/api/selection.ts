@@ -28,7 +28,7 @@ function readPointInTime(name: string, text: string, now: number): number {
 }
 
 /** The names of a filter; `sender` is the earlier name of `actor`. */
-export const FILTER_NAMES = ["state", "route", "actor", "level", "sender", "since", "until", "text"] as const;
+export const FILTER_NAMES = ["state", "route", "actor", "level", "chain", "sender", "since", "until", "text"] as const;
 
 export type WrittenFilter = Readonly<Partial<Record<(typeof FILTER_NAMES)[number], string>>>;
 
@@ -37,13 +37,14 @@ const MAX_CHARS = 1_024;
 /** Reads a filter; `now` is what durations count back from. Throws an {@link ApiQueryError}. */
 export function readFilter(written: WrittenFilter, now: number): DeliveryFilter {
   for (const name of FILTER_NAMES) refuseLength(name, written[name]);
-  const { state, route, sender, actor = sender, level, since, until, text } = written;
+  const { state, route, sender, actor = sender, level, chain, since, until, text } = written;
   if (sender !== undefined && sender !== actor)
     throw new ApiQueryError("sender is the earlier name of actor; leave it out.");
   return {
     ...(state === undefined ? {} : { state: readOneOf("state", state, STATES) }),
     ...(route === undefined ? {} : { route }),
     ...(actor === undefined ? {} : { actor }),
+    ...(chain === undefined ? {} : { chain }),
     ...(level === undefined ? {} : { level: readOneOf("level", level, LEVELS) }),
     ...(since === undefined ? {} : { receivedFrom: readPointInTime("since", since, now) }),
     ...(until === undefined ? {} : { receivedBefore: readPointInTime("until", until, now) }),
@@ -75,6 +76,7 @@ const filterSchema = Type.Object(
     route: Type.Optional(Type.String()),
     actor: Type.Optional(Type.String()),
     level: Type.Optional(Type.String()),
+    chain: Type.Optional(Type.String()),
     sender: Type.Optional(Type.String()),
     since: Type.Optional(Type.String()),
     until: Type.Optional(Type.String()),
@@ -83,7 +85,7 @@ const filterSchema = Type.Object(
   {
     ...strict,
     minProperties: 1,
-    title: "an object with at least one of state, route, actor, level, since, until, text",
+    title: "an object with at least one of state, route, actor, level, chain, since, until, text",
   },
 );
 

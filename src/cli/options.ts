@@ -21,6 +21,7 @@ export function withFilters(command: Command): Command {
     .option("--state <state>", "those in that state: queued, failed, filtered ...")
     .option("--route <route>", "those received at that path below the prefix")
     .option("--actor <name>", "deliveries whose event this person or bot caused")
+    .option("--chain <delivery>", "deliveries that runs of this one, and of those after it, caused")
     .option("--level <level>", "deliveries of people of that level: unknown, known, trusted, owner")
     .addOption(new Option("--sender <name>", "the earlier name of --actor").hideHelp())
     .option("--since <time>", "those received from then on: 2h, 7d, 2026-02-27, 2026-02-27T10:00:00Z")

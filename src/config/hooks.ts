@@ -8,6 +8,7 @@ import { type GmailConfig, GmailSchema } from "./gmail.ts";
 import { MAX_INSTRUCTIONS, type MappingConfig, MappingSchema } from "./mapping/schema.ts";
 import { type BudgetConfig, BudgetSchema } from "./budget.ts";
 import { type CallbacksConfig, CallbacksSchema } from "./callbacks.ts";
+import { type ChainsConfig, ChainsSchema } from "./chains.ts";
 import { type ChannelChoice, channelTarget } from "./channel-target.ts";
 import { type LockoutConfig, LockoutSchema } from "./lockout.ts";
 import { SendersSchema } from "./named-senders.ts";
@@ -107,6 +108,7 @@ export const HooksSchema = Type.Object(
     ),
     callbacks: Type.Optional(CallbacksSchema),
     replies: Type.Optional(RepliesSchema),
+    chains: Type.Optional(ChainsSchema),
     notices: Type.Optional(
       channelTarget("Channel for notices besides the main session: of an outage, of a budget that is used up."),
     ),
@@ -256,6 +258,8 @@ export interface HooksConfig {
   readonly callbacks: CallbacksConfig | undefined;
   /** What replies may lead to. */
   readonly replies: RepliesConfig;
+  /** Bounds of what its own runs cause. */
+  readonly chains: ChainsConfig;
   /** The channel of notices besides the main session. */
   readonly notices: ChannelChoice | undefined;
   readonly retention: RetentionConfig;

@@ -2,6 +2,7 @@ import type { AgentCatalog, ChannelInfo, GatewayFacts } from "../core/host.ts";
 import { auditHooks } from "./audit.ts";
 import { checkBudget, readBudget } from "./budget.ts";
 import { checkCallbackSecret, readCallbacks } from "./callbacks.ts";
+import { readChains } from "./chains.ts";
 import { checkChannel, readTarget } from "./channel-target.ts";
 import { ConfigError, configLines, Findings } from "./errors.ts";
 import { readGmail } from "./gmail.ts";
@@ -199,6 +200,7 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
     maxWaiting: input.maxWaiting ?? keys.maxWaiting.default,
     callbacks: undefined,
     replies: readReplies(input.replies),
+    chains: readChains(input.chains),
     notices: input.notices && readTarget(input.notices),
     retention: readRetention(input.retention ?? {}, findings),
     presets: readPresets(input.presets ?? [], enabled ? [...context.presets.keys()] : undefined, findings),

@@ -1,7 +1,11 @@
 /** The domain types that travel down the pipeline and into the store. */
 import type { WorkspaceSpec } from "./agent-rights.ts";
+import type { Chain } from "./chain.ts";
 import type { ChannelTarget } from "./host.ts";
+import type { Level } from "./level.ts";
 import type { RunDetail, State, WakeMode } from "./run.ts";
+
+export { type Level, LEVELS } from "./level.ts";
 
 /** Header names in lower case; repeated headers are joined with `, `. Has no prototype. */
 export type Headers = Readonly<Record<string, string>>;
@@ -54,11 +58,9 @@ export interface PayloadContext {
   readonly event?: string | undefined;
   /** The actor of the event, when a preset knows it. */
   readonly actor?: EventActor | undefined;
+  /** Of an event that a run of the gateway caused. */
+  readonly chain?: Chain | undefined;
 }
-
-/** How far the owner trusts the person behind an event, the least first. */
-export const LEVELS = ["unknown", "known", "trusted", "owner"] as const;
-export type Level = (typeof LEVELS)[number];
 
 /** The person or bot behind an event. */
 export interface EventActor {
@@ -161,6 +163,8 @@ export interface DeliverySummary {
   readonly actor: string | null;
   /** Of the actor when the call was accepted; `null` where none is known. */
   readonly level: Level | null;
+  /** Of an event that a run of the gateway caused; absent for all others. */
+  readonly chain?: Chain;
   /** The delivery that it repeats, that its call is a part of, or that it is a replay of. */
   readonly relatedTo: RelatedDelivery | null;
   /** Of a dead letter, where an operator reads it: its replay that is open or done, if there is one. */

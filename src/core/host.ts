@@ -10,7 +10,12 @@ import type { AsyncSeriesHook, SyncHook } from "tapable";
 import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "./agent-rights.ts";
 import type { CheckOutgoing } from "./outgoing/check-outgoing.ts";
 import type { AgentExposure, ExposedTurn } from "./exposure.ts";
+import type { ChannelInfo, ChannelTarget, HostChannels } from "./channels.ts";
+import type { Chain } from "./chain.ts";
+import type { Level } from "./level.ts";
 import type { TokenUsage } from "./token-usage.ts";
+
+export type { ChannelInfo, ChannelMessage, ChannelTarget, HostChannels } from "./channels.ts";
 
 /** A gateway as its plugins see it. Valid from `apply(host)` until `onShutdown` has returned. */
 export interface GatewayHost {
@@ -189,6 +194,10 @@ export interface AgentRunRequest {
   readonly permissions?: Permissions | undefined;
   /** What is left of the hosts that the agent's programs can reach; absent: all of them. A host that cannot refuses it. */
   readonly egress?: readonly string[] | undefined;
+  /** How far the owner trusts the person behind the event; absent: nothing is known. The rights above follow from it. */
+  readonly level?: Level | undefined;
+  /** The chain of events that the run is a part of, and the mark for what the run writes; see `core/chain.ts`. */
+  readonly chain?: RunChain | undefined;
   /** Where the agent works; a host without workspaces refuses it. */
   readonly workspace?: WorkspaceSpec | undefined;
   /** Model reference `<provider>/<model>` or an alias; the agent's own model when absent. */
@@ -212,6 +221,11 @@ export interface AgentRunRequest {
   readonly signal: AbortSignal;
 }
 
+/** 0 is the depth of a run that no other caused. */
+export interface RunChain extends Chain {
+  readonly mark: string;
+}
+
 export interface AgentRunResult {
   readonly status: "ok" | "error" | "timeout" | "aborted";
   /** The agent's reply; empty when there is none. */
@@ -224,42 +238,6 @@ export interface AgentRunResult {
   readonly usage?: TokenUsage | undefined;
   /** What the agent did, in order; absent where the host does not know. */
   readonly activity?: readonly AgentActivity[] | undefined;
-}
-
-/** The gateway's messaging channels. */
-export interface HostChannels {
-  list(): readonly ChannelInfo[];
-  /** The channel and recipient that the agent's main session last talked to. */
-  lastRoute(agentId: string): Promise<ChannelTarget | undefined>;
-  /**
-   * Sends one message; resolves when the channel took it. A second message with the same idempotency key is not sent
-   * again where the channel can know it. Rejects with a {@link HostError}.
-   */
-  send(message: ChannelMessage): Promise<void>;
-}
-
-export interface ChannelInfo {
-  readonly id: string;
-  /** The recipient when a call names none, for channels that have a default. */
-  readonly defaultTo?: string;
-}
-
-export interface ChannelTarget {
-  readonly channel: string;
-  readonly to: string;
-  /** The account of the channel; its default one when absent. */
-  readonly accountId?: string;
-  /** The thread or topic of the conversation; the conversation itself when absent. */
-  readonly threadId?: string | number;
-}
-
-export interface ChannelMessage extends ChannelTarget {
-  readonly text: string;
-  readonly idempotencyKey: string;
-  /** The session that the message comes from, for a channel that keeps its messages together. */
-  readonly sessionKey?: string | undefined;
-  /** Of the caller whose event led to the message, for a channel that can pass it on. */
-  readonly traceparent?: string | undefined;
 }
 
 /** The error of a host's call that did not take effect. */

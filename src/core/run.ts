@@ -1,5 +1,7 @@
 /** A run as it travels from policy to the store and to those who look at it. */
 import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "./agent-rights.ts";
+import type { Chain } from "./chain.ts";
+import type { Level } from "./level.ts";
 import type { ChannelTarget } from "./host.ts";
 import type { HiddenCounts, TextKind } from "./boundary/remove-hidden.ts";
 import type { TokenUsage } from "./token-usage.ts";
@@ -75,6 +77,10 @@ export interface AgentSpec extends UntrustedText {
   readonly wakeMode: WakeMode;
   readonly model?: string;
   readonly thinking?: string;
+  /** Of the person behind the event; absent: nothing is known. */
+  readonly level?: Level | undefined;
+  /** Of an event that a run of the gateway caused. */
+  readonly chain?: Chain | undefined;
   /** `none`: the agent has no tools in this run. */
   readonly tools?: "none" | undefined;
   /** What the mapping leaves of what the agent may do; absent: all of it. */

@@ -2,7 +2,7 @@ import type { TokenUsage } from "../core/token-usage.ts";
 import type { CallbacksConfig } from "../config/callbacks.ts";
 import type { SettledState, AgentSpec } from "../core/run.ts";
 import type { DispatchedEvent, SettledEvent } from "../core/events.ts";
-import type { Clock, GatewayHost, Logger } from "../core/host.ts";
+import type { Clock, GatewayHost, Logger, RunChain } from "../core/host.ts";
 import type { CheckOutgoing } from "../core/outgoing/check-outgoing.ts";
 import type { Measurements } from "../core/measurements.ts";
 import type { GuardedFetch } from "../http/guarded-fetch.ts";
@@ -127,6 +127,8 @@ export interface ActiveRun {
   readonly mappingId: string | null;
   /** By the active configuration at its beginning. */
   readonly checkOutgoing: CheckOutgoing;
+  /** Where it is in its chain, with the mark of what it leaves. */
+  readonly chain: RunChain;
   /** Aborted when a person cancels the run, and when a shutdown leaves it on disk. */
   readonly ending: AbortSignal;
 }

@@ -2,6 +2,8 @@
 import type { HooksConfig } from "../config/hooks.ts";
 import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { PresetPart } from "../config/preset.ts";
+import { markComment, writeMark } from "../core/chain.ts";
+import type { RunChain } from "../core/host.ts";
 import {
   checkOutgoing,
   type CheckOutgoing,
@@ -64,13 +66,16 @@ function withoutPrefix(secret: string): string[] {
 }
 
 /** Compiles the check of one run; what is passed on without an agent holds nothing but what its sender wrote. */
-export function checkRun(rules: OutgoingRules, { key, runId, spec, coalesced }: RunFacts): CheckOutgoing {
-  const hasCanary = compileSecretIndex([canaryOf(key, runId)]);
+export function checkRun(rules: OutgoingRules, { key, runId, spec, coalesced, chain }: RunFacts): CheckOutgoing {
   if (spec.mode === "deliver") {
     return (text) => (rules.hasSecret(text) ? "it has a secret of the gateway" : undefined);
   }
+  const hasCanary = compileSecretIndex([canaryOf(key, runId)]);
   const given = (): string => `${spec.instructions ?? ""}\n${coalescedText(spec, coalesced).text}`;
-  return checkOutgoing(rules, { hasCanary, given });
+  const check = checkOutgoing(rules, { hasCanary, given });
+  const own = markComment(chain.mark);
+  // The agent was asked to write this one, where no one sees it.
+  return (text) => check(text.replaceAll(own, ""));
 }
 
 export interface RunFacts {
@@ -78,4 +83,11 @@ export interface RunFacts {
   readonly runId: string;
   readonly spec: AgentSpec;
   readonly coalesced: CoalescedCalls | undefined;
+  readonly chain: RunChain;
+}
+
+/** The chain of a run; one that no other caused begins a chain. */
+export function chainOf(key: Uint8Array, deliveryId: string, { chain, level = "unknown" }: AgentSpec): RunChain {
+  const { id, depth } = chain ?? { id: deliveryId, depth: 0 };
+  return { id, depth, mark: writeMark(key, { id, depth, level }) };
 }

@@ -12,6 +12,7 @@ import { RunWatch } from "../dispatch/run-watch.ts";
 import { createGuardedFetch } from "../http/guarded-fetch.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 import type { ActiveConfig } from "./active-config.ts";
+import { Chains } from "./chains.ts";
 import { type IngressContext, observe } from "./context.ts";
 import type { ConfigReload } from "./reload.ts";
 import { HookWatch } from "./hook-watch.ts";
@@ -108,7 +109,8 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     isBusy: () => shared.inFlight.count >= BUSY_FROM,
   });
   await dispatcher.recover();
-  const context: IngressContext = { store, dispatcher, watch, host, ...shared };
+  const chains = new Chains(key);
+  const context: IngressContext = { store, dispatcher, watch, host, chains, ...shared };
   const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });
   const hookWatch = new HookWatch({ store, outages, clock, logger, mappings: () => active().config.mappings });
   const operated = { ingress: context, active };

@@ -109,6 +109,7 @@ export async function judgeVerified(
   let resolved = resolve(active, { sender }, verified, payload);
   if (resolved instanceof Promise) resolved = await resolved;
   if (isRefusal(resolved)) return resolved;
+  resolved = ingress.chains?.join(active.config.chains, verified, resolved) ?? resolved;
   if (facts) {
     facts.actor = resolved.context.actor?.name;
     if (typeof resolved.route !== "string") facts.mapping = resolved.route.config.id;

@@ -142,7 +142,7 @@ async function repeatRuns(
   if (gone) return gone;
   const runs = await runsToRepeat(ingress, stored);
   if (isRefusal(runs)) return runs;
-  const { route, mappingId, name, headers, query, body, event, actor, level } = stored;
+  const { route, mappingId, name, headers, query, body, event, actor, level, chain } = stored;
   return commit(
     ingress,
     active,
@@ -157,6 +157,7 @@ async function repeatRuns(
       event,
       actor,
       level,
+      chain,
       credentialId: null,
       runs,
       replayOf,

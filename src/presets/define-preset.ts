@@ -59,6 +59,11 @@ export interface PresetDefinition {
    * Absent: `html`, which has comments and hidden elements.
    */
   readonly text?: TextKind;
+  /**
+   * What the actor wrote in this event, without what the event only shows along with it: there, and nowhere else, a mark
+   * of the gateway counts. Absent: anywhere in the body.
+   */
+  readonly written?: (event: PresetContext) => string | undefined;
   readonly unwrap?: (payload: unknown) => unknown;
   readonly skip?: (event: PresetEvent) => string | undefined;
   /** Absent: `mapping` has a `messageTemplate`. */
@@ -112,6 +117,7 @@ export function definePreset(definition: PresetDefinition): Preset {
     vouchesForActors: definition.vouchesForActors ?? false,
     roles: definition.roles ?? {},
     text: definition.text,
+    written: definition.written ?? (() => undefined),
     unwrap: definition.unwrap ?? ((payload) => payload),
     skip: definition.skip ?? (() => undefined),
     message: definition.message ?? (() => ""),

@@ -50,6 +50,8 @@ export interface Preset extends PresetPart {
   readonly deliveryIdSigned: boolean;
   /** What people see of its texts; absent: as of HTML. */
   readonly text: TextKind | undefined;
+  /** What the actor wrote in this event; `undefined`: it may be anywhere in the body. */
+  written(context: PresetContext): string | undefined;
   /** The event's name: `pull_request.opened`; `undefined` when the payload has none. */
   eventOf(context: PresetContext): string | undefined;
   /** The sender's id for this delivery, the same when it tries again. */

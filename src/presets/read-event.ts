@@ -62,6 +62,12 @@ export function readChat(preset: Preset, context: PayloadContext, settings: Pres
   return from === undefined || to === undefined || text === undefined ? undefined : { from, to, text };
 }
 
+/** What the actor wrote in the event; `undefined`: the preset does not know. */
+export function readWritten(preset: Preset, context: PayloadContext, settings: PresetSettings): string | undefined {
+  const written: unknown = attempt(() => preset.written({ ...context, settings }));
+  return typeof written === "string" ? written : undefined;
+}
+
 /** The answer that a preset wants instead of the ordinary one. */
 export function readAnswer(
   preset: Preset,

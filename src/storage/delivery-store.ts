@@ -5,6 +5,7 @@
  * rejects with a {@link StoreError} when it did not take effect; nothing is half written.
  * An implementation passes `test/conformance/store`.
  */
+import type { Chain } from "../core/chain.ts";
 import type { DeliveryDetail, DeliverySummary, Headers, Level, Query } from "../core/delivery.ts";
 import type { RunState, SettledState, State } from "../core/run.ts";
 import type { Attempt, ReplyOutcome, RunSpec } from "../core/run.ts";
@@ -159,6 +160,7 @@ export interface Replayable {
   readonly event: string | null;
   readonly actor: string | null;
   readonly level: Level | null;
+  readonly chain?: Chain | undefined;
   readonly headers: Headers;
   readonly query: Query;
   /** `null` when it is not kept, or not any more. */
@@ -258,6 +260,8 @@ export interface DeliveryQuery {
   readonly actor?: string;
   /** Of the actor. */
   readonly level?: Level;
+  /** The first delivery of a chain: the others of it are listed. */
+  readonly chain?: string;
   /** Milliseconds since the epoch: from this time on, and before that one. */
   readonly receivedFrom?: number;
   readonly receivedBefore?: number;

@@ -1,4 +1,5 @@
 /** The accepting side of the store contract: the delivery that a store receives and the outcome it returns. */
+import type { Chain } from "../core/chain.ts";
 import type { Headers, Level, Query } from "../core/delivery.ts";
 import type { State, RunSpec } from "../core/run.ts";
 
@@ -17,6 +18,8 @@ export interface NewDelivery {
   readonly event?: string | null;
   readonly actor?: string | null;
   readonly level?: Level | null;
+  /** Of an event that a run of the gateway caused. */
+  readonly chain?: Chain | undefined;
   /** {@link "../core/delivery".Credential.id} of the sender; `null` for a replay. */
   readonly credentialId?: string | null;
   /** The HTTP status that its caller gets; `null` for a replay, and for a caller that waits for the result. */

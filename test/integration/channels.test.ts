@@ -65,6 +65,9 @@ describe("replies on the channels that people read", () => {
     expect(heads[0]).toMatch(/^To: owner@example\.com$/mu);
     expect(heads[0]).toMatch(/^Subject: From the agent$/mu);
     expect(heads[0]).toMatch(/^Auto-Submitted: auto-generated$/mu);
+    expect(heads[0]!.replaceAll(/\n\s+/gu, " ")).toMatch(
+      /^Reveille-Chain: reveille-chain\.dlv_\w{24}\.0\.0\.\w{32}$/mu,
+    );
     const [threads, ids] = [/^References: (\S+)$/mu, /^Message-ID: (\S+)$/mu].map((line) =>
       heads.map((head) => line.exec(head)?.[1]),
     );

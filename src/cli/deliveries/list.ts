@@ -11,13 +11,14 @@ export interface FilterOptions {
   readonly route?: string;
   readonly actor?: string;
   readonly level?: string;
+  readonly chain?: string;
   readonly sender?: string;
   readonly since?: string;
   readonly until?: string;
   readonly text?: string;
 }
 
-const NAMES = ["state", "route", "actor", "level", "sender", "since", "until", "text"] as const;
+const NAMES = ["state", "route", "actor", "level", "chain", "sender", "since", "until", "text"] as const;
 
 /** The given options; the gateway checks them. */
 export function filtersOf(options: FilterOptions): Readonly<Record<string, string>> {

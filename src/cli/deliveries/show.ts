@@ -75,6 +75,7 @@ function linesOf(delivery: DeliveryDetail): string[] {
     ...line("name", name),
     ...line("event", event),
     ...line("actor", actor === null || level === null ? actor : `${actor} (${level})`),
+    ...line("chain", delivery.chain === undefined ? null : `${delivery.chain.id} (depth ${delivery.chain.depth})`),
     ...(relatedTo === null ? [] : line(RELATIONS[relatedTo.how], relatedTo.deliveryId)),
     ...(replayedAs === undefined ? [] : line("replayed", `${replayedAs.deliveryId} (${replayedAs.state})`)),
     ...(delivery.duplicates ?? []).flatMap((repeat) => line("repeat", `${repeat.id}  ${repeat.receivedAt}`)),

@@ -103,7 +103,13 @@ export class AgentAttempts {
     await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));
     await events.dispatched({ runId, kind: "agent", attempt: number });
     const canary = canaryOf(this.#context.key, runId);
-    const prompt = agentPrompt(run.spec, { now: new Date(startedAt), interrupted, coalesced, canary });
+    const prompt = agentPrompt(run.spec, {
+      now: new Date(startedAt),
+      interrupted,
+      coalesced,
+      canary,
+      mark: run.chain.mark,
+    });
     const id = `${runId}-a${number}`;
     const request = {
       runId: id,
@@ -121,6 +127,8 @@ export class AgentAttempts {
       tools,
       traceparent,
       checkOutgoing: run.checkOutgoing,
+      level: run.spec.level,
+      chain: run.chain,
       timeoutMs,
     };
     const startMs = performance.now();

@@ -1,4 +1,5 @@
 import { withInstructions, wrapUntrusted } from "../../core/boundary/wrap-untrusted.ts";
+import { markComment } from "../../core/chain.ts";
 import type { AgentSpec, WakeSpec } from "../../core/run.ts";
 import type { CoalescedCalls } from "../../storage/delivery-store.ts";
 import { coalescedText } from "./coalesced-text.ts";
@@ -10,6 +11,8 @@ export interface PromptFacts {
   readonly interrupted: boolean;
   /** In no text that leaves: whoever has it has seen the prompt. */
   readonly canary?: string | undefined;
+  /** Of what the run writes where comments of markdown are not shown. */
+  readonly mark?: string | undefined;
   /** The calls that were coalesced into the run. */
   readonly coalesced?: CoalescedCalls | undefined;
 }
@@ -28,9 +31,16 @@ export function agentPrompt(spec: AgentSpec, facts: PromptFacts): string {
     ...(facts.canary === undefined ? [] : [canaryNote(facts.canary)]),
     content,
     ...(note === undefined ? [] : [note]),
+    ...(facts.mark === undefined ? [] : markNote(spec, facts.mark)),
     `Current time: ${facts.now.toISOString()}`,
     replyHint(spec),
   ].join("\n\n");
+}
+
+/** By its tools an agent writes where the gateway can put nothing. */
+function markNote({ textKind, tools, source }: AgentSpec, mark: string): string[] {
+  if (textKind !== "markdown" || tools === "none") return [];
+  return [`End every text that you write at ${source} with this line, which is not shown there: ${markComment(mark)}`];
 }
 
 function canaryNote(canary: string): string {

@@ -1,5 +1,4 @@
 import { textRights } from "../../core/agent-rights.ts";
-import type { CheckOutgoing } from "../../core/outgoing/check-outgoing.ts";
 import { type AgentSpec, HELD_REPLY, type RunStep, type SettledState } from "../../core/run.ts";
 import { StoreError } from "../../storage/delivery-store.ts";
 import type { StepDone, StoredRun } from "../../storage/delivery-store.ts";
@@ -9,7 +8,7 @@ import type { FinalResult } from "./agent-attempts.ts";
 import { withTimeout } from "./with-timeout.ts";
 import type { CarriedOut, DispatchContext, Runner, RetryLater, ActiveRun, TakenRun } from "../context.ts";
 import { persist, HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retry.ts";
-import { checkRun } from "../outgoing.ts";
+import { chainOf, checkRun } from "../outgoing.ts";
 import { namedOf } from "../notify/outage-registry.ts";
 import { failureText, reportHealth } from "../notify/report-health.ts";
 import { summaryText } from "./summary.ts";
@@ -90,13 +89,7 @@ export class AgentRunner implements Runner {
     const { spec, state, steps, replyOutcome: delivery } = stored;
     if (spec.kind !== "agent" || spec.callbackUrl === undefined) return;
     if (state !== "canceled" || steps.includes("called-back")) return;
-    const run: ActiveRun = {
-      stored,
-      spec,
-      mappingId,
-      checkOutgoing: this.#checkOf(stored, spec, mappingId),
-      ending: abandon,
-    };
+    const run = this.#active(stored, spec, { mappingId, ending: abandon });
     const { reason } = await this.#callbacks.call(run, spec.callbackUrl, {
       state,
       reply: null,
@@ -112,8 +105,7 @@ export class AgentRunner implements Runner {
     const stored = await retrying(() => store.loadRun(runId), STORE_RETRY, ending);
     const { spec } = stored;
     if (spec.kind !== "agent" || isEnded(stored)) return ENDED;
-    const checkOutgoing = this.#checkOf(stored, spec, mappingId);
-    const run: ActiveRun = { stored, spec, mappingId, checkOutgoing, ending };
+    const run = this.#active(stored, spec, { mappingId, ending });
     const result = await this.#attempts.resultOf(run);
     if ("kind" in result) return result;
     if (ending.aborted) return ENDED;
@@ -262,9 +254,12 @@ export class AgentRunner implements Runner {
     await reportSettled(this.#context, event, { mappingId, deliveryId, attempt: result.attempt });
   }
 
-  #checkOf({ runId, coalesced }: StoredRun, spec: AgentSpec, mappingId: string | null): CheckOutgoing {
+  #active(stored: StoredRun, spec: AgentSpec, of: Pick<ActiveRun, "mappingId" | "ending">): ActiveRun {
     const { outgoingFor, key } = this.#context;
-    return checkRun(outgoingFor(mappingId), { key, runId, spec, coalesced });
+    const { runId, deliveryId, coalesced } = stored;
+    const chain = chainOf(key, deliveryId, spec);
+    const checkOutgoing = checkRun(outgoingFor(of.mappingId), { key, runId, spec, coalesced, chain });
+    return { stored, spec, chain, checkOutgoing, ...of };
   }
 
   #record(runId: string, step: RunStep, done: StepDone = {}): Promise<void> {

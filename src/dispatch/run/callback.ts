@@ -1,3 +1,4 @@
+import { CHAIN_HEADER } from "../../core/chain.ts";
 import type { CallbacksConfig } from "../../config/callbacks.ts";
 import type { SettledState, ReplyOutcome } from "../../core/run.ts";
 import { FetchError, isSuccess } from "../../http/guarded-fetch.ts";
@@ -64,7 +65,7 @@ export class RunCallback {
   }
 
   async #post(
-    { stored, spec, ending }: ActiveRun,
+    { stored, spec, chain, ending }: ActiveRun,
     { url, result, callbacks }: { url: string; result: RunResult; callbacks: CallbacksConfig },
   ): Promise<FetchError | undefined> {
     const { runId, deliveryId } = stored;
@@ -74,7 +75,11 @@ export class RunCallback {
     const id = messageId(`${runId}:callback`);
     const signature = signMessage(body, { id, atMs: this.#context.clock.now(), secret: callbacks.secret });
     const { traceparent } = spec;
-    const headers: Record<string, string> = { ...signature, "content-type": "application/json" };
+    const headers: Record<string, string> = {
+      ...signature,
+      "content-type": "application/json",
+      [CHAIN_HEADER]: chain.mark,
+    };
     if (traceparent !== undefined) headers["traceparent"] = traceparent;
     try {
       const { status } = await this.#context.fetch(url, { signal: ending, post: { headers, body } });

@@ -81,7 +81,14 @@ export class ReplySender {
     const { host, outages, measurements } = this.#context;
     try {
       const { traceparent, sessionKey } = run.spec;
-      const message = { ...target, text, idempotencyKey: `${run.stored.runId}:${key}`, sessionKey, traceparent };
+      const message = {
+        ...target,
+        text,
+        idempotencyKey: `${run.stored.runId}:${key}`,
+        sessionKey,
+        traceparent,
+        mark: run.chain.mark,
+      };
       await withTimeout(host.channels.send(message), run.ending);
     } catch (error) {
       return run.ending.aborted ? { refused: reasonOf(error) } : this.#refused(run, target, { error, place });

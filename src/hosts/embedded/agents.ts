@@ -123,6 +123,7 @@ export class EmbeddedAgents implements HostAgents {
           },
           traceparent: request.traceparent,
           checkOutgoing: request.checkOutgoing,
+          mark: request.chain?.mark,
           of: { runId, sessionKey },
         }),
       );

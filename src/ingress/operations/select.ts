@@ -100,8 +100,36 @@ export async function findDeliveries(
 
 /** Headers and replies of many deliveries are not to be held at once. */
 function summaryOf(delivery: DeliverySummary): DeliverySummary {
-  const { id, state, reason, route, mappingId, name, receivedAt, runIds, event, actor, level, relatedTo, resolved } =
-    delivery;
-  const summary = { id, state, reason, route, mappingId, name, receivedAt, runIds, event, actor, level, relatedTo };
+  const {
+    id,
+    state,
+    reason,
+    route,
+    mappingId,
+    name,
+    receivedAt,
+    runIds,
+    event,
+    actor,
+    level,
+    chain,
+    relatedTo,
+    resolved,
+  } = delivery;
+  const summary = {
+    id,
+    state,
+    reason,
+    route,
+    mappingId,
+    name,
+    receivedAt,
+    runIds,
+    event,
+    actor,
+    level,
+    ...(chain && { chain }),
+    relatedTo,
+  };
   return resolved === undefined ? summary : { ...summary, resolved };
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { CoalesceConfig } from "../../config/run.ts";
+import type { Chain } from "../../core/chain.ts";
 import type { Action, Headers } from "../../core/delivery.ts";
 import type { RunSpec } from "../../core/run.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
@@ -58,6 +59,7 @@ export function accept(
     event: context.event,
     actor: context.actor?.name,
     level: context.actor?.level,
+    chain: context.chain,
     credentialId: replayOf === undefined ? verified.credential.id : null,
     answered: replayOf === undefined ? plannedStatus(resolved, rendered, specs) : null,
     runs: runsOf(accepting),
@@ -72,7 +74,17 @@ export function accept(
     if (hidden === undefined) continue;
     for (const kind of HIDDEN_KINDS) ingress.measurements.hidden.add(kind, undefined, hidden[kind]);
   }
-  return commit(ingress, active, delivery, specs);
+  const committed = commit(ingress, active, delivery, specs);
+  const { chain } = context;
+  return chain === undefined || specs.length === 0
+    ? committed
+    : committed.then((made) => counted(ingress, chain, made));
+}
+
+/** A copy of a call is no further event of its chain. */
+function counted(ingress: IngressContext, chain: Chain, made: Accepted | Refusal): Accepted | Refusal {
+  if (!isRefusal(made) && made.isRepeat !== true) ingress.chains?.count(chain);
+  return made;
 }
 
 const HIDDEN_KINDS = ["characters", "comments", "elements", "urls"] as const;

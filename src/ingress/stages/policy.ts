@@ -2,7 +2,8 @@ import { type Permissions, textRights } from "../../core/agent-rights.ts";
 import type { HooksConfig } from "../../config/hooks.ts";
 import type { LevelRights } from "../../config/mapping/rights.ts";
 import { isKnownAgent } from "../../config/mapping/rules.ts";
-import type { Action, AgentAction, WakeAction } from "../../core/delivery.ts";
+import type { Chain } from "../../core/chain.ts";
+import type { Action, AgentAction, Level, WakeAction } from "../../core/delivery.ts";
 import type { AgentSpec, CoalesceMode, RunSpec, WakeSpec } from "../../core/run.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { AgentCatalog, GatewayHost } from "../../core/host.ts";
@@ -26,7 +27,8 @@ export function policy(
   actions: readonly Action[],
 ): readonly RunSpec[] | Refusal | Promise<readonly RunSpec[] | Refusal> {
   const { traceparent } = context.headers;
-  const origin = originOf(route, active, actions.length, readTraceparent(traceparent) && traceparent);
+  const ofRoute = originOf(route, active, actions.length, readTraceparent(traceparent) && traceparent);
+  const origin = { ...ofRoute, level: context.actor?.level, chain: context.chain };
   const rights = typeof route === "string" ? undefined : route.config.rights?.[context.actor?.level ?? "unknown"];
   const lowered = rights ? actions.map((action) => lowerAction(action, rights)) : actions;
   const fixed = rights ? lowerOrigin(origin, rights) : origin;
@@ -127,6 +129,9 @@ function originOf(
 export interface ActionOrigin {
   /** The source that the boundary names: `Webhook`, `Email`. */
   readonly contentSource: string;
+  /** Of the actor of the event. */
+  readonly level?: Level | undefined;
+  readonly chain?: Chain | undefined;
   /** What the preset's texts are; absent: not known. */
   readonly textKind?: TextKind | undefined;
   /** The owner's words to the agent. */
@@ -198,6 +203,8 @@ export function applyPolicy(
     wakeMode: action.wakeMode,
     model: action.model,
     thinking: action.thinking,
+    ...(origin.level && { level: origin.level }),
+    ...(origin.chain && { chain: origin.chain }),
     tools: origin.tools,
     permissions: origin.permissions,
     egress: origin.egress,

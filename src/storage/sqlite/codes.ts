@@ -1,4 +1,5 @@
 /** The codes of the domain's words in the tables; an index must never change its meaning. */
+import type { Chain } from "../../core/chain.ts";
 import { type Level, LEVELS } from "../../core/delivery.ts";
 import type { EndedState, RunState, SettledState } from "../../core/run.ts";
 import type { ReplyOutcome } from "../../core/run.ts";
@@ -59,6 +60,15 @@ export function codeOfLevel(level: Level | null | undefined): number | null {
 
 export function levelOf(code: number | null): Level | null {
   return code === null ? null : LEVELS[code]!;
+}
+
+export function chainText(chain: Chain | undefined): string | null {
+  return chain === undefined ? null : `${chain.id} ${chain.depth}`;
+}
+
+export function chainOfText(text: string | null): { readonly chain?: Chain } {
+  const [id = "", depth = ""] = text?.split(" ") ?? [];
+  return text === null ? {} : { chain: { id, depth: Number(depth) } };
 }
 
 const replyOutcomes = [

@@ -179,6 +179,12 @@ const digests: Migration = [
       ) STRICT`,
 ];
 
+/** `<first delivery> <depth>` of a delivery that a run of the gateway caused. */
+const chains: Migration = [
+  "ALTER TABLE deliveries ADD COLUMN chain TEXT",
+  "CREATE INDEX deliveries_chain ON deliveries (chain, seq) WHERE chain IS NOT NULL",
+];
+
 export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0001-deliveries": first,
   "0002-marks": marks,
@@ -191,4 +197,5 @@ export const storeMigrations: Readonly<Record<string, Migration>> = {
   "0009-levels": levels,
   "0010-releases": releases,
   "0011-digests": digests,
+  "0012-chains": chains,
 };

@@ -175,6 +175,18 @@ export function describeListing(underTest: () => StoreUnderTest): void {
     ]);
   });
 
+  it("filters by the chain that a delivery is a part of, and shows it", async () => {
+    const { store } = underTest();
+    const first = (await accept(store)).deliveryId;
+    const other = (await accept(store)).deliveryId;
+    const chained = (await accept(store, { chain: { id: first, depth: 2 } })).deliveryId;
+    await accept(store, { chain: { id: other, depth: 1 } });
+    expect(await listAll(store, { limit: 1, chain: first })).toEqual([chained]);
+    expect((await store.get(chained))?.chain).toEqual({ id: first, depth: 2 });
+    expect((await store.replayable(chained))?.chain).toEqual({ id: first, depth: 2 });
+    expect((await store.get(first))?.chain).toBeUndefined();
+  });
+
   it("filters by the level of the actor", async () => {
     const { store } = underTest();
     const ids: string[] = [];

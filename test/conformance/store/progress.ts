@@ -135,11 +135,13 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
     await store.recordStep(runIds[0]!, "heartbeat", { at: STARTED_AT + 1 });
     await store.recordStep(runIds[0]!, "summarized", { at: STARTED_AT + 2 });
     await store.recordStep(runIds[0]!, "called-back", { at: STARTED_AT + 3 });
+    await store.recordStep(runIds[0]!, "released", { at: STARTED_AT + 4 });
     await store.settle(runIds[0]!, { ...DONE, at: STARTED_AT + 40 });
     expect((await store.get(deliveryId))?.runs[0]?.steps.map(({ step }) => step)).toEqual([
       "heartbeat",
       "summarized",
       "called-back",
+      "released",
     ]);
     expect((await store.get(deliveryId))?.settledAt).toBeUndefined();
     await store.settle(runIds[1]!, { ...DONE, at: STARTED_AT + 30 });

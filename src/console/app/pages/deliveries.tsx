@@ -13,7 +13,7 @@ interface Page {
   readonly nextCursor: string | null;
 }
 
-const FILTERS = ["state", "route", "actor", "level", "since", "until", "text", "open"] as const;
+const FILTERS = ["state", "route", "actor", "level", "chain", "since", "until", "text", "open"] as const;
 const LIMIT = "50";
 
 /** One line for each delivery. The filters are in the URL, so that a list can be kept as a link. */
@@ -65,6 +65,7 @@ function FilterForm({ written }: { readonly written: Readonly<Record<string, str
       {field("route", "Route")}
       {field("actor", "Actor")}
       {field("level", "Level", "unknown")}
+      {field("chain", "Chain", "dlv_…")}
       {field("since", "Since", "2h")}
       {field("until", "Until", "30m")}
       {field("text", "Text")}

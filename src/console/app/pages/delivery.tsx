@@ -72,6 +72,15 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element
         {actor ?? "unknown"}
         {level !== null && ` (${level})`}
       </dd>
+      {delivery.chain !== undefined && (
+        <>
+          <dt>Chain</dt>
+          <dd>
+            caused by a run that <a href={linkTo("deliveries", delivery.chain.id)}>{delivery.chain.id}</a> began, at
+            depth {delivery.chain.depth}
+          </dd>
+        </>
+      )}
       {relatedTo !== null && (
         <>
           <dt>{relatedTo.how} of</dt>

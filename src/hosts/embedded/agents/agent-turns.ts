@@ -47,6 +47,8 @@ export interface AgentTurn {
   readonly traceparent?: string | undefined;
   /** Why a text may not leave; absent: it may. */
   readonly checkOutgoing?: CheckOutgoing | undefined;
+  /** Of what the turn writes, for programs that can add it. */
+  readonly mark?: string | undefined;
   readonly of: Omit<TurnIds, "agentId">;
 }
 
@@ -278,6 +280,7 @@ export class AgentTurns {
         REVEILLE_AGENT: agent.id,
         ...(isShared ? {} : { REVEILLE_SESSION: sessionKey }),
         ...(isShared || runId === undefined ? {} : { REVEILLE_RUN: runId }),
+        ...(isShared || turn.mark === undefined ? {} : { REVEILLE_MARK: turn.mark }),
       },
       onRefusedHost: (host) => rights.refusedHost(host),
     };

@@ -68,7 +68,7 @@ async function open({ host, port, isTls, user, secret, timeoutMs }: EmailChannel
 }
 
 /** Mails of one session are one thread; every try at a message has the same id. */
-function mailOf({ from, subject }: EmailChannelConfig, { to, text, id, sessionKey }: MessagePart): object {
+function mailOf({ from, subject }: EmailChannelConfig, { to, text, id, sessionKey, mark }: MessagePart): object {
   const thread = sessionKey === undefined ? undefined : idOf(`session ${sessionKey}`);
   return {
     from,
@@ -78,7 +78,7 @@ function mailOf({ from, subject }: EmailChannelConfig, { to, text, id, sessionKe
     messageId: idOf(id),
     ...(thread === undefined ? {} : { inReplyTo: thread, references: thread }),
     // No vacation responder answers it (RFC 3834).
-    headers: { "Auto-Submitted": "auto-generated" },
+    headers: { "Auto-Submitted": "auto-generated", ...(mark === undefined ? {} : { "Reveille-Chain": mark }) },
   };
 }
 

@@ -16,7 +16,7 @@ export interface HttpChannelConfig extends HttpChannelData {
 }
 
 /** The words of a template; `id` is the same for every try of a message. */
-const PLACEHOLDERS = ["to", "text", "id", "threadId", "channel", "secret"] as const;
+const PLACEHOLDERS = ["to", "text", "id", "threadId", "channel", "secret", "mark"] as const;
 type Values = Readonly<Record<(typeof PLACEHOLDERS)[number], string>>;
 
 const PLACEHOLDER = /\{\{\s*(\w+)\s*\}\}/gu;
@@ -41,12 +41,13 @@ export function namesRecipient({ url, query, headers, json, body }: HttpChannelD
 /** Sends the parts of messages on one channel. */
 export function httpSender(config: HttpChannelConfig): PartSender {
   return async (part, signal) => {
-    const { channel, to, text, id, threadId } = part;
+    const { channel, to, text, id, threadId, mark = "" } = part;
     const values: Values = {
       channel,
       to,
       id,
       text: formatMarkdown(text, config.format),
+      mark,
       threadId: threadId === undefined ? "" : String(threadId),
       secret: config.secret ?? "",
     };

@@ -1,4 +1,5 @@
 /** The channel that posts each message to one configured address. */
+import { CHAIN_HEADER } from "../../../core/chain.ts";
 import { type ChannelMessage, type Clock, HostError } from "../../../core/host.ts";
 import { messageId, signMessage } from "../../../http/sign-message.ts";
 import type { WebhookChannelConfig } from "../config/channels.ts";
@@ -21,6 +22,7 @@ export async function postMessage(
   const body = JSON.stringify({ channel, to, text, id, time: new Date(atMs).toISOString() });
   const headers: Record<string, string> = { ...signMessage(body, { id, atMs, secret: config.secret }) };
   if (message.traceparent !== undefined) headers["traceparent"] = message.traceparent;
+  if (message.mark !== undefined) headers[CHAIN_HEADER] = message.mark;
   const status = await post(config, body, { headers, signal });
   if (status < 200 || status > 299) {
     const hint = status >= 300 && status < 400 ? "; redirects are not followed, correct channels.webhook.url" : "";

@@ -105,6 +105,9 @@ function reportAgentCalls(adopted: MigratedBlock, note: AddNote): void {
     );
   }
   note(`${path}: ${modelWords(config)}`);
+  note(
+    `A reply with a secret of the gateway, hidden text or a link that neither the event has nor hooks.replies.links allows is held until you release it (OpenClaw sends it). Calls of tools are OpenClaw's own and are not checked.`,
+  );
   note(`${path}: thinking is not taken, as OpenClaw lets no plugin choose it; the agent's own level is used.`);
 }
 

@@ -2,7 +2,7 @@ import { definePreset } from "../../define-preset.ts";
 import { unwrapFormPayload } from "../../embedded-payload.ts";
 import { authorsAt, eventActor, hasBotMark } from "../../event-fields.ts";
 import type { EventActor, PresetContext } from "../../preset.ts";
-import { textAt } from "../../../core/payload-text.ts";
+import { textAt, valueAt, wholeTextAt } from "../../../core/payload-text.ts";
 import { lineAt } from "../../message/headline.ts";
 import { githubMessage } from "./github-message.ts";
 import { githubSamples } from "./github-samples.ts";
@@ -32,6 +32,7 @@ export const github = definePreset({
   vouchesForActors: true,
   roles: { OWNER: "trusted", MEMBER: "trusted", COLLABORATOR: "trusted", CONTRIBUTOR: "known" },
   unwrap: unwrapFormPayload,
+  written: writtenBy,
   skip: ({ event }) => (event?.split(".", 1)[0] === "ping" ? "a ping, by which GitHub tries the webhook" : undefined),
   message: ({ event, payload }) => githubMessage(event, payload),
   mapping: { name: "GitHub", links: ["github.com"], accept: ["json", "form"], maxBodyBytes: MAX_BODY_BYTES },
@@ -61,6 +62,17 @@ function senderOf({ payload, headers }: PresetContext): EventActor | undefined {
   const actor = eventActor(name, id, isBot && !REPORTS.has(headers["x-github-event"] ?? ""));
   const role = roleOf(payload, id);
   return actor && (role === "" ? actor : { ...actor, role });
+}
+
+/** The texts of one event, the most particular first. */
+const WRITTEN = ["comment", "review", "discussion", "issue", "pull_request", "release"] as const;
+
+/** A comment comes with the issue that it is under. */
+function writtenBy({ payload }: PresetContext): string | undefined {
+  const own = WRITTEN.find((key) => typeof valueAt(payload, key) === "object");
+  return own === undefined
+    ? undefined
+    : [wholeTextAt(payload, `${own}.title`), wholeTextAt(payload, `${own}.body`)].join("\n");
 }
 
 /** Each says what its author is to the repository, who need not be the one who acts. */

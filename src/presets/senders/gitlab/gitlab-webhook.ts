@@ -1,5 +1,6 @@
 import type { PresetDefinition } from "../../define-preset.ts";
 import { authorsAt } from "../../event-fields.ts";
+import { valueAt, wholeTextAt } from "../../../core/payload-text.ts";
 import { gitlabEvent, gitlabSender } from "./gitlab-event.ts";
 import { gitlabMessage } from "./gitlab-message.ts";
 import { gitlabSamples } from "./gitlab-samples.ts";
@@ -18,6 +19,13 @@ export const gitlabWebhook = {
   sender: gitlabSender,
   authors: ({ payload }) => authorsAt(payload, AUTHORS),
   vouchesForActors: true,
+  written: ({ payload }) => {
+    const at = "object_attributes";
+    const [note, title, description] = ["note", "title", "description"].map((key) =>
+      wholeTextAt(payload, `${at}.${key}`),
+    );
+    return valueAt(payload, at) === undefined ? undefined : note || [title, description].join("\n");
+  },
   message: ({ payload }) => gitlabMessage(payload),
   mapping: { name: "GitLab", links: ["gitlab.com"], maxBodyBytes: MAX_BODY_BYTES },
   success: {

@@ -2,7 +2,7 @@ import type { RunSpec } from "../../../core/run.ts";
 import type { NewDelivery } from "../../new-delivery.ts";
 import { packKey, packReplayKeys } from "../replay-keys.ts";
 import { parseDeliveryId } from "../public-id.ts";
-import { AGENT, codeOfEnded, codeOfLevel, RUNS_PER_DELIVERY, WAKE } from "../codes.ts";
+import { chainText, AGENT, codeOfEnded, codeOfLevel, RUNS_PER_DELIVERY, WAKE } from "../codes.ts";
 import { storeSpec } from "../stored-spec.ts";
 
 /**
@@ -31,6 +31,7 @@ export type AcceptRow = readonly [
   particulars: AcceptExtras | null,
   answered: number | null,
   level: number | null,
+  chain: string | null,
   /** Lane, kind, spec, text and time of expiry of each run, in order. */
   ...runs: (string | number | null)[],
 ];
@@ -50,7 +51,8 @@ export const AT = {
   extras: 16,
   answered: 17,
   level: 18,
-  runs: 19,
+  chain: 19,
+  runs: 20,
 } as const;
 /** Fields of a run. */
 export const RUN_FIELDS = 5;
@@ -116,6 +118,7 @@ export function acceptRow(seq: number, tag: string, delivery: NewDelivery): Acce
     extrasOf(delivery),
     delivery.answered ?? null,
     codeOfLevel(delivery.level),
+    chainText(delivery.chain),
     ...runFields,
   ];
 }

@@ -65,12 +65,12 @@ export interface InsertOperations {
 /** Prepares the insertions. Each value costs something: the usual delivery is spared those that it has not. */
 export function insertOperations(database: DatabaseSync): InsertOperations {
   const columns =
-    "seq, tag, received_at, route, mapping_id, name, event, sender, credential, runs, claim, fingerprint, marks, bytes, answered, level";
+    "seq, tag, received_at, route, mapping_id, name, event, sender, credential, runs, claim, fingerprint, marks, bytes, answered, level, chain";
   const insertPlain = database.prepare(`
-    INSERT INTO deliveries (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    INSERT INTO deliveries (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertParticular = database.prepare(`
     INSERT INTO deliveries (${columns}, ended, reason, related, related_tag, replayed)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertRun = database.prepare(`
     INSERT INTO runs (id, tag, lane, kind, state, steps, expires_at) VALUES (?, ?, ?, ?, ${QUEUED}, 0, ?)`);
   const insertHeld = database.prepare(`
@@ -92,6 +92,7 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
       bytes,
       row[AT.answered],
       row[AT.level],
+      row[AT.chain],
       ended,
       reason,
       related,
@@ -126,7 +127,8 @@ export function insertOperations(database: DatabaseSync): InsertOperations {
       const [seq, tag, at, route, mapping, name, event, sender, credential] = row;
       const runs = countOf(row);
       const print = row[AT.fingerprint];
-      const more = [runs, claim, print, marks, deliveryBytes(row), row[AT.answered], row[AT.level]] as const;
+      const known = [row[AT.answered], row[AT.level], row[AT.chain]] as const;
+      const more = [runs, claim, print, marks, deliveryBytes(row), ...known] as const;
       insertPlain.run(seq, tag, at, route, mapping, name, event, sender, credential, ...more);
       insertRuns(row, undefined);
     },

@@ -80,7 +80,8 @@ const columns = deliveryColumns("d");
 /** NOCASE knows ASCII letters alone; of other names the usual ways to write them are compared. */
 const isWanted = `
   (?3 IS NULL OR route = ?3) AND (?6 IS NULL OR sender COLLATE NOCASE IN (?6, ?7, ?8))
-  AND (?9 IS NULL OR received_at >= ?9) AND (?10 IS NULL OR received_at < ?10) AND (?11 IS NULL OR level = ?11)`;
+  AND (?9 IS NULL OR received_at >= ?9) AND (?10 IS NULL OR received_at < ?10) AND (?11 IS NULL OR level = ?11)
+  AND (?12 IS NULL OR (chain >= ?12 || ' ' AND chain < ?12 || '!'))`;
 const runsOfDelivery = (seq: string) =>
   `r.id >= ${seq} * ${RUNS_PER_DELIVERY} AND r.id < (${seq} + 1) * ${RUNS_PER_DELIVERY}`;
 const stateOfDelivery = `(SELECT max(state) FROM runs AS r WHERE ${runsOfDelivery("d.seq")})`;
@@ -201,7 +202,7 @@ export class DeliveryList {
   #find(
     choices: readonly Choice[],
     { before, lowest }: SeqRange,
-    { route, actor, level, receivedFrom, receivedBefore, text }: DeliveryQuery,
+    { route, actor, level, chain, receivedFrom, receivedBefore, text }: DeliveryQuery,
     limit: number,
   ): { readonly rows: DeliveryRow[]; readonly next: number | undefined } {
     const most = text === undefined ? limit : SEARCHED_DELIVERIES;
@@ -219,6 +220,7 @@ export class DeliveryList {
           receivedFrom ?? null,
           receivedBefore ?? null,
           codeOfLevel(level),
+          chain ?? null,
         ),
       ),
     );

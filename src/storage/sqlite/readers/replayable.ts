@@ -4,7 +4,7 @@ import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/ro
 import type { Replayable, ReplayableRun } from "../../delivery-store.ts";
 import { DELIVERY_ROW, deliveryColumns, deliveryState } from "./stored-rows.ts";
 import { deliveryId, type DeliveryKey, runId } from "../public-id.ts";
-import { ENDED_COALESCED, levelOf, RUNS_PER_DELIVERY, runStateOf, SKIPPED } from "../codes.ts";
+import { chainOfText, ENDED_COALESCED, levelOf, RUNS_PER_DELIVERY, runStateOf, SKIPPED } from "../codes.ts";
 import { dictionaryOf } from "./stored-rows.ts";
 import { restoreSpec } from "../stored-spec.ts";
 
@@ -64,6 +64,7 @@ export class ReplayableReader {
       event: row.event,
       actor: row.sender,
       level: levelOf(row.level),
+      ...chainOfText(row.chain),
       headers: dictionaryOf(row.headers),
       query: dictionaryOf(row.query),
       body: row.body,

@@ -13,6 +13,7 @@ import {
   replyOutcomeOfCode,
   runStateOf,
   STEP_COLUMNS,
+  chainOfText,
   levelOf,
 } from "../codes.ts";
 import type { RowOf, RowShape } from "../engine/row-query.ts";
@@ -132,6 +133,7 @@ export const DELIVERY_ROW = {
   resolved_note: "text?",
   answered: "integer?",
   level: "integer?",
+  chain: "text?",
 } as const satisfies RowShape;
 export type DeliveryRow = RowOf<typeof DELIVERY_ROW>;
 
@@ -167,6 +169,7 @@ export function deliverySummary(row: DeliveryRow, runs: readonly ListedRun[]): D
     event: row.event,
     actor: row.sender,
     level: levelOf(row.level),
+    ...chainOfText(row.chain),
     relatedTo: relatedDelivery(row),
     ...(row.answered === null ? {} : { answered: row.answered }),
     ...(ends.length === 0 || ends.includes(null) ? {} : { settledAt: isoTime(Math.max(...ends.map(Number))) }),

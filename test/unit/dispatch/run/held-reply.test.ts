@@ -81,6 +81,25 @@ describe("a reply that may not leave", () => {
     expect(await bench.detail(await bench.run({ message: "Order 17 is late." }))).toMatchObject({ state: "held" });
   });
 
+  it("is no reply with the mark that the run was asked to write, but one with that of another run", async () => {
+    const spec = {
+      textKind: "markdown",
+      source: "GitHub",
+      chain: { id: "dlv_00000001efa3940586553376", depth: 1 },
+    } as const;
+    const marked = (prompt: string): string => /<!-- reveille-chain\S+ -->/u.exec(prompt)![0];
+    bench.host.onRun = async () => says(`Done.\n${marked(bench.host.runs.at(-1)!.prompt)}`);
+    expect(await bench.detail(await bench.run(spec))).toMatchObject({ state: "done" });
+    expect(bench.host.runs[0]).toMatchObject({ chain: { ...spec.chain, mark: expect.any(String) } });
+    expect(bench.host.sent[0]!.mark).toBe(bench.host.runs[0]!.chain!.mark);
+    bench.answers(says(`Done.\n${marked(bench.host.runs[0]!.prompt)}`));
+    const other = await bench.run({ ...spec, chain: { ...spec.chain, depth: 0 } });
+    expect(await bench.detail(other)).toMatchObject({
+      state: "held",
+      reason: "held reply: it has hidden text (1 comment)",
+    });
+  });
+
   it("is asked for before each call of a tool, by the host", async () => {
     const runId = await bench.run();
     const { checkOutgoing } = bench.host.runs[0]!;

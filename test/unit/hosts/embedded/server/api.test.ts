@@ -102,7 +102,7 @@ describe("GET /api/v1/deliveries", () => {
       ["cursor=nonsense", "cursor is not one that this list gave out."],
       [
         "stat=done",
-        'The query parameter "stat" is unknown; this path takes state, route, actor, level, sender, since, until, text, open, limit, cursor.',
+        'The query parameter "stat" is unknown; this path takes state, route, actor, level, chain, sender, since, until, text, open, limit, cursor.',
       ],
     ] as const) {
       const body = await json<ErrorBody>(`deliveries?${query}`, 400);
