@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { CHROMIUM } from "./test/browser/chromium.ts";
+import { POSTGRES_BIN } from "./test/fixtures/postgres/server.ts";
 
 /** The examples import the package by name, as strangers do. */
 const packageNames = {
@@ -14,10 +15,14 @@ const MOCKS = ["test/unit/dispatch/run/retry.test.ts", "test/unit/core/boundary/
 
 /** Tests of the database: SQLite files that are synced to disk, and threads that write to them. */
 const SQLITE = [
-  "test/unit/storage/**/*.test.ts",
+  "test/unit/storage/*.test.ts",
+  "test/unit/storage/sqlite/**/*.test.ts",
   "test/unit/hosts/**/sqlite-*.test.ts",
   "test/conformance/store/sqlite-*.test.ts",
 ];
+
+/** Tests with a PostgreSQL server. */
+const POSTGRES_TESTS = ["test/conformance/store/postgres-*.test.ts", "test/integration/postgres/**/*.test.ts"];
 
 /** Tests that start sandbox processes, command lines, watchers or whole gateways. */
 const PROCESSES = [
@@ -62,6 +67,26 @@ if (BROWSER.length === 0) {
   );
 }
 
+/** The store in PostgreSQL; left out, with a line that says so, where it is not installed. */
+const POSTGRES = [
+  {
+    extends: true as const,
+    test: {
+      name: "postgres",
+      include: POSTGRES_TESTS,
+      globalSetup: "test/fixtures/postgres/global-setup.ts",
+      maxWorkers: 2,
+      sequence: { groupOrder: 3 },
+      testTimeout: 120_000,
+    },
+  },
+].filter(() => POSTGRES_BIN !== undefined);
+if (POSTGRES.length === 0) {
+  console.warn(
+    "The tests of PostgreSQL are left out: it is not installed. Run apt-get install postgresql, or set POSTGRES_BIN to the folder of its initdb.",
+  );
+}
+
 /**
  * `npm test` runs the projects `unit`, `mocks`, `docs`, `examples` and `smoke`; `npm run test:all` runs every
  * project and measures coverage. `vitest run <path>` runs a part of any project.
@@ -82,6 +107,7 @@ export default defineConfig({
     reporters: ["default", "./scripts/tally-reporter.ts"],
     projects: [
       ...BROWSER,
+      ...POSTGRES,
       {
         extends: true,
         test: {
@@ -134,7 +160,7 @@ export default defineConfig({
         test: {
           name: "gateways",
           include: ["test/integration/**/*.test.ts", "test/conformance/{channel,host}/**/*.test.ts", ...PAGES],
-          exclude: [SMOKE],
+          exclude: [SMOKE, ...POSTGRES_TESTS],
           maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 1 },
           testTimeout: 60_000,

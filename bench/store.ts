@@ -2,15 +2,21 @@
  * Measures the delivery store alone: rows a second, latency, and processor time per accepted delivery on the
  * main thread and on the others. `node bench/store.ts` runs every case in a process of its own, pinned with
  * taskset where there is one; `node bench/store.ts run [key=value ...]` measures one case in this process.
+ * `store=postgres` measures the store in PostgreSQL, on a server of its own that shares the cores.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import pino from "pino";
+import type { DeliveryStore } from "../src/storage/delivery-store.ts";
+import { PostgresDeliveryStore } from "../src/storage/postgres/delivery-store.ts";
+import { migrate } from "../src/storage/postgres/migrate.ts";
 import { SqliteDatabase } from "../src/storage/sqlite/engine/database.ts";
 import type { NewDelivery } from "../src/storage/new-delivery.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../src/storage/sqlite/delivery-store.ts";
+import { startPostgres } from "./peers/postgres.ts";
 
 interface Case {
   readonly count: number;
@@ -20,9 +26,17 @@ interface Case {
   readonly claims: boolean;
   /** Each delivery is carried out too: loaded, begun, ended, one step, settled. */
   readonly dispatch: boolean;
+  readonly store: "sqlite" | "postgres";
 }
 
-const standard: Case = { count: 200_000, inFlight: 64, bodyBytes: 1024, claims: false, dispatch: false };
+const standard: Case = {
+  count: 200_000,
+  inFlight: 64,
+  bodyBytes: 1024,
+  claims: false,
+  dispatch: false,
+  store: "sqlite",
+};
 
 const cases: readonly (Partial<Case> & { readonly cores: string })[] = [
   { cores: "0", inFlight: 1, count: 8000 },
@@ -35,6 +49,10 @@ const cases: readonly (Partial<Case> & { readonly cores: string })[] = [
   { cores: "0,1", claims: true },
   { cores: "0", dispatch: true, count: 50_000 },
   { cores: "0,1", dispatch: true, count: 50_000 },
+  { cores: "0,1", store: "postgres", inFlight: 16, count: 20_000 },
+  { cores: "0,1", store: "postgres", count: 50_000 },
+  { cores: "0,1", store: "postgres", inFlight: 256, count: 50_000 },
+  { cores: "0,1", store: "postgres", dispatch: true, count: 10_000 },
 ];
 
 function parseCase(assignments: readonly string[]): Case {
@@ -45,6 +63,7 @@ function parseCase(assignments: readonly string[]): Case {
     bodyBytes: Number(given["bodyBytes"] ?? standard.bodyBytes),
     claims: given["claims"] === "true",
     dispatch: given["dispatch"] === "true",
+    store: given["store"] === "postgres" ? "postgres" : "sqlite",
   };
 }
 
@@ -100,11 +119,48 @@ function payloadOf(bytes: number): string {
   return JSON.stringify({ ref: "refs/heads/main", commits }).slice(0, bytes);
 }
 
-async function measure(options: Case): Promise<string> {
+interface OpenedStore {
+  readonly store: DeliveryStore;
+  /** Closes it; what is left on the disk. */
+  close(): Promise<readonly string[]>;
+}
+
+async function openSqlite(count: number): Promise<OpenedStore> {
   const folder = mkdtempSync(join(tmpdir(), "store-bench-"));
   const file = join(folder, "bench.db");
   const database = await SqliteDatabase.open({ file, modules: [sqliteStoreModule] });
   const store = SqliteDeliveryStore.open(database);
+  return {
+    store,
+    async close() {
+      const logMegabytes = statSync(`${file}-wal`).size / 2 ** 20;
+      await store.close();
+      await database.close();
+      const bytesPerRow = statSync(file).size / count;
+      rmSync(folder, { recursive: true });
+      return [`${bytesPerRow.toFixed(0)} B/row`, `log ${logMegabytes.toFixed(0)} MB`];
+    },
+  };
+}
+
+async function openPostgres(): Promise<OpenedStore> {
+  const server = await startPostgres();
+  if (server === undefined) throw new Error("PostgreSQL is not installed: run apt-get install postgresql.");
+  await migrate(server.url);
+  const store = await PostgresDeliveryStore.open({ url: server.url, logger: pino({ level: "silent" }) });
+  return {
+    store,
+    async close() {
+      await store.close();
+      await server.stop();
+      return [];
+    },
+  };
+}
+
+async function measure(options: Case): Promise<string> {
+  const opened = options.store === "postgres" ? await openPostgres() : await openSqlite(options.count);
+  const { store } = opened;
   const body = Buffer.from(payloadOf(options.bodyBytes));
   const message = body.toString();
   const latencies = new Float64Array(options.count);
@@ -127,12 +183,8 @@ async function measure(options: Case): Promise<string> {
   const main = process.threadCpuUsage(main0);
   const all = process.cpuUsage(process0);
   const seconds = (performance.now() - start) / 1000;
-  const logMegabytes = statSync(`${file}-wal`).size / 2 ** 20;
   const megabytes = process.memoryUsage.rss() / 2 ** 20;
-  await store.close();
-  await database.close();
-  const bytesPerRow = statSync(file).size / options.count;
-  rmSync(folder, { recursive: true });
+  const onDisk = await opened.close();
 
   latencies.sort();
   const perRow = (microseconds: number) => (microseconds / options.count).toFixed(1);
@@ -143,13 +195,12 @@ async function measure(options: Case): Promise<string> {
     `max ${latencies[options.count - 1]!.toFixed(0)} ms`,
     `main ${perRow(main.user)}+${perRow(main.system)} us`,
     `others ${perRow(all.user - main.user)}+${perRow(all.system - main.system)} us`,
-    `${bytesPerRow.toFixed(0)} B/row`,
-    `log ${logMegabytes.toFixed(0)} MB`,
+    ...onDisk,
     `rss ${megabytes.toFixed(0)} MB`,
   ].join("  ");
 }
 
-async function carryOut(store: SqliteDeliveryStore, runId: string): Promise<void> {
+async function carryOut(store: DeliveryStore, runId: string): Promise<void> {
   await store.loadRun(runId);
   await store.beginAttempt(runId, { number: 1, startedAt: Date.now() });
   await store.endAttempt(runId, { endedAt: Date.now(), status: "ok", error: null, reply: "Done." });

@@ -47,7 +47,10 @@ const narrowed: Readonly<Record<string, readonly string[]>> = {
 const reservedModules: Readonly<Record<string, readonly string[]>> = {
   "storage/sqlite/engine": ["storage", "hosts"],
 };
-const reservedPackages: Readonly<Record<string, readonly string[]>> = { openclaw: ["hosts/openclaw"] };
+const reservedPackages: Readonly<Record<string, readonly string[]>> = {
+  openclaw: ["hosts/openclaw"],
+  pg: ["storage/postgres"],
+};
 
 interface Import {
   readonly from: string;

@@ -12,6 +12,7 @@ import type { ShowOptions } from "./deliveries/show.ts";
 import type { StatsOptions } from "./deliveries/stats.ts";
 import type { DoctorOptions } from "./doctor-command.ts";
 import type { HooksOptions } from "./hooks-command.ts";
+import type { MigrateOptions } from "./migrate-command.ts";
 import type { KeysOptions } from "./keys-command.ts";
 import type { ProbeOptions } from "./probe-command.ts";
 import type { PresetsOptions } from "./presets-command.ts";
@@ -152,6 +153,13 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
     .action(async (options: DoctorOptions) => {
       const { doctor } = await import("./doctor-command.ts");
       finish(await doctor(options, io));
+    });
+  withConfig(program.command("migrate"), io)
+    .description("make the tables of hooks.store in PostgreSQL, or bring them to this version")
+    .option("--json", "as one JSON document")
+    .action(async (options: MigrateOptions) => {
+      const { migrateStore } = await import("./migrate-command.ts");
+      finish(await migrateStore(options, io));
     });
   addPresets(program.command("presets"), io);
   withConfig(program.command("send"), io)

@@ -33,6 +33,7 @@ import {
   withDefault,
 } from "./schema-parts.ts";
 import { ACCEPT_ALL_THREE, type ExposureRow } from "./rule-of-two.ts";
+import { type StoreConfig, StoreSchema } from "./store.ts";
 import { TOKEN_HEADER } from "./token.ts";
 import { TRANSFORMS_DIR, type TransformsConfig, TransformsSchema } from "./transforms.ts";
 
@@ -112,6 +113,7 @@ export const HooksSchema = Type.Object(
     notices: Type.Optional(
       channelTarget("Channel for notices besides the main session: of an outage, of a budget that is used up."),
     ),
+    store: Type.Optional(StoreSchema),
     retention: Type.Optional(RetentionSchema),
     lockout: Type.Optional(LockoutSchema),
     allowedAgentIds: Type.Optional(
@@ -262,6 +264,8 @@ export interface HooksConfig {
   readonly chains: ChainsConfig;
   /** The channel of notices besides the main session. */
   readonly notices: ChannelChoice | undefined;
+  /** `undefined`: the SQLite file of the state folder. */
+  readonly store?: StoreConfig | undefined;
   readonly retention: RetentionConfig;
   /** Names of enabled presets, in order. */
   readonly presets: readonly string[];

@@ -28,6 +28,7 @@ import { BUDGET_BYTES, milliseconds, PROBE_SECONDS, readBodyBytes, readTtlMs } f
 import { checkDefaultSessionKey, checkTemplatedKeys, readPrefixes } from "./session.ts";
 import { setAside, type WorkingMappings } from "./set-aside.ts";
 import { closestKey, showNames, showValue } from "./show-value.ts";
+import { readStore } from "./store.ts";
 import { readTokenHeader, readTokens } from "./token.ts";
 import { readTransforms, readTransformsDir } from "./transforms.ts";
 import { isPresetKey, validSubset, type ValidSubset } from "./valid-subset.ts";
@@ -202,6 +203,7 @@ function normalize(part: ValidSubset, context: HooksContext, findings: Findings)
     replies: readReplies(input.replies),
     chains: readChains(input.chains),
     notices: input.notices && readTarget(input.notices),
+    store: readStore(input.store, enabled ? context : undefined, findings),
     retention: readRetention(input.retention ?? {}, findings),
     presets: readPresets(input.presets ?? [], enabled ? [...context.presets.keys()] : undefined, findings),
     mappings: [],

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { CERTIFICATES_FILE, openCertificateFile } from "../auth/keys/certificate-file.ts";
 import { openDeliveredKeys, SENDER_KEYS_FILE } from "../auth/keys/delivered-keys.ts";
 import { createRemoteKeys, REMOTE_KEY_BOUNDS } from "../auth/keys/remote-keys.ts";
+import { ConfigError, type ConfigIssue } from "../config/errors.ts";
+import type { HooksConfig } from "../config/hooks.ts";
 import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
 import { ConfigReload, SHUT_DOWN } from "./reload.ts";
 import type { IngressHooks } from "./hooks.ts";
@@ -28,7 +30,7 @@ import type { DeliveryStore } from "../storage/delivery-store.ts";
  */
 export class Ingress {
   readonly #host: GatewayHost;
-  readonly #openStore: () => Promise<DeliveryStore>;
+  readonly #openStore: (config: HooksConfig) => Promise<DeliveryStore>;
   readonly #reload: ConfigReload;
   readonly #shared: SharedParts = {
     inFlight: new InFlight({ limit: () => this.#active?.config.maxInFlight ?? 0 }),
@@ -41,6 +43,8 @@ export class Ingress {
   readonly #requestLog: RequestLog;
   #keys: ActiveConfigOptions["keys"] | undefined;
   #running: Running | undefined;
+  /** Of the store that is open. */
+  #storeUrl: string | undefined;
   /** While the store of the first configuration is being opened. */
   #opening: Promise<void> | undefined;
   #hasStarted = false;
@@ -50,7 +54,10 @@ export class Ingress {
 
   constructor(
     host: GatewayHost,
-    { openStore, strict }: { readonly openStore: () => Promise<DeliveryStore>; readonly strict: boolean },
+    {
+      openStore,
+      strict,
+    }: { readonly openStore: (config: HooksConfig) => Promise<DeliveryStore>; readonly strict: boolean },
   ) {
     this.#host = host;
     this.#openStore = openStore;
@@ -88,6 +95,9 @@ export class Ingress {
   async load(snapshot: ConfigSnapshot, hooks: IngressHooks): Promise<void> {
     const { active, commit } = await this.#reload.prepare(snapshot, hooks);
     if (!this.#running) await this.#openOnce(active);
+    else if (active.config.enabled && active.config.store?.url !== this.#storeUrl) {
+      throw new ConfigError([STORE_CHANGED]);
+    }
     if (this.#closing) throw new Error(SHUT_DOWN);
     snapshot.onCommit(commit);
   }
@@ -147,7 +157,8 @@ export class Ingress {
   }
 
   async #open(first: ActiveConfig): Promise<Running> {
-    const store = await this.#openStore();
+    const store = await this.#openStore(first.config);
+    this.#storeUrl = first.config.store?.url;
     try {
       return await this.#runOn(store, first);
     } catch (error) {
@@ -214,6 +225,12 @@ export class Ingress {
     this.#running?.hookWatch.saw(facts, active?.mappings);
   }
 }
+
+/** A gateway that runs cannot take its open runs along. */
+const STORE_CHANGED: ConfigIssue = {
+  path: "hooks.store",
+  message: "is read at the start only; start the gateway again to use another store",
+};
 
 function refused(facts: RequestFacts, code: "SHUTTING_DOWN" | "INTERNAL"): Answer {
   facts.code = code;

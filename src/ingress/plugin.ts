@@ -1,4 +1,5 @@
 import { ConfigError } from "../config/errors.ts";
+import type { HooksConfig } from "../config/hooks.ts";
 import { type HooksContext, readHooksConfig } from "../config/read-hooks.ts";
 import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
 import { createIngressHooks } from "./hooks.ts";
@@ -9,6 +10,7 @@ import type { Operations } from "./open-running.ts";
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from "../storage/delivery-store.ts";
 import type { DeliveryDetail } from "../core/delivery.ts";
 import { openSqliteStore } from "../storage/sqlite/delivery-store.ts";
+import { openConfiguredStore } from "./open-store.ts";
 
 const NAME = "reveille";
 /** Other plugins refuse a configuration before processes are started for it. */
@@ -16,7 +18,7 @@ const AFTER_OTHERS = 1_000;
 
 /** Options that a host may pass at construction. */
 export interface WebhookIngressOptions {
-  /** Opens the store; a file of its own in the host's state directory when absent. */
+  /** Opens the store where `hooks.store` names none; a file of its own in the host's state directory when absent. */
   readonly openStore?: (host: GatewayHost) => Promise<DeliveryStore>;
   /** True: a configuration is refused as a whole when one mapping refers to something missing. Default: that mapping is set aside. */
   readonly strict?: boolean | undefined;
@@ -98,8 +100,15 @@ export class WebhookIngress implements GatewayPlugin {
     }
     this.#hosts.add(host);
     this.#stateDir = host.paths.stateDir;
-    this.#ingress ??= new Ingress(host, { openStore: () => this.#openStore(host), strict: this.#strict });
+    const openStore = (config: HooksConfig): Promise<DeliveryStore> =>
+      openConfiguredStore(config.store, { openLocal: () => this.#openStore(host), logger: host.logger });
+    this.#ingress ??= new Ingress(host, { openStore, strict: this.#strict });
     return this.#ingress;
+  }
+
+  /** Rejects while the store takes no write, and calls are refused; usable after the first configuration was loaded. */
+  async tryStore(): Promise<void> {
+    await this.#applied.store.addUsage([]);
   }
 
   /** Reads deliveries; usable after the first configuration was loaded. */

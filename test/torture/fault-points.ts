@@ -15,20 +15,25 @@ if (isMainThread) {
   // First of all: what is loaded from here on may load the stages.
   replaceStages();
   const { SqliteDeliveryStore } = await import("../../src/storage/sqlite/delivery-store.ts");
+  const { PostgresDeliveryStore } = await import("../../src/storage/postgres/delivery-store.ts");
+  const { OwnerConnection } = await import("../../src/storage/postgres/engine/owner-connection.ts");
   const { EmbeddedSessions } = await import("../../src/hosts/embedded/sessions.ts");
   const { EmbeddedAgents } = await import("../../src/hosts/embedded/agents.ts");
   const { EmbeddedChannels } = await import("../../src/hosts/embedded/channels.ts");
   const { EmbeddedHeartbeat } = await import("../../src/hosts/embedded/heartbeat.ts");
-  wrap("gathered", SqliteDeliveryStore, "stopCoalescing");
-  wrap("begin", SqliteDeliveryStore, "beginAttempt");
+  for (const store of [SqliteDeliveryStore, PostgresDeliveryStore]) {
+    wrap("gathered", store, "stopCoalescing");
+    wrap("begin", store, "beginAttempt");
+    wrap("end", store, "endAttempt");
+    wrap("postpone", store, "postpone");
+    wrap("step", store, "recordStep");
+    wrap("settle", store, "settleAll");
+  }
+  wrap("commit", OwnerConnection, "transaction");
   wrap("run", EmbeddedAgents, "run");
-  wrap("end", SqliteDeliveryStore, "endAttempt");
-  wrap("postpone", SqliteDeliveryStore, "postpone");
   wrap("event", EmbeddedSessions, "enqueueSystemEvent");
   wrap("deliver", EmbeddedChannels, "send");
   wrap("heartbeat", EmbeddedHeartbeat, "request");
-  wrap("step", SqliteDeliveryStore, "recordStep");
-  wrap("settle", SqliteDeliveryStore, "settleAll");
   wrap("turn", EmbeddedAgents, "converse");
   wrap("turn-stored", EmbeddedSessions, "appendTurn");
   wrapAnswers();

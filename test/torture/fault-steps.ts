@@ -32,7 +32,7 @@ export const STAGES = [
 /** Every point at which a process can be made to kill itself; the durable side as `docs/crash-recovery.md` has it. */
 export const FAULT_STEPS: readonly FaultStep[] = [
   ...STAGES.map((name): FaultStep => ({ name, moments: name === "accept" ? THROUGH : AROUND })),
-  // In the thread that writes: the transaction as a whole.
+  // In the thread that writes, or on the connection that does: the transaction as a whole.
   { name: "commit", moments: AROUND },
   { name: "answer", moments: AROUND },
   { name: "gathered", moments: THROUGH, rare: true },

@@ -7,7 +7,11 @@ export const STRIPE_SECRET = "whsec_stripe-secret-of-the-torture-test";
 export const CONCURRENCY = 8;
 
 /** The configuration of the tortured gateway: a mapping for each way in which a call can live. */
-export function tortureConfig(model: ScriptedModel, receiver: ScriptedReceiver): object {
+export function tortureConfig(
+  model: ScriptedModel,
+  receiver: ScriptedReceiver,
+  databaseUrl: string | undefined,
+): object {
   const quiet = { wakeMode: "next-heartbeat", deliver: false, name: "{{mark}}" };
   const text = "This is {{mark}}, and nothing else.";
   return {
@@ -15,6 +19,7 @@ export function tortureConfig(model: ScriptedModel, receiver: ScriptedReceiver):
     channels: receiver.config,
     hooks: {
       enabled: true,
+      ...(databaseUrl !== undefined && { store: { url: databaseUrl } }),
       token: HOOK_TOKEN,
       concurrency: CONCURRENCY,
       allowRequestSessionKey: true,

@@ -23,6 +23,8 @@ export interface TortureOptions {
   readonly seed: number;
   /** Fault points; all of them when absent. */
   readonly points?: readonly string[];
+  /** Of a PostgreSQL database with the tables; absent: the SQLite file. */
+  readonly databaseUrl?: string;
   /** Told of each kill. */
   readonly onKill?: (kill: CarriedOutKill) => void;
 }
@@ -75,7 +77,7 @@ export async function torture(options: TortureOptions): Promise<TortureResult> {
     return { reply: senderOf(mark) === "report" ? `Read ${mark}, all is well.` : "NO_REPLY", delayMs: 10 };
   });
   const receiver = await ScriptedReceiver.listen(() => (random.next() < 0.15 ? 503 : 204));
-  const gateway = new GatewayProcess(tortureConfig(model, receiver));
+  const gateway = new GatewayProcess(tortureConfig(model, receiver, options.databaseUrl));
   const clients = new TortureClients({
     url: () => gateway.url,
     isOverloaded: () => clients.runs.size - asked.size > MAX_BACKLOG,

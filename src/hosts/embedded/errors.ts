@@ -1,3 +1,5 @@
+import { StoreError } from "../../storage/delivery-store.ts";
+
 /** Thrown for a plugin that cannot be used; each message names the file and says what to change. */
 export class PluginError extends Error {
   override readonly name = "PluginError";
@@ -16,6 +18,14 @@ export class PluginRefusal extends PluginError {}
 /** Why a gateway cannot start, in a sentence for its owner. */
 export class StartError extends Error {
   override readonly name: string = "StartError";
+}
+
+/** A store that cannot be opened is a reason for the owner: hooks wrap what their taps throw. */
+export function asStartError(error: unknown): unknown {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof StoreError) return new StartError(cause.message, { cause: error });
+  }
+  return error;
 }
 
 /** Thrown when the server's address cannot be had. */

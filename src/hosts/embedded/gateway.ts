@@ -5,13 +5,12 @@ import * as publicApi from "../../index.ts";
 import { ApiGuard, GatewayApi, gatewayEndpoints } from "./server/api.ts";
 import { ConsoleRoutes } from "../../console/routes.ts";
 import { LiveEvents } from "../../console/live-events.ts";
-import { GatewayConfigReload } from "./config/reload.ts";
-import type { ReloadOutcome } from "./config/reload.ts";
+import { GatewayConfigReload, type ReloadOutcome } from "./config/reload.ts";
 import type { GatewayOverrides } from "./config/gateway.ts";
 import type { Environment } from "./config/substitute-env.ts";
-import { watchConfigFile } from "./config/watch.ts";
-import type { ConfigWatch } from "./config/watch.ts";
+import { type ConfigWatch, watchConfigFile } from "./config/watch.ts";
 import { findConfigError } from "../../config/errors.ts";
+import { asStartError } from "./errors.ts";
 import { createGatewayLogger } from "./logger.ts";
 import { openGatewayParts, type GatewayParts } from "./gateway-parts.ts";
 import { PLUGIN_GRACE_MS } from "./plugins/shutdown.ts";
@@ -89,7 +88,7 @@ export class EmbeddedGateway {
       await gateway.#start();
     } catch (error) {
       await gateway.stop();
-      throw findConfigError(error) ?? error;
+      throw findConfigError(error) ?? asStartError(error);
     }
     return gateway;
   }
@@ -178,7 +177,8 @@ export class EmbeddedGateway {
     plugins.start(loaded);
     await this.#config.start(plugins.current.host.lifecycle);
     const status = new GatewayStatus({
-      database: parts.database,
+      ...parts,
+      tryDeliveries: () => ingress.tryStore(),
       stateDir,
       refusal: () => this.#config.refusal,
       clock: this.#clock,

@@ -13,6 +13,8 @@ export interface StatusProblem {
 
 export interface GatewayStatusSources {
   readonly database: Pick<SqliteDatabase, "write" | "file">;
+  /** Rejects while the deliveries take no write. */
+  readonly tryDeliveries: () => Promise<void>;
   readonly stateDir: string;
   readonly refusal: () => ConfigRefusal | undefined;
   readonly clock: Clock;
@@ -71,6 +73,7 @@ export class GatewayStatus {
     }
     try {
       await this.#sources.database.write("embedded.tryWrite", {});
+      await this.#sources.tryDeliveries();
       return undefined;
     } catch (error) {
       this.#sources.logger.error({ err: error }, "the store took no write for the readiness check");

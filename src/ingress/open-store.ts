@@ -1,0 +1,36 @@
+import type { StoreConfig } from "../config/store.ts";
+import type { Logger } from "../core/host.ts";
+import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
+
+/** What opens the store of the state folder. */
+export interface LocalStore {
+  readonly openLocal: () => Promise<DeliveryStore>;
+  readonly logger: Logger;
+}
+
+/**
+ * Opens the store that is configured. One that is not in the state folder is refused while runs are open there: they
+ * were accepted, and would never begin.
+ */
+export async function openConfiguredStore(
+  config: StoreConfig | undefined,
+  { openLocal, logger }: LocalStore,
+): Promise<DeliveryStore> {
+  const local = await openLocal();
+  if (config === undefined) return local;
+  try {
+    const { queued, running, held } = await local.backlog();
+    const open = queued + running + held;
+    if (open > 0) throw new StoreError("UNAVAILABLE", runsLeft(open));
+  } finally {
+    await local.close();
+  }
+  // The client is loaded only where it is configured.
+  const { PostgresDeliveryStore } = await import("../storage/postgres/delivery-store.ts");
+  return PostgresDeliveryStore.open({ url: config.url, logger });
+}
+
+function runsLeft(open: number): string {
+  const runs = open === 1 ? "one run is" : `${open} runs are`;
+  return `hooks.store: ${runs} open in the SQLite file of the state folder; start without hooks.store until all have ended, or cancel them.`;
+}

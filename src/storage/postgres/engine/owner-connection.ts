@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client } from "pg";
+import { checkServer } from "./check-server.ts";
+import { connect } from "./connect.ts";
+import { isSessionEnd } from "./errors.ts";
+import { Session, statement, command } from "./statement.ts";
+
+/** Names the lock among the advisory locks of a database: "Reve" as a number. */
+const LOCK_CLASS = 0x52657665;
+const LOCK = `${LOCK_CLASS}, 0`;
+/**
+ * The server ends a session that is silent for so long, and its locks with it: another gateway need not wait longer
+ * for one whose machine has gone.
+ */
+const SESSION_TIMEOUT_MS = 5_000;
+const ANSWER_TIMEOUT_MS = 10_000;
+/** A gateway that has just ended, or died with its machine, has lost its lock by then. */
+/** The words of the client when a query has no answer in time. */
+const READ_TIMEOUT = "Query read timeout";
+const LOCK_WAIT_MS = 8_000;
+const LOCK_RETRY_MS = 100;
+
+export interface OwnerOptions {
+  readonly url: string;
+  /** Names this process; made when the store is opened. */
+  readonly instance: string;
+  /** True: the same process had the lock before. */
+  readonly isBack?: boolean;
+}
+
+/** Another gateway has, or has had, the lock. */
+export class ReplacedError extends Error {
+  override readonly name = "ReplacedError";
+}
+
+export function newInstance(): string {
+  return randomUUID();
+}
+
+const tryLock = statement({ taken: "integer" }, `SELECT pg_try_advisory_lock(${LOCK})::int AS taken`);
+const readOwner = statement(
+  { instance: "text", host: "text", pid: "integer", since: "text" },
+  `SELECT instance, host, pid, to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS since FROM reveille.owner`,
+);
+const writeOwner = command(`
+  INSERT INTO reveille.owner (one, instance, host, pid, since) VALUES (true, $1, $2, $3, clock_timestamp())
+  ON CONFLICT (one) DO UPDATE SET instance = excluded.instance, host = excluded.host, pid = excluded.pid, since = excluded.since`);
+/** The server may not have noticed yet that an earlier connection of this process is gone. */
+const endHolder = command(`
+  SELECT pg_terminate_backend(pid) FROM pg_locks
+  WHERE locktype = 'advisory' AND classid = ${LOCK_CLASS} AND objid = 0 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`);
+const transactionStatus = statement({ status: "text?" }, "SELECT pg_xact_status($1::text::xid8) AS status");
+const beginning = statement({ id: "text" }, "SELECT pg_current_xact_id()::text AS id");
+const nothing = command("SELECT");
+
+/** The one connection of a gateway that writes: it holds the lock of the database as long as it is open. */
+export class OwnerConnection {
+  readonly #client: Client;
+  readonly #session: Session;
+  /** Resolves with the reason when the connection ends by itself. */
+  readonly ended: Promise<Error>;
+  #committing: string | undefined;
+  #isEnded = false;
+
+  private constructor(client: Client) {
+    this.#client = client;
+    this.#session = new Session(client);
+    const { promise, resolve } = Promise.withResolvers<Error>();
+    const end = (error: Error): void => {
+      this.#isEnded = true;
+      resolve(error);
+    };
+    client.on("error", end);
+    client.on("end", () => {
+      end(new Error("The server has ended the connection."));
+    });
+    this.ended = promise;
+  }
+
+  /** Checks the server and takes the lock; rejects with a {@link ReplacedError} when another gateway has it. */
+  static async open(options: OwnerOptions): Promise<OwnerConnection> {
+    const client = await connect(options.url, { purpose: "owner", answerTimeoutMs: ANSWER_TIMEOUT_MS });
+    const connection = new OwnerConnection(client);
+    try {
+      await connection.#prepare(options);
+      return connection;
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    }
+  }
+
+  /** The transaction whose commit was asked for and not answered. */
+  get committing(): string | undefined {
+    return this.#committing;
+  }
+
+  async transaction(work: (session: Session) => Promise<void>): Promise<void> {
+    await this.#session.script("BEGIN");
+    let id: string | undefined;
+    try {
+      id = (await this.#session.first(beginning))!.id;
+      await work(this.#session);
+    } catch (error) {
+      await this.#session.script("ROLLBACK").catch(() => {});
+      throw error;
+    }
+    this.#committing = id;
+    await this.#session.script("COMMIT");
+    this.#committing = undefined;
+  }
+
+  /** Keeps the session from its end; rejects when the server does not answer. */
+  async beat(): Promise<void> {
+    await this.#session.run(nothing);
+  }
+
+  /** True when what failed with this error leaves nothing to go on with. */
+  isLost(error: unknown): boolean {
+    return this.#isEnded || isSessionEnd(error) || (error instanceof Error && error.message === READ_TIMEOUT);
+  }
+
+  /** Of a transaction of an earlier connection; false as well where the server does not know it. */
+  async wasCommitted(transaction: string): Promise<boolean> {
+    try {
+      return (await this.#session.first(transactionStatus, transaction))?.status === "committed";
+    } catch {
+      return false;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end();
+  }
+
+  destroy(): void {
+    this.#client.connection.stream.destroy();
+  }
+
+  async #prepare({ instance, isBack = false }: OwnerOptions): Promise<void> {
+    const session = this.#session;
+    await session.script(`SET idle_session_timeout = ${SESSION_TIMEOUT_MS};
+      SET idle_in_transaction_session_timeout = ${SESSION_TIMEOUT_MS}; SET jit = off; SET statement_timeout = '60s'`);
+    await checkServer(session, this.#client);
+    if (isBack) await this.#assertSame(instance);
+    const until = performance.now() + LOCK_WAIT_MS;
+    while ((await session.first(tryLock))?.taken !== 1) {
+      if (isBack) await session.run(endHolder);
+      else if (performance.now() >= until) throw new ReplacedError(heldBy(await session.first(readOwner)));
+      await sleep(LOCK_RETRY_MS);
+    }
+    // Another one may have come and gone between the look and the lock.
+    if (isBack) await this.#assertSame(instance);
+    await session.run(writeOwner, instance, hostname(), process.pid);
+  }
+
+  async #assertSame(instance: string): Promise<void> {
+    const owner = await this.#session.first(readOwner);
+    if (owner?.instance !== instance) {
+      throw new ReplacedError(`While this gateway had no connection to PostgreSQL, ${heldBy(owner)}`);
+    }
+  }
+}
+
+function heldBy(owner: { readonly host: string; readonly pid: number; readonly since: string } | undefined): string {
+  const who = owner === undefined ? "" : ` (on ${owner.host}, process ${owner.pid}, since ${owner.since} UTC)`;
+  return `another gateway uses the database${who}; one gateway at a time can use it.`;
+}

@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { CommitMeasurements } from "../../../core/measurements.ts";
+import type { Logger } from "../../../core/host.ts";
+import { StoreError } from "../../delivery-store.ts";
+import { asStoreError, isOwnFault } from "./errors.ts";
+import { OwnerConnection, type OwnerOptions, ReplacedError } from "./owner-connection.ts";
+import { isGroupOf, type QueuedGroup, WriteGroup, type WriteOperation } from "./write-group.ts";
+
+/** Writes that share one commit. */
+const MAX_BATCH = 256;
+const HEARTBEAT_MS = 1_000;
+const FIRST_RETRY_MS = 100;
+const MAX_RETRY_MS = 5_000;
+
+/** A commit of which the answer did not arrive. */
+interface Doubt {
+  readonly transaction: string;
+  readonly groups: readonly QueuedGroup[];
+}
+
+/**
+ * Carries out every write of a gateway, on the connection that holds the lock of the database: when the lock is gone,
+ * so is the connection, and no write of this gateway can take effect any more.
+ *
+ * Writes that wait while one transaction runs share the next one. When the connection is lost, waiting writes are
+ * refused until there is another one. Whether the transaction in progress was committed is asked then, so that its
+ * callers get the right answer.
+ */
+export class Writer {
+  readonly commits = new CommitMeasurements();
+  readonly #options: OwnerOptions & { readonly logger: Logger };
+  readonly #queue: QueuedGroup[] = [];
+  readonly #heartbeat: NodeJS.Timeout;
+  readonly #closing = new AbortController();
+  #connection: OwnerConnection | undefined;
+  #refusal = new StoreError("UNAVAILABLE", "The connection to PostgreSQL is lost; it is being made again.");
+  #working: Promise<void> | undefined;
+  #reconnecting: Promise<void> | undefined;
+
+  private constructor(connection: OwnerConnection, options: OwnerOptions & { readonly logger: Logger }) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#watch(connection);
+    this.#heartbeat = setInterval(() => void this.#beat(), HEARTBEAT_MS).unref();
+  }
+
+  /** Rejects when the database cannot be used, or another gateway has its lock. */
+  static async open(options: OwnerOptions & { readonly logger: Logger }): Promise<Writer> {
+    return new Writer(await OwnerConnection.open(options), options);
+  }
+
+  /** Resolves when the write is committed; rejects with a {@link StoreError} when it has not taken effect. */
+  write<Item, Result>(operation: WriteOperation<Item, Result>, item: Item): Promise<Result> {
+    if (this.#connection === undefined) return Promise.reject(this.#refusal);
+    const result = this.#groupFor(operation, operation.keysOf(item)).add(item);
+    this.#working ??= this.#work();
+    return result;
+  }
+
+  /** Finishes what was handed to it. */
+  async close(): Promise<void> {
+    clearInterval(this.#heartbeat);
+    await this.#working;
+    this.#closing.abort();
+    await this.#reconnecting;
+    await this.#connection?.close();
+  }
+
+  /** The latest group of the operation, unless the write has to come after others; order within an operation stays. */
+  #groupFor<Item, Result>(
+    operation: WriteOperation<Item, Result>,
+    keys: readonly (string | number)[],
+  ): WriteGroup<Item, Result> {
+    const open = this.#queue.findLast((group) => isGroupOf(group, operation));
+    const at = open === undefined ? -1 : this.#queue.indexOf(open);
+    const isFree = at !== -1 && this.#queue.slice(at).every((group) => !keys.some((key) => group.has(key)));
+    if (isFree && open !== undefined) return open;
+    const group = new WriteGroup(operation);
+    this.#queue.push(group);
+    return group;
+  }
+
+  async #work(): Promise<void> {
+    // What arrives in one turn of the event loop shares the first commit, too.
+    await Promise.resolve();
+    for (let connection = this.#connection; connection !== undefined; connection = this.#connection) {
+      const groups = this.#take();
+      if (groups.length === 0) break;
+      await this.#commit(connection, groups);
+    }
+    this.#working = undefined;
+    if (this.#queue.length > 0 && this.#connection !== undefined) this.#working = this.#work();
+  }
+
+  #take(): QueuedGroup[] {
+    let count = 0;
+    const groups: QueuedGroup[] = [];
+    while (this.#queue.length > 0 && (groups.length === 0 || count + this.#queue[0]!.size <= MAX_BATCH)) {
+      const group = this.#queue.shift()!;
+      count += group.size;
+      groups.push(group);
+    }
+    return groups;
+  }
+
+  async #commit(connection: OwnerConnection, groups: readonly QueuedGroup[]): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      await connection.transaction(async (session) => {
+        for (const group of groups) await group.run(session);
+      });
+    } catch (error) {
+      if (connection.isLost(error)) {
+        this.#lose(connection, error, groups);
+        return;
+      }
+      const writes = groups.flatMap((group) => group.split());
+      if (writes.length > 1 && isOwnFault(error)) {
+        for (const write of writes) {
+          if (this.#connection === connection) await this.#commit(connection, [write]);
+          else write.reject(this.#refusal);
+        }
+        return;
+      }
+      for (const group of groups) group.reject(asStoreError(error));
+      return;
+    }
+    this.commits.size.observe(groups.reduce((sum, group) => sum + group.size, 0));
+    this.commits.seconds.observe((performance.now() - startedAt) / 1000);
+    for (const group of groups) group.resolve();
+  }
+
+  async #beat(): Promise<void> {
+    const connection = this.#connection;
+    if (connection === undefined || this.#working !== undefined) return;
+    try {
+      await connection.beat();
+    } catch (error) {
+      this.#lose(connection, error, []);
+    }
+  }
+
+  #watch(connection: OwnerConnection): void {
+    void connection.ended.then((error) => {
+      if (this.#working === undefined) this.#lose(connection, error, []);
+    });
+  }
+
+  #lose(connection: OwnerConnection, error: unknown, groups: readonly QueuedGroup[]): void {
+    if (this.#connection !== connection || this.#closing.signal.aborted) {
+      for (const group of groups) group.reject(this.#refusal);
+      return;
+    }
+    this.#connection = undefined;
+    this.#options.logger.error(
+      { err: error },
+      "the connection to PostgreSQL is lost: calls are refused until it is back",
+    );
+    const { committing } = connection;
+    connection.destroy();
+    const doubt = committing === undefined ? undefined : { transaction: committing, groups };
+    if (doubt === undefined) for (const group of groups) group.reject(this.#refusal);
+    for (const group of this.#queue.splice(0)) group.reject(this.#refusal);
+    this.#reconnecting = this.#reconnect(doubt).catch((failure: unknown) => {
+      for (const group of groups) group.reject(this.#refusal);
+      if (!this.#closing.signal.aborted) this.#giveUp(failure);
+    });
+  }
+
+  async #reconnect(doubt: Doubt | undefined): Promise<void> {
+    for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(MAX_RETRY_MS, delayMs * 2)) {
+      await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal: this.#closing.signal });
+      try {
+        const connection = await OwnerConnection.open({ ...this.#options, isBack: true });
+        await settleDoubt(connection, doubt, this.#refusal);
+        this.#connection = connection;
+        this.#watch(connection);
+        this.#options.logger.info({}, "the connection to PostgreSQL is back");
+        return;
+      } catch (error) {
+        if (error instanceof ReplacedError) throw error;
+        this.#options.logger.debug({ err: error }, "PostgreSQL cannot be reached yet");
+      }
+    }
+  }
+
+  #giveUp(error: unknown): void {
+    this.#refusal = new StoreError("UNAVAILABLE", asStoreError(error).message, { cause: error });
+    this.#options.logger.error({ err: error }, "this gateway writes nothing any more: start it again");
+  }
+}
+
+/** Answers the callers of a commit whose own answer was lost. */
+async function settleDoubt(connection: OwnerConnection, doubt: Doubt | undefined, refusal: Error): Promise<void> {
+  if (doubt === undefined) return;
+  const isCommitted = await connection.wasCommitted(doubt.transaction);
+  for (const group of doubt.groups) {
+    if (isCommitted) group.resolve();
+    else group.reject(refusal);
+  }
+}

@@ -1,0 +1,114 @@
+import pino from "pino";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { PostgresDeliveryStore } from "../../../src/storage/postgres/delivery-store.ts";
+import { newDelivery, RECEIVED_AT } from "../../conformance/store/new-delivery.ts";
+import { accept, openRuns } from "../../conformance/store/store-actions.ts";
+import { createDatabase, emptyTables, type TestDatabase } from "../../fixtures/postgres/database.ts";
+import { DatabaseProxy } from "../../fixtures/postgres/proxy.ts";
+import { runSql } from "../../fixtures/postgres/run-sql.ts";
+
+const logger = pino({ level: "silent" });
+const unavailable = { name: "StoreError", code: "UNAVAILABLE" };
+
+describe("the connection that writes", () => {
+  let database: TestDatabase;
+  let proxy: DatabaseProxy;
+  let store: PostgresDeliveryStore;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+  });
+  afterAll(() => database.drop());
+  beforeEach(async () => {
+    proxy = await DatabaseProxy.listen(database.url);
+    store = await PostgresDeliveryStore.open({ url: proxy.url, logger });
+  });
+  afterEach(async () => {
+    await store.close();
+    await proxy[Symbol.asyncDispose]();
+    await emptyTables(database.url);
+  });
+
+  const isBack = () =>
+    expect
+      .poll(() =>
+        accept(store).then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
+
+  it("is made again by itself, and calls meanwhile are refused and not stored", async () => {
+    const before = await accept(store);
+    proxy.cut();
+    await expect(store.accept(newDelivery({ name: "too early" }))).rejects.toMatchObject(unavailable);
+    await isBack();
+    expect(await store.get(before.deliveryId)).toMatchObject({ state: "queued" });
+    const { deliveries } = await store.list({ limit: 50 });
+    expect(deliveries.map(({ name }) => name)).not.toContain("too early");
+  });
+
+  it("gives the right answer for a commit whose own answer was lost", async () => {
+    proxy.loseAnswerOf("COMMIT");
+    const { deliveryId, runId } = await accept(store, { name: "committed" });
+    expect(await store.get(deliveryId)).toMatchObject({ name: "committed" });
+    expect((await openRuns(store)).map((run) => run.runId)).toEqual([runId]);
+  });
+
+  it("refuses a call whose transaction ended before its commit", async () => {
+    proxy.loseAnswerOf("INSERT INTO reveille.deliveries");
+    await expect(store.accept(newDelivery())).rejects.toMatchObject(unavailable);
+    await isBack();
+    expect(await openRuns(store)).toHaveLength(1);
+  });
+
+  it("ends with its lock when the server ends it, and takes the lock again", async () => {
+    await runSql(
+      database.url,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'reveille owner' AND datname = current_database()",
+    );
+    await isBack();
+  });
+
+  it("is the only one: another gateway is refused with the reason, until this one has ended", async () => {
+    const other = () => PostgresDeliveryStore.open({ url: database.url, logger });
+    await expect(other()).rejects.toThrow(
+      new RegExp(`^another gateway uses the database \\(on .*, process ${process.pid}, since .* UTC\\)`, "u"),
+    );
+    await store.close();
+    store = await other();
+    await accept(store);
+  });
+
+  it("loses its lock with the network; the gateway that takes over is the only one that writes, also later", async () => {
+    const { runId } = await accept(store);
+    proxy.freeze();
+    const lost = store.settle(runId, { state: "done", reason: null });
+    const successor = await PostgresDeliveryStore.open({ url: database.url, logger });
+    await successor.beginAttempt(runId, { number: 1, startedAt: RECEIVED_AT });
+    proxy.thaw();
+    await expect(lost).rejects.toMatchObject(unavailable);
+    await expect
+      .poll(() => store.settle(runId, { state: "done", reason: null }).catch((error: unknown) => String(error)))
+      .toContain("While this gateway had no connection to PostgreSQL, another gateway uses the database");
+    await expect(store.accept(newDelivery())).rejects.toMatchObject(unavailable);
+    expect(await openRuns(successor)).toMatchObject([{ runId, state: "running" }]);
+    await successor.close();
+  });
+
+  it("carries out the others when one write cannot be stored", async () => {
+    const { runIds } = await accept(store, { runs: [1, 2].map(() => newDelivery().runs[0]!) });
+    const begin = (id: string, number: number) => store.beginAttempt(id, { number, startedAt: RECEIVED_AT });
+    // Larger than a number of an attempt can be in the table.
+    const outcomes = await Promise.allSettled([begin(runIds[0]!, 2 ** 40), begin(runIds[1]!, 1)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+    expect((await openRuns(store)).map(({ state }) => state)).toEqual(["queued", "running"]);
+  });
+
+  it("stores texts with characters that PostgreSQL has none for", async () => {
+    const { deliveryId, runId } = await accept(store, { name: "null \0 byte" });
+    await store.hold(runId, "because \0");
+    expect(await store.get(deliveryId)).toMatchObject({ name: "null \ufffd byte", reason: "because \ufffd" });
+  });
+});
