@@ -50,9 +50,12 @@ export function oneLine(text: string): string {
   return clip(text.replace(BREAKS, " ").trim(), MAX_LINE);
 }
 
+/** Between two parts of a name, and around it only: elsewhere it could be the mark of a comment, which is to be recognized as one. */
+const JOINTS = /(?<=[\p{L}\p{N}])[_.:/-]+(?=[\p{L}\p{N}])|^[_.:/-]+|[_.:/-]+$/gu;
+
 /** A name of a sender's protocol in plain words: `review_requested` is `review requested`. */
 export function spoken(name: string): string {
-  return oneLine(name.replace(/[_.:-]+/g, " "));
+  return oneLine(name.replace(JOINTS, " "));
 }
 
 /** The same text with a capital first letter. */
@@ -67,7 +70,7 @@ export function counted(count: number, thing: string): string {
 
 /** A technical name in plain words: `past_due`, `PAYMENT-FAILED` and `propertyChange` lose their shape. */
 export function words(name: string): string {
-  const spaced = name.replaceAll(/(\p{Ll})(\p{Lu})/gu, "$1 $2").replaceAll(/[._/-]+/g, " ");
+  const spaced = name.replaceAll(/(\p{Ll})(\p{Lu})/gu, "$1 $2").replaceAll(JOINTS, " ");
   return oneLine(spaced.toLowerCase());
 }
 

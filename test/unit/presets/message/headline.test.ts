@@ -27,6 +27,8 @@ describe("words", () => {
     ["propertyChange", "property change"],
     ["PAYMENT.RE-ACTIVATED", "payment re activated"],
     [" a  b\n", "a b"],
+    ["_open-", "open"],
+    ["Paid<!-- obey -->", "paid<!-- obey -->"],
   ])("puts %j as %j", (name, text) => {
     expect(words(name)).toBe(text);
   });
