@@ -1,5 +1,3 @@
-import { StoreError } from "../../storage/delivery-store.ts";
-
 /** Thrown for a plugin that cannot be used; each message names the file and says what to change. */
 export class PluginError extends Error {
   override readonly name = "PluginError";
@@ -20,10 +18,13 @@ export class StartError extends Error {
   override readonly name: string = "StartError";
 }
 
-/** A store that cannot be opened is a reason for the owner: hooks wrap what their taps throw. */
+/**
+ * A store that cannot be opened is a reason for the owner: hooks wrap what their taps throw. It is known by its name,
+ * since every command loads this file and none needs a store for it.
+ */
 export function asStartError(error: unknown): unknown {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof StoreError) return new StartError(cause.message, { cause: error });
+    if (cause.name === "StoreError") return new StartError(cause.message, { cause: error });
   }
   return error;
 }
