@@ -9,19 +9,26 @@ const ADVICE =
 
 /**
  * Answers a prompt without a model: the same words for the same prompt, who is answering, what it
- * was given (its length and its first 200 characters), and how to configure a model. The prompt is
+ * was given (its length and its first words), and how to configure a model. The prompt is
  * only quoted, whatever it asks for.
  */
 export function answerOffline(prompt: string): string {
   const bare = prompt.replaceAll(/^System: /gm, "");
   const content = insideBoundary(bare) ?? bare;
   const line = content.replaceAll(/[\p{C}\p{Z}\s]+/gu, " ").trim();
-  const quoted = line.length > MAX_QUOTED_CHARS ? `${line.slice(0, MAX_QUOTED_CHARS).toWellFormed()}...` : line;
+  const quoted = line.length > MAX_QUOTED_CHARS ? `${cutAtWord(line)}...` : line;
   return [
     `This is the built-in offline agent: no model is configured, so nothing was done with what was received.`,
     `Received ${content.length} characters: "${quoted}"`,
     ADVICE,
   ].join("\n");
+}
+
+/** Half an address would be an address that the event does not have. */
+function cutAtWord(line: string): string {
+  const kept = line.slice(0, MAX_QUOTED_CHARS).toWellFormed();
+  const space = line[MAX_QUOTED_CHARS] === " " ? -1 : kept.lastIndexOf(" ");
+  return space === -1 ? kept : kept.slice(0, space);
 }
 
 /** The offline agent's answer to a heartbeat that has nothing to report. */
