@@ -47,10 +47,14 @@ declare module "reveille" {
     readonly bot: boolean;
     /** True for the app or account that the webhook belongs to: the agent may have caused the event itself. */
     readonly own?: boolean;
+    /** True where the event does not prove the id: no list and no role counts. */
+    readonly unproven?: boolean;
     /** What the sender says that the person is to it: \`MEMBER\` at GitHub. */
     readonly role?: string;
-    /** By the mapping's lists and the role. */
+    /** The least of its own level and of those who wrote text that the event carries. */
     readonly level?: "unknown" | "known" | "trusted" | "owner";
+    /** By the mapping's lists and the role, whatever others wrote. */
+    readonly ownLevel?: "unknown" | "known" | "trusted" | "owner";
   }
 
   /** The fields of an action in a transform's result; a missing one is as the mapping says. */
