@@ -47,6 +47,8 @@ const MAX_ANSWERS = 50;
 
 class RecentAnswers {
   readonly #answers = new Map<string, { readonly answer: Promise<Answer>; goodUntilMs: number }>();
+  /** What was asked before then also waited for the thread that reads to start, which happens once. */
+  #startedMs = Infinity;
 
   of(search: string, count: () => Promise<Answer>): Promise<Answer> {
     const known = this.#answers.get(search);
@@ -58,16 +60,19 @@ class RecentAnswers {
     const entry = { answer: count(), goodUntilMs: Infinity };
     this.#answers.set(search, entry);
     entry.answer.then(
-      () => (entry.goodUntilMs = goodUntil(startMs)),
+      () => {
+        const now = performance.now();
+        entry.goodUntilMs = now + (startMs < this.#startedMs ? MIN_GOOD_MS : goodForMs(now - startMs));
+        this.#startedMs = Math.min(this.#startedMs, now);
+      },
       () => this.#answers.delete(search),
     );
     return entry.answer;
   }
 }
 
-function goodUntil(startMs: number): number {
-  const now = performance.now();
-  return now + Math.max(MIN_GOOD_MS, TIMES_AS_LONG * (now - startMs));
+function goodForMs(tookMs: number): number {
+  return Math.max(MIN_GOOD_MS, TIMES_AS_LONG * tookMs);
 }
 
 function readSpan(text: string): number {

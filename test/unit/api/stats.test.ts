@@ -69,7 +69,10 @@ describe("GET deliveries/stats", () => {
 
   it("counts once for all who ask while it counts, and for 300 times as long as that took", async () => {
     const held = Promise.withResolvers<DeliveryStats>();
-    const { stats, get } = counting(() => held.promise);
+    const answers = [Promise.resolve({ rows: [], isCut: false })];
+    const { stats, get } = counting(() => answers.pop() ?? held.promise);
+    await get("since=3h");
+    stats.read.mockClear();
     const asked = [get("since=1h"), get("since=1h"), get("since=2h")];
     await vi.advanceTimersByTimeAsync(2_000);
     held.resolve({ rows: [], isCut: false });
@@ -79,6 +82,24 @@ describe("GET deliveries/stats", () => {
     await get("since=1h");
     expect(stats.read).toHaveBeenCalledTimes(2);
     vi.advanceTimersByTime(2_000);
+    await get("since=1h");
+    expect(stats.read).toHaveBeenCalledTimes(3);
+  });
+
+  it("counts again soon where the first counts also waited for the start of the thread that reads", async () => {
+    const { stats, get } = counting(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 800));
+      return { rows: [], isCut: false };
+    });
+    const first = [get("since=1h"), get("since=2h")];
+    await vi.advanceTimersByTimeAsync(800);
+    await Promise.all(first);
+    vi.advanceTimersByTime(600);
+    const next = get("since=1h");
+    await vi.advanceTimersByTimeAsync(800);
+    await next;
+    expect(stats.read).toHaveBeenCalledTimes(3);
+    vi.advanceTimersByTime(100_000);
     await get("since=1h");
     expect(stats.read).toHaveBeenCalledTimes(3);
   });
