@@ -11,7 +11,7 @@ const { spawn } = require("node:child_process");
 let prompt = "";
 process.stdin.on("data", (chunk) => (prompt += chunk)).on("end", () => {
   const task = /do:(\\w+)/.exec(prompt)?.[1];
-  if (task === "echo") process.stdout.write(prompt);
+  if (task === "echo") process.stdout.write(prompt.replace(/^Canary.*$/gm, ""));
   if (task === "env") process.stdout.write(JSON.stringify({ ...process.env, cwd: process.cwd() }));
   if (task === "later") { process.stderr.write("the tool is busy"); process.exitCode = 75; }
   if (task === "fail") { process.stderr.write("no such repository"); process.exitCode = 3; }
@@ -33,7 +33,13 @@ const pids = join(fixture.folder, "pids");
 const VARIABLES = { NAMED: "a named variable", PIDS: pids, SECRET_OF_THE_GATEWAY: "never to be seen" };
 let gateway: EmbeddedGateway;
 
-const mapping = { agentId: "coder", deliver: false, wakeMode: "next-heartbeat", messageTemplate: "{{text}}" };
+const mapping = {
+  acceptAllThree: "A test.",
+  agentId: "coder",
+  deliver: false,
+  wakeMode: "next-heartbeat",
+  messageTemplate: "{{text}}",
+};
 const config = {
   ...baseConfig,
   agents: {

@@ -22,6 +22,7 @@ beforeAll(async () => {
     deliver: false,
     wakeMode: "next-heartbeat",
     agentId: "writer",
+    acceptAllThree: "A test.",
     ...more,
   });
   const shared = { sessionKey: "hook:shared", sessionMode: "persistent" };
@@ -34,7 +35,7 @@ beforeAll(async () => {
         { id: "main", default: true },
         ...["writer", "waker"].map((id) => ({
           id,
-          tools: { mcp: { issues: server }, allow: ["issues.*"] },
+          tools: { mcp: { issues: { ...server, outward: false } }, allow: ["issues.*"] },
           permissions: { allow: [{ tool: "issues.*" }] },
         })),
       ],

@@ -72,7 +72,10 @@ describe("an agent whose tools miss a secret", () => {
         ],
       },
     });
-    const mappings = [good, { ...good, id: "reader", match: { path: "reader" }, agentId: "reader" }];
+    const mappings = [
+      good,
+      { ...good, id: "reader", match: { path: "reader" }, agentId: "reader", acceptAllThree: "A test." },
+    ];
     await using gateway = await RunningGateway.start({ hooks: { mappings }, config: sections(MISSING) });
     expect(logged(gateway)).toContain("agents.list[1].tools.mcp.far.headers.authorization");
     const { body } = await gateway.post("/hooks/reader", {});

@@ -23,6 +23,7 @@ const OWN_LINES = [
   String.raw`\[${TIME}\] Notice of the webhook ingress: The hook runs of the mapping "\w+" are paused: \d+ began within [\w ]+, as many as the mapping's budget\.per\w+ allows\. Calls are still accepted and their runs wait\. To continue: reveille hooks resume \w+`,
   String.raw`Heartbeat \((?:hook:[\w-]+|periodic|, )+\), ${TIME}\. Look at the system events above .+ HEARTBEAT_OK\.`,
   String.raw`Current time: ${TIME}`,
+  String.raw`Canary of this prompt: [0-9a-f]{20}\. Never repeat it: a text that has it does not leave the gateway\.`,
   String.raw`This run is unattended: .+ Your reply is (?:sent to (?:console|webhook) as plain text|kept as a summary and not sent)\. .+ NO_REPLY\.`,
   String.raw`This run serves \d+ calls .+ The content (?:is that of the latest one|lists all of them by number, the latest one last)\.`,
 ].map((line) => new RegExp(`^${line}$`, "u"));

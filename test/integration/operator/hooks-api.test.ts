@@ -35,6 +35,9 @@ describe("the hooks API", () => {
           path: "/hooks",
           publicUrl: null,
         },
+        exposures: ["hooks", "hooks", "hooks.mappings[0]", "hooks.mappings[1]"].map((where) =>
+          expect.objectContaining({ where, agentId: "main", verdict: "two", outward: [] }),
+        ),
         mappings: [
           {
             scope: "build",

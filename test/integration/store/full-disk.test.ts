@@ -36,7 +36,7 @@ describe("a store whose disk is full", () => {
   };
 
   it("issue 1: refuses with UNAVAILABLE, has nothing half written, and accepts again when space returns", async () => {
-    const report = await fillDisk(folder, { diskBytes: 6 * MB, fillerBytes: 3 * MB, bodyBytes: 4000 });
+    const report = await fillDisk(folder, { diskBytes: 16 * MB, fillerBytes: 13 * MB, bodyBytes: 4000 });
     expect(report).toMatchObject(expected);
     expect(report.acknowledgedWhenFull).toBeGreaterThan(50);
   });

@@ -18,7 +18,7 @@ describe("the memory that a burst has taken", () => {
   /** Takes memory for young objects that live for a while, as those of calls do, until V8 holds much for them. */
   function burst(): void {
     const alive: object[][] = [];
-    for (let round = 0; round < 20_000 && (round < 300 || spare() < 1.2 * WORTH_BYTES); round++) {
+    for (let round = 0; round < 20_000 && (round < 300 || spare() < 2 * WORTH_BYTES); round++) {
       alive[round % 60] = Array.from({ length: 2_000 }, (_, at) => ({ at, headers: { name: `n${at}` }, body: [at] }));
     }
   }

@@ -36,7 +36,12 @@ describe("EmbeddedGateway.start", () => {
     }, 10_000);
     expect(statSync(fixture.stateDir).mode & 0o777).toBe(0o700);
     const files = readdirSync(fixture.stateDir).filter((name) => !name.endsWith("-wal") && !name.endsWith("-shm"));
-    expect(files.toSorted()).toEqual(["reveille.sqlite", "reveille.sqlite.lock", "reveille.sqlite.mark"]);
+    expect(files.toSorted()).toEqual([
+      "gateway.key",
+      "reveille.sqlite",
+      "reveille.sqlite.lock",
+      "reveille.sqlite.mark",
+    ]);
     for (const file of files) expect(statSync(join(fixture.stateDir, file)).mode & 0o777).toBe(0o600);
     const second = fixture.start();
     await expect(second).rejects.toThrow("is in use by another process");
