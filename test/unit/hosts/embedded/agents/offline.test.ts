@@ -54,10 +54,14 @@ describe("the offline agent", () => {
     expect(suppression(answerOffline("HEARTBEAT_OK"))).toBeUndefined();
   });
 
-  it("quotes the first 200 characters on one line and says how many there were", () => {
-    const answer = answerOffline(bounded(`a\r\n\u2028b\u0000c ${"d".repeat(5_000)}`));
+  it("quotes the words of the first 200 characters on one line and says how many there were", () => {
+    const answer = answerOffline(bounded(`a\r\n\u2028b\u0000c ${"https://example.com/ ".repeat(200)}`));
     expect(answer.split("\n")).toHaveLength(3);
-    expect(answer).toContain(`Received 5008 characters: "a b c ${"d".repeat(194)}..."`);
+    expect(answer).toContain(`Received 4208 characters: "a b c ${"https://example.com/ ".repeat(9).trim()}..."`);
+  });
+
+  it("quotes a part of a word that is longer than that", () => {
+    expect(answerOffline("d".repeat(5_000))).toContain(`: "${"d".repeat(200)}..."`);
   });
 
   it("cuts no character in half", () => {
