@@ -33,7 +33,7 @@ function isHarmless(verdict: ExposureRow["verdict"]): boolean {
 }
 
 /** The rows of one mapping: one for the levels that share their rights. */
-export function mappingRows(mapping: MappingConfig, context: RowsContext): readonly ExposureRow[] {
+function mappingRows(mapping: MappingConfig, context: RowsContext): readonly ExposureRow[] {
   const { id, where, leastLevel } = mapping;
   const accepted = mapping.acceptAllThree ?? null;
   const least = LEVELS.indexOf(leastLevel?.level ?? "unknown");
