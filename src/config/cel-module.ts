@@ -1,4 +1,4 @@
-/** What conditions need of the CEL library: a module of its own, so that `cel.ts` can load it late. */
+/** What conditions and patterns need of the CEL library and its RE2: a module of its own, so that `cel.ts` can load it late. */
 export {
   celEnv,
   celError,
@@ -14,3 +14,4 @@ export {
   parse,
   plan,
 } from "@bufbuild/cel";
+export { RE2JS } from "@bufbuild/re2";

@@ -47,7 +47,7 @@ const {
   maxAgeSeconds,
   expectEvery,
 } = MappingSchema.properties;
-const { priority, concurrency, retry, fallback, budget, respond, waitSeconds, mode, tools, sessionMode } =
+const { priority, concurrency, retry, fallback, budget, respond, waitSeconds, mode, tools, sessionMode, extract } =
   MappingSchema.properties;
 
 /** The keys of every `hooks.<preset>`, without the preset's own settings. */
@@ -108,6 +108,7 @@ export const PresetBlockSchema = Type.Object(
     mode,
     tools,
     sessionMode,
+    extract,
   },
   {
     additionalProperties: false,

@@ -3,10 +3,12 @@ import Type, { type Static } from "typebox";
 import type { Permissions } from "../core/agent-rights.ts";
 import { PermissionsSchema, readPermissions } from "./permissions.ts";
 import { readWorkspace, type WorkspaceConfig, WorkspaceSchema } from "./workspace.ts";
+import type { ExtractSpec } from "../core/extraction.ts";
 import type { CoalesceMode } from "../core/run.ts";
 import { type BudgetConfig, BudgetSchema, readBudget } from "./budget.ts";
 import { type ChannelChoice, channelTarget, readTarget } from "./channel-target.ts";
 import type { Findings } from "./errors.ts";
+import { ExtractSchema, readExtract } from "./extract/schema.ts";
 import { readRespond, type RespondConfig, RespondSchema } from "./respond.ts";
 import { MappingRetrySchema, readRetry, type RetryConfig } from "./retry.ts";
 import {
@@ -119,6 +121,7 @@ export const RUN_KEYS = {
     ),
   ),
   workspace: Type.Optional(WorkspaceSchema),
+  extract: Type.Optional(ExtractSchema),
   respond: Type.Optional(RespondSchema),
   waitSeconds: Type.Optional(
     seconds(
@@ -174,6 +177,8 @@ export interface RunConfig {
   readonly permissions?: Permissions | undefined;
   /** Where the agent works; `undefined`: where it works otherwise. */
   readonly workspace?: WorkspaceConfig | undefined;
+  /** What its runs see instead of the payload; `undefined`: the payload itself. */
+  readonly extract?: ExtractSpec | undefined;
   readonly respond: RespondConfig;
   /** The longest wait of a caller for the result; `undefined`: `hooks.waitSeconds`. */
   readonly waitMs: number | undefined;
@@ -216,6 +221,7 @@ export function normalizeRun(
         ? given.permissions
         : readPermissions(input.permissions, `${where}.permissions`, findings),
     workspace: input.workspace ? readWorkspace(input.workspace, `${where}.workspace`, findings) : given.workspace,
+    extract: input.extract ? readExtract(input.extract, `${where}.extract`, findings) : given.extract,
     respond: input.respond
       ? readRespond(input.respond, `${where}.respond`, findings)
       : (given.respond ?? { kind: "ordinary" }),

@@ -64,8 +64,12 @@ export interface WorkspaceSpec {
 export interface AgentActivity {
   /** ISO 8601 UTC. */
   readonly at: string;
-  /** `call`: a tool was called. `denied`: an act was denied. `approved`: a person allowed it. `refused-host`: a host outside of `egress`. */
-  readonly kind: "call" | "denied" | "approved" | "refused-host";
+  /**
+   * `call`: a tool was called. `denied`: an act was denied. `approved`: a person allowed it. `refused-host`: a host
+   * outside of `egress`. `extracted`: a model filled the form that the agent was given. `refused-extraction`: what it
+   * replied did not fit, and the agent was given nothing.
+   */
+  readonly kind: "call" | "denied" | "approved" | "refused-host" | "extracted" | "refused-extraction";
   /** The tool, the agent's title of the act, or the host. */
   readonly title: string;
   /** The arguments, cut. */
@@ -79,6 +83,8 @@ const ACTIVITY_WORDS = {
   denied: "denied",
   approved: "approved",
   "refused-host": "refused host",
+  extracted: "extracted by",
+  "refused-extraction": "refused what was extracted by",
 } as const satisfies Record<AgentActivity["kind"], string>;
 
 /** One entry for people: `called github.get_issue {"number":7}: open`. */

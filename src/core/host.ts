@@ -12,6 +12,7 @@ import type { CheckOutgoing } from "./outgoing/check-outgoing.ts";
 import type { AgentExposure, ExposedTurn } from "./exposure.ts";
 import type { ChannelInfo, ChannelTarget, HostChannels } from "./channels.ts";
 import type { Chain } from "./chain.ts";
+import type { ExtractionRequest } from "./extraction.ts";
 import type { Level } from "./level.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
@@ -154,6 +155,11 @@ export interface AgentCatalog {
   modelProblem?(model: string): string | undefined;
   /** What an agent can reach by itself in such a turn; absent: the host cannot say. */
   exposure?(turn: ExposedTurn): AgentExposure;
+  /**
+   * The reason why {@link HostAgents.extract} cannot be used, as the predicate of a sentence. Without a model, that of
+   * the agent is meant. Absent: the host cannot run a model that is certain to have no tools, memory and channels.
+   */
+  extractionProblem?(of: { readonly agentId: string; readonly model: string | undefined }): string | undefined;
 }
 
 export interface AgentInfo {
@@ -169,6 +175,11 @@ export interface HostAgents extends AgentCatalog {
    * a {@link HostError}, when the run never began.
    */
   run(request: AgentRunRequest): Promise<AgentRunResult>;
+  /**
+   * Asks a model on its own to fill a form: without tools, memory, channels, session and the words of the agent, and
+   * without a transcript. It resolves and rejects like {@link run}. Absent: the host cannot.
+   */
+  extract?(request: ExtractionRequest): Promise<AgentRunResult>;
   /** Turns of the owner's own conversations that wait or run; hook runs leave room for them. */
   ownerTurns?(): number;
 }

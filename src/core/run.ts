@@ -1,6 +1,7 @@
 /** A run as it travels from policy to the store and to those who look at it. */
 import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "./agent-rights.ts";
 import type { Chain } from "./chain.ts";
+import type { ExtractSpec } from "./extraction.ts";
 import type { Level } from "./level.ts";
 import type { ChannelTarget } from "./host.ts";
 import type { HiddenCounts, TextKind } from "./boundary/remove-hidden.ts";
@@ -89,6 +90,8 @@ export interface AgentSpec extends UntrustedText {
   readonly egress?: readonly string[] | undefined;
   /** Where the agent works; absent: where it works otherwise. */
   readonly workspace?: WorkspaceSpec | undefined;
+  /** What the agent is given instead of the message; absent: the message itself. */
+  readonly extract?: ExtractSpec | undefined;
   /** `persistent`: the run continues the conversation of its session key. */
   readonly sessionMode?: "persistent" | undefined;
   readonly timeoutMs: number;

@@ -129,6 +129,8 @@ export interface ActiveRun {
   readonly checkOutgoing: CheckOutgoing;
   /** Where it is in its chain, with the mark of what it leaves. */
   readonly chain: RunChain;
+  /** The form that the agent is given in place of the text, once it is filled. */
+  readonly extraction: { content?: string };
   /** Aborted when a person cancels the run, and when a shutdown leaves it on disk. */
   readonly ending: AbortSignal;
 }

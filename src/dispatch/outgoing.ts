@@ -12,9 +12,7 @@ import {
 } from "../core/outgoing/check-outgoing.ts";
 import { compileSecretIndex } from "../core/outgoing/secret-index.ts";
 import type { AgentSpec } from "../core/run.ts";
-import type { CoalescedCalls } from "../storage/delivery-store.ts";
 import { canaryOf } from "./gateway-key.ts";
-import { coalescedText } from "./run/coalesced-text.ts";
 
 /** The parts of a configuration that secrets come from. */
 export interface OutgoingSources {
@@ -66,12 +64,12 @@ function withoutPrefix(secret: string): string[] {
 }
 
 /** Compiles the check of one run; what is passed on without an agent holds nothing but what its sender wrote. */
-export function checkRun(rules: OutgoingRules, { key, runId, spec, coalesced, chain }: RunFacts): CheckOutgoing {
+export function checkRun(rules: OutgoingRules, { key, runId, spec, text, chain }: RunFacts): CheckOutgoing {
   if (spec.mode === "deliver") {
     return (text) => (rules.hasSecret(text) ? "it has a secret of the gateway" : undefined);
   }
   const hasCanary = compileSecretIndex([canaryOf(key, runId)]);
-  const given = (): string => `${spec.instructions ?? ""}\n${coalescedText(spec, coalesced).text}`;
+  const given = (): string => `${spec.instructions ?? ""}\n${text()}`;
   const check = checkOutgoing(rules, { hasCanary, given });
   const own = markComment(chain.mark);
   // The agent was asked to write this one, where no one sees it.
@@ -82,7 +80,8 @@ export interface RunFacts {
   readonly key: Uint8Array;
   readonly runId: string;
   readonly spec: AgentSpec;
-  readonly coalesced: CoalescedCalls | undefined;
+  /** What the agent was given of the event. */
+  readonly text: () => string;
   readonly chain: RunChain;
 }
 

@@ -2,6 +2,7 @@
 import { answersOf, readsOf } from "../config/mapping/exposures.ts";
 import { type ExposedAction, weigh } from "../config/rule-of-two.ts";
 import type { Action } from "../core/delivery.ts";
+import type { ExtractSpec } from "../core/extraction.ts";
 import { refuse, type Refusal } from "../core/errors.ts";
 import type { GatewayHost } from "../core/host.ts";
 import type { ActiveConfig } from "./active-config.ts";
@@ -9,7 +10,7 @@ import { quarantineReason } from "./quarantine.ts";
 import type { Resolved, Route } from "./stages/resolve.ts";
 
 /** What the mapping and the level leave of the agent's rights. */
-type Left = Pick<ExposedAction, "permissions" | "tools" | "egress">;
+type Left = Pick<ExposedAction, "permissions" | "tools" | "egress"> & { readonly extract?: ExtractSpec | undefined };
 
 /** Refuses a call, one of whose actions would have all three; what a mapping alone says was weighed at load. */
 export function deniedExposure(
@@ -37,14 +38,19 @@ function exposedBy(action: Action, route: Route, origin: Left): Omit<ExposedActi
   const ofMapping = typeof route === "string" ? undefined : route.config;
   if (action.kind === "wake") return { kind: "wake", reads: ["the text of the call"] };
   const { mode, deliver, channel, to, fallback, callbackUrl, workspace, sessionMode } = action;
+  const facts = {
+    extract: origin.extract,
+    hasWorkspace: workspace !== undefined,
+    isPersistent: sessionMode === "persistent",
+  };
   return {
     kind: "agent",
-    reads: mode === "deliver" ? [] : ofMapping ? readsOf(ofMapping) : ["the message of the call"],
+    reads: mode === "deliver" ? [] : ofMapping ? readsOf(ofMapping, facts) : ["the message of the call"],
     permissions: origin.permissions,
     tools: origin.tools,
     egress: origin.egress,
-    hasWorkspace: workspace !== undefined,
-    isPersistent: sessionMode === "persistent",
+    hasWorkspace: facts.hasWorkspace,
+    isPersistent: facts.isPersistent,
     targets: deliver ? [{ channel, to }, ...(fallback ? [fallback] : [])] : [],
     answers: [...(ofMapping ? answersOf(ofMapping) : []), ...(callbackUrl === undefined ? [] : ["callbackUrl"])],
   };

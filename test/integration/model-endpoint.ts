@@ -18,6 +18,8 @@ export interface ModelRequest {
 export class ModelEndpoint {
   readonly requests: ModelRequest[] = [];
   reply = "The model has read it.";
+  /** What it replies to a request for a form. */
+  form = "{}";
   delayMs = 0;
   /** Counted for each completion, when it is asked for; `undefined`: not. */
   usage: object | undefined;
@@ -84,7 +86,8 @@ export class ModelEndpoint {
       choices: [{ index: 0, delta, finish_reason: reason }],
     });
     res.writeHead(200, { "content-type": "text/event-stream" });
-    const events: object[] = [choice({ role: "assistant", content: this.reply }, null), choice({}, "stop")];
+    const content = isExtraction(body) ? this.form : this.reply;
+    const events: object[] = [choice({ role: "assistant", content }, null), choice({}, "stop")];
     const options = body["stream_options"] as { readonly include_usage?: boolean } | undefined;
     if (options?.include_usage === true && this.usage !== undefined) {
       events.push({ ...part, choices: [], usage: this.usage });
@@ -94,6 +97,12 @@ export class ModelEndpoint {
     }
     res.end("data: [DONE]\n\n");
   }
+}
+
+/** True for what asks for a form, and not for an agent's turn. */
+export function isExtraction({ messages }: ModelRequest["body"]): boolean {
+  const [system] = messages;
+  return system?.role === "system" && String(system.content).startsWith("You fill in a form from a text");
 }
 
 async function readBody(req: IncomingMessage): Promise<ModelRequest["body"]> {

@@ -2,6 +2,7 @@
 import { Measurements } from "../../core/measurements.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import { instructedPrompt, passedOnText, wakeText } from "../../dispatch/run/agent-prompt.ts";
+import { extractionInstructions, extractionPrompt } from "../../dispatch/run/extraction.ts";
 import type { Action } from "../../core/delivery.ts";
 import type { RunSpec } from "../../core/run.ts";
 import { ERRORS, isRefusal, refuse } from "../../core/errors.ts";
@@ -149,7 +150,9 @@ function runsOf(actions: readonly Action[], specs: readonly RunSpec[]): readonly
 function promptOf(spec: RunSpec): string {
   if (spec.kind === "wake") return wakeText(spec);
   if (spec.mode === "deliver") return passedOnText(spec);
-  return instructedPrompt(spec, { now: new Date(), interrupted: false });
+  const prompt = instructedPrompt(spec, { now: new Date(), interrupted: false });
+  if (spec.extract === undefined) return prompt;
+  return [extractionInstructions(spec.extract), extractionPrompt(spec), prompt].join("\n\n");
 }
 
 /** A transform whose calls are timed and remembered. */

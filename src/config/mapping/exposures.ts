@@ -1,7 +1,9 @@
 import { type Level, LEVELS } from "../../core/delivery.ts";
 import type { Exposure } from "../../core/exposure.ts";
 import type { AgentCatalog } from "../../core/host.ts";
+import type { ExtractSpec } from "../../core/extraction.ts";
 import type { Findings } from "../errors.ts";
+import { isClosed } from "../extract/measure.ts";
 import type { HooksConfig } from "../hooks.ts";
 import { allThreeText, type ExposedAction, type ExposureContext, type ExposureRow, weigh } from "../rule-of-two.ts";
 import type { LevelRights } from "./rights.ts";
@@ -72,25 +74,40 @@ function actionOf(mapping: MappingConfig, rights: LevelRights | undefined, { age
   const to = rights?.channel === undefined ? mapping.to : rights.to;
   const fallback = rights?.channel === undefined ? mapping.fallback : undefined;
   const delivers = action === "agent" && mapping.deliver && (rights?.deliver ?? true);
+  const hasWorkspace = workspace !== undefined && rights?.workspace !== false;
+  const isPersistent = sessionMode === "persistent";
+  const extract = rights?.extract ?? mapping.extract;
   return {
     kind: chat === undefined ? action : "wake",
     agentId: agents.resolve(rights?.agentId ?? mapping.agentId).id,
-    reads: readsOf(mapping),
+    reads: readsOf(mapping, { extract, hasWorkspace, isPersistent }),
     permissions: rights?.permissions ?? permissions,
     tools: rights?.tools ?? tools,
     egress: rights?.egress,
-    hasWorkspace: workspace !== undefined && rights?.workspace !== false,
-    isPersistent: sessionMode === "persistent",
+    hasWorkspace,
+    isPersistent,
     targets: delivers ? [{ channel, to }, ...(fallback ? [fallback] : [])] : [],
     answers: answersOf(mapping),
   };
 }
 
 /** Also an event of someone trusted holds what others wrote: a label is set on a stranger's issue. */
-export function readsOf({ mode, chat, contentSource, preset }: MappingConfig): readonly string[] {
+export function readsOf(
+  { mode, chat, contentSource, preset }: MappingConfig,
+  { extract, isPersistent, hasWorkspace }: ReadFacts,
+): readonly string[] {
   if (mode === "deliver") return [];
   if (chat !== undefined) return ["the conversation, which holds reports of what hooks sent"];
-  return [preset === undefined ? "the payload" : `events of ${contentSource}`];
+  const events = preset === undefined ? "the payload" : `events of ${contentSource}`;
+  if (extract === undefined) return [events];
+  if (!isClosed(extract.form)) return [`strings that a model takes from ${events}`];
+  return [...(isPersistent ? ["what its session has read before"] : []), ...(hasWorkspace ? ["its workspace"] : [])];
+}
+
+interface ReadFacts {
+  readonly extract: ExtractSpec | undefined;
+  readonly isPersistent: boolean;
+  readonly hasWorkspace: boolean;
 }
 
 /** Whoever calls with the hook token is the owner's own; a sender is not. */

@@ -2,7 +2,9 @@
 import Type, { type Static } from "typebox";
 import type { Permissions } from "../../core/agent-rights.ts";
 import { type Level, LEVELS } from "../../core/delivery.ts";
+import type { ExtractSpec } from "../../core/extraction.ts";
 import type { Findings } from "../errors.ts";
+import { ExtractSchema, readExtract } from "../extract/schema.ts";
 import { PermissionsSchema, readPermissions } from "../permissions.ts";
 import { flag, text } from "../schema-parts.ts";
 
@@ -34,6 +36,7 @@ const RightsOfLevel = Type.Object(
       }),
     ),
     to: Type.Optional(text({ description: "Recipient on that channel." })),
+    extract: Type.Optional(ExtractSchema),
   },
   { additionalProperties: false, description: "The rights of one level." },
 );
@@ -62,6 +65,7 @@ export interface LevelRights {
   readonly deliver: boolean | undefined;
   readonly channel: string | undefined;
   readonly to: string | undefined;
+  readonly extract: ExtractSpec | undefined;
 }
 
 export type RightsConfig = Readonly<Record<Level, LevelRights>>;
@@ -79,7 +83,7 @@ export function readRights(written: Static<typeof RightsSchema>, where: string, 
 }
 
 function rightsOf(written: Static<typeof RightsOfLevel>, where: string, findings: Findings): LevelRights {
-  const { permissions, agentId, tools, egress, workspace, deliver, channel, to } = written;
+  const { permissions, agentId, tools, egress, workspace, deliver, channel, to, extract } = written;
   return {
     agentId: agentId?.trim(),
     permissions: permissions === undefined ? undefined : readPermissions(permissions, `${where}.permissions`, findings),
@@ -89,5 +93,6 @@ function rightsOf(written: Static<typeof RightsOfLevel>, where: string, findings
     deliver,
     channel: channel?.trim(),
     to: to?.trim() || undefined,
+    extract: extract && readExtract(extract, `${where}.extract`, findings),
   };
 }

@@ -9,6 +9,7 @@ import { showNames, showValue } from "../show-value.ts";
 import { checkChannel } from "../channel-target.ts";
 import { canAsk, NOBODY_TO_ASK } from "../permissions.ts";
 import { checkChat } from "./chat.ts";
+import { checkExtract, checkExtractor } from "./extract-rules.ts";
 import { checkRun } from "./run-rules.ts";
 
 /** The parts of the gateway that a mapping may refer to. */
@@ -71,6 +72,7 @@ export function checkMapping(mapping: MappingConfig, written: object, findings: 
   if (!transform) warnOfUnread(mapping, written, findings);
   checkRun(mapping, written, findings);
   checkChat(mapping, written, findings);
+  checkExtract(mapping, findings);
 }
 
 /** Refuses a placeholder in text that is outside the boundary. */
@@ -144,6 +146,7 @@ export function checkReferences(
   const permissions = [mapping.permissions, ...Object.values(mapping.rights ?? {}).map((level) => level.permissions)];
   if (permissions.includes("ask") && channels && !canAsk(channels)) findings.refuseReference(where, NOBODY_TO_ASK);
   checkRights(mapping, { agents, channels }, findings);
+  checkExtractor(mapping, agents, findings);
   checkModel(mapping.model, `${where}.model`, { agents, agentId: id }, findings);
   if (mapping.deliver) {
     checkChannel(mapping.channel, `${where}.channel`, channels, findings);

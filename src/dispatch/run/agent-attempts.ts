@@ -2,14 +2,14 @@ import type { Attempt } from "../../core/run.ts";
 import type { AgentRunResult } from "../../core/host.ts";
 import type { AttemptEnd } from "../../storage/delivery-store.ts";
 import type { StartedAttempt } from "../run-log.ts";
-import { runTurn } from "./agent-turn.ts";
+import { sumUsage } from "../../core/token-usage.ts";
 import type { NotBegun } from "./agent-turn.ts";
+import { type AttemptOutcome, type OpenAttempt, runAttempt } from "./attempt-turn.ts";
 import type { CarriedOut, DispatchContext, PostponedRun, RetryLater, ActiveRun } from "../context.ts";
-import { canaryOf } from "../gateway-key.ts";
 import { firstOf, namedOf } from "../notify/outage-registry.ts";
 import { fullJitter } from "./full-jitter.ts";
 import { persist } from "./retry.ts";
-import { agentPrompt, passedOnText } from "./agent-prompt.ts";
+import { passedOnText } from "./agent-prompt.ts";
 import type { RetryCounters } from "./retry-counters.ts";
 
 /** The final result of a run: the agent is not asked again. */
@@ -34,12 +34,8 @@ const CANCELED: Pick<AttemptEnd, "status" | "error" | "reply"> = {
   reply: null,
 };
 
-/** One attempt that is being made. */
-interface OpenAttempt {
-  readonly number: number;
-  /** True when an earlier one was interrupted by the end of the process. */
-  readonly interrupted: boolean;
-}
+/** What came of an attempt, with all that it used and did. */
+type Counted = AgentRunResult | (NotBegun & Pick<AttemptEnd, "usage" | "activity">);
 
 /**
  * The attempts at a run: a new one, the one that a crash cut short, or the next one after an error that
@@ -94,51 +90,25 @@ export class AgentAttempts {
     return { status: "ok", reply, failures: 0, attempt: { number, startedAt: now } };
   }
 
-  async #attempt(run: ActiveRun, { number, interrupted }: OpenAttempt): Promise<FinalResult | CarriedOut> {
-    const { store, clock, events, host, measurements } = this.#context;
-    const { runId, coalesced } = run.stored;
-    const { agentId, sessionKey, model, thinking, timeoutMs, tools, sessionMode, traceparent } = run.spec;
-    const { instructions, permissions, egress, workspace } = run.spec;
+  async #attempt(
+    run: ActiveRun,
+    { number, interrupted }: Omit<OpenAttempt, "startedAt">,
+  ): Promise<FinalResult | CarriedOut> {
+    const { store, clock, events, measurements } = this.#context;
+    const { runId } = run.stored;
+    const { agentId } = run.spec;
     const startedAt = clock.now();
     await persist(this.#context, () => store.beginAttempt(runId, { number, startedAt }));
     await events.dispatched({ runId, kind: "agent", attempt: number });
-    const canary = canaryOf(this.#context.key, runId);
-    const prompt = agentPrompt(run.spec, {
-      now: new Date(startedAt),
-      interrupted,
-      coalesced,
-      canary,
-      mark: run.chain.mark,
-    });
-    const id = `${runId}-a${number}`;
-    const request = {
-      runId: id,
-      agentId,
-      sessionKey,
-      sessionMode,
-      prompt,
-      instructions,
-      trust: "untrusted" as const,
-      permissions,
-      egress,
-      workspace,
-      model,
-      thinking,
-      tools,
-      traceparent,
-      checkOutgoing: run.checkOutgoing,
-      level: run.spec.level,
-      chain: run.chain,
-      timeoutMs,
-    };
     const startMs = performance.now();
-    const result = await runTurn(host.agents, request, { ending: run.ending, begin: this.#context.beginRetry });
+    const outcome = await runAttempt(this.#context, run, { number, interrupted, startedAt });
+    const result = this.#count(run, outcome);
     const status = "notBegun" in result ? "not begun" : result.status;
     measurements.attemptSeconds.observe((performance.now() - startMs) / 1_000, agentId, status);
     const isOk = !("notBegun" in result) && result.status === "ok";
     if (run.ending.aborted && "notBegun" in result) return this.#endUnbegun(run, result);
     if (run.ending.aborted && !isOk) {
-      const { usage, activity } = "notBegun" in result ? {} : this.#count(run, result);
+      const { usage, activity } = result;
       await this.#end(run, { ...(this.#context.abandon.aborted ? INTERRUPTED : CANCELED), usage, activity });
       return ENDED;
     }
@@ -147,7 +117,7 @@ export class AgentAttempts {
 
   /** Ends the attempt: permanently, or until the next one. */
   async #conclude(run: ActiveRun, result: AgentRunResult, attempt: StartedAttempt): Promise<FinalResult | CarriedOut> {
-    const { status, reply, usage, activity } = this.#count(run, result);
+    const { status, reply, usage, activity } = result;
     const error = result.error ?? null;
     const failures = failuresOf(run) + (status === "error" ? 1 : 0);
     const end = { status, error, reply: reply || null, usage, activity };
@@ -162,21 +132,24 @@ export class AgentAttempts {
     });
   }
 
-  /** What an attempt has used counts, however it ended. */
-  #count({ spec, mappingId }: ActiveRun, result: AgentRunResult): AgentRunResult {
-    const { usage } = result;
-    if (usage !== undefined) {
+  /** What an attempt has used counts, however it ended, and that of its extraction with it. */
+  #count({ spec, mappingId }: ActiveRun, { before, ...outcome }: AttemptOutcome): Counted {
+    const used = "notBegun" in outcome ? [before?.usage] : [before?.usage, outcome.usage];
+    for (const usage of used) {
+      if (usage === undefined) continue;
       this.#context.measurements.countUsage(spec.agentId, usage);
       this.#context.spend(mappingId, usage);
     }
-    return result;
+    if (before === undefined) return outcome;
+    const did = "notBegun" in outcome ? [] : (outcome.activity ?? []);
+    return { ...outcome, usage: used.reduce(sumUsage), activity: [...(before.activity ?? []), ...did] };
   }
 
   /**
    * A host that cannot begin a run is no failure of the agent and uses up no attempt: the run waits, as
    * long as it takes, and gives its slot to others meanwhile.
    */
-  async #wait(run: ActiveRun, refused: NotBegun): Promise<CarriedOut> {
+  async #wait(run: ActiveRun, refused: Extract<Counted, NotBegun>): Promise<CarriedOut> {
     const { agentId } = run.spec;
     const postponed = await this.#postponeUnbegun(run, refused);
     // The notice goes to the same host: the run must not wait for it.
@@ -189,21 +162,22 @@ export class AgentAttempts {
   }
 
   /** The run was aborted before the host began it: the agent never saw it. */
-  async #endUnbegun(run: ActiveRun, refused: NotBegun): Promise<CarriedOut> {
+  async #endUnbegun(run: ActiveRun, refused: Extract<Counted, NotBegun>): Promise<CarriedOut> {
     if (this.#context.abandon.aborted) return this.#postponeUnbegun(run, refused);
-    await this.#end(run, unbegun(refused.notBegun));
+    await this.#end(run, unbegun(refused));
     return ENDED;
   }
 
-  async #postponeUnbegun(run: ActiveRun, { notBegun: why, retryAfterMs }: NotBegun): Promise<CarriedOut> {
+  async #postponeUnbegun(run: ActiveRun, refused: Extract<Counted, NotBegun>): Promise<CarriedOut> {
     const { clock, rulesFor } = this.#context;
+    const { notBegun: why, retryAfterMs } = refused;
     const note = this.#notes.of(run.stored.runId);
     note.refusals++;
     const jitterMs = fullJitter(rulesFor(run.mappingId).retry.runs, note.refusals);
     // The next process asks a host that may take it at once.
     const pauseMs = this.#context.abandon.aborted ? 0 : jitterMs;
     const delayMs = retryAfterMs === undefined ? pauseMs : retryAfterMs + Math.min(jitterMs, SPREAD_MS);
-    const postponed = await this.#postpone(run, unbegun(why), {
+    const postponed = await this.#postpone(run, unbegun(refused), {
       dueAt: clock.now() + Math.ceil(delayMs),
       reason: `the gateway could not begin it, it is tried again: ${why}`,
     });
@@ -230,8 +204,9 @@ export class AgentAttempts {
   }
 }
 
-function unbegun(why: string): Omit<AttemptEnd, "endedAt"> {
-  return { status: "aborted", error: `it could not begin: ${why}`, reply: null };
+/** What the stage before it made is kept for the next one. */
+function unbegun({ notBegun: why, usage, activity }: Extract<Counted, NotBegun>): Omit<AttemptEnd, "endedAt"> {
+  return { status: "aborted", error: `it could not begin: ${why}`, reply: null, usage, activity };
 }
 
 /** True when the agent is not asked again; a queued run with an error waits for its next attempt. */

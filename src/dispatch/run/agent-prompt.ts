@@ -13,6 +13,8 @@ export interface PromptFacts {
   readonly canary?: string | undefined;
   /** Of what the run writes where comments of markdown are not shown. */
   readonly mark?: string | undefined;
+  /** The filled form that the agent is given in place of the text. */
+  readonly extracted?: string | undefined;
   /** The calls that were coalesced into the run. */
   readonly coalesced?: CoalescedCalls | undefined;
 }
@@ -22,10 +24,7 @@ const INTERRUPTED =
 
 /** The prompt of an agent run: the content inside the boundary, the words of the gateway outside. */
 export function agentPrompt(spec: AgentSpec, facts: PromptFacts): string {
-  const { text, note, unsafe } = coalescedText(spec, facts.coalesced);
-  const content = unsafe
-    ? `[hook ${spec.name}] ${text}`
-    : wrapUntrusted(text, { source: spec.source, name: spec.name }, { kind: spec.textKind, hidden: spec.hidden });
+  const { content, note } = contentOf(spec, facts);
   return [
     ...(facts.interrupted ? [INTERRUPTED] : []),
     ...(facts.canary === undefined ? [] : [canaryNote(facts.canary)]),
@@ -36,6 +35,28 @@ export function agentPrompt(spec: AgentSpec, facts: PromptFacts): string {
     replyHint(spec),
   ].join("\n\n");
 }
+
+const EXTRACTED =
+  "The content is a form that a model has filled in from the event. The event itself is not shown to you.";
+
+function contentOf(
+  spec: AgentSpec,
+  { coalesced, extracted }: PromptFacts,
+): { readonly content: string; readonly note: string | undefined } {
+  const meta = { source: spec.source, name: spec.name };
+  if (spec.extract !== undefined) {
+    // Its strings have been cleaned one by one: an element must not end in another field.
+    return { content: wrapUntrusted(extracted ?? NOT_YET, meta, { kind: "plain" }), note: EXTRACTED };
+  }
+  const { text, note, unsafe } = coalescedText(spec, coalesced);
+  const content = unsafe
+    ? `[hook ${spec.name}] ${text}`
+    : wrapUntrusted(text, meta, { kind: spec.textKind, hidden: spec.hidden });
+  return { content, note };
+}
+
+/** In a preview, which asks no model. */
+const NOT_YET = "{ the form that the extraction fills in }";
 
 /** By its tools an agent writes where the gateway can put nothing. */
 function markNote({ textKind, tools, source }: AgentSpec, mark: string): string[] {

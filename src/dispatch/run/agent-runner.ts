@@ -9,6 +9,8 @@ import { withTimeout } from "./with-timeout.ts";
 import type { CarriedOut, DispatchContext, Runner, RetryLater, ActiveRun, TakenRun } from "../context.ts";
 import { persist, HOST_RETRY, isRetryable, retrying, STORE_RETRY } from "./retry.ts";
 import { chainOf, checkRun } from "../outgoing.ts";
+import { coalescedText } from "./coalesced-text.ts";
+import { extractedBefore } from "./extraction.ts";
 import { namedOf } from "../notify/outage-registry.ts";
 import { failureText, reportHealth } from "../notify/report-health.ts";
 import { summaryText } from "./summary.ts";
@@ -258,8 +260,11 @@ export class AgentRunner implements Runner {
     const { outgoingFor, key } = this.#context;
     const { runId, deliveryId, coalesced } = stored;
     const chain = chainOf(key, deliveryId, spec);
-    const checkOutgoing = checkRun(outgoingFor(of.mappingId), { key, runId, spec, coalesced, chain });
-    return { stored, spec, chain, checkOutgoing, ...of };
+    const extraction: ActiveRun["extraction"] = {};
+    const formOf = (): string => extraction.content ?? extractedBefore(stored.attempts)?.content ?? "";
+    const text = spec.extract === undefined ? () => coalescedText(spec, coalesced).text : formOf;
+    const checkOutgoing = checkRun(outgoingFor(of.mappingId), { key, runId, spec, text, chain });
+    return { stored, spec, chain, extraction, checkOutgoing, ...of };
   }
 
   #record(runId: string, step: RunStep, done: StepDone = {}): Promise<void> {

@@ -1,4 +1,4 @@
-import type { AgentRunRequest, AgentRunResult, HostAgents } from "../../core/host.ts";
+import type { AgentRunResult } from "../../core/host.ts";
 import { TurnTimer } from "../../core/turn-timer.ts";
 import { reasonOf } from "../../core/reason-of.ts";
 import { isRetryable, retryAfterOf, retrying } from "./retry.ts";
@@ -21,29 +21,31 @@ export interface TurnOptions {
   readonly begin: RetrySchedule;
 }
 
+/** What a host is asked to carry out: a turn of an agent, or a model on its own. */
+export interface Turn {
+  readonly timeoutMs: number;
+  readonly run: (control: TurnControl) => Promise<AgentRunResult>;
+}
+
+export interface TurnControl {
+  readonly signal: AbortSignal;
+  readonly onHold: (isHeld: boolean) => void;
+}
+
 /**
- * Runs one turn of an agent; never rejects, and never waits much longer than the turn's own timeout.
+ * Carries out one turn; never rejects, and never waits much longer than the turn's own timeout.
  * A host that cannot begin it is asked again for a short while.
  */
-export async function runTurn(
-  agents: Pick<HostAgents, "run">,
-  request: Omit<AgentRunRequest, "signal" | "onHold">,
-  { ending, begin }: TurnOptions,
-): Promise<AgentRunResult | NotBegun> {
+export async function runTurn(turn: Turn, { ending, begin }: TurnOptions): Promise<AgentRunResult | NotBegun> {
   try {
-    return await retrying(() => tryOnce(agents, request, ending), begin, ending);
+    return await retrying(() => tryOnce(turn, ending), begin, ending);
   } catch (error) {
     if (isRetryable(error)) return { notBegun: reasonOf(error), retryAfterMs: retryAfterOf(error) };
     return { status: "error", reply: "", error: reasonOf(error) };
   }
 }
 
-async function tryOnce(
-  agents: Pick<HostAgents, "run">,
-  request: Omit<AgentRunRequest, "signal" | "onHold">,
-  ending: AbortSignal,
-): Promise<AgentRunResult> {
-  const { timeoutMs } = request;
+async function tryOnce({ timeoutMs, run }: Turn, ending: AbortSignal): Promise<AgentRunResult> {
   const stop = new AbortController();
   const onEnding = (): void => stop.abort();
   ending.addEventListener("abort", onEnding, { once: true });
@@ -55,8 +57,7 @@ async function tryOnce(
   });
   const onHold = (isHeld: boolean): void => timer.hold(isHeld);
   try {
-    const turn = agents.run({ ...request, onHold, signal: stop.signal });
-    const result = await Promise.race([turn, overdue(stop.signal)]);
+    const result = await Promise.race([run({ onHold, signal: stop.signal }), overdue(stop.signal)]);
     if (result.status === "ok" || !timedOut) return result;
     return { status: "timeout", reply: result.reply, error: `The run took longer than ${timeoutMs / 1_000} s.` };
   } finally {

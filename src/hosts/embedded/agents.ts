@@ -10,11 +10,13 @@ import {
 } from "../../core/host.ts";
 import { textRights } from "../../core/agent-rights.ts";
 import type { AgentExposure, ExposedTurn } from "../../core/exposure.ts";
+import type { ExtractionRequest } from "../../core/extraction.ts";
 import { withInstructions } from "../../core/boundary/wrap-untrusted.ts";
 import type { AgentConfig, GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
 import { withDeadline } from "./agents/deadline.ts";
 import { exposureOf } from "./agents/exposure.ts";
+import { extractionModel, runExtraction } from "./agents/extraction-turn.ts";
 import type { AgentTurns } from "./agents/agent-turns.ts";
 import { resolveModel } from "./agents/model-endpoint.ts";
 import { ProviderBreaker, turnEnd } from "./agents/provider-breaker.ts";
@@ -75,6 +77,29 @@ export class EmbeddedAgents implements HostAgents {
 
   exposure(turn: ExposedTurn): AgentExposure {
     return agentCatalog(this.#config()).exposure(turn);
+  }
+
+  extractionProblem(of: { agentId: string; model: string | undefined }): string | undefined {
+    return agentCatalog(this.#config()).extractionProblem(of);
+  }
+
+  /** Asks a model for a form. Rejects with a `HostError` when its provider is down; nothing is stored. */
+  async extract(request: ExtractionRequest): Promise<AgentRunResult> {
+    const { model, timeoutMs } = request;
+    if (request.signal.aborted) return { status: "aborted", reply: "", error: "It was aborted before it began." };
+    const config = this.#config();
+    const agent = findAgent(config, request.agentId);
+    const place = this.#enter(agent, model);
+    if ("problem" in place) throw new HostError(place.problem, { retryable: true, retryAfterMs: place.waitMs });
+    let result: AgentRunResult | undefined;
+    try {
+      result = await withDeadline(timeoutMs, request.signal, (signal) =>
+        runExtraction(config, { ...request, agent, isProbe: place.isProbe, signal }, this.#logger),
+      );
+      return result;
+    } finally {
+      place.leave(result);
+    }
   }
 
   /**
@@ -207,7 +232,9 @@ export class EmbeddedAgents implements HostAgents {
 }
 
 /** The agents and models of a configuration, which need not be active. */
-export function agentCatalog(config: GatewayConfig): AgentCatalog & Required<Pick<AgentCatalog, "exposure">> {
+export function agentCatalog(
+  config: GatewayConfig,
+): AgentCatalog & Required<Pick<AgentCatalog, "exposure" | "extractionProblem">> {
   const { list, allowedModels } = config.agents;
   return {
     list: () => list.map(({ id, isDefault }) => ({ id, isDefault })),
@@ -220,11 +247,13 @@ export function agentCatalog(config: GatewayConfig): AgentCatalog & Required<Pic
       const agent = findAgent(config, turn.agentId);
       return exposureOf(agent, `agents.list[${list.indexOf(agent)}]`, turn);
     },
-    modelProblem: (model) => {
-      const resolved = resolveModel(config, model);
-      return "problem" in resolved ? resolved.problem.replace(/^Model | *\.$/gu, "") : undefined;
-    },
+    modelProblem: (model) => predicateOf(resolveModel(config, model)),
+    extractionProblem: ({ agentId, model }) => predicateOf(extractionModel(config, findAgent(config, agentId), model)),
   };
+}
+
+function predicateOf(found: object): string | undefined {
+  return "problem" in found ? String(found.problem).replace(/^Model | *\.$/gu, "") : undefined;
 }
 
 function findAgent({ agents }: GatewayConfig, agentId: string | undefined): AgentConfig {

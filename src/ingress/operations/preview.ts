@@ -1,8 +1,10 @@
 import type { ConfigEdit } from "../../config/mapping/edit.ts";
 import type { MappingConfig } from "../../config/mapping/schema.ts";
-import type { State, RunSpec } from "../../core/run.ts";
+import type { ExtractSpec } from "../../core/extraction.ts";
+import type { AgentSpec, State, RunSpec } from "../../core/run.ts";
 import { ERRORS, isRefusal, type Refusal } from "../../core/errors.ts";
 import { instructedPrompt, wakeText } from "../../dispatch/run/agent-prompt.ts";
+import { extractionInstructions, extractionPrompt } from "../../dispatch/run/extraction.ts";
 import type { Replayable } from "../../storage/delivery-store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { IngressContext } from "../context.ts";
@@ -53,6 +55,8 @@ export interface PreviewedRun {
   readonly target: string | null;
   /** As the agent gets it, the boundary included. */
   readonly prompt: string;
+  /** As the model of the extraction gets it; absent: the run has none. */
+  readonly extraction?: string;
 }
 
 export type BacktestChange = "same" | "ended" | "runs" | "mapping" | "content" | "refused" | "not-judged";
@@ -173,8 +177,13 @@ export class PreviewOperations {
     const { kind, agentId, sessionKey } = spec;
     const now = new Date(this.#ingress.host.clock.now());
     const prompt = spec.kind === "wake" ? wakeText(spec) : instructedPrompt(spec, { now, interrupted: false });
-    return { kind, agentId, sessionKey, target: targetOf(spec), prompt };
+    const extraction = spec.kind === "agent" && spec.extract ? extractionOf(spec, spec.extract) : undefined;
+    return { kind, agentId, sessionKey, target: targetOf(spec), prompt, ...(extraction && { extraction }) };
   }
+}
+
+function extractionOf(spec: AgentSpec, extract: ExtractSpec): string {
+  return `${extractionInstructions(extract)}\n\n${extractionPrompt(spec)}`;
 }
 
 function targetOf(spec: RunSpec): string | null {
@@ -225,7 +234,7 @@ function compare(
   return differs.length === 0 ? { change: "same", detail: "" } : { change: "content", detail: differs.join(", ") };
 }
 
-const FIELDS = ["kind", "agentId", "sessionKey", "target", "prompt"] as const;
+const FIELDS = ["kind", "agentId", "sessionKey", "target", "prompt", "extraction"] as const;
 
 function changedFields(before: readonly PreviewedRun[], now: readonly PreviewedRun[]): string[] {
   if (before.length !== now.length) return [`had ${before.length} runs, would have ${now.length}`];
@@ -237,6 +246,6 @@ function changedFields(before: readonly PreviewedRun[], now: readonly PreviewedR
 /** Ids that are made for each run, and the time in a prompt, differ always. */
 const PER_RUN = /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|(?<=Current time: )\S+|(?<=id=")[0-9a-f]+(?=")/gu;
 
-function lasting(text: string | null): string | null {
-  return text === null ? null : text.replaceAll(PER_RUN, "");
+function lasting(text: string | null | undefined): string | undefined {
+  return text?.replaceAll(PER_RUN, "");
 }

@@ -3,6 +3,7 @@ import type { HooksConfig } from "../../config/hooks.ts";
 import type { LevelRights } from "../../config/mapping/rights.ts";
 import { isKnownAgent } from "../../config/mapping/rules.ts";
 import type { Chain } from "../../core/chain.ts";
+import type { ExtractSpec } from "../../core/extraction.ts";
 import type { Action, AgentAction, Level, WakeAction } from "../../core/delivery.ts";
 import type { AgentSpec, CoalesceMode, RunSpec, WakeSpec } from "../../core/run.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
@@ -49,12 +50,13 @@ function lowerAction(action: Action, { agentId, workspace, deliver, channel, to 
   };
 }
 
-function lowerOrigin(origin: ActionOrigin, { permissions, tools, egress }: LevelRights): ActionOrigin {
+function lowerOrigin(origin: ActionOrigin, { permissions, tools, egress, extract }: LevelRights): ActionOrigin {
   return {
     ...origin,
     permissions: permissions ?? origin.permissions,
     tools: tools ?? origin.tools,
     egress,
+    extract: extract ?? origin.extract,
   };
 }
 
@@ -117,6 +119,7 @@ function originOf(
     interrupted: route.config.interrupted ?? config.interrupted,
     tools: route.config.tools,
     permissions: route.config.permissions,
+    extract: route.config.extract,
     ownSessionPrefix: route.config.ownSessionPrefix,
     ownName: route.name.isStatic ? route.name.source.trim() : undefined,
     // A call that becomes several runs is never coalesced.
@@ -143,6 +146,8 @@ export interface ActionOrigin {
   readonly permissions?: Permissions | undefined;
   /** What the level of who acted leaves of the hosts that the agent can reach. */
   readonly egress?: readonly string[] | undefined;
+  /** What the run sees instead of what was rendered; absent: that itself. */
+  readonly extract?: ExtractSpec | undefined;
   /** See {@link MappingConfig.ownSessionPrefix}. */
   readonly ownSessionPrefix: string | undefined;
   /** The name that the mapping's author wrote; absent: a template, or none. */
@@ -155,6 +160,7 @@ export interface ActionOrigin {
 
 const MAX_TIMEOUT_SECONDS = 86_400;
 const DEFAULT_NAME = "Hook";
+const UNEXTRACTED = "A mapping with extract makes no wakes: their text would reach the main session as it is.";
 
 /**
  * Turns an action into a run whose agent, session, model and target are fixed, or refuses it.
@@ -171,6 +177,7 @@ export function applyPolicy(
   if (typeof agentId !== "string") return agentId;
   const name = (action.name && sanitizeName(action.name)) || DEFAULT_NAME;
   const nameBy = action.name === undefined || action.name === origin.ownName ? ("owner" as const) : undefined;
+  if (action.kind === "wake" && origin.extract) return refuse("INVALID_ACTION", UNEXTRACTED);
   if (action.kind === "wake") return wakeSpec(host, config, action, origin, { agentId, name, nameBy });
   const allowed = host.agents.allowedModels(agentId);
   if (action.model !== undefined && allowed && !allowed.includes(action.model)) {
@@ -196,8 +203,8 @@ export function applyPolicy(
     kind: "agent",
     instructions: origin.instructions,
     ...seenText(action.message, origin.textKind),
-    name,
-    nameBy,
+    // A name from the payload would be read beside the form.
+    ...(origin.extract && nameBy === undefined ? { name: origin.contentSource, nameBy: "owner" } : { name, nameBy }),
     agentId,
     sessionKey,
     wakeMode: action.wakeMode,
@@ -213,7 +220,8 @@ export function applyPolicy(
     timeoutMs: timeoutMs(config, action),
     interrupted: origin.interrupted,
     source: origin.contentSource,
-    unsafe: action.allowUnsafeExternalContent === true,
+    ...(origin.extract && { extract: origin.extract }),
+    unsafe: action.allowUnsafeExternalContent === true && origin.extract === undefined,
     delivery: undefined,
     fallback: undefined,
     mode,

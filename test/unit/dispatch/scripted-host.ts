@@ -1,3 +1,4 @@
+import type { ExtractionRequest } from "../../../src/core/extraction.ts";
 import type {
   AgentRunRequest,
   AgentRunResult,
@@ -7,15 +8,18 @@ import type {
 } from "../../../src/core/host.ts";
 
 const replies = async (): Promise<AgentRunResult> => ({ status: "ok", reply: "All done." });
+const fillsNothing = async (): Promise<AgentRunResult> => ({ status: "ok", reply: "{}" });
 const takes = async (): Promise<void> => {};
 
 /** A host whose answers a test scripts, and which remembers what it was asked. */
 export class ScriptedHost implements Pick<GatewayHost, "agents" | "channels" | "sessions"> {
   readonly runs: AgentRunRequest[] = [];
+  readonly extractions: ExtractionRequest[] = [];
   readonly events: SystemEvent[] = [];
   readonly sent: ChannelMessage[] = [];
   readonly heartbeats: string[] = [];
   onRun: (request: AgentRunRequest) => Promise<AgentRunResult> = replies;
+  onExtract: (request: ExtractionRequest) => Promise<AgentRunResult> = fillsNothing;
   onEvent: (event: SystemEvent) => Promise<void | "waiting"> = takes;
   /** Called by a test whose host reports what turns have taken. */
   taken: (idempotencyKeys: readonly string[]) => void = () => {};
@@ -24,8 +28,10 @@ export class ScriptedHost implements Pick<GatewayHost, "agents" | "channels" | "
 
   /** Forgets what it was asked, and answers as at first. */
   reset(): void {
-    for (const kept of [this.runs, this.events, this.sent, this.heartbeats, this.withdrawn]) kept.length = 0;
+    for (const kept of [this.runs, this.extractions, this.events, this.sent, this.heartbeats, this.withdrawn])
+      kept.length = 0;
     this.onRun = replies;
+    this.onExtract = fillsNothing;
     this.onEvent = takes;
     this.onSend = takes;
   }
@@ -37,6 +43,11 @@ export class ScriptedHost implements Pick<GatewayHost, "agents" | "channels" | "
     run: async (request) => {
       this.runs.push(request);
       return this.onRun(request);
+    },
+    extractionProblem: () => undefined,
+    extract: async (request) => {
+      this.extractions.push(request);
+      return this.onExtract(request);
     },
   };
 

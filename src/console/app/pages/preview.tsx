@@ -81,6 +81,9 @@ function Judged({ preview, label = "Outcome" }: { readonly preview: Preview; rea
       {runs.map((run, at) => (
         <section key={at}>
           <RunFacts run={run} />
+          {run.extraction !== undefined && (
+            <Text text={run.extraction} label={`${label}: prompt of the extraction of run ${at + 1}`} />
+          )}
           <Text text={run.prompt} label={`${label}: prompt of run ${at + 1}`} />
         </section>
       ))}
@@ -188,6 +191,11 @@ export function PromptDiff({ path }: { readonly path: string }): JSX.Element {
   );
 }
 
+/** What models are given for a run. */
+function textOf(run: PreviewedRun | undefined): string {
+  return [run?.extraction, run?.prompt].filter((text) => text !== undefined).join("\n\n");
+}
+
 function Sides({ accepted, now }: Compared): JSX.Element {
   if (now === null) return <p>The payload is not kept, so that today's mapping cannot be tried.</p>;
   const count = Math.max(accepted.length, now.runs.length);
@@ -198,7 +206,7 @@ function Sides({ accepted, now }: Compared): JSX.Element {
         {now.reason !== null && `: ${now.reason}`}
       </p>
       {Array.from({ length: count }, (_, at) => {
-        const lines = diffLines(accepted[at]?.prompt ?? "", now.runs[at]?.prompt ?? "");
+        const lines = diffLines(textOf(accepted[at]), textOf(now.runs[at]));
         return (
           <div class="sides" key={at}>
             <div>

@@ -77,6 +77,8 @@ export function Run({ run, number, acceptedAt }: RunProps): JSX.Element {
   );
 }
 
+const BAD_ACTS: ReadonlySet<string> = new Set(["denied", "refused-host", "refused-extraction"]);
+
 function AttemptLine({ attempt, waitedFrom }: { readonly attempt: Attempt; readonly waitedFrom: string }): JSX.Element {
   const { number, startedAt, endedAt, status, error, usage, activity = [] } = attempt;
   return (
@@ -89,7 +91,7 @@ function AttemptLine({ attempt, waitedFrom }: { readonly attempt: Attempt; reado
       {activity.length > 0 && (
         <ul aria-label="What the agent did">
           {activity.map((act, at) => (
-            <li key={at} class={act.kind === "denied" || act.kind === "refused-host" ? "bad" : ""}>
+            <li key={at} class={BAD_ACTS.has(act.kind) ? "bad" : ""}>
               {activityText(act)}
             </li>
           ))}

@@ -103,21 +103,26 @@ export async function streamCompletion(completion: CompletionRequest): Promise<v
   }
 }
 
-/** Providers whose endpoint refuses to be asked for its counts; a reload forgets them. */
-const withoutCounts = new WeakSet<ProviderConfig>();
+/** Keys that an endpoint may refuse: it is asked without them then. */
+const OPTIONAL_KEYS = ["stream_options", "response_format"] as const;
+/** Those that the endpoint of a provider has refused; a reload forgets them. */
+const refusedKeys = new WeakMap<ProviderConfig, Set<string>>();
 
-/** Asks for the counts of tokens as well, unless the endpoint refuses that. */
+/** Asks for the counts of tokens as well, and for a form where the body has one, unless the endpoint refuses that. */
 async function ask(provider: ProviderConfig, body: object, sending: Sending): Promise<IncomingMessage> {
-  if (!withoutCounts.has(provider)) {
-    const counted = { ...body, stream: true, stream_options: { include_usage: true } };
-    const response = await send(provider, JSON.stringify(counted), sending);
+  const refused = refusedKeys.get(provider) ?? new Set();
+  refusedKeys.set(provider, refused);
+  const whole = { ...body, stream: true, stream_options: { include_usage: true } };
+  for (;;) {
+    const sent = Object.entries(whole).filter(([key]) => !refused.has(key));
+    const response = await send(provider, JSON.stringify(Object.fromEntries(sent)), sending);
     if (response.statusCode !== 400 && response.statusCode !== 422) return response;
     const words = await readStart(response);
     response.destroy();
-    if (!words.includes("stream_options")) throw new EndpointStatusError(response.statusCode, errorWords(words));
-    withoutCounts.add(provider);
+    const key = OPTIONAL_KEYS.find((each) => words.includes(each) && sent.some(([name]) => name === each));
+    if (key === undefined) throw new EndpointStatusError(response.statusCode, errorWords(words));
+    refused.add(key);
   }
-  return send(provider, JSON.stringify({ ...body, stream: true }), sending);
 }
 
 type Sending = Pick<CompletionRequest, "signal" | "traceparent">;

@@ -1,7 +1,7 @@
 /** One turn of a model behind an OpenAI-compatible endpoint. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModelOutcome, TurnIds, TurnMessage } from "./turn.ts";
-import type { TokenUsage } from "../../../core/token-usage.ts";
+import { sumUsage, type TokenUsage } from "../../../core/token-usage.ts";
 import type { Logger } from "../../../core/host.ts";
 import { streamCompletion, type ToolCallPiece } from "./chat-completion.ts";
 import { describeModelFailure } from "./model-failure.ts";
@@ -20,8 +20,10 @@ export interface ModelTurn {
   readonly traceparent?: string | undefined;
   /** The tools that it can call, and how many requests it may make. */
   readonly tools?: { readonly box: ToolBox; readonly maxSteps: number } | undefined;
+  /** The JSON Schema that the reply is to fit, for endpoints that take one. */
+  readonly replySchema?: object | undefined;
   /** For the log. */
-  readonly of: TurnIds;
+  readonly of: Omit<TurnIds, "sessionKey"> & Partial<Pick<TurnIds, "sessionKey">>;
 }
 
 /** Bounds of a turn; the defaults are what the gateway runs with. */
@@ -62,7 +64,7 @@ export async function runModelTurn(
   for (let number = 1; ; number++) {
     const outcome = await askModel(turn, step, options);
     if ("error" in outcome) return step.exchange.length === 0 ? outcome : failed(outcome.error, step.usage);
-    const usage = sum(step.usage, outcome.usage);
+    const usage = sumUsage(step.usage, outcome.usage);
     if (tools === undefined || outcome.calls.length === 0) return { reply: outcome.reply, usage };
     if (number >= tools.maxSteps) {
       const error = `The model asked for tools in each of ${tools.maxSteps} requests and never replied (maxSteps).`;
@@ -92,19 +94,6 @@ function callMessage({ reply, calls }: ModelReply): object {
       type: "function",
       function: { name, arguments: args },
     })),
-  };
-}
-
-function sum(before: TokenUsage | undefined, now: TokenUsage | undefined): TokenUsage | undefined {
-  if (before === undefined || now === undefined) return now ?? before;
-  const add = (a: number | undefined, b: number | undefined): number | undefined =>
-    a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
-  return {
-    model: now.model,
-    inputTokens: before.inputTokens + now.inputTokens,
-    outputTokens: before.outputTokens + now.outputTokens,
-    cachedTokens: add(before.cachedTokens, now.cachedTokens),
-    costUsd: add(before.costUsd, now.costUsd),
   };
 }
 
@@ -232,7 +221,7 @@ function failedAttempt(error: unknown, turn: ModelTurn, begun: boolean): ModelAt
 }
 
 function bodyOf(
-  { model, systemPrompt, messages, thinking, tools }: ModelTurn,
+  { model, systemPrompt, messages, thinking, tools, replySchema }: ModelTurn,
   { exchange }: Step,
 ): Readonly<Record<string, unknown>> {
   const definitions = tools?.box.definitions ?? [];
@@ -244,6 +233,9 @@ function bodyOf(
       ...exchange,
     ],
     ...(definitions.length === 0 ? {} : { tools: definitions }),
+    ...(replySchema && {
+      response_format: { type: "json_schema", json_schema: { name: "form", schema: replySchema } },
+    }),
     ...(thinking !== undefined && EFFORTS.has(thinking) ? { reasoning_effort: thinking } : {}),
   };
 }

@@ -13,7 +13,7 @@ function exposure({ agentId, turn, permissions, tools, hasWorkspace }: ExposedTu
 
 const around = context({
   presets: new Map([...PRESETS, ["github", github]]),
-  agents: { ...catalog(), exposure },
+  agents: { ...catalog(), exposure, extractionProblem: () => undefined },
   channels: [{ id: "chat", defaultTo: "me" }],
 });
 const hook = { preset: "github", secret: GOOD_SECRET };
@@ -23,7 +23,18 @@ const verdictsOf = (mapping: object) =>
   rowsOf(mapping).map(({ levels, verdict, human }) => `${levels.join("+")}: ${verdict}${human ? ` (${human})` : ""}`);
 const ALL = "unknown+known+trusted+owner";
 
+const CLOSED = { schema: { type: "object", properties: { kind: { enum: ["bug", "wish"] } } } };
+const OPEN = { schema: { type: "object", properties: { title: { type: "string", maxLength: 100 } } } };
+
 describe("the Rule of Two at load", () => {
+  it.each([
+    ["free strings", { extract: OPEN }, "what others wrote (strings that a model takes from events of GitHub)"],
+    ["a session that goes on", { extract: CLOSED, sessionMode: "persistent" }, "(what its session has read before)"],
+    ["a workspace", { extract: CLOSED, workspace: { path: "/srv/work" } }, "(its workspace)"],
+  ])("refuses an extraction with %s all the same", (_what, mapping, reads) => {
+    expect(refusalsOf({ mappings: [{ ...hook, agentId: "Ops", ...mapping }] }, around).join("\n")).toContain(reads);
+  });
+
   it("refuses a mapping with all three, and says what each is and what to write instead", () => {
     const [line, ...more] = refusalsOf({ mappings: [{ ...hook, agentId: "Ops" }] }, around);
     expect(more).toEqual([]);
@@ -44,6 +55,15 @@ describe("the Rule of Two at load", () => {
       "a conversation that answers the owner by name",
       { sessionMode: "persistent", channel: "chat", to: "me" },
       [`${ALL}: two`],
+    ],
+    ["a closed form", { agentId: "Ops", extract: CLOSED }, [`${ALL}: two`]],
+    [
+      "a closed form for those that no one knows, and questions for what others write",
+      {
+        agentId: "Ops",
+        rights: { unknown: { extract: CLOSED }, known: { permissions: "ask" } },
+      },
+      ["unknown: two", "known+trusted+owner: asked (ask)"],
     ],
     ["the owner's reason", { agentId: "Ops", acceptAllThree: "a test" }, [`${ALL}: accepted`]],
     [

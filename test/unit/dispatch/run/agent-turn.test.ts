@@ -24,7 +24,7 @@ describe("a turn of an agent", () => {
   });
 
   const turn = (run: (request: AgentRunRequest) => Promise<AgentRunResult>, ending = new AbortController().signal) =>
-    runTurn({ run }, REQUEST, { ending, begin });
+    runTurn({ timeoutMs: REQUEST.timeoutMs, run: (control) => run({ ...REQUEST, ...control }) }, { ending, begin });
 
   it("leaves no timer and no listener behind", async () => {
     const { signal } = new AbortController();
