@@ -135,6 +135,7 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
   /** Where an agent with a memory of its own finds the session again. */
   memory(sessionKey: string): AcpMemory {
     return {
+      of: sessionKey,
       read: () => this.#reads.agentSession(sessionKey),
       write: (id) => this.#write("setAgentSession", { sessionKey, id, at: this.#clock.now() }, "The agent's session"),
     };

@@ -197,6 +197,28 @@ describe.skipIf(problem !== undefined)("a confined program", () => {
     expect(acts(delivery)).toEqual([{ kind: "refused-host", title: "exfiltration.example.com:80" }]);
   });
 
+  it("that serves several runs says of a refused host that it was one of them, or none", async () => {
+    const ask = `'${process.execPath}' -e 'fetch("http://exfiltration.example.com/").catch(() => {})'`;
+    const delivered = await Promise.all([
+      endedRun(gateway, "confined", { text: `do:run sleep 1; ${ask}` }),
+      endedRun(gateway, "confined", { text: "do:echo hello" }),
+    ]);
+    const refused = {
+      kind: "refused-host",
+      title: "exfiltration.example.com:80",
+      output: "asked for by one of the 2 runs in the process",
+    };
+    for (const delivery of delivered) expect(acts(delivery)).toContainEqual(refused);
+
+    await endedRun(gateway, "confined", { text: `do:run (sleep 1; ${ask}) > /dev/null 2>&1 &` });
+    await vi.waitFor(() => {
+      const lines = fixture.logger.lines.filter(
+        ({ message }) => message === "an agent without a turn was refused a host",
+      );
+      expect(lines.map(({ fields }) => [fields["agent"], fields["host"]])).toEqual([["confined", refused.title]]);
+    }, 15_000);
+  });
+
   it("speaks ACP as well, with a memory of its session, also after a restart", async () => {
     const secret = await endedRun(gateway, "confined", { text: `do:read ${fixture.configFile}` });
     expect(secret.runs[0]!.reply).toBe("no such file");

@@ -1,4 +1,5 @@
 /** Turns of agents that speak the Agent Client Protocol: one warm process for each agent. */
+import type { Logger } from "../../../core/host.ts";
 import { reasonOf } from "../../../core/reason-of.ts";
 import type { ProgramStart } from "../programs/program.ts";
 import { AcpProcess, type AcpReply, unlessAborted } from "./acp-process.ts";
@@ -23,12 +24,17 @@ export interface AcpTurn {
 
 /** Where the agent's own name of a session is kept. */
 export interface AcpMemory {
+  /** The gateway's name of the session. */
+  readonly of: string;
   read(): string | undefined;
   write(id: string): Promise<void>;
 }
 
 interface Warm {
   readonly process: Promise<AcpProcess>;
+  /** Ends a start for which no turn waits any more. */
+  readonly start: AbortController;
+  isStarted: boolean;
   /** Of the turns that run in it. */
   readonly turns: Set<AcpTurn>;
   idle: NodeJS.Timeout | undefined;
@@ -36,9 +42,16 @@ interface Warm {
 
 /** Without a turn for that long, a process ends. */
 const IDLE_MS = 600_000;
+/** Of what an agent says about its failure. */
+const MAX_REASON_CHARS = 2_000;
 
 export class AcpAgents {
   readonly #warm = new Map<string, Warm>();
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
 
   /** Runs one turn; never rejects. */
   async run(turn: AcpTurn): Promise<ModelOutcome> {
@@ -49,7 +62,7 @@ export class AcpAgents {
     try {
       return await converse(await unlessAborted(warm.process, turn.signal), turn);
     } catch (error) {
-      return { error: turn.signal.aborted ? "The turn was aborted." : reasonOf(error) };
+      return { error: turn.signal.aborted ? "The turn was aborted." : shortReason(error) };
     } finally {
       warm.turns.delete(turn);
       if (warm.turns.size === 0) this.#rest(turn.key, warm);
@@ -62,6 +75,7 @@ export class AcpAgents {
     await Promise.all(
       all.map(async ([key, warm]) => {
         this.#forget(key, warm);
+        warm.start.abort();
         await (await warm.process.catch(() => undefined))?.end();
       }),
     );
@@ -71,16 +85,36 @@ export class AcpAgents {
     const known = this.#warm.get(key);
     if (known !== undefined) return known;
     const turns = new Set<AcpTurn>();
-    // Which of its turns it was for, a process does not say.
-    const onRefusedHost = (host: string): void => turns.forEach(({ rights }) => rights.refusedHost(host));
-    const warm: Warm = { process: AcpProcess.start({ ...start, onRefusedHost }), turns, idle: undefined };
+    const aborter = new AbortController();
+    const onRefusedHost = (host: string): void => this.#refusedHost(host, turns, start.variables["REVEILLE_AGENT"]);
+    const warm: Warm = {
+      process: AcpProcess.start({ ...start, onRefusedHost }, aborter.signal),
+      start: aborter,
+      isStarted: false,
+      turns,
+      idle: undefined,
+    };
     this.#warm.set(key, warm);
     const forget = (): void => this.#forget(key, warm);
-    void warm.process.then(({ ended }) => ended).then(forget, forget);
+    const onStarted = ({ ended }: AcpProcess): Promise<void> => {
+      warm.isStarted = true;
+      return ended;
+    };
+    void warm.process.then(onStarted).then(forget, forget);
     return warm;
   }
 
+  /** Which of its sessions it was for, a process does not say. */
+  #refusedHost(host: string, turns: ReadonlySet<AcpTurn>, agent: string | undefined): void {
+    for (const { rights } of turns) rights.refusedHost(host, turns.size);
+    if (turns.size === 0) this.#logger.warn({ agent, host }, "an agent without a turn was refused a host");
+  }
+
   #rest(key: string, warm: Warm): void {
+    if (!warm.isStarted) {
+      this.#forget(key, warm);
+      return warm.start.abort();
+    }
     warm.idle = setTimeout(() => {
       this.#forget(key, warm);
       void warm.process.then((process) => process.end()).catch(() => undefined);
@@ -95,7 +129,8 @@ export class AcpAgents {
 
 async function converse(process: AcpProcess, turn: AcpTurn): Promise<ModelOutcome> {
   const { memory, messages, systemPrompt, rights, signal, maxReplyChars } = turn;
-  const { id, isFresh } = await process.open(memory?.read(), turn.cwd, signal);
+  const { cwd } = turn;
+  const { id, isFresh } = await process.open({ known: memory?.read(), of: memory?.of ?? turn, cwd, signal });
   if (isFresh) await memory?.write(id);
   try {
     // An agent that remembers the session gets only what is new.
@@ -104,6 +139,10 @@ async function converse(process: AcpProcess, turn: AcpTurn): Promise<ModelOutcom
   } finally {
     if (memory === undefined) await process.closeSession(id);
   }
+}
+
+function shortReason(error: unknown): string {
+  return reasonOf(error).slice(0, MAX_REASON_CHARS).toWellFormed();
 }
 
 function outcomeOf({ text, stopReason }: AcpReply, { signal, maxReplyChars }: AcpTurn): ModelOutcome {

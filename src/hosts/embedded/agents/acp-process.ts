@@ -1,12 +1,10 @@
 /** One process that speaks the Agent Client Protocol, and the sessions in it. */
-import { hash } from "node:crypto";
 import { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type * as acp from "@agentclientprotocol/sdk";
-import { ACT_KINDS, type ActKind } from "../../../core/agent-rights.ts";
 import { reasonOf } from "../../../core/reason-of.ts";
 import { Output, Program, type ProgramStart } from "../programs/program.ts";
-import type { Act } from "./permissions.ts";
+import { actOf, answerOf, CANCELED, isShortId, keptOf, type KnownCall, textOf } from "./acp-acts.ts";
 import type { RunRights } from "./run-rights.ts";
 
 /** One prompt in a session. */
@@ -22,6 +20,16 @@ export interface AcpReply {
   readonly stopReason: acp.StopReason;
 }
 
+/** A session to be continued or made. */
+export interface SessionToOpen {
+  /** What the agent called it before. */
+  readonly known: string | undefined;
+  /** Whose it is: no two owners share a session. */
+  readonly of: string | object;
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+}
+
 /** How a session was found: with its own memory, or without any. */
 export interface OpenedSession {
   readonly id: string;
@@ -32,18 +40,20 @@ export interface OpenedSession {
 interface Turn {
   readonly prompt: AcpPrompt;
   text: string;
-  readonly calls: Map<string, Pick<Act, "title" | "input" | "kind">>;
+  readonly calls: Map<string, KnownCall>;
+  readonly ended: PromiseWithResolvers<void>;
 }
 
 const START_MS = 60_000;
 /** An agent may take so long to end a prompt that was canceled; then its process ends. */
 const CANCEL_MS = 2_000;
 const MAX_STDERR_BYTES = 2_000;
+/** Sessions that one process keeps open. */
+const MAX_LIVE = 1_000;
 /** Tool calls of one prompt that are watched. */
 const MAX_CALLS = 500;
-const MAX_KEPT_CHARS = 20_000;
-const MAX_TITLE_CHARS = 1_000;
-const MAX_SESSION_ID_CHARS = 1_000;
+/** A longer message ends the process. */
+const MAX_MESSAGE_BYTES = 16_777_216;
 
 export class AcpProcess {
   /** Resolves once the process has ended. */
@@ -52,17 +62,21 @@ export class AcpProcess {
   readonly #connection: acp.ClientConnection;
   readonly #stderr: Output;
   readonly #turns = new Map<string, Turn>();
-  readonly #live = new Set<string>();
+  /** Open sessions, each with its owner. */
+  readonly #live = new Map<string, string | object>();
   #capabilities: acp.AgentCapabilities = {};
   #problem: Error | undefined;
 
-  /** Starts the program and agrees on the protocol; rejects with an error whose message names what is wrong. */
-  static async start(start: ProgramStart): Promise<AcpProcess> {
+  /**
+   * Starts the program and agrees on the protocol; rejects with an error whose message names what is wrong. An abort
+   * ends what was started.
+   */
+  static async start(start: ProgramStart, signal: AbortSignal): Promise<AcpProcess> {
     const library = await import("@agentclientprotocol/sdk");
     const program = await Program.start(start);
     const process = new AcpProcess(program, library);
     try {
-      await process.#initialize(library);
+      await unlessAborted(process.#initialize(library), signal);
       return process;
     } catch (error) {
       await program.end();
@@ -82,12 +96,15 @@ export class AcpProcess {
     const stream = library.ndJsonStream(
       Writable.toWeb(program.stdin),
       Readable.toWeb(program.stdout) as ReadableStream<Uint8Array>,
+      { maxMessageBytes: MAX_MESSAGE_BYTES },
     );
     this.#connection = library
       .client({ name: "reveille" })
       .onRequest(library.methods.client.session.requestPermission, ({ params }) => this.#permit(params))
       .onNotification(library.methods.client.session.update, ({ params }) => this.#update(params))
       .connect(stream);
+    // With an agent that broke the framing there is nothing more to say.
+    this.#connection.signal.addEventListener("abort", () => void program.end(), { once: true });
     this.ended = program.ended.then(
       ({ code, killedBy }) => this.#close(new Error(`the agent ended with ${killedBy ?? `status ${code}`}`)),
       (error: Error) => this.#close(error),
@@ -100,18 +117,18 @@ export class AcpProcess {
   }
 
   /** The session that was left with `known`, resumed or loaded where the agent can; else a fresh one. */
-  async open(known: string | undefined, cwd: string, signal: AbortSignal): Promise<OpenedSession> {
+  async open({ known, of, cwd, signal }: SessionToOpen): Promise<OpenedSession> {
     const { agent } = this.#connection;
     const place = { cwd, mcpServers: [] };
-    if (known !== undefined) {
-      if (this.#live.has(known)) return { id: known, isFresh: false };
-      const method = this.#resumeMethod();
+    const owner = known === undefined ? undefined : this.#live.get(known);
+    if (known !== undefined && owner === of) return { id: known, isFresh: false };
+    const method = this.#resumeMethod();
+    // What the agent has given to someone else since is not continued.
+    if (known !== undefined && owner === undefined && method !== undefined) {
       try {
-        if (method !== undefined) {
-          await this.#unlessAborted(agent.request(method, { sessionId: known, ...place }), signal);
-          this.#live.add(known);
-          return { id: known, isFresh: false };
-        }
+        await this.#unlessAborted(agent.request(method, { sessionId: known, ...place }), signal);
+        if (this.#live.get(known) !== of) this.#own(known, of);
+        return { id: known, isFresh: false };
       } catch {
         signal.throwIfAborted();
         // The agent has forgotten it: the conversation begins again.
@@ -119,21 +136,22 @@ export class AcpProcess {
     }
     const asked = agent.request("session/new", { ...place });
     const { sessionId } = await this.#unlessAborted(asked, signal).catch((error: unknown) => {
-      void asked.then((late) => this.closeSession(late.sessionId)).catch(() => undefined);
+      const forget = (id: string): unknown => !this.#live.has(id) && this.closeSession(id);
+      void asked.then(({ sessionId: late }) => forget(late)).catch(() => undefined);
       throw error;
     });
-    if (this.#live.has(sessionId) || sessionId.length > MAX_SESSION_ID_CHARS) {
-      throw new Error("the agent gave a new session the name of another one, or too long a name");
-    }
-    this.#live.add(sessionId);
+    this.#own(sessionId, of);
     return { id: sessionId, isFresh: true };
   }
 
   /** Sends one prompt and resolves with the agent's words; rejects when the process ends under it. */
   async prompt(id: string, prompt: AcpPrompt): Promise<AcpReply> {
-    const turn: Turn = { prompt, text: "", calls: new Map() };
+    for (let before = this.#turns.get(id); before !== undefined; before = this.#turns.get(id)) {
+      await unlessAborted(before.ended.promise, prompt.signal);
+    }
+    const turn: Turn = { prompt, text: "", calls: new Map(), ended: Promise.withResolvers() };
     this.#turns.set(id, turn);
-    const cancel = (): void => void this.#cancel(id);
+    const cancel = (): void => void this.#cancel(id, turn);
     prompt.signal.addEventListener("abort", cancel, { once: true });
     try {
       const asked = this.#connection.agent.request("session/prompt", {
@@ -150,6 +168,7 @@ export class AcpProcess {
     } finally {
       prompt.signal.removeEventListener("abort", cancel);
       this.#turns.delete(id);
+      turn.ended.resolve();
     }
   }
 
@@ -187,6 +206,15 @@ export class AcpProcess {
     await Promise.race([answered, overdue]);
   }
 
+  #own(id: string, of: string | object): void {
+    if (this.#live.has(id) || !isShortId(id)) {
+      throw new Error("the agent gave a session the name of another one, or too long a name");
+    }
+    this.#live.set(id, of);
+    const oldest = this.#live.keys().find((each) => each !== id && !this.#turns.has(each));
+    if (this.#live.size > MAX_LIVE && oldest !== undefined) void this.closeSession(oldest);
+  }
+
   #resumeMethod(): "session/resume" | "session/load" | undefined {
     if (this.#capabilities.sessionCapabilities?.resume != null) return "session/resume";
     return this.#capabilities.loadSession === true ? "session/load" : undefined;
@@ -204,10 +232,11 @@ export class AcpProcess {
     }
   }
 
-  async #cancel(id: string): Promise<void> {
-    await this.#connection.agent.notify("session/cancel", { sessionId: id }).catch(() => undefined);
+  async #cancel(id: string, turn: Turn): Promise<void> {
+    // An agent that reads nothing more does not take this either.
+    void this.#connection.agent.notify("session/cancel", { sessionId: id }).catch(() => undefined);
     await sleep(CANCEL_MS, undefined, { ref: false });
-    if (this.#turns.has(id)) await this.#program.end();
+    if (this.#turns.get(id) === turn) await this.#program.end();
   }
 
   async #permit({
@@ -216,14 +245,9 @@ export class AcpProcess {
     options,
   }: acp.RequestPermissionRequest): Promise<acp.RequestPermissionResponse> {
     const turn = this.#turns.get(sessionId);
-    if (turn === undefined || turn.prompt.signal.aborted) return { outcome: { outcome: "cancelled" } };
+    if (turn === undefined || turn.prompt.signal.aborted) return CANCELED;
     const verdict = await turn.prompt.rights.judge(actOf(toolCall, turn.calls.get(toolCall.toolCallId)));
-    if (turn.prompt.signal.aborted) return { outcome: { outcome: "cancelled" } };
-    // Never for longer than this one call.
-    const wanted = verdict.allowed ? "allow_once" : "reject_once";
-    const option = options.find(({ kind }) => kind === wanted);
-    if (option !== undefined) return { outcome: { outcome: "selected", optionId: option.optionId } };
-    return { outcome: { outcome: "cancelled" } };
+    return turn.prompt.signal.aborted ? CANCELED : answerOf(options, { isAllowed: verdict.allowed });
   }
 
   #update({ sessionId, update }: acp.SessionNotification): void {
@@ -234,8 +258,8 @@ export class AcpProcess {
       if (turn.text.length > turn.prompt.maxReplyChars) void this.#program.end();
     } else if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update") {
       const act = actOf(update, turn.calls.get(update.toolCallId));
-      if (turn.calls.size < MAX_CALLS || turn.calls.has(update.toolCallId))
-        turn.calls.set(update.toolCallId, bounded(act));
+      const isKept = turn.calls.has(update.toolCallId) || turn.calls.size < MAX_CALLS;
+      if (isKept && isShortId(update.toolCallId)) turn.calls.set(update.toolCallId, keptOf(act));
       if (update.status === "completed" || update.status === "failed") {
         turn.prompt.rights.called(act, update.status === "failed" ? "failed" : textOf(update.content));
       }
@@ -260,34 +284,4 @@ export async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSi
     signal.removeEventListener("abort", onAbort);
     work.catch(() => undefined);
   }
-}
-
-/** The act of a tool call, with what an earlier message said of it. */
-function actOf(
-  { kind, title, rawInput, locations }: Omit<acp.ToolCallUpdate, "toolCallId">,
-  before: Pick<Act, "title" | "input" | "kind"> | undefined,
-): Act {
-  const { command } = (rawInput ?? {}) as { readonly command?: unknown };
-  const words: unknown[] = Array.isArray(command) ? command : [command];
-  return {
-    kind: ACT_KINDS.find((known) => known === kind) ?? before?.kind ?? ("other" satisfies ActKind),
-    title: title ?? before?.title ?? "a tool call",
-    input: rawInput === undefined ? before?.input : JSON.stringify(rawInput),
-    command: words.every((word) => typeof word === "string") ? words.join(" ") : undefined,
-    paths: locations?.map(({ path }) => path),
-  };
-}
-
-/** What is kept of a call until its next message. */
-function bounded({ title, input, kind }: Act): Pick<Act, "title" | "input" | "kind"> {
-  const isLong = input !== undefined && input.length > MAX_KEPT_CHARS;
-  const kept = isLong ? `${input.slice(0, MAX_KEPT_CHARS)} … sha256:${hash("sha256", input)}` : input;
-  return { title: title.slice(0, MAX_TITLE_CHARS), input: kept, kind };
-}
-
-function textOf(content: readonly acp.ToolCallContent[] | null | undefined): string {
-  const texts = (content ?? []).map((part) =>
-    part.type === "content" && part.content.type === "text" ? part.content.text : `[${part.type}]`,
-  );
-  return texts.join("\n");
 }

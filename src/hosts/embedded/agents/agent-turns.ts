@@ -85,10 +85,11 @@ interface AgentPlaces {
 
 export class AgentTurns {
   readonly #options: AgentTurnsOptions;
-  readonly #acp = new AcpAgents();
+  readonly #acp: AcpAgents;
 
   constructor(options: AgentTurnsOptions) {
     this.#options = options;
+    this.#acp = new AcpAgents(options.logger);
   }
 
   /** Runs one turn; never rejects. */

@@ -33,13 +33,23 @@ const WHY = {
   left: "the gateway stopped before the owner answered",
 } as const satisfies Record<Exclude<Answer, "approved">, string>;
 
-/** Characters of arguments and results that are kept. */
+/** Characters of titles, arguments and results that are kept. */
 const MAX_KEPT_CHARS = 300;
+/** Entries up to which one of a kind is kept: many calls leave no denial out, and many denials no refused host. */
+const MAX_ENTRIES = {
+  call: MAX_ACTIVITIES * 0.6,
+  approved: MAX_ACTIVITIES * 0.8,
+  denied: MAX_ACTIVITIES * 0.8,
+  "refused-host": MAX_ACTIVITIES,
+} as const satisfies Record<AgentActivity["kind"], number>;
+/** Questions of one run that wait at once. */
+const MAX_QUESTIONS = 10;
 
 export class RunRights {
   readonly #options: RightsOptions;
   readonly #activity: AgentActivity[] = [];
   #denied: string | undefined;
+  #questions = 0;
 
   constructor(options: RightsOptions) {
     this.#options = options;
@@ -73,8 +83,13 @@ export class RunRights {
     const { approvals, approvalTimeoutMs, of, signal, onHold } = this.#options;
     // All of the arguments: an answer holds for this act, not for one that begins like it.
     const question = { ...of, title: act.title, input: act.input };
+    if (this.#questions >= MAX_QUESTIONS) return this.#deny(act, "too many questions of this run wait for the owner");
+    this.#questions += 1;
     onHold(true);
-    const answer = await approvals.ask(question, approvalTimeoutMs, signal).finally(() => onHold(false));
+    const answer = await approvals.ask(question, approvalTimeoutMs, signal).finally(() => {
+      this.#questions -= 1;
+      onHold(false);
+    });
     if (answer !== "approved") return this.#deny(act, signal.aborted ? "the run was ended" : WHY[answer]);
     this.#note({ kind: "approved", title: act.title, input: act.input });
     return { allowed: true };
@@ -85,23 +100,26 @@ export class RunRights {
     this.#note({ kind: "call", title: act.title, input: act.input, output });
   }
 
-  refusedHost(host: string): void {
-    if (this.#activity.some(({ kind, title }) => kind === "refused-host" && title === host)) return;
-    this.#note({ kind: "refused-host", title: host });
+  /** `turns`: how many run in the process that asked for the host; it was one of them. */
+  refusedHost(host: string, turns = 1): void {
+    const title = cut(host);
+    if (this.#activity.some((known) => known.kind === "refused-host" && known.title === title)) return;
+    const output = turns === 1 ? undefined : `asked for by one of the ${turns} runs in the process`;
+    this.#note({ kind: "refused-host", title: host, output });
   }
 
   #deny(act: Act, why: string): Verdict {
-    this.#denied ??= act.title;
+    this.#denied ??= cut(act.title);
     this.#note({ kind: "denied", title: act.title, input: act.input, output: why });
     return { allowed: false, why };
   }
 
   #note({ kind, title, input, output }: Omit<AgentActivity, "at">): void {
-    if (this.#activity.length >= MAX_ACTIVITIES) return;
+    if (this.#activity.length >= MAX_ENTRIES[kind]) return;
     this.#activity.push({
       at: new Date(this.#options.clock.now()).toISOString(),
       kind,
-      title: cut(title) ?? "",
+      title: cut(title),
       ...(input === undefined || input === "" ? {} : { input: cut(input) }),
       ...(output === undefined || output === "" ? {} : { output: cut(output) }),
     });
@@ -130,6 +148,8 @@ function collectTexts(value: unknown, texts: string[]): void {
   }
 }
 
+function cut(text: string): string;
+function cut(text: string | undefined): string | undefined;
 function cut(text: string | undefined): string | undefined {
   if (text === undefined || text.length <= MAX_KEPT_CHARS) return text;
   return `${text.slice(0, MAX_KEPT_CHARS).toWellFormed()} …`;

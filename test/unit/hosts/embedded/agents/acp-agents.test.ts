@@ -1,20 +1,20 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { AcpAgents, type AcpTurn } from "../../../../../src/hosts/embedded/agents/acp-agents.ts";
-import type { Act } from "../../../../../src/hosts/embedded/agents/permissions.ts";
+import { AcpAgents, type AcpMemory, type AcpTurn } from "../../../../../src/hosts/embedded/agents/acp-agents.ts";
 import { RunRights } from "../../../../../src/hosts/embedded/agents/run-rights.ts";
 import type { Permissions } from "../../../../../src/core/agent-rights.ts";
+import { recordingLogger } from "../server/recording-logger.ts";
 
 const agent = fileURLToPath(new URL("../../../../fixtures/agents/lying-agent.mjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "reveille-acp-"));
 let agents: AcpAgents;
 
 beforeEach(() => {
-  agents = new AcpAgents();
+  agents = new AcpAgents(recordingLogger());
 });
 afterEach(() => agents.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -58,6 +58,26 @@ async function replyOf(text: string, overrides: Parameters<typeof turn>[1] = {})
   return "reply" in outcome ? outcome.reply : outcome.error;
 }
 
+/** A session of the gateway, and what its agent called it. */
+function memoryOf(of: string, known?: string): AcpMemory & { readonly written: string[] } {
+  const written: string[] = [];
+  return { of, written, read: () => written.at(-1) ?? known, write: async (id) => void written.push(id) };
+}
+
+const isGone = (pid: number): Promise<void> =>
+  vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 10_000);
+
+/** Starts the agent with its mode, the file that it writes its process to; resolves with that process. */
+function started(mode: string): { readonly start: AcpTurn["start"]; readonly pid: () => Promise<number> } {
+  const file = join(folder, mode);
+  const { start } = turn("");
+  const command = [process.execPath, agent, file];
+  return {
+    start: { ...start, config: { ...start.config, command } },
+    pid: () => vi.waitFor(() => (expect(existsSync(file)).toBe(true), Number(readFileSync(file, "utf8"))), 10_000),
+  };
+}
+
 describe("an agent that breaks the protocol", () => {
   it("may refuse a prompt, and its process serves the next one", async () => {
     const before = await replyOf("hello");
@@ -67,7 +87,7 @@ describe("an agent that breaks the protocol", () => {
 
   it("may end between two turns: the next one has a process of its own", async () => {
     const before = await replyOf("leave");
-    await vi.waitFor(() => expect(() => process.kill(Number(before), 0)).toThrow("ESRCH"));
+    await isGone(Number(before));
     await sleep(50);
     expect(Number(await replyOf("hello"))).not.toBe(Number(before));
   });
@@ -79,7 +99,7 @@ describe("an agent that breaks the protocol", () => {
     await sleep(200);
     ended.abort();
     expect(await held).toEqual({ error: "The turn was aborted." });
-    await vi.waitFor(() => expect(() => process.kill(before, 0)).toThrow("ESRCH"), 10_000);
+    await isGone(before);
     expect(Number(await replyOf("hello"))).not.toBe(before);
   });
 
@@ -87,8 +107,91 @@ describe("an agent that breaks the protocol", () => {
     expect(Number(await replyOf("hello", { cwd: join(folder, "unclosed") }))).toBeGreaterThan(0);
   });
 
+  it("cannot hold a turn by never answering its start, and is ended with the turn", async () => {
+    const { start, pid } = started("mute");
+    const ended = new AbortController();
+    const held = agents.run(turn("hello", { start, signal: ended.signal }));
+    const process = await pid();
+    ended.abort();
+    expect(await held).toEqual({ error: "The turn was aborted." });
+    await isGone(process);
+  });
+
+  it("is ended with the gateway while it starts", async () => {
+    const { start, pid } = started("second-mute");
+    const held = agents.run(turn("hello", { start }));
+    const process = await pid();
+    await agents.close();
+    expect(await held).toHaveProperty("error");
+    await isGone(process);
+  });
+
+  it("goes on with its start for another turn that waits for it", async () => {
+    const { start, pid } = started("late");
+    const ended = new AbortController();
+    const held = agents.run(turn("hello", { start, signal: ended.signal }));
+    const other = replyOf("hello", { start });
+    const process = await pid();
+    ended.abort();
+    await held;
+    expect(Number(await other)).toBe(process);
+  });
+
+  it("cannot hold a turn by reading no more", async () => {
+    const ended = new AbortController();
+    const held = agents.run(turn("x".repeat(5_000_000), { cwd: join(folder, "deaf"), signal: ended.signal }));
+    await sleep(1_000);
+    ended.abort();
+    expect(await held).toEqual({ error: "The turn was aborted." });
+  });
+
+  it("that ended a canceled prompt in time is not ended for the next one of the session", async () => {
+    const memory = memoryOf("one");
+    const ended = new AbortController();
+    const held = agents.run(turn("wait to be canceled", { memory, signal: ended.signal }));
+    await vi.waitFor(() => expect(memory.written).toHaveLength(1));
+    await sleep(200);
+    ended.abort();
+    await held;
+    expect(Number(await replyOf("take a while", { memory }))).toBeGreaterThan(0);
+    expect(memory.written).toHaveLength(1);
+  });
+
+  it("gets one prompt of a session at a time", async () => {
+    const memory = memoryOf("one");
+    await replyOf("hello", { memory });
+    const replies = await Promise.all([replyOf("take a moment", { memory }), replyOf("take a moment", { memory })]);
+    expect(replies.join()).not.toContain("overlapping");
+    expect(memory.written).toHaveLength(1);
+  });
+
+  it("cannot continue the session of another one: what it called by the same name begins again", async () => {
+    const [first, second] = [memoryOf("first"), memoryOf("second", "s0")];
+    await replyOf("hello", { memory: first });
+    await replyOf("hello", { memory: second });
+    expect([first.written, second.written]).toEqual([["s0"], ["s1"]]);
+  });
+
+  it("cannot name a session at such length that the name could not be kept", async () => {
+    const memory = memoryOf("one");
+    expect(await replyOf("hello", { memory, cwd: join(folder, "long") })).toContain("too long a name");
+    expect(memory.written).toEqual([]);
+  });
+
+  it("is ended when it sends a message without an end, and the next turn has a process of its own", async () => {
+    const before = Number(await replyOf("break the framing"));
+    await isGone(before);
+    expect(Number(await replyOf("hello"))).not.toBe(before);
+  });
+
+  it("fails with a part of its reason, however long that is", async () => {
+    const reason = await replyOf("fail at length");
+    expect(reason).toContain("why why");
+    expect(reason.length).toBeLessThan(3_000);
+  });
+
   it("cannot give two turns one session", async () => {
-    const twin = { cwd: join(folder, "twin"), memory: { read: () => undefined, write: () => Promise.resolve() } };
+    const twin = { cwd: join(folder, "twin"), memory: memoryOf("twins") };
     const outcomes = await Promise.all([replyOf("hello", twin), replyOf("hello", twin)]);
     expect(outcomes.filter((outcome) => outcome.includes("the name of another one"))).toHaveLength(1);
   });
@@ -107,31 +210,5 @@ describe("an agent that breaks the protocol", () => {
     const swap = turn("swap", { permissions: rules });
     expect(await agents.run(swap)).toMatchObject({ reply: expect.stringContaining('"optionId":"no"') });
     expect(swap.rights.activity).toMatchObject([{ kind: "denied", title: "rm" }]);
-  });
-});
-
-describe("the rights of a run", () => {
-  it("ask with all of the arguments, and word a denial by its cause", async () => {
-    const asked: (string | undefined)[] = [];
-    const ended = new AbortController();
-    const of = (answer: "expired" | "left" | "denied"): RunRights =>
-      new RunRights({
-        own: "ask",
-        lowered: [],
-        isWithOwner: false,
-        approvals: { ask: ({ input }) => (asked.push(input), Promise.resolve(answer)) },
-        approvalTimeoutMs: 1_000,
-        of: { agentId: "a", sessionKey: "s", runId: "r" },
-        cwd: folder,
-        clock: { now: () => 0 },
-        signal: ended.signal,
-        onHold: () => {},
-      });
-    const act: Act = { kind: "other", title: "files.write", input: "z".repeat(5_000) };
-    expect(await of("expired").judge(act)).toMatchObject({ why: "the owner did not answer in time" });
-    expect(await of("denied").judge(act)).toMatchObject({ why: "the owner denied it" });
-    ended.abort();
-    expect(await of("expired").judge(act)).toMatchObject({ why: "the run was ended" });
-    expect(asked).toEqual([act.input, act.input, act.input]);
   });
 });
