@@ -32,7 +32,7 @@ const PROCESSES = [
   "test/unit/tooling/**/*.test.ts",
   "test/unit/config/generated-files.test.ts",
   "test/unit/hosts/embedded/{gateway,plugins}/**/*.test.ts",
-  "test/unit/hosts/embedded/agents/{acp-agents,workspace}.test.ts",
+  "test/unit/hosts/embedded/agents/{acp-agents,tool-servers,workspace}.test.ts",
   "test/unit/hosts/embedded/{heartbeat,server}*.test.ts",
   "test/unit/hosts/embedded/sessions/**/*.test.ts",
   "test/unit/hosts/openclaw/{agents,channels,gateway,load-config,operator-route,sessions}*.test.ts",

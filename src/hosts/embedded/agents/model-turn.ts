@@ -201,7 +201,7 @@ class CollectedCalls {
     }
     if (name !== undefined && call.name === "") call.name = name;
     call.arguments += args;
-    this.#charsLeft -= args.length;
+    this.#charsLeft -= args.length + (id?.length ?? 0) + (name?.length ?? 0);
     return this.#charsLeft >= 0;
   }
 

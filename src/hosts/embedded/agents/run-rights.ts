@@ -40,6 +40,8 @@ const MAX_ENTRIES = {
   call: MAX_ACTIVITIES * 0.6,
   approved: MAX_ACTIVITIES * 0.8,
   denied: MAX_ACTIVITIES * 0.8,
+  extracted: MAX_ACTIVITIES,
+  "refused-extraction": MAX_ACTIVITIES,
   "refused-host": MAX_ACTIVITIES,
 } as const satisfies Record<AgentActivity["kind"], number>;
 /** Questions of one run that wait at once. */

@@ -1,14 +1,14 @@
 /** The tools of a model: servers of the Model Context Protocol, connected for one turn. */
-import { createInterface } from "node:readline";
-import type { MCPClient, MCPTransport } from "@ai-sdk/mcp";
+import type { MCPClient } from "@ai-sdk/mcp";
 import { wrapUntrusted } from "../../../core/boundary/wrap-untrusted.ts";
 import { reasonOf } from "../../../core/reason-of.ts";
-import { Output, Program, type ProgramStart } from "../programs/program.ts";
+import type { ProgramStart } from "../programs/program.ts";
 import type { ProgramConfig } from "../config/runtime.ts";
 import type { ToolsConfig, ToolServer } from "../config/tools.ts";
 import { isTool } from "./permissions.ts";
 import type { RunRights } from "./run-rights.ts";
 import { type ToolDefinition, toolDefinition, unusedName } from "./tool-definition.ts";
+import { boundedFetch, ProgramTransport } from "./tool-transport.ts";
 
 /** A call that a model asks for. */
 export interface ToolCall {
@@ -41,9 +41,12 @@ const MAX_TOOLS = 1_000;
 const MAX_PAGES = 50;
 /** Of a result, what the model is given. */
 const MAX_RESULT_CHARS = 100_000;
-const MAX_STDERR_BYTES = 2_000;
-/** A longer line of a server that is a program ends it. */
-const MAX_LINE_CHARS = 16_777_216;
+/** A tool with a longer name is not listed. */
+const MAX_NAME_CHARS = 200;
+/** Of all tools, what the model is shown. */
+const MAX_SHOWN_CHARS = 1_000_000;
+/** Of what a server says about its failure. */
+const MAX_REASON_CHARS = 2_000;
 
 /** A server could not be reached or started; the message names it. */
 export class ToolServerError extends Error {
@@ -61,7 +64,8 @@ export class ToolBox {
     const clients: MCPClient[] = [];
     const tools = new Map<string, Tool>();
     try {
-      const listed = await Promise.all(
+      // A server that fails leaves none behind that is still being connected.
+      const settled = await Promise.allSettled(
         [...config.servers].map(async ([name, server]) => {
           const client = await connect(name, server, context);
           clients.push(client);
@@ -69,7 +73,15 @@ export class ToolBox {
           return all.filter((tool) => config.allow.some((pattern) => isTool(pattern, `${name}.${tool.name}`)));
         }),
       );
-      for (const tool of listed.flat()) {
+      for (const each of settled) if (each.status === "rejected") throw each.reason;
+      const listed = settled.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
+      let left = MAX_SHOWN_CHARS;
+      for (const tool of listed) {
+        left -= JSON.stringify(tool.definition).length;
+        if (left < 0) {
+          const why = `with its tools, the model would be shown more than ${MAX_SHOWN_CHARS} characters; list fewer in tools.allow`;
+          throw unusable(tool.server, why);
+        }
         const name = unusedName(tool.definition.function.name, tools);
         const { type, function: described } = tool.definition;
         tools.set(name, { ...tool, definition: { type, function: { ...described, name } } });
@@ -104,9 +116,9 @@ export class ToolBox {
       kind: tool.isReadOnly ? "read" : "other",
     });
     if (!verdict.allowed) return `Denied: ${verdict.why}.`;
-    const said = await this.#carryOut(tool, written);
+    const said = (await this.#carryOut(tool, written)).slice(0, MAX_RESULT_CHARS).toWellFormed();
     rights.called({ title: id, input: written }, said);
-    return wrapUntrusted(said.slice(0, MAX_RESULT_CHARS).toWellFormed(), { source: `Tool ${id}` });
+    return wrapUntrusted(said, { source: `Tool ${id}` });
   }
 
   async close(): Promise<void> {
@@ -139,7 +151,7 @@ async function connect(name: string, server: ToolServer, context: ToolsContext):
   const { createMCPClient } = await import("@ai-sdk/mcp");
   const transport =
     "url" in server
-      ? { type: "http" as const, url: server.url, headers: { ...server.headers } }
+      ? { type: "http" as const, url: server.url, headers: { ...server.headers }, fetch: boundedFetch }
       : new ProgramTransport(context.startOf(name, server.program));
   try {
     return await createMCPClient({
@@ -151,9 +163,7 @@ async function connect(name: string, server: ToolServer, context: ToolsContext):
     });
   } catch (error) {
     const said = transport instanceof ProgramTransport ? await transport.problem() : "";
-    throw new ToolServerError(
-      `The tool server ${JSON.stringify(name)} could not be used: ${said === "" ? reasonOf(error) : said}`,
-    );
+    throw unusable(name, said === "" ? reasonOf(error) : said);
   }
 }
 
@@ -162,8 +172,12 @@ async function toolsOf(client: MCPClient, server: string, signal: AbortSignal): 
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
     const params = cursor === undefined ? {} : { params: { cursor } };
-    const listed = await client.listTools({ ...params, options: { signal, timeout: CONNECT_MS } });
+    const options = { signal, timeout: CONNECT_MS };
+    const listed = await client.listTools({ ...params, options }).catch((error: unknown) => {
+      throw unusable(server, reasonOf(error));
+    });
     for (const { name, description, inputSchema, annotations } of listed.tools.slice(0, MAX_TOOLS - tools.length)) {
+      if (name.length > MAX_NAME_CHARS) continue;
       const definition = toolDefinition(server, { name, description, inputSchema });
       tools.push({ client, server, name, isReadOnly: annotations?.readOnlyHint === true, definition });
     }
@@ -184,71 +198,7 @@ function textOf(result: Awaited<ReturnType<MCPClient["callTool"]>>): string {
   return "isError" in result && result.isError === true ? `Failed: ${whole}` : whole;
 }
 
-/** JSON lines over the standard streams of a program. */
-class ProgramTransport implements MCPTransport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: MCPTransport["onmessage"];
-  readonly #start: ProgramStart;
-  #program: Program | undefined;
-  #stderr: Output | undefined;
-  #problem: Error | undefined;
-
-  constructor(start: ProgramStart) {
-    this.#start = start;
-  }
-
-  async start(): Promise<void> {
-    try {
-      this.#program = await Program.start(this.#start);
-    } catch (error) {
-      this.#problem = error as Error;
-      throw error;
-    }
-    const { stdout, stderr, ended } = this.#program;
-    this.#stderr = new Output(stderr, MAX_STDERR_BYTES);
-    let pending = 0;
-    stdout.on("data", (chunk: Buffer) => {
-      pending = chunk.includes(0x0a) ? chunk.length - chunk.lastIndexOf(0x0a) : pending + chunk.length;
-      if (pending > MAX_LINE_CHARS) void this.close();
-    });
-    createInterface({ input: stdout }).on("line", (line) => this.#take(line));
-    void ended.then(
-      ({ code, killedBy }) => this.#end(new Error(`it ended with ${killedBy ?? `status ${code}`}`)),
-      (error: Error) => this.#end(error),
-    );
-  }
-
-  send(message: object): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const done = (error?: Error | null): void => (error ? reject(error) : resolve());
-      this.#program?.stdin.write(`${JSON.stringify(message)}\n`, done);
-    });
-  }
-
-  async close(): Promise<void> {
-    await this.#program?.end();
-  }
-
-  /** Why it did not start or has ended, with what it said; empty while it runs. */
-  async problem(): Promise<string> {
-    await this.close();
-    await this.#program?.ended.catch(() => undefined);
-    const said = this.#stderr?.text.trim() ?? "";
-    return this.#problem === undefined ? said : `${this.#problem.message}${said === "" ? "" : `: ${said}`}`;
-  }
-
-  #take(line: string): void {
-    try {
-      this.onmessage?.(JSON.parse(line) as Parameters<NonNullable<MCPTransport["onmessage"]>>[0]);
-    } catch {
-      // A server that writes its log to standard output.
-    }
-  }
-
-  #end(error: Error): void {
-    this.#problem ??= error;
-    this.onerror?.(error);
-    this.onclose?.();
-  }
+function unusable(server: string, reason: string): ToolServerError {
+  const why = reason.slice(0, MAX_REASON_CHARS).toWellFormed();
+  return new ToolServerError(`The tool server ${JSON.stringify(server)} could not be used: ${why}`);
 }

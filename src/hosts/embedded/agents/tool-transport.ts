@@ -1,0 +1,95 @@
+/** The ways to a tool server, both bounded: the streams of a program, and HTTP. */
+import { createInterface } from "node:readline";
+import type { MCPTransport } from "@ai-sdk/mcp";
+import { Output, Program, type ProgramStart } from "../programs/program.ts";
+
+const MAX_STDERR_BYTES = 2_000;
+/** A longer line of a server that is a program ends it. */
+const MAX_LINE_CHARS = 16_777_216;
+/** A longer answer of a server over HTTP, or stream of answers, is not read on. */
+const MAX_RESPONSE_BYTES = 16_777_216;
+
+/** `fetch` for the library, which reads an answer to its end. */
+export async function boundedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
+  const response = await fetch(...request);
+  if (response.body === null) return response;
+  let bytes = 0;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => {
+      bytes += chunk.length;
+      if (bytes <= MAX_RESPONSE_BYTES) controller.enqueue(chunk);
+      else controller.error(new Error(`the answer is longer than ${MAX_RESPONSE_BYTES} bytes`));
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
+}
+
+/** JSON lines over the standard streams of a program. */
+export class ProgramTransport implements MCPTransport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: MCPTransport["onmessage"];
+  readonly #start: ProgramStart;
+  #program: Program | undefined;
+  #stderr: Output | undefined;
+  #problem: Error | undefined;
+
+  constructor(start: ProgramStart) {
+    this.#start = start;
+  }
+
+  async start(): Promise<void> {
+    try {
+      this.#program = await Program.start(this.#start);
+    } catch (error) {
+      this.#problem = error as Error;
+      throw error;
+    }
+    const { stdout, stderr, ended } = this.#program;
+    this.#stderr = new Output(stderr, MAX_STDERR_BYTES);
+    let pending = 0;
+    stdout.on("data", (chunk: Buffer) => {
+      pending = chunk.includes(0x0a) ? chunk.length - chunk.lastIndexOf(0x0a) : pending + chunk.length;
+      if (pending > MAX_LINE_CHARS) void this.close();
+    });
+    createInterface({ input: stdout }).on("line", (line) => this.#take(line));
+    void ended.then(
+      ({ code, killedBy }) => this.#end(new Error(`it ended with ${killedBy ?? `status ${code}`}`)),
+      (error: Error) => this.#end(error),
+    );
+  }
+
+  send(message: object): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const done = (error?: Error | null): void => (error ? reject(error) : resolve());
+      this.#program?.stdin.write(`${JSON.stringify(message)}\n`, done);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#program?.end();
+  }
+
+  /** Why it did not start or has ended, with what it said; empty while it runs. */
+  async problem(): Promise<string> {
+    await this.close();
+    await this.#program?.ended.catch(() => undefined);
+    const said = this.#stderr?.text.trim() ?? "";
+    return this.#problem === undefined ? said : `${this.#problem.message}${said === "" ? "" : `: ${said}`}`;
+  }
+
+  #take(line: string): void {
+    try {
+      this.onmessage?.(JSON.parse(line) as Parameters<NonNullable<MCPTransport["onmessage"]>>[0]);
+    } catch {
+      // A server that writes its log to standard output.
+    }
+  }
+
+  #end(error: Error): void {
+    this.#problem ??= error;
+    this.onerror?.(error);
+    this.onclose?.();
+  }
+}
