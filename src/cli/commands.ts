@@ -1,7 +1,7 @@
 /**
  * The commands, each loaded when it runs: `reveille --help` loads none of them.
  */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { BacktestOptions } from "./backtest-command.ts";
 import type { CheckOptions } from "./check-command.ts";
 import type { ConsoleCommandOptions } from "./console-command.ts";
@@ -13,6 +13,7 @@ import type { StatsOptions } from "./deliveries/stats.ts";
 import type { DoctorOptions } from "./doctor-command.ts";
 import type { HooksOptions } from "./hooks-command.ts";
 import type { MigrateOptions } from "./migrate-command.ts";
+import type { MoveOptions } from "./move-command.ts";
 import type { KeysOptions } from "./keys-command.ts";
 import type { ProbeOptions } from "./probe-command.ts";
 import type { PresetsOptions } from "./presets-command.ts";
@@ -160,6 +161,15 @@ export function addConfigurationCommands(program: Command, io: CliIo, finish: (c
     .action(async (options: MigrateOptions) => {
       const { migrateStore } = await import("./migrate-command.ts");
       finish(await migrateStore(options, io));
+    });
+  withConfig(program.command("move"), io, "where the database is")
+    .description("copy the deliveries of the SQLite file to the empty tables of hooks.store; the gateway is stopped")
+    .addOption(new Option("--from <store>", "where they are").choices(["sqlite"]).makeOptionMandatory())
+    .addOption(new Option("--to <store>", "where they go").choices(["postgres"]).makeOptionMandatory())
+    .option("--json", "as one JSON document")
+    .action(async (options: MoveOptions) => {
+      const { moveStore } = await import("./move-command.ts");
+      finish(await moveStore(options, io));
     });
   addPresets(program.command("presets"), io);
   withConfig(program.command("send"), io)

@@ -32,5 +32,5 @@ export async function openConfiguredStore(
 
 function runsLeft(open: number): string {
   const runs = open === 1 ? "one run is" : `${open} runs are`;
-  return `hooks.store: ${runs} open in the SQLite file of the state folder; start without hooks.store until all have ended, or cancel them.`;
+  return `hooks.store: ${runs} open in the SQLite file of the state folder; move them with reveille move --from sqlite --to postgres, or start without hooks.store until all have ended.`;
 }

@@ -1,8 +1,8 @@
 /** The one place that decides which delivery store a host opens. */
-import { mkdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Logger } from "../../core/host.ts";
-import type { DeliveryStore } from "../../storage/delivery-store.ts";
+import { type DeliveryStore, StoreError } from "../../storage/delivery-store.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../../storage/sqlite/delivery-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import { describeOpenError, SqliteError } from "../../storage/sqlite/engine/errors.ts";
@@ -40,6 +40,25 @@ export async function openHostStore(options: HostStoreOptions): Promise<HostStor
     compact,
   });
   return { database, openDeliveryStore: async () => SqliteDeliveryStore.open(database) };
+}
+
+/** The deliveries that a host has stored in its state directory. */
+export interface StoredDeliveries {
+  /** Only reads. */
+  readonly reader: SqliteDatabase["reader"];
+  readonly deliveries: DeliveryStore;
+  readonly close: () => Promise<void>;
+}
+
+/** Opens the deliveries of a host that does not run; rejects with a `StoreError` when it runs, or has stored none. */
+export async function openStoredDeliveries(stateDir: string, logger: Logger): Promise<StoredDeliveries> {
+  const file = join(stateDir, DATABASE_FILE);
+  if (!existsSync(file)) throw new StoreError("UNAVAILABLE", `There is no ${file}: nothing is stored there.`);
+  const database = await SqliteDatabase.open({ file, modules: [sqliteStoreModule], logger }).catch((error: unknown) => {
+    throw error instanceof SqliteError ? new StoreError("UNAVAILABLE", error.message, { cause: error }) : error;
+  });
+  const deliveries = SqliteDeliveryStore.open(database, { ownsDatabase: true });
+  return { reader: database.reader, deliveries, close: () => deliveries.close() };
 }
 
 function makeStateDir(stateDir: string, logger: Logger): void {

@@ -25,7 +25,7 @@ describe("the choice of a store", () => {
     const { body } = await gateway.post("/hooks/agent", { message: "wait" });
     gateway.writeHooks({ store: { url: database.url } });
     await expect(gateway.restart()).rejects.toThrow(
-      "hooks.store: one run is open in the SQLite file of the state folder; start without hooks.store until all have ended, or cancel them.",
+      "hooks.store: one run is open in the SQLite file of the state folder; move them with reveille move --from sqlite --to postgres, or start without hooks.store until all have ended.",
     );
     gateway.writeHooks({});
     await gateway.restart();

@@ -16,9 +16,9 @@ const LOCK = `${LOCK_CLASS}, 0`;
  */
 const SESSION_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 10_000;
-/** A gateway that has just ended, or died with its machine, has lost its lock by then. */
 /** The words of the client when a query has no answer in time. */
 const READ_TIMEOUT = "Query read timeout";
+/** A gateway that has just ended, or died with its machine, has lost its lock by then. */
 const LOCK_WAIT_MS = 8_000;
 const LOCK_RETRY_MS = 100;
 
@@ -40,6 +40,16 @@ export function newInstance(): string {
 }
 
 const tryLock = statement({ taken: "integer" }, `SELECT pg_try_advisory_lock(${LOCK})::int AS taken`);
+const tryLockForTransaction = statement(
+  { taken: "integer" },
+  `SELECT pg_try_advisory_xact_lock(${LOCK})::int AS taken`,
+);
+
+/** Keeps gateways from the database until the transaction ends; false when one uses it. */
+export async function lockForTransaction(session: Session): Promise<boolean> {
+  return (await session.first(tryLockForTransaction))?.taken === 1;
+}
+
 const readOwner = statement(
   { instance: "text", host: "text", pid: "integer", since: "text" },
   `SELECT instance, host, pid, to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS since FROM reveille.owner`,
