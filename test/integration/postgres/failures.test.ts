@@ -50,7 +50,7 @@ describe("a server that fails", () => {
     await expect(store.accept(newDelivery())).rejects.toMatchObject({ code: "UNAVAILABLE" });
     await runSql(standby.url, "SELECT pg_promote()");
     while (!(await accept(store).then(Boolean, () => false))) await sleep(100);
-    for (const id of acknowledged) expect(await store.get(id), id).toMatchObject({ state: "queued" });
+    for (const id of acknowledged) expect(await store.get(id)).toMatchObject({ state: "queued" });
     expect(acknowledged.length + refused).toBe(100);
     expect(acknowledged.length).toBeGreaterThanOrEqual(50);
 
