@@ -47,8 +47,20 @@ const {
   maxAgeSeconds,
   expectEvery,
 } = MappingSchema.properties;
-const { priority, concurrency, retry, fallback, budget, respond, waitSeconds, mode, tools, sessionMode, extract } =
-  MappingSchema.properties;
+const {
+  priority,
+  concurrency,
+  retry,
+  fallback,
+  budget,
+  respond,
+  waitSeconds,
+  mode,
+  tools,
+  sessionMode,
+  extract,
+  release,
+} = MappingSchema.properties;
 
 /** The keys of every `hooks.<preset>`, without the preset's own settings. */
 export const PresetBlockSchema = Type.Object(
@@ -109,6 +121,7 @@ export const PresetBlockSchema = Type.Object(
     tools,
     sessionMode,
     extract,
+    release,
   },
   {
     additionalProperties: false,
@@ -194,6 +207,8 @@ export interface PresetPart {
   readonly hasChat: boolean;
   /** True when the actor's id is one that the sender gives its accounts. */
   readonly vouchesForActors: boolean;
+  /** True when it knows what its events are about. */
+  readonly knowsObjects: boolean;
   /** Describes the source of an event's name; `undefined`: its events have no name. */
   readonly eventSource: string | undefined;
   /** The keys of its mapping that differ from the defaults. */

@@ -9,6 +9,7 @@ import { type BudgetConfig, BudgetSchema, readBudget } from "./budget.ts";
 import { type ChannelChoice, channelTarget, readTarget } from "./channel-target.ts";
 import type { Findings } from "./errors.ts";
 import { ExtractSchema, readExtract } from "./extract/schema.ts";
+import { readRelease, type ReleaseConfig, ReleaseSchema } from "./release.ts";
 import { readRespond, type RespondConfig, RespondSchema } from "./respond.ts";
 import { MappingRetrySchema, readRetry, type RetryConfig } from "./retry.ts";
 import {
@@ -122,6 +123,7 @@ export const RUN_KEYS = {
   ),
   workspace: Type.Optional(WorkspaceSchema),
   extract: Type.Optional(ExtractSchema),
+  release: Type.Optional(ReleaseSchema),
   respond: Type.Optional(RespondSchema),
   waitSeconds: Type.Optional(
     seconds(
@@ -179,6 +181,8 @@ export interface RunConfig {
   readonly workspace?: WorkspaceConfig | undefined;
   /** What its runs see instead of the payload; `undefined`: the payload itself. */
   readonly extract?: ExtractSpec | undefined;
+  /** Events that release what is held; `undefined`: only a person does. */
+  readonly release?: ReleaseConfig | undefined;
   readonly respond: RespondConfig;
   /** The longest wait of a caller for the result; `undefined`: `hooks.waitSeconds`. */
   readonly waitMs: number | undefined;
@@ -221,6 +225,7 @@ export function normalizeRun(
         ? given.permissions
         : readPermissions(input.permissions, `${where}.permissions`, findings),
     workspace: input.workspace ? readWorkspace(input.workspace, `${where}.workspace`, findings) : given.workspace,
+    release: input.release ? readRelease(input.release) : given.release,
     extract: input.extract ? readExtract(input.extract, `${where}.extract`, findings) : given.extract,
     respond: input.respond
       ? readRespond(input.respond, `${where}.respond`, findings)

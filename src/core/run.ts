@@ -1,6 +1,7 @@
 /** A run as it travels from policy to the store and to those who look at it. */
 import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "./agent-rights.ts";
 import type { Chain } from "./chain.ts";
+import type { EventObject } from "./event-object.ts";
 import type { ExtractSpec } from "./extraction.ts";
 import type { Level } from "./level.ts";
 import type { ChannelTarget } from "./host.ts";
@@ -40,6 +41,8 @@ interface UntrustedText {
   readonly textKind?: TextKind | undefined;
   /** What no one sees of it, and was taken out; absent: nothing. */
   readonly hidden?: HiddenCounts | undefined;
+  /** Of a held event that another one may approve: digests of what it is about. */
+  readonly object?: EventObject | undefined;
 }
 
 export interface WakeSpec extends UntrustedText {
@@ -117,6 +120,8 @@ export interface AgentSpec extends UntrustedText {
 /** The reply's target, resolved when the call was accepted. */
 export type ReplyTarget = ChannelTarget | { readonly unresolved: string };
 
+/** Begins the reason of a run that waits for a person because of the level of who acted. */
+export const QUARANTINE = "quarantine: ";
 /** Begins the reason of a run whose reply waits for a person to let it go. */
 export const HELD_REPLY = "held reply: ";
 

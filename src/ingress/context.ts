@@ -4,6 +4,7 @@ import type { Measurements } from "../core/measurements.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { RunWatch } from "../dispatch/run-watch.ts";
 import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
+import type { Approvals } from "./approve.ts";
 import type { Chains } from "./chains.ts";
 import type { Probes } from "./probes.ts";
 import type { ByteBudget, HeldAnswers, InFlight, UnverifiedPlaces } from "./request-limits.ts";
@@ -21,6 +22,8 @@ export interface IngressContext {
   readonly heldAnswers: HeldAnswers;
   readonly measurements: Measurements;
   readonly probes: Probes;
+  /** Absent where no event approves what is held. */
+  readonly approvals?: Approvals;
   /** Absent where no run of the gateway can have caused an event. */
   readonly chains?: Chains;
 }

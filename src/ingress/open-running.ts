@@ -12,6 +12,7 @@ import { RunWatch } from "../dispatch/run-watch.ts";
 import { createGuardedFetch } from "../http/guarded-fetch.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 import type { ActiveConfig } from "./active-config.ts";
+import { type ApprovalOptions, Approvals } from "./approve.ts";
 import { Chains } from "./chains.ts";
 import { type IngressContext, observe } from "./context.ts";
 import type { ConfigReload } from "./reload.ts";
@@ -110,7 +111,9 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   });
   await dispatcher.recover();
   const chains = new Chains(key);
-  const context: IngressContext = { store, dispatcher, watch, host, chains, ...shared };
+  const release: ApprovalOptions["release"] = (deliveryId, by) => operations.deliveries.release(deliveryId, by);
+  const approvals = new Approvals({ store, logger, release });
+  const context: IngressContext = { store, dispatcher, watch, host, chains, approvals, ...shared };
   const retention = new Retention({ store, clock, logger, limits: () => active().config.retention });
   const hookWatch = new HookWatch({ store, outages, clock, logger, mappings: () => active().config.mappings });
   const operated = { ingress: context, active };
@@ -118,7 +121,7 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   const probing = new ProbeSchedule({ probes, outages, clock, logger, everyMs: () => active().config.probeEveryMs });
   const quarantine = new QuarantineExpiry({ store, clock, logger, mappings: () => active().config.mappings });
   const hooks = new HookOperations({ ...operated, activityOf: (route) => hookWatch.activityOf(route) });
-  const operations = {
+  const operations: Operations = {
     deliveries: new DeliveryOperations(operated),
     hooks,
     previews: new PreviewOperations({ ...operated, withEdit }),

@@ -139,6 +139,12 @@ export async function acceptVerified(
   const delivery = await accept(ingress, active, { verified, replayOf, ...judged });
   if (isRefusal(delivery)) return delivery;
   facts?.accepted(delivery);
+  const { approval } = rendered;
+  // A copy, and a replay, of an event that approved approves nothing more.
+  if (approval && delivery.isRepeat !== true && replayOf === undefined && typeof resolved.route !== "string") {
+    const { deliveryId } = delivery;
+    await ingress.approvals?.carryOut({ mappingId: resolved.route.config.id, object: approval, deliveryId });
+  }
 
   const { failure, ended } = rendered;
   if (!failure || delivery.isRepeat) return { resolved, delivery, wait: rendered.wait };

@@ -2,17 +2,15 @@
 import { isBelow } from "../config/mapping/actors.ts";
 import type { MappingConfig } from "../config/mapping/schema.ts";
 import type { Clock, Logger } from "../core/host.ts";
-import { HELD_REPLY } from "../core/run.ts";
+import { HELD_REPLY, QUARANTINE } from "../core/run.ts";
 import { belowText } from "../mapping/filter.ts";
 import type { DeliveryStore } from "../storage/delivery-store.ts";
 import type { Resolved } from "./stages/resolve.ts";
 
-/** Begins the reason of what is held for its level; an interrupted run is held for another. */
-const PREFIX = "quarantine: ";
-const EXPIRED = "quarantine: nobody released it in time";
+const EXPIRED = "quarantine: it was not released in time";
 const EXPIRED_REPLY = "held reply: it was not released in time";
 /** By the start of the reason for which a run is held. */
-const ENDS = { [PREFIX]: EXPIRED, [HELD_REPLY]: EXPIRED_REPLY };
+const ENDS = { [QUARANTINE]: EXPIRED, [HELD_REPLY]: EXPIRED_REPLY };
 const CHECK_MS = 60_000;
 const DEFAULT_AGE_MS = 7 * 86_400_000;
 const PAGE = 200;
@@ -22,7 +20,7 @@ export function quarantineReason({ route, context }: Pick<Resolved, "route" | "c
   if (typeof route === "string") return undefined;
   const { leastLevel } = route.config;
   if (leastLevel?.below !== "quarantine" || !isBelow(context.actor, leastLevel)) return undefined;
-  return `${PREFIX}${belowText(context.actor, leastLevel)}`;
+  return `${QUARANTINE}${belowText(context.actor, leastLevel)}`;
 }
 
 export interface QuarantineOptions {

@@ -5,6 +5,7 @@ import type { Preset } from "../presets/preset.ts";
 import type { CallTransform } from "../transform/call.ts";
 import { compileRank, type RankActor } from "./actor-level.ts";
 import { compileFilter, type CompiledFilter } from "./filter.ts";
+import { compileRelease, type CompiledRelease } from "./release.ts";
 import { compileResponse, type CompiledResponse, compileTemplate, type CompiledTemplate } from "./template.ts";
 import { compileForEach, type ForEach } from "./fan-out.ts";
 
@@ -28,6 +29,8 @@ export interface CompiledMapping {
   readonly rank: RankActor | undefined;
   /** `undefined` when every request passes. */
   readonly filter: CompiledFilter | undefined;
+  /** What releases the events that it holds; `undefined`: a person alone. */
+  readonly release: CompiledRelease | undefined;
   /** The key by which calls are coalesced; `undefined` when none are. */
   readonly coalesceKey: CompiledTemplate | undefined;
   /** The body of the answer, where `respond` has one. */
@@ -47,6 +50,7 @@ export function compileMapping(
     forEach: config.forEach === undefined ? undefined : compileForEach(config.forEach),
     rank: compileRank(config, preset),
     filter: compileFilter(config),
+    release: compileRelease(config, preset),
     coalesceKey: config.coalesce && compileTemplate(config.coalesce.key),
     responseBody:
       config.respond.kind === "content" && config.respond.body !== undefined

@@ -12,6 +12,7 @@ import type {
   PresetAnswer,
   PresetContext,
   PresetEvent,
+  PresetObjects,
   PresetSample,
   SenderSuccess,
 } from "./preset.ts";
@@ -64,6 +65,8 @@ export interface PresetDefinition {
    * of the gateway counts. Absent: anywhere in the body.
    */
   readonly written?: (event: PresetContext) => string | undefined;
+  /** What an event is about, so that another event, such as a label, can approve it while it is held. */
+  readonly objects?: PresetObjects;
   readonly unwrap?: (payload: unknown) => unknown;
   readonly skip?: (event: PresetEvent) => string | undefined;
   /** Absent: `mapping` has a `messageTemplate`. */
@@ -118,6 +121,8 @@ export function definePreset(definition: PresetDefinition): Preset {
     roles: definition.roles ?? {},
     text: definition.text,
     written: definition.written ?? (() => undefined),
+    objects: definition.objects,
+    knowsObjects: definition.objects !== undefined,
     unwrap: definition.unwrap ?? ((payload) => payload),
     skip: definition.skip ?? (() => undefined),
     message: definition.message ?? (() => ""),

@@ -2,7 +2,7 @@
 import type { AuthInput } from "../config/auth/schema.ts";
 import type { PresetPart, PresetSettings } from "../config/preset.ts";
 import type { TextKind } from "../core/boundary/remove-hidden.ts";
-import type { EventActor, EventAuthor, Level, PayloadContext, PayloadFormat } from "../core/delivery.ts";
+import type { EventActor, EventAuthor, EventObject, Level, PayloadContext, PayloadFormat } from "../core/delivery.ts";
 
 /** The scheme of a preset's sender, in a few words for lists: `HMAC-SHA256 in x-hub-signature-256`. */
 export function schemeName(preset: Preset): string {
@@ -62,6 +62,8 @@ export interface Preset extends PresetPart {
   authorsOf(context: PresetContext): readonly EventAuthor[];
   /** Makes the payload what it means: JSON out of a form field, data out of base64. Throws nothing. */
   unwrap(payload: unknown): unknown;
+  /** What an event is about: one that is held, and one that approves. */
+  readonly objects: PresetObjects | undefined;
   /** Levels of the roles that its actors have, where a mapping does not say. */
   readonly roles: Readonly<Record<string, Level>>;
   /** Why there is nothing for an agent in it (a ping, a test); `undefined` otherwise. */
@@ -90,7 +92,15 @@ export interface PresetEvent extends PresetContext {
   readonly event: string | undefined;
 }
 
-export type { EventActor, EventAuthor } from "../core/delivery.ts";
+export type { EventActor, EventAuthor, EventObject } from "../core/delivery.ts";
+
+/** Reads what an event is about, out of what the sender signs; `undefined`: nothing that can be approved. */
+export interface PresetObjects {
+  /** What would begin a run: a comment is an object of its own. */
+  held(context: PresetContext): EventObject | undefined;
+  /** What someone approves by the event: a comment approves the issue that it is under. */
+  approved(context: PresetContext): EventObject | undefined;
+}
 
 /** What a person wrote to the agent in a private chat, every word of it that person's own. */
 export interface ChatMessage {

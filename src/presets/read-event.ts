@@ -1,5 +1,5 @@
 import type { PresetSettings } from "../config/preset.ts";
-import type { EventActor, EventAuthor, PayloadContext } from "../core/delivery.ts";
+import type { EventActor, EventAuthor, EventObject, PayloadContext } from "../core/delivery.ts";
 import { joinText } from "../core/payload-text.ts";
 import type { ChatMessage, Preset, PresetAnswer, PresetContext, PresetEvent } from "./preset.ts";
 import { asJson } from "./message/data-lines.ts";
@@ -60,6 +60,15 @@ export function readChat(preset: Preset, context: PayloadContext, settings: Pres
   const to = whole(chat?.to, MAX_NAME);
   const text = whole(chat?.text, MAX_CHAT);
   return from === undefined || to === undefined || text === undefined ? undefined : { from, to, text };
+}
+
+/** What an event is about; `undefined`: the preset does not know. */
+export function readObject(
+  preset: Preset,
+  context: PayloadContext & { readonly settings: PresetSettings },
+  as: "held" | "approved",
+): EventObject | undefined {
+  return attempt(() => preset.objects?.[as](context));
 }
 
 /** What the actor wrote in the event; `undefined`: the preset does not know. */

@@ -11,6 +11,7 @@ import type { Findings } from "../errors.ts";
 import { GMAIL, readGmail } from "../gmail.ts";
 import type { MappingConfig, PresetSettings } from "./schema.ts";
 import type { RetryConfig } from "../retry.ts";
+import { checkRelease } from "./release-rules.ts";
 import { checkMapping, checkRoutes, findShadows } from "./rules.ts";
 import { fillIn, normalizeMapping } from "./normalize.ts";
 import type { PresetBlockInput } from "../preset.ts";
@@ -70,7 +71,9 @@ function readOwn(input: MappingInput, at: number, context: MappingContext): Mapp
   if (preset === undefined) refusePresetKeys(input, where, findings);
   else refuseUnknown(mapping, preset, findings);
   const place = { where, written: input, preset, settings: settings ?? {}, handshakes: mapping.handshakes };
-  return { ...mapping, settings: settings ?? {}, auth: readAuth(place, sources, findings) };
+  const whole = { ...mapping, settings: settings ?? {}, auth: readAuth(place, sources, findings) };
+  if (preset && sources) checkRelease(whole, preset.part, findings);
+  return whole;
 }
 
 /** The preset that a mapping names; one that there is not is refused while hooks are on. */
@@ -117,6 +120,7 @@ const PRESET_KEYS = [
   "rights",
   "minLevel",
   "below",
+  "release",
 ] as const;
 
 function refusePresetKeys(input: MappingInput, where: string, findings: Findings): void {
@@ -202,6 +206,7 @@ function readPresetMapping(
   checkMapping(mapping, input, findings);
   refuseUnknown(mapping, preset, findings);
   const auth = readAuth({ where, written: {}, preset, settings, handshakes: mapping.handshakes }, sources, findings);
+  if (sources) checkRelease({ ...mapping, auth }, part, findings);
   return { ...mapping, sender: name, settings, auth };
 }
 

@@ -1,16 +1,13 @@
 import type { DeliveryDetail, DeliverySummary } from "../../core/delivery.ts";
 import type { State } from "../../core/run.ts";
-import { isRefusal, refuse } from "../../core/errors.ts";
+import { isRefusal } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import { replayDelivery, stopsReplays } from "../replay.ts";
-import type { Accepted } from "../commit.ts";
+import { replayDelivery } from "../replay.ts";
 import type { IngressContext } from "../context.ts";
-import type { Replayed } from "../replay.ts";
-import { StoreError } from "../../storage/delivery-store.ts";
 import type { DeliveryPage, DeliveryQuery } from "../../storage/delivery-store.ts";
 import { letRepliesGo } from "./let-replies-go.ts";
-import type { Operation, OperationOutcome } from "./outcome.ts";
+import { type Operation, type OperationOutcome, outcomeOf, replayedOutcome, stopOf } from "./outcome.ts";
 import { laterReplay, planInBulk, planOperation } from "./plan.ts";
 import type { ReplayOptions } from "./plan.ts";
 import { findDeliveries, selectDeliveries } from "./select.ts";
@@ -29,6 +26,8 @@ export interface ListedQuery extends DeliveryQuery {
 export interface OperationOptions extends ReplayOptions {
   /** Of a resolution: the person's reason. */
   readonly note?: string | undefined;
+  /** Of a release: what approved it. */
+  readonly by?: string | undefined;
 }
 
 export interface BulkOptions extends OperationOptions {
@@ -93,7 +92,7 @@ export class DeliveryOperations {
     return { ...delivery, replayedAs: { deliveryId: replay.id, state: replay.state } };
   }
 
-  /** The body exactly as received; `undefined` when there is none, or not any more. */
+  /** Exactly as received; `undefined` when there is none, or not any more. */
   body(deliveryId: string): Promise<Uint8Array | undefined> {
     return this.#ingress.store.body(deliveryId);
   }
@@ -108,10 +107,10 @@ export class DeliveryOperations {
 
   /**
    * Lets the runs of a held delivery begin, as they were accepted: in a new delivery, which takes its place. Runs whose
-   * replies are held go on where they stopped, in the same one.
+   * replies are held go on where they stopped, in the same one. `by` says what approved it, if that was an event.
    */
-  release(deliveryId: string): Promise<OperationOutcome> {
-    return this.#single("release", deliveryId, { asAccepted: true });
+  release(deliveryId: string, by?: string): Promise<OperationOutcome> {
+    return this.#single("release", deliveryId, { asAccepted: true, by });
   }
 
   /** Ends the runs that are queued, running or held; an active run is stopped. */
@@ -196,7 +195,7 @@ export class DeliveryOperations {
       case "replay":
         return this.#replay(deliveryId, options);
       case "release":
-        return this.#release(deliveryId);
+        return this.#release(deliveryId, options.by);
       case "cancel":
         return this.#cancel(deliveryId, CANCELED);
       case "purge":
@@ -213,13 +212,13 @@ export class DeliveryOperations {
   }
 
   /** One after the other: two at once could begin the same runs. */
-  #release(deliveryId: string): Promise<OperationOutcome> {
-    const released = this.#releasing.then(() => this.#releaseOnce(deliveryId));
+  #release(deliveryId: string, by: string | undefined): Promise<OperationOutcome> {
+    const released = this.#releasing.then(() => this.#releaseOnce(deliveryId, by));
     this.#releasing = released.catch(() => {});
     return released;
   }
 
-  async #releaseOnce(deliveryId: string): Promise<OperationOutcome> {
+  async #releaseOnce(deliveryId: string, by: string | undefined): Promise<OperationOutcome> {
     const { store } = this.#ingress;
     const delivery = await store.get(deliveryId);
     if (delivery === undefined) return { kind: "unknown" };
@@ -233,7 +232,8 @@ export class DeliveryOperations {
       before === undefined
         ? await this.#replay(deliveryId, { asAccepted: true })
         : { kind: "replayed", deliveryId: before.id, runIds: [], state: before.state };
-    if (outcome.kind === "replayed") await this.#cancel(deliveryId, `released as ${outcome.deliveryId}`);
+    const approved = by === undefined ? "" : `, ${by}`;
+    if (outcome.kind === "replayed") await this.#cancel(deliveryId, `released as ${outcome.deliveryId}${approved}`);
     return outcome;
   }
 
@@ -271,30 +271,3 @@ function isResolved({ replayedAs, resolved }: DeliverySummary): boolean {
 }
 
 const OPEN: ReadonlySet<State> = new Set(["queued", "running", "held"]);
-
-function replayedOutcome({ own, members, left, stopped }: Replayed): OperationOutcome {
-  const { deliveryId, runIds } = own;
-  const replayed = { kind: "replayed", deliveryId, runIds, state: stateOf(own) } as const;
-  if (members.length === 0 && left.length === 0) return replayed;
-  const deliveries = members.map(({ deliveryId: of, result }) => ({
-    of,
-    result: isRefusal(result) ? result : { deliveryId: result.deliveryId, state: stateOf(result) },
-  }));
-  return { ...replayed, gathered: { deliveries, left, stopped } };
-}
-
-function stateOf({ ended }: Accepted): State {
-  return ended ?? "queued";
-}
-
-/** Why no further delivery is to be treated after that outcome. */
-function stopOf(outcome: OperationOutcome): Refusal | undefined {
-  if (outcome.kind === "replayed") return outcome.gathered?.stopped;
-  return outcome.kind === "refused" && stopsReplays(outcome.refusal) ? outcome.refusal : undefined;
-}
-
-function outcomeOf(error: unknown): OperationOutcome {
-  if (!(error instanceof StoreError)) throw error;
-  if (error.code === "NOT_FOUND") return { kind: "unknown" };
-  return { kind: "refused", refusal: refuse(error.code === "CLOSED" ? "SHUTTING_DOWN" : "STORE_UNAVAILABLE") };
-}

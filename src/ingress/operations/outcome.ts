@@ -1,5 +1,9 @@
 import type { State } from "../../core/run.ts";
+import { isRefusal, refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
+import { StoreError } from "../../storage/delivery-store.ts";
+import type { Accepted } from "../commit.ts";
+import { type Replayed, stopsReplays } from "../replay.ts";
 
 /** An operator's action on a delivery. */
 export type Operation = "replay" | "release" | "cancel" | "purge" | "resolve";
@@ -55,4 +59,33 @@ export interface ReplayFacts {
   readonly done: number;
   /** The number of coalesced calls, its own included. */
   readonly calls: number;
+}
+
+/** The new deliveries that a replay has made. */
+export function replayedOutcome({ own, members, left, stopped }: Replayed): OperationOutcome {
+  const { deliveryId, runIds } = own;
+  const replayed = { kind: "replayed", deliveryId, runIds, state: stateOf(own) } as const;
+  if (members.length === 0 && left.length === 0) return replayed;
+  const deliveries = members.map(({ deliveryId: of, result }) => ({
+    of,
+    result: isRefusal(result) ? result : { deliveryId: result.deliveryId, state: stateOf(result) },
+  }));
+  return { ...replayed, gathered: { deliveries, left, stopped } };
+}
+
+function stateOf({ ended }: Accepted): State {
+  return ended ?? "queued";
+}
+
+/** Why no further delivery is to be treated after that outcome. */
+export function stopOf(outcome: OperationOutcome): Refusal | undefined {
+  if (outcome.kind === "replayed") return outcome.gathered?.stopped;
+  return outcome.kind === "refused" && stopsReplays(outcome.refusal) ? outcome.refusal : undefined;
+}
+
+/** Of an operation that the store could not carry out. */
+export function outcomeOf(error: unknown): OperationOutcome {
+  if (!(error instanceof StoreError)) throw error;
+  if (error.code === "NOT_FOUND") return { kind: "unknown" };
+  return { kind: "refused", refusal: refuse(error.code === "CLOSED" ? "SHUTTING_DOWN" : "STORE_UNAVAILABLE") };
 }

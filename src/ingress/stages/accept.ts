@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CoalesceConfig } from "../../config/run.ts";
 import type { Chain } from "../../core/chain.ts";
-import type { Action, Headers } from "../../core/delivery.ts";
+import type { Action, EventObject, Headers } from "../../core/delivery.ts";
 import type { RunSpec } from "../../core/run.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
@@ -48,6 +48,7 @@ export function accept(
   if (isRefusal(claims)) return claims;
   const { route, context } = resolved;
   const held = specs.length === 0 ? undefined : quarantineReason(resolved);
+  const object = held === undefined || typeof route === "string" ? undefined : route.release?.heldObject(context);
   const delivery: NewDelivery = {
     receivedAt: verified.receivedAt,
     route: verified.path,
@@ -62,7 +63,7 @@ export function accept(
     chain: context.chain,
     credentialId: replayOf === undefined ? verified.credential.id : null,
     answered: replayOf === undefined ? plannedStatus(resolved, rendered, specs) : null,
-    runs: runsOf(accepting),
+    runs: runsOf(accepting, object),
     ended: rendered.ended,
     held,
     replayOf,
@@ -116,11 +117,15 @@ function claimsOf(active: ActiveConfig, { verified, payload, resolved, replayOf 
 }
 
 /** Wakes always keep their order: they share one session, and each is short. */
-function runsOf({ verified, resolved: { route }, specs }: Accepting): readonly NewRun[] {
+function runsOf(
+  { verified, resolved: { route }, specs }: Accepting,
+  object: EventObject | undefined,
+): readonly NewRun[] {
   if (typeof route === "string") return specs.map((spec): NewRun => ({ lane: spec.sessionKey, spec }));
   const { order, maxAgeMs } = route.config;
   const expiresAt = maxAgeMs === undefined ? null : verified.receivedAt + maxAgeMs;
-  return specs.map((spec): NewRun => {
+  return specs.map((made): NewRun => {
+    const spec = object === undefined ? made : { ...made, object };
     const lane = order === "none" && spec.kind === "agent" ? "" : spec.sessionKey;
     return { lane, spec, expiresAt };
   });

@@ -1,7 +1,7 @@
 import type { HooksConfig } from "../../config/hooks.ts";
 import type { ChatConfig } from "../../config/mapping/chat.ts";
 import { showValue } from "../../config/show-value.ts";
-import type { Action, PayloadContext } from "../../core/delivery.ts";
+import type { Action, EventObject, PayloadContext } from "../../core/delivery.ts";
 import type { Measurements } from "../../core/measurements.ts";
 import { ERRORS, isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
@@ -26,6 +26,8 @@ export interface Rendered {
   readonly ended?: Ended;
   /** The caller's answer once the ended delivery is on disk; absent: the usual one. */
   readonly failure?: Refusal;
+  /** What the event approves, once its delivery is on disk. */
+  readonly approval?: EventObject;
   /** The caller's wish to wait for the result. */
   readonly wait?: WantedWait;
 }

@@ -26,6 +26,6 @@ it("what is not released in time ends as skipped, and nothing else does", async 
   await expiry.expire();
   const states = await Promise.all(ids.map(async (id) => (await store.get(id))?.state));
   expect(states).toEqual(["skipped", "held", "skipped", "held", "held", "skipped"]);
-  expect((await store.get(ids[0]!))?.reason).toBe("quarantine: nobody released it in time");
+  expect((await store.get(ids[0]!))?.reason).toBe("quarantine: it was not released in time");
   expect((await store.get(ids[5]!))?.reason).toBe("held reply: it was not released in time");
 });

@@ -5,6 +5,7 @@ import type { EventActor, PresetContext } from "../../preset.ts";
 import { textAt, valueAt, wholeTextAt } from "../../../core/payload-text.ts";
 import { lineAt } from "../../message/headline.ts";
 import { githubMessage } from "./github-message.ts";
+import { githubObjects } from "./github-objects.ts";
 import { githubSamples } from "./github-samples.ts";
 
 /** GitHub sends no event that is larger. */
@@ -31,6 +32,7 @@ export const github = definePreset({
   authors: ({ payload }) => authorsAt(payload, AUTHORS),
   vouchesForActors: true,
   roles: { OWNER: "trusted", MEMBER: "trusted", COLLABORATOR: "trusted", CONTRIBUTOR: "known" },
+  objects: githubObjects,
   unwrap: unwrapFormPayload,
   written: writtenBy,
   skip: ({ event }) => (event?.split(".", 1)[0] === "ping" ? "a ping, by which GitHub tries the webhook" : undefined),

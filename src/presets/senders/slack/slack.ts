@@ -7,6 +7,7 @@ import { unknownEvent } from "../../message/unknown-event.ts";
 import { slackText } from "./slack-text.ts";
 import { slackActor, slackAuthors } from "./slack-actor.ts";
 import { slackChat } from "./slack-chat.ts";
+import { slackObjects } from "./slack-objects.ts";
 import { SLACK_SAMPLES } from "./slack-samples.ts";
 
 /** Types whose answer Slack would not take for that of an interaction. */
@@ -58,6 +59,7 @@ export const slack = definePreset({
   authors: slackAuthors,
   vouchesForActors: true,
   roles: { member: "known" },
+  objects: slackObjects,
   unwrap: unwrapFormPayload,
   skip({ payload }) {
     const type = textAt(payload, "type");
