@@ -4,9 +4,9 @@
  * the bare server again, and ratios are taken within the round, because the machine's speed drifts.
  *
  * The result is printed and written to bench/RESULTS.md, whatever it is, and a row of it to bench/HISTORY.md.
- * `npm run bench -- full` measures that part alone (`weight`, `calls`, `signed`, `watched`, `full`, `transforms`, `strangers`)
+ * `npm run bench -- full` measures that part alone (`weight`, `calls`, `signed`, `watched`, `full`, `transforms`, `postgres`, `strangers`)
  * and leaves the others as they are written there. `--quick` measures shortly and writes nothing. `npm run bench -- profile`
- * prints where the main thread spends a call (see profile.ts); `npm run bench -- openclaw` is another benchmark,
+ * prints where the main thread spends a call (see profile.ts); `npm run bench -- scale` simulates many gateways; `npm run bench -- openclaw` is another benchmark,
  * inside the real OpenClaw (see openclaw/run-openclaw-bench.ts).
  */
 import { readFile, writeFile } from "node:fs/promises";
@@ -17,6 +17,7 @@ import type { CallFigures, Timing } from "./calls.ts";
 import { reportFullStore } from "./full-store.ts";
 import { recordHistory } from "./history.ts";
 import { runOpenClawBench } from "./openclaw/run-openclaw-bench.ts";
+import { reportPostgres } from "./postgres-calls.ts";
 import { reportProfile } from "./profile.ts";
 import { StateFolders } from "./servers.ts";
 import { reportSignedCalls } from "./signed-calls.ts";
@@ -35,6 +36,10 @@ const STORED = quick ? 20_000 : 1_000_000;
 const QUEUED = quick ? 5_000 : 100_000;
 
 if (process.argv[2] === "openclaw") process.exit(await runOpenClawBench(process.argv.slice(3)));
+if (process.argv[2] === "scale") {
+  await import("./scale/main.ts");
+  process.exit(0);
+}
 if (process.argv[2] === "profile") {
   const what = process.argv.includes("wake") ? "wake" : "mapped";
   console.log(await reportProfile({ what, warmupMs: 0, durationMs: 10_000, connections: CONNECTIONS }));
@@ -63,6 +68,7 @@ const parts: Readonly<Record<string, () => Promise<string>>> = {
       { settled: STORED, queued: QUEUED },
     ]),
   transforms: () => reportTransformCalls(timing),
+  postgres: () => reportPostgres(timing),
   strangers: () => reportSlowStrangers({ rounds: timing.rounds, durationMs: 2 * timing.durationMs }),
 };
 

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { prefill } from "./prefill.ts";
 import { senders } from "./senders.ts";
 import type { SenderName } from "./senders.ts";
-import { freePort, startPostgres } from "./peers/postgres.ts";
+import { freePort, type PostgresServer, startPostgres } from "./peers/postgres.ts";
 
 export const HOOK_TOKEN = "bench-hook-token-0123456789abcdef";
 export const GATEWAY_TOKEN = "bench-gateway-token-0123456789abcdef";
@@ -43,7 +43,7 @@ export function startFastify(): Promise<RunningServer> {
 export async function startPgBoss(): Promise<RunningServer | undefined> {
   const database = await startPostgres();
   if (database === undefined) return undefined;
-  const server = await start([scriptOf("peers/pg-boss-server.ts")], { env: { DATABASE_URL: database.url } });
+  const server = await startPgBossOn(database);
   return {
     ...server,
     async stop() {
@@ -51,6 +51,10 @@ export async function startPgBoss(): Promise<RunningServer | undefined> {
       await database.stop();
     },
   };
+}
+
+export function startPgBossOn({ url }: PostgresServer): Promise<RunningServer> {
+  return start([scriptOf("peers/pg-boss-server.ts")], { env: { DATABASE_URL: url } });
 }
 
 /** adnanh/webhook, which starts a program for each call; `undefined` where it is not installed. */
@@ -117,6 +121,8 @@ export interface GatewayOptions {
   readonly turnMs?: number;
   /** Agent runs at once; 4 when absent. */
   readonly concurrency?: number;
+  /** Where its deliveries are; in SQLite when absent. */
+  readonly databaseUrl?: string | undefined;
   /** Arguments of Node that start the program; as `npm start` does when absent. */
   readonly program?: readonly string[];
 }
@@ -156,7 +162,8 @@ export function senderPath(sender: SenderName): string {
   return `/hooks/${sender}`;
 }
 
-function configuration({ mappings, presets = {}, sender, concurrency = 4 }: GatewayOptions, modelUrl: string): object {
+function configuration(options: GatewayOptions, modelUrl: string): object {
+  const { mappings, presets = {}, sender, concurrency = 4, databaseUrl } = options;
   return {
     gateway: { bind: "loopback", auth: { token: GATEWAY_TOKEN }, shutdownSeconds: 1 },
     agents: { defaults: { model: "bench/slow", heartbeat: { every: "0m" } } },
@@ -167,6 +174,7 @@ function configuration({ mappings, presets = {}, sender, concurrency = 4 }: Gate
       // The queue's bound is not what is measured.
       maxQueuedRuns: 10_000_000,
       concurrency,
+      ...(databaseUrl !== undefined && { store: { url: databaseUrl } }),
       publicUrl: "https://gateway.example.com",
       presets: Object.keys(presets),
       ...presets,
