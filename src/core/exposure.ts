@@ -12,6 +12,11 @@ export interface ExposedTurn {
   readonly hasWorkspace?: boolean | undefined;
 }
 
+/** What a mapping, or a level of it, leaves of an agent's rights. */
+export interface AskedRights extends Omit<ExposedTurn, "agentId" | "turn"> {
+  readonly kind: "agent" | "wake";
+}
+
 /** What an agent can reach by itself in a turn, in words for the owner; what is not known counts as reached. */
 export interface AgentExposure {
   /** Private data. */

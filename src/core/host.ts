@@ -9,13 +9,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AsyncSeriesHook, SyncHook } from "tapable";
 import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "./agent-rights.ts";
 import type { CheckOutgoing } from "./outgoing/check-outgoing.ts";
-import type { AgentExposure, ExposedTurn } from "./exposure.ts";
+import type { AgentExposure, AskedRights, ExposedTurn } from "./exposure.ts";
 import type { ChannelInfo, ChannelTarget, HostChannels } from "./channels.ts";
 import type { Chain } from "./chain.ts";
 import type { ExtractionRequest } from "./extraction.ts";
 import type { Level } from "./level.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
+export type { AskedRights } from "./exposure.ts";
 export type { ChannelInfo, ChannelMessage, ChannelTarget, HostChannels } from "./channels.ts";
 
 /** A gateway as its plugins see it. Valid from `apply(host)` until `onShutdown` has returned. */
@@ -155,6 +156,8 @@ export interface AgentCatalog {
   modelProblem?(model: string): string | undefined;
   /** What an agent can reach by itself in such a turn; absent: the host cannot say. */
   exposure?(turn: ExposedTurn): AgentExposure;
+  /** The reason why the host cannot hold a run, or a wake, to these rights, as a predicate; absent: it can. */
+  rightsProblem?(asked: AskedRights): string | undefined;
   /**
    * The reason why {@link HostAgents.extract} cannot be used, as the predicate of a sentence. Without a model, that of
    * the agent is meant. Absent: the host cannot run a model that is certain to have no tools, memory and channels.

@@ -7,8 +7,8 @@ import { LEVELS } from "../../core/delivery.ts";
 import { checkSessionKeyForm, hasPrefix, isTemplated } from "../session.ts";
 import { showNames, showValue } from "../show-value.ts";
 import { checkChannel } from "../channel-target.ts";
-import { canAsk, NOBODY_TO_ASK } from "../permissions.ts";
 import { checkChat } from "./chat.ts";
+import { checkEnforceable } from "./enforceable.ts";
 import { checkExtract, checkExtractor } from "./extract-rules.ts";
 import { checkRun } from "./run-rules.ts";
 
@@ -142,9 +142,8 @@ export function checkReferences(
   } else if (chat) {
     checkChannel(chat.channel, `${where}.chat.channel`, channels, findings);
   }
+  checkEnforceable(mapping, { agents, channels }, findings);
   if (mapping.action === "wake") return;
-  const permissions = [mapping.permissions, ...Object.values(mapping.rights ?? {}).map((level) => level.permissions)];
-  if (permissions.includes("ask") && channels && !canAsk(channels)) findings.refuseReference(where, NOBODY_TO_ASK);
   checkRights(mapping, { agents, channels }, findings);
   checkExtractor(mapping, agents, findings);
   checkModel(mapping.model, `${where}.model`, { agents, agentId: id }, findings);

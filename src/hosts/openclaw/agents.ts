@@ -4,6 +4,7 @@ import { withInstructions } from "../../core/boundary/wrap-untrusted.ts";
 import { HostError } from "../../core/host.ts";
 import type { AgentCatalog, AgentInfo, AgentRunRequest, AgentRunResult, HostAgents, Logger } from "../../core/host.ts";
 import { isTransient, isRefusedUpFront, mayHaveBegun, neverBegan, wasNotAccepted } from "./error-classifier.ts";
+import { unenforceable } from "./enforceable.ts";
 import type { LatestTurn } from "./event-queue.ts";
 import { memoizeByConfig } from "./memoize.ts";
 import type { OpenClawConfig, OpenClawSubagent, SubagentOutcome } from "./sdk.ts";
@@ -250,14 +251,4 @@ async function didNothing({ error = "", startedAt, endedAt }: SubagentOutcome, r
 /** What the agent is given: the owner's instructions, then the prompt. */
 function messageOf({ instructions, prompt }: AgentRunRequest): string {
   return withInstructions(instructions, prompt);
-}
-
-/** What the run asks for and this host cannot hold an agent to: nothing is run with more rights than were left. */
-function unenforceable({ permissions, workspace, egress }: AgentRunRequest): string | undefined {
-  if (workspace !== undefined)
-    return "OpenClaw gives each agent a workspace of its own; leave workspace out of the mapping.";
-  if (egress !== undefined)
-    return "OpenClaw cannot limit the hosts that a run reaches; leave egress out of the mapping.";
-  if (permissions === undefined || permissions === "all" || permissions === "deny") return undefined;
-  return 'OpenClaw cannot hold a run to these permissions; in the mapping, write "deny" for a run without tools, or leave them out and limit the agent in OpenClaw.';
 }

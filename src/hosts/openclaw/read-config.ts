@@ -1,5 +1,6 @@
 /** Reads the host's configuration, in the shapes of its versions. */
 import type { AgentCatalog, AgentInfo, ChannelInfo, GatewayFacts } from "../../core/host.ts";
+import { rightsProblem } from "./enforceable.ts";
 import type { HostSession } from "./event-queue.ts";
 import type { OpenClawConfig } from "./sdk.ts";
 
@@ -102,6 +103,7 @@ export function agentCatalog(config: OpenClawConfig, pluginId: string): AgentCat
       return byId.get(agentId) ?? byFoldedId.get(foldAgentId(agentId)) ?? main;
     },
     allowedModels: () => models,
+    rightsProblem,
     modelProblem: () => {
       if (mayChooseModel) return undefined;
       const key = `plugins.entries.${pluginId}.subagent.allowModelOverride`;

@@ -50,6 +50,7 @@ export function reportBehavior(adopted: MigratedBlock, notes: MigrationNotes): v
   // The largest loss of all is what the owner reads first.
   notes.add("behavior", LESS_THAN_HOOKS);
   notes.add("behavior", NO_EXPOSURES);
+  notes.add("behavior", NO_RIGHTS);
   reportAnswers(adopted, note);
   reportAgentCalls(adopted, note);
   reportWakes(adopted, note);
@@ -144,6 +145,9 @@ const LESS_THAN_HOOKS = `Each run is a turn of a subagent, which OpenClaw gives 
 
 const NO_EXPOSURES =
   'OpenClaw does not say what its agents can reach: count on each run to read what others wrote, reach private data and act outward. Nothing is refused for that here; limit the agent by OpenClaw\'s own tool policy and sandbox, or write tools: "none" in the mapping.';
+
+const NO_RIGHTS =
+  'Of what Reveille can leave a run by mapping and level, OpenClaw enforces agentId, deliver, channel, to, tools: "none" and permissions: "deny". A mapping with other permissions, with egress, workspace or extract, and a wake with permissions or tools, is refused here, and its calls are answered 503: limit the agent by OpenClaw\'s own tool policy and sandbox.';
 
 function reportRuns({ read, facts, hooks }: MigratedBlock, notes: MigrationNotes): void {
   if (read.defaultSessionKey !== undefined) {
