@@ -1,9 +1,9 @@
 /** `reveille deliveries list`. */
-import type { DeliverySummary } from "../../core/delivery.ts";
-import type { GatewayCommandOptions } from "../gateway.ts";
+import type { DeliveryDetail, DeliverySummary } from "../../core/delivery.ts";
+import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";
 import type { CliIo } from "../io.ts";
 import { askGateway, reachGateway } from "../gateway-client.ts";
-import { printable } from "../terminal-text.ts";
+import { printable, printableLines } from "../terminal-text.ts";
 import { textTable } from "../text-table.ts";
 
 export interface FilterOptions {
@@ -49,7 +49,8 @@ const NAME_CHARS = 40;
 
 /** Prints the newest deliveries that fit. */
 export async function listDeliveries(options: ListOptions, io: CliIo): Promise<void> {
-  const page = await read(options, io);
+  const access = await reachGateway(options, io);
+  const page = await read(options, access);
   if (options.json === true) {
     io.out(`${JSON.stringify(page, undefined, 2)}\n`);
     return;
@@ -61,7 +62,24 @@ export async function listDeliveries(options: ListOptions, io: CliIo): Promise<v
   }
   io.out(textTable(["ID", "RECEIVED", "ROUTE", "STATE", "WHAT", "WHY"], deliveries.map(rowOf)));
   io.out(countOf(deliveries, options));
+  // Who decides about them reads them first.
+  if (options.state === "held") for (const { id } of deliveries) io.out(await heldText(access, id));
   if (nextCursor !== null) io.out(`\nThere may be older ones: raise --limit, or narrow the search.\n`);
+}
+
+const TEXT_CHARS = 1_000;
+
+/** What a held delivery would give to its agent. */
+async function heldText(access: GatewayAccess, id: string): Promise<string> {
+  const { runs } = await askGateway<DeliveryDetail>(access, `/deliveries/${id}`);
+  const texts = runs.map(({ spec }) => (spec.kind === "wake" ? spec.text : spec.message).trim());
+  const lines = texts.flatMap((text) => printableLines(shortened(text)).split("\n"));
+  return `\n${id}\n${lines.map((line) => `  ${line}\n`).join("")}`;
+}
+
+function shortened(text: string): string {
+  if (text.length <= TEXT_CHARS) return text;
+  return `${text.slice(0, TEXT_CHARS).toWellFormed()}… (${text.length} characters; reveille deliveries show has all)`;
 }
 
 /** The number of listed dead letters that need nothing more. */
@@ -73,8 +91,7 @@ function countOf(deliveries: readonly DeliverySummary[], { open }: ListOptions):
 }
 
 /** A page may hold fewer rows than were asked for and still not be the last. */
-async function read(options: ListOptions, io: CliIo): Promise<Page> {
-  const access = await reachGateway(options, io);
+async function read(options: ListOptions, access: GatewayAccess): Promise<Page> {
   const deliveries: DeliverySummary[] = [];
   let nextCursor: string | null = null;
   do {

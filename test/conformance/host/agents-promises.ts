@@ -58,6 +58,35 @@ export function testAgents(context: SuiteContext): void {
     expect(seen).toContain("Name the culprit.");
   });
 
+  it("asks a model on its own for a form, where it can: without tools, the agent's words and what was said before", async () => {
+    const { host } = await shareProbe();
+    const { id } = host.agents.resolve(undefined);
+    if (host.agents.extract === undefined) {
+      expect(host.agents).not.toHaveProperty("extractionProblem");
+      return;
+    }
+    expect(host.agents.extractionProblem?.({ agentId: id, model: undefined })).toBeUndefined();
+    await host.agents.run(request(host, { prompt: "Said before the form." }));
+    const result = await host.agents.extract({
+      runId: randomUUID(),
+      agentId: id,
+      instructions: "Fill in the form.",
+      prompt: "Of this text.",
+      schema: { type: "object" },
+      maxReplyChars: 1_000,
+      timeoutMs: patience.timeout,
+      signal: new AbortController().signal,
+    });
+    expect(result).toMatchObject({ status: "ok", reply: `${REPLY_PREFIX}Of this text.` });
+    const given = context.model.conversations.filter((each) => each.includes("Of this text."));
+    expect(given.map((each) => JSON.parse(each) as unknown)).toEqual([
+      [
+        { role: "system", content: "Fill in the form." },
+        { role: "user", content: "Of this text." },
+      ],
+    ]);
+  });
+
   it("gives each run a fresh transcript, also under the same session key", async () => {
     const { host } = await shareProbe();
     await host.agents.run(request(host, { prompt: "The first prompt." }));

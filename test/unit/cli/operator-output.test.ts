@@ -167,6 +167,19 @@ describe("of a call whose transform failed", () => {
   });
 });
 
+describe("reveille deliveries list --state held", () => {
+  it("prints what each would give to its agent, without what a terminal obeys", async () => {
+    const held = summary({ id: "dlv_2", state: "held", reason: "quarantine: x" });
+    const spec = agentSpec({ message: `Look at\u001B[2J this.\n\n${"long ".repeat(300)}` });
+    const detail = { ...held, headers: {}, query: {}, bodyBytes: 0, runs: [runDetail({ state: "held", spec })] };
+    const pages = [{ deliveries: [held], nextCursor: null }, detail];
+    const { out } = await run(pages, "deliveries", "list", "--state", "held");
+    expect(asked).toEqual(["GET /api/v1/deliveries?state=held&limit=20", "GET /api/v1/deliveries/dlv_2"]);
+    expect(out).toContain("dlv_2\n  Look at\uFFFD[2J this.\n  \n  long long");
+    expect(out).toContain("… (1518 characters; reveille deliveries show has all)");
+  });
+});
+
 describe("reveille deliveries list", () => {
   it("asks for further pages while one is short, and shows why a delivery is as it is", async () => {
     const filtered = summary({ state: "filtered", reason: `ignoreActors: ${"x".repeat(100)}`, event: "push" });
