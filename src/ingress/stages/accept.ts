@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CoalesceConfig } from "../../config/run.ts";
 import type { Chain } from "../../core/chain.ts";
-import type { Action, EventObject, Headers } from "../../core/delivery.ts";
+import type { Action, EventObject, Headers, Level } from "../../core/delivery.ts";
 import type { RunSpec } from "../../core/run.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
@@ -139,7 +139,7 @@ function runClaimsOf(accepting: Accepting): Pick<NewDelivery, "coalesce" | "over
   if (coalesce === undefined && overlap === "queue") return undefined;
   const [spec, ...more] = accepting.specs;
   if (!spec) return undefined;
-  const call = { mappingId, spec, namesSession: namesSession(accepting) };
+  const call = { mappingId, spec, namesSession: namesSession(accepting), level: context.actor?.level };
   if (coalesce) {
     if (more.length > 0) return undefined;
     return { coalesce: coalesceClaim(coalesce, call, route.coalesceKey?.render(context) ?? "") };
@@ -233,16 +233,28 @@ export interface CallIdentity {
   readonly spec: RunSpec;
   /** False when the session key was generated for this run, or is the same for all. */
   readonly namesSession: boolean;
+  /** Of who acted. */
+  readonly level?: Level | undefined;
 }
 
-/** The claim of a call that may be coalesced; `key` is the mapping's rendered key. */
+/**
+ * The claim of a call that may be coalesced; `key` is the mapping's rendered key. A run has the rights of its first
+ * call, so calls of another level, or with other rights, begin a run of their own.
+ */
 export function coalesceClaim(
   { windowMs, maxWaitMs }: CoalesceConfig,
-  { mappingId, spec, namesSession }: CallIdentity,
+  { mappingId, spec, namesSession, level = "unknown" }: CallIdentity,
   key: string,
 ): CoalesceClaim {
   const session = namesSession ? spec.sessionKey : "";
-  return { key: digest(["coalesce", mappingId, spec.agentId, session, key]), windowMs, maxWaitMs };
+  const rights = JSON.stringify([level, rightsOf(spec)]);
+  return { key: digest(["coalesce", mappingId, spec.agentId, session, rights, key]), windowMs, maxWaitMs };
+}
+
+function rightsOf(spec: RunSpec): unknown {
+  if (spec.kind === "wake") return spec.rights ?? null;
+  const { permissions, tools, egress, workspace, extract } = spec;
+  return { permissions, tools, egress, hasWorkspace: workspace !== undefined, extract };
 }
 
 /** The claim of a call that gives way to open runs of its mapping and session, or takes their place. */

@@ -44,6 +44,27 @@ describe("rights by level", () => {
   });
 });
 
+describe("calls that are coalesced", () => {
+  it("are those of one level: the words of a stranger never join a run of the owner", async () => {
+    const coalesce = { windowSeconds: 1, mode: "list" };
+    const rights = { unknown: { permissions: "deny", tools: "none" }, trusted: {}, owner: {} };
+    const mappings = [{ ...hook, match: { path: "g" }, messageTemplate: "{{issue.title}}", coalesce, rights }];
+    await using gateway = await RunningGateway.start({ hooks: { mappings } });
+    const runOf = async (id: number, title: string): Promise<unknown> => {
+      const issue = { number: 1, title, user: { id }, author_association: "NONE" };
+      const body = JSON.stringify({ action: "opened", issue, sender: { login: "ada", id, type: "User" } });
+      return (await gateway.post("/hooks/g", body, githubHeaders(body, { event: "issues" }))).body["runId"];
+    };
+    const [owners, strangers, again] = [await runOf(1, "mine"), await runOf(3, "theirs"), await runOf(1, "mine too")];
+    expect(strangers).not.toBe(owners);
+    expect(again).toBe(owners);
+    const specs = (await gateway.deliveries()).map(({ id }) => gateway.delivery(id));
+    const runs = (await Promise.all(specs)).flatMap((delivery) => delivery.runs);
+    expect(runs.find(({ id }) => id === strangers)).toMatchObject({ calls: 1, spec: { permissions: "deny" } });
+    expect(runs.find(({ id }) => id === owners)).toMatchObject({ calls: 2, spec: { level: "owner" } });
+  });
+});
+
 describe("the actor of a signed event", () => {
   it("has a level that is stored, shown and filtered by, and conditions can use it", async () => {
     const mappings = [
