@@ -160,11 +160,18 @@ export class Ingress {
     const store = await this.#openStore(first.config);
     this.#storeUrl = first.config.store?.url;
     try {
-      return await this.#runOn(store, first);
+      const running = await this.#runOn(store, first);
+      void store.replaced?.then(() => this.#yield(running));
+      return running;
     } catch (error) {
       await store.close();
       throw error;
     }
+  }
+
+  /** Another gateway carries out the runs: what is active here ends at once, and nothing begins. */
+  async #yield({ context }: Running): Promise<void> {
+    await context.dispatcher.stop(this.#host.clock.now());
   }
 
   /** Until the first commit, `first` is used: runs are recovered before it. */

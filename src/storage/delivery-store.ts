@@ -21,6 +21,11 @@ export interface DeliveryStore extends OperationalState {
   /** What it counts of its commits. */
   readonly commits: CommitMeasurements;
   /**
+   * Resolves when another gateway has taken the store over: from then on no write of this one takes effect, and what it
+   * was carrying out begins again there. Absent where that cannot be.
+   */
+  readonly replaced?: Promise<Error>;
+  /**
    * Stores a delivery and its runs in one commit, claiming its idempotency key and its replay keys in the
    * same transaction: of two simultaneous copies exactly one is accepted. Coalescing and overlap are
    * decided there as well. Calls that arrive together share one commit and are committed in the order

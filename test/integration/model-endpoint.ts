@@ -25,6 +25,8 @@ export class ModelEndpoint {
   usage: object | undefined;
   /** While it is set, the endpoint refuses every request so. */
   refusal: { readonly status: number; readonly message: string } | undefined;
+  /** Requests whose gateway went away before the answer. */
+  aborted = 0;
   #held: Promise<void> | undefined;
   readonly #server: Server;
 
@@ -72,6 +74,9 @@ export class ModelEndpoint {
     }
     const { authorization, traceparent } = req.headers;
     this.requests.push({ path: req.url ?? "", authorization, traceparent: traceparent?.toString(), body });
+    res.once("close", () => {
+      if (!res.writableEnded) this.aborted++;
+    });
     await this.#held;
     if (this.delayMs > 0) await sleep(this.delayMs);
     if (this.refusal !== undefined) {

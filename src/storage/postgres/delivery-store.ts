@@ -25,7 +25,7 @@ import { codeOfReplyOutcome, codeOfSettled } from "../sqlite/codes.ts";
 import { type DeliveryKey, newTag, parseDeliveryId, parseRunId, type RunKey } from "../sqlite/public-id.ts";
 import { FreshRuns } from "../sqlite/readers/fresh-runs.ts";
 import { openPool } from "./engine/connect.ts";
-import { newInstance } from "./engine/owner-connection.ts";
+import { newInstance, SESSION_TIMEOUT_MS } from "./engine/owner-connection.ts";
 import type { Session } from "./engine/statement.ts";
 import type { WriteOperation } from "./engine/write-group.ts";
 import { Writer } from "./engine/writer.ts";
@@ -42,6 +42,11 @@ import { backlog, endOfRuns, openRunPage, storedRun } from "./readers/run.ts";
 
 /** Deliveries that one call of `remove` takes. */
 const MAX_REMOVED = 64;
+/**
+ * A run is not begun after a longer wait, such as that of a process that was frozen: the server may have ended the
+ * session meanwhile, and another gateway may carry the run out. Less than the time after which the server does so.
+ */
+const MAX_BEGIN_MS = SESSION_TIMEOUT_MS - 1_000;
 
 export interface PostgresOptions {
   /** As `postgresql://user:password@host:5432/database`. */
@@ -89,8 +94,12 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
     return run;
   }
 
-  beginAttempt(runId: string, attempt: { number: number; startedAt: number }): Promise<void> {
-    return this.#change(runs.beginAttempt, runId, [attempt.number, attempt.startedAt]);
+  async beginAttempt(runId: string, attempt: { number: number; startedAt: number }): Promise<void> {
+    const askedAt = performance.now();
+    await this.#change(runs.beginAttempt, runId, [attempt.number, attempt.startedAt]);
+    if (performance.now() - askedAt > MAX_BEGIN_MS) {
+      throw new StoreError("UNAVAILABLE", "The answer took so long that another gateway may have the run.");
+    }
   }
 
   endAttempt(runId: string, end: AttemptEnd): Promise<void> {
@@ -193,6 +202,10 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
   async backlog(): Promise<Backlog> {
     this.assertOpen();
     return this.read(backlog);
+  }
+
+  get replaced(): Promise<Error> {
+    return this.writer.replaced;
   }
 
   get commits(): CommitMeasurements {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { migrate } from "../../../src/storage/postgres/migrate.ts";
+import { DatabaseProxy } from "../../fixtures/postgres/proxy.ts";
 import { startServer, type TestServer } from "../../fixtures/postgres/server.ts";
 import { GatewayProcess, HOOK_TOKEN } from "../gateway-process.ts";
 import { ModelEndpoint } from "../model-endpoint.ts";
@@ -84,6 +85,30 @@ describe("a gateway with its deliveries in PostgreSQL", () => {
     await expect.poll(async () => (await call(1_001)).status, { timeout: 30_000 }).toBe(202);
     await expectAllDone(acknowledged);
     await expect.poll(async () => (await fetch(`${gateway.url}/ready`)).status).toBe(200);
+  }, 120_000);
+
+  it("ends its turns when another gateway has taken over, and begins no more", async () => {
+    await using proxy = await DatabaseProxy.listen(server.url);
+    await gateway.end("SIGTERM");
+    await gateway.start({ env: { DATABASE_URL: proxy.url } });
+    const letGo = model.holdBack();
+    for (let number = 0; number < CONCURRENCY + 1; number++) expect((await call(number)).status).toBe(202);
+    await expect.poll(() => model.prompts.length, { timeout: 10_000 }).toBe(CONCURRENCY);
+
+    proxy.freeze();
+    const second = open();
+    await start(second);
+    proxy.thaw();
+    await expect.poll(() => model.aborted, { timeout: 20_000 }).toBe(CONCURRENCY);
+    expect(await call(100)).toMatchObject({ status: 503, body: { code: "STORE_UNAVAILABLE" } });
+    expect((await fetch(`${gateway.url}/ready`)).status).toBe(503);
+    letGo();
+    await second.settled();
+    const again = model.prompts.slice(CONCURRENCY).filter((prompt) => prompt.includes("may already have taken effect"));
+    expect(again).toHaveLength(CONCURRENCY);
+    expect(model.prompts).toHaveLength(2 * CONCURRENCY + 1);
+    expect(await gateway.end("SIGTERM")).toBe(0);
+    await second.close();
   }, 120_000);
 
   it("is the only one: a second gateway does not start, and says which one has the database", async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { PostgresDeliveryStore } from "../../../src/storage/postgres/delivery-store.ts";
@@ -95,6 +96,18 @@ describe("the connection that writes", () => {
     await expect(store.accept(newDelivery())).rejects.toMatchObject(unavailable);
     expect(await openRuns(successor)).toMatchObject([{ runId, state: "running" }]);
     await successor.close();
+  });
+
+  it("begins no run when the answer took so long that another gateway may have it", async () => {
+    const { runId } = await accept(store);
+    proxy.hold();
+    const begun = store.beginAttempt(runId, { number: 1, startedAt: RECEIVED_AT });
+    begun.catch(() => {});
+    await sleep(4_100);
+    proxy.letGo();
+    await expect(begun).rejects.toMatchObject(unavailable);
+    await store.beginAttempt(runId, { number: 1, startedAt: RECEIVED_AT });
+    expect(await openRuns(store)).toMatchObject([{ runId, state: "running" }]);
   });
 
   it("carries out the others when one write cannot be stored", async () => {

@@ -28,6 +28,7 @@ interface Doubt {
  */
 export class Writer {
   readonly commits = new CommitMeasurements();
+  readonly #replaced = Promise.withResolvers<Error>();
   readonly #options: OwnerOptions & { readonly logger: Logger };
   readonly #queue: QueuedGroup[] = [];
   readonly #heartbeat: NodeJS.Timeout;
@@ -47,6 +48,11 @@ export class Writer {
   /** Rejects when the database cannot be used, or another gateway has its lock. */
   static async open(options: OwnerOptions & { readonly logger: Logger }): Promise<Writer> {
     return new Writer(await OwnerConnection.open(options), options);
+  }
+
+  /** Resolves when another gateway has the lock, and keeps it: nothing is written here any more. */
+  get replaced(): Promise<Error> {
+    return this.#replaced.promise;
   }
 
   /** Resolves when the write is committed; rejects with a {@link StoreError} when it has not taken effect. */
@@ -187,6 +193,7 @@ export class Writer {
   #giveUp(error: unknown): void {
     this.#refusal = new StoreError("UNAVAILABLE", asStoreError(error).message, { cause: error });
     this.#options.logger.error({ err: error }, "this gateway writes nothing any more: start it again");
+    this.#replaced.resolve(this.#refusal);
   }
 }
 

@@ -15,7 +15,7 @@ export async function operatedStore(changes: (store: DeliveryStore) => Partial<D
   const store = new MemoryDeliveryStore();
   onTestFinished(() => store.close());
   const changed = changes(store);
-  const seen = new Proxy(store, {
+  const seen = new Proxy<DeliveryStore>(store, {
     get: (target, name: keyof DeliveryStore) => {
       const own = changed[name] ?? target[name];
       return typeof own === "function" ? (own.bind(target) as unknown) : own;
