@@ -82,6 +82,11 @@ export class GatewayProcess {
     return exited;
   }
 
+  /** Freezes the process, or lets it go on. */
+  freeze(signal: "SIGSTOP" | "SIGCONT"): void {
+    this.#child?.kill(signal);
+  }
+
   /** Resolves when the process that was started last has ended. */
   async ended(): Promise<void> {
     if (this.isRunning) await new Promise((resolve) => this.#child?.once("exit", resolve));

@@ -49,6 +49,24 @@ describe("a database that a gateway must not use", () => {
     expect(await refusal(database.url)).toMatch(/^synchronous_commit is off: .* ALTER DATABASE/u);
   });
 
+  it.each([
+    {
+      setting: "server_version_num",
+      value: "140011",
+      said: /^PostgreSQL .* is too old: version 15 or later is needed/u,
+    },
+    { setting: "fsync", value: "off", said: /^fsync is off: / },
+  ])("is on a server that is not fit for it: $setting is $value", async ({ setting, value, said }) => {
+    // The server says of itself what another one would.
+    await sql(
+      "CREATE SCHEMA other",
+      `CREATE FUNCTION other.current_setting(setting text) RETURNS text LANGUAGE sql AS
+        $$ SELECT CASE setting WHEN '${setting}' THEN '${value}' ELSE pg_catalog.current_setting(setting) END $$`,
+      `ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET search_path = other, pg_catalog`,
+    );
+    expect(await refusal(database.url)).toMatch(said);
+  });
+
   it("gives its user all rights on the tables", async () => {
     await sql("DROP ROLE IF EXISTS reader", "CREATE ROLE reader LOGIN", "GRANT USAGE ON SCHEMA reveille TO reader");
     await sql("GRANT SELECT ON ALL TABLES IN SCHEMA reveille TO reader");
