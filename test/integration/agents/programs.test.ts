@@ -197,6 +197,16 @@ describe.skipIf(problem !== undefined)("a confined program", () => {
     expect(acts(delivery)).toEqual([{ kind: "refused-host", title: "exfiltration.example.com:80" }]);
   });
 
+  it("has a loopback of its own, with what egress names of the machine's and nothing else", async () => {
+    const serve = `require("node:http").createServer((_, res) => res.end("its own")).listen(4096, "127.0.0.1", async () => {
+      const said = (url) => fetch(url).then((r) => r.text(), () => "no way");
+      console.log(await said("http://127.0.0.1:4096"), await said("http://127.0.0.1:${port}"), await said("${gateway.url}"));
+      process.exit();
+    })`;
+    const delivery = await run("shell", `'${process.execPath}' -e '${serve.replaceAll(/\n\s*/gu, " ")}'`);
+    expect(delivery.runs[0]!.reply).toBe("its own the model says hello no way");
+  });
+
   it("that serves several runs says of a refused host that it was one of them, or none", async () => {
     const ask = `'${process.execPath}' -e 'fetch("http://exfiltration.example.com/").catch(() => {})'`;
     const delivered = await Promise.all([

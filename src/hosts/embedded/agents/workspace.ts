@@ -34,6 +34,24 @@ const run = promisify(execFile);
 const GIT_MS = 300_000;
 const MAX_OUTPUT_BYTES = 1_048_576;
 
+/**
+ * Files and folders by which a checkout would configure the agent that works in it: some agents ask for nothing that
+ * such a file allows. They are left out of a copy, and its git takes them for unchanged.
+ */
+const AGENT_SETTINGS = [
+  ".claude",
+  ".codex",
+  ".crush.json",
+  ".cursor",
+  ".gemini",
+  ".mcp.json",
+  ".opencode",
+  ".qwen",
+  "crush.json",
+  "opencode.json",
+  "opencode.jsonc",
+] as const;
+
 /** One fetch into a repository at a time: its files are shared. */
 const busy = new Map<string, Promise<unknown>>();
 
@@ -87,6 +105,8 @@ async function checkOut(
     const found = await lstat(copy).catch(() => undefined);
     if (madeOf === commit && found?.isDirectory() === true) {
       await utimes(stamp, new Date(), new Date());
+      // Nor may an earlier turn configure a later one.
+      for (const name of AGENT_SETTINGS) await rm(join(copy, name), { recursive: true, force: true });
       return;
     }
     await rm(stamp, { force: true });
@@ -96,6 +116,8 @@ async function checkOut(
   await command(made, ["init", "--quiet"], signal);
   await command(made, ["remote", "add", "origin", withoutSecrets(url)], signal);
   await command(made, ["fetch", "--quiet", "--depth=1", "--", repository, commit], signal);
+  const patterns = ["/*", ...AGENT_SETTINGS.map((name) => `!${name}`)];
+  await command(made, ["sparse-checkout", "set", "--no-cone", ...patterns], signal);
   await command(made, ["checkout", "--quiet", "--detach", "FETCH_HEAD"], signal);
   await rm(copy, { recursive: true, force: true });
   await mkdir(dirname(copy), { recursive: true, mode: 0o700 });

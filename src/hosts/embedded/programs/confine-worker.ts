@@ -8,6 +8,7 @@ import { spawn } from "node:child_process";
 import { SandboxManager } from "@anthropic-ai/sandbox-runtime";
 import { reasonOf } from "../../../core/reason-of.ts";
 import type { ConfineOrder, ConfineReport } from "./confinement.ts";
+import { ownLoopback } from "./own-loopback.ts";
 
 const [, , order = "{}"] = process.argv;
 const { denyRead, allowRead, allowWrite, egress, command, variables } = JSON.parse(order) as ConfineOrder;
@@ -33,8 +34,10 @@ try {
 }
 
 // The proxy is the only way out, also for what the library takes for local.
-const environment = { ...variables, NODE_USE_ENV_PROXY: "1", NO_PROXY: "", no_proxy: "" };
-const words = ["env", ...Object.entries(environment).map(([name, value]) => `${name}=${value}`), ...command];
+const { direct, before } = ownLoopback(egress, process.platform);
+const environment = { ...variables, NODE_USE_ENV_PROXY: "1", NO_PROXY: direct, no_proxy: direct };
+const settings = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+const words = [...before, "env", ...settings, ...command];
 const { argv, env } = await wrapped(words.map(quote).join(" "));
 const [file = "", ...args] = argv;
 const child = spawn(file, args, { stdio: "inherit", env: { ...env } });

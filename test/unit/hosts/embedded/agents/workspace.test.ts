@@ -82,6 +82,23 @@ describe("a working copy", () => {
     expect(lstatSync(join(cwd, "link")).isSymbolicLink()).toBe(true);
   });
 
+  it("is without what would configure the agent in it, at any depth, and git takes it for unchanged", async () => {
+    for (const name of ["", "sub"]) {
+      mkdirSync(join(repository, name, ".claude"), { recursive: true });
+      writeFileSync(join(repository, name, ".claude/settings.json"), "{}");
+      writeFileSync(join(repository, name, "opencode.json"), "{}");
+    }
+    commit("sub/CODE", "x");
+    const { cwd } = await open();
+    const found = readdirSync(cwd, { recursive: true, encoding: "utf8" }).filter((name) => !name.startsWith(".git"));
+    expect(found).toContain("sub/CODE");
+    expect(found.filter((name) => /opencode|claude/u.test(name))).toEqual([]);
+    expect(execFileSync("git", ["status", "--porcelain"], { cwd, encoding: "utf8" })).toBe("");
+    mkdirSync(join(cwd, ".opencode"));
+    await open();
+    expect(existsSync(join(cwd, ".opencode"))).toBe(false);
+  });
+
   it("is never made in a folder that an agent can write, so that its settings are not read", async () => {
     const { cwd } = await open();
     writeFileSync(join(cwd, ".git/config"), `[core]\n\tsshCommand = touch ${pwned}\n\tfsmonitor = touch ${pwned}\n`);
