@@ -41,6 +41,8 @@ interface Turn {
   readonly prompt: AcpPrompt;
   text: string;
   readonly calls: Map<string, KnownCall>;
+  /** Of calls that were denied, their ids. */
+  readonly denied: Set<string>;
   readonly ended: PromiseWithResolvers<void>;
 }
 
@@ -149,7 +151,7 @@ export class AcpProcess {
     for (let before = this.#turns.get(id); before !== undefined; before = this.#turns.get(id)) {
       await unlessAborted(before.ended.promise, prompt.signal);
     }
-    const turn: Turn = { prompt, text: "", calls: new Map(), ended: Promise.withResolvers() };
+    const turn: Turn = { prompt, text: "", calls: new Map(), denied: new Set(), ended: Promise.withResolvers() };
     this.#turns.set(id, turn);
     const cancel = (): void => void this.#cancel(id, turn);
     prompt.signal.addEventListener("abort", cancel, { once: true });
@@ -247,6 +249,8 @@ export class AcpProcess {
     const turn = this.#turns.get(sessionId);
     if (turn === undefined || turn.prompt.signal.aborted) return CANCELED;
     const verdict = await turn.prompt.rights.judge(actOf(toolCall, turn.calls.get(toolCall.toolCallId)));
+    const { toolCallId } = toolCall;
+    if (!verdict.allowed && turn.denied.size < MAX_CALLS && isShortId(toolCallId)) turn.denied.add(toolCallId);
     return turn.prompt.signal.aborted ? CANCELED : answerOf(options, { isAllowed: verdict.allowed });
   }
 
@@ -260,7 +264,9 @@ export class AcpProcess {
       const act = actOf(update, turn.calls.get(update.toolCallId));
       const isKept = turn.calls.has(update.toolCallId) || turn.calls.size < MAX_CALLS;
       if (isKept && isShortId(update.toolCallId)) turn.calls.set(update.toolCallId, keptOf(act));
-      if (update.status === "completed" || update.status === "failed") {
+      // A call that was denied and then fails was never made.
+      const isMade = update.status === "failed" && !turn.denied.has(update.toolCallId);
+      if (isMade || update.status === "completed") {
         turn.prompt.rights.called(act, update.status === "failed" ? "failed" : textOf(update.content));
       }
     }

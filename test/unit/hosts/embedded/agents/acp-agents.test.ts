@@ -211,4 +211,14 @@ describe("an agent that breaks the protocol", () => {
     expect(await agents.run(swap)).toMatchObject({ reply: expect.stringContaining('"optionId":"no"') });
     expect(swap.rights.activity).toMatchObject([{ kind: "denied", title: "rm" }]);
   });
+
+  it("is reported to have made a denied call only when it says that it did it all the same", async () => {
+    const asked = turn("report");
+    await agents.run(asked);
+    expect(asked.rights.activity.map(({ kind, title }) => [kind, title])).toEqual([
+      ["denied", "failing"],
+      ["denied", "going on"],
+      ["call", "a tool call"],
+    ]);
+  });
 });
