@@ -19,7 +19,7 @@ export const ReleaseSchema = Type.Object(
       }),
     ),
     by: Type.Optional(
-      Type.Enum(["known", "trusted", "owner"], {
+      Type.Enum(["trusted", "owner"], {
         description:
           "The least level of the account that acts, by `actors` and the preset's roles; never a bot. Absent: `trusted`.",
       }),

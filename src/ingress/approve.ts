@@ -13,12 +13,14 @@ export interface Approval {
 }
 
 export interface ApprovalOptions {
-  readonly store: Pick<DeliveryStore, "list" | "get">;
+  readonly store: Pick<DeliveryStore, "list" | "get" | "hold">;
   readonly logger: GatewayHost["logger"];
   readonly release: (deliveryId: string, by: string) => Promise<{ readonly kind: string }>;
 }
 
 const PAGE = 200;
+/** Follows the reason of what stays held. */
+const NOT_APPROVED = "; not approved by ";
 
 export class Approvals {
   readonly #options: ApprovalOptions;
@@ -43,12 +45,18 @@ export class Approvals {
   }
 
   async #decide({ id, runs }: DeliveryDetail, { object, deliveryId }: Approval, versions: number): Promise<void> {
-    const { logger, release } = this.#options;
+    const { logger, release, store } = this.#options;
     const facts = { deliveryId: id, approvedBy: deliveryId };
     // Where the approving event shows no text, it could be meant for another version than this one.
     const isSeen =
       object.text === undefined ? versions === 1 : runs.every(({ spec }) => spec.object?.text === object.text);
     if (!isSeen) {
+      const why =
+        object.text === undefined ? "another version of it is held as well" : "the text that it shows is another";
+      for (const run of runs) {
+        const [reason] = (run.reason ?? QUARANTINE).split(NOT_APPROVED);
+        await store.hold(run.id, `${reason}${NOT_APPROVED}${deliveryId}: ${why}`);
+      }
       logger.warn({ ...facts, versions }, "what is held is not the text that was approved; it stays held");
       return;
     }

@@ -33,7 +33,7 @@ describe("release of a mapping", () => {
     [{ minLevel: undefined }, "hooks.mappings[0].release: has nothing to release: write minLevel"],
     [{ below: "filter" }, "release: has nothing to release"],
     [{ release: { on: [] } }, "release.on: is empty"],
-    [{ release: { ...release, by: "unknown" } }, "release.by: "],
+    [{ release: { ...release, by: "known" } }, "release.by: "],
     [{ release: { ...release, when: "payload.(" } }, "hooks.mappings[0].release.when: "],
     [{ release: { ...release, object: "all" } }, "release.object: is the same for every event"],
     [
