@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CoalesceConfig } from "../../config/run.ts";
 import type { Chain } from "../../core/chain.ts";
-import type { Action, EventObject, Headers, Level } from "../../core/delivery.ts";
+import type { Action, EventActor, EventObject, Headers } from "../../core/delivery.ts";
 import type { RunSpec } from "../../core/run.ts";
 import { isRefusal, refuse, type Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
@@ -139,7 +139,7 @@ function runClaimsOf(accepting: Accepting): Pick<NewDelivery, "coalesce" | "over
   if (coalesce === undefined && overlap === "queue") return undefined;
   const [spec, ...more] = accepting.specs;
   if (!spec) return undefined;
-  const call = { mappingId, spec, namesSession: namesSession(accepting), level: context.actor?.level };
+  const call = { mappingId, spec, namesSession: namesSession(accepting), actor: context.actor, chain: context.chain };
   if (coalesce) {
     if (more.length > 0) return undefined;
     return { coalesce: coalesceClaim(coalesce, call, route.coalesceKey?.render(context) ?? "") };
@@ -233,21 +233,21 @@ export interface CallIdentity {
   readonly spec: RunSpec;
   /** False when the session key was generated for this run, or is the same for all. */
   readonly namesSession: boolean;
-  /** Of who acted. */
-  readonly level?: Level | undefined;
+  readonly actor?: Pick<EventActor, "level"> | undefined;
+  readonly chain?: Chain | undefined;
 }
 
 /**
- * The claim of a call that may be coalesced; `key` is the mapping's rendered key. A run has the rights of its first
- * call, so calls of another level, or with other rights, begin a run of their own.
+ * The claim of a call that may be coalesced; `key` is the mapping's rendered key. A run has the rights and the chain of
+ * its first call, so calls of another level, with other rights or of another chain begin a run of their own.
  */
 export function coalesceClaim(
   { windowMs, maxWaitMs }: CoalesceConfig,
-  { mappingId, spec, namesSession, level = "unknown" }: CallIdentity,
+  { mappingId, spec, namesSession, actor, chain }: CallIdentity,
   key: string,
 ): CoalesceClaim {
   const session = namesSession ? spec.sessionKey : "";
-  const rights = JSON.stringify([level, rightsOf(spec)]);
+  const rights = JSON.stringify([actor?.level ?? "unknown", chain, rightsOf(spec)]);
   return { key: digest(["coalesce", mappingId, spec.agentId, session, rights, key]), windowMs, maxWaitMs };
 }
 

@@ -30,6 +30,26 @@ describe("the claim of a call that may be one of many", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
+  it("differs by what the run would be given of rights, and by its chain", () => {
+    const spec = CALL.spec;
+    const form = { type: "object", properties: {}, required: [] } as const;
+    const keys = [
+      keyOf(),
+      keyOf({ actor: { level: "owner" } }),
+      keyOf({ chain: { id: "dlv_1", depth: 1 } }),
+      keyOf({ chain: { id: "dlv_1", depth: 2 } }),
+      keyOf({ spec: { ...spec, permissions: "deny" } }),
+      keyOf({ spec: { ...spec, tools: "none" } }),
+      keyOf({ spec: { ...spec, egress: [] } }),
+      keyOf({ spec: { ...spec, workspace: { path: "/srv" } } }),
+      keyOf({ spec: { ...spec, extract: { form } } }),
+      keyOf({ spec: wakeSpec({ rights: { permissions: "deny" } }) }),
+      keyOf({ spec: wakeSpec() }),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(keyOf({ actor: { level: "unknown" } })).toBe(keyOf());
+  });
+
   it("cannot be forged by moving text from one part into the next", () => {
     expect(keyOf({ mappingId: 'ci","x' }, "y")).not.toBe(keyOf({ mappingId: "ci" }, 'x","y'));
   });
