@@ -8,7 +8,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AsyncSeriesHook, SyncHook } from "tapable";
 import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "./agent-rights.ts";
-import type { CheckOutgoing } from "./outgoing/check-outgoing.ts";
+import type { CheckOutgoing, CheckTurn } from "./outgoing/check-outgoing.ts";
 import type { AgentExposure, AskedRights, ExposedTurn } from "./exposure.ts";
 import type { ChannelInfo, ChannelTarget, HostChannels } from "./channels.ts";
 import type { Chain } from "./chain.ts";
@@ -121,6 +121,11 @@ export interface HostSessions {
   onEventsTaken?(listener: (idempotencyKeys: readonly string[]) => void): void;
   /** Drops an event that no turn has taken. One that a turn is about to take may reach the agent all the same. */
   withdrawSystemEvent?(idempotencyKey: string): Promise<void>;
+  /**
+   * Takes the check of what turns of the host's own let out: of a reply before it is sent, of the arguments of a tool
+   * before it is called. It holds from then on, by the configuration of the moment.
+   */
+  checkOutgoing?(check: CheckTurn): void;
   /** Asks for a turn of the session soon; requests that arrive together make one turn. */
   requestHeartbeat(request: HeartbeatRequest): void;
 }

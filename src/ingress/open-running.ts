@@ -1,6 +1,7 @@
 /** Puts the parts together that live as long as the store is open. */
 import { join } from "node:path";
 import type { GatewayHost } from "../core/host.ts";
+import { checkOutgoing } from "../core/outgoing/check-outgoing.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import { openGatewayKey } from "../dispatch/gateway-key.ts";
 import { OutageRegistry } from "../dispatch/notify/outage-registry.ts";
@@ -81,6 +82,7 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     hasSecret: (text) => active().outgoing(null).hasSecret(text),
     abandon,
   });
+  host.sessions.checkOutgoing?.((given) => checkOutgoing(active().outgoing(null), { hasCanary: () => false, given }));
   const outages = new OutageRegistry({ store, notices, logger, clock, abandon });
   await outages.load();
   const key = await openGatewayKey(join(host.paths.stateDir, KEY_FILE));

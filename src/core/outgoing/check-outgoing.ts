@@ -23,6 +23,9 @@ export interface OutgoingRun {
 /** The reason why a text may not leave, without a part of what must not; `undefined`: it may. */
 export type CheckOutgoing = (text: string) => string | undefined;
 
+/** The check of one turn that is no run; `given` are the texts that it was given. */
+export type CheckTurn = (given: () => string) => CheckOutgoing;
+
 /** Compiles the check of what one run lets out. */
 export function checkOutgoing({ hasSecret, isLinkHost }: OutgoingRules, run: OutgoingRun): CheckOutgoing {
   let given: ReadonlySet<string> | undefined;

@@ -20,6 +20,7 @@ import { extractionModel, runExtraction } from "./agents/extraction-turn.ts";
 import type { AgentTurns } from "./agents/agent-turns.ts";
 import { resolveModel } from "./agents/model-endpoint.ts";
 import { ProviderBreaker, turnEnd } from "./agents/provider-breaker.ts";
+import type { CheckOutgoing } from "../../core/outgoing/check-outgoing.ts";
 import type { TurnMessage } from "./agents/turn.ts";
 
 /** A turn of a session itself, with the conversation so far. */
@@ -32,6 +33,7 @@ export interface ConversationTurn {
   readonly idle: boolean;
   /** `owner`: what is new in it is the owner's own message. */
   readonly trust: "owner" | "untrusted";
+  readonly checkOutgoing?: CheckOutgoing | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -200,6 +202,7 @@ export class EmbeddedAgents implements HostAgents {
           idle,
           isProbe: place.isProbe,
           trust: turn.trust,
+          checkOutgoing: turn.checkOutgoing,
           memory: this.#sessions.memory(sessionKey),
           read: this.#sessions.rights(sessionKey),
           signal,

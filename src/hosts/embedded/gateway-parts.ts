@@ -81,6 +81,7 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
   const shared: Omit<GatewayHost, "lifecycle"> = {
     name: "embedded",
     sessions: {
+      checkOutgoing: (check) => sessions.checkOutgoing(check),
       mainSessionKey: (agentId) => sessions.mainSessionKey(agentId),
       enqueueSystemEvent: (event) => enqueue(event, { sessions, heartbeat, channels, approvals, decide }),
       requestHeartbeat: (request) => {

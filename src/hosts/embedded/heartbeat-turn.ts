@@ -1,6 +1,7 @@
 /** One turn of a session: its pending events go in, its reply comes out, both in one commit. */
 import { randomUUID } from "node:crypto";
 import type { ChannelMessage, Clock, Logger } from "../../core/host.ts";
+import type { CheckOutgoing } from "../../core/outgoing/check-outgoing.ts";
 import { suppression } from "../../core/suppression.ts";
 import type { GatewayConfig } from "./config/file.ts";
 import type { EmbeddedSessions } from "./sessions.ts";
@@ -86,10 +87,13 @@ export async function runHeartbeatTurn(turn: HeartbeatTurn, gateway: TurnParts):
     return "done";
   }
   const prompt = heartbeatPrompt({ events, reasons, now: new Date(clock.now()) });
+  const messages = [...sessions.conversation(sessionKey, CONVERSATION), { role: "user" as const, text: prompt }];
+  const checkOutgoing = sessions.outgoingCheck(messages);
   const result = await agents.converse({
     agentId,
     sessionKey,
-    messages: [...sessions.conversation(sessionKey, CONVERSATION), { role: "user", text: prompt }],
+    messages,
+    checkOutgoing,
     idle: events.length === 0,
     trust: "untrusted",
     timeoutMs: config().agents.timeoutMs,
@@ -101,7 +105,12 @@ export async function runHeartbeatTurn(turn: HeartbeatTurn, gateway: TurnParts):
     return "failed";
   }
   const turnId = `heartbeat:${randomUUID()}`;
-  const outgoing = outgoingReply(result.reply, { turnId, route: sessions.lastRoute(agentId) });
+  const outgoing = outgoingReply(result.reply, {
+    turnId,
+    sessionKey,
+    route: sessions.lastRoute(agentId),
+    checkOutgoing,
+  });
   const eventIds = events.map(({ id }) => id);
   turn.onStore();
   await sessions.appendTurn({
@@ -133,10 +142,13 @@ async function runOwnerTurn(
 ): Promise<HeartbeatOutcome> {
   const { agentId, sessionKey, signal } = turn;
   const prompt = ownerPrompt(messages, from.channel);
+  const conversation = [...sessions.conversation(sessionKey, CONVERSATION), { role: "user" as const, text: prompt }];
+  const checkOutgoing = sessions.outgoingCheck(conversation);
   const result = await agents.converse({
     agentId,
     sessionKey,
-    messages: [...sessions.conversation(sessionKey, CONVERSATION), { role: "user", text: prompt }],
+    messages: conversation,
+    checkOutgoing,
     idle: false,
     trust: "owner",
     timeoutMs: config().agents.timeoutMs,
@@ -162,7 +174,7 @@ async function runOwnerTurn(
     user: prompt,
     assistant: result.reply,
     eventIds: messages.map(({ id }) => id),
-    outgoing: outgoingReply(result.reply, { turnId, route: from }),
+    outgoing: outgoingReply(result.reply, { turnId, sessionKey, route: from, checkOutgoing }),
   });
   return whatIsLeft(sessions, sessionKey);
 }
@@ -172,12 +184,23 @@ function ownerPrompt(messages: OwnerMessages["messages"], channel: string): stri
   return messages.map(({ text, time }) => `[${time}] Your owner writes on ${channel}:\n${text}`).join("\n\n");
 }
 
+interface ReplyPlace {
+  readonly turnId: string;
+  readonly sessionKey: string;
+  readonly route: { readonly channel: string; readonly to: string } | undefined;
+  readonly checkOutgoing: CheckOutgoing | undefined;
+}
+
+/** A reply with what must not leave stays in the transcript, and its place is taken by the reason. */
 function outgoingReply(
   reply: string,
-  options: { turnId: string; route: { channel: string; to: string } | undefined },
+  { turnId, sessionKey, route, checkOutgoing }: ReplyPlace,
 ): ChannelMessage | undefined {
-  const { turnId, route } = options;
-  return route === undefined || suppression(reply) !== undefined
-    ? undefined
-    : { ...route, text: reply, idempotencyKey: turnId };
+  if (route === undefined || suppression(reply) !== undefined) return undefined;
+  const problem = checkOutgoing?.(reply);
+  const text =
+    problem === undefined
+      ? reply
+      : `A reply is not sent: ${problem}. Read it in the console, or with: reveille sessions show ${sessionKey}`;
+  return { ...route, text, idempotencyKey: turnId };
 }

@@ -1,4 +1,6 @@
 /** The embedded gateway's sessions: transcripts, system events and routes, all in its database. */
+import type { CheckOutgoing, CheckTurn } from "../../core/outgoing/check-outgoing.ts";
+import type { TurnMessage } from "./agents/turn.ts";
 import type { TextRights } from "../../core/agent-rights.ts";
 import type { AcpMemory } from "./agents/acp-agents.ts";
 import type { BeginRunOutcome, EnqueueEvent, EnqueueOutcome } from "../shared/state-operations.ts";
@@ -27,12 +29,23 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
   readonly #config: () => GatewayConfig;
   readonly #reads: SessionReads;
   readonly #routes = new Map<string, ChannelTarget | undefined>();
+  #checkTurn: CheckTurn | undefined;
 
   constructor(options: { database: SqliteDatabase; clock: Clock; config: () => GatewayConfig }) {
     this.#database = options.database;
     this.#clock = options.clock;
     this.#config = options.config;
     this.#reads = prepareSessionReads(options.database.reader);
+  }
+
+  checkOutgoing(check: CheckTurn): void {
+    this.#checkTurn = check;
+  }
+
+  /** The check of a turn that was given these messages; `undefined` without a plugin that has one. */
+  outgoingCheck(messages: readonly TurnMessage[]): CheckOutgoing | undefined {
+    const given = (): string => messages.map(({ role, text }) => (role === "user" ? text : "")).join("\n");
+    return this.#checkTurn?.(given);
   }
 
   /** `agent:<id>:<session.mainKey>`. */

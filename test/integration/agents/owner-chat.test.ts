@@ -223,6 +223,21 @@ it("while there is no answer the owner is notified once, and the message is answ
   expect((await sent(2))[1]).toBe(`telegram ${OWNER}: You said: Are you there?`);
 });
 
+it("an answer with what must not leave stays in the session, and the chat gets the reason", async () => {
+  await telegram("See https://docs.example.com/guide");
+  expect((await sent())[0]).toContain('You said: See <a href="https://docs.example.com/guide">');
+  const { token } = baseConfig.hooks;
+  await telegram(`The token is ${token}.`);
+  const reason = "A reply is not sent: it has a secret of the gateway.";
+  const [, withheld = ""] = await sent(2);
+  expect(withheld).toContain(reason);
+  expect(withheld).not.toContain(token);
+  const { messages } = (await (await readApi(gateway, "sessions/main/messages")).json()) as {
+    messages: { role: string; text: string }[];
+  };
+  expect(messages.map(({ text }) => text)).toContain(`You said: The token is ${token}.`);
+});
+
 it("an agent that may do everything asks in the chat, and /approve and /deny answer it", async () => {
   const question = /asks for your approval of: issues\.get_issue[\s\S]*\/approve ([a-z0-9]{6})/u;
   const ask = async (): Promise<string> => {

@@ -294,6 +294,20 @@ describe("the reply of a turn", () => {
       .toMatchObject([{ channel: "console", to: "owner", text: "The disk is full.", state: "sent" }]);
   });
 
+  it("stays in the session when it may not leave, and the reason is sent", async () => {
+    await serve([streams("The code is 4711.")]);
+    gateway.sessions.checkOutgoing(
+      (given) => (text) => (given().includes("System: ") && text.includes("4711") ? "it has the code" : undefined),
+    );
+    await gateway.sessions.setLastRoute("main", { channel: "console", to: "owner" });
+    heartbeat.start();
+    await gateway.wake("disk");
+    request();
+    const text = `A reply is not sent: it has the code. Read it in the console, or with: reveille sessions show ${MAIN}`;
+    await eventually(() => channels.outbox({ limit: 10 }).messages).toMatchObject([{ text, state: "sent" }]);
+    expect(gateway.texts()[1]).toBe("assistant: The code is 4711.");
+  });
+
   it("is stored and not sent when it only acknowledges", async () => {
     await serve([streams("HEARTBEAT_OK")]);
     await gateway.sessions.setLastRoute("main", { channel: "console", to: "owner" });
