@@ -54,7 +54,7 @@ it("reveille backtest lists what the configuration of today would change", async
   await fetch(`${url}/hooks/large`, { method: "POST", headers, body: '{"n":1}' });
   await vi.waitFor(async () => {
     expect(await run("backtest", "--since", "1h")).toBe("1 delivery: 0 differ, 0 could not be judged.\n");
-  });
+  }, 30_000);
   const edited = join(dirname(terminal.configFile), "edited.json5");
   writeFileSync(edited, "[{ id: 'large', when: 'payload.n > 0.0' }]");
   const printed = await run("backtest", "--since", "1h", "--edited", edited);

@@ -97,7 +97,7 @@ describe("reveille doctor", () => {
     );
     terminal.signals.emit("SIGTERM");
     await code;
-  }, 60_000);
+  }, 180_000);
 
   it("asks each model of an agent for a word, only when that is wanted", async () => {
     const model = await ModelEndpoint.listen();
