@@ -15,7 +15,7 @@ import type { HooksOptions } from "./hooks-command.ts";
 import type { MigrateOptions } from "./migrate-command.ts";
 import type { MoveOptions } from "./move-command.ts";
 import type { KeysOptions } from "./keys-command.ts";
-import type { ProbeOptions } from "./probe-command.ts";
+import type { ProbeCommandOptions } from "./probe-command.ts";
 import type { PresetsOptions } from "./presets-command.ts";
 import type { SendOptions } from "./send-command.ts";
 import type { TransformNewOptions } from "./transform/new-command.ts";
@@ -39,7 +39,7 @@ export function addOperatorCommands(program: Command, io: CliIo, finish: (code: 
   withGateway(program.command("probe"), io)
     .description("send a signed sample through the public URL, as far as the mapping and no further")
     .argument("[mapping]", "its id as hooks list shows it (default: each with a route)")
-    .action(async (mapping: string | undefined, options: ProbeOptions) => {
+    .action(async (mapping: string | undefined, options: ProbeCommandOptions) => {
       const { probe } = await import("./probe-command.ts");
       finish(await probe(mapping, options, io));
     });

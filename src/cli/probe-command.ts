@@ -5,7 +5,7 @@ import type { GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
 import { printable } from "./terminal-text.ts";
 
-export interface ProbeOptions extends GatewayCommandOptions {
+export interface ProbeCommandOptions extends GatewayCommandOptions {
   readonly json?: boolean;
 }
 
@@ -15,7 +15,7 @@ const DETAIL_CHARS = 300;
  * Lets the running gateway send a signed sample through its public URL to a mapping, or to each one with a route.
  * Resolves with the exit code: 0 when all arrive.
  */
-export async function probe(mapping: string | undefined, options: ProbeOptions, io: CliIo): Promise<number> {
+export async function probe(mapping: string | undefined, options: ProbeCommandOptions, io: CliIo): Promise<number> {
   const access = await reachGateway(options, io);
   const { mappings } = await askGateway<HookStates>(access, "/hooks");
   const wanted =

@@ -2,7 +2,7 @@ import type { SettledEvent } from "../core/events.ts";
 import type { DispatchContext } from "./context.ts";
 
 /** The facts of a run for its log line. */
-export interface RunFacts {
+export interface LoggedRun {
   readonly mappingId: string | null;
   readonly deliveryId?: string;
   /** Its last attempt, when it has begun. */
@@ -19,7 +19,7 @@ export interface StartedAttempt {
 export function reportSettled(
   { logger, clock, events, measurements }: Pick<DispatchContext, "logger" | "clock" | "events" | "measurements">,
   event: SettledEvent,
-  { mappingId, deliveryId, attempt }: RunFacts,
+  { mappingId, deliveryId, attempt }: LoggedRun,
 ): Promise<void> | undefined {
   const { runId, kind, state } = event;
   measurements.settled.add(kind, state);

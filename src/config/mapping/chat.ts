@@ -32,7 +32,7 @@ export interface ChatConfig {
 }
 
 /** Reads the key; `preset` is the name of the mapping's preset. */
-export function readChat({ from, channel }: Static<typeof ChatSchema>, preset: string | undefined): ChatConfig {
+export function readChatConfig({ from, channel }: Static<typeof ChatSchema>, preset: string | undefined): ChatConfig {
   return { from: new Set(from.map((id) => id.trim())), channel: channel?.trim() || (preset ?? "") };
 }
 

@@ -1,6 +1,6 @@
 import type { Findings } from "../errors.ts";
 import { readActors, readLeastLevel } from "./actors.ts";
-import { readChat } from "./chat.ts";
+import { readChatConfig } from "./chat.ts";
 import { readRights } from "./rights.ts";
 import { type MappingConfig, MappingSchema } from "./schema.ts";
 import { readLinkHosts } from "../replies.ts";
@@ -50,7 +50,7 @@ export function fillIn(
 ): MappingConfig {
   const { maxBodyBytes, transform } = input;
   const { part, mapping: given = {} } = base ?? {};
-  const chat = input.chat && readChat(input.chat, part?.name);
+  const chat = input.chat && readChatConfig(input.chat, part?.name);
   const action = chat ? "wake" : (input.action ?? given.action ?? defaults.action.default);
   const sessionKey = trimmed(input.sessionKey);
   return {

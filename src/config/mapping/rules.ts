@@ -10,7 +10,7 @@ import { checkChannel } from "../channel-target.ts";
 import { checkChat } from "./chat.ts";
 import { checkEnforceable } from "./enforceable.ts";
 import { checkExtract, checkExtractor } from "./extract-rules.ts";
-import { checkRun } from "./run-rules.ts";
+import { checkRunKeys } from "./run-rules.ts";
 
 /** The parts of the gateway that a mapping may refer to. */
 export interface References {
@@ -70,7 +70,7 @@ export function checkMapping(mapping: MappingConfig, written: object, findings: 
   checkPlaceholders(mapping, written, findings);
   checkInstructions(mapping.instructions, `${where}.instructions`, findings);
   if (!transform) warnOfUnread(mapping, written, findings);
-  checkRun(mapping, written, findings);
+  checkRunKeys(mapping, written, findings);
   checkChat(mapping, written, findings);
   checkExtract(mapping, findings);
 }

@@ -11,7 +11,7 @@ const TURN_ONLY = ["model", "thinking", "timeoutSeconds", "sessionMode", "interr
 /**
  * Checks the run keys of one mapping; `written` are the keys that its author wrote.
  */
-export function checkRun(mapping: MappingConfig, written: object, findings: Findings): void {
+export function checkRunKeys(mapping: MappingConfig, written: object, findings: Findings): void {
   checkWhen(mapping, findings);
   checkCoalesce(mapping, findings);
   checkRespond(mapping, written, findings);

@@ -14,7 +14,7 @@ import { resolveOperations } from "./operations/resolve.ts";
 import { runOperations } from "./operations/run.ts";
 import { storeMigrations } from "./migrations.ts";
 import { DeliveryList } from "./readers/delivery-list.ts";
-import { DeliveryStats } from "./readers/delivery-stats.ts";
+import { StatsReader } from "./readers/delivery-stats.ts";
 import { DigestBuilder } from "./readers/digest-builder.ts";
 import { OpenRunReader } from "./readers/open-runs.ts";
 
@@ -41,7 +41,7 @@ export const sqliteModule: SqliteModule = {
   },
   reads(reader, letPass) {
     const list = new DeliveryList(reader, { pageMs: PAGE_MS, beforeWindow: letPass });
-    const stats = new DeliveryStats(reader);
+    const stats = new StatsReader(reader);
     const openRuns = new OpenRunReader(reader);
     const digests = new DigestBuilder(reader);
     const inSnapshot = snapshotReader(reader);

@@ -25,7 +25,7 @@ const STATS_ROW = {
 const WINDOW_ROW = { lowest: "integer?", latest: "integer?", scanned: "integer" } as const satisfies RowShape;
 
 /** Counts deliveries by time, mapping and state, a bounded number of rows at a time. */
-export class DeliveryStats {
+export class StatsReader {
   readonly #window: RowQuery<RowOf<typeof WINDOW_ROW>>;
   readonly #counts: RowQuery<RowOf<typeof STATS_ROW>>;
 
