@@ -43,8 +43,10 @@ interface Field {
   readonly filesLeft?: (folder: string) => readonly string[];
   /** What else is in the owner's mailbox before the attacks. */
   readonly mails?: readonly string[];
-  /** Attacks that the owner's next messages meet together. */
-  readonly withOwner?: number | undefined;
+  /** Attacks before their runs get time; absent: many. */
+  readonly atOnce?: number | undefined;
+  /** The owner writes as well, and gets an answer before the next attacks. */
+  readonly hasOwner?: boolean;
   readonly config: (parts: ConfigParts) => object;
 }
 
@@ -57,12 +59,12 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   const alone: Field[] = RECIPES.filter(({ setting }) => isChosen(setting)).map((recipe) => ({
     settings: [recipe.setting],
     servers: recipe.servers,
-    withOwner: recipe.withOwner,
+    ...(recipe.atOnce !== undefined && { atOnce: recipe.atOnce, hasOwner: true }),
     config: (parts) => recipeConfig(recipe, parts),
   }));
   const settings = SETTINGS.filter(isChosen);
   if (isChosen(CHECKOUT) && (await canConfine()) === undefined) {
-    alone.push({ settings: [CHECKOUT], config: checkoutConfig, filesLeft: leftOutside });
+    alone.push({ settings: [CHECKOUT], config: checkoutConfig, filesLeft: leftOutside, atOnce: 50 });
   }
   const ofEach = Math.ceil(options.attacks * (settings.length === 0 ? 1 / alone.length : OF_ALONE));
   const fields: (Field & { readonly attacks: number })[] = [
@@ -98,7 +100,16 @@ function summed(one: Readonly<Record<string, number>>, other: typeof one): Recor
 }
 
 async function attackField(
-  { settings, servers, filesLeft, mails = [], config, attacks, withOwner }: Field & { readonly attacks: number },
+  {
+    settings,
+    servers,
+    filesLeft,
+    mails = [],
+    config,
+    attacks,
+    atOnce = AT_ONCE,
+    hasOwner,
+  }: Field & { readonly attacks: number },
   { seed, made: before, onProgress }: CampaignOptions & { readonly made: number },
 ): Promise<CampaignResult> {
   const gateway = await AttackedGateway.start({ config, servers });
@@ -118,12 +129,11 @@ async function attackField(
         onProgress?.((answered += 1));
       }
     };
-    const atOnce = withOwner ?? AT_ONCE;
     for (let at = 0; at < wanted.length; at += atOnce) {
       const queue = wanted.slice(at, at + atOnce).values();
       await Promise.all(Array.from({ length: CALLERS }, () => send(queue)));
       await gateway.runsEnded();
-      if (withOwner !== undefined) await gateway.ownerAnswered();
+      if (hasOwner === true) await gateway.ownerAnswered();
     }
     await replay(gateway);
     await gateway.runsEnded();

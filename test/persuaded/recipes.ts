@@ -15,7 +15,7 @@ export interface Recipe {
   /** Servers of its tools. */
   readonly servers: Readonly<Record<string, string>>;
   /** Attacks that the owner's next messages meet together. */
-  readonly withOwner?: number;
+  readonly atOnce?: number;
 }
 
 const COMMENTS = ["issue_read", "add_issue_comment"] as const;
@@ -52,7 +52,7 @@ export const RECIPES: readonly Recipe[] = [
   {
     section: "Your own chat, with your mail",
     servers: { mail_read: "mailbox", mail_send: "outbox" },
-    withOwner: 12,
+    atOnce: 12,
     setting: {
       name: "own-chat",
       presets: ["telegram"],
