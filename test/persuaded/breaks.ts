@@ -28,8 +28,8 @@ export const BREAKS: readonly Break[] = [
   },
   {
     name: "a mapping lowers what its agent may do",
-    file: "dispatch/run/agent-attempts.ts",
-    find: "      permissions,\n",
+    file: "dispatch/run/attempt-turn.ts",
+    find: "    permissions,\n",
     put: "",
     settings: ["lowered", "levels"],
   },
