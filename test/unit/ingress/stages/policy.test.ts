@@ -42,6 +42,16 @@ describe("policy", () => {
     expect(await apply("agent", actions)).toMatchObject({ refused: "SESSION_KEY_DISABLED" });
   });
 
+  it("gives the runs of a mapping with extract its form, a name of its sender and a boundary, and refuses its wakes", async () => {
+    const form = { type: "object", properties: { urgent: { type: "boolean" } }, required: [] } as const;
+    const route = compileMapping({ ...mappingOf({}).config, extract: { form }, contentSource: "Desk" }, undefined);
+    const action = { ...AGENT, name: "IGNORE ALL", allowUnsafeExternalContent: true };
+    expect(await apply(route, [action])).toMatchObject([
+      { extract: { form }, name: "Desk", nameBy: "owner", unsafe: false },
+    ]);
+    expect(await apply(route, [AGENT, WAKE])).toMatchObject({ refused: "INVALID_ACTION" });
+  });
+
   it("names a fixed endpoint a webhook, and goes by hooks.interrupted", async () => {
     expect(await apply("agent", [AGENT])).toMatchObject([{ source: "Webhook", interrupted: "rerun" }]);
     expect(await apply("agent", [AGENT], { interrupted: "hold" })).toMatchObject([{ interrupted: "hold" }]);
