@@ -47,6 +47,10 @@ await bundle(resolve(folder));
 async function bundle(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   const chunks = await writeChunks(folder);
+  for (const { fileName, moduleIds } of chunks) {
+    // A third of the archive: a stack trace that names the lines of packages helps no one.
+    if (!moduleIds.some((id) => id.startsWith(SOURCES + sep))) rmSync(join(folder, `${fileName}.map`), { force: true });
+  }
   const page = await buildConsolePage(join(folder, "console/page"));
   const modules = [...chunks.flatMap(({ moduleIds }) => moduleIds), ...page];
   writeFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), licenses(modules));

@@ -7,10 +7,10 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { HooksSchema } from "../src/config/hooks.ts";
 import { GatewaySchema } from "../src/hosts/embedded/config/schema.ts";
-import { manifestSchema } from "./manifest-schema.ts";
+import { manifestSchema } from "../src/cli/manifest-schema.ts";
 import { openClawManifest } from "./openclaw-manifest.ts";
-import { plain } from "./plain-schema.ts";
-import type { SchemaNode } from "./plain-schema.ts";
+import { plain } from "../src/cli/plain-schema.ts";
+import type { SchemaNode } from "../src/cli/plain-schema.ts";
 import { presetReference } from "./preset-reference.ts";
 import { sendersPage } from "./senders-page.ts";
 

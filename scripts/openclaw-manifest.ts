@@ -1,5 +1,5 @@
 import { DELIVERIES_TOOL } from "../src/hosts/openclaw/owner-access.ts";
-import { manifestSchema } from "./manifest-schema.ts";
+import { manifestSchema } from "../src/cli/manifest-schema.ts";
 
 /** The facts that the manifests of both hosts share. */
 export interface PackageFacts {

@@ -2,8 +2,8 @@ import { declaredSettings, PresetBlockSchema, writtenSettings } from "../src/con
 import { isPresetKey } from "../src/config/valid-subset.ts";
 import { BUILT_IN_PRESETS } from "../src/presets/built-in.ts";
 import type { Preset } from "../src/presets/preset.ts";
-import { withoutDefaults } from "./manifest-schema.ts";
-import { plain, type SchemaNode } from "./plain-schema.ts";
+import { withoutDefaults } from "../src/cli/manifest-schema.ts";
+import { plain, type SchemaNode } from "../src/cli/plain-schema.ts";
 
 /** Adds the table of an object at a path, and those of the objects in it but for some. */
 type Describe = (node: SchemaNode, path: string, sections: string[], without?: readonly string[]) => void;

@@ -13,11 +13,13 @@ import type {
 } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
 import { type FileLocations, findLocations, type LocationEnvironment, type LocationOptions } from "./file-locations.ts";
+import type { ConfigOptions } from "./config-command.ts";
 import type { EmbeddedAdoptOptions } from "./adopt-command.ts";
 import type { InitOptions } from "./init-command.ts";
 import { addOpenClawCommands } from "./openclaw/commands.ts";
 import { readWhole, withConfig, withGateway } from "./options.ts";
 import type { ServeOptions } from "./serve-command.ts";
+import type { AddOptions } from "./add-command.ts";
 import type { ApprovalsOptions } from "./approvals-command.ts";
 import type { PageOptions } from "./sessions-command.ts";
 
@@ -73,7 +75,7 @@ export class EmbeddedCliGateway implements CliGateway {
   }
 }
 
-/** Adds `serve`, which is the default, `init`, and what leads to another gateway. */
+/** Adds `serve`, which is the default, `init`, what edits the file, and what leads to another gateway. */
 export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
   withConfig(program.command("serve", { isDefault: true }), io, "where the database is")
     .description("run the gateway (the default)")
@@ -104,9 +106,63 @@ export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: 
       const { adoptIntoEmbedded } = await import("./adopt-command.ts");
       finish(await adoptIntoEmbedded(file, options, io));
     });
+  addFileCommands(program, io);
   addSessions(program, io);
   addApprovals(program.command("approvals"), io);
   addOpenClawCommands(program, io, finish);
+}
+
+const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+/** Adds `add`, `remove` and `config`, which edit the file of a gateway that has one of its own. */
+function addFileCommands(program: Command, io: CliIo): void {
+  withGateway(program.command("add"), io)
+    .description(
+      "write a sender into the configuration, with its secret in a file of its own, and say what is left to do",
+    )
+    .argument("<sender>", "the name of its preset")
+    .option("--secret-env <name>", "take the secret from this variable, in the place of a file")
+    .option("--set <key=value>", "a setting of the sender, or a key of its mapping; may be repeated", collect, [])
+    .action(async (name: string, options: AddOptions) => {
+      const { addSender } = await import("./add-command.ts");
+      await addSender(name, options, io);
+    });
+  withGateway(program.command("remove"), io)
+    .description("take a sender out of the configuration, with the secret that add wrote")
+    .argument("<sender>", "the name of its preset")
+    .action(async (name: string, options: ConfigOptions) => {
+      const { removeSender } = await import("./add-command.ts");
+      await removeSender(name, options, io);
+    });
+  const config = program.command("config").description("read and edit the configuration file; its comments stay");
+  const edit = (name: string, description: string): Command =>
+    withConfig(config.command(name), io)
+      .description(description)
+      .argument("<path>", "as messages show it: hooks.mappings[0].name")
+      .option("--json", "as one JSON document");
+  edit("get", "print what the file has there").action(async (path: string, options: ConfigOptions) => {
+    const { getConfig } = await import("./config-command.ts");
+    getConfig(path, options, io);
+  });
+  edit("set", "write a value there, when the file is valid with it")
+    .argument("<value>", "JSON5; anything else is a text")
+    .action(async (path: string, value: string, options: ConfigOptions) => {
+      const { setConfig } = await import("./config-command.ts");
+      await setConfig(path, value, options, io);
+    });
+  edit("unset", "remove what is there, when the file is valid without it").action(
+    async (path: string, options: ConfigOptions) => {
+      const { unsetConfig } = await import("./config-command.ts");
+      await unsetConfig(path, options, io);
+    },
+  );
+  config
+    .command("schema")
+    .description("print the JSON Schema of the file")
+    .action(async () => {
+      const { printSchema } = await import("./config-command.ts");
+      printSchema(io);
+    });
 }
 
 /** Adds the commands about the questions of agents. */

@@ -2,6 +2,7 @@
 import type { EventEmitter } from "node:events";
 import { fstatSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
 import type { Logger } from "../core/host.ts";
 import type { GatewayLogger } from "../hosts/embedded/logger.ts";
 import type { CliGateway } from "./gateway.ts";
@@ -19,6 +20,8 @@ export interface CliIo {
   readPiped(): Promise<Uint8Array | undefined>;
   /** Asks a yes-or-no question; absent where no person can answer. */
   readonly confirm?: (question: string) => Promise<boolean>;
+  /** Asks for a text, which is not shown while it is typed; absent where no person can answer. */
+  readonly ask?: (question: string) => Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whose commands these are. */
   readonly gateway: CliGateway;
@@ -38,7 +41,7 @@ export function processIo(gateway: CliGateway): CliIo {
     isTerminal: process.stdout.isTTY,
     readInput,
     readPiped,
-    ...(process.stdin.isTTY && process.stderr.isTTY ? { confirm } : {}),
+    ...(process.stdin.isTTY && process.stderr.isTTY ? { confirm, ask } : {}),
     env: process.env,
     gateway,
     signals: process,
@@ -93,6 +96,18 @@ async function confirm(question: string): Promise<boolean> {
     return /^y(?:es)?$/iu.test((await terminal.question(`${question} [y/N] `)).trim());
   } finally {
     terminal.close();
+  }
+}
+
+async function ask(question: string): Promise<string> {
+  process.stderr.write(question);
+  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = createInterface({ input: process.stdin, output: hidden, terminal: true });
+  try {
+    return await terminal.question("");
+  } finally {
+    terminal.close();
+    process.stderr.write("\n");
   }
 }
 

@@ -121,7 +121,8 @@ function placeOf(block: string): string {
   return block === "hooks" ? "" : `, with ${block} in the place of hooks`;
 }
 
-function urlOf(
+/** The URL that the sender calls, as far as the configuration says it. */
+export function urlOf(
   preset: Preset,
   mapping: MappingConfig | undefined,
   { loaded, defaultPath }: { readonly loaded: LoadedConfiguration | undefined; readonly defaultPath: string },
@@ -155,15 +156,17 @@ function secretFileHint({ name, secret }: Preset, folder: string): string[] {
   ];
 }
 
-function secretFile(name: string): string {
+/** The file of a sender's secret, beside the configuration. */
+export function secretFile(name: string): string {
   return `${name}-secret`;
 }
 
-function fillIn(step: string, { secret }: Preset, url: string): string {
+/** A step in the sender's settings, in the words of this gateway. */
+export function fillIn(step: string, { secret }: Preset, url: string): string {
   return step.replaceAll("{url}", url).replaceAll("{secret}", secret?.label ?? "secret");
 }
 
-interface KnownPresets {
+export interface KnownPresets {
   readonly presets: ReadonlyMap<string, Preset>;
   /** Absent when there is no configuration. */
   readonly loaded: LoadedConfiguration | undefined;

@@ -27,6 +27,9 @@ export class RecordedProcess {
   /** What is answered to questions, in order; `undefined`: no one can be asked. */
   answers: boolean[] | undefined;
 
+  /** What is typed at hidden questions, in order; `undefined`: no one can be asked. */
+  typed: string[] | undefined;
+
   get configFile(): string {
     return join(this.homeDir, ".reveille", "reveille.json5");
   }
@@ -71,6 +74,7 @@ export class RecordedProcess {
       readInput: () => Promise.resolve(this.piped ?? new Uint8Array()),
       readPiped: () => Promise.resolve(this.piped),
       ...(this.answers === undefined ? {} : { confirm: (question) => this.#answer(question) }),
+      ...(this.typed === undefined ? {} : { ask: async () => this.typed?.shift() ?? "" }),
       env: this.env,
       gateway,
       signals: this.signals,

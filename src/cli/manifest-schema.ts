@@ -1,11 +1,11 @@
-import { AuthSchema } from "../src/config/auth/schema.ts";
-import { HandshakeSchema } from "../src/config/handshake.ts";
-import { MappingSchema } from "../src/config/mapping/schema.ts";
-import { PresetBlockSchema, writtenSettings } from "../src/config/preset.ts";
-import { HooksSchema } from "../src/config/hooks.ts";
-import { secretReference } from "../src/config/schema-parts.ts";
-import { isPresetKey } from "../src/config/valid-subset.ts";
-import { BUILT_IN_PRESETS } from "../src/presets/built-in.ts";
+import { AuthSchema } from "../config/auth/schema.ts";
+import { HandshakeSchema } from "../config/handshake.ts";
+import { MappingSchema } from "../config/mapping/schema.ts";
+import { PresetBlockSchema, writtenSettings } from "../config/preset.ts";
+import { HooksSchema } from "../config/hooks.ts";
+import { secretReference } from "../config/schema-parts.ts";
+import { isPresetKey } from "../config/valid-subset.ts";
+import { BUILT_IN_PRESETS } from "../presets/built-in.ts";
 import { plain, type SchemaNode } from "./plain-schema.ts";
 
 /** Parts that are in several places, by the name under which the manifest has each of them once. */

@@ -1,0 +1,68 @@
+/** `reveille config`: reads and edits the configuration file. */
+import JSON5 from "json5";
+import { GatewaySchema } from "../hosts/embedded/config/schema.ts";
+import { ConfigFile, parsePath } from "./config-file.ts";
+import { CliError } from "./errors.ts";
+import type { LocationOptions } from "./file-locations.ts";
+import type { CliIo } from "./io.ts";
+import { manifestSchema } from "./manifest-schema.ts";
+import { plain } from "./plain-schema.ts";
+
+export interface ConfigOptions extends LocationOptions {
+  readonly json?: boolean;
+}
+
+/** Prints what the file has at a path, as it is written there: without defaults, variables and other files. */
+export function getConfig(path: string, { json = false, ...options }: ConfigOptions, io: CliIo): void {
+  const { configFile } = io.gateway.locate(options);
+  const value = ConfigFile.read(configFile).get(parsePath(path));
+  if (value === undefined) throw new CliError(`${configFile} has no ${path}.`);
+  io.out(`${json || typeof value !== "string" ? JSON.stringify(value, undefined, 2) : value}\n`);
+}
+
+/** Writes a value, when the file is valid with it. What is no JSON5 is a text. */
+export async function setConfig(path: string, text: string, options: ConfigOptions, io: CliIo): Promise<void> {
+  await change(options, io, (file) => {
+    file.set(parsePath(path), valueOf(text));
+    return `${path} is set.`;
+  });
+}
+
+/** Removes a value, when the file is valid without it. */
+export async function unsetConfig(path: string, options: ConfigOptions, io: CliIo): Promise<void> {
+  await change(options, io, (file) => {
+    if (!file.delete(parsePath(path))) throw new CliError(`The file has no ${path}.`);
+    return `${path} is removed.`;
+  });
+}
+
+/** Prints the JSON Schema of the file, for editors. */
+export function printSchema(io: CliIo): void {
+  const { $schema, $defs, ...hooks } = manifestSchema() as Record<"$schema" | "$defs", unknown>;
+  const { properties, ...file } = plain(GatewaySchema);
+  io.out(`${JSON.stringify({ $schema, ...file, properties: { ...properties, hooks }, $defs }, undefined, 2)}\n`);
+}
+
+async function change(
+  { json = false, ...options }: ConfigOptions,
+  io: CliIo,
+  edit: (file: ConfigFile) => string,
+): Promise<void> {
+  const { configFile } = io.gateway.locate(options);
+  const file = ConfigFile.read(configFile);
+  const done = edit(file);
+  await file.save(io);
+  io.out(
+    json
+      ? `${JSON.stringify({ file: configFile, changed: true })}\n`
+      : `${done} A gateway that runs takes it at once.\n`,
+  );
+}
+
+function valueOf(text: string): unknown {
+  try {
+    return JSON5.parse<unknown>(text);
+  } catch {
+    return text;
+  }
+}

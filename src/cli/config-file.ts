@@ -1,0 +1,159 @@
+/** The configuration file as commands edit it: comments, order and layout stay. */
+import { chmodSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
+import { JsonArrayNode, JsonObjectNode, JsonParser, type JsonValueNode } from "@croct/json5-parser";
+import { ConfigError } from "../config/errors.ts";
+import { reasonOf } from "../core/reason-of.ts";
+import { readText } from "../hosts/embedded/config/read.ts";
+import { CliError } from "./errors.ts";
+import { type CliIo, warningsOnly } from "./io.ts";
+import { loadConfiguration } from "./load-configuration.ts";
+
+/** `hooks.mappings[0].name`, in parts. */
+export type ConfigPath = readonly (string | number)[];
+
+type Value = Parameters<JsonObjectNode["set"]>[1];
+
+/** The file of the embedded gateway, read once and written as a whole. */
+export class ConfigFile {
+  readonly #file: string;
+  #root: JsonObjectNode;
+  readonly #mode: number;
+
+  private constructor(file: string, root: JsonObjectNode) {
+    this.#file = file;
+    this.#root = root;
+    this.#mode = statSync(file).mode & 0o777;
+  }
+
+  /** Throws a {@link ConfigError} or a {@link CliError} for a file that is not there or is no object. */
+  static read(file: string): ConfigFile {
+    const text = readText(file);
+    try {
+      return new ConfigFile(file, JsonParser.parse(text, JsonObjectNode));
+    } catch (error) {
+      throw new CliError(`${file} is not JSON5: ${reasonOf(error)}`);
+    }
+  }
+
+  /** The value there as it is written; `undefined`: none. */
+  get(path: ConfigPath): unknown {
+    return nodeAt(this.#root, path)?.toJSON();
+  }
+
+  /** Writes a value, with the objects on the way to it. */
+  set(path: ConfigPath, value: unknown): void {
+    const [last = "", ...before] = path.toReversed();
+    let parent: JsonValueNode = this.#root;
+    for (const [at, key] of before.toReversed().entries()) {
+      const isList = typeof path[at + 1] === "number";
+      if (nodeAt(parent, [key]) === undefined) setChild(parent, key, isList ? [] : {}, path);
+      parent = nodeAt(parent, [key])!;
+    }
+    setChild(parent, last, value as Value, path);
+  }
+
+  /** Removes a value; false when there is none. */
+  delete(path: ConfigPath): boolean {
+    // What was edited has no place in a text yet.
+    const text = this.#root.toString();
+    const root = JsonParser.parse(text, JsonObjectNode);
+    const parent = nodeAt(root, path.slice(0, -1));
+    const value = nodeAt(root, path);
+    if (value === undefined) return false;
+    const written = parent instanceof JsonObjectNode ? parent.properties.find((each) => each.value === value) : value;
+    this.#root = JsonParser.parse(without(text, written!.location), JsonObjectNode);
+    return true;
+  }
+
+  /** Adds a value to a list, which is made where it is missing; false when the list has it. */
+  addTo(path: ConfigPath, value: string): boolean {
+    const list = nodeAt(this.#root, path);
+    if (list === undefined) this.set(path, [value]);
+    else if (!(list instanceof JsonArrayNode)) throw new CliError(`${showPath(path)} is not a list.`);
+    else if (list.elements.some((each) => each.toJSON() === value)) return false;
+    else list.push(value);
+    return true;
+  }
+
+  /** Removes a value from a list, and a list that is then empty. */
+  removeFrom(path: ConfigPath, value: unknown): void {
+    const list = nodeAt(this.#root, path);
+    if (!(list instanceof JsonArrayNode)) return;
+    const at = list.elements.findIndex((each) => isDeepStrictEqual(each.toJSON(), value));
+    if (at === -1) return;
+    if (list.elements.length === 1) this.delete(path);
+    else this.delete([...path, at]);
+  }
+
+  /**
+   * Checks the edited file as a start would, and puts it in the place of the old one. Rejects with a
+   * {@link ConfigError} and leaves the old one where the new one is not valid.
+   */
+  async save(io: CliIo): Promise<void> {
+    // Beside the file, since paths in it are relative to its folder.
+    const draft = `${this.#file}.${process.pid}.tmp`;
+    rmSync(draft, { force: true });
+    writeFileSync(draft, this.#root.toString(), { flag: "wx", mode: 0o600 });
+    try {
+      await loadConfiguration(
+        { config: draft },
+        { gateway: io.gateway, logger: warningsOnly(await io.createLogger()) },
+      );
+      chmodSync(draft, this.#mode);
+      renameSync(draft, this.#file);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      if (!(error instanceof ConfigError)) throw error;
+      const issues = error.issues.map(({ path, message }) => ({ path: path.replace(draft, this.#file), message }));
+      throw new ConfigError(issues);
+    }
+  }
+}
+
+/** The library would take comments beside it away as well. */
+function without(text: string, { start, end }: JsonValueNode["location"]): string {
+  const before = text.slice(0, start.index);
+  const after = text.slice(end.index).replace(/^\s*,/u, "");
+  const isAlone = /(?:^|\n)[^\S\n]*$/u.test(before) && /^[^\S\n]*\n/u.test(after);
+  return isAlone ? before.replace(/[^\S\n]*$/u, "") + after.replace(/^[^\S\n]*\n/u, "") : before + after;
+}
+
+const PART = /\[(\d{1,9})\]|\["([^"\]]{1,200})"\]|\.?([^.[\]"]{1,200})/uy;
+
+/** Reads a path as messages show it. Throws a {@link CliError}. */
+export function parsePath(text: string): ConfigPath {
+  const path: (string | number)[] = [];
+  PART.lastIndex = 0;
+  while (PART.lastIndex < text.length) {
+    const [, index, quoted, key] = PART.exec(text) ?? [];
+    const part = index === undefined ? (quoted ?? key) : Number(index);
+    if (part === undefined) throw new CliError(`"${text}" is no path; write for example hooks.mappings[0].name`);
+    path.push(part);
+  }
+  if (path.length === 0) throw new CliError("The path is empty; write for example gateway.port");
+  return path;
+}
+
+function showPath(path: ConfigPath): string {
+  return path.map((part, at) => (typeof part === "number" ? `[${part}]` : `${at === 0 ? "" : "."}${part}`)).join("");
+}
+
+function nodeAt(from: JsonValueNode, path: ConfigPath): JsonValueNode | undefined {
+  let node: JsonValueNode = from;
+  for (const key of path) {
+    if (node instanceof JsonObjectNode && node.has(String(key))) node = node.get(String(key));
+    else if (node instanceof JsonArrayNode && typeof key === "number" && key < node.elements.length) {
+      node = node.get(key);
+    } else return undefined;
+  }
+  return node;
+}
+
+function setChild(parent: JsonValueNode, key: string | number, value: Value, path: ConfigPath): void {
+  if (parent instanceof JsonObjectNode && typeof key === "string") parent.set(key, value);
+  else if (parent instanceof JsonArrayNode && typeof key === "number" && key <= parent.elements.length) {
+    if (key === parent.elements.length) parent.push(value);
+    else parent.set(key, value);
+  } else throw new CliError(`There is no place ${showPath(path)} in the configuration.`);
+}

@@ -1,0 +1,143 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { RecordedProcess } from "./recorded-process.ts";
+
+let terminal: RecordedProcess;
+
+beforeEach(async () => {
+  terminal = new RecordedProcess();
+  await terminal.run("init");
+  terminal.out = "";
+});
+afterEach(() => {
+  terminal.remove();
+});
+
+const text = (): string => readFileSync(terminal.configFile, "utf8");
+const beside = (name: string): string => join(dirname(terminal.configFile), name);
+
+async function printed(...args: readonly string[]): Promise<string> {
+  terminal.out = "";
+  terminal.err = "";
+  expect([await terminal.run(...args), terminal.err]).toEqual([0, ""]);
+  return terminal.out;
+}
+
+async function refused(...args: readonly string[]): Promise<string> {
+  const before = text();
+  terminal.err = "";
+  expect(await terminal.run(...args)).toBe(1);
+  expect(text()).toBe(before);
+  return terminal.err.trimEnd();
+}
+
+describe("reveille add", () => {
+  it("writes the sender beside what is there, makes its secret for the owner alone, and shows the steps with both", async () => {
+    const before = text();
+    const shown = await printed("add", "github");
+    const secret = readFileSync(beside("github-secret"), "utf8").trim();
+    expect(secret).toMatch(/^[0-9a-f]{64}$/u);
+    expect(statSync(beside("github-secret")).mode & 0o777).toBe(0o600);
+    expect(statSync(terminal.configFile).mode & 0o777).toBe(0o600);
+    for (const line of before.split("\n").filter((each) => each.includes("//"))) expect(text()).toContain(line);
+    expect(await printed("config", "get", "hooks.github")).toBe(
+      `${JSON.stringify({ secret: { file: "github-secret" } }, undefined, 2)}\n`,
+    );
+    expect(await printed("config", "get", "hooks.presets", "--json")).toBe('[\n  "github"\n]\n');
+    expect(shown).toContain(secret);
+    expect(shown).toContain("https://<your gateway>/hooks/github");
+    expect(shown).toContain("The gateway is not running; it is there at the next start.");
+    expect(shown).toContain("Try it: reveille send github ");
+    expect(await printed("check")).toContain("is valid.");
+  });
+
+  it("says that the running gateway has taken it, and the sample of its sender is accepted", async () => {
+    await printed("config", "set", "gateway.port", "0");
+    const { url, code } = await terminal.serve();
+    const shown = await printed("add", "github", "--url", url);
+    expect(shown).toContain("The running gateway has taken it.");
+    expect(await printed("send", "github", "--url", url)).toMatch(/^delivery dlv_\w+: done/mu);
+    expect(await printed("remove", "github", "--url", url)).toContain("answered 404");
+    terminal.signals.emit("SIGTERM");
+    await code;
+  }, 60_000);
+
+  it("takes a secret that the sender makes from a pipe, a question or a variable", async () => {
+    terminal.piped = new TextEncoder().encode("whsec_c2VjcmV0LW9mLXN0cmlwZS1mb3ItdGVzdHM\n");
+    await printed("add", "stripe");
+    expect(readFileSync(beside("stripe-secret"), "utf8")).toBe("whsec_c2VjcmV0LW9mLXN0cmlwZS1mb3ItdGVzdHM\n");
+    terminal.piped = undefined;
+    expect(await refused("add", "svix")).toContain("reveille add svix < file");
+    terminal.typed = ["whsec_c2VjcmV0LW9mLXN2aXgtZm9yLXRlc3RzLWE"];
+    const shown = await printed("add", "svix");
+    expect(shown).not.toContain("c2VjcmV0LW9mLXN2aXg");
+    expect(readFileSync(beside("svix-secret"), "utf8")).toBe("whsec_c2VjcmV0LW9mLXN2aXgtZm9yLXRlc3RzLWE\n");
+    process.env["GITLAB_SECRET_OF_TEST"] = "a-secret-of-gitlab-for-tests";
+    terminal.env["GITLAB_SECRET_OF_TEST"] = "a-secret-of-gitlab-for-tests";
+    await printed("add", "gitlab", "--secret-env", "GITLAB_SECRET_OF_TEST", "--set", "path=code");
+    expect(JSON.parse(await printed("config", "get", "hooks.gitlab"))).toEqual({
+      secret: { env: "GITLAB_SECRET_OF_TEST" },
+      path: "code",
+    });
+    delete process.env["GITLAB_SECRET_OF_TEST"];
+  });
+
+  it("changes nothing where the file would not be valid, and leaves no secret behind", async () => {
+    const message = await refused("add", "github", "--set", "nosuch=1");
+    expect(message).toContain("hooks.github.nosuch");
+    expect(existsSync(beside("github-secret"))).toBe(false);
+    expect(await refused("add", "githb")).toContain('There is no preset "githb"');
+    await printed("add", "github");
+    expect(await refused("add", "github")).toContain("is there already");
+  });
+
+  it("is undone by remove, which keeps a secret that it did not write", async () => {
+    const before = text();
+    await printed("add", "github");
+    expect(await printed("remove", "github")).toContain("delete the webhook in the sender's settings");
+    expect(existsSync(beside("github-secret"))).toBe(false);
+    expect(text().replaceAll(/\s/gu, "")).toBe(before.replaceAll(/\s/gu, ""));
+    writeFileSync(beside("own"), "a-secret-of-the-owner-for-github", { mode: 0o600 });
+    await printed("config", "set", "hooks.github", '{ secret: { file: "own" } }');
+    await printed("config", "set", "hooks.presets", '["github"]');
+    await printed("remove", "github");
+    expect(existsSync(beside("own"))).toBe(true);
+    expect(await refused("remove", "github")).toContain("hooks.github is not in");
+  });
+});
+
+describe("reveille config", () => {
+  it("sets, reads and removes a value, and keeps every comment", async () => {
+    const comments = text()
+      .split("\n")
+      .filter((line) => line.trim().startsWith("//"));
+    expect(await printed("config", "get", "gateway.port")).toBe("18789\n");
+    await printed("config", "set", "gateway.port", "19000");
+    await printed("config", "set", "hooks.mappings[0]", '{ match: { path: "own" }, messageTemplate: "{{text}}" }');
+    await printed("config", "set", "hooks.mappings[0].name", "Own words");
+    expect(await printed("config", "get", "hooks.mappings[0].name")).toBe("Own words\n");
+    await printed("config", "unset", "hooks.mappings[0].name");
+    expect(await refused("config", "get", "hooks.mappings[0].name")).toContain("has no hooks.mappings[0].name");
+    expect(await printed("config", "get", "gateway.port")).toBe("19000\n");
+    for (const comment of comments) expect(text()).toContain(comment);
+  });
+
+  it("refuses a value with which the file is not valid, by what check says of it", async () => {
+    expect(await refused("config", "set", "gateway.port", "a lot")).toContain("gateway.port");
+    expect(await refused("config", "unset", "gateway.auth.token")).toContain("gateway.auth.token");
+    expect(await refused("config", "set", "hooks.mappings[7]", "{}")).toContain("There is no place hooks.mappings[7]");
+    expect(await refused("config", "set", "gateway..port", "1")).toContain("is no path");
+    writeFileSync(terminal.configFile, "{ gateway: ", { mode: 0o600 });
+    expect(await refused("config", "get", "gateway")).toContain("is not JSON5");
+  });
+
+  it("prints the schema by which editors complete the file", async () => {
+    const schema = JSON.parse(await printed("config", "schema")) as {
+      properties: { gateway: object; hooks: { properties: Record<string, object> } };
+    };
+    expect(Object.keys(schema.properties)).toContain("gateway");
+    expect(schema.properties.hooks.properties).toHaveProperty("mappings");
+    expect(schema.properties.hooks.properties).toHaveProperty("github");
+  });
+});
