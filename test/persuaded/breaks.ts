@@ -103,6 +103,7 @@ export const BREAKS: readonly Break[] = [
     find: 'if (hasSecret(text)) return "it has a secret of the gateway";',
     put: "",
     settings: ["levels", "persistent"],
+    attacks: 500,
   },
   {
     name: "no reply has the canary of its prompt",
@@ -110,6 +111,7 @@ export const BREAKS: readonly Break[] = [
     find: "if (run.hasCanary(text))",
     put: "if (text === '')",
     settings: ["defaults"],
+    attacks: 400,
   },
   {
     name: "no reply has hidden text",
