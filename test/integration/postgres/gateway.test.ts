@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { migrate } from "../../../src/storage/postgres/migrate.ts";
 import { DatabaseProxy } from "../../fixtures/postgres/proxy.ts";
 import { startServer, type TestServer } from "../../fixtures/postgres/server.ts";
@@ -97,6 +97,7 @@ describe("a gateway with its deliveries in PostgreSQL", () => {
 
     proxy.freeze();
     const second = open();
+    onTestFinished(() => second.close());
     await start(second);
     proxy.thaw();
     await expect.poll(() => model.aborted, { timeout: 20_000 }).toBe(CONCURRENCY);
@@ -108,7 +109,6 @@ describe("a gateway with its deliveries in PostgreSQL", () => {
     expect(again).toHaveLength(CONCURRENCY);
     expect(model.prompts).toHaveLength(2 * CONCURRENCY + 1);
     expect(await gateway.end("SIGTERM")).toBe(0);
-    await second.close();
   }, 120_000);
 
   it("is the only one: a second gateway does not start, and says which one has the database", async () => {
