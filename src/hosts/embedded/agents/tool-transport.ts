@@ -31,6 +31,7 @@ export class ProgramTransport implements MCPTransport {
   onerror?: (error: Error) => void;
   onmessage?: MCPTransport["onmessage"];
   readonly #start: ProgramStart;
+  #starting: Promise<Program> | undefined;
   #program: Program | undefined;
   #stderr: Output | undefined;
   #problem: Error | undefined;
@@ -41,7 +42,8 @@ export class ProgramTransport implements MCPTransport {
 
   async start(): Promise<void> {
     try {
-      this.#program = await Program.start(this.#start);
+      this.#starting = Program.start(this.#start);
+      this.#program = await this.#starting;
     } catch (error) {
       this.#problem = error as Error;
       throw error;
@@ -67,8 +69,10 @@ export class ProgramTransport implements MCPTransport {
     });
   }
 
+  /** Also ends what is still being started. */
   async close(): Promise<void> {
-    await this.#program?.end();
+    const program = await this.#starting?.catch(() => undefined);
+    await program?.end();
   }
 
   /** Why it did not start or has ended, with what it said; empty while it runs. */

@@ -1,8 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { RunRights } from "../../../../../src/hosts/embedded/agents/run-rights.ts";
@@ -28,8 +30,12 @@ const server = (...args: string[]): ToolServer => ({
   },
 });
 
-async function opened(servers: Readonly<Record<string, ToolServer>>): Promise<ToolBox> {
-  const { signal } = new AbortController();
+async function opened(
+  servers: Readonly<Record<string, ToolServer>>,
+  onStart: (turn: AbortController) => void = () => {},
+): Promise<ToolBox> {
+  const turn = new AbortController();
+  const { signal } = turn;
   const rights = new RunRights({
     own: "all",
     lowered: [],
@@ -46,7 +52,7 @@ async function opened(servers: Readonly<Record<string, ToolServer>>): Promise<To
   const place = { cwd: folder, isReadOnly: false, home: join(folder, "home"), egress: [], ofGateway: [] };
   const box = await ToolBox.open(
     { servers: new Map(Object.entries(servers)), allow, maxSteps: 3 },
-    { rights, signal, startOf: (_name, config) => ({ config, ...place, variables: {} }) },
+    { rights, signal, startOf: (_name, config) => (onStart(turn), { config, ...place, variables: {} }) },
   );
   boxes.push(box);
   return box;
@@ -60,6 +66,14 @@ describe("a server of tools that cannot be used", () => {
     await vi.waitFor(() => expect(existsSync(file)).toBe(true));
     const pid = Number(readFileSync(file, "utf8"));
     await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 5_000);
+  });
+
+  it("is ended when the turn ends while it is being started", async () => {
+    const mark = join(folder, "aborted.pid");
+    const failed = opened({ x: server("plain", mark) }, (turn) => setImmediate(() => turn.abort()));
+    await expect(failed).rejects.toThrow(ToolServerError);
+    await sleep(1_000);
+    expect(execFileSync("ps", ["-eo", "args="], { encoding: "utf8" })).not.toContain(mark);
   });
 
   it("says why in a few words, also when it lists nothing", async () => {
