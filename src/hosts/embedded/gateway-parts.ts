@@ -7,7 +7,7 @@ import { SqliteError } from "../../storage/sqlite/engine/errors.ts";
 import { EmbeddedAgents } from "./agents.ts";
 import { AgentTurns } from "./agents/agent-turns.ts";
 import { Approvals } from "./agents/approvals.ts";
-import { removeLeftCopies, removeOldCopies } from "./agents/copies.ts";
+import { removeLeftovers, removeOldCopies } from "./agents/copies.ts";
 import { answerCommand, type OwnerCommands } from "./agents/owner-commands.ts";
 import { DEFAULT_MODEL_TURN_LIMITS } from "./agents/model-turn.ts";
 import { EmbeddedChannels } from "./channels.ts";
@@ -102,7 +102,7 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
   const removeCopies = (): void => {
     void removeOldCopies(clock.now() - config().session.isolatedRetentionMs, { stateDir, logger });
   };
-  await removeLeftCopies({ stateDir, logger });
+  await removeLeftovers({ stateDir, logger });
   await approvals.start();
   let removal: NodeJS.Timeout | undefined;
   const start = (): void => {

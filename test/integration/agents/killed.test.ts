@@ -15,7 +15,7 @@ const notes = join(folder, "notes.txt");
 /** In the arguments of each process that an agent of this test starts. */
 const MARK = `killed-${process.pid}`;
 /** Hangs at its first start, with a child that ignores the request to end, and replies at the next one. */
-const HANGS_ONCE = `[ -e ~/begun ] && echo "after all" && exit; touch ~/begun; sh -c 'trap "" TERM; sleep 60' ${MARK} & wait`;
+const HANGS_ONCE = `mktemp > /dev/null; [ -e ~/begun ] && echo "after all" && exit; touch ~/begun; sh -c 'trap "" TERM; sleep 60' ${MARK} & wait`;
 const problem = await canConfine();
 let model: ToolModel;
 let gateway: GatewayProcess;
@@ -92,9 +92,25 @@ async function accepted(path: string, text: string): Promise<string> {
   return String((await gateway.post(`/hooks/${path}`, { text })).body["deliveryId"]);
 }
 
+/** An act of each kind of agent that can be asked, and whether it was done. */
+const ACTS = {
+  asker: { text: NOTE, title: "issues.add_note", isDone: () => existsSync(notes) },
+  coder: {
+    text: "do:run touch made",
+    title: "touch made",
+    isDone: () => existsSync(join(gateway.stateDir, "agents/coder/work/made")),
+  },
+} as const;
+
 describe("a question to the owner, when the gateway is killed while it waits", () => {
-  it("is the same question in the next attempt, and what is approved then is done once", async () => {
-    const id = await accepted("asker", NOTE);
+  it.for([
+    { agent: "asker", answer: "deny" },
+    { agent: "coder", answer: "deny" },
+    { agent: "asker", answer: "approve" },
+    { agent: "coder", answer: "approve" },
+  ] as const)("is the same one in the next attempt, which does what the answer says, once: %o", async (given) => {
+    const { text, title, isDone } = ACTS[given.agent];
+    const id = await accepted(given.agent, text);
     const asked = await question();
     await gateway.end("SIGKILL");
     await gateway.start();
@@ -103,25 +119,15 @@ describe("a question to the owner, when the gateway is killed while it waits", (
       const { runs } = await gateway.delivery(id);
       expect(runs[0]!.attempts.map(({ status }) => status)).toEqual(["interrupted", "running"]);
     }, 20_000);
-    expect(existsSync(notes)).toBe(false);
-    await gateway.api(`/approvals/${asked.id}/approve`, "POST");
+    expect(isDone()).toBe(false);
+    await gateway.api(`/approvals/${asked.id}/${given.answer}`, "POST");
     const { runs, state } = await ended(id);
-    expect(state).toBe("done");
-    expect(runs[0]!.attempts[1]!.activity).toMatchObject([{ kind: "approved" }, { kind: "call" }]);
-    expect(readFileSync(notes, "utf8")).toBe("noted\n");
-  });
-
-  it("can be denied after it, for an agent that speaks ACP as well", async () => {
-    const id = await accepted("coder", "do:run touch pwned");
-    const asked = await question();
-    await gateway.end("SIGKILL");
-    await gateway.start();
-    await vi.waitFor(async () => {
-      const { runs } = await gateway.delivery(id);
-      expect(runs[0]!.attempts).toHaveLength(2);
-    }, 20_000);
-    await gateway.api(`/approvals/${asked.id}/deny`, "POST");
-    expect((await ended(id)).reason).toContain("denied: touch pwned");
+    const kinds = runs[0]!.attempts[1]!.activity?.map(({ kind }) => kind);
+    const isApproved = given.answer === "approve";
+    expect([isDone(), kinds]).toEqual(isApproved ? [true, ["approved", "call"]] : [false, ["denied"]]);
+    if (isApproved) expect(state).toBe("done");
+    expect(runs[0]!.attempts[1]!.activity![0]!.title).toBe(title);
+    if (given.agent === "asker" && isApproved) expect(readFileSync(notes, "utf8")).toBe("noted\n");
   });
 });
 
@@ -149,5 +155,6 @@ describe("the programs of a gateway that is killed", () => {
     const { runs, state } = await ended(id);
     expect([state, runs[0]!.reply]).toEqual(["done", "after all"]);
     expect(runs[0]!.attempts.map(({ status }) => status)).toEqual(["interrupted", "ok"]);
+    expect(readdirSync(join(gateway.stateDir, `agents/${path}/home/tmp`))).toEqual([]);
   });
 });

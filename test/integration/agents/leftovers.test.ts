@@ -1,26 +1,43 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import type { DeliveryDetail } from "../../../src/core/delivery.ts";
 import type { EmbeddedGateway } from "../../../src/hosts/embedded/gateway.ts";
 import { baseConfig, callHook, GatewayFixture, readApi } from "../../unit/hosts/embedded/gateway/fixture.ts";
-import { ended, post, program } from "./acting-gateway.ts";
+import { canConfine } from "../../../src/hosts/embedded/programs/probe.ts";
+import { ended, post, program, ToolModel } from "./acting-gateway.ts";
 
 /** A multiple of three, and one. */
-const RUNS = Number(process.env["LEFTOVER_RUNS"] ?? 31);
+const RUNS = Number(process.env["LEFTOVER_RUNS"] ?? 100);
 const THIRD = Math.floor(RUNS / 3);
-const PATIENCE = { timeout: 240_000, interval: 200 };
+const problem = await canConfine();
+/** What each agent is given to do, and to hang. */
+const TEXTS = {
+  shell: ["fine", "hang"],
+  acp: ["do:echo fine", "do:hang"],
+  model: ['[issues__get_issue {"number":7}]', "[issues__wait {}]"],
+  confined: ["fine", "hang"],
+} as const;
+type AgentId = keyof typeof TEXTS;
+const AGENTS = (["shell", "acp", "model", "confined"] as const).filter(
+  (id) => id !== "confined" || problem === undefined,
+);
+const PATIENCE = { timeout: 400_000, interval: 200 };
 const fixture = new GatewayFixture();
 const repository = join(fixture.folder, "repository");
 /** In the arguments of each process that an agent of this test starts. */
 const MARK = `leftover-${process.pid}`;
+let model: ToolModel;
 let gateway: EmbeddedGateway;
+const begun = Date.now();
 
-/** Starts a process that ignores the request to end, and waits for it when it is to hang. */
-const SCRIPT = `sh -c 'trap "" TERM; sleep 60' ${MARK} & grep -q hang && wait; echo done`;
+/** Starts a process that ignores the request to end, and waits for it when it is to hang; leaves a temporary file. */
+const SCRIPT = `mktemp > /dev/null; sh -c 'trap "" TERM; sleep 60' ${MARK} & grep -q hang && wait; echo done`;
 
 beforeAll(async () => {
+  model = await ToolModel.start();
   mkdirSync(repository);
   const git = (...args: string[]): unknown =>
     execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a@example.com", ...args], { cwd: repository });
@@ -36,20 +53,26 @@ beforeAll(async () => {
     workspace: { git: `file://${repository}`, ref: "main" },
   };
   const acp = { type: "acp", command: [process.execPath, program("acp-agent.mjs"), MARK], isolation: "none" };
+  const server = { command: [process.execPath, program("mcp-server.mjs"), MARK], isolation: "none" };
+  const tools = { mcp: { issues: server }, allow: ["issues.get_issue", "issues.wait"] };
+  const command = ["sh", "-c", SCRIPT];
   fixture.write({
     ...baseConfig,
+    models: { providers: { local: { baseUrl: `${model.origin}/v1` } } },
     agents: {
       defaults: { heartbeat: { every: "0m" } },
       list: [
         { id: "main", default: true },
-        { id: "shell", runtime: { type: "command", command: ["sh", "-c", SCRIPT], isolation: "none" } },
+        { id: "shell", runtime: { type: "command", command, isolation: "none" } },
+        { id: "confined", runtime: { type: "command", command } },
+        { id: "model", model: "local/m", permissions: "reads", tools },
         { id: "acp", runtime: acp },
       ],
     },
     hooks: {
       ...baseConfig.hooks,
       concurrency: 8,
-      mappings: ["shell", "acp"].flatMap((agentId) => [
+      mappings: AGENTS.flatMap((agentId) => [
         { ...mapping, match: { path: agentId }, agentId },
         { ...mapping, match: { path: `${agentId}-short` }, agentId, timeoutSeconds: 1 },
       ]),
@@ -57,7 +80,10 @@ beforeAll(async () => {
   });
   gateway = await fixture.start();
 });
-afterAll(() => fixture.remove());
+afterAll(async () => {
+  await fixture.remove();
+  await model.stop();
+});
 
 async function stateOf(id: string): Promise<string> {
   return ((await (await readApi(gateway, `deliveries/${id}`)).json()) as DeliveryDetail).state;
@@ -68,18 +94,28 @@ function marked(): string[] {
   return listed.split("\n").filter((line) => line.includes(MARK) && !line.includes("ps -eo"));
 }
 
-function copies(agentId: string): string[] {
-  return readdirSync(join(fixture.stateDir, "agents", agentId, "workspaces/copies"));
+function filesIn(...path: string[]): string[] {
+  const folder = join(fixture.stateDir, "agents", ...path);
+  return existsSync(folder) ? readdirSync(folder) : [];
 }
 
-it("leaves no process and no working copy after many runs, a third canceled and a third out of time", async () => {
+/** Sockets of proxies whose process has ended; those of other tests go as well. */
+function sockets(): string[] {
+  return readdirSync(tmpdir()).filter((name) => {
+    const pid = /^srt-mux-(\d+)-/u.exec(name)?.[1];
+    return pid !== undefined && !existsSync(`/proc/${pid}`) && statSync(join(tmpdir(), name)).ctimeMs > begun;
+  });
+}
+
+it("leaves no process, working copy or temporary file after a hundred runs, a third canceled and a third out of time", async () => {
   const ids = await Promise.all(
     Array.from({ length: RUNS }, async (_, number) => {
-      const agent = number % 2 === 0 ? "shell" : "acp";
+      const agent: AgentId = AGENTS[Math.floor(number / 3) % AGENTS.length]!;
+      const [fine, hanging] = TEXTS[agent];
       const [path, text] = [
-        [agent, "do:echo fine"],
-        [agent, "do:hang"],
-        [`${agent}-short`, "do:hang"],
+        [agent, fine],
+        [agent, hanging],
+        [`${agent}-short`, hanging],
       ][number % 3]!;
       const answer = await callHook(gateway, `/hooks/${path}`, { text });
       const { deliveryId } = (await answer.json()) as { deliveryId: string };
@@ -104,7 +140,12 @@ it("leaves no process and no working copy after many runs, a third canceled and 
   // The one warm process of the agent that speaks ACP stays.
   await vi.waitFor(() => expect(marked().filter((line) => !line.includes("acp-agent.mjs"))).toEqual([]), 15_000);
   expect(marked().length).toBeLessThanOrEqual(1);
-  expect([copies("shell"), copies("acp")]).toEqual([[], []]);
+  for (const id of AGENTS) {
+    expect([id, filesIn(id, "workspaces/copies"), filesIn(id, "workspaces/made")]).toEqual([id, [], []]);
+    if (id !== "acp") expect([id, filesIn(id, "home/tmp")]).toEqual([id, []]);
+  }
   await gateway.stop();
   expect(marked()).toEqual([]);
-}, 300_000);
+  expect(filesIn("acp", "home/tmp")).toEqual([]);
+  await vi.waitFor(() => expect(sockets()).toEqual([]), 15_000);
+}, 600_000);

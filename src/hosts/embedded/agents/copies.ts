@@ -1,7 +1,8 @@
 /** Where the working copies of git repositories are, and how they go. */
 import { readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Logger } from "../../../core/host.ts";
+import { temporaryFolder } from "../programs/confinement.ts";
 
 /** Folder of all that is about an agent's working copies, in the gateway's state. */
 export function workspacesOf(stateDir: string, agentId: string): string {
@@ -41,13 +42,14 @@ export async function removeOldCopies(before: number, options: CopiesOptions): P
 }
 
 /**
- * Removes what a gateway that was killed has left: copies of isolated runs, and those that were being made. To be
- * called before any turn begins; never rejects.
+ * Removes what a gateway that was killed has left: copies of isolated runs, those that were being made, and temporary
+ * files of programs. To be called before any turn begins; never rejects.
  */
-export async function removeLeftCopies(options: CopiesOptions): Promise<void> {
+export async function removeLeftovers(options: CopiesOptions): Promise<void> {
   await ofEachAgent(options, async (workspaces) => {
     const kept = new Set(await namesIn(stampsIn(workspaces)));
     await remove(madeIn(workspaces));
+    await remove(temporaryFolder(join(dirname(workspaces), "home")));
     for (const name of await namesIn(copiesOf(workspaces))) {
       if (!kept.has(name)) await remove(join(copiesOf(workspaces), name));
     }

@@ -71,7 +71,7 @@ function unique(paths: readonly string[]): string[] {
   return [...new Set(paths)];
 }
 
-/** Where the program's temporary files are. */
+/** Where the temporary files of an agent's programs are, each in a folder of its own. */
 export function temporaryFolder(home: string): string {
   return join(home, "tmp");
 }

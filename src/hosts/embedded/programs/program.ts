@@ -2,7 +2,8 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { realpathSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { reasonOf } from "../../../core/reason-of.ts";
@@ -40,6 +41,12 @@ export class ProgramStartError extends Error {
   override readonly name = "ProgramStartError";
 }
 
+interface ProgramParts extends Pick<ProgramStart, "onRefusedHost"> {
+  readonly watchdog: ChildProcess;
+  /** Its folder of temporary files, which goes with it. */
+  readonly temporary: string;
+}
+
 /** Between the request to end and the end by force. */
 const GRACE_MS = 500;
 const WATCHDOG_GRACE_SECONDS = 1;
@@ -53,10 +60,11 @@ export class Program {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves once nothing of its group writes any more. Rejects when the machine cannot confine it. */
+  /** Resolves once nothing of its group writes any more, and its temporary files are gone. Rejects when the machine cannot confine it. */
   readonly ended: Promise<ProgramEnd>;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #watchdog: ChildProcess;
+  readonly #temporary: string;
   #problem: string | undefined;
   #isEnding = false;
 
@@ -64,17 +72,20 @@ export class Program {
   static async start(start: ProgramStart): Promise<Program> {
     const { config, cwd, home } = start;
     if (config.isConfined) refuseOwnFolders(start);
-    const variables = { ...start.variables, HOME: home, TMPDIR: temporaryFolder(home) };
     const env = environmentOf(start);
-    const words = config.isConfined
-      ? confinedCommand(confine({ ...start, read: config.read, write: config.write }), {
-          command: config.command,
-          variables,
-        })
-      : config.command;
-    const [file = "", ...args] = words;
+    let temporary: string | undefined;
     try {
-      for (const folder of [cwd, variables.TMPDIR]) await mkdir(folder, { recursive: true, mode: 0o700 });
+      for (const folder of [cwd, temporaryFolder(home)]) await mkdir(folder, { recursive: true, mode: 0o700 });
+      // Of this program alone: another one of the agent may run beside it, and outlive it.
+      temporary = await mkdtemp(join(temporaryFolder(home), "r"));
+      const variables = { ...start.variables, HOME: home, TMPDIR: temporary };
+      const words = config.isConfined
+        ? confinedCommand(confine({ ...start, read: config.read, write: config.write }), {
+            command: config.command,
+            variables,
+          })
+        : config.command;
+      const [file = "", ...args] = words;
       const child = spawn(file, args, {
         cwd,
         env: config.isConfined ? env : { ...env, ...variables },
@@ -82,16 +93,19 @@ export class Program {
         stdio: ["pipe", "pipe", "pipe", config.isConfined ? "ipc" : "ignore"],
       }) as ChildProcessWithoutNullStreams;
       await once(child, "spawn");
-      return new Program(child, watch(child.pid!, config.isConfined ? WATCHDOG_GRACE_SECONDS : 0), start);
+      const watchdog = watch(child.pid!, config.isConfined ? WATCHDOG_GRACE_SECONDS : 0);
+      return new Program(child, { watchdog, temporary, onRefusedHost: start.onRefusedHost });
     } catch (error) {
+      await remove(temporary);
       const [name = ""] = config.command;
       throw new ProgramStartError(`The program ${JSON.stringify(name)} could not be started: ${reasonOf(error)}`);
     }
   }
 
-  private constructor(child: ChildProcessWithoutNullStreams, watchdog: ChildProcess, { onRefusedHost }: ProgramStart) {
+  private constructor(child: ChildProcessWithoutNullStreams, { watchdog, temporary, onRefusedHost }: ProgramParts) {
     this.#child = child;
     this.#watchdog = watchdog;
+    this.#temporary = temporary;
     this.stdin = child.stdin;
     this.stdout = child.stdout;
     this.stderr = child.stderr;
@@ -120,6 +134,7 @@ export class Program {
     const [code, killedBy] = (await once(this.#child, "exit")) as [number | null, NodeJS.Signals | null];
     this.#watchdog.kill("SIGKILL");
     this.#kill("SIGKILL");
+    await remove(this.#temporary);
     if (this.#problem !== undefined) {
       throw new ProgramStartError(
         `The program cannot be confined here: ${this.#problem}. Do one of two: ${CONFINEMENT_ADVICE}; or write isolation: "none" to start it without.`,
@@ -135,6 +150,11 @@ export class Program {
       // Nothing of the group is left.
     }
   }
+}
+
+/** What a program has made so that it cannot be removed stays. */
+async function remove(folder: string | undefined): Promise<void> {
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
 }
 
 /** What is opened to a program would open the gateway's own folder with it, when it is that folder. */

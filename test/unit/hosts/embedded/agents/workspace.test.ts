@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isSafeRef } from "../../../../../src/config/workspace.ts";
 import {
   copiesOf,
-  removeLeftCopies,
+  removeLeftovers,
   removeOldCopies,
   workspacesOf,
 } from "../../../../../src/hosts/embedded/agents/copies.ts";
@@ -127,7 +127,7 @@ describe("a working copy", () => {
     expect(readdirSync(copiesOf(workspaces))).toEqual([]);
     const kept = await open();
     await open({ isKept: false });
-    await removeLeftCopies({ stateDir, logger });
+    await removeLeftovers({ stateDir, logger });
     expect(readdirSync(copiesOf(workspaces)).map((name) => join(copiesOf(workspaces), name))).toEqual([kept.cwd]);
   });
 
