@@ -164,6 +164,14 @@ export const BREAKS: readonly Break[] = [
     settings: ["own-chat"],
   },
   {
+    name: "calls of people of another level make a run of their own",
+    file: "ingress/stages/accept.ts",
+    find: "session, rights, key])",
+    put: "session, key])",
+    settings: ["coalesced"],
+    attacks: 800,
+  },
+  {
     name: "a program is confined",
     file: "hosts/embedded/config/runtime.ts",
     find: "const isConfined = isolation === undefined;",

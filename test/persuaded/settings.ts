@@ -115,6 +115,8 @@ export const SETTINGS: readonly Setting[] = [
   {
     name: "coalesced",
     levels: true,
+    // Few senders, so that calls of many people meet in a run.
+    presets: ["github", "gitlab"],
     accounts: ANYONE,
     mapping: {
       actors: LISTS,
