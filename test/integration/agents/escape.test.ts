@@ -10,9 +10,8 @@ import { endedRun, program } from "./acting-gateway.ts";
 const fixture = new GatewayFixture();
 const repository = join(fixture.folder, "repository");
 const pwned = join(fixture.folder, "pwned");
-/** Outside of what is closed anyway: the sources are no home and no temporary folder here. */
-mkdirSync(join(import.meta.dirname, "../../../.build"), { recursive: true });
-const elsewhere = mkdtempSync(join(import.meta.dirname, "../../../.build/secret-"));
+/** Outside of what is closed anyway: the sources are no home and no temporary folder here. `.build` is cleared by builds. */
+const elsewhere = mkdtempSync(join(import.meta.dirname, "../../../node_modules/.secret-"));
 const secret = join(elsewhere, "key");
 const problem = await canConfine();
 let gateway: EmbeddedGateway;
