@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EmbeddedGateway } from "../../../src/hosts/embedded/gateway.ts";
@@ -10,8 +11,11 @@ import { endedRun, program } from "./acting-gateway.ts";
 const fixture = new GatewayFixture();
 const repository = join(fixture.folder, "repository");
 const pwned = join(fixture.folder, "pwned");
-/** Outside of what is closed anyway: the sources are no home and no temporary folder here. `.build` is cleared by builds. */
+/** Outside of what is closed anyway, unless this clone is in it. `.build` is cleared by builds. */
 const elsewhere = mkdtempSync(join(import.meta.dirname, "../../../node_modules/.secret-"));
+const isClosed = [homedir(), "/root", "/home", "/Users", tmpdir(), "/tmp", "/var/tmp"].some((folder) =>
+  elsewhere.startsWith(`${folder}/`),
+);
 const secret = join(elsewhere, "key");
 const problem = await canConfine();
 let gateway: EmbeddedGateway;
@@ -88,7 +92,7 @@ it("a command that cannot be asked does not run with permissions that ask or lis
 describe.skipIf(problem !== undefined)("a confined program", () => {
   it("reads no file of a secret, wherever it is", async () => {
     const { runs } = await endedRun(gateway, "shell", { text: `\n$ cat ${secret} ${elsewhere}/note; true\n` });
-    expect(runs[0]).toMatchObject({ reply: "no secret" });
+    expect(runs[0]).toMatchObject({ reply: isClosed ? null : "no secret" });
   });
 
   it("does not start in the folder of the gateway's configuration", async () => {
