@@ -19,7 +19,7 @@ export function statsEndpoint(sources: ApiSources): ApiEndpoints {
   return { "deliveries/stats": { GET: ({ search }) => recent.of(search, () => countFor(search, sources)) } };
 }
 
-async function countFor(search: string, { operations, clock }: ApiSources): Promise<Answer> {
+async function countFor(search: string, { operations, clock }: ApiSources): Promise<Counted> {
   const query = readApiQuery(search, ["since", "until", "span"]);
   const { span, ...written } = Object.fromEntries(query);
   const now = clock.now();
@@ -34,45 +34,46 @@ async function countFor(search: string, { operations, clock }: ApiSources): Prom
   const { rows, isCut } = await stats.read({ from, before, bucketMs });
   const mappings = sumByMapping(rows, { from, before });
   const forecastBytes = stats.forecastBytes(mappings.reduce((sum, { perDay }) => sum + perDay.bytes, 0));
-  if (span === undefined) return answerJson(200, { ...period, mappings, forecastBytes });
+  const deliveries = mappings.reduce((sum, mapping) => sum + mapping.deliveries, 0);
+  if (span === undefined) return { answer: answerJson(200, { ...period, mappings, forecastBytes }), deliveries };
   const refused = gauges.measurements.refusedMinutes.since(from, now);
   const spans = { spanSeconds: bucketMs / 1_000, rows, isCut, refused };
-  return answerJson(200, { ...period, mappings, forecastBytes, ...spans });
+  return { answer: answerJson(200, { ...period, mappings, forecastBytes, ...spans }), deliveries };
 }
 
-/** An answer is good for 300 times as long as it took: a page that asks again and again costs a 300th of a core. */
-const TIMES_AS_LONG = 300;
+/** How long an answer is good for each delivery that it counts, so that a page that asks on and on costs little. */
+const GOOD_MS_PER_DELIVERY = 0.3;
 const MIN_GOOD_MS = 500;
+const MAX_GOOD_MS = 120_000;
 const MAX_ANSWERS = 50;
 
-class RecentAnswers {
-  readonly #answers = new Map<string, { readonly answer: Promise<Answer>; goodUntilMs: number }>();
-  /** What was asked before then also waited for the thread that reads to start, which happens once. */
-  #startedMs = Infinity;
+interface Counted {
+  readonly answer: Answer;
+  readonly deliveries: number;
+}
 
-  of(search: string, count: () => Promise<Answer>): Promise<Answer> {
+class RecentAnswers {
+  readonly #answers = new Map<string, { readonly counted: Promise<Counted>; goodUntilMs: number }>();
+
+  async of(search: string, count: () => Promise<Counted>): Promise<Answer> {
     const known = this.#answers.get(search);
-    const startMs = performance.now();
-    if (known !== undefined && startMs < known.goodUntilMs) return known.answer;
+    if (known !== undefined && performance.now() < known.goodUntilMs) return (await known.counted).answer;
     const [oldest] = this.#answers.keys();
     if (oldest !== undefined && this.#answers.size >= MAX_ANSWERS) this.#answers.delete(oldest);
     // While it is being counted, who asks for the same waits for it.
-    const entry = { answer: count(), goodUntilMs: Infinity };
+    const entry = { counted: count(), goodUntilMs: Infinity };
     this.#answers.set(search, entry);
-    entry.answer.then(
-      () => {
-        const now = performance.now();
-        entry.goodUntilMs = now + (startMs < this.#startedMs ? MIN_GOOD_MS : goodForMs(now - startMs));
-        this.#startedMs = Math.min(this.#startedMs, now);
-      },
+    entry.counted.then(
+      ({ deliveries }) => (entry.goodUntilMs = performance.now() + goodForMs(deliveries)),
       () => this.#answers.delete(search),
     );
-    return entry.answer;
+    return (await entry.counted).answer;
   }
 }
 
-function goodForMs(tookMs: number): number {
-  return Math.max(MIN_GOOD_MS, TIMES_AS_LONG * tookMs);
+/** Counts of few deliveries are soon made again: by the work, not by the time it took, which other work may lengthen. */
+function goodForMs(deliveries: number): number {
+  return Math.min(MIN_GOOD_MS + deliveries * GOOD_MS_PER_DELIVERY, MAX_GOOD_MS);
 }
 
 function readSpan(text: string): number {
