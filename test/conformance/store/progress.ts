@@ -255,19 +255,20 @@ export function describeProgress(underTest: () => StoreUnderTest): void {
     const { store } = underTest();
     const { deliveryId, runId } = await accept(store);
     const end = { endedAt: 0, status: "ok", error: null, reply: null } as const;
-    const calls = (id: string): readonly Promise<unknown>[] => [
-      store.loadRun(id),
-      store.beginAttempt(id, { number: 1, startedAt: 0 }),
-      store.endAttempt(id, end),
-      store.recordStep(id, "summarized"),
-      store.hold(id, "x"),
-      store.postpone(id, { dueAt: STARTED_AT, reason: "x" }),
-      store.stopCoalescing(id),
-      store.settle(id, DONE),
-      store.settleAll([id], DONE),
+    const calls = (id: string): readonly (() => Promise<unknown>)[] => [
+      () => store.loadRun(id),
+      () => store.beginAttempt(id, { number: 1, startedAt: 0 }),
+      () => store.endAttempt(id, end),
+      () => store.recordStep(id, "summarized"),
+      () => store.hold(id, "x"),
+      () => store.postpone(id, { dueAt: STARTED_AT, reason: "x" }),
+      () => store.stopCoalescing(id),
+      () => store.settle(id, DONE),
+      () => store.settleAll([id], DONE),
     ];
     for (const id of ["", "run_1", "run_../../x_0", otherTag(runId), `${runId}9`, deliveryId]) {
-      for (const call of calls(id)) await expect(call).rejects.toMatchObject({ name: "StoreError", code: "NOT_FOUND" });
+      for (const call of calls(id))
+        await expect(call()).rejects.toMatchObject({ name: "StoreError", code: "NOT_FOUND" });
     }
     for (const id of ["", "dlv_1", otherTag(deliveryId), runId, `${deliveryId}0`]) {
       expect(await store.get(id)).toBeUndefined();
