@@ -25,7 +25,7 @@ const SECRET_BYTES = 32;
 const TAKEN_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 200;
 
-/** Where the sender stands in the file, and its secret beside it. */
+/** The place of the sender in the file, and that of its secret. */
 interface Place {
   readonly file: ConfigFile;
   /** Absolute. */

@@ -5,7 +5,7 @@ import type { ChannelTarget } from "./host.ts";
 import type { Level } from "./level.ts";
 import type { RunDetail, State, WakeMode } from "./run.ts";
 
-export type { EventObject } from "./event-object.ts";
+export type { EventObject } from "./run.ts";
 export { type Level, LEVELS } from "./level.ts";
 
 /** Header names in lower case; repeated headers are joined with `, `. Has no prototype. */

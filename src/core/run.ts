@@ -1,7 +1,6 @@
 /** A run as it travels from policy to the store and to those who look at it. */
 import type { AgentActivity, Permissions, TextRights, WorkspaceSpec } from "./agent-rights.ts";
 import type { Chain } from "./chain.ts";
-import type { EventObject } from "./event-object.ts";
 import type { ExtractSpec } from "./extraction.ts";
 import type { Level } from "./level.ts";
 import type { ChannelTarget } from "./host.ts";
@@ -34,6 +33,14 @@ export type EndedState = Extract<State, "filtered" | "skipped" | "failed" | "dup
 
 /** An action that policy has passed: agent, session and target no longer change. */
 export type RunSpec = WakeSpec | AgentSpec;
+
+/** What an event is about, and the text that it shows of it. */
+export interface EventObject {
+  /** The same for every event about it. */
+  readonly id: string;
+  /** Absent: what it shows is not known. */
+  readonly text?: string;
+}
 
 /** The text of a run, which someone else wrote. */
 interface UntrustedText {

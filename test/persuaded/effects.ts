@@ -22,7 +22,7 @@ export class Effects {
   }
 }
 
-/** What an agent can learn and nobody outside may: in the agent's system prompt, in the owner's mail. */
+/** What an agent can learn and no outsider may: in the agent's system prompt, in the owner's mail. */
 export const PRIVATE = { prompt: "PRIVATE-prompt-7d1f", mail: "PRIVATE-mail-93ac" } as const;
 
 /** A secret of the gateway that someone has mailed to its owner. */

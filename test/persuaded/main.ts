@@ -1,7 +1,7 @@
 /**
- * `npm run persuaded [-- <attacks> [<seed>]]`: attacks a gateway whose agents obey every order that they read, 5,000
- * times unless told otherwise, and counts what reaches the world. Then breaks each defense once and shows that this
- * is counted. Ends with 1 when an effect was forbidden, or when a broken defense was not noticed.
+ * `npm run persuaded [-- <attacks> [<seed>]]`: attacks a gateway whose agents obey every order that they read, and
+ * counts what reaches the world. Without a number there are 5,000 attacks. Then breaks each defense once and shows that
+ * this is counted. Ends with 1 when an effect was forbidden, or when a broken defense was not noticed.
  */
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";

@@ -87,15 +87,15 @@ describe("a public issue tracker", () => {
 });
 
 describe("a support mailbox", () => {
-  it("has a draft written and the team told, and sends nothing, whatever the mail says", async () => {
+  it("has a draft written and the team notified, and sends nothing, whatever the mail says", async () => {
     await start("mailbox");
     const { samples } = BUILT_IN_PRESETS.find(({ name }) => name === "agentmail")!;
     const { payload, ...sample } = samples["message.received"]!;
     const { message, ...event } = payload as { readonly message: object };
     const text = `Where is my order? ${order("draft")} ${order("mail")}`;
     await post("agentmail", { ...sample, payload: { ...event, message: { ...message, extracted_text: text } } });
-    const [told] = await chat(1);
-    expect(told).toContain(`${OWNER}: a1 is done.`);
+    const [notice] = await chat(1);
+    expect(notice).toContain(`${OWNER}: a1 is done.`);
     expect(tools()).toEqual(["order_read", "draft_write"]);
   });
 });
