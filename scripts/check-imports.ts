@@ -7,7 +7,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { parseSync } from "rolldown/utils";
 
-/** From bottom to top, as in docs/architecture.md: a module imports its own folder and the layers below it. */
+/** From bottom to top, as in docs/extend/architecture.md: a module imports its own folder and the layers below it. */
 const layers: readonly (readonly string[])[] = [
   ["core"],
   ["http", "storage", "config"],

@@ -1,6 +1,6 @@
 /**
  * Writes what is made from the configuration's schemas: `plugin.json`, `openclaw.plugin.json`,
- * `docs/configuration.md` and `docs/gateway-configuration.md`; and, from the presets, `docs/senders.md`.
+ * `docs/use/configuration.md` and `docs/operate/gateway-configuration.md`; and, from the presets, `docs/use/senders.md`.
  * `node scripts/generate.ts` writes them, `--check` only compares and exits 1 when one is stale.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -36,11 +36,11 @@ export function generatedFiles(): GeneratedFile[] {
     { path: "plugin.json", text: `${JSON.stringify(manifest(about), null, 2)}\n` },
     { path: "openclaw.plugin.json", text: `${JSON.stringify(openClawManifest(about), null, 2)}\n` },
     {
-      path: "docs/configuration.md",
+      path: "docs/use/configuration.md",
       text: `${reference(configSchema, "hooks", INTRODUCTION)}\n${presetReference(describe)}`,
     },
-    { path: "docs/senders.md", text: sendersPage() },
-    { path: "docs/gateway-configuration.md", text: reference(plain(GatewaySchema), "", GATEWAY_INTRODUCTION) },
+    { path: "docs/use/senders.md", text: sendersPage() },
+    { path: "docs/operate/gateway-configuration.md", text: reference(plain(GatewaySchema), "", GATEWAY_INTRODUCTION) },
   ];
 }
 
@@ -75,7 +75,7 @@ const GATEWAY_INTRODUCTION = `# Configuration: the embedded gateway
 
 <!-- Made from the schema by scripts/generate.ts: change src/hosts/embedded/config/schema.ts and run it again. -->
 
-Every key of the file beside \`hooks\`, which has [a page of its own](configuration.md). Sizes, durations and secrets are written as there. Unknown keys are refused. No key is required except \`gateway.auth.token\`, and the keys marked "required" where their object is there at all. What the keys do is told in [The embedded gateway](gateway.md).
+Every key of the file beside \`hooks\`, which has [a page of its own](../use/configuration.md). Sizes, durations and secrets are written as there. Unknown keys are refused. No key is required except \`gateway.auth.token\`, and the keys marked "required" where their object is there at all. What the keys do is told in [The embedded gateway](gateway.md).
 `;
 
 /** The page of a schema; `path` is that of its root. */

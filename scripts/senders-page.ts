@@ -12,11 +12,11 @@ Each of these senders has a preset: it knows how the sender proves who it is, ho
 2. Paste the URL, \`https://<your gateway>/hooks/<name>\`, and the secret where the last column says.
 3. Try it: \`npm run reveille -- send <name>\` signs a sample as the sender would and posts it.
 
-A sender that is not in the list can be described in [\`auth\` of a mapping](presets.md#a-sender-without-a-preset), or by [a preset of your own](writing-a-preset.md).
+A sender that is not in the list can be described in [\`auth\` of a mapping](presets.md#a-sender-without-a-preset), or by [a preset of your own](../extend/writing-a-preset.md).
 
 `;
 
-/** The page of all senders: \`docs/senders.md\`. */
+/** The page of all senders: \`docs/use/senders.md\`. */
 export function sendersPage(): string {
   const presets = BUILT_IN_PRESETS.toSorted((left, right) => (left.name < right.name ? -1 : 1));
   const table = [

@@ -1,13 +1,13 @@
 import type { Throughput } from "./accept-throughput.ts";
 import type { Finding } from "./finding.ts";
 
-/** The rows of the experiments, as `docs/openclaw.md` has them. */
+/** The rows of the experiments, as `docs/operate/openclaw.md` has them. */
 export function findingsTable(findings: readonly Finding[]): string {
   const rows = findings.map(({ experiment, builtIn, reveille }) => `| ${experiment} | ${builtIn} | ${reveille} |`);
   return ["| experiment | built-in hooks | Reveille |", "|---|---|---|", ...rows].join("\n");
 }
 
-/** The rows of what accepting costs, as `docs/openclaw.md` has them. */
+/** The rows of what accepting costs, as `docs/operate/openclaw.md` has them. */
 export function throughputTable(rows: readonly Throughput[]): string {
   const lines = rows.map(({ what, requestsPerSecond, ofBare, p50Ms, p99Ms, cpuMicrosPerCall }) => {
     const figures = [

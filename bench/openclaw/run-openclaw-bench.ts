@@ -33,7 +33,7 @@ const QUICK = {
 
 /**
  * `npm run bench -- openclaw`: Reveille beside the host's built-in hooks, both on in one gateway, with a model
- * and a Bot API on loopback. Prints the tables of `docs/openclaw.md` and resolves with the exit code: 1 when
+ * and a Bot API on loopback. Prints the tables of `docs/operate/openclaw.md` and resolves with the exit code: 1 when
  * Reveille has lost or doubled anything.
  *
  *   --quick            smaller numbers

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- scale`: a million calls a second of 1,000 senders, by the figures of the benchmark, and what a burst,
- * a lost gateway and a lost zone cost. docs/scaling.md has the table.
+ * a lost gateway and a lost zone cost. docs/operate/scaling.md has the table.
  */
 import { type Fault, type Scenario, simulate } from "./simulation.ts";
 

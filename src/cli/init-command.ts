@@ -79,7 +79,7 @@ function configText({ gatewayToken, hookToken }: FirstTokens): string {
 
   channels: {
     console: { enabled: true },
-    // Replies where you read them: docs/channels.md has Slack, Discord, ntfy, mail and others.
+    // Replies where you read them: docs/use/channels.md has Slack, Discord, ntfy, mail and others.
     // telegram: { preset: "telegram", secret: { env: "TELEGRAM_BOT_TOKEN" }, to: "<your chat's id>" },
   },
 

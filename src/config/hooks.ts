@@ -1,6 +1,6 @@
 /**
  * The `hooks` block: its keys, defaults, bounds and descriptions.
- * The validator, the types, `plugin.json` and `docs/configuration.md` all come from here.
+ * The validator, the types, `plugin.json` and `docs/use/configuration.md` all come from here.
  */
 import Type, { type Static } from "typebox";
 import { DEFAULT_PREFIX } from "./hook-prefix.ts";

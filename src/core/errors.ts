@@ -1,7 +1,7 @@
 /**
  * Every answer besides success: code -> status, retryable, message, audience.
  *
- * A test compares `docs/errors.md` and the exported type with this table. A message says what
+ * A test compares `docs/operate/errors.md` and the exported type with this table. A message says what
  * went wrong and what to do; details that were written for the caller may replace it, nothing else.
  */
 

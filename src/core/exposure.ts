@@ -1,4 +1,4 @@
-/** The three powers that no run has at once without a person in between (docs/security.md): what is known of them at load. */
+/** The three powers that no run has at once without a person in between (docs/operate/security.md): what is known of them at load. */
 import type { Permissions } from "./agent-rights.ts";
 
 /** A turn of an agent, as far as it decides what the agent can reach. */

@@ -9,7 +9,7 @@ import type { TokenUsage } from "./token-usage.ts";
 
 export type WakeMode = "now" | "next-heartbeat";
 
-/** The states of a delivery and of a run (docs/architecture.md, rule 5). */
+/** The states of a delivery and of a run (docs/extend/architecture.md, rule 5). */
 export const STATES = [
   "filtered",
   "skipped",

@@ -48,7 +48,7 @@ const MAX_REPORTED = 3;
  * it as it is, and no entry at all means that the request is skipped.
  *
  * Throws a {@link TransformError} for anything that is not a {@link "./context".TransformResult}, and
- * for more than `maxActions` entries. Source: docs/transforms.md.
+ * for more than `maxActions` entries. Source: docs/use/transforms.md.
  */
 export function readResult(
   value: unknown,

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { OpenedConsole } from "./opened-console.ts";
 
-/** With `SCREENSHOTS=1`, the pictures of docs/console.md are written; without it, the pages are only shown. */
+/** With `SCREENSHOTS=1`, the pictures of docs/operate/console.md are written; without it, the pages are only shown. */
 const FOLDER = process.env.SCREENSHOTS === undefined ? undefined : join(import.meta.dirname, "../../docs/images");
 
-it("the pages of docs/console.md are shown with deliveries, in light and in dark", async () => {
+it("the pages of docs/operate/console.md are shown with deliveries, in light and in dark", async () => {
   await using opened = await OpenedConsole.open({ viewport: { width: 1_000, height: 560 } });
   const { page } = opened;
   for (let id = 1; id <= 8; id++) await opened.call(id % 3 === 0 ? "large" : "build", { id, text: "main", amount: 1 });

@@ -4,7 +4,7 @@ import { readDocPages } from "./doc-blocks.ts";
 import type { DocPage } from "./doc-blocks.ts";
 
 /** Its blocks are run by `test/openclaw/page.test.ts`. */
-const IN_ANOTHER_GATEWAY = "docs/openclaw.md";
+const IN_ANOTHER_GATEWAY = "docs/operate/openclaw.md";
 
 /**
  * Every code block of README.md and docs/ does what it says, in order, against one gateway a page:

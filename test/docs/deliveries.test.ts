@@ -7,8 +7,8 @@ import { MAX_COALESCED_TEXTS, MAX_LISTED_REPEATS } from "../../src/storage/deliv
 import { readDocPage } from "./doc-blocks.ts";
 import { tableRows } from "./table-rows.ts";
 
-const deliveries = readDocPage("docs/deliveries.md").text;
-const guarantees = readDocPage("docs/guarantees.md").text;
+const deliveries = readDocPage("docs/use/deliveries.md").text;
+const guarantees = readDocPage("docs/extend/guarantees.md").text;
 
 /** What a key of `hooks` is when no one writes it. */
 function defaultOf(key: string): unknown {
@@ -22,7 +22,7 @@ function tableUnder(text: string, heading: string): string[][] {
   return tableRows(after.split("\n## ", 1).join(""));
 }
 
-describe("docs/deliveries.md", () => {
+describe("docs/use/deliveries.md", () => {
   it("has every state, in the order in which the code has them", () => {
     const rows = tableRows(deliveries.split("\n## ", 1).join(""));
     expect(rows.map(([state]) => state)).toEqual([...STATES]);
@@ -58,7 +58,7 @@ describe("docs/deliveries.md", () => {
   });
 });
 
-describe("docs/guarantees.md", () => {
+describe("docs/extend/guarantees.md", () => {
   const bounds = tableUnder(guarantees, "## Bounds");
 
   it("has the default bounds of the configuration when none are set", () => {

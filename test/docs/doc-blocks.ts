@@ -5,7 +5,7 @@ const root = join(import.meta.dirname, "../..");
 
 /** A fenced code block of a page. */
 export interface DocBlock {
-  /** Page and line, as an editor opens it: `docs/mappings.md:42`. */
+  /** Page and line, as an editor opens it: `docs/use/mappings.md:42`. */
   readonly where: string;
   /** The heading of second level above it; empty before the first. */
   readonly section: string;
@@ -17,7 +17,7 @@ export interface DocBlock {
 }
 
 export interface DocPage {
-  /** From the root of the repository: `docs/mappings.md`. */
+  /** From the root of the repository: `docs/use/mappings.md`. */
   readonly path: string;
   readonly text: string;
   readonly blocks: readonly DocBlock[];

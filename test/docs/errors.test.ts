@@ -5,10 +5,10 @@ import type { ErrorCode } from "../../src/index.ts";
 import { readDocPage } from "./doc-blocks.ts";
 import { tableRows } from "./table-rows.ts";
 
-const { text } = readDocPage("docs/errors.md");
+const { text } = readDocPage("docs/operate/errors.md");
 const [ofHooks, ofGateway] = text.split("\n## What the embedded gateway itself answers\n") as [string, string];
 
-describe("docs/errors.md, src/core/errors.ts and the exported type", () => {
+describe("docs/operate/errors.md, src/core/errors.ts and the exported type", () => {
   it("have the same codes, each with the same status, message and whether it can be tried again", () => {
     const shown = tableRows(ofHooks).map(([code, status, again, message]) => [
       code,

@@ -4,8 +4,8 @@ import { SESSION_LIMITS } from "../../src/hosts/shared/state-operations.ts";
 import { readDocPage } from "./doc-blocks.ts";
 import { tableRows } from "./table-rows.ts";
 
-it("docs/gateway.md has the limits of what the embedded gateway keeps as they are", () => {
-  const [, table = ""] = /\| kept \| at most \|\n([^]*?)\n\n/.exec(readDocPage("docs/gateway.md").text) ?? [];
+it("docs/operate/gateway.md has the limits of what the embedded gateway keeps as they are", () => {
+  const [, table = ""] = /\| kept \| at most \|\n([^]*?)\n\n/.exec(readDocPage("docs/operate/gateway.md").text) ?? [];
   const shown = tableRows(`| kept | at most |\n${table}`).map(([kept, most = ""]) => [kept, Number(firstNumber(most))]);
   expect(Object.fromEntries(shown)).toEqual({
     "events waiting in one session": SESSION_LIMITS.maxPendingEvents,

@@ -6,7 +6,7 @@ import { createIngressHooks } from "../../src/ingress/hooks.ts";
 import { readDocPage } from "./doc-blocks.ts";
 import { tableRows } from "./table-rows.ts";
 
-const { text } = readDocPage("docs/lifecycle.md");
+const { text } = readDocPage("docs/extend/lifecycle.md");
 const [before, after] = text.split("\n## After the answer\n") as [string, string];
 const rows = tableRows(before.split("\n### ", 1).join(""));
 const refusals = Array.from(text.matchAll(/(\d{3}) `([A-Z0-9_]+)`/g), ([, status, code]) => ({
@@ -14,7 +14,7 @@ const refusals = Array.from(text.matchAll(/(\d{3}) `([A-Z0-9_]+)`/g), ([, status
   status: Number(status),
 }));
 
-describe("docs/lifecycle.md", () => {
+describe("docs/extend/lifecycle.md", () => {
   it("has the stages of src/ingress/pipeline.ts, in their order", () => {
     const source = readFileSync(join(import.meta.dirname, "../../src/ingress/pipeline.ts"), "utf8");
     const stages = Array.from(source.matchAll(/from "\.\/stages\/(\S+)\.ts"/g), ([, name]) => name!);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { isCredentialName } from "../../src/http/credentials.ts";
 import { readDocPage } from "./doc-blocks.ts";
 
-const { text } = readDocPage("docs/security.md");
+const { text } = readDocPage("docs/operate/security.md");
 const source = readFileSync(join(import.meta.dirname, "../../src/http/credentials.ts"), "utf8");
 
 function shown(row: string): string[] {
@@ -18,7 +18,7 @@ function listed(list: string): string[] {
   return Array.from(entries.matchAll(/"([^"]+)"/g), ([, entry]) => entry!);
 }
 
-describe("the names of credentials in docs/security.md", () => {
+describe("the names of credentials in docs/operate/security.md", () => {
   it.each([
     ["these names", "NAMES"],
     ["names that contain one of these", "WORDS"],

@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import { readDocPage } from "./doc-blocks.ts";
 import { tableRows } from "./table-rows.ts";
 
-const docs = join(import.meta.dirname, "../../docs");
+const docs = join(import.meta.dirname, "../../docs/extend");
 const sections = new Map(
-  readDocPage("docs/specification.md")
+  readDocPage("docs/extend/specification.md")
     .text.split("\n## ")
     .slice(1)
     .map((text) => [text.split(" ", 1).join(""), tableRows(text)]),
@@ -57,7 +57,7 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
   "9": ["off by default", "compatibility", "versions"],
 };
 
-describe("docs/specification.md", () => {
+describe("docs/extend/specification.md", () => {
   it("has every section of the specification", () => {
     expect([...sections.keys()]).toEqual(
       Object.keys(NAMED).toSorted((one, other) => one.localeCompare(other, "en", { numeric: true })),

@@ -8,14 +8,14 @@ import { OpenClawPage } from "./openclaw-page.ts";
 const READING = /^openclaw reveille deliveries list\b/;
 const PATIENCE_MS = 60_000;
 
-const { text, blocks } = readDocPage("docs/openclaw.md");
+const { text, blocks } = readDocPage("docs/operate/openclaw.md");
 
 /**
  * Every code block of the page does what it says, in order, on one machine: `json5` is laid over the host's
  * configuration as it was before; `sh` is run by a real shell; `json` and `text` are what the `sh` before
  * them prints.
  */
-describe("docs/openclaw.md", () => {
+describe("docs/operate/openclaw.md", () => {
   let page: OpenClawPage;
 
   beforeAll(async () => {

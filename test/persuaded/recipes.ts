@@ -1,4 +1,4 @@
-/** The recipes of docs/recipes.md that agents act by: attacked as they stand on the page. */
+/** The recipes of docs/use/recipes.md that agents act by: attacked as they stand on the page. */
 import JSON5 from "json5";
 import { freshSample } from "../../src/cli/fresh-sample.ts";
 import { sampleBody } from "../../src/presets/preset.ts";
@@ -169,9 +169,9 @@ export function recipeConfig(
 }
 
 function recipeBlock(section: string): RecipeBlock {
-  const block = readDocPage("docs/recipes.md").blocks.find(
+  const block = readDocPage("docs/use/recipes.md").blocks.find(
     (each) => each.section === section && each.language === "json5",
   );
-  if (block === undefined) throw new Error(`docs/recipes.md has no configuration under "${section}".`);
+  if (block === undefined) throw new Error(`docs/use/recipes.md has no configuration under "${section}".`);
   return JSON5.parse<RecipeBlock>(block.text);
 }

@@ -29,7 +29,7 @@ export const STAGES = [
   "respond",
 ] as const;
 
-/** Every point at which a process can be made to kill itself; the durable side as `docs/crash-recovery.md` has it. */
+/** Every point at which a process can be made to kill itself; the durable side as `docs/extend/crash-recovery.md` has it. */
 export const FAULT_STEPS: readonly FaultStep[] = [
   ...STAGES.map((name): FaultStep => ({ name, moments: name === "accept" ? THROUGH : AROUND })),
   // In the thread that writes, or on the connection that does: the transaction as a whole.

@@ -211,7 +211,7 @@ function ownNotes(
   if (!isHost && !isInstalled && !isLoaded) {
     notes.push({
       kind: "todo",
-      text: 'If OpenClaw does not have the plugin Reveille yet, calls get no answer until it does: see "Install" in docs/openclaw.md.',
+      text: 'If OpenClaw does not have the plugin Reveille yet, calls get no answer until it does: see "Install" in docs/operate/openclaw.md.',
     });
   }
   notes.push({ kind: "todo", text: RUNNING });

@@ -45,7 +45,7 @@ const MatchSchema = Type.Object(
   { additionalProperties: false, description: "The requests that the mapping takes. Absent: all of them." },
 );
 
-/** One entry of `hooks.mappings` (docs/mappings.md). */
+/** One entry of `hooks.mappings` (docs/use/mappings.md). */
 export const MappingSchema = Type.Object(
   {
     id: Type.Optional(

@@ -44,7 +44,7 @@ const KINDS = ["input", "report"] as const;
  * Puts content from outside behind the boundary: a notice, then a start marker, metadata lines, `---`,
  * the content without what a person does not see, and an end marker. The two markers carry one id, new for each call, which content that was
  * written before the call cannot hold; no marker and no model control token is left in between.
- * Source: docs/architecture.md, rule 4.
+ * Source: docs/extend/architecture.md, rule 4.
  */
 export function wrapUntrusted(content: string, meta: UntrustedMeta, options: WrapOptions = {}): string {
   const { text, counts } = removeHidden(content, options.kind);

@@ -3,7 +3,7 @@
  * state module of a host, so that it imports nothing.
  */
 
-/** The bounds of system events, of messages and of runs in each host's state; documented in `docs/gateway.md`. */
+/** The bounds of system events, of messages and of runs in each host's state; documented in `docs/operate/gateway.md`. */
 export const SESSION_LIMITS = Object.freeze({
   /** Events of one session that wait for a turn; one more is refused for now. */
   maxPendingEvents: 10_000,

@@ -95,7 +95,7 @@ describe("GET /metrics", () => {
   });
 
   it("has every metric that the page names, and no other", async () => {
-    const page = readFileSync("docs/observability.md", "utf8");
+    const page = readFileSync("docs/operate/observability.md", "utf8");
     const listed = tableRows(page).flatMap(([name = ""]) => (/^(?:reveille|process)_/u.test(name) ? [name] : []));
     expect(listed.toSorted()).toEqual(namesIn(await metrics()).toSorted());
   });

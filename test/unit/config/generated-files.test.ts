@@ -62,8 +62,8 @@ describe("generated files", () => {
     expect(text.split('"Name of an environment variable that holds the secret."')).toHaveLength(2);
   });
 
-  it("docs/configuration.md describes every preset and its settings", () => {
-    const text = readFileSync(join(root, "docs/configuration.md"), "utf8");
+  it("docs/use/configuration.md describes every preset and its settings", () => {
+    const text = readFileSync(join(root, "docs/use/configuration.md"), "utf8");
     expect(text).toContain("\n### `hooks.<preset>`\n");
     for (const { name, title, settings } of BUILT_IN_PRESETS) {
       expect(text).toContain(`\n| \`${name}\` | ${title} | `);
@@ -73,8 +73,8 @@ describe("generated files", () => {
     }
   });
 
-  it("docs/configuration.md has a row for every key", () => {
-    const text = readFileSync(join(root, "docs/configuration.md"), "utf8");
+  it("docs/use/configuration.md has a row for every key", () => {
+    const text = readFileSync(join(root, "docs/use/configuration.md"), "utf8");
     const { configSchema } = parse(readFileSync(join(root, "plugin.json"), "utf8"));
     const { properties } = configSchema as { properties: Record<string, object> };
     for (const key of Object.keys(properties)) expect(text).toContain(`\n| \`${key}\` | `);
@@ -115,7 +115,7 @@ describe("scripts/generate.ts", () => {
     const script = join(copy, "scripts/generate.ts");
     const check = (): { status: number | null; stderr: string } =>
       spawnSync(process.execPath, [script, "--check"], { encoding: "utf8" });
-    expect(check()).toMatchObject({ status: 1, stderr: expect.stringContaining("docs/configuration.md is stale") });
+    expect(check()).toMatchObject({ status: 1, stderr: expect.stringContaining("docs/use/configuration.md is stale") });
     execFileSync(process.execPath, [script]);
     expect(check()).toMatchObject({ status: 0, stderr: "" });
     for (const { path, text } of generatedFiles()) expect(readFileSync(join(copy, path), "utf8")).toBe(text);

@@ -231,7 +231,7 @@ function readPreset(
 function refusePlaceholders(data: HttpChannelData, where: string, { findings }: EndpointContext): void {
   for (const key of ["url", "query", "headers", "json", "body"] as const) {
     for (const name of unknownPlaceholders(JSON.stringify(data[key] ?? ""))) {
-      findings.refuse(`${where}.${key}`, `has {{${name}}}, which there is not; see docs/channels.md`);
+      findings.refuse(`${where}.${key}`, `has {{${name}}}, which there is not; see docs/use/channels.md`);
     }
   }
 }

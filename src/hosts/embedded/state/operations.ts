@@ -1,7 +1,7 @@
 /** The writes of the embedded gateway: what each is given and what it answers. */
 import type { ChannelMessage } from "../../../core/host.ts";
 
-/** The bounds of the embedded gateway's state besides those of every host; documented in `docs/gateway.md`. */
+/** The bounds of the embedded gateway's state besides those of every host; documented in `docs/operate/gateway.md`. */
 export const STATE_LIMITS = Object.freeze({
   /** The longest text kept of one message of a transcript, in UTF-16 units; the rest is cut. */
   maxMessageChars: 262_144,

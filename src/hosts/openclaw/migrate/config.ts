@@ -137,7 +137,7 @@ function nothingToDo(hooks: unknown, before: unknown): string | undefined {
   if (before !== undefined) {
     return `Already adopted: plugins.entries.${PLUGIN_ID}.config is written, and OpenClaw's built-in hooks are off.`;
   }
-  const own = "To begin without them, see docs/openclaw.md.";
+  const own = "To begin without them, see docs/operate/openclaw.md.";
   if (hooks === undefined) return `There is no hooks block, so there is nothing to adopt. ${own}`;
   const others = Object.hasOwn(hooks, "internal") ? " hooks.internal is another system and stays as it is." : "";
   return `OpenClaw's built-in webhooks are off (hooks.enabled is not true), so there is nothing to adopt.${others} ${own}`;

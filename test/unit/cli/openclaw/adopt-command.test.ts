@@ -224,7 +224,7 @@ describe("adopt", () => {
   });
 
   it("says where to read how the plugin is installed, unless it is seen to be", async () => {
-    const words = 'see "Install" in docs/openclaw.md';
+    const words = 'see "Install" in docs/operate/openclaw.md';
     write({ hooks });
     await run({ dryRun: true });
     expect(out).toContain(words);

@@ -225,14 +225,14 @@ it("a plugin is refused for a preset that has the name of another plugin's", asy
   ]);
 });
 
-it("docs/writing-a-plugin.md quotes messages as they are", () => {
+it("docs/extend/writing-a-plugin.md quotes messages as they are", () => {
   const said = CASES.flatMap(([, cases]) => Object.values(cases).flatMap(({ says }) => says)).join("\n");
-  const [, section = ""] = readDocPage("docs/writing-a-plugin.md").text.split("\n## When a plugin is refused\n");
+  const [, section = ""] = readDocPage("docs/extend/writing-a-plugin.md").text.split("\n## When a plugin is refused\n");
   const quoted = tableRows(section.split("\n## ", 1).join("")).map(([message = ""]) => message);
   expect(quoted.length).toBeGreaterThan(15);
   expect(quoted.filter((message) => !said.includes(message))).toEqual([]);
 });
 
-it("docs/writing-a-plugin.md names the version of the plugin API", () => {
-  expect(readDocPage("docs/writing-a-plugin.md").text).toContain(`This gateway has ${PLUGIN_API}.`);
+it("docs/extend/writing-a-plugin.md names the version of the plugin API", () => {
+  expect(readDocPage("docs/extend/writing-a-plugin.md").text).toContain(`This gateway has ${PLUGIN_API}.`);
 });

@@ -21,7 +21,8 @@ describe("what there is to adopt", () => {
   it("is nothing without a block", () => {
     expect(adopted({})).toEqual({
       outcome: "nothing",
-      reason: "There is no hooks block, so there is nothing to adopt. To begin without them, see docs/openclaw.md.",
+      reason:
+        "There is no hooks block, so there is nothing to adopt. To begin without them, see docs/operate/openclaw.md.",
     });
   });
 

@@ -12,9 +12,9 @@ const EXPECTED = { ...SHAPES_BY_VERSION, ...SHAPES_BY_THEME };
 
 const UNADOPTED: Readonly<Record<string, string>> = {
   "internal-hooks-alone":
-    "OpenClaw's built-in webhooks are off (hooks.enabled is not true), so there is nothing to adopt. hooks.internal is another system and stays as it is. To begin without them, see docs/openclaw.md.",
+    "OpenClaw's built-in webhooks are off (hooks.enabled is not true), so there is nothing to adopt. hooks.internal is another system and stays as it is. To begin without them, see docs/operate/openclaw.md.",
   "turned-off":
-    "OpenClaw's built-in webhooks are off (hooks.enabled is not true), so there is nothing to adopt. To begin without them, see docs/openclaw.md.",
+    "OpenClaw's built-in webhooks are off (hooks.enabled is not true), so there is nothing to adopt. To begin without them, see docs/operate/openclaw.md.",
   "refused-block-in-another-file":
     "hooks takes in another file by $include, which is not edited here. Write the hooks block into the configuration itself and take the $include away, then adopt again; the other file may keep the other sections.",
   "refused-token-of-the-gateway":
