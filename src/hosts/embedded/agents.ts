@@ -127,7 +127,8 @@ export class EmbeddedAgents implements HostAgents {
       if (!(await this.#sessions.beginRun({ sessionKey, runId, prompt, rights }))) {
         throw new HostError(`A run with the id ${JSON.stringify(runId)} has begun before.`, { retryable: false });
       }
-      const earlier = isKept ? this.#sessions.runTurns(sessionKey, EARLIER_TURNS) : [];
+      const earlier = isKept ? await this.#sessions.runTurns(sessionKey, EARLIER_TURNS) : [];
+      const read = isKept ? await this.#sessions.rights(sessionKey) : [];
       const messages: TurnMessage[] = [...earlier, { role: "user", text: prompt }];
       const override = { model: request.model, thinking: request.thinking };
       result = await withDeadline(timeoutMs, request.signal, (signal, hold) =>
@@ -142,7 +143,7 @@ export class EmbeddedAgents implements HostAgents {
           tools: request.tools,
           workspace: request.workspace,
           memory: isKept ? this.#sessions.memory(sessionKey) : undefined,
-          read: isKept ? this.#sessions.rights(sessionKey) : [],
+          read,
           signal,
           onHold: (isHeld) => {
             hold(isHeld);
@@ -186,7 +187,7 @@ export class EmbeddedAgents implements HostAgents {
     return { ...entry, leave };
   }
 
-  /** Runs one turn of a conversation and stores nothing; never rejects. */
+  /** Runs one turn of a conversation and stores nothing; rejects only when the session's rights cannot be read. */
   async converse(turn: ConversationTurn): Promise<AgentRunResult> {
     const { messages, idle, timeoutMs, sessionKey } = turn;
     const agent = findAgent(this.#config(), turn.agentId);
@@ -195,6 +196,7 @@ export class EmbeddedAgents implements HostAgents {
     this.#conversing += 1;
     let result: AgentRunResult | undefined;
     try {
+      const read = await this.#sessions.rights(sessionKey);
       result = await withDeadline(timeoutMs, turn.signal, (signal, hold) =>
         this.#turns.run(agent, {
           messages,
@@ -204,7 +206,7 @@ export class EmbeddedAgents implements HostAgents {
           trust: turn.trust,
           checkOutgoing: turn.checkOutgoing,
           memory: this.#sessions.memory(sessionKey),
-          read: this.#sessions.rights(sessionKey),
+          read,
           signal,
           onHold: hold,
           of: { sessionKey },

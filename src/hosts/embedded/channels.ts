@@ -60,7 +60,7 @@ export class EmbeddedChannels implements HostChannels {
   }
 
   lastRoute(agentId: string): Promise<ChannelTarget | undefined> {
-    return Promise.resolve(this.#sessions.lastRoute(agentId));
+    return this.#sessions.lastRoute(agentId);
   }
 
   /**
@@ -80,12 +80,12 @@ export class EmbeddedChannels implements HostChannels {
       });
     }
     if (message.channel === "console") {
-      const isFirst = this.#print !== undefined && !this.#outbox.wasSent(message);
+      const isFirst = this.#print !== undefined && !(await this.#outbox.wasSent(message));
       await this.#outbox.record(message, "sent");
       if (isFirst) this.#print?.(message);
       return;
     }
-    if (this.#outbox.wasSent(message)) return;
+    if (await this.#outbox.wasSent(message)) return;
     const own = config.channels.own.get(message.channel);
     if (own !== undefined) {
       await this.#sendParts(own, message, options.signal);
@@ -97,7 +97,7 @@ export class EmbeddedChannels implements HostChannels {
 
   /** Sends a message to whom the main session of an agent last talked; otherwise on the first channel with a recipient. */
   async sendToOwner(agentId: string, message: Omit<ChannelMessage, "channel" | "to">): Promise<void> {
-    const target = this.#sessions.lastRoute(agentId) ?? ownersTarget(this.list());
+    const target = (await this.#sessions.lastRoute(agentId)) ?? ownersTarget(this.list());
     if (target === undefined) throw new HostError("No channel has a recipient.", { retryable: false });
     await this.send({ ...message, ...target });
   }
@@ -115,7 +115,7 @@ export class EmbeddedChannels implements HostChannels {
       const { idempotencyKey: key } = message;
       const isLast = at === texts.length - 1;
       const part = { ...message, text, idempotencyKey: isLast ? key : `${key}:part-${at + 1}` };
-      if (!isLast && this.#outbox.wasSent(part)) continue;
+      if (!isLast && (await this.#outbox.wasSent(part))) continue;
       await send({ ...part, id: messageId(part.idempotencyKey) }, signal);
       await this.#recordSent(part);
     }
@@ -137,13 +137,13 @@ export class EmbeddedChannels implements HostChannels {
     }
   }
 
-  /** The messages that the channels got, newest first. Throws `InvalidCursorError`. */
+  /** The messages that the channels got, newest first. Rejects with `InvalidCursorError`. */
   outbox(query: PageQuery): ReturnType<Outbox["page"]> {
     return this.#outbox.page(query);
   }
 
   /** Messages that a turn left to be sent, oldest first; asked once, at start. */
-  unsent(limit: number): readonly ChannelMessage[] {
+  unsent(limit: number): Promise<readonly ChannelMessage[]> {
     return this.#outbox.pending(limit);
   }
 

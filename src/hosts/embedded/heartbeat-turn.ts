@@ -80,14 +80,17 @@ export type HeartbeatOutcome = "done" | "more" | "failed";
 export async function runHeartbeatTurn(turn: HeartbeatTurn, gateway: TurnParts): Promise<HeartbeatOutcome> {
   const { sessions, agents, config, clock, logger } = gateway;
   const { agentId, sessionKey, reasons, signal } = turn;
-  const ofOwner = sessions.ownerMessages(sessionKey, OWNER_MESSAGES);
+  const ofOwner = await sessions.ownerMessages(sessionKey, OWNER_MESSAGES);
   if (ofOwner !== undefined) return runOwnerTurn(turn, ofOwner, gateway);
-  const events = sessions.turnEvents(sessionKey, TURN_EVENTS);
+  const events = await sessions.turnEvents(sessionKey, TURN_EVENTS);
   if (events.length === 0 && turn.eventsOnly) {
     return "done";
   }
   const prompt = heartbeatPrompt({ events, reasons, now: new Date(clock.now()) });
-  const messages = [...sessions.conversation(sessionKey, CONVERSATION), { role: "user" as const, text: prompt }];
+  const messages = [
+    ...(await sessions.conversation(sessionKey, CONVERSATION)),
+    { role: "user" as const, text: prompt },
+  ];
   const checkOutgoing = sessions.outgoingCheck(messages);
   const result = await agents.converse({
     agentId,
@@ -108,7 +111,7 @@ export async function runHeartbeatTurn(turn: HeartbeatTurn, gateway: TurnParts):
   const outgoing = outgoingReply(result.reply, {
     turnId,
     sessionKey,
-    route: sessions.lastRoute(agentId),
+    route: await sessions.lastRoute(agentId),
     checkOutgoing,
   });
   const eventIds = events.map(({ id }) => id);
@@ -124,10 +127,11 @@ export async function runHeartbeatTurn(turn: HeartbeatTurn, gateway: TurnParts):
   return whatIsLeft(sessions, sessionKey);
 }
 
-function whatIsLeft(sessions: EmbeddedSessions, sessionKey: string): HeartbeatOutcome {
+async function whatIsLeft(sessions: EmbeddedSessions, sessionKey: string): Promise<HeartbeatOutcome> {
   const one = { limit: 1, maxChars: 1 };
   const isLeft =
-    sessions.turnEvents(sessionKey, one).length > 0 || sessions.ownerMessages(sessionKey, one) !== undefined;
+    (await sessions.turnEvents(sessionKey, one)).length > 0 ||
+    (await sessions.ownerMessages(sessionKey, one)) !== undefined;
   return isLeft ? "more" : "done";
 }
 
@@ -142,7 +146,10 @@ async function runOwnerTurn(
 ): Promise<HeartbeatOutcome> {
   const { agentId, sessionKey, signal } = turn;
   const prompt = ownerPrompt(messages, from.channel);
-  const conversation = [...sessions.conversation(sessionKey, CONVERSATION), { role: "user" as const, text: prompt }];
+  const conversation = [
+    ...(await sessions.conversation(sessionKey, CONVERSATION)),
+    { role: "user" as const, text: prompt },
+  ];
   const checkOutgoing = sessions.outgoingCheck(conversation);
   const result = await agents.converse({
     agentId,

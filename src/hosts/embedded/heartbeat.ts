@@ -79,10 +79,21 @@ export class EmbeddedHeartbeat {
     for (const lane of this.#lanes.values()) {
       this.#schedule(lane, this.#timing.coalesceMs);
     }
-    for (const request of this.#gateway.sessions.requestedTurns()) {
-      this.#requestTurn(request, { remembered: true });
-    }
+    void this.#takeUpRequests();
     this.reschedule();
+  }
+
+  async #takeUpRequests(): Promise<void> {
+    const { sessions, logger } = this.#gateway;
+    try {
+      const requests = await sessions.requestedTurns();
+      for (const request of this.#running ? requests : []) this.#requestTurn(request, { remembered: true });
+    } catch (error) {
+      logger.error(
+        { err: error },
+        "turns that were asked for earlier could not be read; the next heartbeat takes their events",
+      );
+    }
   }
 
   /** Begins a new period by the configuration active; called after a reload. */

@@ -87,7 +87,7 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
   }
 
   /** Turns that were asked for before the process ended, and whose events still wait. */
-  requestedTurns(): readonly HeartbeatRequest[] {
+  async requestedTurns(): Promise<readonly HeartbeatRequest[]> {
     return this.#reads.requestedTurns();
   }
 
@@ -141,7 +141,7 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
   }
 
   /** What the texts that the session has read leave of its agent's rights. */
-  rights(sessionKey: string): readonly TextRights[] {
+  async rights(sessionKey: string): Promise<readonly TextRights[]> {
     return this.#reads.rights(sessionKey);
   }
 
@@ -149,48 +149,60 @@ export class EmbeddedSessions implements Omit<HostSessions, "requestHeartbeat"> 
   memory(sessionKey: string): AcpMemory {
     return {
       of: sessionKey,
-      read: () => this.#reads.agentSession(sessionKey),
+      read: async () => this.#reads.agentSession(sessionKey),
       write: (id) => this.#write("setAgentSession", { sessionKey, id, at: this.#clock.now() }, "The agent's session"),
     };
   }
 
-  /** Sessions, newest activity first. Throws `InvalidCursorError`. */
-  list(query: PageQuery): ReturnType<SessionReads["list"]> {
+  /** Sessions, newest activity first. Rejects with `InvalidCursorError`. */
+  async list(query: PageQuery): Promise<ReturnType<SessionReads["list"]>> {
     return this.#reads.list(query);
   }
 
-  /** A session's messages, oldest first; none for an unknown key. Throws `InvalidCursorError`. */
-  messages(sessionKey: string, query: PageQuery): ReturnType<SessionReads["messages"]> {
+  /** A session's messages, oldest first; none for an unknown key. Rejects with `InvalidCursorError`. */
+  async messages(sessionKey: string, query: PageQuery): Promise<ReturnType<SessionReads["messages"]>> {
     return this.#reads.messages(sessionKey, query);
   }
 
-  /** A session's pending events, oldest first. Throws `InvalidCursorError`. */
-  pendingEvents(sessionKey: string, query: PageQuery): ReturnType<SessionReads["pendingEvents"]> {
+  /** A session's pending events, oldest first. Rejects with `InvalidCursorError`. */
+  async pendingEvents(sessionKey: string, query: PageQuery): Promise<ReturnType<SessionReads["pendingEvents"]>> {
     return this.#reads.pendingEvents(sessionKey, query);
   }
 
   /** The pending events that one turn is given: the oldest that fit, at least one if there is one. */
-  turnEvents(key: string, limits: { limit: number; maxChars: number }): ReturnType<SessionReads["turnEvents"]> {
+  async turnEvents(
+    key: string,
+    limits: { limit: number; maxChars: number },
+  ): Promise<ReturnType<SessionReads["turnEvents"]>> {
     return this.#reads.turnEvents(key, limits);
   }
 
   /** What the owner wrote and no turn has taken, the oldest that fits. */
-  ownerMessages(key: string, limits: { limit: number; maxChars: number }): ReturnType<SessionReads["ownerMessages"]> {
+  async ownerMessages(
+    key: string,
+    limits: { limit: number; maxChars: number },
+  ): Promise<ReturnType<SessionReads["ownerMessages"]>> {
     return this.#reads.ownerMessages(key, limits);
   }
 
   /** The latest messages of the session's own turns that fit, oldest first. */
-  conversation(key: string, limits: { limit: number; maxChars: number }): ReturnType<SessionReads["conversation"]> {
+  async conversation(
+    key: string,
+    limits: { limit: number; maxChars: number },
+  ): Promise<ReturnType<SessionReads["conversation"]>> {
     return this.#reads.conversation(key, limits);
   }
 
   /** The latest turns of hook runs in the session that were answered and fit, oldest first, as pairs of messages. */
-  runTurns(key: string, limits: { limit: number; maxChars: number }): ReturnType<SessionReads["runTurns"]> {
+  async runTurns(
+    key: string,
+    limits: { limit: number; maxChars: number },
+  ): Promise<ReturnType<SessionReads["runTurns"]>> {
     return this.#reads.runTurns(key, limits);
   }
 
   /** Whom the agent's main session last talked to. */
-  lastRoute(agentId: string): ChannelTarget | undefined {
+  async lastRoute(agentId: string): Promise<ChannelTarget | undefined> {
     const sessionKey = this.mainSessionKey(agentId);
     if (!this.#routes.has(sessionKey)) {
       this.#cacheRoute(sessionKey, this.#reads.route(sessionKey));

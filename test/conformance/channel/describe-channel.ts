@@ -75,7 +75,7 @@ export function describeChannel(under: ChannelUnderTest): void {
       expect(channels.list().map(({ id }) => id)).toEqual(["console", ID]);
       await channels.send(message());
       expect(platform.taken).toEqual(["The build is red."]);
-      expect(channels.outbox({ limit: 5 }).messages).toMatchObject([{ channel: ID, state: "sent" }]);
+      expect((await channels.outbox({ limit: 5 })).messages).toMatchObject([{ channel: ID, state: "sent" }]);
     });
 
     it("writes markdown as its platform takes it", async () => {
@@ -125,7 +125,7 @@ export function describeChannel(under: ChannelUnderTest): void {
     it("asks again later when the platform fails", async () => {
       platform.mood = "fails";
       expect((await failure(channels.send(message()))).retryable).toBe(true);
-      expect(channels.outbox({ limit: 5 }).messages).toEqual([]);
+      expect((await channels.outbox({ limit: 5 })).messages).toEqual([]);
     });
 
     it("gives up what the platform refuses, with its reason", async () => {

@@ -26,7 +26,7 @@ export interface AcpTurn {
 export interface AcpMemory {
   /** The gateway's name of the session. */
   readonly of: string;
-  read(): string | undefined;
+  read(): Promise<string | undefined>;
   write(id: string): Promise<void>;
 }
 
@@ -130,7 +130,7 @@ export class AcpAgents {
 async function converse(process: AcpProcess, turn: AcpTurn): Promise<ModelOutcome> {
   const { memory, messages, systemPrompt, rights, signal, maxReplyChars } = turn;
   const { cwd } = turn;
-  const { id, isFresh } = await process.open({ known: memory?.read(), of: memory?.of ?? turn, cwd, signal });
+  const { id, isFresh } = await process.open({ known: await memory?.read(), of: memory?.of ?? turn, cwd, signal });
   if (isFresh) await memory?.write(id);
   try {
     // An agent that remembers the session gets only what is new.

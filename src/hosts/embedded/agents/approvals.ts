@@ -86,7 +86,7 @@ export class Approvals {
   }
 
   /** Questions that wait, the latest first. */
-  list(): readonly Approval[] {
+  async list(): Promise<readonly Approval[]> {
     return (this.#open.all(LISTED) as unknown as StoredApproval[]).map(viewOf);
   }
 

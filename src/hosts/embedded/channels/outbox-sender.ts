@@ -63,7 +63,7 @@ export class OutboxSender {
   async #sendAll(): Promise<void> {
     const { signal } = this.#stopping;
     for (;;) {
-      const [message] = this.#channels.unsent(1);
+      const [message] = await this.#channels.unsent(1);
       if (message === undefined || signal.aborted) {
         return;
       }

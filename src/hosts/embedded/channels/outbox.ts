@@ -53,13 +53,13 @@ export class Outbox {
   }
 
   /** True when a message with this key was sent on this channel and is still remembered. */
-  wasSent(message: ChannelMessage): boolean {
+  async wasSent(message: ChannelMessage): Promise<boolean> {
     const row = this.#find.get(message.channel, shortKey(message.idempotencyKey)) as { state: OutboxState } | undefined;
     return row?.state === "sent";
   }
 
   /** The oldest messages that were stored to be sent and neither were nor were given up. */
-  pending(limit: number): readonly ChannelMessage[] {
+  async pending(limit: number): Promise<readonly ChannelMessage[]> {
     return (this.#pending.all(limit) as OutboxRow[]).map(({ channel, recipient, text, key }) => ({
       channel,
       to: recipient,
@@ -68,8 +68,8 @@ export class Outbox {
     }));
   }
 
-  /** Newest first. Throws `InvalidCursorError`. */
-  page(query: PageQuery): { messages: readonly OutboxMessage[]; nextCursor: string | null } {
+  /** Newest first. Rejects with `InvalidCursorError`. */
+  async page(query: PageQuery): Promise<{ messages: readonly OutboxMessage[]; nextCursor: string | null }> {
     const size = pageSize(query);
     const [before = Number.MAX_SAFE_INTEGER] = readCursor(query, 1) ?? [];
     const rows = this.#page.all(before, size + 1) as OutboxRow[];

@@ -11,9 +11,9 @@ export function approvalEndpoints(approvals: Pick<Approvals, "list" | "answer">)
   };
   return {
     approvals: {
-      GET: ({ search }) => {
+      GET: async ({ search }) => {
         readApiQuery(search, []);
-        return answerJson(200, { approvals: approvals.list() });
+        return answerJson(200, { approvals: await approvals.list() });
       },
     },
     "approvals/*/approve": { POST: (call) => answer(call, "approved") },

@@ -33,9 +33,9 @@ class OwnerRoute {
   }
 
   /** The route, `null` when there is none; `undefined` when the key is no main session's. */
-  get(key: string | undefined): object | undefined {
+  async get(key: string | undefined): Promise<object | undefined> {
     const agentId = this.#agentOf(key);
-    return agentId === undefined ? undefined : { route: this.#sources.sessions.lastRoute(agentId) ?? null };
+    return agentId === undefined ? undefined : { route: (await this.#sources.sessions.lastRoute(agentId)) ?? null };
   }
 
   /** Sets the route from a body `{ channel, to }`. Throws an {@link ApiQueryError} for a wrong one. */
@@ -85,18 +85,18 @@ export class SessionsApi {
   endpoints(): ApiEndpoints {
     const { sessions, channels } = this.#sources;
     return {
-      sessions: { GET: ({ search }) => answerJson(200, sessions.list(pageOf(search))) },
+      sessions: { GET: async ({ search }) => answerJson(200, await sessions.list(pageOf(search))) },
       "sessions/*/messages": {
-        GET: (call) => answerJson(200, sessions.messages(this.#sessionKey(call), pageOf(call.search))),
+        GET: async (call) => answerJson(200, await sessions.messages(this.#sessionKey(call), pageOf(call.search))),
       },
       "sessions/*/events": {
-        GET: (call) => answerJson(200, sessions.pendingEvents(this.#sessionKey(call), pageOf(call.search))),
+        GET: async (call) => answerJson(200, await sessions.pendingEvents(this.#sessionKey(call), pageOf(call.search))),
       },
       "sessions/*/route": {
-        GET: ({ key }) => answerFound(this.#ownerRoute.get(key)),
+        GET: async ({ key }) => answerFound(await this.#ownerRoute.get(key)),
         PUT: async ({ req, key }) => answerFound(await this.#ownerRoute.set(req, key)),
       },
-      outbox: { GET: ({ search }) => answerJson(200, channels.outbox(pageOf(search))) },
+      outbox: { GET: async ({ search }) => answerJson(200, await channels.outbox(pageOf(search))) },
     };
   }
 

@@ -92,7 +92,7 @@ describe("run", () => {
       model: "base",
       messages: [{ role: "user", content: "The build failed." }],
     });
-    expect(gateway.texts("hook:build")).toEqual(["user: The build failed.", "assistant: It is fixed."]);
+    expect(await gateway.texts("hook:build")).toEqual(["user: The build failed.", "assistant: It is fixed."]);
   });
 
   it("shows a run nothing of earlier runs with the same session key", async () => {
@@ -103,7 +103,7 @@ describe("run", () => {
   });
 
   it("has the prompt on disk before the model is asked", async () => {
-    let stored: string[] = [];
+    let stored: Promise<string[]> | undefined;
     await using _server = await serve([
       (res, sent) => {
         stored = gateway.texts("hook:build");
@@ -111,7 +111,7 @@ describe("run", () => {
       },
     ]);
     await agents.run(request());
-    expect(stored).toEqual(["user: The build failed."]);
+    expect(await stored).toEqual(["user: The build failed."]);
   });
 
   it("never runs the same id twice, also after a restart", async () => {
@@ -176,7 +176,7 @@ describe("run", () => {
       reply: "",
       error: 'Model "nowhere/model" names the provider "nowhere", which models.providers does not define.',
     });
-    expect(gateway.texts("hook:build")).toEqual(["user: The build failed.", `error: ${result.error}`]);
+    expect(await gateway.texts("hook:build")).toEqual(["user: The build failed.", `error: ${result.error}`]);
   });
 
   it("ends in an error without the key when the endpoint refuses it", async () => {
@@ -184,7 +184,7 @@ describe("run", () => {
     const result = await agents.run(request());
     expect(result.status).toBe("error");
     expect(result.error).toContain("401");
-    const kept = JSON.stringify([result, gateway.texts("hook:build"), gateway.logger.lines]);
+    const kept = JSON.stringify([result, await gateway.texts("hook:build"), gateway.logger.lines]);
     expect(kept).not.toContain(KEY);
   });
 
@@ -243,12 +243,12 @@ describe("run", () => {
     await expect.poll(() => server.requests.length).toBe(1);
     abort.abort();
     expect(await run).toEqual({ status: "aborted", reply: "", error: "The run was aborted." });
-    expect(gateway.texts("hook:build")).toEqual(["user: The build failed.", "error: The run was aborted."]);
+    expect(await gateway.texts("hook:build")).toEqual(["user: The build failed.", "error: The run was aborted."]);
   });
 
   it("that was aborted before it began leaves no trace and may begin later under its id", async () => {
     expect(await agents.run(request({ signal: AbortSignal.abort() }))).toMatchObject({ status: "aborted", reply: "" });
-    expect(gateway.texts("hook:build")).toEqual([]);
+    expect(await gateway.texts("hook:build")).toEqual([]);
     expect(await agents.run(request())).toMatchObject({ status: "ok" });
   });
 
@@ -270,7 +270,7 @@ describe("run", () => {
     expect(result.reply).toContain('Received 17 characters: "The build failed."');
     expect(result.reply).toContain("agents.defaults.model");
     expect(result.reply).toContain("models.providers");
-    expect(gateway.texts("hook:build")[1]).toBe(`assistant: ${result.reply}`);
+    expect((await gateway.texts("hook:build"))[1]).toBe(`assistant: ${result.reply}`);
   });
 });
 
@@ -292,7 +292,7 @@ describe("converse", () => {
     });
     expect(result).toEqual({ status: "ok", reply: "four" });
     expect(server.requests[0]!.body.messages.map(({ content }) => content)).toEqual(["one", "two", "three"]);
-    expect(gateway.sessions.list({ limit: 10 }).sessions).toEqual([]);
+    expect((await gateway.sessions.list({ limit: 10 })).sessions).toEqual([]);
   });
 
   it("counts as a turn of the owner from its begin to its end, however it ends, and a run never does", async () => {

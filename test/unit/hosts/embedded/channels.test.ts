@@ -46,8 +46,10 @@ function failureOf(sending: Promise<void>): Promise<unknown> {
   );
 }
 
-function outboxStates(): string[] {
-  return channels.outbox({ limit: 200 }).messages.map(({ channel, text, state }) => `${channel} ${state}: ${text}`);
+async function outboxStates(): Promise<string[]> {
+  return (await channels.outbox({ limit: 200 })).messages.map(
+    ({ channel, text, state }) => `${channel} ${state}: ${text}`,
+  );
 }
 
 describe("list", () => {
@@ -87,7 +89,7 @@ describe("the console", () => {
     await channels.send(message({ channel: "console", to: "owner" }));
     gateway.now += 1_000;
     await channels.send(message({ channel: "console", to: "owner", text: "Green again.", idempotencyKey: "run-2" }));
-    expect(channels.outbox({ limit: 10 })).toEqual({
+    expect(await channels.outbox({ limit: 10 })).toEqual({
       messages: [
         expect.objectContaining({ text: "Green again.", time: new Date(START + 1_000).toISOString() }),
         {
@@ -110,7 +112,7 @@ describe("the console", () => {
     channels = new EmbeddedChannels(gateway.parts);
     await channels.send(first);
     await channels.send({ ...first, idempotencyKey: "another" });
-    expect(outboxStates()).toHaveLength(2);
+    expect(await outboxStates()).toHaveLength(2);
   });
 
   it("rejects retryably when the message cannot be stored", async () => {
@@ -158,7 +160,7 @@ describe("the webhook", () => {
       id: post!.headers["webhook-id"],
       time: new Date(gateway.now).toISOString(),
     });
-    expect(outboxStates()).toEqual(["webhook sent: The build is red."]);
+    expect(await outboxStates()).toEqual(["webhook sent: The build is red."]);
   });
 
   it("does not post again what the outbox knows as sent", async () => {
@@ -176,7 +178,7 @@ describe("the webhook", () => {
         retryable: true,
         message: `The webhook channel's receiver answered ${status}.`,
       });
-      expect(outboxStates()).toEqual([]);
+      expect(await outboxStates()).toEqual([]);
       receiver.answer = (res) => void res.writeHead(200).end("ok");
       gateway.now += 60_000;
       await channels.send(message());
@@ -258,9 +260,9 @@ describe("the outbox", () => {
     for (const n of [1, 2, 3]) {
       await channels.send(message({ channel: "console", text: `m${n}`, idempotencyKey: `k${n}` }));
     }
-    const first = channels.outbox({ limit: 2 });
+    const first = await channels.outbox({ limit: 2 });
     expect(first.messages.map(({ text }) => text)).toEqual(["m3", "m2"]);
-    const second = channels.outbox({ limit: 2, cursor: first.nextCursor! });
+    const second = await channels.outbox({ limit: 2, cursor: first.nextCursor! });
     expect(second).toMatchObject({ messages: [{ text: "m1" }], nextCursor: null });
   });
 });

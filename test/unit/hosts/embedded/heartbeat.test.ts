@@ -76,9 +76,9 @@ function eventually<Value>(read: () => Value) {
 
 /** Waits until so many turns, or more, are in the main session's transcript. */
 async function turnsStored(count: number): Promise<void> {
-  await eventually(() => gateway.texts().filter((text) => text.startsWith("assistant:")).length).toBeGreaterThanOrEqual(
-    count,
-  );
+  await eventually(
+    async () => (await gateway.texts()).filter((text) => text.startsWith("assistant:")).length,
+  ).toBeGreaterThanOrEqual(count);
 }
 
 /** Longer than requests are batched: a turn that was due would have begun. */
@@ -106,9 +106,9 @@ describe("a requested turn", () => {
       },
     ]);
     expect(prompts()[0]).toContain(time);
-    expect(gateway.texts()).toEqual([`user: ${prompts()[0]!}`, "assistant: I will look into it."]);
-    expect(gateway.pendingTexts()).toEqual([]);
-    const [message] = gateway.sessions.messages(MAIN, { limit: 1 }).messages;
+    expect(await gateway.texts()).toEqual([`user: ${prompts()[0]!}`, "assistant: I will look into it."]);
+    expect(await gateway.pendingTexts()).toEqual([]);
+    const [message] = (await gateway.sessions.messages(MAIN, { limit: 1 })).messages;
     expect(message!.runId).toMatch(/^heartbeat:[0-9a-f-]{36}$/);
   });
 
@@ -238,7 +238,7 @@ describe("a requested turn", () => {
     expect(seen.map((events) => events.length)).toEqual([100, 100, 50]);
     expect(seen.flat()).toEqual(texts);
     expect(prompts()[2]).toContain("(hook:wake)");
-    expect(gateway.pendingTexts()).toEqual([]);
+    expect(await gateway.pendingTexts()).toEqual([]);
   });
 
   it("takes 64 Ki characters of events at most", async () => {
@@ -266,11 +266,11 @@ describe("a requested turn", () => {
     await gateway.wake("Hook Build: green");
     request();
     await turnsStored(1);
-    expect(gateway.texts()[1]).toContain("built-in offline agent");
-    expect(gateway.texts()[1]).toContain("Hook Build: green");
+    expect((await gateway.texts())[1]).toContain("built-in offline agent");
+    expect((await gateway.texts())[1]).toContain("Hook Build: green");
     request("periodic");
     await turnsStored(2);
-    expect(gateway.texts()[3]).toMatch(/^assistant: HEARTBEAT_OK/);
+    expect((await gateway.texts())[3]).toMatch(/^assistant: HEARTBEAT_OK/);
   });
 
   it("is refused a lane, and the log says so, when too many sessions wait", async () => {
@@ -290,7 +290,7 @@ describe("the reply of a turn", () => {
     await gateway.wake("disk");
     request();
     await expect
-      .poll(() => channels.outbox({ limit: 10 }).messages)
+      .poll(async () => (await channels.outbox({ limit: 10 })).messages)
       .toMatchObject([{ channel: "console", to: "owner", text: "The disk is full.", state: "sent" }]);
   });
 
@@ -304,8 +304,10 @@ describe("the reply of a turn", () => {
     await gateway.wake("disk");
     request();
     const text = `A reply is not sent: it has the code. Read it in the console, or with: reveille sessions show ${MAIN}`;
-    await eventually(() => channels.outbox({ limit: 10 }).messages).toMatchObject([{ text, state: "sent" }]);
-    expect(gateway.texts()[1]).toBe("assistant: The code is 4711.");
+    await eventually(async () => (await channels.outbox({ limit: 10 })).messages).toMatchObject([
+      { text, state: "sent" },
+    ]);
+    expect((await gateway.texts())[1]).toBe("assistant: The code is 4711.");
   });
 
   it("is stored and not sent when it only acknowledges", async () => {
@@ -315,8 +317,8 @@ describe("the reply of a turn", () => {
     request();
     await turnsStored(1);
     await settle();
-    expect(gateway.texts()[1]).toBe("assistant: HEARTBEAT_OK");
-    expect(channels.outbox({ limit: 10 }).messages).toEqual([]);
+    expect((await gateway.texts())[1]).toBe("assistant: HEARTBEAT_OK");
+    expect((await channels.outbox({ limit: 10 })).messages).toEqual([]);
   });
 
   it("is stored and not sent when the session has no route", async () => {
@@ -325,7 +327,7 @@ describe("the reply of a turn", () => {
     request();
     await turnsStored(1);
     await settle();
-    expect(channels.outbox({ limit: 10 }).messages).toEqual([]);
+    expect((await channels.outbox({ limit: 10 })).messages).toEqual([]);
   });
 
   it("is sent by the next process when this one ended in between, under the same id", async () => {
@@ -340,12 +342,12 @@ describe("the reply of a turn", () => {
     request();
     await eventually(() => receiver.posts.length).toBe(1);
     await heartbeat.stop(0);
-    expect(channels.outbox({ limit: 10 }).messages).toMatchObject([{ state: "pending" }]);
+    expect((await channels.outbox({ limit: 10 })).messages).toMatchObject([{ state: "pending" }]);
     await gateway.restart();
     receiver.answer = (res) => void res.writeHead(204).end();
     build();
     heartbeat.start();
-    await eventually(() => channels.outbox({ limit: 10 }).messages).toMatchObject([{ state: "sent" }]);
+    await eventually(async () => (await channels.outbox({ limit: 10 })).messages).toMatchObject([{ state: "sent" }]);
     const ids = receiver.posts.map(({ headers }) => headers["webhook-id"]);
     expect(new Set(ids).size).toBe(1);
   });
@@ -361,8 +363,8 @@ describe("a turn that fails", () => {
     expect(server.requests).toHaveLength(2);
     expect(prompts()[1]).toContain("patient");
     expect(prompts()[1]).toContain("(hook:wake)");
-    expect(gateway.pendingTexts()).toEqual([]);
-    expect(gateway.texts()).toHaveLength(2);
+    expect(await gateway.pendingTexts()).toEqual([]);
+    expect(await gateway.texts()).toHaveLength(2);
   });
 
   it("is tried again a few times only; the next heartbeat takes the events", async () => {
@@ -374,7 +376,7 @@ describe("a turn that fails", () => {
     await eventually(failed).toBe(3);
     await settle();
     expect(server.requests).toHaveLength(3);
-    expect(gateway.pendingTexts()).toEqual(["patient"]);
+    expect(await gateway.pendingTexts()).toEqual(["patient"]);
     expect(failed()).toBe(3);
     request("periodic");
     await turnsStored(1);
@@ -389,7 +391,7 @@ describe("a turn that fails", () => {
     request();
     await turnsStored(2);
     expect(server.requests).toHaveLength(6);
-    expect(gateway.pendingTexts()).toEqual([]);
+    expect(await gateway.pendingTexts()).toEqual([]);
   });
 
   it("that was answered but could not be stored is repeated, and loses nothing", async () => {
@@ -405,13 +407,13 @@ describe("a turn that fails", () => {
     await eventually(() => gateway.logger.lines.some(({ level }) => level === "error")).toBe(true);
     await heartbeat.stop(0);
     await gateway.restart();
-    expect(gateway.pendingTexts()).toEqual(["patient"]);
-    expect(gateway.texts()).toEqual([]);
+    expect(await gateway.pendingTexts()).toEqual(["patient"]);
+    expect(await gateway.texts()).toEqual([]);
     build();
     heartbeat.start();
     await turnsStored(1);
-    expect(gateway.texts()[1]).toBe("assistant: second answer");
-    expect(gateway.pendingTexts()).toEqual([]);
+    expect((await gateway.texts())[1]).toBe("assistant: second answer");
+    expect(await gateway.pendingTexts()).toEqual([]);
   });
 
   it("is aborted after the agents' time limit", async () => {
@@ -423,7 +425,7 @@ describe("a turn that fails", () => {
     request();
     await eventually(() => server.abandoned).toBeGreaterThan(0);
     await eventually(() => gateway.logger.lines.at(-1)?.fields["status"]).toBe("timeout");
-    expect(gateway.pendingTexts()).toEqual(["patient"]);
+    expect(await gateway.pendingTexts()).toEqual(["patient"]);
   });
 });
 
@@ -440,7 +442,7 @@ describe("after a restart", () => {
     await turnsStored(1);
     await settle();
     expect(server.requests).toHaveLength(1);
-    expect(gateway.pendingTexts("agent:ops:main")).toEqual(["later"]);
+    expect(await gateway.pendingTexts("agent:ops:main")).toEqual(["later"]);
   });
 
   it("a request that comes while a turn is being stored is not forgotten with it", async () => {
@@ -462,7 +464,7 @@ describe("after a restart", () => {
     await eventually(() => server.requests.length).toBe(2);
     expect(prompts()[1]).toContain("two");
     const hookTwo = { agentId: "main", sessionKey: MAIN, reason: "hook:two" };
-    await eventually(() => gateway.sessions.requestedTurns()).toEqual([hookTwo]);
+    await eventually(async () => await gateway.sessions.requestedTurns()).toEqual([hookTwo]);
     spy.mockRestore();
   });
 });
@@ -477,11 +479,11 @@ describe("the periodic heartbeat", () => {
     await gateway.wake("no hurry");
     heartbeat.start();
     await turnsStored(2);
-    expect(gateway.pendingTexts()).toEqual([]);
+    expect(await gateway.pendingTexts()).toEqual([]);
     const mine = server.requests.filter(({ body }) => body.model === "base").map(({ body }) => body.messages);
     expect(mine[0]!.at(-1)!.content).toContain("no hurry");
     expect(mine[1]!.at(-1)!.content).toMatch(/^Heartbeat \(periodic\), .* No new system events/);
-    await eventually(() => gateway.texts("agent:ops:main").length).toBeGreaterThan(0);
+    await eventually(async () => (await gateway.texts("agent:ops:main")).length).toBeGreaterThan(0);
   });
 
   it("is off at 0, and follows the configuration after a reload", async () => {
@@ -523,8 +525,8 @@ describe("stop", () => {
     await gateway.wake("two");
     request();
     await heartbeat.stop(gateway.now + 60_000);
-    expect(gateway.texts()[1]).toBe("assistant: in time");
-    expect(gateway.pendingTexts()).toEqual(["two"]);
+    expect((await gateway.texts())[1]).toBe("assistant: in time");
+    expect(await gateway.pendingTexts()).toEqual(["two"]);
     await settle();
     expect(server.requests).toHaveLength(1);
   });
@@ -537,9 +539,9 @@ describe("stop", () => {
     await eventually(() => server.requests.length).toBe(1);
     await heartbeat.stop(gateway.now + 50);
     await eventually(() => server.abandoned).toBe(1);
-    expect(gateway.pendingTexts()).toEqual(["one"]);
-    expect(gateway.texts()).toEqual([]);
-    expect(gateway.sessions.requestedTurns()).toHaveLength(1);
+    expect(await gateway.pendingTexts()).toEqual(["one"]);
+    expect(await gateway.texts()).toEqual([]);
+    expect(await gateway.sessions.requestedTurns()).toHaveLength(1);
   });
 
   it("begins no turn that was due", async () => {
@@ -550,7 +552,7 @@ describe("stop", () => {
     await heartbeat.stop(0);
     await settle();
     expect(server.requests).toEqual([]);
-    expect(gateway.pendingTexts()).toEqual(["one"]);
+    expect(await gateway.pendingTexts()).toEqual(["one"]);
   });
 
   it("ends the periodic heartbeat, which a reload does not begin again", async () => {
@@ -580,7 +582,7 @@ describe("stop", () => {
     request();
     await eventually(() => receiver.posts.length).toBe(1);
     await heartbeat.stop(gateway.now + 60_000);
-    expect(channels.outbox({ limit: 1 }).messages).toMatchObject([{ state: "sent" }]);
+    expect((await channels.outbox({ limit: 1 })).messages).toMatchObject([{ state: "sent" }]);
   });
 
   it("still remembers requests, for the next process", async () => {
@@ -589,7 +591,7 @@ describe("stop", () => {
     await heartbeat.stop(0);
     await gateway.wake("late");
     request("hook:late");
-    await eventually(() => gateway.sessions.requestedTurns()).toMatchObject([{ reason: "hook:late" }]);
+    await eventually(async () => await gateway.sessions.requestedTurns()).toMatchObject([{ reason: "hook:late" }]);
     await settle();
     expect(server.requests).toEqual([]);
   });

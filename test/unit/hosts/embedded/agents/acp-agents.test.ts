@@ -61,7 +61,7 @@ async function replyOf(text: string, overrides: Parameters<typeof turn>[1] = {})
 /** A session of the gateway, and what its agent called it. */
 function memoryOf(of: string, known?: string): AcpMemory & { readonly written: string[] } {
   const written: string[] = [];
-  return { of, written, read: () => written.at(-1) ?? known, write: async (id) => void written.push(id) };
+  return { of, written, read: async () => written.at(-1) ?? known, write: async (id) => void written.push(id) };
 }
 
 const isGone = (pid: number): Promise<void> =>

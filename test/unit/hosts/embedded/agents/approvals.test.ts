@@ -20,8 +20,8 @@ const ask = (input: string, timeoutMs = 60_000, signal = never): ReturnType<Appr
   approvals.ask({ ...question(input), runId: `run_${run}-a1` }, timeoutMs, signal);
 
 async function waiting(count: number): Promise<readonly string[]> {
-  return await vi.waitFor(() => {
-    const listed = approvals.list();
+  return await vi.waitFor(async () => {
+    const listed = await approvals.list();
     expect(listed).toHaveLength(count);
     return listed.map(({ id }) => id);
   });

@@ -39,8 +39,8 @@ async function leave(text: string, channel = "webhook"): Promise<void> {
   await gateway.sessions.appendTurn({ ...turn, outgoing });
 }
 
-function states(): string[] {
-  return channels.outbox({ limit: 200 }).messages.map(({ text, state }) => `${text}: ${state}`);
+async function states(): Promise<string[]> {
+  return (await channels.outbox({ limit: 200 })).messages.map(({ text, state }) => `${text}: ${state}`);
 }
 
 describe("what turns left in the outbox", () => {
@@ -48,10 +48,10 @@ describe("what turns left in the outbox", () => {
     await leave("one");
     await leave("two", "console");
     await leave("three");
-    expect(states()).toEqual(["three: pending", "two: pending", "one: pending"]);
+    expect(await states()).toEqual(["three: pending", "two: pending", "one: pending"]);
     sender.wake();
     await sender.idle();
-    expect(states()).toEqual(["three: sent", "two: sent", "one: sent"]);
+    expect(await states()).toEqual(["three: sent", "two: sent", "one: sent"]);
     expect(receiver.posts.map(({ body }) => (JSON.parse(body) as { text: string }).text)).toEqual(["one", "three"]);
   });
 
@@ -85,7 +85,7 @@ describe("what turns left in the outbox", () => {
     sender.wake();
     await sender.idle();
     expect(receiver.posts).toHaveLength(3);
-    expect(states()).toEqual(["one: sent"]);
+    expect(await states()).toEqual(["one: sent"]);
   });
 
   it("is given up after a few tries, and holds up nothing behind it", async () => {
@@ -95,7 +95,7 @@ describe("what turns left in the outbox", () => {
     sender.wake();
     await sender.idle();
     expect(receiver.posts).toHaveLength(3);
-    expect(states()).toEqual(["two: sent", "one: failed"]);
+    expect(await states()).toEqual(["two: sent", "one: failed"]);
     expect(gateway.logger.lines).toMatchObject([{ level: "error", fields: { channel: "webhook", to: "me" } }]);
     sender.wake();
     await sender.idle();
@@ -109,7 +109,7 @@ describe("what turns left in the outbox", () => {
     sender.wake();
     await sender.idle();
     expect(receiver.posts).toHaveLength(1);
-    expect(states()).toEqual(["two: failed", "one: failed"]);
+    expect(await states()).toEqual(["two: failed", "one: failed"]);
   });
 
   it("stays there when the sender is stopped between tries", async () => {
@@ -119,7 +119,7 @@ describe("what turns left in the outbox", () => {
     sender.wake();
     await expect.poll(() => receiver.posts.length).toBe(1);
     await sender.stop();
-    expect(states()).toEqual(["one: pending"]);
+    expect(await states()).toEqual(["one: pending"]);
     sender.wake();
     await sender.idle();
     expect(receiver.posts).toHaveLength(1);
@@ -134,13 +134,13 @@ describe("what turns left in the outbox", () => {
     sender.wake();
     await expect.poll(() => receiver.posts.length).toBe(1);
     await sender.stop();
-    expect(states()).toEqual(["one: pending"]);
+    expect(await states()).toEqual(["one: pending"]);
     await expect.poll(() => receiver.abandoned).toBe(1);
   });
 
   it("is sent when the sender is woken just as it comes to an end", async () => {
     await leave("one");
-    vi.spyOn(channels, "unsent").mockImplementationOnce(() => {
+    vi.spyOn(channels, "unsent").mockImplementationOnce(async () => {
       queueMicrotask(() => sender.wake());
       return [];
     });

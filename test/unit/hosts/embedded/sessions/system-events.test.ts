@@ -28,7 +28,7 @@ function failureOf(write: Promise<void>): Promise<unknown> {
 
 /** Stores a turn that takes the session's oldest events. */
 async function turn(limit = 100, sessionKey = MAIN): Promise<void> {
-  const eventIds = gateway.sessions.turnEvents(sessionKey, { limit, maxChars: 1e9 }).map(({ id }) => id);
+  const eventIds = (await gateway.sessions.turnEvents(sessionKey, { limit, maxChars: 1e9 })).map(({ id }) => id);
   await gateway.sessions.appendTurn({ sessionKey, turnId: `t-${Math.random()}`, user: "u", assistant: "a", eventIds });
 }
 
@@ -44,8 +44,8 @@ describe("a system event", () => {
   it("spec 4.1: waits in the session, in the order in which it came, with its time", async () => {
     const texts = Array.from({ length: 50 }, (_, n) => `event ${n}`);
     await Promise.all(texts.map((text) => gateway.wake(text)));
-    expect(gateway.pendingTexts()).toEqual(texts);
-    expect(gateway.sessions.pendingEvents(MAIN, { limit: 1 }).events).toEqual([
+    expect(await gateway.pendingTexts()).toEqual(texts);
+    expect((await gateway.sessions.pendingEvents(MAIN, { limit: 1 })).events).toEqual([
       { id: expect.any(Number) as number, text: "event 0", time: "2026-02-27T10:00:00.000Z" },
     ]);
   });
@@ -58,8 +58,8 @@ describe("a system event", () => {
     }
     await gateway.wake("as the agent");
     await turn();
-    expect(gateway.sessions.rights(MAIN)).toEqual([rights(1), rights(2)]);
-    expect(gateway.sessions.rights("agent:ops:main")).toEqual([]);
+    expect(await gateway.sessions.rights(MAIN)).toEqual([rights(1), rights(2)]);
+    expect(await gateway.sessions.rights("agent:ops:main")).toEqual([]);
     for (let n = 3; n <= 40; n++) {
       await gateway.sessions.enqueueSystemEvent({
         sessionKey: MAIN,
@@ -68,53 +68,56 @@ describe("a system event", () => {
         rights: rights(n),
       });
     }
-    expect(gateway.sessions.rights(MAIN)).toContainEqual({ permissions: "deny", egress: [] });
+    expect(await gateway.sessions.rights(MAIN)).toContainEqual({ permissions: "deny", egress: [] });
   });
 
   it("waits in its own session only", async () => {
     await gateway.wake("for main");
     await gateway.wake("for ops", "k", "agent:ops:main");
-    expect(gateway.pendingTexts()).toEqual(["for main"]);
-    expect(gateway.pendingTexts("agent:ops:main")).toEqual(["for ops"]);
-    expect(gateway.pendingTexts("agent:nobody:main")).toEqual([]);
+    expect(await gateway.pendingTexts()).toEqual(["for main"]);
+    expect(await gateway.pendingTexts("agent:ops:main")).toEqual(["for ops"]);
+    expect(await gateway.pendingTexts("agent:nobody:main")).toEqual([]);
   });
 
   it("is still there after a restart", async () => {
     await gateway.wake("survivor");
     await gateway.restart();
-    expect(gateway.pendingTexts()).toEqual(["survivor"]);
+    expect(await gateway.pendingTexts()).toEqual(["survivor"]);
   });
 
   it("is read in pages", async () => {
     await Promise.all(["a", "b", "c"].map((text) => gateway.wake(text)));
-    const first = gateway.sessions.pendingEvents(MAIN, { limit: 2 });
+    const first = await gateway.sessions.pendingEvents(MAIN, { limit: 2 });
     expect(first.events.map(({ text }) => text)).toEqual(["a", "b"]);
-    const second = gateway.sessions.pendingEvents(MAIN, { limit: 2, cursor: first.nextCursor! });
+    const second = await gateway.sessions.pendingEvents(MAIN, { limit: 2, cursor: first.nextCursor! });
     expect(second).toMatchObject({ events: [{ text: "c" }], nextCursor: null });
   });
 
   it("is consumed by the turn that was given it, and by no other", async () => {
     await Promise.all(["a", "b", "c"].map((text) => gateway.wake(text)));
     await gateway.wake("foreign", "foreign", "agent:ops:main");
-    const [a] = gateway.sessions.pendingEvents(MAIN, { limit: 1 }).events;
-    const [foreign] = gateway.sessions.pendingEvents("agent:ops:main", { limit: 1 }).events;
+    const [a] = (await gateway.sessions.pendingEvents(MAIN, { limit: 1 })).events;
+    const [foreign] = (await gateway.sessions.pendingEvents("agent:ops:main", { limit: 1 })).events;
     const eventIds = [a!.id, a!.id, foreign!.id, 999_999];
     await gateway.sessions.appendTurn({ sessionKey: MAIN, turnId: "t", user: "u", assistant: "a", eventIds });
-    expect(gateway.pendingTexts()).toEqual(["b", "c"]);
-    expect(gateway.pendingTexts("agent:ops:main")).toEqual(["foreign"]);
-    const counts = gateway.sessions.list({ limit: 10 }).sessions.map(({ key, pendingEvents }) => [key, pendingEvents]);
+    expect(await gateway.pendingTexts()).toEqual(["b", "c"]);
+    expect(await gateway.pendingTexts("agent:ops:main")).toEqual(["foreign"]);
+    const counts = (await gateway.sessions.list({ limit: 10 })).sessions.map(({ key, pendingEvents }) => [
+      key,
+      pendingEvents,
+    ]);
     expect(Object.fromEntries(counts)).toEqual({ [MAIN]: 2, "agent:ops:main": 1 });
   });
 
   it("stays pending when its turn cannot be stored: nothing of the turn is", async () => {
     await gateway.wake("patient");
-    const [event] = gateway.sessions.pendingEvents(MAIN, { limit: 1 }).events;
+    const [event] = (await gateway.sessions.pendingEvents(MAIN, { limit: 1 })).events;
     const outgoing = { channel: "console", to: undefined as never, text: "x", idempotencyKey: "k" };
     const turn = { sessionKey: MAIN, turnId: "t", user: "u", assistant: "a", eventIds: [event!.id], outgoing };
     expect(await failureOf(gateway.sessions.appendTurn(turn))).toMatchObject({ name: "HostError", retryable: false });
-    expect(gateway.pendingTexts()).toEqual(["patient"]);
-    expect(gateway.texts()).toEqual([]);
-    expect(gateway.sessions.list({ limit: 1 }).sessions[0]).toMatchObject({ messages: 0, pendingEvents: 1 });
+    expect(await gateway.pendingTexts()).toEqual(["patient"]);
+    expect(await gateway.texts()).toEqual([]);
+    expect((await gateway.sessions.list({ limit: 1 })).sessions[0]).toMatchObject({ messages: 0, pendingEvents: 1 });
   });
 
   it("is refused for now when the database is closing", async () => {
@@ -128,8 +131,8 @@ describe("an idempotency key", () => {
   it("drops the second event that carries it, also when both come at once", async () => {
     await Promise.all([gateway.wake("first", "key"), gateway.wake("second", "key")]);
     await gateway.wake("third", "key", "agent:ops:main");
-    expect(gateway.pendingTexts()).toEqual(["first"]);
-    expect(gateway.pendingTexts("agent:ops:main")).toEqual([]);
+    expect(await gateway.pendingTexts()).toEqual(["first"]);
+    expect(await gateway.pendingTexts("agent:ops:main")).toEqual([]);
   });
 
   it("drops it even after the first was consumed, and after a restart", async () => {
@@ -138,7 +141,7 @@ describe("an idempotency key", () => {
     await gateway.wake("second", "key");
     await gateway.restart();
     await gateway.wake("third", "key");
-    expect(gateway.pendingTexts()).toEqual([]);
+    expect(await gateway.pendingTexts()).toEqual([]);
   });
 
   it("may be of any length", async () => {
@@ -146,7 +149,7 @@ describe("an idempotency key", () => {
     await gateway.wake("first", `${key}1`);
     await gateway.wake("again", `${key}1`);
     await gateway.wake("other", `${key}2`);
-    expect(gateway.pendingTexts()).toEqual(["first", "other"]);
+    expect(await gateway.pendingTexts()).toEqual(["first", "other"]);
   });
 
   it("is remembered for seven days after its event came, then forgotten by and by", async () => {
@@ -155,11 +158,11 @@ describe("an idempotency key", () => {
     gateway.now += 7 * DAY_MS;
     await turn();
     await gateway.wake("too early", "key");
-    expect(gateway.pendingTexts()).toEqual([]);
+    expect(await gateway.pendingTexts()).toEqual([]);
     gateway.now += 1;
     await turn();
     await gateway.wake("late enough", "key");
-    expect(gateway.pendingTexts()).toEqual(["late enough"]);
+    expect(await gateway.pendingTexts()).toEqual(["late enough"]);
   });
 
   it("of an event that still waits is never forgotten, and keeps no later one from being", async () => {
@@ -169,7 +172,7 @@ describe("an idempotency key", () => {
     gateway.now += 8 * DAY_MS;
     await Promise.all([turn(), turn(), turn()]);
     await Promise.all([gateway.wake("again", "taken"), gateway.wake("again", "w0"), gateway.wake("again", "w599")]);
-    expect(gateway.pendingTexts()).toEqual(["again"]);
+    expect(await gateway.pendingTexts()).toEqual(["again"]);
   });
 });
 
@@ -203,23 +206,23 @@ describe("the bounds of pending events", () => {
     const text = "x".repeat(SESSION_LIMITS.maxEventChars);
     expect(await failureOf(gateway.wake(`${text}x`, "long"))).toMatchObject({ retryable: false });
     await gateway.wake(text, "exact");
-    expect(gateway.pendingTexts()).toEqual([text]);
+    expect(await gateway.pendingTexts()).toEqual([text]);
   });
 });
 
 describe("the events of one turn", () => {
   it("are the oldest, as many as fit", async () => {
     await Promise.all(Array.from({ length: 120 }, (_, n) => gateway.wake(`${n}`)));
-    expect(gateway.sessions.turnEvents(MAIN, { limit: 100, maxChars: 65_536 })).toHaveLength(100);
-    const few = gateway.sessions.turnEvents(MAIN, { limit: 100, maxChars: 5 });
+    expect(await gateway.sessions.turnEvents(MAIN, { limit: 100, maxChars: 65_536 })).toHaveLength(100);
+    const few = await gateway.sessions.turnEvents(MAIN, { limit: 100, maxChars: 5 });
     expect(few.map(({ text }) => text)).toEqual(["0", "1", "2", "3", "4"]);
   });
 
   it("are at least one, however long", async () => {
     await gateway.wake("x".repeat(100), "long");
     await gateway.wake("y");
-    expect(gateway.sessions.turnEvents(MAIN, { limit: 100, maxChars: 10 })).toHaveLength(1);
-    expect(gateway.sessions.turnEvents("agent:nobody:main", { limit: 100, maxChars: 10 })).toEqual([]);
+    expect(await gateway.sessions.turnEvents(MAIN, { limit: 100, maxChars: 10 })).toHaveLength(1);
+    expect(await gateway.sessions.turnEvents("agent:nobody:main", { limit: 100, maxChars: 10 })).toEqual([]);
   });
 });
 
@@ -231,17 +234,17 @@ describe("a requested turn", () => {
     await gateway.wake("b");
     await gateway.sessions.storeTurnRequest(request);
     await gateway.restart();
-    expect(gateway.sessions.requestedTurns()).toEqual([request]);
+    expect(await gateway.sessions.requestedTurns()).toEqual([request]);
     await turn(1);
-    expect(gateway.sessions.requestedTurns()).toEqual([request]);
+    expect(await gateway.sessions.requestedTurns()).toEqual([request]);
     await turn(1);
     await gateway.wake("for the next heartbeat");
-    expect(gateway.sessions.requestedTurns()).toEqual([]);
+    expect(await gateway.sessions.requestedTurns()).toEqual([]);
   });
 
   it("is not remembered for a session without events, nor for events that requested no turn", async () => {
     await gateway.sessions.storeTurnRequest({ ...request, sessionKey: "agent:idle:main" });
     await gateway.wake("for the next heartbeat");
-    expect(gateway.sessions.requestedTurns()).toEqual([]);
+    expect(await gateway.sessions.requestedTurns()).toEqual([]);
   });
 });

@@ -112,12 +112,14 @@ export class TemporaryGateway implements AsyncDisposable {
     return this.sessions.enqueueSystemEvent({ sessionKey, text, idempotencyKey });
   }
 
-  pendingTexts(sessionKey = "agent:main:main"): string[] {
-    return this.sessions.pendingEvents(sessionKey, { limit: 200 }).events.map(({ text }) => text);
+  async pendingTexts(sessionKey = "agent:main:main"): Promise<string[]> {
+    return (await this.sessions.pendingEvents(sessionKey, { limit: 200 })).events.map(({ text }) => text);
   }
 
-  texts(sessionKey = "agent:main:main"): string[] {
-    return this.sessions.messages(sessionKey, { limit: 200 }).messages.map(({ role, text }) => `${role}: ${text}`);
+  async texts(sessionKey = "agent:main:main"): Promise<string[]> {
+    return (await this.sessions.messages(sessionKey, { limit: 200 })).messages.map(
+      ({ role, text }) => `${role}: ${text}`,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -30,11 +30,11 @@ it("transcripts of runs are removed after the time that the active configuration
   retention.start();
   gateway.config = gatewayConfig({ session: { ...gateway.config.session, isolatedRetentionMs: 10 * DAY_MS } });
   await vi.waitFor(
-    () => expect(gateway.texts("hook:x")).toEqual(["user: prompt of young", "assistant: reply of young"]),
+    async () => expect(await gateway.texts("hook:x")).toEqual(["user: prompt of young", "assistant: reply of young"]),
     SOON,
   );
   gateway.now += 6 * DAY_MS;
-  await vi.waitFor(() => expect(gateway.texts("hook:x")).toEqual([]), SOON);
+  await vi.waitFor(async () => expect(await gateway.texts("hook:x")).toEqual([]), SOON);
   expect(logger.lines).toEqual([]);
 });
 
@@ -55,23 +55,23 @@ it("the oldest transcripts are removed while they take more than the active conf
     gateway.config = gatewayConfig({ session: { ...gateway.config.session, isolatedMaxBytes } });
     const retention = new TranscriptRetention({ sessions: gateway.sessions, logger, pauses });
     retention.start();
-    await vi.waitFor(() => expect(gateway.texts("hook:x")).toHaveLength(count), SOON);
+    await vi.waitFor(async () => expect(await gateway.texts("hook:x")).toHaveLength(count), SOON);
     await retention.stop();
   };
   await keep(10_000, 46);
   await gateway.restart();
   await keep(1_200, 4);
-  expect(gateway.texts("hook:x")).toEqual([
+  expect(await gateway.texts("hook:x")).toEqual([
     "user: prompt of r22",
     "assistant: reply of r22",
     "user: prompt of r23",
     "assistant: reply of r23",
   ]);
-  expect(gateway.texts("hook:y")).toEqual(["user: prompt of the one under way"]);
+  expect(await gateway.texts("hook:y")).toEqual(["user: prompt of the one under way"]);
   gateway.now += DAY_MS + 1;
   await keep(800, 3);
-  expect(gateway.texts("hook:y")).toEqual([]);
-  expect(gateway.texts()).toEqual(["user: asked", "assistant: said"]);
+  expect(await gateway.texts("hook:y")).toEqual([]);
+  expect(await gateway.texts()).toEqual(["user: asked", "assistant: said"]);
   expect(logger.lines).toEqual([]);
 });
 
