@@ -6,7 +6,7 @@ const INTRODUCTION = `# Senders
 
 <!-- Made from src/presets/ by scripts/generate.ts: change a preset and run it again. -->
 
-Each of these senders has a preset: it knows how the sender proves who it is, how it shakes hands, what it sends and what people want to read of it. To take a sender's calls:
+Each of these senders has a preset: it knows how the sender proves who it is, how it shakes hands, what it sends and what people want to read of it. \`reveille add <name>\` does all of it in one command, for some of them also [at the sender](presets.md#connect-both-ends). By hand:
 
 1. Write its name into \`hooks.presets\` and its secret into \`hooks.<name>.secret\` ([how presets are configured](presets.md)).
 2. Paste the URL, \`https://<your gateway>/hooks/<name>\`, and the secret where the last column says.

@@ -1,169 +1,225 @@
-/** `reveille add` and `reveille remove`: one sender, in the configuration and as far as its own settings. */
-import { randomBytes } from "node:crypto";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+/** `reveille add`: one sender, in the configuration and at the sender. */
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HookStates } from "../index.ts";
 import type { Preset } from "../presets/preset.ts";
 import { ConfigFile } from "./config-file.ts";
+import { type Connection, type ConnectionOptions, isRegistrationWished, readConnection } from "./connect/connection.ts";
+import { register, secretOf, unregister } from "./connect/register.ts";
+import type { Registered } from "./connect/registrar.ts";
+import { Registrations } from "./connect/registrations.ts";
+import { makeSecret, type SenderSecret, storedSecret } from "./connect/sender-secret.ts";
 import { CliError } from "./errors.ts";
 import { askGateway, readStatus } from "./gateway-client.ts";
 import type { GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
-import { fillIn, knownPresets, type KnownPresets, presetNamed, secretFile, urlOf } from "./presets-command.ts";
+import { fillIn, knownPresets, presetNamed, secretFile, senderNamed, urlOf } from "./presets-command.ts";
 
-export interface AddOptions extends GatewayCommandOptions {
+export interface AddOptions extends GatewayCommandOptions, ConnectionOptions {
   /** Name of an environment variable that holds the secret. */
   readonly secretEnv?: string;
   /** `key=value` for the settings of the preset and of its mapping. */
   readonly set: readonly string[];
-  readonly json?: boolean;
 }
 
-const SECRET_BYTES = 32;
 /** A gateway that runs reads the file within this time. */
 const TAKEN_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 200;
 
-/** The place of the sender in the file, and that of its secret. */
-interface Place {
-  readonly file: ConfigFile;
-  /** Absolute. */
-  readonly secretPath: string;
+/** What was done, for the report. */
+interface Added {
+  readonly preset: Preset;
+  readonly url: string;
+  readonly configFile: string;
+  /** `undefined`: it was in the configuration before. */
+  readonly gateway: Taken | undefined;
+  readonly secret: SenderSecret | undefined;
+  /** True when the steps have been printed. */
+  readonly isGuided: boolean;
+  readonly registered: Registered | undefined;
+  /** Why it is not registered at the sender. */
+  readonly problem: string | undefined;
 }
 
 /**
- * Writes a sender into the configuration, its secret into a file of its own, and says what is left to do in the
- * sender's settings. Rejects with a `ConfigError` and changes nothing where the file would not be valid.
+ * Writes a sender into the configuration and its secret into a file of its own, and registers the webhook at the sender
+ * or says what is left to do there; a sender that is in the configuration is only registered. Resolves with the exit
+ * code. Rejects with a `ConfigError` and changes nothing where the file would not be valid.
  */
-export async function addSender(name: string, options: AddOptions, io: CliIo): Promise<void> {
+export async function addSender(name: string, options: AddOptions, io: CliIo): Promise<number> {
   const known = await knownPresets(options, io);
   if (known.loaded === undefined) {
     throw new CliError(`There is no configuration yet. Begin with: ${io.gateway.setupCommand}`);
   }
-  const preset = presetNamed(known.presets, name);
   const { configFile } = io.gateway.locate(options);
-  const place = { file: ConfigFile.read(configFile), secretPath: join(dirname(configFile), secretFile(name)) };
-  if (place.file.get(["hooks", name]) !== undefined) {
-    throw new CliError(
-      `${name} is there already: ${io.gateway.program} presets show ${name}. For a second one, write hooks.senders.`,
-    );
+  const file = ConfigFile.read(configFile);
+  const there = senderNamed(known.loaded, name);
+  const preset = presetNamed(known.presets, there?.preset ?? name);
+  const isThere = there !== undefined || file.get(["hooks", name]) !== undefined;
+  if (isThere && !isRegistrationWished(options)) {
+    const again = `To register its webhook again, say where and with which token: ${io.gateway.program} add --help.`;
+    const second = "For a second one, write hooks.senders.";
+    throw new CliError(`${name} is there already: ${io.gateway.program} presets show ${name}. ${again} ${second}`);
   }
   const settings = readSettings(options.set);
   const missing = (preset.settings?.required ?? []).filter((key) => !(key in settings));
-  if (missing.length > 0) {
+  if (!isThere && missing.length > 0) {
     throw new CliError(`${preset.title} needs ${missing.map((key) => `--set ${key}=...`).join(" ")}`);
   }
-  const steps = stepsOf(preset, known, io);
+  const { publicUrl } = known.loaded.active.config;
+  const isPossible = publicUrl !== undefined || isRegistrationWished(options);
+  const connection = isPossible ? await readConnection(preset, options, io) : undefined;
+  if (connection !== undefined && publicUrl === undefined) {
+    throw new CliError(
+      `hooks.publicUrl is not set, so ${preset.title} cannot be given a URL. Set it first: ${io.gateway.program} config set hooks.publicUrl https://gateway.example.com`,
+    );
+  }
+  const where = { loaded: known.loaded, defaultPath: io.gateway.defaultPath };
+  const url = urlOf(there?.match.path ?? settings["path"] ?? name, where);
+  const place = { file, configFile, url, kept: Registrations.beside(configFile) };
+  const added = isThere
+    ? {
+        gateway: undefined,
+        secret: undefined,
+        isGuided: true,
+        ...(await registerThere(name, connection!, place, options, io)),
+      }
+    : await addNew(preset, { connection, settings, place }, options, io);
+  report({ preset, url, configFile, ...added }, options, io);
+  return added.problem === undefined ? 0 : 1;
+}
+
+type AtSender = Pick<Added, "registered" | "problem">;
+
+interface AddPlace {
+  readonly file: ConfigFile;
+  readonly configFile: string;
+  readonly url: string;
+  readonly kept: Registrations;
+}
+
+interface NewSender {
+  readonly connection: Connection | undefined;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly place: AddPlace;
+}
+
+async function addNew(
+  preset: Preset,
+  { connection, settings, place }: NewSender,
+  options: AddOptions,
+  io: CliIo,
+): Promise<Omit<Added, "preset" | "url" | "configFile">> {
+  const { name } = preset;
+  const { file, url, kept } = place;
+  const secretPath = join(dirname(place.configFile), secretFile(name));
+  const isMissing = preset.secret !== undefined && options.secretEnv === undefined && !existsSync(secretPath);
   // A secret that the sender makes is known only after its steps.
-  const isAsked =
-    preset.secret?.madeBy === "sender" && options.secretEnv === undefined && !existsSync(place.secretPath);
-  if (isAsked && options.json !== true) io.out(`At ${preset.title}:\n${steps}\n`);
-  const secret = await makeSecret(preset, place, options, io);
-  place.file.addTo(["hooks", "presets"], name);
-  place.file.set(["hooks", name], { ...secret?.written, ...settings });
+  const isGuided = isMissing && preset.secret.madeBy === "sender" && connection === undefined;
+  if (isGuided && options.json !== true) io.out(`At ${preset.title}:\n${stepsOf(preset, url)}\n`);
+  const piped = isMissing ? await io.readPiped() : undefined;
+  const isMadeThere = isMissing && preset.secret.madeBy === "sender" && piped === undefined;
+  const made =
+    isMadeThere && connection !== undefined
+      ? await register(connection, { sender: name, url, secret: undefined, kept })
+      : undefined;
+  const secret =
+    made?.secret === undefined
+      ? await makeSecret(preset, { ...options, secretPath, piped }, io)
+      : storedSecret(name, secretPath, made.secret);
+  file.addTo(["hooks", "presets"], name);
+  file.set(["hooks", name], { ...secret?.written, ...settings });
   secret?.store();
   try {
-    await place.file.save(io);
+    await file.save(io);
   } catch (error) {
     secret?.discard();
+    if (made !== undefined) await takeBack(made, connection!, place, io);
     throw error;
   }
   const gateway = await taken(name, options, io);
-  const url = urlOf(preset, undefined, { loaded: known.loaded, defaultPath: io.gateway.defaultPath });
+  const common = { gateway, secret, isGuided };
+  if (connection === undefined || made !== undefined) return { ...common, registered: made, problem: undefined };
+  if (gateway !== "has not taken it")
+    return { ...common, ...(await registerThere(name, connection, place, options, io)) };
+  return { ...common, registered: undefined, problem: "The gateway would refuse its calls." };
+}
+
+/** Deletes what was registered for a sender that the configuration does not take. */
+async function takeBack({ id, name }: Registered, { token }: Connection, { kept }: AddPlace, io: CliIo): Promise<void> {
+  const registration = kept.find(id);
+  try {
+    if (registration !== undefined) await unregister(registration, token, kept);
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    io.err(`${error.message}\nThe ${name} is still there: delete it in the sender's settings.\n`);
+  }
+}
+
+/** Registers a sender that the configuration has. */
+async function registerThere(
+  name: string,
+  connection: Connection,
+  { kept, url }: AddPlace,
+  options: AddOptions,
+  io: CliIo,
+): Promise<AtSender> {
+  const { loaded } = await knownPresets(options, io);
+  const mapping = senderNamed(loaded, name) ?? loaded?.active.config.mappings.find(({ preset }) => preset === name);
+  try {
+    if (mapping === undefined) throw new CliError(`hooks.presets does not have ${name}.`);
+    const registered = await register(connection, { sender: name, url, secret: secretOf(mapping), kept });
+    return { registered, problem: undefined };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { registered: undefined, problem: error.message };
+  }
+}
+
+function report({ preset, url, configFile, ...added }: Added, options: AddOptions, io: CliIo): void {
+  const { gateway, secret, registered, problem, isGuided } = added;
   if (options.json === true) {
     const document = {
-      sender: name,
+      sender: preset.name,
       url,
       secretFile: secret?.path ?? null,
-      gateway,
+      gateway: gateway ?? null,
+      webhook:
+        registered === undefined ? null : { id: registered.id, isNew: registered.isNew, events: registered.events },
+      problem: problem ?? null,
       setup: preset.setup.map((step) => fillIn(step, preset, url)),
     };
     io.out(`${JSON.stringify(document, undefined, 2)}\n`);
     return;
   }
+  const isByHand = registered === undefined && problem === undefined && !isGuided;
   const lines = [
-    `${preset.title} is in ${configFile}${secret?.path === undefined ? "" : `, and its ${preset.secret!.label} in ${secret.path}`}.`,
-    GATEWAY_TEXTS[gateway],
-    ...(isAsked ? [] : [`At ${preset.title}:`, steps.trimEnd()]),
-    ...(secret?.shown === undefined ? [] : [`The ${preset.secret!.label}: ${secret.shown}`]),
-    `Try it: ${io.gateway.program} send ${name} ${Object.keys(preset.samples)[0]}`,
+    ...(gateway === undefined
+      ? []
+      : [
+          `${preset.title} is in ${configFile}${secret?.path === undefined ? "" : `, and its ${preset.secret!.label} in ${secret.path}`}.`,
+          GATEWAY_TEXTS[gateway],
+        ]),
+    ...(isByHand ? [`At ${preset.title}:`, stepsOf(preset, url).trimEnd()] : []),
+    ...(isByHand && secret?.shown !== undefined ? [`The ${preset.secret!.label}: ${secret.shown}`] : []),
+    ...(registered === undefined ? [] : [registeredText(preset, url, registered)]),
+    ...(problem === undefined
+      ? [`Try it: ${io.gateway.program} send ${preset.name} ${Object.keys(preset.samples)[0]}`]
+      : []),
   ];
-  io.out(`${lines.join("\n")}\n`);
-}
-
-/** Takes a sender out of the configuration, and away the secret that `add` has written for it. */
-export async function removeSender(
-  name: string,
-  options: GatewayCommandOptions & { readonly json?: boolean },
-  io: CliIo,
-): Promise<void> {
-  const { configFile } = io.gateway.locate(options);
-  const file = ConfigFile.read(configFile);
-  const written = file.get(["hooks", name, "secret"]);
-  const known = file.delete(["hooks", name]);
-  file.removeFrom(["hooks", "presets"], name);
-  if (!known)
-    throw new CliError(`hooks.${name} is not in ${configFile}: ${io.gateway.program} presets lists what is in use.`);
-  await file.save(io);
-  const secretPath = join(dirname(configFile), secretFile(name));
-  const isOwn = JSON.stringify(written) === JSON.stringify({ file: secretFile(name) }) && existsSync(secretPath);
-  if (isOwn) rmSync(secretPath);
-  if (options.json === true) {
-    io.out(`${JSON.stringify({ sender: name, secretRemoved: isOwn }, undefined, 2)}\n`);
-    return;
-  }
-  io.out(
-    `${name} is no longer in ${configFile}${isOwn ? `, and ${secretPath} is gone` : ""}.\n` +
-      "Its calls are answered 404 from now on: delete the webhook in the sender's settings as well.\n",
+  io.out(`${lines.join("\n")}${lines.length === 0 ? "" : "\n"}`);
+  if (problem === undefined) return;
+  io.err(
+    `${problem}\nThe webhook is not registered. Give the command again when that is mended, or register it by hand: ${io.gateway.program} presets show ${preset.name}\n`,
   );
 }
 
-interface Secret {
-  /** What the configuration has. */
-  readonly written: { readonly secret: { readonly env: string } | { readonly file: string } };
-  /** Absolute; absent for a variable. */
-  readonly path?: string;
-  /** To be pasted into the sender's settings. */
-  readonly shown?: string;
-  store(): void;
-  /** Undoes `store`. */
-  discard(): void;
-}
-
-async function makeSecret(
-  preset: Preset,
-  { secretPath }: Place,
-  { secretEnv }: AddOptions,
-  io: CliIo,
-): Promise<Secret | undefined> {
-  const { secret, name } = preset;
-  if (secret === undefined) return undefined;
-  if (secretEnv !== undefined) return { written: { secret: { env: secretEnv } }, store() {}, discard() {} };
-  const written = { secret: { file: secretFile(name) } };
-  // One that an earlier try has left, or that the owner has put there.
-  if (existsSync(secretPath)) return { written, path: secretPath, store() {}, discard() {} };
-  const given = await givenSecret(preset, io);
-  const value = given ?? randomBytes(SECRET_BYTES).toString("hex");
-  return {
-    written,
-    path: secretPath,
-    ...(given === undefined && { shown: value }),
-    store: () => writeFileSync(secretPath, `${value}\n`, { flag: "wx", mode: 0o600 }),
-    discard: () => rmSync(secretPath, { force: true }),
-  };
-}
-
-/** The secret that was piped or typed; `undefined`: the owner makes one. */
-async function givenSecret({ secret, title, name }: Preset, io: CliIo): Promise<string | undefined> {
-  const piped = await io.readPiped();
-  if (piped !== undefined) return new TextDecoder().decode(piped).trim();
-  if (secret!.madeBy !== "sender") return undefined;
-  const typed = (await io.ask?.(`The ${secret!.label} that ${title} shows: `))?.trim() ?? "";
-  if (typed !== "") return typed;
-  throw new CliError(
-    `${title} makes the ${secret!.label} itself. Pipe it: ${io.gateway.program} add ${name} < file. Or name a variable: --secret-env NAME`,
-  );
+function registeredText({ title }: Preset, url: string, { name, isNew, events }: Registered): string {
+  const what = events.length === 0 ? "" : `, for ${events.join(", ")}`;
+  return isNew
+    ? `${title} calls ${url} from now on: ${name}${what}.`
+    : `${title} called ${url} already: ${name} is updated${what}.`;
 }
 
 function readSettings(pairs: readonly string[]): Record<string, string> {
@@ -176,8 +232,7 @@ function readSettings(pairs: readonly string[]): Record<string, string> {
   );
 }
 
-function stepsOf(preset: Preset, { loaded }: KnownPresets, io: CliIo): string {
-  const url = urlOf(preset, undefined, { loaded, defaultPath: io.gateway.defaultPath });
+function stepsOf(preset: Preset, url: string): string {
   return preset.setup.map((step, at) => `  ${at + 1}. ${fillIn(step, preset, url)}\n`).join("");
 }
 

@@ -16,10 +16,10 @@ import { type FileLocations, findLocations, type LocationEnvironment, type Locat
 import type { ConfigOptions } from "./config-command.ts";
 import type { EmbeddedAdoptOptions } from "./adopt-command.ts";
 import type { InitOptions } from "./init-command.ts";
+import { addConnectCommands } from "./connect/commands.ts";
 import { addOpenClawCommands } from "./openclaw/commands.ts";
 import { readWhole, withConfig, withGateway } from "./options.ts";
 import type { ServeOptions } from "./serve-command.ts";
-import type { AddOptions } from "./add-command.ts";
 import type { ApprovalsOptions } from "./approvals-command.ts";
 import type { PageOptions } from "./sessions-command.ts";
 
@@ -106,34 +106,15 @@ export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: 
       const { adoptIntoEmbedded } = await import("./adopt-command.ts");
       finish(await adoptIntoEmbedded(file, options, io));
     });
+  addConnectCommands(program, io, finish);
   addFileCommands(program, io);
   addSessions(program, io);
   addApprovals(program.command("approvals"), io);
   addOpenClawCommands(program, io, finish);
 }
 
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
-
-/** Adds `add`, `remove` and `config`, which edit the file of a gateway that has one of its own. */
+/** Adds `config`, which edits the file of a gateway that has one of its own. */
 function addFileCommands(program: Command, io: CliIo): void {
-  withGateway(program.command("add"), io)
-    .description(
-      "write a sender into the configuration, with its secret in a file of its own, and say what is left to do",
-    )
-    .argument("<sender>", "the name of its preset")
-    .option("--secret-env <name>", "take the secret from this variable, in the place of a file")
-    .option("--set <key=value>", "a setting of the sender, or a key of its mapping; may be repeated", collect, [])
-    .action(async (name: string, options: AddOptions) => {
-      const { addSender } = await import("./add-command.ts");
-      await addSender(name, options, io);
-    });
-  withGateway(program.command("remove"), io)
-    .description("take a sender out of the configuration, with the secret that add wrote")
-    .argument("<sender>", "the name of its preset")
-    .action(async (name: string, options: ConfigOptions) => {
-      const { removeSender } = await import("./add-command.ts");
-      await removeSender(name, options, io);
-    });
   const config = program.command("config").description("read and edit the configuration file; its comments stay");
   const edit = (name: string, description: string): Command =>
     withConfig(config.command(name), io)

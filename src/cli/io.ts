@@ -20,8 +20,8 @@ export interface CliIo {
   readPiped(): Promise<Uint8Array | undefined>;
   /** Asks a yes-or-no question; absent where no person can answer. */
   readonly confirm?: (question: string) => Promise<boolean>;
-  /** Asks for a text, which is not shown while it is typed; absent where no person can answer. */
-  readonly ask?: (question: string) => Promise<string>;
+  /** Asks for a text, which is hidden while it is typed unless it `isShown`; absent where no person can answer. */
+  readonly ask?: (question: string, options?: { readonly isShown: boolean }) => Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whose commands these are. */
   readonly gateway: CliGateway;
@@ -99,15 +99,16 @@ async function confirm(question: string): Promise<boolean> {
   }
 }
 
-async function ask(question: string): Promise<string> {
-  process.stderr.write(question);
+async function ask(question: string, { isShown } = { isShown: false }): Promise<string> {
+  if (!isShown) process.stderr.write(question);
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const terminal = createInterface({ input: process.stdin, output: hidden, terminal: true });
+  const output = isShown ? process.stderr : hidden;
+  const terminal = createInterface({ input: process.stdin, output, terminal: true });
   try {
-    return await terminal.question("");
+    return await terminal.question(isShown ? question : "");
   } finally {
     terminal.close();
-    process.stderr.write("\n");
+    if (!isShown) process.stderr.write("\n");
   }
 }
 

@@ -49,7 +49,7 @@ export async function showPreset(name: string, options: PresetsOptions, io: CliI
   const mappings = sender ? [sender] : mappingsOf(preset, loaded);
   const [mapping] = mappings;
   const where = { loaded, defaultPath: io.gateway.defaultPath };
-  const url = urlOf(preset, mapping, where);
+  const url = urlOf(mapping?.match.path ?? preset.name, where);
   const tryIt = `${io.gateway.program} send ${sender?.sender ?? preset.name} ${Object.keys(preset.samples)[0]}`;
   if (options.json === true) {
     const document = {
@@ -61,7 +61,7 @@ export async function showPreset(name: string, options: PresetsOptions, io: CliI
       deliveryId: deliveryIdOf(preset),
       handshakes: preset.handshakes.map((handshake) => handshake.name),
       samples: Object.keys(preset.samples),
-      uses: mappings.map((each) => ({ sender: each.sender ?? preset.name, url: urlOf(preset, each, where) })),
+      uses: mappings.map((each) => ({ sender: each.sender ?? preset.name, url: urlOf(each.match.path ?? "", where) })),
       configuration: configOf(preset).join("\n"),
       setup: preset.setup.map((step) => fillIn(step, preset, url)),
       try: tryIt,
@@ -80,7 +80,7 @@ export async function showPreset(name: string, options: PresetsOptions, io: CliI
     `Samples:             ${Object.keys(preset.samples).join(", ")}`,
     "",
     ...(mapping
-      ? mappings.map((each) => `It is in use ${placeOfSender(each)}under ${urlOf(preset, each, where)}`)
+      ? mappings.map((each) => `It is in use ${placeOfSender(each)}under ${urlOf(each.match.path ?? "", where)}`)
       : [
           `In the configuration${placeOf(io.gateway.block)}:`,
           ...configOf(preset),
@@ -121,14 +121,13 @@ function placeOf(block: string): string {
   return block === "hooks" ? "" : `, with ${block} in the place of hooks`;
 }
 
-/** The URL that the sender calls, as far as the configuration says it. */
+/** The URL that the sender calls at a path below the prefix, as far as the configuration says it. */
 export function urlOf(
-  preset: Preset,
-  mapping: MappingConfig | undefined,
+  path: string,
   { loaded, defaultPath }: { readonly loaded: LoadedConfiguration | undefined; readonly defaultPath: string },
 ): string {
   const config = loaded?.active.config;
-  return `${config?.publicUrl ?? "https://<your gateway>"}${config?.path ?? defaultPath}/${mapping?.match.path ?? preset.name}`;
+  return `${config?.publicUrl ?? "https://<your gateway>"}${config?.path ?? defaultPath}/${path}`;
 }
 
 function deliveryIdOf({ deliveryIdSource, deliveryIdSigned }: Preset): string {

@@ -1,0 +1,46 @@
+import type { Command } from "commander";
+import type { AddOptions } from "../add-command.ts";
+import type { CliIo } from "../io.ts";
+import { withGateway } from "../options.ts";
+import type { RemoveOptions } from "../remove-command.ts";
+
+const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+/** Adds `add` and `remove`, which connect senders with this gateway. */
+export function addConnectCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
+  withPlace(withToken(withGateway(program.command("add"), io)))
+    .description("write a sender into the configuration, and register the webhook there or say what is left to do")
+    .argument("<sender>", "the name of its preset; one that is in the configuration is only registered")
+    .option("--secret-env <name>", "take the secret from this variable, in the place of a file")
+    .option("--set <key=value>", "a setting of the sender, or a key of its mapping; may be repeated", collect, [])
+    .option("--events <names>", "what it is to send, with commas between (default: what people do)")
+    .option("--replace", "Telegram: take the bot from another webhook; Stripe: make the endpoint once more")
+    .action(async (name: string, options: AddOptions) => {
+      const { addSender } = await import("../add-command.ts");
+      finish(await addSender(name, options, io));
+    });
+  withToken(withGateway(program.command("remove"), io))
+    .description("take a sender out of the configuration, with the secret that add wrote and the webhook it registered")
+    .argument("<sender>", "the name of its preset")
+    .action(async (name: string, options: RemoveOptions) => {
+      const { removeSender } = await import("../remove-command.ts");
+      await removeSender(name, options, io);
+    });
+}
+
+/** The options that give the token of the sender's API. */
+function withToken(command: Command): Command {
+  return command
+    .option("--token-env <name>", "take the token of the sender's API from this variable; it is used and not stored")
+    .option("--token-file <file>", "take it from this file");
+}
+
+/** The options that say where at the sender. */
+function withPlace(command: Command): Command {
+  return command
+    .option("--repo <owner/name>", "GitHub: the repository that is to call")
+    .option("--org <name>", "GitHub: the organization that is to call")
+    .option("--project <group/name>", "GitLab: the project that is to call")
+    .option("--group <name>", "GitLab: the group that is to call")
+    .option("--api <url>", "the API of your own server: https://github.example.com/api/v3");
+}

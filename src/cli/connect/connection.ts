@@ -1,0 +1,189 @@
+/** What the owner says about a sender's side: where, with which token, for which events. */
+import { readFileSync, statSync } from "node:fs";
+import type { Preset } from "../../presets/preset.ts";
+import { CliError } from "../errors.ts";
+import type { CliIo } from "../io.ts";
+import { githubWebhooks } from "./github-webhooks.ts";
+import { gitlabWebhooks } from "./gitlab-webhooks.ts";
+import type { Place, PlaceKind, Registrar } from "./registrar.ts";
+import { stripeWebhooks } from "./stripe-webhooks.ts";
+import { telegramWebhook } from "./telegram-webhook.ts";
+
+export const REGISTRARS: readonly Registrar[] = [githubWebhooks, gitlabWebhooks, stripeWebhooks, telegramWebhook];
+
+export interface TokenOptions {
+  /** Name of an environment variable. */
+  readonly tokenEnv?: string;
+  readonly tokenFile?: string;
+}
+
+export interface PlaceOptions {
+  readonly repo?: string;
+  readonly org?: string;
+  readonly project?: string;
+  readonly group?: string;
+}
+
+export interface ConnectionOptions extends TokenOptions, PlaceOptions {
+  /** Base URL of the API. */
+  readonly api?: string;
+  /** Separated by commas. */
+  readonly events?: string;
+  readonly replace?: boolean;
+  readonly json?: boolean;
+}
+
+/** The sender's side, as the owner wants it. */
+export interface Connection {
+  readonly registrar: Registrar;
+  readonly base: string;
+  readonly token: string;
+  readonly place: Place | null;
+  readonly events: readonly string[] | undefined;
+  readonly replace: boolean;
+}
+
+/**
+ * Reads the options, and asks for what is missing where a person can answer. `undefined`: the owner registers the
+ * webhook by hand. Throws a {@link CliError} for options that do not fit.
+ */
+export async function readConnection(
+  { name, title }: Pick<Preset, "name" | "title">,
+  options: ConnectionOptions,
+  io: CliIo,
+): Promise<Connection | undefined> {
+  const registrar = REGISTRARS.find(({ preset }) => preset === name);
+  const isWished = isRegistrationWished(options);
+  if (registrar === undefined) {
+    if (!isWished) return undefined;
+    throw new CliError(
+      `${title} is registered by hand: leave out the options about its side, and follow the steps. These are registered: ${REGISTRARS.map(({ preset }) => preset).join(", ")}.`,
+    );
+  }
+  const asked = options.json === true ? { ...io, ask: undefined } : io;
+  const given = placeOf(registrar, options);
+  const place = given ?? (await askPlace(registrar, asked));
+  if (registrar.places.length > 0 && place === undefined) {
+    if (!isWished) return undefined;
+    throw new CliError(`Say where at ${title}: ${registrar.places.map(flagOf).join(" or ")}`);
+  }
+  const byHand = isWished || place !== undefined ? "" : " (Enter: by hand)";
+  const question = `To register the webhook, the token for ${title}, used once: ${registrar.tokenKind}${byHand}: `;
+  const token = await readToken(options, question, asked);
+  if (token === undefined) {
+    if (!isWished && place === undefined) return undefined;
+    throw new CliError(
+      `Give the token for ${title} in a variable or a file: --token-env NAME or --token-file FILE. ${tokenText(registrar)}`,
+    );
+  }
+  const events = options.events?.split(",").map((event) => event.trim());
+  if (events?.some((event) => !EVENT.test(event)) === true) {
+    throw new CliError("Write the events with commas between them: --events issues,pull_request");
+  }
+  return {
+    registrar,
+    base: readBase(options.api ?? registrar.api),
+    token,
+    place: place ?? null,
+    events,
+    replace: options.replace === true,
+  };
+}
+
+/** True when an option speaks of the sender's side. */
+export function isRegistrationWished(options: ConnectionOptions): boolean {
+  const { repo, org, project, group, tokenEnv, tokenFile, api, events, replace } = options;
+  return [repo, org, project, group, tokenEnv, tokenFile, api, events, replace].some((each) => each !== undefined);
+}
+
+function tokenText({ tokenKind }: Registrar): string {
+  return `It must be ${tokenKind}.`;
+}
+
+const EVENT = /^[\w.*:-]{1,100}$/u;
+const PLACE_KINDS: readonly PlaceKind[] = ["repo", "org", "project", "group"];
+const EXAMPLES: Readonly<Record<PlaceKind, string>> = {
+  repo: "owner/name",
+  org: "name",
+  project: "group/name",
+  group: "name",
+};
+const NAMES: Readonly<Record<PlaceKind, RegExp>> = {
+  repo: /^[\w.-]{1,100}\/[\w.-]{1,100}$/u,
+  org: /^[\w.-]{1,100}$/u,
+  project: /^[\w.-]{1,100}(?:\/[\w.-]{1,100}){1,20}$|^\d{1,20}$/u,
+  group: /^[\w.-]{1,100}(?:\/[\w.-]{1,100}){0,20}$/u,
+};
+
+function flagOf(kind: PlaceKind): string {
+  return `--${kind} ${EXAMPLES[kind]}`;
+}
+
+/** The place that an option names. */
+function placeOf(registrar: Registrar, options: PlaceOptions): Place | undefined {
+  const named = PLACE_KINDS.flatMap((kind) => {
+    const name = options[kind];
+    return name === undefined ? [] : [{ kind, name }];
+  });
+  const surplus = named.find(({ kind }, at) => at > 0 || !registrar.places.includes(kind));
+  if (surplus !== undefined) {
+    const takes = registrar.places.length === 0 ? "no place" : registrar.places.map(flagOf).join(" or ");
+    throw new CliError(`${registrar.title} takes ${takes}, and not --${surplus.kind} as well.`);
+  }
+  return named[0] && checked(named[0]);
+}
+
+async function askPlace(registrar: Registrar, io: Pick<CliIo, "ask">): Promise<Place | undefined> {
+  const [first, second] = registrar.places;
+  if (first === undefined || second === undefined || io.ask === undefined) return undefined;
+  const question = `The ${first} at ${registrar.title} that is to call, ${EXAMPLES[first]} (Enter: register it by hand): `;
+  const name = (await io.ask(question, { isShown: true })).trim();
+  if (name === "") return undefined;
+  return checked({ kind: NAMES[first].test(name) ? first : second, name });
+}
+
+function checked({ kind, name }: Place): Place {
+  const isTraversal = name.split("/").some((part) => part === "." || part === "..");
+  if (NAMES[kind].test(name) && !isTraversal) return { kind, name };
+  throw new CliError(`"${name.slice(0, 100)}" is no ${kind}; write ${flagOf(kind)}`);
+}
+
+const MAX_TOKEN_BYTES = 16_384;
+
+/** The token from where the options say, or from a person; `undefined`: none. Throws a {@link CliError}. */
+export async function readToken(
+  { tokenEnv, tokenFile }: TokenOptions,
+  question: string,
+  io: Pick<CliIo, "ask" | "env">,
+): Promise<string | undefined> {
+  const token = (tokenIn(tokenEnv, io) ?? tokenAt(tokenFile) ?? (await io.ask?.(question)) ?? "").trim();
+  if (token === "") return undefined;
+  if (!/^[\u0021-\u007E]{1,8192}$/u.test(token)) throw new CliError("The token holds characters that no token has.");
+  return token;
+}
+
+function tokenIn(name: string | undefined, { env }: Pick<CliIo, "env">): string | undefined {
+  if (name === undefined) return undefined;
+  const token = env[name] ?? "";
+  if (token === "") throw new CliError(`The variable ${name} is not set or empty.`);
+  return token;
+}
+
+function tokenAt(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  if (statSync(file).size > MAX_TOKEN_BYTES) throw new CliError(`${file} is too large for a token.`);
+  return readFileSync(file, "utf8");
+}
+
+/** The base URL of an API: https, since a token goes there, or http on this machine. */
+function readBase(text: string): string {
+  const url = URL.parse(text);
+  const isLocal = url !== null && /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/u.test(url.hostname);
+  if (url === null || (url.protocol !== "https:" && !(url.protocol === "http:" && isLocal))) {
+    throw new CliError("--api must begin with https://, since the token goes there.");
+  }
+  if (url.username !== "" || url.search !== "" || url.hash !== "") {
+    throw new CliError("--api must be a base URL alone, such as https://github.example.com/api/v3");
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/u, "");
+}

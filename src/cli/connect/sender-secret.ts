@@ -1,0 +1,73 @@
+/** The secret of a sender that is being added: made, given, or there already. */
+import { randomBytes } from "node:crypto";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import type { Preset } from "../../presets/preset.ts";
+import { CliError } from "../errors.ts";
+import type { CliIo } from "../io.ts";
+import { secretFile } from "../presets-command.ts";
+
+export interface SenderSecret {
+  /** What the configuration has. */
+  readonly written: { readonly secret: { readonly env: string } | { readonly file: string } };
+  /** Absolute; absent for a variable. */
+  readonly path?: string;
+  /** To be pasted into the sender's settings. */
+  readonly shown?: string;
+  store(): void;
+  /** Undoes `store`. */
+  discard(): void;
+}
+
+export interface SecretSources {
+  /** Name of an environment variable that holds it. */
+  readonly secretEnv?: string;
+  /** What was piped into the command. */
+  readonly piped: Uint8Array | undefined;
+  /** Absolute. */
+  readonly secretPath: string;
+}
+
+const SECRET_BYTES = 32;
+
+/** `undefined` for a sender without one. Rejects with a {@link CliError} when the sender makes it and it is not given. */
+export async function makeSecret(
+  preset: Preset,
+  { secretEnv, secretPath, piped }: SecretSources,
+  io: CliIo,
+): Promise<SenderSecret | undefined> {
+  const { secret, name } = preset;
+  if (secret === undefined) return undefined;
+  if (secretEnv !== undefined) return { written: { secret: { env: secretEnv } }, store() {}, discard() {} };
+  // One that an earlier try has left, or that the owner has put there.
+  if (existsSync(secretPath)) {
+    return { written: { secret: { file: secretFile(name) } }, path: secretPath, store() {}, discard() {} };
+  }
+  const given = await givenSecret(preset, piped, io);
+  const value = given ?? randomBytes(SECRET_BYTES).toString("hex");
+  return { ...storedSecret(name, secretPath, value), ...(given === undefined && { shown: value }) };
+}
+
+/** A secret that is known, in a file of its own. */
+export function storedSecret(name: string, path: string, value: string): SenderSecret {
+  return {
+    written: { secret: { file: secretFile(name) } },
+    path,
+    store: () => writeFileSync(path, `${value}\n`, { flag: "wx", mode: 0o600 }),
+    discard: () => rmSync(path, { force: true }),
+  };
+}
+
+/** The secret that was piped or typed; `undefined`: the owner makes one. */
+async function givenSecret(
+  { secret, title, name }: Preset,
+  piped: Uint8Array | undefined,
+  io: CliIo,
+): Promise<string | undefined> {
+  if (piped !== undefined) return new TextDecoder().decode(piped).trim();
+  if (secret!.madeBy !== "sender") return undefined;
+  const typed = (await io.ask?.(`The ${secret!.label} that ${title} shows: `))?.trim() ?? "";
+  if (typed !== "") return typed;
+  throw new CliError(
+    `${title} makes the ${secret!.label} itself. Pipe it: ${io.gateway.program} add ${name} < file. Or name a variable: --secret-env NAME`,
+  );
+}

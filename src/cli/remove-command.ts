@@ -1,0 +1,93 @@
+/** `reveille remove`: takes a sender away, here and at the sender. */
+import { existsSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ConfigFile } from "./config-file.ts";
+import type { TokenOptions } from "./connect/connection.ts";
+import { nameOfKept, tokenToRemove, unregister } from "./connect/register.ts";
+import { type KeptRegistration, Registrations } from "./connect/registrations.ts";
+import { CliError } from "./errors.ts";
+import type { GatewayCommandOptions } from "./gateway.ts";
+import type { CliIo } from "./io.ts";
+import { secretFile } from "./presets-command.ts";
+
+export interface RemoveOptions extends GatewayCommandOptions, TokenOptions {
+  readonly json?: boolean;
+}
+
+/** A webhook at the sender, and what was done about it. */
+interface AtSender {
+  readonly kept: KeptRegistration;
+  readonly outcome: "deleted" | "was gone" | "left";
+}
+
+/**
+ * Deletes the registered webhooks at the sender, then takes the sender out of the configuration, with the secret that
+ * `add` has written for it. Where the sender refuses, the configuration stays, so that no call is answered 404.
+ */
+export async function removeSender(name: string, options: RemoveOptions, io: CliIo): Promise<void> {
+  const { configFile } = io.gateway.locate(options);
+  const file = ConfigFile.read(configFile);
+  const registrations = Registrations.beside(configFile);
+  const written = file.get(["hooks", name, "secret"]);
+  const isKnown = file.get(["hooks", name]) !== undefined;
+  if (!isKnown && registrations.of(name).length === 0) {
+    throw new CliError(`hooks.${name} is not in ${configFile}: ${io.gateway.program} presets lists what is in use.`);
+  }
+  const atSender = await deleteAtSender(registrations, name, options, io);
+  let isSecretGone = false;
+  const secretPath = join(dirname(configFile), secretFile(name));
+  if (isKnown) {
+    file.delete(["hooks", name]);
+    file.removeFrom(["hooks", "presets"], name);
+    await file.save(io);
+    isSecretGone = JSON.stringify(written) === JSON.stringify({ file: secretFile(name) }) && existsSync(secretPath);
+    if (isSecretGone) rmSync(secretPath);
+  }
+  if (options.json === true) {
+    const webhooks = atSender.map(({ kept, outcome }) => ({ id: kept.id, place: kept.place, outcome }));
+    io.out(`${JSON.stringify({ sender: name, secretRemoved: isSecretGone, webhooks }, undefined, 2)}\n`);
+    return;
+  }
+  const isLeft = atSender.length === 0 || atSender.some(({ outcome }) => outcome === "left");
+  const lines = [
+    ...(isKnown ? [`${name} is no longer in ${configFile}${isSecretGone ? `, and ${secretPath} is gone` : ""}.`] : []),
+    ...atSender.map(({ kept, outcome }) => `The ${nameOfKept(kept)} ${OUTCOMES[outcome]}.`),
+    ...(isLeft ? [`Its calls are answered 404 from now on: ${adviceFor(name, atSender, io)}.`] : []),
+  ];
+  io.out(`${lines.join("\n")}\n`);
+}
+
+const OUTCOMES = {
+  deleted: "is deleted at the sender",
+  "was gone": "was gone already",
+  left: "is still registered at the sender",
+} as const;
+
+function adviceFor(name: string, atSender: readonly AtSender[], io: CliIo): string {
+  const byHand = "delete the webhook in the sender's settings as well";
+  if (atSender.length === 0) return byHand;
+  return `delete it with ${io.gateway.program} remove ${name} --token-env NAME, or ${byHand}`;
+}
+
+async function deleteAtSender(
+  registrations: Registrations,
+  name: string,
+  options: RemoveOptions,
+  io: CliIo,
+): Promise<readonly AtSender[]> {
+  const all = registrations.of(name);
+  const token = await tokenToRemove(all, options, io);
+  if (token === undefined) return all.map((kept) => ({ kept, outcome: "left" }));
+  const done: AtSender[] = [];
+  for (const kept of all) {
+    try {
+      done.push({ kept, outcome: (await unregister(kept, token, registrations)) ? "deleted" : "was gone" });
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      const before = done.map((each) => `The ${nameOfKept(each.kept)} ${OUTCOMES[each.outcome]}.`);
+      const rest = `${name} stays in the configuration. To take it out all the same, leave out the token.`;
+      throw new CliError([...before, error.message, rest].join("\n"), { cause: error });
+    }
+  }
+  return done;
+}

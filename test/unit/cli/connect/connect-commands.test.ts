@@ -1,0 +1,185 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { RecordedProcess } from "../recorded-process.ts";
+import {
+  fakeGithub,
+  fakeStripe,
+  fakeTelegram,
+  GITHUB_TOKEN,
+  STRIPE_KEY,
+  STRIPE_SECRET,
+  TELEGRAM_TOKEN,
+} from "./fake-apis.ts";
+import type { FakeSender } from "./fake-sender.ts";
+
+const PUBLIC = "https://gateway.example.com";
+const GITHUB_URL = `${PUBLIC}/hooks/github`;
+let terminal: RecordedProcess;
+let fake: FakeSender | undefined;
+
+beforeEach(async () => {
+  terminal = new RecordedProcess();
+  await terminal.run("init");
+  const text = readFileSync(terminal.configFile, "utf8");
+  writeFileSync(terminal.configFile, text.replace(/hooks:\s*\{/u, `$& publicUrl: "${PUBLIC}", `));
+  Object.assign(terminal.env, { HUB: GITHUB_TOKEN, KEY: STRIPE_KEY, BOT: TELEGRAM_TOKEN });
+});
+afterEach(async () => {
+  await fake?.stop();
+  fake = undefined;
+  terminal.remove();
+});
+
+const beside = (name: string): string => join(dirname(terminal.configFile), name);
+const secretOf = (name: string): string => readFileSync(beside(`${name}-secret`), "utf8").trim();
+
+async function run(...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
+  terminal.out = "";
+  terminal.err = "";
+  const code = await terminal.run(...args);
+  return { code, out: terminal.out, err: terminal.err };
+}
+
+const github = (...more: readonly string[]): readonly string[] => [
+  "add",
+  "github",
+  "--repo",
+  "acme/web",
+  "--token-env",
+  "HUB",
+  "--api",
+  fake!.url,
+  ...more,
+];
+
+describe("reveille add", () => {
+  it("registers the webhook at GitHub, keeps its id and not the token, and remove deletes it there", async () => {
+    const hooks = new Map<number, Readonly<Record<string, unknown>>>();
+    fake = await fakeGithub(hooks).start();
+    const added = await run(...github("--events", "issues,release"));
+    expect(added).toMatchObject({ code: 0, err: "" });
+    expect(added.out).toContain(`GitHub calls ${GITHUB_URL} from now on: webhook 7 of acme/web, for issues, release.`);
+    expect(added.out).not.toContain(secretOf("github"));
+    expect(hooks.get(7)).toMatchObject({ config: { url: GITHUB_URL, secret: secretOf("github") } });
+    const kept = readFileSync(beside("registrations.json"), "utf8");
+    expect(statSync(beside("registrations.json")).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(kept)).toEqual({
+      registrations: [
+        {
+          sender: "github",
+          preset: "github",
+          api: fake.url,
+          id: "7",
+          url: GITHUB_URL,
+          place: { kind: "repo", name: "acme/web" },
+        },
+      ],
+    });
+    for (const text of [kept, added.out, readFileSync(terminal.configFile, "utf8")]) {
+      expect(text).not.toContain(GITHUB_TOKEN);
+    }
+    const removed = await run("remove", "github", "--token-env", "HUB");
+    expect(removed).toMatchObject({ code: 0, err: "" });
+    expect(removed.out).toContain("The webhook 7 of acme/web is deleted at the sender.");
+    expect([hooks.size, existsSync(beside("github-secret"))]).toEqual([0, false]);
+    expect((await run("remove", "github")).err).toContain("hooks.github is not in");
+  });
+
+  it("says what was done and what was not when the API refuses, and finishes when it is given again", async () => {
+    const hooks = new Map<number, Readonly<Record<string, unknown>>>();
+    fake = await fakeGithub(hooks).start();
+    fake.instead.push({ status: 403, body: { message: "Resource not accessible by personal access token" } });
+    const first = await run(...github());
+    expect(first.code).toBe(1);
+    expect(first.out).toContain(`GitHub is in ${terminal.configFile}, and its Secret in`);
+    expect(first.err).toContain(
+      "answered 403 (Resource not accessible by personal access token). The token may not do",
+    );
+    expect(first.err).toContain("The webhook is not registered. Give the command again when that is mended");
+    expect(existsSync(beside("registrations.json"))).toBe(false);
+    const secret = secretOf("github");
+    expect(await run(...github())).toMatchObject({ code: 0, err: "" });
+    expect(hooks.get(7)).toMatchObject({ config: { secret } });
+    const again = await run(...github("--json"));
+    expect(JSON.parse(again.out)).toMatchObject({
+      sender: "github",
+      webhook: { id: "7", isNew: false },
+      problem: null,
+    });
+    expect(hooks.size).toBe(1);
+  });
+
+  it("asks a person where and for the token, which is read hidden, and steps are printed where none is given", async () => {
+    const hooks = new Map<number, Readonly<Record<string, unknown>>>();
+    fake = await fakeGithub(hooks, "/api/v3/repos/acme/web/hooks").start();
+    terminal.typed = ["acme/web", GITHUB_TOKEN];
+    expect(await run("add", "github", "--api", `${fake.url}/api/v3/`)).toMatchObject({ code: 0, err: "" });
+    expect(hooks.size).toBe(1);
+    terminal.typed = [""];
+    const byHand = await run("add", "gitlab");
+    expect(byHand.out).toContain(`URL: ${PUBLIC}/hooks/gitlab`);
+    expect(byHand.out).toContain(secretOf("gitlab"));
+    terminal.typed = [""];
+    expect((await run("add", "telegram", "--replace")).err).toContain("Give the token for Telegram");
+  });
+
+  it("writes the secret that Stripe makes, and takes the endpoint back where the file would not be valid", async () => {
+    const endpoints = new Map<string, { url: string; events: readonly string[] }>();
+    fake = await fakeStripe(endpoints).start();
+    const args = ["add", "stripe", "--token-env", "KEY", "--api", fake.url];
+    const before = readFileSync(terminal.configFile, "utf8");
+    const refused = await run(...args, "--set", "nosuch=1");
+    expect([refused.code, endpoints.size, existsSync(beside("stripe-secret"))]).toEqual([1, 0, false]);
+    expect(refused.err).toContain("hooks.stripe.nosuch");
+    expect(readFileSync(terminal.configFile, "utf8")).toBe(before);
+    const added = await run(...args, "--set", "path=money");
+    expect(added).toMatchObject({ code: 0, err: "" });
+    expect([secretOf("stripe"), [...endpoints.values()][0]?.url]).toEqual([STRIPE_SECRET, `${PUBLIC}/hooks/money`]);
+    expect(added.out).not.toContain(STRIPE_SECRET);
+    expect((await run("check")).out).toContain("is valid.");
+  });
+
+  it("refuses options that do not fit before it does anything", async () => {
+    fake = await fakeTelegram({ url: "" }).start();
+    const refusals: readonly (readonly [string, ...string[]])[] = [
+      ["GitHub takes --repo owner/name or --org name, and not --project", "github", "--project", "a/b"],
+      ["Say where at GitHub: --repo owner/name or --org name", "github", "--token-env", "HUB"],
+      ['"acme" is no repo; write --repo owner/name', "github", "--repo", "acme", "--token-env", "HUB"],
+      ['"a/.." is no repo', "github", "--repo", "a/..", "--token-env", "HUB"],
+      ["The variable NOSUCH is not set or empty.", "github", "--repo", "a/b", "--token-env", "NOSUCH"],
+      ["Give the token for Telegram in a variable or a file", "telegram", "--replace"],
+      ["--api must begin with https://", "telegram", "--token-env", "BOT", "--api", "http://192.0.2.1"],
+      ["Svix is registered by hand", "svix", "--token-env", "BOT"],
+    ];
+    for (const [message, ...args] of refusals) {
+      const { code, err } = await run("add", ...args);
+      expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+    }
+    await run("config", "unset", "hooks.publicUrl");
+    const { err } = await run("add", "telegram", "--token-env", "BOT", "--api", fake.url);
+    expect(err).toContain("hooks.publicUrl is not set, so Telegram cannot be given a URL. Set it first:");
+    expect(fake.calls).toEqual([]);
+    expect(existsSync(beside("telegram-secret"))).toBe(false);
+  });
+});
+
+describe("reveille remove", () => {
+  it("keeps both ends where the sender refuses, and takes away this one where no token is given", async () => {
+    const bot = { url: "" };
+    fake = await fakeTelegram(bot).start();
+    expect(await run("add", "telegram", "--token-env", "BOT", "--api", fake.url)).toMatchObject({ code: 0 });
+    fake.instead.push({ status: 500 });
+    const refused = await run("remove", "telegram", "--token-env", "BOT");
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain("The fault is at Telegram: try again later.\ntelegram stays in the configuration.");
+    expect(existsSync(beside("telegram-secret"))).toBe(true);
+    const here = await run("remove", "telegram");
+    expect(here.out).toContain("The webhook of the bot 700100 is still registered at the sender.");
+    expect(here.out).toContain("delete it with reveille remove telegram --token-env NAME");
+    expect(bot.url).toBe(`${PUBLIC}/hooks/telegram`);
+    const there = await run("remove", "telegram", "--token-env", "BOT", "--json");
+    expect(JSON.parse(there.out)).toMatchObject({ secretRemoved: false, webhooks: [{ outcome: "deleted" }] });
+    expect(bot.url).toBe("");
+  });
+});
