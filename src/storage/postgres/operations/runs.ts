@@ -2,13 +2,11 @@
 import { RUN_STEPS } from "../../../core/run.ts";
 import { FAILED, HELD, QUEUED, RUNNING, SKIPPED, STEP_COLUMNS } from "../../sqlite/codes.ts";
 import type { RunKey } from "../../sqlite/public-id.ts";
+import { KEPT_REPLY_CHARS } from "../../stored-values.ts";
 import { type Session, type Statement, statement } from "../engine/statement.ts";
 import type { WriteOperation } from "../engine/write-group.ts";
 import { columnsOf } from "./insert.ts";
 import { endSkipped, releaseFailed } from "./run-ends.ts";
-
-/** Characters of a reply that are kept after the run is settled. */
-const KEPT_REPLY_CHARS = 2000;
 
 const CHANGED = { run: "integer" } as const;
 type Changed = Statement<{ readonly run: number }>;

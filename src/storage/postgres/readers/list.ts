@@ -4,13 +4,8 @@ import { type DeliveryPage, type DeliveryQuery, StoreError } from "../../deliver
 import { codeOfEnded, codeOfLevel, codeOfRunState, DONE, RUNS_PER_DELIVERY } from "../../sqlite/codes.ts";
 import type { RowOf, RowShape } from "../../sqlite/engine/row-query.ts";
 import { cursorOf, parseCursor } from "../../sqlite/public-id.ts";
-import {
-  DELIVERY_ROW,
-  deliveryColumns,
-  deliveryState,
-  deliverySummary,
-  LISTED_RUN,
-} from "../../sqlite/readers/stored-rows.ts";
+import { DELIVERY_ROW, deliveryColumns, deliverySummary, LISTED_RUN } from "../../sqlite/readers/stored-rows.ts";
+import { STATS_ROW, statsRowOf } from "../../stored-values.ts";
 import { type Session, statement } from "../engine/statement.ts";
 
 const MAX_LIMIT = 200;
@@ -146,17 +141,6 @@ function beforeOf(cursor: string | undefined): number {
   return seq;
 }
 
-const STATS = {
-  bucket: "integer",
-  name: "text",
-  ended: "integer?",
-  state: "integer?",
-  deliveries: "integer",
-  runs: "integer",
-  bytes: "integer",
-  tokens: "real",
-  cost: "real",
-} as const satisfies RowShape;
 const WINDOW = { lowest: "integer?", latest: "integer?", scanned: "integer" } as const satisfies RowShape;
 
 const readWindow = statement(
@@ -168,7 +152,7 @@ const used = (...keys: readonly string[]): string =>
   `(SELECT sum(${keys.map((key) => `coalesce((usage::json ->> '${key}')::float8, 0)`).join(" + ")})
     FROM reveille.attempts WHERE ${ofDelivery("run")} AND usage IS NOT NULL)`;
 const readStats = statement(
-  STATS,
+  STATS_ROW,
   `SELECT bucket, name, ended, state, count(*) AS deliveries, sum(runs)::bigint AS runs, sum(bytes)::bigint AS bytes,
     coalesce(sum(tokens), 0)::float8 AS tokens, coalesce(sum(cost), 0)::float8 AS cost
   FROM (SELECT received_at / $5::bigint AS bucket, coalesce(mapping_id, route) AS name, ended, runs, bytes,
@@ -179,16 +163,14 @@ const readStats = statement(
 );
 
 /** Throws a {@link StoreError} `INVALID` for a cursor that the store did not issue. */
-export async function statsPage(session: Session, { from, before, bucketMs, cursor }: StatsQuery): Promise<StatsPage> {
+export async function statsPage(session: Session, query: StatsQuery): Promise<StatsPage> {
+  const { from, before, bucketMs, cursor } = query;
   const below = cursor === undefined ? MAX_SEQ : parseCursor(cursor);
   if (below === undefined) throw new StoreError("INVALID", "The cursor is none that these counts gave out.");
   const window: RowOf<typeof WINDOW> | undefined = await session.first(readWindow, below);
   if (window === undefined || window.lowest === null || window.latest === null) return { rows: [], nextCursor: null };
   const counted = await session.rows(readStats, below, window.lowest, from, before, bucketMs);
-  const rows = counted.map(({ bucket, name, ended, state, cost, ...counts }) => {
-    const kind = deliveryState(ended, state === null ? [] : [{ state }]);
-    return { at: bucket * bucketMs, name, state: kind, ...counts, costUsd: cost };
-  });
+  const rows = counted.map((row) => statsRowOf(row, query));
   // Times of receipt only nearly grow: the end is a whole window before the period.
   const isLast = window.scanned < COUNTED_DELIVERIES || window.latest < from;
   return { rows, nextCursor: isLast ? null : cursorOf(window.lowest) };

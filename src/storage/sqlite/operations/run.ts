@@ -6,10 +6,8 @@ import { unpackReplayKeys } from "../replay-keys.ts";
 import type { AcceptDependencies } from "./accept.ts";
 import type { ClaimOperations } from "./claims.ts";
 import { type CoalesceOperations, skippedDeliveries } from "./coalesce-and-overlap.ts";
+import { KEPT_REPLY_CHARS } from "../../stored-values.ts";
 import type { ReplayKeyMemory } from "./replay-key-memory.ts";
-
-/** Characters of a reply that are kept after the run is settled. */
-export const KEPT_REPLY_CHARS = 2000;
 
 /** Position of the first run that could not be changed; `undefined` when all were. */
 export type FailedRunIndex = number | undefined;

@@ -1,26 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { StatsPage, StatsQuery } from "../../delivery-stats.ts";
 import { StoreError } from "../../delivery-store.ts";
+import { STATS_ROW, statsRowOf } from "../../stored-values.ts";
 import { RUNS_PER_DELIVERY } from "../codes.ts";
 import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
 import { cursorOf, parseCursor } from "../public-id.ts";
-import { deliveryState } from "./stored-rows.ts";
 
 /** Rows that one page looks at; some 20 ms of the thread for reads. */
 const SCANNED_DELIVERIES = 10_000;
 const MAX_SEQ = Math.floor(Number.MAX_SAFE_INTEGER / RUNS_PER_DELIVERY);
-
-const STATS_ROW = {
-  bucket: "integer",
-  name: "text",
-  ended: "integer?",
-  state: "integer?",
-  deliveries: "integer",
-  runs: "integer",
-  bytes: "integer",
-  tokens: "real",
-  cost: "real",
-} as const satisfies RowShape;
 
 const WINDOW_ROW = { lowest: "integer?", latest: "integer?", scanned: "integer" } as const satisfies RowShape;
 
@@ -59,10 +47,7 @@ export class StatsReader {
     const window = this.#window.get(below);
     if (window === undefined || window.lowest === null || window.latest === null) return { rows: [], nextCursor: null };
     const counted = this.#counts.all(below, window.lowest, from, before, bucketMs);
-    const rows = counted.map(({ bucket, name, ended, state, cost, ...counts }) => {
-      const kind = deliveryState(ended, state === null ? [] : [{ state }]);
-      return { at: bucket * bucketMs, name, state: kind, ...counts, costUsd: cost };
-    });
+    const rows = counted.map((row) => statsRowOf(row, query));
     // Times of receipt only nearly grow: the end is a whole window before the period.
     const isLast = window.scanned < SCANNED_DELIVERIES || window.latest < from;
     return { rows, nextCursor: isLast ? null : cursorOf(window.lowest) };

@@ -1,9 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
-import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
+import { rowQuery, type RowOf, type RowQuery } from "../engine/row-query.ts";
 import type { Backlog, OpenRun } from "../../delivery-store.ts";
-import { runId } from "../public-id.ts";
-import { HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY, runStateOf, WAKE } from "../codes.ts";
-import { dueAtOf, stepsOf } from "./stored-rows.ts";
+import { BACKLOG_ROW, backlogOf, OPEN_RUN_ROW, openRunOf, type OpenRunRow } from "../../stored-values.ts";
+import { HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY } from "../codes.ts";
 
 const RUNS_PER_PAGE = 500;
 
@@ -37,14 +36,7 @@ export class OpenRunReader {
 
   /** Reads an index over the open runs alone. */
   backlog(): Backlog {
-    const byState = new Map(this.#backlog.all().map((row) => [runStateOf(row.state), row]));
-    const count = (state: OpenRun["state"]): number => byState.get(state)?.runs ?? 0;
-    return {
-      queued: count("queued"),
-      running: count("running"),
-      held: count("held"),
-      oldestQueuedAt: byState.get("queued")?.oldest_at ?? null,
-    };
+    return backlogOf(this.#backlog.all());
   }
 
   /** Those whose keys are above `after` and below `before`. */
@@ -53,36 +45,4 @@ export class OpenRunReader {
     if (rows.length === 0) return undefined;
     return { last: rows.at(-1)!.id, runs: rows.map(openRunOf) };
   }
-}
-
-const BACKLOG_ROW = { state: "integer", runs: "integer", oldest_at: "integer?" } as const satisfies RowShape;
-
-const OPEN_RUN_ROW = {
-  id: "integer",
-  tag: "text",
-  lane: "text",
-  kind: "integer",
-  state: "integer",
-  due_at: "integer?",
-  expires_at: "integer?",
-  mapping_id: "text?",
-  steps: "integer",
-  /** `null`: no attempt was made; 0: no host has begun one; 1: none ended well; 2: one did. */
-  begun: "integer?",
-} as const satisfies RowShape;
-type OpenRunRow = RowOf<typeof OPEN_RUN_ROW>;
-
-function openRunOf(row: OpenRunRow): OpenRun {
-  return {
-    runId: runId(row.id, row.tag),
-    mappingId: row.mapping_id,
-    lane: row.lane,
-    kind: row.kind === WAKE ? "wake" : "agent",
-    state: runStateOf(row.state) as OpenRun["state"],
-    dueAt: dueAtOf(row),
-    expiresAt: row.begun === null || row.begun === 0 ? row.expires_at : null,
-    begun: row.begun !== null,
-    // Nothing follows a run before its summary, also when the agent has failed permanently.
-    replied: row.begun === 2 || (row.begun !== null && stepsOf(row.steps).includes("summarized")),
-  };
 }

@@ -2,11 +2,10 @@ import type { DatabaseSync } from "node:sqlite";
 import type { DeliverySummary } from "../../../core/delivery.ts";
 import { rowQuery, type RowOf, type RowQuery, type RowShape } from "../engine/row-query.ts";
 import type { Replayable, ReplayableRun } from "../../delivery-store.ts";
+import { acceptedRunOf, coalescedRunOf, joinedRun, replayableOf } from "../../stored-values.ts";
 import { DELIVERY_ROW, deliveryColumns, deliveryState } from "./stored-rows.ts";
-import { deliveryId, type DeliveryKey, runId } from "../public-id.ts";
-import { chainOfText, ENDED_COALESCED, levelOf, RUNS_PER_DELIVERY, runStateOf, SKIPPED } from "../codes.ts";
-import { dictionaryOf } from "./stored-rows.ts";
-import { restoreSpec } from "../stored-spec.ts";
+import { deliveryId, type DeliveryKey } from "../public-id.ts";
+import { ENDED_COALESCED, RUNS_PER_DELIVERY } from "../codes.ts";
 
 const MAX_MEMBERS = 10_000;
 const MAX_REPLAYS = 10;
@@ -55,22 +54,10 @@ export class ReplayableReader {
   read(key: DeliveryKey): Replayable | undefined {
     const row = this.#delivery.get(key.seq, key.tag);
     if (row === undefined) return undefined;
-    const members = this.#members.all(key.seq);
-    return {
-      route: row.route,
-      mappingId: row.mapping_id,
-      name: row.name,
-      receivedAt: row.received_at,
-      event: row.event,
-      actor: row.sender,
-      level: levelOf(row.level),
-      ...chainOfText(row.chain),
-      headers: dictionaryOf(row.headers),
-      query: dictionaryOf(row.query),
-      body: row.body,
-      runs: row.ended === ENDED_COALESCED ? this.#coalescedRun(row) : this.#runsOf(key),
-      members: members.map(({ seq, tag }) => deliveryId(seq, tag)),
-    };
+    return replayableOf(row, {
+      runs: row.ended === ENDED_COALESCED ? coalescedRunOf(row, this.#joined.get(joinedRun(row))) : this.#runsOf(key),
+      members: this.#members.all(key.seq),
+    });
   }
 
   /** The latest ones first; also of a delivery that was removed. */
@@ -85,21 +72,7 @@ export class ReplayableReader {
   }
 
   #runsOf({ seq, tag }: DeliveryKey): ReplayableRun[] {
-    return this.#runs.all(seq).map(({ id, state, lane, spec, text }) => ({
-      runId: runId(id, tag),
-      state: runStateOf(state),
-      lane,
-      spec: restoreSpec({ json: spec, text }),
-    }));
-  }
-
-  /** It would have been in the lane of the run that it became a part of, since the key names the session too. */
-  #coalescedRun({ related, related_tag: tag, spec: json, text }: ReplayRow): ReplayableRun[] {
-    if (json === null) return [];
-    const spec = restoreSpec({ json, text });
-    const id = Number(related) * RUNS_PER_DELIVERY;
-    const { lane, state } = this.#joined.get(id) ?? { lane: spec.sessionKey, state: SKIPPED };
-    return [{ runId: runId(id, tag ?? ""), state: runStateOf(state), lane, spec }];
+    return this.#runs.all(seq).map((run) => acceptedRunOf(run, tag));
   }
 }
 
