@@ -151,7 +151,7 @@ describe.skipIf(!existsSync(opencode))("opencode over the Agent Client Protocol,
     expect(acts(delivery)).toContainEqual(
       expect.objectContaining({ kind: "call", output: expect.stringContaining("CHANGES") }),
     );
-    await vi.waitFor(() => expect(telegram.taken).toHaveLength(1));
+    await vi.waitFor(() => expect(telegram.taken).toHaveLength(1), 15_000);
     expect(telegram.taken[0]).toMatch(/^42: It is done: [^]*CHANGES/u);
     expect(copies("allowed")).toEqual([]);
     expect(model.prompts[0]).toContain("Instructions of this gateway's owner:\nDo what is written below");
@@ -159,7 +159,7 @@ describe.skipIf(!existsSync(opencode))("opencode over the Agent Client Protocol,
 
   it("sends its reply by mail", async () => {
     await ended(await opened("mailed", "ls CHANGES"));
-    await vi.waitFor(() => expect(mail.taken).toHaveLength(1));
+    await vi.waitFor(() => expect(mail.taken).toHaveLength(1), 15_000);
     expect(mail.taken[0]).toContain("It is done:");
   });
 

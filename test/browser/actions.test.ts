@@ -139,7 +139,7 @@ describe("the actions of the console", () => {
     await opened.call("build", { id: 31, text: "stream" });
     await page.context().setOffline(false);
     await page.getByRole("button", { name: /Show \d+ new/u }).click();
-    await vi.waitFor(async () => expect(await page.locator("tbody tr").count()).toBe(2));
+    await vi.waitFor(async () => expect(await page.locator("tbody tr").count()).toBe(2), 15_000);
     opened.problems.length = 0;
   });
 

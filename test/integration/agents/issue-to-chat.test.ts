@@ -111,17 +111,17 @@ async function issue(path: string, title: string): ReturnType<typeof ended> {
 it("a signed issue runs each kind of agent, and its reply arrives in the chat or by mail", async () => {
   const read = await issue("reader", '[issues__get_issue {"number":7}]');
   expect(acts(read)).toMatchObject([{ kind: "call", title: "issues.get_issue" }]);
-  await vi.waitFor(() => expect(telegram.taken).toHaveLength(1));
+  await vi.waitFor(() => expect(telegram.taken).toHaveLength(1), 15_000);
   expect(telegram.taken[0]).toContain("42: Done.");
   expect(telegram.taken[0]).toContain("Issue 7: the build is red.");
 
   await issue("shell", "The door is open");
-  await vi.waitFor(() => expect(mail.taken).toHaveLength(1));
+  await vi.waitFor(() => expect(mail.taken).toHaveLength(1), 15_000);
   expect(mail.taken[0]).toContain("The door is open");
 
   const coded = await issue("coder", "do:run ls CHANGES");
   expect(acts(coded)).toMatchObject([{ kind: "call", title: "ls CHANGES" }]);
-  await vi.waitFor(() => expect(telegram.taken).toHaveLength(2));
+  await vi.waitFor(() => expect(telegram.taken).toHaveLength(2), 15_000);
   expect(telegram.taken[1]).toContain("Ran it: CHANGES");
 
   for (const { messages } of model.requests) {

@@ -47,7 +47,7 @@ beforeAll(async () => {
   command("add", ".");
   command("commit", "--quiet", "-m", "second");
   host = createServer((_req, res) => res.end("the model says hello")).listen(0, "127.0.0.1");
-  await vi.waitFor(() => expect(host.listening).toBe(true));
+  await vi.waitFor(() => expect(host.listening).toBe(true), 15_000);
   ({ port } = host.address() as AddressInfo);
   const all = { permissions: "all", allowUntrusted: true, egress: [`127.0.0.1:${port}`] };
   fixture.write({

@@ -134,7 +134,7 @@ describe("your own chat, with your mail", () => {
     await write(`Write to Grace. ${orderText({ attack: "a2", verb: "mail", relayed: false })}`);
     const [, next = ""] = /\/approve ([a-z0-9]{6})/u.exec((await chat(4))[3] ?? "") ?? [];
     await write(`/approve ${next}`);
-    await vi.waitFor(() => expect(tools()).toContain("mail_send"));
+    await vi.waitFor(() => expect(tools()).toContain("mail_send"), 15_000);
     expect(effects("tool").at(-1)?.text).toContain("a2@");
   });
 });

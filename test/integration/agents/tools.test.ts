@@ -179,13 +179,13 @@ describe("a model with tools", () => {
     await vi.waitFor(async () => {
       const outbox = await (await readApi(gateway, "outbox")).text();
       expect(outbox).toContain(`reveille approvals approve ${first.id}`);
-    });
+    }, 15_000);
     expect((await post(gateway, `approvals/${first.id}/approve`)).status).toBe(200);
     const second = await vi.waitFor(async () => {
       const asked = await question();
       expect(asked.id).not.toBe(first.id);
       return asked;
-    });
+    }, 15_000);
     expect(readFileSync(notes, "utf8")).toBe(`${before}noted\n`);
     expect((await post(gateway, `approvals/${second.id}/deny`)).status).toBe(200);
     expect((await post(gateway, `approvals/${second.id}/approve`)).status).toBe(404);
@@ -212,7 +212,7 @@ describe("a model with tools", () => {
         { kind: "denied", output: "the run was ended" },
       ]);
       return canceled;
-    });
+    }, 15_000);
     expect(delivery.state).toBe("canceled");
     expect(delivery.runs[0]!.attempts[0]!.usage).toMatchObject({ inputTokens: 22 });
     expect(await (await readApi(gateway, "approvals")).json()).toEqual({ approvals: [] });
@@ -233,7 +233,7 @@ describe("a model with tools", () => {
     await vi.waitFor(async () => {
       const states = await (await readApi(gateway, "hooks")).text();
       expect(states).toContain("its budget of 30 tokens in 60 minutes is used up");
-    });
+    }, 15_000);
     expect(await (await readApi(gateway, `deliveries/${id}`)).json()).toMatchObject({ state: "queued" });
   });
 

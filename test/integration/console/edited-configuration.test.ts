@@ -112,7 +112,7 @@ it("judges stored deliveries by an edit, with the runs that each would have", as
   const { deliveryId } = (await called.json()) as { deliveryId: string };
   await vi.waitFor(async () => {
     expect(await (await readApi(gateway, `deliveries/${deliveryId}`)).json()).toMatchObject({ state: "done" });
-  });
+  }, 15_000);
   const backtest = async (edit?: unknown): Promise<BacktestPage["deliveries"]> => {
     const response = await ask("backtest", { filter: { since: "1h" }, edit: edit && JSON.stringify(edit) });
     return ((await response.json()) as BacktestPage).deliveries;

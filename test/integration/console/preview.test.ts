@@ -71,7 +71,7 @@ it("compares stored deliveries with the configuration of today, and says which i
   };
   await vi.waitFor(async () => {
     expect((await deliveries()).map(({ state }) => state).toSorted()).toEqual(["done", "done", "filtered"]);
-  });
+  }, 15_000);
   const backtest = async (): Promise<Record<string, string>> => {
     const { deliveries } = await post<BacktestPage>("deliveries/backtest", { filter: { since: "1h" } });
     return Object.fromEntries(deliveries.map(({ deliveryId, change }) => [deliveryId, change]));

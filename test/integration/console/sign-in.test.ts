@@ -115,7 +115,7 @@ describe("the sign-in to the console", () => {
     await vi.waitFor(async () => {
       await gateway.reload();
       expect(await statusOf("/console/api/hooks", { cookie: second })).toBe(401);
-    });
+    }, 15_000);
   });
 
   it("ends a stream of events with the token of its sign-in", async () => {
@@ -133,7 +133,7 @@ describe("the sign-in to the console", () => {
     await vi.waitFor(async () => {
       await gateway.reload();
       expect(await statusOf("/console/api/hooks", headers)).toBe(401);
-    });
+    }, 15_000);
     const wake = { method: "POST", headers: { authorization: `Bearer ${hookToken}` }, body: '{"text":"news"}' };
     expect((await fetch(`${gateway.url}/hooks/wake`, wake)).status).toBe(200);
     expect(await told).toBe("ended");

@@ -109,7 +109,7 @@ describe("the dispatcher", () => {
     const settleAll = vi.spyOn(bench.store, "settleAll").mockReturnValue(new Promise(() => {}));
     bench.dispatcher.start();
     await bench.acceptAndEnqueue(wakeSpec());
-    await vi.waitFor(() => expect(settleAll).toHaveBeenCalled());
+    await vi.waitFor(() => expect(settleAll).toHaveBeenCalled(), 15_000);
     expect(bench.host.heartbeats).toEqual(["agent:main:main hook:wake"]);
   });
 

@@ -13,7 +13,7 @@ it("a wrong guess from a locked address waits without a place, and a valid token
   const late = callPipeline(bench, active, guess);
   await vi.waitFor(() => {
     expect(heldAnswers.count).toBe(1);
-  });
+  }, 15_000);
   expect(bench.ingress.inFlight.count).toBe(0);
   expect((await callPipeline(bench, active, { path: "wake", body: '{"text":"x"}' })).status).toBe(200);
   expect(heldAnswers.count).toBe(1);

@@ -254,7 +254,7 @@ describe("after a restart", () => {
     const first = await openCertificateFile(file, keepingLogger());
     const { cache, url } = await servedCache(text(PEM), { file: first });
     await cache.get(url);
-    await vi.waitFor(async () => expect(await readFile(file, "utf8")).toContain(url));
+    await vi.waitFor(async () => expect(await readFile(file, "utf8")).toContain(url), 15_000);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
 
     const second = await openCertificateFile(file, keepingLogger());
@@ -264,7 +264,7 @@ describe("after a restart", () => {
     after.clock.nowMs += DAY_MS + 1;
     void after.cache.get(url);
     after.held[0]!.answer(404);
-    await vi.waitFor(async () => expect(await readFile(file, "utf8")).not.toContain(url));
+    await vi.waitFor(async () => expect(await readFile(file, "utf8")).not.toContain(url), 15_000);
   });
 
   test.each(["", "{", '{"version":1,"certificates":[{"url":"https://a.example/","pem":"x","checkedAt":0}]}', "[null]"])(

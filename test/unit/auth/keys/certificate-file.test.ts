@@ -37,11 +37,11 @@ describe("the file of certificates", () => {
     const certificates = await openCertificateFile(file, logger);
     certificates.save([]);
     certificates.save([stored, { ...stored, url: "https://other.example.com/", checkedAt: 2_000 }]);
-    await vi.waitFor(async () => expect(await opened()).toHaveLength(2));
+    await vi.waitFor(async () => expect(await opened()).toHaveLength(2), 15_000);
     expect(await opened()).toEqual([stored, { ...stored, url: "https://other.example.com/", checkedAt: 2_000 }]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     certificates.save([stored]);
-    await vi.waitFor(async () => expect(await opened()).toEqual([stored]));
+    await vi.waitFor(async () => expect(await opened()).toEqual([stored]), 15_000);
     expect(logger.lines).toEqual([]);
   });
 
@@ -77,9 +77,9 @@ describe("the file of certificates", () => {
     certificates.save([stored]);
     const message = "certificates could not be stored; a restart fetches them again";
     const fields = { file, err: expect.any(Error) as Error };
-    await vi.waitFor(() => expect(logger.lines).toMatchObject([{ level: "error", message, fields }]));
+    await vi.waitFor(() => expect(logger.lines).toMatchObject([{ level: "error", message, fields }]), 15_000);
     mkdirSync(folder);
     certificates.save([stored]);
-    await vi.waitFor(() => expect(readFileSync(file, "utf8")).toContain(stored.url));
+    await vi.waitFor(() => expect(readFileSync(file, "utf8")).toContain(stored.url), 15_000);
   });
 });

@@ -17,7 +17,7 @@ describe("wakes that their session has until a turn takes them", () => {
 
   async function handOver(count: number): Promise<readonly string[]> {
     const runIds = await bench.acceptAndEnqueue(...Array.from({ length: count }, () => wakeSpec()));
-    await vi.waitFor(() => expect(bench.host.heartbeats.length).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(bench.host.heartbeats.length).toBeGreaterThan(0), 15_000);
     return runIds;
   }
 
@@ -31,7 +31,7 @@ describe("wakes that their session has until a turn takes them", () => {
     expect([await stateOf(first), await stateOf(second)]).toEqual(["done", "queued"]);
     bench.host.taken([second!, "an event of something else"]);
     await bench.settledRuns(2);
-    await vi.waitFor(() => expect(bench.dispatcher.open).toBe(0));
+    await vi.waitFor(() => expect(bench.dispatcher.open).toBe(0), 15_000);
   });
 
   it("are taken back from their session when they are canceled", async () => {

@@ -104,7 +104,7 @@ describe("the processes of transforms", { timeout: 60_000 }, () => {
   it("start with the first call beyond those that stay warm, and end when they are idle", async () => {
     await using snapshot = new PoolSnapshot({ "a.mjs": ECHO, "b.mjs": ECHO, "c.mjs": ECHO });
     const pools = await snapshot.startEach({ workers: 1 }, { idleMs: 20 });
-    await vi.waitFor(() => expect(nodesWith(snapshot.path)).toHaveLength(1));
+    await vi.waitFor(() => expect(nodesWith(snapshot.path)).toHaveLength(1), 15_000);
 
     for (const module of [0, 1, 2, 1, 0]) expect(await pools.call(module, call(module))).toEqual({ text: `${module}` });
 
@@ -129,7 +129,7 @@ describe("the processes of transforms", { timeout: 60_000 }, () => {
   it("share out the workers when there are more of them than files", async () => {
     await using snapshot = new PoolSnapshot({ "a.mjs": ECHO, "b.mjs": ECHO });
     await snapshot.startEach({ workers: 5 });
-    await vi.waitFor(() => expect(nodesWith(snapshot.path)).toHaveLength(4));
+    await vi.waitFor(() => expect(nodesWith(snapshot.path)).toHaveLength(4), 15_000);
   });
 
   it("refuse all broken modules at once, also those that would start later", async () => {
@@ -142,7 +142,7 @@ describe("the processes of transforms", { timeout: 60_000 }, () => {
 
     expect(error).toBeInstanceOf(SandboxLoadError);
     expect(new Set((error as SandboxLoadError).failures.map(({ module }) => module))).toEqual(new Set([0, 2]));
-    await vi.waitFor(() => expect(nodesWith(snapshot.path)).toEqual([]));
+    await vi.waitFor(() => expect(nodesWith(snapshot.path)).toEqual([]), 15_000);
   });
 
   it("fail a call whose module cannot be loaded any more, and try again with the next call", async () => {
@@ -172,6 +172,6 @@ describe("the processes of transforms", { timeout: 60_000 }, () => {
     await pools.close();
     expect(await refused).toMatchObject({ kind: "busy" });
     await expect(pools.call(0, call(1))).rejects.toMatchObject({ kind: "busy" });
-    await vi.waitFor(() => expect(nodesWith(snapshot.path)).toEqual([]));
+    await vi.waitFor(() => expect(nodesWith(snapshot.path)).toEqual([]), 15_000);
   });
 });

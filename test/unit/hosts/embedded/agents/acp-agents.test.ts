@@ -149,7 +149,7 @@ describe("an agent that breaks the protocol", () => {
     const memory = memoryOf("one");
     const ended = new AbortController();
     const held = agents.run(turn("wait to be canceled", { memory, signal: ended.signal }));
-    await vi.waitFor(() => expect(memory.written).toHaveLength(1));
+    await vi.waitFor(() => expect(memory.written).toHaveLength(1), 15_000);
     await sleep(200);
     ended.abort();
     await held;

@@ -24,7 +24,7 @@ async function waiting(count: number): Promise<readonly string[]> {
     const listed = await approvals.list();
     expect(listed).toHaveLength(count);
     return listed.map(({ id }) => id);
-  });
+  }, 15_000);
 }
 
 beforeAll(async () => {

@@ -63,7 +63,7 @@ describe("a server of tools that cannot be used", () => {
     const file = join(folder, "slow.pid");
     const failed = opened({ bad: server("fail"), slow: server("slow", file) });
     await expect(failed).rejects.toThrow('The tool server "bad" could not be used: it ended with status 1');
-    await vi.waitFor(() => expect(existsSync(file)).toBe(true));
+    await vi.waitFor(() => expect(existsSync(file)).toBe(true), 15_000);
     const pid = Number(readFileSync(file, "utf8"));
     await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 5_000);
   });
