@@ -91,7 +91,7 @@ function refusalsOf(text: string, env: CliIo["env"]): readonly string[] {
     const file = join(folder, "reveille.json5");
     writeFileSync(file, text, { mode: 0o600 });
     const { config } = readGatewayConfig({ file, env });
-    const { gateway, agents, channels } = snapshotOf(config, "start");
+    const { gateway, agents, channels } = snapshotOf(config, { reason: "start", publicUrl: undefined });
     const refused = WebhookIngress.check(config.hooks, { configDir: folder, gateway, agents, channels, env });
     return refused === undefined ? [] : configLines(refused.issues);
   } catch (error) {

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { reasonOf } from "../core/reason-of.ts";
 import { CliError } from "./errors.ts";
 import type { LocationOptions } from "./file-locations.ts";
-import { askGateway, readStatus } from "./gateway-client.ts";
+import { askGateway, readStatus, type RunningStatus } from "./gateway-client.ts";
 import type { CliGateway, GatewayAccess, ModelEndpoint, TriedConfinement, TriedModel } from "./gateway.ts";
 import type { LoadedConfiguration } from "./load-configuration.ts";
 
@@ -19,6 +19,7 @@ export interface DoctorFinding {
     | "state folder"
     | "disk"
     | "gateway"
+    | "public URL"
     | "deliveries"
     | "models"
     | "programs of agents"
@@ -67,8 +68,40 @@ export async function gatewayFindings(
     finding("gateway", "ok", `answers under ${access.url}`),
     ...problems,
     ...issues,
+    ...(await publicUrlFindings(access, status)),
     ...(await countFindings(access)),
   ];
+}
+
+/** Calls the public URL with a question that the running gateway alone can answer. */
+async function publicUrlFindings(
+  access: GatewayAccess,
+  status: RunningStatus | undefined,
+): Promise<readonly DoctorFinding[]> {
+  const exposed = status?.exposed ?? undefined;
+  if (exposed !== undefined && exposed.url === null) {
+    return [finding("public URL", "problem", `${exposed.via} gives none: ${exposed.problem}`)];
+  }
+  // Not every gateway has the endpoint.
+  const asked = await askGateway<ReachabilityQuestion>(access, "/public-url", { method: "POST" }).catch(
+    () => undefined,
+  );
+  if (asked === undefined || asked.url === null) return [];
+  const { origin } = new URL(asked.url);
+  const answer = await fetched(asked.url);
+  if (typeof answer === "string") return [finding("public URL", "problem", `${origin} cannot be reached: ${answer}`)];
+  const body: unknown = await answer.json().catch(() => undefined);
+  if (typeof body === "object" && body !== null && "answer" in body && body.answer === asked.answer) {
+    return [finding("public URL", "ok", `${origin} leads to this gateway`)];
+  }
+  const message = `${origin} does not lead to this gateway: its answer, ${answer.status}, is from elsewhere; check the tunnel or the proxy`;
+  return [finding("public URL", "problem", message)];
+}
+
+/** The answer of `/api/v1/public-url`. */
+interface ReachabilityQuestion {
+  readonly url: string | null;
+  readonly answer: string;
 }
 
 async function countFindings(access: GatewayAccess): Promise<readonly DoctorFinding[]> {

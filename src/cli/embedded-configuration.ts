@@ -12,6 +12,7 @@ import { snapshotOf } from "../hosts/embedded/config/snapshot.ts";
 import { prepareConfig } from "../hosts/shared/load-config.ts";
 import { applyPlugin, loadPlugins } from "../hosts/embedded/plugins/load.ts";
 import { limitShutdownTaps } from "../hosts/embedded/plugins/shutdown.ts";
+import { rememberedUrl } from "../hosts/embedded/tunnel/remembered-url.ts";
 import { createLifecycle } from "../hosts/shared/lifecycle.ts";
 import { canConfine } from "../hosts/embedded/programs/probe.ts";
 import * as publicApi from "../index.ts";
@@ -36,6 +37,10 @@ export async function openConfiguration(
 ): Promise<OpenedConfiguration> {
   const setAside = strict ? undefined : { before: undefined };
   const { config, written, warnings } = readGatewayConfig({ ...read, setAside });
+  const { expose } = config.gateway;
+  // A gateway that runs, or ran, has left it there.
+  const publicUrl = expose && rememberedUrl(stateDir, expose);
+  const snapshot = snapshotOf(config, { reason: "start", publicUrl });
   const host = hostOf(config, { stateDir, logger });
   const close = (): Promise<void> => host.lifecycle.onShutdown.promise({ deadlineMs: Date.now() + SHUTDOWN_MS });
   const plugins = await loadPlugins(config.plugins, {
@@ -55,9 +60,9 @@ export async function openConfiguration(
     warnings,
     host,
     hooks: publicApi.WebhookIngress.hooks(host),
-    snapshot: snapshotOf(config, "start"),
+    snapshot,
     async prepare() {
-      await prepareConfig(host.lifecycle, snapshotOf(config, "start"));
+      await prepareConfig(host.lifecycle, snapshot);
     },
     close,
   };

@@ -16,6 +16,8 @@ export interface RunningStatus {
   readonly problems: readonly { readonly code: string; readonly message: string }[];
   readonly refused: { readonly at: string; readonly issues: readonly string[] } | null;
   readonly freeDiskBytes: number | null;
+  /** Absent from a gateway that starts no tool. */
+  readonly exposed?: { readonly via: string; readonly url: string | null; readonly problem: string | null } | null;
 }
 
 const STATUS_TIMEOUT_MS = 5_000;

@@ -44,6 +44,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
     });
   });
   const memory = new IdleMemory();
+  const hooksUrl = new HooksUrlLine(io);
   try {
     const gateway = await EmbeddedGateway.start({
       configFile,
@@ -55,10 +56,12 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
       compact,
       logger,
       env: io.env,
+      onHooksUrl: (url) => hooksUrl.show(url),
       print: io.isTerminal ? (message) => io.out(consoleText(message)) : undefined,
     });
     if (first !== undefined) io.err(firstSteps(gateway.url, first));
     io.out(`Reveille is listening on ${gateway.url}\n`);
+    hooksUrl.begin();
     if (io.isTerminal) io.out(`Console, good for one sign-in within 60 seconds: ${gateway.createConsoleLink()}\n`);
     await signals.untilStop(() => void gateway.reload());
     logger.info({}, "shutting down");
@@ -68,6 +71,27 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
     memory.stop();
     signals.forget();
     await logger.flush();
+  }
+}
+
+/** Says where senders reach the hooks, after the line that programs wait for. */
+class HooksUrlLine {
+  readonly #io: CliIo;
+  #hasBegun = false;
+  #url: string | undefined;
+
+  constructor(io: CliIo) {
+    this.#io = io;
+  }
+
+  begin(): void {
+    this.#hasBegun = true;
+    if (this.#url !== undefined) this.show(this.#url);
+  }
+
+  show(url: string): void {
+    this.#url = url;
+    if (this.#hasBegun) this.#io.out(`Senders reach the hooks under ${url}\n`);
   }
 }
 

@@ -7,6 +7,7 @@ import { ApiRouter, methodOf } from "../api/router.ts";
 import type { Clock, HttpRouter, Logger } from "../core/host.ts";
 import { type Answer, answerEmpty, answerJson } from "../http/answer.ts";
 import { sendAnswer } from "../http/send-answer.ts";
+import { tunnelClient } from "../http/tunnel-client.ts";
 import type { LiveEvents } from "./live-events.ts";
 import { sendPageFile } from "./page-files.ts";
 import { isKnownHost, isOwnRequest, readCookie } from "./request-checks.ts";
@@ -106,7 +107,8 @@ export class ConsoleRoutes {
     const { path, events, logger, guard } = this.#options;
     const [pathname = ""] = (req.url ?? path).split("?", 1);
     const rest = pathname.slice(path.length);
-    if (!isKnownHost(req, guard)) return sendError(res, "CROSS_SITE", { message: UNKNOWN_HOST });
+    if (!isKnownHost(req, guard) && tunnelClient(req) === undefined)
+      return sendError(res, "CROSS_SITE", { message: UNKNOWN_HOST });
     if (rest === "") return sendAnswer(req, res, answerEmpty(308, { location: `${path}/` }));
     if (rest === "/api/events" && methodOf(req) === "GET") {
       const { generation } = guard;

@@ -1,19 +1,18 @@
 /** The embedded gateway: a small real gateway in one process and one SQLite file. */
 import { resolve } from "node:path";
-import type { ChannelMessage, Clock, GatewayPlugin, Logger } from "../../core/host.ts";
+import type { Clock, GatewayPlugin, Logger } from "../../core/host.ts";
 import * as publicApi from "../../index.ts";
 import { ApiGuard, GatewayApi, gatewayEndpoints } from "./server/api.ts";
 import { ConsoleRoutes } from "../../console/routes.ts";
 import { LiveEvents } from "../../console/live-events.ts";
 import { GatewayConfigReload, type ReloadOutcome } from "./config/reload.ts";
-import type { GatewayOverrides } from "./config/gateway.ts";
-import type { Environment } from "./config/substitute-env.ts";
 import { type ConfigWatch, watchConfigFile } from "./config/watch.ts";
 import { findConfigError } from "../../config/errors.ts";
 import { asStartError } from "./errors.ts";
+import type { GatewayOptions } from "./gateway-options.ts";
 import { createGatewayLogger } from "./logger.ts";
 import { openGatewayParts, type GatewayParts } from "./gateway-parts.ts";
-import { PLUGIN_GRACE_MS } from "./plugins/shutdown.ts";
+import { PLUGIN_GRACE_MS, untilPluginsEnd } from "./plugins/shutdown.ts";
 import { PluginReload } from "./plugins/reload.ts";
 import type { PluginSet } from "./plugins/reload.ts";
 import { loadPlugins } from "./plugins/load.ts";
@@ -21,31 +20,11 @@ import { metricsGuardConfig, metricsRoute } from "./server/metrics-route.ts";
 import { GatewayServer, localUrl } from "./server.ts";
 import type { TraceExport } from "../../telemetry/traces.ts";
 import { GatewayStatus } from "./status.ts";
+import { hooksPathOf, hooksUrlOf } from "./config/snapshot.ts";
+import { PublicAddress } from "./tunnel/public-address.ts";
 import { CONSOLE_PATH, RoutingTable } from "./server/routing-table.ts";
 
-export interface GatewayOptions extends GatewayOverrides {
-  readonly configFile: string;
-  /** Folder of the database; made when it does not exist. */
-  readonly stateDir: string;
-  readonly logger?: Logger;
-  readonly clock?: Clock;
-  /** True: a mapping that refers to something missing refuses the configuration; otherwise it is set aside. */
-  readonly strict?: boolean | undefined;
-  /** True: the database is opened also when calls that were accepted are missing from it; it is rewritten first. */
-  readonly acceptLoss?: boolean | undefined;
-  readonly compact?: boolean | undefined;
-  /** Prints a message of the channel `console` on the terminal of the program. Absent: it is kept, and not printed. */
-  readonly print?: ((message: ChannelMessage) => void) | undefined;
-  /** For `${VAR}` and `{ env }`; the process's own when absent. */
-  readonly env?: Environment;
-  /**
-   * Plugins of the program that embeds the gateway; applied after those of the configuration. When
-   * `plugins` changes in the file, the same instances are applied once more, to a new host object with
-   * hooks of its own; `onShutdown` of the object before fires after the new one has become active, and
-   * what an instance has for both is not to be closed by it.
-   */
-  readonly plugins?: readonly GatewayPlugin[];
-}
+export type { GatewayOptions } from "./gateway-options.ts";
 
 /** The open parts of a gateway; less than all of them while it starts. */
 interface OpenGateway {
@@ -72,6 +51,7 @@ export class EmbeddedGateway {
   readonly #metricsGuard: ApiGuard;
   readonly #open: OpenGateway = {};
   readonly #events = new LiveEvents();
+  readonly #publicAddress: PublicAddress;
   #api: GatewayApi | undefined;
   #console: ConsoleRoutes | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
@@ -98,10 +78,20 @@ export class EmbeddedGateway {
     this.#options = { ...options, configFile: resolve(options.configFile), stateDir: resolve(options.stateDir) };
     this.#logger = logger;
     this.#clock = clock;
+    this.#publicAddress = new PublicAddress({
+      stateDir: this.#options.stateDir,
+      env,
+      clock,
+      logger,
+      onChange: () => void this.reload(),
+      onUrl: (url) => options.onHooksUrl?.(hooksUrlOf(this.#config.current, url) ?? url),
+      timings: options.toolTimings,
+    });
     this.#config = new GatewayConfigReload({
       file: this.#options.configFile,
       env,
       overrides: { host, port },
+      publicUrl: (expose) => this.#publicAddress.urlOf(expose),
       logger,
       strict,
     });
@@ -181,6 +171,8 @@ export class EmbeddedGateway {
       tryDeliveries: () => ingress.tryStore(),
       stateDir,
       refusal: () => this.#config.refusal,
+      publicAddress: this.#publicAddress,
+      hooksUrl: () => hooksUrlOf(this.#config.current, this.#publicAddress.state?.url),
       clock: this.#clock,
       logger: this.#logger,
     });
@@ -212,6 +204,7 @@ export class EmbeddedGateway {
     this.#fill(routes, plugins.current);
     this.#open.server = await GatewayServer.listen({ host, port, routes, logger: this.#logger });
     this.#logger.info({ url: this.url }, "listening");
+    this.#expose(routes);
     this.#open.watch = await watchConfigFile(configFile, () => void this.#reloadIfChanged(), {
       onError: (error) => {
         this.#logger.error({ err: error }, "the configuration file can no longer be watched");
@@ -254,6 +247,7 @@ export class EmbeddedGateway {
         if (inForce !== before) server.use(routes);
         this.#fill(routes, inForce);
         server.use(routes);
+        this.#expose(routes);
       },
     });
   }
@@ -263,7 +257,13 @@ export class EmbeddedGateway {
     this.#api?.route(router);
     this.#console?.route(router);
     this.#console?.routeFromRoot(router);
+    this.#publicAddress.route(router, hooksPathOf(this.#config.current));
     plugins.host.lifecycle.onHttpRoute.call(router);
+  }
+
+  #expose(routes: RoutingTable): void {
+    const { current } = this.#config;
+    this.#publicAddress.use(routes, hooksPathOf(current), current.gateway.expose);
   }
 
   async #stop(): Promise<void> {
@@ -271,30 +271,18 @@ export class EmbeddedGateway {
     const deadlineMs = this.#clock.now() + this.#config.current.gateway.shutdownMs;
     const leftMs = (): number => Math.max(0, deadlineMs - this.#clock.now());
     server?.stopAccepting();
+    this.#publicAddress.stopAccepting();
     parts?.approvals.stop();
     this.#events.close();
     await watch?.close();
-    await this.#waitForPlugins(this.#reloading, leftMs());
-    if (plugins !== undefined) await this.#waitForPlugins(plugins.close(deadlineMs), leftMs() + PLUGIN_GRACE_MS);
-    await traces?.close();
-    if (parts === undefined) return;
-    await parts.stop(deadlineMs);
-    await server?.close(leftMs());
-    await parts.database.close();
-  }
-
-  /** A plugin that fails or hangs must not keep the database from being closed. */
-  async #waitForPlugins(done: Promise<unknown>, leftMs: number): Promise<void> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      late.reject(new Error("A plugin has not come to an end by the deadline of the shutdown."));
-    }, leftMs + PLUGIN_GRACE_MS);
-    try {
-      await Promise.race([done, late.promise]);
-    } catch (error) {
-      this.#logger.error({ err: error }, "a plugin did not shut down in order");
-    } finally {
-      clearTimeout(timer);
+    await untilPluginsEnd(this.#reloading, leftMs(), this.#logger);
+    if (plugins !== undefined) {
+      await untilPluginsEnd(plugins.close(deadlineMs), leftMs() + PLUGIN_GRACE_MS, this.#logger);
     }
+    await traces?.close();
+    await parts?.stop(deadlineMs);
+    await Promise.all([server?.close(leftMs()), this.#publicAddress.close(leftMs())]);
+    if (parts === undefined) return;
+    await parts.database.close();
   }
 }

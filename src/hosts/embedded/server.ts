@@ -11,12 +11,14 @@ import { ListenError } from "./errors.ts";
 import { requestPath } from "./server/routing-table.ts";
 import type { RoutingTable } from "./server/routing-table.ts";
 
+type Routes = Pick<RoutingTable, "find">;
+
 export interface GatewayServerOptions {
   /** The address to bind. */
   readonly host: string;
   /** 0: a free port. */
   readonly port: number;
-  readonly routes: RoutingTable;
+  readonly routes: Routes;
   readonly logger: Logger;
   readonly limits?: Partial<ServerLimits>;
 }
@@ -62,7 +64,7 @@ export class GatewayServer {
   readonly #server: Server<typeof IncomingMessage, typeof GatewayResponse>;
   readonly #logger: Logger;
   readonly #sockets = new Set<Socket>();
-  #routes: RoutingTable;
+  #routes: Routes;
   /** Handlers in progress; one may outlive its connection. */
   #handling = 0;
   #isStopping = false;
@@ -130,7 +132,7 @@ export class GatewayServer {
   }
 
   /** Activates a new routing table; requests in progress keep the handler they have. */
-  use(routes: RoutingTable): void {
+  use(routes: Routes): void {
     this.#routes = routes;
   }
 

@@ -3,11 +3,12 @@ import { stat, statfs } from "node:fs/promises";
 import type { Clock, Logger } from "../../core/host.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import type { ConfigRefusal } from "./config/reload.ts";
+import type { PublicAddress } from "./tunnel/public-address.ts";
 
 /** A reason why the gateway is not ready, or not as its owner wants it. */
 export interface StatusProblem {
-  /** `CONFIG_REFUSED` leaves the gateway ready: it serves with the configuration before. */
-  readonly code: "STORE_UNAVAILABLE" | "CONFIG_REFUSED";
+  /** `CONFIG_REFUSED` and `NOT_EXPOSED` leave the gateway ready: it serves what reaches it. */
+  readonly code: "STORE_UNAVAILABLE" | "CONFIG_REFUSED" | "NOT_EXPOSED";
   readonly message: string;
 }
 
@@ -17,6 +18,10 @@ export interface GatewayStatusSources {
   readonly tryDeliveries: () => Promise<void>;
   readonly stateDir: string;
   readonly refusal: () => ConfigRefusal | undefined;
+  /** The public URL of the tool; `undefined` without one. */
+  readonly publicAddress: Pick<PublicAddress, "state" | "ask">;
+  /** The public URL of the hooks and their prefix; `undefined`: there is none. */
+  readonly hooksUrl: () => string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -42,7 +47,15 @@ export class GatewayStatus {
       code: "CONFIG_REFUSED",
       message: `The configuration file was refused at ${isoTime(refusal.at)}; the one before it stays active.`,
     };
-    return { isReady: store === undefined, problems: [store, config].filter((problem) => problem !== undefined) };
+    const { state } = this.#sources.publicAddress;
+    const exposed: StatusProblem | undefined =
+      state?.url === null
+        ? { code: "NOT_EXPOSED", message: "The hooks have no public URL now; the status and the log say why." }
+        : undefined;
+    return {
+      isReady: store === undefined,
+      problems: [store, config, exposed].filter((problem) => problem !== undefined),
+    };
   }
 
   /** For the owner: also what is wrong in the refused file. */
@@ -54,9 +67,18 @@ export class GatewayStatus {
       hasSessions: true,
       problems,
       refused: refusal === undefined ? null : { at: isoTime(refusal.at), issues: refusal.issues },
+      hooksUrl: this.#sources.hooksUrl() ?? null,
+      exposed: this.#sources.publicAddress.state ?? null,
       freeDiskBytes: (await this.#freeBytes()) ?? null,
       databaseBytes: (await this.#databaseBytes()) ?? null,
     };
+  }
+
+  /** For the owner: the URL that the hooks are said to have, and what this gateway alone answers there. */
+  askReachability(): object {
+    const hooksUrl = this.#sources.hooksUrl();
+    const { path, answer } = this.#sources.publicAddress.ask();
+    return { url: hooksUrl === undefined ? null : `${hooksUrl}${path}`, answer };
   }
 
   #storeProblem(): Promise<StatusProblem | undefined> {

@@ -4,6 +4,7 @@ import type { SenderMatch } from "../../auth/sender-routes.ts";
 import { refuse } from "../../core/errors.ts";
 import type { Refusal } from "../../core/errors.ts";
 import type { ActiveConfig } from "../active-config.ts";
+import { tunnelClient } from "../../http/tunnel-client.ts";
 import type { RequestTarget } from "../request-head.ts";
 import { trimSlashes } from "../../mapping/index-mappings.ts";
 import type { RequestFacts } from "../request-log.ts";
@@ -96,9 +97,12 @@ function leavePlace(ingress: IngressContext, request: RequestContext): void {
   request.place = "none";
 }
 
-/** The address of the client, past trusted proxies. */
-export function clientAddressOf({ clientAddress }: ActiveConfig, { socket, headers }: IncomingMessage): string {
+/** The address of the client, past the gateway's own tunnel and trusted proxies. */
+export function clientAddressOf({ clientAddress }: ActiveConfig, req: IncomingMessage): string {
+  const { socket, headers } = req;
   const forwarded = headers["x-forwarded-for"];
+  const known = tunnelClient(req);
+  if (known !== undefined) return known;
   return clientAddress(socket.remoteAddress, typeof forwarded === "string" ? forwarded : forwarded?.join(", "));
 }
 

@@ -3,8 +3,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ModelEndpoint } from "../../integration/model-endpoint.ts";
+import { gatewayFindings } from "../../../src/cli/doctor-gateway.ts";
+import { EmbeddedCliGateway } from "../../../src/cli/embedded-gateway.ts";
 import { RecordedProcess } from "./recorded-process.ts";
 
 const GATEWAY_TOKEN = "gateway-token-of-these-tests";
@@ -98,6 +100,43 @@ describe("reveille doctor", () => {
     terminal.signals.emit("SIGTERM");
     await code;
   }, 180_000);
+
+  it("calls the public URL with a question that the running gateway alone can answer", async () => {
+    const [port, open, elsewhere] = [await freePort(), await freePort(), await answering(() => 200)];
+    const configure = (expose: object): void => {
+      mkdirSync(dirname(terminal.configFile), { recursive: true });
+      const config = {
+        gateway: { port, auth: { token: GATEWAY_TOKEN }, shutdownSeconds: 5, expose },
+        agents: { defaults: { heartbeat: { every: "0m" } } },
+        hooks: { enabled: true, token: "hook-token-of-these-tests-here", path: "/in" },
+      };
+      writeFileSync(terminal.configFile, JSON.stringify(config), { mode: 0o600 });
+    };
+    // The whole command also tries every isolation, which takes its time.
+    const gateway = new EmbeddedCliGateway({ env: {}, homeDir: dirname(terminal.configFile) });
+    const about = async (): Promise<readonly string[]> =>
+      (await gatewayFindings(gateway, { config: terminal.configFile }))
+        .filter(({ about }) => about === "public URL")
+        .map(({ level, message }) => `${level}: ${message}`);
+    const via = { via: "command", command: ["sleep", "600"], port: open };
+    configure({ ...via, url: `http://127.0.0.1:${open}` });
+    const { code } = await terminal.serve("--port", String(port));
+    await vi.waitFor(() => expect(terminal.out).toContain(`Senders reach the hooks under http://127.0.0.1:${open}/in`));
+    expect(await about()).toEqual([`ok: http://127.0.0.1:${open} leads to this gateway`]);
+    const applied = async (expose: object, line: RegExp): Promise<void> => {
+      configure(expose);
+      terminal.signals.emit("SIGHUP");
+      await vi.waitFor(async () => expect((await about()).join("\n")).toMatch(line), 30_000);
+    };
+    await applied(
+      { ...via, url: `http://127.0.0.1:${elsewhere}` },
+      /^problem: http:\S+ does not lead to this gateway: its answer, 200, is from elsewhere/u,
+    );
+    await applied({ ...via, url: "http://127.0.0.1:9" }, /^problem: http:\S+ cannot be reached: /u);
+    await applied({ via: "command", command: ["/no/such/tool"] }, /^problem: command gives none: .* is not installed/u);
+    terminal.signals.emit("SIGTERM");
+    await code;
+  }, 120_000);
 
   it("asks each model of an agent for a word, only when that is wanted", async () => {
     const model = await ModelEndpoint.listen();

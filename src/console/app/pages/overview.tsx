@@ -19,6 +19,8 @@ interface Status {
   readonly refused: { readonly at: string; readonly issues: readonly string[] } | null;
   readonly freeDiskBytes: number | null;
   readonly databaseBytes: number | null;
+  readonly hooksUrl?: string | null;
+  readonly exposed?: { readonly via: string; readonly url: string | null; readonly problem: string | null } | null;
 }
 
 /** The answer of `deliveries/stats`; see `src/api/stats.ts`. */
@@ -48,6 +50,11 @@ export function OverviewPage(): JSX.Element {
         outages={outages.body.value?.outages}
         failures={failures.body.value}
       />
+      {status.body.value?.hooksUrl != null && (
+        <p>
+          Senders reach the hooks under <code>{status.body.value.hooksUrl}</code>
+        </p>
+      )}
       <h2>The last day</h2>
       <dl class="cards">
         {STATES.map((state) => [state, counts(state)] as const)
@@ -137,6 +144,13 @@ function Needs({ status, hooks, outages, failures }: NeedsProps): JSX.Element {
   const open = failures.deliveries.length;
   const needs = [
     ...status.problems.map(({ message }) => <>{message}</>),
+    ...(status.exposed?.problem == null
+      ? []
+      : [
+          <>
+            {status.exposed.via}: {status.exposed.problem}
+          </>,
+        ]),
     ...(status.refused?.issues ?? []).map((issue) => <>In the refused file: {issue}</>),
     ...scopes.flatMap(({ scope, broken }) =>
       broken === null

@@ -3,6 +3,7 @@ import type { Permissions } from "../../../core/agent-rights.ts";
 import type { ProgramRuntime } from "./runtime.ts";
 import type { ToolsConfig } from "./tools.ts";
 import type { ChannelsConfig } from "./channels.ts";
+import type { ExposeConfig } from "./expose.ts";
 import type { TelemetryConfig } from "./telemetry.ts";
 
 export interface GatewayConfig {
@@ -18,6 +19,8 @@ export interface GatewayConfig {
     /** At least one; any of them is accepted (rotation). */
     readonly authTokens: readonly string[];
     readonly trustedProxies: readonly string[];
+    /** The tool that gives the hooks a public URL; absent: none. */
+    readonly expose?: ExposeConfig | undefined;
     /** Time that a shutdown waits for runs. */
     readonly shutdownMs: number;
   };

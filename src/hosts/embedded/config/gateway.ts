@@ -16,8 +16,10 @@ import { canAsk, NOBODY_TO_ASK } from "../../../config/permissions.ts";
 import { listChannels } from "../channels.ts";
 import { keepUsable, readModels, type SetAsideParts } from "./models.ts";
 import { readChannels } from "./channels.ts";
+import { readExpose } from "./expose.ts";
 import { readSession } from "./session.ts";
 import { readTelemetry } from "./telemetry.ts";
+import { hooksUrlOf } from "./snapshot.ts";
 import type { Environment } from "./substitute-env.ts";
 
 interface BindAddress {
@@ -74,14 +76,17 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
   const context = { sources: { configDir: dirname(file), env }, findings, setAside: options.setAside };
   const bind = readBind(written.gateway?.bind, options);
   const models = readModels(written.models, context);
+  const expose = readExpose(written.gateway?.expose, findings);
+  const hasStrangers = !bind.loopbackOnly || (expose?.also.length ?? 0) > 0;
   refuseGatewayPath(written.hooks, findings);
   const config: GatewayConfig = {
     file,
     gateway: {
       port: options.overrides.port ?? written.gateway?.port ?? defaultPort,
       ...bind,
-      authTokens: readTokens(written.gateway?.auth?.token, bind, options),
+      authTokens: readTokens(written.gateway?.auth?.token, hasStrangers, options),
       trustedProxies: readProxies(written.gateway?.trustedProxies ?? [], findings),
+      expose,
       shutdownMs: Math.round((written.gateway?.shutdownSeconds ?? defaultShutdownSeconds) * 1_000),
     },
     agents: readAgents(written.agents, {
@@ -101,6 +106,9 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
     secretFiles: secretFilesIn(written, dirname(file)),
   };
   refuseUnaskable(config, findings);
+  if (expose !== undefined && hooksUrlOf(config, undefined) !== undefined) {
+    findings.warn("hooks.publicUrl", "is written, so it stays as it is, whatever URL the tool of gateway.expose gives");
+  }
   return config;
 }
 
@@ -122,7 +130,7 @@ function readBind(written: string | undefined, { overrides, findings }: Sections
 
 type TokenFile = NonNullable<NonNullable<GatewayFile["gateway"]>["auth"]>["token"];
 
-function readTokens(written: TokenFile, bind: BindAddress, { file, env, findings }: SectionsOptions): string[] {
+function readTokens(written: TokenFile, hasStrangers: boolean, { file, env, findings }: SectionsOptions): string[] {
   const where = "gateway.auth.token";
   if (written === undefined) {
     findings.refuse(where, "is required; make one with: openssl rand -hex 24");
@@ -130,10 +138,10 @@ function readTokens(written: TokenFile, bind: BindAddress, { file, env, findings
   }
   const tokens = readSecrets(written, where, { configDir: dirname(file), env }, findings);
   for (const { path, value } of tokens) {
-    if (value.length < MIN_TOKEN_CHARACTERS && !bind.loopbackOnly) {
+    if (value.length < MIN_TOKEN_CHARACTERS && hasStrangers) {
       findings.refuse(
         path,
-        `has fewer than ${MIN_TOKEN_CHARACTERS} characters, and the gateway does not listen on loopback only; make a longer one with: openssl rand -hex 24`,
+        `has fewer than ${MIN_TOKEN_CHARACTERS} characters, and more than this machine reaches the gateway's API; make a longer one with: openssl rand -hex 24`,
       );
     }
   }

@@ -23,6 +23,7 @@ export function knownSecrets(config: GatewayConfig, env: NodeJS.ProcessEnv = pro
     ...[...channels.own.values()].flatMap(ofChannel),
     ...servers.flatMap((server) => ("url" in server ? ofHeaders(server.headers) : [])),
     ...programs.flatMap((program) => ofVariables(program, env)),
+    ...ofVariables({ env: gateway.expose?.env ?? [] }, env),
     ...telemetry.metricsTokens,
     ...ofHeaders(telemetry.otlp?.headers ?? {}),
   ];
@@ -44,6 +45,6 @@ function ofChannel(channel: OwnChannelConfig): (string | undefined)[] {
   return [channel.secret, ...ofHeaders(channel.headers), ...(isSecret ? [path] : [])];
 }
 
-function ofVariables({ env: names }: ProgramConfig, env: NodeJS.ProcessEnv): (string | undefined)[] {
+function ofVariables({ env: names }: Pick<ProgramConfig, "env">, env: NodeJS.ProcessEnv): (string | undefined)[] {
   return names.filter((name) => SECRET_NAME.test(name)).map((name) => env[name]);
 }

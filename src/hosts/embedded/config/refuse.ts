@@ -80,8 +80,10 @@ function hooksRefusal(
   dropped: ReadonlySet<string>,
   env: SectionsOptions["env"],
 ): Pick<ConfigError, "issues" | "warnings"> {
-  const { gateway, agents, channels } = snapshotOf(config, "start");
-  const refused = WebhookIngress.check(config.hooks, {
+  // Which one it is makes no difference to what is valid.
+  const publicUrl = config.gateway.expose && "https://hooks.invalid";
+  const { config: hooks, gateway, agents, channels } = snapshotOf(config, { reason: "start", publicUrl });
+  const refused = WebhookIngress.check(hooks, {
     configDir: dirname(config.file),
     gateway,
     agents: dropped.has("agents") || dropped.has("models") ? ANY_AGENT : agents,

@@ -3,8 +3,9 @@ import { statSync } from "node:fs";
 import { ConfigError, configLines } from "../../../config/errors.ts";
 import { findConfigError } from "../../../config/errors.ts";
 import { reasonLine } from "../../../core/reason-of.ts";
-import type { HostLifecycle, Logger } from "../../../core/host.ts";
+import type { ConfigSnapshot, HostLifecycle, Logger } from "../../../core/host.ts";
 import { type ReadConfig, type ReadConfigOptions, readGatewayConfig, readText } from "./read.ts";
+import type { ExposeConfig } from "./expose.ts";
 import type { GatewayConfig } from "./file.ts";
 import { commitConfig, prepareConfig, type PreparedConfig } from "../../shared/load-config.ts";
 import { snapshotOf } from "./snapshot.ts";
@@ -33,6 +34,8 @@ const NOT_APPLIED: ReloadOutcome = Object.freeze({ applied: false, restartNeeded
 
 export interface GatewayConfigReloadOptions extends Omit<ReadConfigOptions, "setAside"> {
   readonly logger: Logger;
+  /** The public URL that the tool of a configuration gives. */
+  readonly publicUrl: (expose: ExposeConfig | undefined) => string | undefined;
   /** True: a part that refers to something missing refuses the file. */
   readonly strict?: boolean | undefined;
 }
@@ -95,7 +98,7 @@ export class GatewayConfigReload {
 
   /** Prepares the first configuration with the plugins and commits it; rejects with their refusal. */
   async start(lifecycle: HostLifecycle): Promise<void> {
-    const prepared = await prepareConfig(lifecycle, snapshotOf(this.#current, "start"));
+    const prepared = await prepareConfig(lifecycle, this.#snapshot(this.#current, "start"));
     commitConfig(prepared, this.#options);
   }
 
@@ -137,13 +140,17 @@ export class GatewayConfigReload {
   ): Promise<PreparedConfig> {
     try {
       if (isAbandoned()) throw new Error(ABANDONED);
-      const prepared = await prepareConfig(next.host.lifecycle, snapshotOf(config, "reload"));
+      const prepared = await prepareConfig(next.host.lifecycle, this.#snapshot(config, "reload"));
       if (isAbandoned()) throw new Error(ABANDONED);
       return prepared;
     } catch (error) {
       plugins.discard(next);
       throw error;
     }
+  }
+
+  #snapshot(config: GatewayConfig, reason: ConfigSnapshot["reason"]): ReturnType<typeof snapshotOf> {
+    return snapshotOf(config, { reason, publicUrl: this.#options.publicUrl(config.gateway.expose) });
   }
 
   #logWarnings({ warnings }: ReadConfig): void {

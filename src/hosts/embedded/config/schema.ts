@@ -17,6 +17,7 @@ import {
 } from "../../../config/schema-parts.ts";
 
 import { ChannelsSchema } from "./channels.ts";
+import { ExposeSchema } from "./expose.ts";
 import { PermissionsSchema } from "../../../config/permissions.ts";
 import { ToolsSchema } from "./tools.ts";
 import { RuntimeSchema } from "./runtime.ts";
@@ -55,6 +56,7 @@ const GatewaySection = Type.Object(
       }),
       [],
     ),
+    expose: Type.Optional(ExposeSchema),
     shutdownSeconds: withDefault(
       seconds(
         { minimum: 0, maximum: 3_600 },

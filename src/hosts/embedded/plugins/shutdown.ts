@@ -31,6 +31,21 @@ export function limitShutdownTaps(
   });
 }
 
+/** A plugin that fails or hangs must not keep the database from being closed. */
+export async function untilPluginsEnd(done: Promise<unknown>, leftMs: number, logger: Logger): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    late.reject(new Error("A plugin has not come to an end by the deadline of the shutdown."));
+  }, leftMs + PLUGIN_GRACE_MS);
+  try {
+    await Promise.race([done, late.promise]);
+  } catch (error) {
+    logger.error({ err: error }, "a plugin did not shut down in order");
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 function callTap(tap: Tap, type: "sync" | "async" | "promise", deadline: ShutdownDeadline): unknown {
   if (type !== "async") return tap(deadline);
   return new Promise<void>((resolve, reject) => {

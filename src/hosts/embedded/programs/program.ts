@@ -19,6 +19,8 @@ export interface ProgramStart {
   readonly isReadOnly: boolean;
   /** Its home, absolute; made when it is missing. */
   readonly home: string;
+  /** The home that it sees where that is another one, which is not made. */
+  readonly userHome?: string;
   /** Hosts that it can reach when it is confined. */
   readonly egress: readonly string[];
   /** Folders and files of the gateway that are closed to it when it is confined. */
@@ -70,7 +72,7 @@ export class Program {
 
   /** Rejects with a {@link ProgramStartError}. */
   static async start(start: ProgramStart): Promise<Program> {
-    const { config, cwd, home } = start;
+    const { config, cwd, home, userHome = home } = start;
     if (config.isConfined) refuseOwnFolders(start);
     const env = environmentOf(start);
     let temporary: string | undefined;
@@ -78,7 +80,7 @@ export class Program {
       for (const folder of [cwd, temporaryFolder(home)]) await mkdir(folder, { recursive: true, mode: 0o700 });
       // Of this program alone: another one of the agent may run beside it, and outlive it.
       temporary = await mkdtemp(join(temporaryFolder(home), "r"));
-      const variables = { ...start.variables, HOME: home, TMPDIR: temporary };
+      const variables = { ...start.variables, HOME: userHome, TMPDIR: temporary };
       const words = config.isConfined
         ? confinedCommand(confine({ ...start, read: config.read, write: config.write }), {
             command: config.command,

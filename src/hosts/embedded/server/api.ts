@@ -11,6 +11,7 @@ import type { ApiEndpoints } from "../../../api/endpoint.ts";
 import { isRefusal } from "../../../core/errors.ts";
 import type { Clock, HttpRoute, HttpRouter } from "../../../core/host.ts";
 import { answerJson } from "../../../http/answer.ts";
+import { tunnelClient } from "../../../http/tunnel-client.ts";
 import { sendAnswer } from "../../../http/send-answer.ts";
 import { sendError } from "../../../api/errors.ts";
 import { readApiQuery } from "../../../api/request.ts";
@@ -89,10 +90,9 @@ export class ApiGuard implements SignInGuard {
 
   #check(req: IncomingMessage, carrier: TokenCarrier): SignInVerdict {
     const forwarded = req.headers["x-forwarded-for"];
-    const address = this.#clientAddress(
-      req.socket.remoteAddress,
-      Array.isArray(forwarded) ? forwarded.join(",") : forwarded,
-    );
+    const address =
+      tunnelClient(req) ??
+      this.#clientAddress(req.socket.remoteAddress, Array.isArray(forwarded) ? forwarded.join(",") : forwarded);
     const outcome = this.#authenticate(carrier, address);
     if (!isRefusal(outcome)) return "ok";
     return outcome.retryAfterSeconds === undefined ? "unauthorized" : { lockedForSeconds: outcome.retryAfterSeconds };
@@ -149,6 +149,10 @@ export function gatewayEndpoints(sources: GatewaySources, status: GatewayStatus)
     ...new SessionsApi(sources).endpoints(),
     ...approvalEndpoints(sources.approvals),
     ...operatorEndpoints(sources),
+    "public-url": {
+      // A question with which whoever holds the gateway token finds out whether a public URL leads here.
+      POST: () => answerJson(200, status.askReachability()),
+    },
     status: {
       GET: async ({ search }) => {
         readApiQuery(search, []);
