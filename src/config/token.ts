@@ -63,7 +63,7 @@ function tokenProblem(
 
 /** The sign that strangers reach the gateway, also one that listens on loopback behind a proxy. */
 function reachedFromOutside({ loopbackOnly, trustedProxies }: GatewayFacts, publicUrl?: string): string | undefined {
-  if (!loopbackOnly) return "the gateway does not listen on loopback only";
+  if (!loopbackOnly) return "more than this machine reaches the gateway";
   if (trustedProxies.length > 0) return "gateway.trustedProxies names a proxy, which strangers reach";
   return publicUrl === undefined ? undefined : "hooks.publicUrl names an address that strangers reach";
 }

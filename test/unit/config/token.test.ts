@@ -27,7 +27,7 @@ describe("rules for hooks.token", () => {
 
   it("refuses a token of fewer than 24 characters where the gateway listens beyond loopback", () => {
     expect(refusals({ enabled: true, token: "k".repeat(23) }, exposed())).toEqual([
-      "hooks.token: has fewer than 24 characters, and the gateway does not listen on loopback only; make a longer one with: openssl rand -hex 24",
+      "hooks.token: has fewer than 24 characters, and more than this machine reaches the gateway; make a longer one with: openssl rand -hex 24",
     ]);
     expect(refusals({ enabled: true, token: "k".repeat(24) }, exposed())).toEqual([]);
     const list = [GOOD_TOKEN, "short-but-nice"];

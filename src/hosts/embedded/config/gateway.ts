@@ -141,7 +141,7 @@ function readTokens(written: TokenFile, hasStrangers: boolean, { file, env, find
     if (value.length < MIN_TOKEN_CHARACTERS && hasStrangers) {
       findings.refuse(
         path,
-        `has fewer than ${MIN_TOKEN_CHARACTERS} characters, and more than this machine reaches the gateway's API; make a longer one with: openssl rand -hex 24`,
+        `has fewer than ${MIN_TOKEN_CHARACTERS} characters, and more than this machine reaches the gateway; make a longer one with: openssl rand -hex 24`,
       );
     }
   }

@@ -242,13 +242,29 @@ describe("readGatewayConfig", () => {
     expect(read({ gateway: { auth: { token: "short" } } }).config.gateway.authTokens).toEqual(["short"]);
     const exposed = [
       [{ gateway: { auth: { token: "short" }, bind: "lan" } }, {}],
+      [{ gateway: { auth: { token: "short" }, expose: { via: "ngrok", also: ["api"] } } }, {}],
       [{ gateway: { auth: { token: "short" } } }, { overrides: { host: "192.168.1.1" } }],
     ] as const;
     for (const [content, given] of exposed) {
       const [line] = refusal(content, given);
       expect(line).toMatch(
-        /^gateway\.auth\.token: has fewer than 24 characters, and the gateway does not listen on loopback only/u,
+        /^gateway\.auth\.token: has fewer than 24 characters, and more than this machine reaches the gateway/u,
       );
+    }
+  });
+
+  it("refuses a tool for a public URL with keys that are not its own", () => {
+    const refused = (expose: object): readonly string[] => refusal({ gateway: { auth, expose } });
+    expect(refused({ via: "command", args: ["x"] })).toEqual([
+      expect.stringMatching(/^gateway\.expose\.command: is required with via: "command"; write for example/u),
+      'gateway.expose.args: is not for via: "command"; write them into command',
+    ]);
+    expect(refused({ via: "ngrok", command: ["x"], forwarded: true })).toEqual([
+      'gateway.expose.command: is only for via: "command"; write further arguments into args',
+      'gateway.expose.forwarded: is only for via: "command"',
+    ]);
+    for (const url of ["ftp://x.example", "https://u:p@x.example", "https://x.example/?q", "x.example"]) {
+      expect(refused({ via: "ngrok", url })[0]).toMatch(/^gateway\.expose\.url: .*is not an http or https URL/u);
     }
   });
 

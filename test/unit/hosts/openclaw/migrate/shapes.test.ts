@@ -21,7 +21,7 @@ const UNADOPTED: Readonly<Record<string, string>> = {
     "hooks.token: is also a secret of the gateway itself; give the hooks a token of their own",
   "refused-path-of-slashes": 'hooks.path: must not be "/"; write for example "/hooks"',
   "refused-short-token-on-the-network":
-    "hooks.token: has fewer than 24 characters, and the gateway does not listen on loopback only; make a longer one with: openssl rand -hex 24",
+    "hooks.token: has fewer than 24 characters, and more than this machine reaches the gateway; make a longer one with: openssl rand -hex 24",
   "refused-plugins-off":
     "plugins.enabled is false: OpenClaw loads no plugin, so calls would get no answer. Set it to true, then adopt again.",
   "refused-unknown-keys": [
