@@ -16,7 +16,7 @@ const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[
  * A point in time as people write it, in milliseconds since the epoch: ISO 8601 (`2026-02-27` begins in
  * UTC, a time of day needs `Z` or an offset), milliseconds since the epoch, or how long ago (`2h`).
  */
-function readPointInTime(name: string, text: string, now: number): number {
+export function readPointInTime(name: string, text: string, now: number): number {
   if (AGO.test(text)) return Math.round(now - ms(text as StringValue));
   const time = EPOCH_MS.test(text) ? Number(text) : ISO.test(text) ? Date.parse(text.replace(" ", "T")) : NaN;
   if (Number.isNaN(time)) {

@@ -7,6 +7,7 @@ import { CliError } from "./errors.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { type CliIo, warningsOnly } from "./io.ts";
 import { loadConfiguration } from "./load-configuration.ts";
+import { ProgressBar } from "./progress-bar.ts";
 
 export interface MoveOptions extends LocationOptions {
   readonly json?: boolean;
@@ -15,7 +16,6 @@ export interface MoveOptions extends LocationOptions {
 /** Why runs ended in the SQLite file: they are open in PostgreSQL. */
 const MOVED_REASON = "Moved to PostgreSQL with reveille move.";
 const RUNS_AT_A_TIME = 500;
-const BAR_CHARS = 30;
 
 /**
  * Copies the deliveries of a gateway that does not run from its SQLite file to `hooks.store`, and ends the open ones in
@@ -34,7 +34,8 @@ export function moveStore(options: MoveOptions, io: CliIo): Promise<number> {
       const { reader, deliveries, close } = await openStoredDeliveries(gateway.locate(options).stateDir, logger);
       try {
         const bar = new ProgressBar(io, options.json === true);
-        const onProgress = bar.show.bind(bar);
+        const onProgress = ({ table, ...progress }: { table: string; done: number; total: number }): void =>
+          bar.show({ ...progress, what: `rows  ${table}` });
         const moved = await moveFromSqlite({ from: reader, url: store.url, now: Date.now(), onProgress, signal });
         bar.end();
         report(moved, await endAll(deliveries), options, io);
@@ -73,28 +74,4 @@ function report({ counts, isNew }: Moved, openRuns: number, { json }: MoveOption
   const width = Math.max(...Object.keys(counts).map((table) => table.length));
   for (const [table, count] of Object.entries(counts)) io.out(`${table.padEnd(width)}  ${count}\n`);
   io.out(`The counts match. Open runs that go on in PostgreSQL: ${openRuns}. Start the gateway now.\n`);
-}
-
-/** On a terminal only, on one line that is written over. */
-class ProgressBar {
-  readonly #io: CliIo;
-  readonly #isShown: boolean;
-  #isOpen = false;
-
-  constructor(io: CliIo, isJson: boolean) {
-    this.#io = io;
-    this.#isShown = io.isTerminal && !isJson;
-  }
-
-  show({ table, done, total }: { readonly table: string; readonly done: number; readonly total: number }): void {
-    if (!this.#isShown) return;
-    const filled = Math.floor((BAR_CHARS * done) / total);
-    const bar = `${"#".repeat(filled)}${"-".repeat(BAR_CHARS - filled)}`;
-    this.#io.out(`\r\u001b[K[${bar}] ${Math.floor((100 * done) / total)} %  ${done} of ${total} rows  ${table}`);
-    this.#isOpen = true;
-  }
-
-  end(): void {
-    if (this.#isOpen) this.#io.out("\n");
-  }
 }

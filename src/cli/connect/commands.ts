@@ -3,10 +3,11 @@ import type { AddOptions } from "../add-command.ts";
 import type { CliIo } from "../io.ts";
 import { withGateway } from "../options.ts";
 import type { RemoveOptions } from "../remove-command.ts";
+import type { CatchUpOptions } from "./catch-up-command.ts";
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
-/** Adds `add` and `remove`, which connect senders with this gateway. */
+/** Adds `add`, `remove` and `catch-up`, which ask senders. */
 export function addConnectCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
   withPlace(withToken(withGateway(program.command("add"), io)))
     .description("write a sender into the configuration, and register the webhook there or say what is left to do")
@@ -25,6 +26,16 @@ export function addConnectCommands(program: Command, io: CliIo, finish: (code: n
     .action(async (name: string, options: RemoveOptions) => {
       const { removeSender } = await import("../remove-command.ts");
       await removeSender(name, options, io);
+    });
+  withPlace(withToken(withGateway(program.command("catch-up"), io)))
+    .description("ask GitHub or Stripe for what it could not deliver, and take what is not here")
+    .argument("<sender>", "the name of its preset, or of a sender in hooks.senders")
+    .requiredOption("--since <time>", "from then on: 2h, 3d, 2026-02-27, 2026-02-27T10:00:00Z")
+    .option("--dry-run", "print what would be taken, and take nothing")
+    .option("--yes", "do not ask for confirmation")
+    .action(async (name: string, options: CatchUpOptions) => {
+      const { catchUp } = await import("./catch-up-command.ts");
+      finish(await catchUp(name, options, io));
     });
 }
 

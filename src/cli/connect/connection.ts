@@ -120,7 +120,7 @@ function flagOf(kind: PlaceKind): string {
 }
 
 /** The place that an option names. */
-function placeOf(registrar: Registrar, options: PlaceOptions): Place | undefined {
+export function placeOf(registrar: Registrar, options: PlaceOptions): Place | undefined {
   const named = PLACE_KINDS.flatMap((kind) => {
     const name = options[kind];
     return name === undefined ? [] : [{ kind, name }];
@@ -176,7 +176,7 @@ function tokenAt(file: string | undefined): string | undefined {
 }
 
 /** The base URL of an API: https, since a token goes there, or http on this machine. */
-function readBase(text: string): string {
+export function readBase(text: string): string {
   const url = URL.parse(text);
   const isLocal = url !== null && /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/u.test(url.hostname);
   if (url === null || (url.protocol !== "https:" && !(url.protocol === "http:" && isLocal))) {

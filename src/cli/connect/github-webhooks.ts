@@ -66,7 +66,7 @@ async function register(api: SenderApi, { url, secret, events, place }: Wish): P
 }
 
 /** The id of the webhook that calls a URL. */
-async function findGithubHook(api: SenderApi, place: Place | null, url: string): Promise<string | undefined> {
+export async function findGithubHook(api: SenderApi, place: Place | null, url: string): Promise<string | undefined> {
   for (let page = 1; page <= MAX_PAGES; page++) {
     const { body } = await api.call({
       method: "GET",
@@ -82,7 +82,7 @@ async function findGithubHook(api: SenderApi, place: Place | null, url: string):
   return undefined;
 }
 
-function githubHooksPath(place: Place | null): string {
+export function githubHooksPath(place: Place | null): string {
   const name = place!.name.split("/").map(encodeURIComponent).join("/");
   return place!.kind === "repo" ? `/repos/${name}/hooks` : `/orgs/${name}/hooks`;
 }

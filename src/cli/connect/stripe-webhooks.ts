@@ -76,14 +76,14 @@ async function register(api: SenderApi, wish: Wish): Promise<Registered> {
   return { id, name: `endpoint ${id}`, isNew: true, events: eventsOf(endpoint), secret: made };
 }
 
-interface StripeEndpoint {
+export interface StripeEndpoint {
   readonly id: string;
   /** `*`: all. */
   readonly events: readonly string[];
 }
 
 /** The endpoint that is called under a URL. */
-async function findStripeEndpoint(api: SenderApi, url: string): Promise<StripeEndpoint | undefined> {
+export async function findStripeEndpoint(api: SenderApi, url: string): Promise<StripeEndpoint | undefined> {
   let after = "";
   for (let page = 0; page < MAX_PAGES; page++) {
     const { body } = await api.call({

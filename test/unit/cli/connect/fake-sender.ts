@@ -24,9 +24,9 @@ export class FakeSender {
   /** In the place of the next answers. */
   readonly instead: (FakeAnswer | "nothing")[] = [];
   readonly #server = createServer((req, res) => void this.#serve(req, res));
-  readonly #answer: (call: SeenCall) => FakeAnswer;
+  readonly #answer: (call: SeenCall) => FakeAnswer | Promise<FakeAnswer>;
 
-  constructor(answer: (call: SeenCall) => FakeAnswer) {
+  constructor(answer: (call: SeenCall) => FakeAnswer | Promise<FakeAnswer>) {
     this.#answer = answer;
   }
 
@@ -65,7 +65,7 @@ export class FakeSender {
       body: Buffer.concat(chunks).toString("utf8"),
     };
     this.calls.push(call);
-    const answer = this.instead.shift() ?? this.#answer(call);
+    const answer = this.instead.shift() ?? (await this.#answer(call));
     if (answer === "nothing") return;
     const { status, headers = {}, body } = answer;
     const text = typeof body === "string" ? body : body === undefined ? "" : JSON.stringify(body);
