@@ -6,7 +6,8 @@ import type { Clock, GatewayHost, Logger, RunChain } from "../core/host.ts";
 import type { CheckOutgoing } from "../core/outgoing/check-outgoing.ts";
 import type { Measurements } from "../core/measurements.ts";
 import type { GuardedFetch } from "../http/guarded-fetch.ts";
-import type { DeliveryStore, OpenRun, StoredRun } from "../storage/delivery-store.ts";
+import type { DeliveryStore, StoredRun } from "../storage/delivery-store.ts";
+import type { OpenRun } from "../storage/open-run.ts";
 import type { OutgoingFor } from "./outgoing.ts";
 import type { DispatchRules } from "./rules.ts";
 

@@ -3,7 +3,7 @@ import { refuse } from "../core/errors.ts";
 import type { Refusal } from "../core/errors.ts";
 import type { ActiveConfig } from "./active-config.ts";
 import { StoreError } from "../storage/delivery-store.ts";
-import type { OpenRun } from "../storage/delivery-store.ts";
+import type { OpenRun } from "../storage/open-run.ts";
 import type { AcceptOutcome, NewDelivery } from "../storage/new-delivery.ts";
 import { OVERLAP_SKIP_REASON } from "../storage/new-delivery.ts";
 import { observe, storeRefusal } from "./context.ts";

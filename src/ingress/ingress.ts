@@ -161,7 +161,7 @@ export class Ingress {
     this.#storeUrl = first.config.store?.url;
     try {
       const running = await this.#runOn(store, first);
-      void store.replaced?.then(() => this.#yield(running));
+      void store.shared?.replaced.then(() => this.#yield(running));
       return running;
     } catch (error) {
       await store.close();

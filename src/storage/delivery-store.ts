@@ -16,15 +16,14 @@ import type { CommitMeasurements } from "../core/measurements.ts";
 import type { StatsPage, StatsQuery } from "./delivery-stats.ts";
 import type { AcceptOutcome, NewDelivery, NewRun } from "./new-delivery.ts";
 import type { OperationalState } from "./operational-state.ts";
+import type { OpenRun } from "./open-run.ts";
+import type { SharedStore } from "./shared-store.ts";
 
 export interface DeliveryStore extends OperationalState {
   /** What it counts of its commits. */
   readonly commits: CommitMeasurements;
-  /**
-   * Resolves when another gateway has taken the store over: from then on no write of this one takes effect, and what it
-   * was carrying out begins again there. Absent where that cannot be.
-   */
-  readonly replaced?: Promise<Error>;
+  /** Absent where one gateway uses the store and none can take it over. */
+  readonly shared?: SharedStore;
   /**
    * Stores a delivery and its runs in one commit, claiming its idempotency key and its replay keys in the
    * same transaction: of two simultaneous copies exactly one is accepted. Coalescing and overlap are
@@ -107,23 +106,6 @@ export interface Backlog {
   readonly held: number;
   /** Milliseconds since the epoch at which the oldest queued run was accepted; `null`: none is queued. */
   readonly oldestQueuedAt: number | null;
-}
-
-/** The fields of an open run that the dispatcher needs to put it in its lane. */
-export interface OpenRun {
-  readonly runId: string;
-  readonly mappingId: string | null;
-  readonly lane: string;
-  readonly kind: RunSpec["kind"];
-  readonly state: Extract<RunState, "queued" | "running" | "held">;
-  /** Milliseconds since the epoch before which it is not begun; `null`: at once. */
-  readonly dueAt: number | null;
-  /** Milliseconds since the epoch by which a host must have begun it; `null`: it can wait for ever, or one has. */
-  readonly expiresAt: number | null;
-  /** True when an attempt at it was made. */
-  readonly begun: boolean;
-  /** True when the agent has replied already and only what follows is left. */
-  readonly replied: boolean;
 }
 
 export interface StoredRun extends RunProgress {

@@ -110,7 +110,10 @@ export const OVERLAP_SKIP_REASON = 'An earlier run was still open when the call 
 /** Why a run was dropped. */
 export const OVERLAP_LATEST_REASON = 'A newer call took its place before it began (overlap: "latest").';
 
-export type AcceptOutcome =
+/** What became a delivery; `isLeft`: another gateway carries out its runs. */
+export type AcceptOutcome = Acceptance & { readonly isLeft?: boolean };
+
+type Acceptance =
   | {
       readonly kind: "accepted";
       readonly deliveryId: string;

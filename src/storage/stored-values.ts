@@ -8,11 +8,11 @@ import {
   type DeliveryState,
   MAX_COALESCED_CHARS,
   MAX_COALESCED_TEXTS,
-  type OpenRun,
   type Replayable,
   type ReplayableRun,
   type StoredRun,
 } from "./delivery-store.ts";
+import type { OpenRun } from "./open-run.ts";
 import { chainOfText, levelOf, RUNS_PER_DELIVERY, runStateOf, SKIPPED, WAKE } from "./sqlite/codes.ts";
 import type { RowOf, RowShape } from "./sqlite/engine/row-query.ts";
 import { deliveryId, type DeliveryKey, runId, type RunKey } from "./sqlite/public-id.ts";

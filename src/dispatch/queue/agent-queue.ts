@@ -1,4 +1,4 @@
-import type { OpenRun } from "../../storage/delivery-store.ts";
+import type { OpenRun } from "../../storage/open-run.ts";
 import { SCOPE_ALL } from "../../storage/operational-state.ts";
 import type { Scope } from "../../storage/operational-state.ts";
 import type { CarriedOut, DispatchContext, Runner, TakenRun } from "../context.ts";

@@ -2,7 +2,7 @@
 import type { DeliveryDetail } from "../../core/delivery.ts";
 import { refuse } from "../../core/errors.ts";
 import { HELD_REPLY } from "../../core/run.ts";
-import type { OpenRun } from "../../storage/delivery-store.ts";
+import type { OpenRun } from "../../storage/open-run.ts";
 import type { IngressContext } from "../context.ts";
 import type { OperationOutcome } from "./outcome.ts";
 

@@ -1,3 +1,4 @@
+import type { Pool } from "pg";
 import type { DeliveryDetail, DeliverySummary } from "../../core/delivery.ts";
 import type { Logger } from "../../core/host.ts";
 import type { CommitMeasurements } from "../../core/measurements.ts";
@@ -10,7 +11,6 @@ import {
   type DeliveryQuery,
   type DeliveryState,
   type DeliveryStore,
-  type OpenRun,
   type PruneLimits,
   type PruneOutcome,
   type RemoveOutcome,
@@ -20,6 +20,7 @@ import {
   StoreError,
   type StoredRun,
 } from "../delivery-store.ts";
+import type { OpenRun } from "../open-run.ts";
 import type { AcceptOutcome, NewDelivery } from "../new-delivery.ts";
 import { codeOfReplyOutcome, codeOfSettled } from "../sqlite/codes.ts";
 import { type DeliveryKey, newTag, parseDeliveryId, parseRunId, type RunKey } from "../sqlite/public-id.ts";
@@ -29,9 +30,9 @@ import { newInstance, SESSION_TIMEOUT_MS } from "./engine/owner-connection.ts";
 import type { Session } from "./engine/statement.ts";
 import type { WriteOperation } from "./engine/write-group.ts";
 import { Writer } from "./engine/writer.ts";
-import { accept } from "./operations/accept.ts";
 import { newDeliveryRow } from "./operations/new-delivery-row.ts";
 import { PostgresOperationalState } from "./operational-state.ts";
+import { Succession } from "./succession.ts";
 import { resolve } from "./operations/operational-state.ts";
 import { prune, remove } from "./operations/retention.ts";
 import * as runs from "./operations/runs.ts";
@@ -52,27 +53,39 @@ export interface PostgresOptions {
   /** As `postgresql://user:password@host:5432/database`. */
   readonly url: string;
   readonly logger: Logger;
+  /** True: it is opened also while another gateway uses the database, and leads when that one is gone. */
+  readonly isBeside?: boolean;
 }
 
 /**
- * The delivery store of one gateway in a PostgreSQL database, of which it holds the lock. Writes go over the connection
- * with the lock, where those that arrive together share a commit; reads go over a few others.
+ * The delivery store of a gateway in a PostgreSQL database. Writes go over one connection, where those that arrive
+ * together share a commit; reads go over a few others. The gateway that carries out the runs holds the lock of the
+ * database on the connection that writes.
  */
 export class PostgresDeliveryStore extends PostgresOperationalState implements DeliveryStore {
   readonly #fresh = new FreshRuns();
+  readonly shared: Succession;
   #closing: Promise<void> | undefined;
 
-  /** Rejects with the reason when the database cannot be used, its tables are missing or another gateway uses it. */
-  static async open({ url, logger }: PostgresOptions): Promise<PostgresDeliveryStore> {
-    const writer = await Writer.open({ url, logger, instance: newInstance() });
-    return new PostgresDeliveryStore(writer, await openPool(url));
+  /** Rejects with the reason when the database cannot be used, its tables are missing or another gateway uses it alone. */
+  static async open({ url, logger, isBeside }: PostgresOptions): Promise<PostgresDeliveryStore> {
+    const opened: { store?: PostgresDeliveryStore } = {};
+    const onArrival = (): void => opened.store?.shared.look();
+    const writer = await Writer.open({ url, logger, instance: newInstance(), isBeside, onArrival });
+    await writer.lead();
+    return (opened.store = new PostgresDeliveryStore(writer, await openPool(url)));
+  }
+
+  private constructor(writer: Writer, pool: Pool) {
+    super(writer, pool);
+    this.shared = new Succession(writer);
   }
 
   async accept(delivery: NewDelivery): Promise<AcceptOutcome> {
     this.assertOpen();
     const row = newDeliveryRow(delivery, newTag());
-    const outcome = await this.writer.write(accept, row);
-    if (outcome.kind !== "accepted") return outcome;
+    const { outcome, isLeft } = await this.shared.accept(row);
+    if (outcome.kind !== "accepted" || isLeft) return isLeft ? { ...outcome, isLeft } : outcome;
     const { seq } = parseDeliveryId(outcome.deliveryId)!;
     if (outcome.dueAt === undefined && delivery.held === undefined) this.#fresh.add(seq, row.tag, delivery.runs);
     for (const id of outcome.superseded?.runIds ?? []) this.#fresh.forget(runKey(id));
@@ -81,7 +94,11 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
 
   /** Those that are open at the time of the call; runs accepted later are not among them. */
   openRuns(): AsyncIterable<OpenRun> {
-    const end = this.#closing === undefined ? this.read(endOfRuns) : undefined;
+    const read = async (): Promise<number> => {
+      await this.shared.forget();
+      return this.read(endOfRuns);
+    };
+    const end = this.#closing === undefined ? read() : undefined;
     end?.catch(() => {});
     return this.#openRunsBefore(end);
   }
@@ -138,7 +155,7 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
     const keys = runIds.map(runKey);
     for (const key of keys) this.#fresh.forget(key);
     const end = { keys, state: codeOfSettled(settled.state), reason: settled.reason, at: settled.at ?? null };
-    const failed = await this.writer.write(runs.settle, end);
+    const failed = await this.writer.write(this.shared.leaves ? runs.settleAndLeave : runs.settle, end);
     if (failed !== undefined) throw notFound(runIds[failed]!);
   }
 
@@ -204,10 +221,6 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
     return this.read(backlog);
   }
 
-  get replaced(): Promise<Error> {
-    return this.writer.replaced;
-  }
-
   get commits(): CommitMeasurements {
     return this.writer.commits;
   }
@@ -218,6 +231,7 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
   }
 
   async #finish(): Promise<void> {
+    this.shared.stop();
     await this.writer.close();
     await this.pool.end();
   }

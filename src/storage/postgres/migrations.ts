@@ -123,4 +123,10 @@ const first: readonly string[] = [
   )`,
 ];
 
-export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = { "0001-deliveries": first };
+/** Runs that a gateway has accepted, moved or ended and that another one carries out, which takes the rows away. */
+const arrivals: readonly string[] = [`CREATE TABLE reveille.arrivals (run bigint NOT NULL)`];
+
+export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = {
+  "0001-deliveries": first,
+  "0002-arrivals": arrivals,
+};

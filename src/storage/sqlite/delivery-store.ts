@@ -11,7 +11,6 @@ import type {
   DeliveryQuery,
   DeliveryState,
   DeliveryStore,
-  OpenRun,
   PruneLimits,
   PruneOutcome,
   RemoveOutcome,
@@ -20,6 +19,7 @@ import type {
   StepDone,
   StoredRun,
 } from "../delivery-store.ts";
+import type { OpenRun } from "../open-run.ts";
 import type { StatsPage, StatsQuery } from "../delivery-stats.ts";
 import type { AcceptOutcome, NewDelivery } from "../new-delivery.ts";
 import { codeOfReplyOutcome, codeOfSettled, RUNS_PER_DELIVERY } from "./codes.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { OpenRun } from "../../../src/storage/delivery-store.ts";
+import type { OpenRun } from "../../../src/storage/open-run.ts";
 import { agentSpec, dictionary, newDelivery, RECEIVED_AT, wakeSpec } from "./new-delivery.ts";
 import { accept, accepted, listAll, openRuns } from "./store-actions.ts";
 import type { StoreUnderTest } from "./store-harness.ts";

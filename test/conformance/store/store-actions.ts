@@ -1,6 +1,7 @@
 /** What tests do with a store again and again. */
 import { expect } from "vitest";
-import type { DeliveryStore, OpenRun } from "../../../src/storage/delivery-store.ts";
+import type { DeliveryStore } from "../../../src/storage/delivery-store.ts";
+import type { OpenRun } from "../../../src/storage/open-run.ts";
 import type { AcceptOutcome, NewDelivery } from "../../../src/storage/new-delivery.ts";
 import { newDelivery } from "./new-delivery.ts";
 

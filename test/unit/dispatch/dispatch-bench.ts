@@ -8,7 +8,7 @@ import { Dispatcher } from "../../../src/dispatch/dispatcher.ts";
 import type { DispatcherOptions } from "../../../src/dispatch/dispatcher.ts";
 import type { DispatchRules } from "../../../src/dispatch/rules.ts";
 import type { SettledEvent } from "../../../src/core/events.ts";
-import type { OpenRun } from "../../../src/storage/delivery-store.ts";
+import type { OpenRun } from "../../../src/storage/open-run.ts";
 import type { NewDelivery, NewRun } from "../../../src/storage/new-delivery.ts";
 import { MemoryDeliveryStore } from "../../fixtures/memory-store/delivery-store.ts";
 import { MemoryDisk } from "../../fixtures/memory-store/disk.ts";

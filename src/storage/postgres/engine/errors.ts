@@ -7,6 +7,9 @@ const ENDED = /^(?:08...|57P0[1-5]|25006)$/u;
 /** Codes of a value or a statement that can never succeed, whatever is tried with it. */
 const OWN_FAULT = /^(?:22...|23...|54...)$/u;
 
+/** Codes of a transaction that waited for another one while that waited for it, or met its rows. */
+const CONFLICT = /^40(?:001|P01)$/u;
+
 /** The five characters of SQLSTATE; `undefined` for an error of the network or the client. */
 export function sqlStateOf(error: unknown): string | undefined {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
@@ -16,6 +19,11 @@ export function sqlStateOf(error: unknown): string | undefined {
 /** True when the server has ended the session, or cannot be written to any more. */
 export function isSessionEnd(error: unknown): boolean {
   return ENDED.test(sqlStateOf(error) ?? "");
+}
+
+/** True when the same transaction may succeed at once. */
+export function isConflict(error: unknown): boolean {
+  return CONFLICT.test(sqlStateOf(error) ?? "");
 }
 
 /** True when another write, without the one that failed, may succeed. */

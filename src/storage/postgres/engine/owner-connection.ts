@@ -5,7 +5,9 @@ import type { Client } from "pg";
 import { checkServer } from "./check-server.ts";
 import { connect } from "./connect.ts";
 import { isSessionEnd } from "./errors.ts";
+import { CHANNEL } from "../operations/arrivals.ts";
 import { Session, statement, command } from "./statement.ts";
+import type { WriteOperation } from "./write-group.ts";
 
 /** Names the lock among the advisory locks of a database: "Reve" as a number. */
 const LOCK_CLASS = 0x52657665;
@@ -28,6 +30,10 @@ export interface OwnerOptions {
   readonly instance: string;
   /** True: the same process had the lock before. */
   readonly isBack?: boolean;
+  /** True: it is opened also while another gateway has the lock, and {@link takeLead} asks for that. */
+  readonly isBeside?: boolean;
+  /** Another gateway has left something for the one that holds the lock. */
+  readonly onArrival?: () => void;
 }
 
 /** Another gateway has, or has had, the lock. */
@@ -57,6 +63,21 @@ const readOwner = statement(
 const writeOwner = command(`
   INSERT INTO reveille.owner (one, instance, host, pid, since) VALUES (true, $1, $2, $3, clock_timestamp())
   ON CONFLICT (one) DO UPDATE SET instance = excluded.instance, host = excluded.host, pid = excluded.pid, since = excluded.since`);
+/** Takes the lock if it is free, for as long as the connection lasts; false while another gateway has it. */
+export const takeLead: WriteOperation<string, boolean> = {
+  keysOf: () => ["lead"],
+  async run(session, instances) {
+    if ((await session.first(tryLock))?.taken !== 1) return instances.map(() => false);
+    await beginToLead(session, instances[0]!);
+    return instances.map(() => true);
+  },
+};
+
+async function beginToLead(session: Session, instance: string): Promise<void> {
+  await session.script(`LISTEN ${CHANNEL}`);
+  await session.run(writeOwner, instance, hostname(), process.pid);
+}
+
 /** The server may not have noticed yet that an earlier connection of this process is gone. */
 const endHolder = command(`
   SELECT pg_terminate_backend(pid) FROM pg_locks
@@ -66,7 +87,7 @@ const transactionStatus = statement({ status: "text?" }, "SELECT pg_xact_status(
 const beginning = statement({ id: "text" }, "SELECT pg_current_xact_id()::text AS id");
 const nothing = command("SELECT");
 
-/** The one connection of a gateway that writes: it holds the lock of the database as long as it is open. */
+/** The one connection of a gateway that writes: a lock of the database that it holds, it holds as long as it is open. */
 export class OwnerConnection {
   readonly #client: Client;
   readonly #session: Session;
@@ -75,7 +96,7 @@ export class OwnerConnection {
   #committing: string | undefined;
   #isEnded = false;
 
-  private constructor(client: Client) {
+  private constructor(client: Client, { onArrival }: Pick<OwnerOptions, "onArrival">) {
     this.#client = client;
     this.#session = new Session(client);
     const { promise, resolve } = Promise.withResolvers<Error>();
@@ -84,16 +105,17 @@ export class OwnerConnection {
       resolve(error);
     };
     client.on("error", end);
+    client.on("notification", () => onArrival?.());
     client.on("end", () => {
       end(new Error("The server has ended the connection."));
     });
     this.ended = promise;
   }
 
-  /** Checks the server and takes the lock; rejects with a {@link ReplacedError} when another gateway has it. */
+  /** Checks the server and takes the lock, unless the gateway is opened beside another; rejects with a {@link ReplacedError} when another gateway has it. */
   static async open(options: OwnerOptions): Promise<OwnerConnection> {
     const client = await connect(options.url, { purpose: "owner", answerTimeoutMs: ANSWER_TIMEOUT_MS });
-    const connection = new OwnerConnection(client);
+    const connection = new OwnerConnection(client, options);
     try {
       await connection.#prepare(options);
       return connection;
@@ -150,11 +172,12 @@ export class OwnerConnection {
     this.#client.connection.stream.destroy();
   }
 
-  async #prepare({ instance, isBack = false }: OwnerOptions): Promise<void> {
+  async #prepare({ instance, isBack = false, isBeside = false }: OwnerOptions): Promise<void> {
     const session = this.#session;
     await session.script(`SET idle_session_timeout = ${SESSION_TIMEOUT_MS};
       SET idle_in_transaction_session_timeout = ${SESSION_TIMEOUT_MS}; SET jit = off; SET statement_timeout = '60s'`);
     await checkServer(session, this.#client);
+    if (isBeside && !isBack) return;
     if (isBack) await this.#assertSame(instance);
     const until = performance.now() + LOCK_WAIT_MS;
     while ((await session.first(tryLock))?.taken !== 1) {
@@ -164,7 +187,7 @@ export class OwnerConnection {
     }
     // Another one may have come and gone between the look and the lock.
     if (isBack) await this.#assertSame(instance);
-    await session.run(writeOwner, instance, hostname(), process.pid);
+    await beginToLead(session, instance);
   }
 
   async #assertSame(instance: string): Promise<void> {

@@ -4,6 +4,8 @@ import type { Session } from "./statement.ts";
 export interface WriteOperation<Item, Result> {
   /** Items that have one of these in common are carried out one after the other. */
   readonly keysOf: (item: Item) => readonly (string | number)[];
+  /** True: it goes before the others of its transaction, so that all gateways lock in one order: keys, then runs. */
+  readonly isFirst?: boolean;
   /** The results, in the order of the items, inside a transaction. */
   readonly run: (session: Session, items: readonly Item[]) => Promise<readonly Result[]>;
 }
@@ -11,6 +13,7 @@ export interface WriteOperation<Item, Result> {
 /** What waits in the queue of a writer. */
 export interface QueuedGroup {
   readonly size: number;
+  readonly isFirst: boolean;
   has(key: string | number): boolean;
   run(session: Session): Promise<void>;
   /** Answers the callers with what `run` returned. */
@@ -38,6 +41,10 @@ export class WriteGroup<Item, Result> implements QueuedGroup {
 
   get size(): number {
     return this.#waiting.length;
+  }
+
+  get isFirst(): boolean {
+    return this.operation.isFirst === true;
   }
 
   has(key: string | number): boolean {

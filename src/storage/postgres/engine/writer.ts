@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CommitMeasurements } from "../../../core/measurements.ts";
 import type { Logger } from "../../../core/host.ts";
 import { StoreError } from "../../delivery-store.ts";
-import { asStoreError, isOwnFault } from "./errors.ts";
-import { OwnerConnection, type OwnerOptions, ReplacedError } from "./owner-connection.ts";
+import { asStoreError, isConflict, isOwnFault } from "./errors.ts";
+import { OwnerConnection, type OwnerOptions, ReplacedError, takeLead } from "./owner-connection.ts";
 import { isGroupOf, type QueuedGroup, WriteGroup, type WriteOperation } from "./write-group.ts";
 
 /** Writes that share one commit. */
@@ -11,6 +11,8 @@ const MAX_BATCH = 256;
 const HEARTBEAT_MS = 1_000;
 const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 5_000;
+/** Of a transaction that another gateway's was in the way of. */
+const MAX_TRIES = 5;
 
 /** A commit of which the answer did not arrive. */
 interface Doubt {
@@ -19,8 +21,8 @@ interface Doubt {
 }
 
 /**
- * Carries out every write of a gateway, on the connection that holds the lock of the database: when the lock is gone,
- * so is the connection, and no write of this gateway can take effect any more.
+ * Carries out every write of a gateway on one connection. The gateway that carries out the runs holds the lock of the
+ * database there: when the lock is gone, so is the connection, and no write of this gateway can take effect any more.
  *
  * Writes that wait while one transaction runs share the next one. When the connection is lost, waiting writes are
  * refused until there is another one. Whether the transaction in progress was committed is asked then, so that its
@@ -33,6 +35,7 @@ export class Writer {
   readonly #queue: QueuedGroup[] = [];
   readonly #heartbeat: NodeJS.Timeout;
   readonly #closing = new AbortController();
+  #leads: boolean;
   #connection: OwnerConnection | undefined;
   #refusal = new StoreError("UNAVAILABLE", "The connection to PostgreSQL is lost; it is being made again.");
   #working: Promise<void> | undefined;
@@ -41,6 +44,7 @@ export class Writer {
   private constructor(connection: OwnerConnection, options: OwnerOptions & { readonly logger: Logger }) {
     this.#connection = connection;
     this.#options = options;
+    this.#leads = options.isBeside !== true;
     this.#watch(connection);
     this.#heartbeat = setInterval(() => void this.#beat(), HEARTBEAT_MS).unref();
   }
@@ -53,6 +57,21 @@ export class Writer {
   /** Resolves when another gateway has the lock, and keeps it: nothing is written here any more. */
   get replaced(): Promise<Error> {
     return this.#replaced.promise;
+  }
+
+  /** True once the connection that writes has held the lock: it is given no other without. */
+  get leads(): boolean {
+    return this.#leads;
+  }
+
+  /** Asks for the lock; true when this gateway has it. */
+  async lead(): Promise<boolean> {
+    if (this.#leads) return true;
+    const connection = this.#connection;
+    const isTaken = await this.write(takeLead, this.#options.instance);
+    // The lock is gone with the connection that it was taken on.
+    if (isTaken && connection === this.#connection) this.#leads = true;
+    return this.#leads;
   }
 
   /** Resolves when the write is committed; rejects with a {@link StoreError} when it has not taken effect. */
@@ -106,10 +125,10 @@ export class Writer {
       count += group.size;
       groups.push(group);
     }
-    return groups;
+    return [...groups.filter(({ isFirst }) => isFirst), ...groups.filter(({ isFirst }) => !isFirst)];
   }
 
-  async #commit(connection: OwnerConnection, groups: readonly QueuedGroup[]): Promise<void> {
+  async #commit(connection: OwnerConnection, groups: readonly QueuedGroup[], tries = 1): Promise<void> {
     const startedAt = performance.now();
     try {
       await connection.transaction(async (session) => {
@@ -118,6 +137,10 @@ export class Writer {
     } catch (error) {
       if (connection.isLost(error)) {
         this.#lose(connection, error, groups);
+        return;
+      }
+      if (isConflict(error) && tries < MAX_TRIES) {
+        await this.#commit(connection, groups, tries + 1);
         return;
       }
       const writes = groups.flatMap((group) => group.split());
@@ -177,7 +200,7 @@ export class Writer {
     for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(MAX_RETRY_MS, delayMs * 2)) {
       await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal: this.#closing.signal });
       try {
-        const connection = await OwnerConnection.open({ ...this.#options, isBack: true });
+        const connection = await OwnerConnection.open({ ...this.#options, isBack: this.#leads });
         await settleDoubt(connection, doubt, this.#refusal);
         this.#connection = connection;
         this.#watch(connection);

@@ -1,6 +1,7 @@
 import { ENDED_COALESCED, FAILED, QUEUED, RUNS_PER_DELIVERY } from "../../sqlite/codes.ts";
 import type { RowOf, RowShape } from "../../sqlite/engine/row-query.ts";
 import { type Session, statement } from "../engine/statement.ts";
+import { lockRunsOf } from "./key-locks.ts";
 import type { NewDeliveryRow, StoredKey } from "./new-delivery-row.ts";
 
 const HOLDER = {
@@ -70,6 +71,7 @@ export async function readKeys(session: Session, rows: readonly NewDeliveryRow[]
   const claimed = rows.flatMap(({ claim, replayKeys }) => (claim === undefined ? replayKeys : [...replayKeys, claim]));
   const coalesced = rows.flatMap(({ coalesce }) => coalesce ?? []);
   const overlapping = rows.flatMap(({ overlap }) => overlap ?? []);
+  await lockRunsOf(session, { coalesce: bytesOf(coalesced), overlap: bytesOf(overlapping) });
   return {
     holders: byKey(claimed.length === 0 ? [] : await session.rows(readHolders, bytesOf(claimed))),
     coalescing: byKey(coalesced.length === 0 ? [] : await session.rows(readCoalescing, bytesOf(coalesced))),

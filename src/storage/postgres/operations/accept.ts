@@ -1,9 +1,12 @@
 import { MAX_LISTED_REPEATS } from "../../delivery-store.ts";
+import type { ChangedRun } from "../../shared-store.ts";
 import { type AcceptOutcome, OVERLAP_LATEST_REASON, OVERLAP_SKIP_REASON } from "../../new-delivery.ts";
 import { ENDED_COALESCED, ENDED_FAILED, ENDED_SKIPPED, RUNS_PER_DELIVERY, SKIPPED } from "../../sqlite/codes.ts";
 import { deliveryId, runId, runIds } from "../../sqlite/public-id.ts";
 import { command, type Session, statement } from "../engine/statement.ts";
 import type { WriteOperation } from "../engine/write-group.ts";
+import { leaveRuns, takeRuns } from "./arrivals.ts";
+import { lockKeys } from "./key-locks.ts";
 import { type Holder, holdsUntil, readKeys, type Surroundings } from "./accept-surroundings.ts";
 import { columnsOf, insertAll, type Insertion } from "./insert.ts";
 import { CLAIM_GRACE_MS, type KeyClaim, type NewDeliveryRow } from "./new-delivery-row.ts";
@@ -16,10 +19,13 @@ const nextSeqs = statement(
 const claimKeys = command(`
   INSERT INTO reveille.claims (key, expires_at, seq) SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[])
   ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at, seq = excluded.seq`);
-/** Faster than claims come; a request counts as of the time it began, and may have been on its way for minutes. */
+/**
+ * Faster than claims come; a request counts as of the time it began, and may have been on its way for minutes. What
+ * another gateway has in hand is left to it.
+ */
 const purgeClaims = command(`
   DELETE FROM reveille.claims WHERE key IN (
-    SELECT key FROM reveille.claims WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`);
+    SELECT key FROM reveille.claims WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`);
 const countRepeats = command(`
   UPDATE reveille.deliveries AS d SET repeats = n.repeats FROM unnest($1::bigint[], $2::int[]) AS n (seq, repeats)
   WHERE d.seq = n.seq`);
@@ -32,22 +38,49 @@ const joinRuns = command(`
 const skipRuns = command(`
   UPDATE reveille.runs SET state = ${SKIPPED}, reason = $2, overlap = NULL WHERE id = ANY ($1::bigint[])`);
 
+/** What the store did with a delivery. */
+export interface Acceptance {
+  readonly outcome: AcceptOutcome;
+  /** What other gateways have changed before. */
+  readonly taken?: readonly ChangedRun[];
+}
+
 /** Accepts deliveries: a repeat is recognized first, then coalescing or overlap is decided. */
-export const accept: WriteOperation<NewDeliveryRow, AcceptOutcome> = {
-  keysOf: ({ claim, replayKeys, coalesce, overlap }) => [
+function accepting(accept: WriteOperation<NewDeliveryRow, Acceptance>["run"]) {
+  return { keysOf: keysOf, isFirst: true, run: accept } satisfies WriteOperation<NewDeliveryRow, Acceptance>;
+}
+
+/** By the gateway that carries out the runs: it is given what others have accepted before. */
+export const acceptAndTake = accepting(async (session, rows) => {
+  const taken = await takeRuns(session);
+  const { outcomes } = await acceptAll(session, rows);
+  return outcomes.map((outcome, index) => (index === 0 ? { outcome, taken } : { outcome }));
+});
+
+/** By another gateway: the one that carries out the runs finds them. */
+export const acceptAndLeave = accepting(async (session, rows) => {
+  const { outcomes, changed } = await acceptAll(session, rows);
+  await leaveRuns(session, changed);
+  return outcomes.map((outcome) => ({ outcome }));
+});
+
+async function acceptAll(session: Session, rows: readonly NewDeliveryRow[]) {
+  await lockKeys(session, rows.flatMap(keysOf));
+  const seqs = await session.rows(nextSeqs, rows.length);
+  const plan = new AcceptPlan(await readKeys(session, rows));
+  const outcomes = rows.map((row, index) => plan.accept(row, seqs[index]!.seq));
+  await plan.carryOut(session);
+  return { outcomes, changed: plan.changed };
+}
+
+function keysOf({ claim, replayKeys, coalesce, overlap }: NewDeliveryRow): readonly string[] {
+  return [
     ...(claim === undefined ? [] : [claim.hex]),
     ...replayKeys.map(({ hex }) => hex),
     ...(coalesce === undefined ? [] : [`coalesce ${coalesce.hex}`]),
     ...(overlap === undefined ? [] : [`overlap ${overlap.hex}`]),
-  ],
-  async run(session, rows) {
-    const seqs = await session.rows(nextSeqs, rows.length);
-    const plan = new AcceptPlan(await readKeys(session, rows));
-    const outcomes = rows.map((row, index) => plan.accept(row, seqs[index]!.seq));
-    await plan.carryOut(session);
-    return outcomes;
-  },
-};
+  ];
+}
 
 /** What accepting a batch writes, decided by what is stored; no two deliveries of it have a key in common. */
 class AcceptPlan {
@@ -62,6 +95,16 @@ class AcceptPlan {
 
   constructor(stored: Surroundings) {
     this.#stored = stored;
+  }
+
+  /** The keys of the runs that are not as they were, or are new and may begin. */
+  get changed(): readonly number[] {
+    const begun = this.#insertions.flatMap(({ seq, row, as }) =>
+      as === "whole" && row.delivery.held === undefined
+        ? row.runs.map((_, index) => seq * RUNS_PER_DELIVERY + index)
+        : [],
+    );
+    return [...begun, ...this.#joined.map(([run]) => run), ...this.#superseded];
   }
 
   accept(row: NewDeliveryRow, seq: number): AcceptOutcome {

@@ -5,6 +5,7 @@ import type { RunKey } from "../../sqlite/public-id.ts";
 import { KEPT_REPLY_CHARS } from "../../stored-values.ts";
 import { type Session, type Statement, statement } from "../engine/statement.ts";
 import type { WriteOperation } from "../engine/write-group.ts";
+import { leaveRuns } from "./arrivals.ts";
 import { columnsOf } from "./insert.ts";
 import { endSkipped, releaseFailed } from "./run-ends.ts";
 
@@ -106,7 +107,7 @@ export const stopCoalescing = changes(
   statement(
     CHANGED,
     `WITH ${items()},
-    changed AS (SELECT r.id FROM reveille.runs AS r JOIN item ON ${isItem}),
+    changed AS (SELECT r.id FROM reveille.runs AS r JOIN item ON ${isItem} FOR UPDATE OF r),
     ${stop},
     due AS (UPDATE reveille.runs AS r SET due_at = NULL FROM changed WHERE r.id = changed.id AND r.state = ${QUEUED}
       AND NOT EXISTS (SELECT 1 FROM reveille.attempts WHERE run = r.id))
@@ -140,19 +141,34 @@ const end = statement(
 /** All runs of an item are settled or, if one is unknown, none; then its index is the result. */
 export const settle: WriteOperation<RunEnds, number | undefined> = {
   keysOf: ({ keys }) => keys.map(({ run }) => run),
+  run: settleAll,
+};
+
+/** By a gateway that does not carry them out: the one that does finds them. */
+export const settleAndLeave: WriteOperation<RunEnds, number | undefined> = {
+  ...settle,
   async run(session, ends) {
-    const all = ends.flatMap(({ keys }) => keys);
-    if (all.length === 0) return ends.map(() => undefined);
-    const found = await session.rows(existing, ...columnsOf(all.map(({ run, tag }) => [run, tag])));
-    const known = new Set(found.map(({ run }) => run));
-    const failed = ends.map(({ keys }) => keys.findIndex(({ run }) => !known.has(run)));
-    await endRuns(
+    const failed = await settleAll(session, ends);
+    await leaveRuns(
       session,
-      ends.filter((_, index) => failed[index] === -1),
+      ends.flatMap(({ keys }, index) => (failed[index] === undefined ? keys : [])).map(({ run }) => run),
     );
-    return failed.map((index) => (index === -1 ? undefined : index));
+    return failed;
   },
 };
+
+async function settleAll(session: Session, ends: readonly RunEnds[]): Promise<(number | undefined)[]> {
+  const all = ends.flatMap(({ keys }) => keys);
+  if (all.length === 0) return ends.map(() => undefined);
+  const found = await session.rows(existing, ...columnsOf(all.map(({ run, tag }) => [run, tag])));
+  const known = new Set(found.map(({ run }) => run));
+  const failed = ends.map(({ keys }) => keys.findIndex(({ run }) => !known.has(run)));
+  await endRuns(
+    session,
+    ends.filter((_, index) => failed[index] === -1),
+  );
+  return failed.map((index) => (index === -1 ? undefined : index));
+}
 
 async function endRuns(session: Session, ends: readonly RunEnds[]): Promise<void> {
   const rows = ends.flatMap(({ keys, state, reason, at }) => {

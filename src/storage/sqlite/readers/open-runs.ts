@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { rowQuery, type RowOf, type RowQuery } from "../engine/row-query.ts";
-import type { Backlog, OpenRun } from "../../delivery-store.ts";
+import type { Backlog } from "../../delivery-store.ts";
+import type { OpenRun } from "../../open-run.ts";
 import { BACKLOG_ROW, backlogOf, OPEN_RUN_ROW, openRunOf, type OpenRunRow } from "../../stored-values.ts";
 import { HELD, QUEUED, RUNNING, RUNS_PER_DELIVERY } from "../codes.ts";
 

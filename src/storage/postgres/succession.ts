@@ -1,0 +1,96 @@
+import type { AcceptOutcome } from "../new-delivery.ts";
+import type { ChangedRun, SharedStore } from "../shared-store.ts";
+import type { Writer } from "./engine/writer.ts";
+import { acceptAndLeave, acceptAndTake } from "./operations/accept.ts";
+import { take } from "./operations/arrivals.ts";
+import type { NewDeliveryRow } from "./operations/new-delivery-row.ts";
+
+/** How often a gateway asks for the lead, and one that leads looks for what it was not told of. */
+const ASK_MS = 250;
+const LOOK_MS = 1_000;
+
+/** Which of the gateways on a database carries out the runs, and how it gets to know those that others accept. */
+export class Succession implements SharedStore {
+  readonly #writer: Writer;
+  readonly #leading = Promise.withResolvers<void>();
+  #timer: NodeJS.Timeout | undefined;
+  #listener: ((changed: readonly ChangedRun[]) => void) | undefined;
+  /** True: it had the lead before its first call. */
+  readonly #ledFirst: boolean;
+  #isAsking = false;
+
+  constructor(writer: Writer) {
+    this.#writer = writer;
+    this.#ledFirst = writer.leads;
+    if (writer.leads) this.#leading.resolve();
+    else this.#timer = setInterval(() => void this.#ask(), ASK_MS).unref();
+  }
+
+  get leading(): Promise<void> {
+    return this.#leading.promise;
+  }
+
+  get leads(): boolean {
+    return this.#writer.leads;
+  }
+
+  get replaced(): Promise<Error> {
+    return this.#writer.replaced;
+  }
+
+  follow(listener: (changed: readonly ChangedRun[]) => void): void {
+    this.#listener = listener;
+    this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
+    this.look();
+  }
+
+  /** True while what changes here is left to the gateway that leads, or to the time when this one has all open runs. */
+  get leaves(): boolean {
+    return !this.#ledFirst && this.#listener === undefined;
+  }
+
+  /** Accepts a delivery; `isLeft`: the gateway that leads finds its runs. */
+  async accept(row: NewDeliveryRow): Promise<{ readonly outcome: AcceptOutcome; readonly isLeft: boolean }> {
+    const isLeft = this.leaves;
+    const { outcome, taken = [] } = await this.#writer.write(isLeft ? acceptAndLeave : acceptAndTake, row);
+    this.#give(taken);
+    return { outcome, isLeft };
+  }
+
+  /** Takes what others have left. */
+  look(): void {
+    if (this.#listener === undefined) return;
+    // Where it fails it stays there, for the next time.
+    this.#writer.write(take, undefined).then(
+      (taken) => this.#give(taken),
+      () => {},
+    );
+  }
+
+  /** Forgets what was left so far: a gateway that begins to lead reads all open runs after this. */
+  async forget(): Promise<void> {
+    if (this.#writer.leads) await this.#writer.write(take, undefined);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #give(taken: readonly ChangedRun[]): void {
+    if (taken.length > 0) this.#listener?.(taken);
+  }
+
+  async #ask(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    try {
+      if (!(await this.#writer.lead())) return;
+      clearInterval(this.#timer);
+      this.#leading.resolve();
+    } catch {
+      // It asks again: the connection may be back by then.
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+}

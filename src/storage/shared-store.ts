@@ -1,0 +1,27 @@
+/** A store that several gateways use: a part of the store contract. One of them carries out the runs of all. */
+import type { RunState } from "../core/run.ts";
+import type { OpenRun } from "./open-run.ts";
+
+export interface SharedStore {
+  /** Resolves when this gateway is the one that carries out the runs; it stays so until it is replaced. */
+  readonly leading: Promise<void>;
+  /** True once {@link leading} is resolved. */
+  readonly leads: boolean;
+  /**
+   * Resolves when another gateway carries out the runs in place of this one: from then on no write of this one takes
+   * effect, and what it was carrying out begins again there.
+   */
+  readonly replaced: Promise<Error>;
+  /**
+   * To be called by the gateway that leads, once it has what `openRuns` gave. From then on it is given what others
+   * change: what was changed before a call of its own arrived here, before that call's `accept` resolves. Never twice
+   * the same change, but a run that it knows already may be among them.
+   */
+  follow(listener: (changed: readonly ChangedRun[]) => void): void;
+}
+
+/** A run that another gateway has accepted, moved or ended, as it is by now. */
+export interface ChangedRun extends Omit<OpenRun, "state"> {
+  readonly state: RunState;
+  readonly reason: string | null;
+}
