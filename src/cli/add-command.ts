@@ -68,12 +68,15 @@ export async function addSender(name: string, options: AddOptions, io: CliIo): P
     throw new CliError(`${preset.title} needs ${missing.map((key) => `--set ${key}=...`).join(" ")}`);
   }
   const { publicUrl } = known.loaded.active.config;
-  const isPossible = publicUrl !== undefined || isRegistrationWished(options);
+  const isKnown = publicUrl !== undefined && !new URL(publicUrl).hostname.endsWith(".invalid");
+  const isPossible = isKnown || isRegistrationWished(options);
   const connection = isPossible ? await readConnection(preset, options, io) : undefined;
-  if (connection !== undefined && publicUrl === undefined) {
-    throw new CliError(
-      `hooks.publicUrl is not set, so ${preset.title} cannot be given a URL. Set it first: ${io.gateway.program} config set hooks.publicUrl https://gateway.example.com`,
-    );
+  if (connection !== undefined && !isKnown) {
+    const advice =
+      publicUrl === undefined
+        ? `hooks.publicUrl is not set. Set it first: ${io.gateway.program} config set hooks.publicUrl https://gateway.example.com`
+        : "gateway.expose has not given a public URL yet. Start the gateway first.";
+    throw new CliError(`${preset.title} cannot be given a URL: ${advice}`);
   }
   const where = { loaded: known.loaded, defaultPath: io.gateway.defaultPath };
   const url = urlOf(there?.match.path ?? settings["path"] ?? name, where);
@@ -217,9 +220,7 @@ function report({ preset, url, configFile, ...added }: Added, options: AddOption
 
 function registeredText({ title }: Preset, url: string, { name, isNew, events }: Registered): string {
   const what = events.length === 0 ? "" : `, for ${events.join(", ")}`;
-  return isNew
-    ? `${title} calls ${url} from now on: ${name}${what}.`
-    : `${title} called ${url} already: ${name} is updated${what}.`;
+  return `${title} calls ${url} from now on: ${name}${isNew ? "" : " was there and is updated"}${what}.`;
 }
 
 function readSettings(pairs: readonly string[]): Record<string, string> {

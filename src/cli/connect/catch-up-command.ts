@@ -135,7 +135,7 @@ async function redeliveryOf(
   const api = await apiOf(registrar, options, kept[0]?.api, io);
   const url = urlOf(mapping.match.path ?? name, { loaded, defaultPath: io.gateway.defaultPath });
   if (preset.name === "stripe") {
-    const endpoint = await findStripeEndpoint(api, url);
+    const endpoint = await findStripeEndpoint(api, { url });
     if (endpoint === undefined) throw new CliError(`Stripe has no endpoint that calls ${url}.`);
     const here = `${access.url}${loaded.active.config.path}/${mapping.match.path}`;
     return { mapping, redelivery: new StripeEvents(api, { mapping, url: here, endpoint }) };
@@ -143,7 +143,7 @@ async function redeliveryOf(
   const place = placeOf(registrar, options) ?? (kept.length === 1 ? kept[0]!.place : undefined) ?? undefined;
   if (place === undefined) throw new CliError("Say where at GitHub: --repo owner/name or --org name");
   const registered = kept.find((each) => each.place?.kind === place.kind && each.place.name === place.name);
-  const hookId = registered?.id ?? (await findGithubHook(api, place, url));
+  const hookId = registered?.id ?? (await findGithubHook(api, place, { url }));
   if (hookId === undefined) throw new CliError(`${place.name} has no webhook that calls ${url}.`);
   return { mapping, redelivery: new GithubDeliveries(api, place, hookId) };
 }

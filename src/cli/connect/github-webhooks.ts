@@ -35,10 +35,10 @@ export const githubWebhooks: Registrar = {
   },
 };
 
-async function register(api: SenderApi, { url, secret, events, place }: Wish): Promise<Registered> {
+async function register(api: SenderApi, { url, secret, events, place, before }: Wish): Promise<Registered> {
   const path = githubHooksPath(place);
   const config = { url, content_type: "json", insecure_ssl: "0", secret };
-  const known = await findGithubHook(api, place, url);
+  const known = await findGithubHook(api, place, { url, id: before?.id });
   const body = { active: true, config, ...(events === undefined ? {} : { events }) };
   const { body: hook } =
     known === undefined
@@ -65,8 +65,12 @@ async function register(api: SenderApi, { url, secret, events, place }: Wish): P
   };
 }
 
-/** The id of the webhook that calls a URL. */
-export async function findGithubHook(api: SenderApi, place: Place | null, url: string): Promise<string | undefined> {
+/** The id of the webhook that calls a URL, or has that id. */
+export async function findGithubHook(
+  api: SenderApi,
+  place: Place | null,
+  { url, id: known }: { readonly url: string; readonly id?: string | undefined },
+): Promise<string | undefined> {
   for (let page = 1; page <= MAX_PAGES; page++) {
     const { body } = await api.call({
       method: "GET",
@@ -74,7 +78,7 @@ export async function findGithubHook(api: SenderApi, place: Place | null, url: s
       act: `list the webhooks of ${place!.name}`,
     });
     const hooks = listAt(body, "");
-    const found = hooks.find((hook) => textAt(hook, "config.url") === url);
+    const found = hooks.find((hook) => textAt(hook, "config.url") === url || textAt(hook, "id") === known);
     const id = textAt(found, "id");
     if (/^\d{1,20}$/u.test(id)) return id;
     if (hooks.length < PAGE_SIZE) return undefined;

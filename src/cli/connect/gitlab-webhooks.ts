@@ -49,13 +49,13 @@ export const gitlabWebhooks: Registrar = {
   },
 };
 
-async function register(api: SenderApi, { url, secret, events, place }: Wish): Promise<Registered> {
+async function register(api: SenderApi, { url, secret, events, place, before }: Wish): Promise<Registered> {
   const unknown = events?.find((event) => !KNOWN.includes(event));
   if (unknown !== undefined) {
     throw new CliError(`GitLab has no event "${unknown}". It has: ${KNOWN.join(", ")}.`);
   }
   const path = pathOf(place);
-  const known = await findHook(api, place, url);
+  const known = await findHook(api, place, { url, id: before?.id });
   const chosen = events ?? (known === undefined ? EVENTS : undefined);
   const flags = chosen && Object.fromEntries(KNOWN.map((event) => [`${event}_events`, chosen.includes(event)]));
   const body = { url, token: secret, enable_ssl_verification: true, ...flags };
@@ -79,7 +79,11 @@ async function register(api: SenderApi, { url, secret, events, place }: Wish): P
   };
 }
 
-async function findHook(api: SenderApi, place: Place | null, url: string): Promise<string | undefined> {
+async function findHook(
+  api: SenderApi,
+  place: Place | null,
+  { url, id: known }: { readonly url: string; readonly id: string | undefined },
+): Promise<string | undefined> {
   for (let page = 1; page <= MAX_PAGES; page++) {
     const { body } = await api.call({
       method: "GET",
@@ -88,7 +92,7 @@ async function findHook(api: SenderApi, place: Place | null, url: string): Promi
     });
     const hooks = listAt(body, "");
     const id = textAt(
-      hooks.find((hook) => textAt(hook, "url") === url),
+      hooks.find((hook) => textAt(hook, "url") === url || textAt(hook, "id") === known),
       "id",
     );
     if (/^\d{1,20}$/u.test(id)) return id;

@@ -1,4 +1,5 @@
 /** Registers webhooks at senders and deletes them there, with a record of each. */
+import { isDeepStrictEqual } from "node:util";
 import type { MappingConfig } from "../../config/mapping/schema.ts";
 import { CliError } from "../errors.ts";
 import { type Connection, readToken, REGISTRARS, type TokenOptions } from "./connection.ts";
@@ -20,7 +21,8 @@ export async function register(connection: Connection, registering: Registering)
   const { registrar, base, token, place, events, replace } = connection;
   const { sender, url, secret, kept } = registering;
   const api = new SenderApi(registrar, { base, token, secrets: secret === undefined ? [] : [secret] });
-  const registered = await registrar.register(api, { url, secret, events, place, replace });
+  const before = kept.of(sender).findLast((each) => each.api === base && isDeepStrictEqual(each.place, place));
+  const registered = await registrar.register(api, { url, secret, events, place, replace, before });
   kept.add({ sender, preset: registrar.preset, api: base, id: registered.id, place, url });
   return registered;
 }

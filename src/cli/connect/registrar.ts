@@ -25,6 +25,8 @@ export interface Wish {
   /** `undefined`: the registrar's own choice, and those it has for a webhook that is there. */
   readonly events: readonly string[] | undefined;
   readonly place: Place | null;
+  /** What was registered there for this sender before, perhaps under another URL. */
+  readonly before?: Pick<Registration, "id" | "url"> | undefined;
   /** True: what is in the way is taken away. */
   readonly replace: boolean;
 }

@@ -41,10 +41,10 @@ export const stripeWebhooks: Registrar = {
 };
 
 async function register(api: SenderApi, wish: Wish): Promise<Registered> {
-  const { url, secret, events, replace } = wish;
-  const known = await findStripeEndpoint(api, url);
+  const { url, secret, events, replace, before } = wish;
+  const known = await findStripeEndpoint(api, { url, id: before?.id });
   if (known !== undefined && secret !== undefined) {
-    const body = formOf({ disabled: "false" }, events ?? []);
+    const body = formOf({ url, disabled: "false" }, events ?? []);
     const { body: endpoint } = await api.call({
       method: "POST",
       path: `${PATH}/${known.id}`,
@@ -82,8 +82,11 @@ export interface StripeEndpoint {
   readonly events: readonly string[];
 }
 
-/** The endpoint that is called under a URL. */
-export async function findStripeEndpoint(api: SenderApi, url: string): Promise<StripeEndpoint | undefined> {
+/** The endpoint that is called under a URL, or has that id. */
+export async function findStripeEndpoint(
+  api: SenderApi,
+  { url, id: before }: { readonly url: string; readonly id?: string | undefined },
+): Promise<StripeEndpoint | undefined> {
   let after = "";
   for (let page = 0; page < MAX_PAGES; page++) {
     const { body } = await api.call({
@@ -92,7 +95,7 @@ export async function findStripeEndpoint(api: SenderApi, url: string): Promise<S
       act: "list the webhook endpoints",
     });
     const endpoints = listAt(body, "data");
-    const found = endpoints.find((endpoint) => textAt(endpoint, "url") === url);
+    const found = endpoints.find((each) => textAt(each, "url") === url || textAt(each, "id") === before);
     const id = textAt(found, "id");
     if (ID.test(id)) return { id, events: eventsOf(found) };
     if (valueAt(body, "has_more") !== true || endpoints.length === 0) return undefined;

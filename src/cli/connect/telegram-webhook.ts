@@ -18,10 +18,10 @@ export const telegramWebhook: Registrar = {
   tokenKind: "the token of the bot, as @BotFather shows it",
   places: [],
   headersOf: () => ({}),
-  async register(api, { url, secret, events, replace }) {
+  async register(api, { url, secret, events, replace, before: kept }) {
     const id = botOf(api);
     const before = await webhookOf(api);
-    if (before !== "" && before !== url && !replace) {
+    if (!["", url, kept?.id === id ? kept.url : ""].includes(before) && !replace) {
       const host = printable(URL.parse(before)?.host ?? "another place", 100);
       throw new CliError(
         `The bot ${id} calls ${host} already, and a bot has one webhook. Add --replace to take it over.`,

@@ -108,6 +108,12 @@ describe("reveille add", () => {
       problem: null,
     });
     expect(hooks.size).toBe(1);
+    await run("config", "set", "hooks.publicUrl", "https://moved.example.com");
+    expect((await run(...github())).out).toContain("webhook 7 of acme/web was there and is updated");
+    expect([hooks.size, hooks.get(7)]).toEqual([
+      1,
+      expect.objectContaining({ config: expect.objectContaining({ url: "https://moved.example.com/hooks/github" }) }),
+    ]);
   });
 
   it("asks a person where and for the token, which is read hidden, and steps are printed where none is given", async () => {
@@ -158,7 +164,10 @@ describe("reveille add", () => {
     }
     await run("config", "unset", "hooks.publicUrl");
     const { err } = await run("add", "telegram", "--token-env", "BOT", "--api", fake.url);
-    expect(err).toContain("hooks.publicUrl is not set, so Telegram cannot be given a URL. Set it first:");
+    expect(err).toContain("Telegram cannot be given a URL: hooks.publicUrl is not set. Set it first:");
+    await run("config", "set", "gateway.expose", '{ via: "command", command: ["true"] }');
+    const unknown = await run("add", "telegram", "--token-env", "BOT", "--api", fake.url);
+    expect(unknown.err).toContain("gateway.expose has not given a public URL yet. Start the gateway first.");
     expect(fake.calls).toEqual([]);
     expect(existsSync(beside("telegram-secret"))).toBe(false);
   });

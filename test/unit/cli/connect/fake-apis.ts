@@ -104,7 +104,7 @@ export function fakeStripe(
     const events = form.getAll("enabled_events[]");
     if (id !== "") {
       const { url, events: before } = endpoints.get(id)!;
-      endpoints.set(id, { url, events: events.length === 0 ? before : events });
+      endpoints.set(id, { url: form.get("url") ?? url, events: events.length === 0 ? before : events });
       return { status: 200, body: shown(id) };
     }
     if (events.length === 0) return refuse(400, "Missing required param: enabled_events.");

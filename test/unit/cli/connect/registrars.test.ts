@@ -108,7 +108,9 @@ describe("GitLab", () => {
       isNew: false,
       events: ["push"],
     });
-    expect(hooks.size).toBe(1);
+    const moved = wish(place, { url: "https://moved.example.com", before: { id: "11", url: URL } });
+    expect(await gitlabWebhooks.register(api, moved)).toMatchObject({ id: "11", isNew: false });
+    expect([hooks.size, hooks.get(11)?.["url"]]).toEqual([1, "https://moved.example.com"]);
     expect(await gitlabWebhooks.remove(api, { id: "11", place, url: URL })).toBe(true);
     expect(await gitlabWebhooks.remove(api, { id: "11", place, url: URL })).toBe(false);
   });
@@ -145,6 +147,10 @@ describe("Stripe", () => {
       isNew: false,
       events: ["charge.failed"],
     });
+    const moved = wish(null, { url: "https://moved.example.com", before: { id: "we_known", url: URL } });
+    expect(await stripeWebhooks.register(api, moved)).toMatchObject({ id: "we_known", isNew: false });
+    expect(endpoints.get("we_known")?.url).toBe("https://moved.example.com");
+    await stripeWebhooks.register(api, wish(null, { before: { id: "we_known", url: URL } }));
     const blank = wish(null, { secret: undefined });
     await expect(stripeWebhooks.register(api, blank)).rejects.toThrow("already (we_known), and shows its secret only");
     expect(endpoints.has("we_known")).toBe(true);
@@ -169,6 +175,9 @@ describe("Telegram", () => {
     expect(await telegramWebhook.register(api, wish(null))).toMatchObject({ isNew: false });
     expect(await telegramWebhook.remove(api, { id: "700100", place: null, url: URL })).toBe(true);
     expect(bot.url).toBe("");
+    bot.url = "https://before.example.com/it";
+    const before = { id: "700100", url: bot.url };
+    expect(await telegramWebhook.register(api, wish(null, { before }))).toMatchObject({ isNew: true });
     bot.url = "https://else.example.com/it";
     expect(await telegramWebhook.remove(api, { id: "700100", place: null, url: URL })).toBe(false);
     expect(bot.url).toBe("https://else.example.com/it");
