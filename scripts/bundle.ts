@@ -2,14 +2,15 @@
  * Bundles the program into a folder: `node scripts/bundle.ts <folder> [more entries, as below]`.
  *
  * The entries keep the paths that they have in `src`; what they share becomes chunks. Packages are part of the
- * bundle, so a start reads some 30 files instead of 1,800, and an installed package needs no other. Their licenses
+ * bundle, so a start reads some 30 files instead of 1,800, and an installed package needs only jiti. Their licenses
  * are in `THIRD-PARTY-LICENSES.txt`.
  */
 import http from "node:http";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 import { buildConsolePage } from "./console-page.ts";
+import { type LineMap, lineMap } from "./line-maps.ts";
 
 /** The files that something loads by name: the program, the exports of the package, threads and sandbox processes. */
 const ENTRIES = [
@@ -30,9 +31,10 @@ const ENTRIES = [
 
 /**
  * A test imports `reveille/testing`, and runs in the vitest of its own project. What confines programs brings
- * programs of its own, and its owner installs it.
+ * programs of its own, and its owner installs it. The compiler in jiti is a third of what the bundle would weigh,
+ * and only a transform or a plugin needs it.
  */
-const EXTERNAL = [/^node:(?!http$)/u, "vitest", "@anthropic-ai/sandbox-runtime"];
+const EXTERNAL = [/^node:(?!http$)/u, "vitest", "@anthropic-ai/sandbox-runtime", "jiti"];
 
 /** What `node:http` loads undici for. */
 const OF_UNDICI: ReadonlySet<string> = new Set(["CloseEvent", "MessageEvent", "WebSocket"]);
@@ -47,10 +49,8 @@ await bundle(resolve(folder));
 async function bundle(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   const chunks = await writeChunks(folder);
-  for (const { fileName, moduleIds } of chunks) {
-    // A third of the archive: a stack trace that names the lines of packages helps no one.
-    if (!moduleIds.some((id) => id.startsWith(SOURCES + sep))) rmSync(join(folder, `${fileName}.map`), { force: true });
-  }
+  for (const { fileName } of chunks) writeLineMap(join(folder, `${fileName}.map`));
+  copyFileSync(join(SOURCES, "cli/reveille.cjs"), join(folder, "cli/reveille.cjs"));
   const page = await buildConsolePage(join(folder, "console/page"));
   const modules = [...chunks.flatMap(({ moduleIds }) => moduleIds), ...page];
   writeFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), licenses(modules));
@@ -61,8 +61,6 @@ async function writeChunks(dir: string): Promise<readonly OutputChunk[]> {
     input: Object.fromEntries([...ENTRIES, ...moreEntries].map((entry) => [entry, join(SOURCES, `${entry}.ts`)])),
     platform: "node",
     external: EXTERNAL,
-    // `jiti` looks for its compiler on the disk when it first needs it; this entry of the package imports it.
-    resolve: { alias: { jiti: "jiti/static" } },
     plugins: [keepAddresses(), httpAlone()],
   });
   try {
@@ -73,14 +71,22 @@ async function writeChunks(dir: string): Promise<readonly OutputChunk[]> {
       chunkFileNames: "chunks/[name]-[hash].js",
       sourcemap: true,
       sourcemapExcludeSources: true,
-      // Without comments and white space; names stay, and stack traces are translated.
-      minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+      // Without comments and white space; the names of functions stay, and stack traces are translated.
+      minify: { compress: false, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
       plugins: [escapeWideCharacters()],
     });
     return output.filter((file) => file.type === "chunk");
   } finally {
     await build.close();
   }
+}
+
+/** A chunk of packages alone needs no map. */
+function writeLineMap(file: string): void {
+  if (!existsSync(file)) return;
+  const map = lineMap(JSON.parse(readFileSync(file, "utf8")) as LineMap);
+  if (map.sources.length === 0) rmSync(file);
+  else writeFileSync(file, JSON.stringify(map));
 }
 
 /** A module finds its neighbors by `import.meta.url`, so this stays the address that it has in `src`. */

@@ -28,7 +28,7 @@ await import(program());
 function refuse(missing) {
   console.error(`${missing} Run npm ci, which installs what is needed, with a Node of its own.
 To run Reveille without these packages, make its package once where npm ci has run (npm pack) and install that:
-npm install -g ./reveille-*.tgz. It has no dependencies, and needs Node 24.`);
+npm install -g ./reveille-*.tgz. It brings one package, jiti, and needs Node 24.`);
   process.exit(1);
 }
 

@@ -1,4 +1,4 @@
-/** Stack traces of the bundle name the lines of the sources. */
+/** Stack traces of the bundle name the lines of the sources; its maps hold no columns. */
 import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { dirname, relative, resolve } from "node:path";
@@ -31,7 +31,7 @@ function sourceLine(frame: { toString(): string }): string {
     const entry = mapOf(url)?.findEntry(Number(line) - 1, Number(column) - 1);
     if (entry === undefined || !("originalSource" in entry)) return position;
     const file = relative(process.cwd(), resolve(dirname(fileURLToPath(url)), entry.originalSource));
-    return `${file}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
+    return `${file}:${entry.originalLine + 1}`;
   });
   return `    at ${text}`;
 }

@@ -130,17 +130,17 @@ function ownWorker(): string {
 
 /**
  * The code that runs inside the sandbox, which is the same for every gateway. The bundle shares chunks between its
- * entries and has jiti in one of them; the sources have folders, and jiti in its package.
+ * entries; the sources have folders. Jiti is a package.
  */
 function loaderFiles(): readonly string[] {
   const root = resolve(OWN_FILE, "../../..");
-  const paths = IS_BUNDLED ? [root] : [...SOURCE_FOLDERS.map((name) => join(root, name)), jitiFolder()];
+  const own = IS_BUNDLED ? [root] : SOURCE_FOLDERS.map((name) => join(root, name));
+  const paths = [...own, jitiFolder()];
   return [...new Set([...paths, ...paths.map((path) => realpathSync(path))])];
 }
 
 /** Node looks at every link on the way to what it imports, which it may not; some package managers link everything. */
 function linkFlags(): readonly string[] {
-  if (IS_BUNDLED) return [];
   const jiti = jitiFolder();
   return realpathSync(jiti) === jiti ? [] : ["--preserve-symlinks"];
 }

@@ -35,7 +35,9 @@ describe("the bundle", () => {
     execFileSync(process.execPath, [join(root, "scripts/bundle.ts"), bundle]);
   });
 
-  it("runs without any package beside it, transforms in their sandbox included", () => {
+  it("runs with no package beside it but jiti, transforms in their sandbox included", () => {
+    mkdirSync(join(folder, "node_modules"));
+    symlinkSync(join(root, "node_modules/jiti"), join(folder, "node_modules/jiti"));
     mkdirSync(join(folder, "hooks/transforms"), { recursive: true });
     writeFileSync(
       join(folder, "hooks/transforms/double.ts"),
@@ -93,7 +95,7 @@ describe("the bundle", () => {
   it("has the license of every package in it", () => {
     const text = readFileSync(join(bundle, "THIRD-PARTY-LICENSES.txt"), "utf8");
     expect(text).toContain("Permission is hereby granted");
-    for (const name of ["commander", "jiti", "pino", "tapable", "typebox"]) expect(text).toContain(`\n${name} `);
+    for (const name of ["commander", "pino", "tapable", "typebox"]) expect(text).toContain(`\n${name} `);
     expect(text).not.toContain("License: not stated");
   });
 
@@ -121,7 +123,7 @@ describe("the bundle", () => {
       encoding: "utf8",
       cwd: root,
     });
-    const [, file, line] = /\((src\/\S+\.ts):(\d+):\d+\)/u.exec(stack) ?? [];
+    const [, file, line] = /\((src\/\S+\.ts):(\d+)\)/u.exec(stack) ?? [];
     expect(stack).toMatch(/definePreset/u);
     expect(readFileSync(join(root, file!), "utf8").split("\n").length).toBeGreaterThan(Number(line));
   });
