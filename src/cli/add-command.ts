@@ -5,12 +5,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { HookStates } from "../index.ts";
 import type { Preset } from "../presets/preset.ts";
 import { ConfigFile } from "./config-file.ts";
-import { type Connection, type ConnectionOptions, isRegistrationWished, readConnection } from "./connect/connection.ts";
+import { isRegistrationWished, readConnection } from "./connect/connection.ts";
+import type { Connection, ConnectionOptions, WebhookConnection } from "./connect/connection.ts";
 import { register, secretOf, unregister } from "./connect/register.ts";
 import type { Registered } from "./connect/registrar.ts";
 import { Registrations } from "./connect/registrations.ts";
 import { makeSecret, type SenderSecret, storedSecret } from "./connect/sender-secret.ts";
-import { CliError } from "./errors.ts";
+import { subscribe } from "./connect/subscribe.ts";
+import { CliError, isForOwner } from "./errors.ts";
 import { askGateway, readStatus } from "./gateway-client.ts";
 import type { GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
@@ -52,7 +54,7 @@ export async function addSender(name: string, options: AddOptions, io: CliIo): P
   if (known.loaded === undefined) {
     throw new CliError(`There is no configuration yet. Begin with: ${io.gateway.setupCommand}`);
   }
-  const { configFile } = io.gateway.locate(options);
+  const { configFile, stateDir } = io.gateway.locate(options);
   const file = ConfigFile.read(configFile);
   const there = senderNamed(known.loaded, name);
   const preset = presetNamed(known.presets, there?.preset ?? name);
@@ -80,7 +82,7 @@ export async function addSender(name: string, options: AddOptions, io: CliIo): P
   }
   const where = { loaded: known.loaded, defaultPath: io.gateway.defaultPath };
   const url = urlOf(there?.match.path ?? settings["path"] ?? name, where);
-  const place = { file, configFile, url, kept: Registrations.beside(configFile) };
+  const place = { file, configFile, stateDir, url, kept: Registrations.beside(configFile) };
   const added = isThere
     ? {
         gateway: undefined,
@@ -98,6 +100,7 @@ type AtSender = Pick<Added, "registered" | "problem">;
 interface AddPlace {
   readonly file: ConfigFile;
   readonly configFile: string;
+  readonly stateDir: string;
   readonly url: string;
   readonly kept: Registrations;
 }
@@ -124,7 +127,7 @@ async function addNew(
   const piped = isMissing ? await io.readPiped() : undefined;
   const isMadeThere = isMissing && preset.secret.madeBy === "sender" && piped === undefined;
   const made =
-    isMadeThere && connection !== undefined
+    isMadeThere && connection !== undefined && "registrar" in connection
       ? await register(connection, { sender: name, url, secret: undefined, kept })
       : undefined;
   const secret =
@@ -138,7 +141,9 @@ async function addNew(
     await file.save(io);
   } catch (error) {
     secret?.discard();
-    if (made !== undefined) await takeBack(made, connection!, place, io);
+    if (made !== undefined && connection !== undefined && "token" in connection) {
+      await takeBack(made, connection, place, io);
+    }
     throw error;
   }
   const gateway = await taken(name, options, io);
@@ -150,12 +155,17 @@ async function addNew(
 }
 
 /** Deletes what was registered for a sender that the configuration does not take. */
-async function takeBack({ id, name }: Registered, { token }: Connection, { kept }: AddPlace, io: CliIo): Promise<void> {
+async function takeBack(
+  { id, name }: Registered,
+  { token }: WebhookConnection,
+  { kept }: AddPlace,
+  io: CliIo,
+): Promise<void> {
   const registration = kept.find(id);
   try {
     if (registration !== undefined) await unregister(registration, token, kept);
   } catch (error) {
-    if (!(error instanceof CliError)) throw error;
+    if (!isForOwner(error)) throw error;
     io.err(`${error.message}\nThe ${name} is still there: delete it in the sender's settings.\n`);
   }
 }
@@ -164,7 +174,7 @@ async function takeBack({ id, name }: Registered, { token }: Connection, { kept 
 async function registerThere(
   name: string,
   connection: Connection,
-  { kept, url }: AddPlace,
+  place: AddPlace,
   options: AddOptions,
   io: CliIo,
 ): Promise<AtSender> {
@@ -172,10 +182,13 @@ async function registerThere(
   const mapping = senderNamed(loaded, name) ?? loaded?.active.config.mappings.find(({ preset }) => preset === name);
   try {
     if (mapping === undefined) throw new CliError(`hooks.presets does not have ${name}.`);
-    const registered = await register(connection, { sender: name, url, secret: secretOf(mapping), kept });
+    const secret = "kind" in connection && !connection.kind.hasSecret ? undefined : secretOf(mapping);
+    const registering = { ...place, sender: name, secret };
+    const registered =
+      "kind" in connection ? await subscribe(connection, registering) : await register(connection, registering);
     return { registered, problem: undefined };
   } catch (error) {
-    if (!(error instanceof CliError)) throw error;
+    if (!isForOwner(error)) throw error;
     return { registered: undefined, problem: error.message };
   }
 }

@@ -1,6 +1,13 @@
+import { SenderApiError } from "../hosts/embedded/errors.ts";
+
 /** A failure of a command, in words for its user. */
 export class CliError extends Error {
   override readonly name: string = "CliError";
+}
+
+/** True for an error whose message is the whole answer for the user. */
+export function isForOwner(error: unknown): error is Error {
+  return error instanceof CliError || error instanceof SenderApiError;
 }
 
 /** A refusal by the running gateway. */

@@ -5,7 +5,8 @@ import { ConfigFile } from "./config-file.ts";
 import type { TokenOptions } from "./connect/connection.ts";
 import { nameOfKept, tokenToRemove, unregister } from "./connect/register.ts";
 import { type KeptRegistration, Registrations } from "./connect/registrations.ts";
-import { CliError } from "./errors.ts";
+import { endSubscriptions, hasSubscription } from "./connect/subscribe.ts";
+import { CliError, isForOwner } from "./errors.ts";
 import type { GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
 import { secretFile } from "./presets-command.ts";
@@ -25,15 +26,16 @@ interface AtSender {
  * `add` has written for it. Where the sender refuses, the configuration stays, so that no call is answered 404.
  */
 export async function removeSender(name: string, options: RemoveOptions, io: CliIo): Promise<void> {
-  const { configFile } = io.gateway.locate(options);
+  const { configFile, stateDir } = io.gateway.locate(options);
   const file = ConfigFile.read(configFile);
   const registrations = Registrations.beside(configFile);
   const written = file.get(["hooks", name, "secret"]);
   const isKnown = file.get(["hooks", name]) !== undefined;
-  if (!isKnown && registrations.of(name).length === 0) {
+  if (!isKnown && registrations.of(name).length === 0 && !hasSubscription(name, stateDir)) {
     throw new CliError(`hooks.${name} is not in ${configFile}: ${io.gateway.program} presets lists what is in use.`);
   }
   const atSender = await deleteAtSender(registrations, name, options, io);
+  const subscriptions = await endSubscriptions(name, stateDir);
   let isSecretGone = false;
   const secretPath = join(dirname(configFile), secretFile(name));
   if (isKnown) {
@@ -45,13 +47,15 @@ export async function removeSender(name: string, options: RemoveOptions, io: Cli
   }
   if (options.json === true) {
     const webhooks = atSender.map(({ kept, outcome }) => ({ id: kept.id, place: kept.place, outcome }));
-    io.out(`${JSON.stringify({ sender: name, secretRemoved: isSecretGone, webhooks }, undefined, 2)}\n`);
+    io.out(`${JSON.stringify({ sender: name, secretRemoved: isSecretGone, webhooks, subscriptions }, undefined, 2)}\n`);
     return;
   }
-  const isLeft = atSender.length === 0 || atSender.some(({ outcome }) => outcome === "left");
+  const isLeft =
+    (atSender.length === 0 && subscriptions.length === 0) || atSender.some(({ outcome }) => outcome === "left");
   const lines = [
     ...(isKnown ? [`${name} is no longer in ${configFile}${isSecretGone ? `, and ${secretPath} is gone` : ""}.`] : []),
     ...atSender.map(({ kept, outcome }) => `The ${nameOfKept(kept)} ${OUTCOMES[outcome]}.`),
+    ...subscriptions.map(({ resource, problem }) => problem ?? `The subscription of ${resource} has ended.`),
     ...(isLeft ? [`Its calls are answered 404 from now on: ${adviceFor(name, atSender, io)}.`] : []),
   ];
   io.out(`${lines.join("\n")}\n`);
@@ -83,7 +87,7 @@ async function deleteAtSender(
     try {
       done.push({ kept, outcome: (await unregister(kept, token, registrations)) ? "deleted" : "was gone" });
     } catch (error) {
-      if (!(error instanceof CliError)) throw error;
+      if (!isForOwner(error)) throw error;
       const before = done.map((each) => `The ${nameOfKept(each.kept)} ${OUTCOMES[each.outcome]}.`);
       const rest = `${name} stays in the configuration. To take it out all the same, leave out the token.`;
       throw new CliError([...before, error.message, rest].join("\n"), { cause: error });

@@ -3,7 +3,7 @@ import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/errors.ts";
 import { closestKey, shorten } from "../config/show-value.ts";
 import { StartError } from "../hosts/embedded/errors.ts";
-import { CliError } from "./errors.ts";
+import { CliError, isForOwner } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import { addConfigurationCommands } from "./commands.ts";
 import { addOperatorCommands } from "./commands.ts";
@@ -76,7 +76,7 @@ function emptyProgram(io: CliIo): Command {
 /** Errors whose message was written for the gateway's owner are printed as they are, the others with their stack. */
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return `The configuration is not valid.\n${error.message}`;
-  if (error instanceof StartError || error instanceof CliError) {
+  if (error instanceof StartError || isForOwner(error)) {
     return error.message;
   }
   if (!(error instanceof Error)) return String(error);

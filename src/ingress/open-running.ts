@@ -5,6 +5,7 @@ import { checkOutgoing } from "../core/outgoing/check-outgoing.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import { openGatewayKey } from "../dispatch/gateway-key.ts";
 import { OutageRegistry } from "../dispatch/notify/outage-registry.ts";
+import type { Outages } from "../dispatch/context.ts";
 import { OwnerNotices } from "../dispatch/notify/owner-notices.ts";
 import { AgentRunner } from "../dispatch/run/agent-runner.ts";
 import { CALLBACK_TIMEOUT_MS } from "../dispatch/run/callback.ts";
@@ -42,6 +43,8 @@ export interface Operations {
   readonly gauges: GaugeOperations;
   readonly stats: StatsOperations;
   readonly probes: ProbeOperations;
+  /** For what a host does besides: the owner gets one notice for each outage. */
+  readonly outages: Pick<Outages, "failed" | "works">;
 }
 
 /** The parts that live as long as the store is open. */
@@ -130,6 +133,7 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     gauges: new GaugeOperations({ ingress: context, hooks, outages: () => outages.open }),
     stats: new StatsOperations(operated),
     probes,
+    outages,
   };
   return { context, retention, hookWatch, probing, quarantine, operations };
 }

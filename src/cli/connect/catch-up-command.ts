@@ -2,7 +2,7 @@
 import { readPointInTime } from "../../api/selection.ts";
 import type { MappingConfig } from "../../config/mapping/schema.ts";
 import { reasonOf } from "../../core/reason-of.ts";
-import { CliError } from "../errors.ts";
+import { CliError, isForOwner } from "../errors.ts";
 import { askGateway, reachGateway } from "../gateway-client.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";
 import type { CliIo } from "../io.ts";
@@ -17,7 +17,7 @@ import { idsHere } from "./ids-here.ts";
 import type { MissedCall, Redelivery, TakeOutcome } from "./redelivery.ts";
 import type { Registrar } from "./registrar.ts";
 import { Registrations } from "./registrations.ts";
-import { SenderApi } from "./sender-api.ts";
+import { SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 import { StripeEvents } from "./stripe-events.ts";
 import { findStripeEndpoint } from "./stripe-webhooks.ts";
 
@@ -107,7 +107,7 @@ async function take(
     });
     return undefined;
   } catch (error) {
-    if (!(error instanceof CliError)) throw error;
+    if (!isForOwner(error)) throw error;
     return error.message;
   } finally {
     bar.end();

@@ -15,6 +15,10 @@ export function addConnectCommands(program: Command, io: CliIo, finish: (code: n
     .option("--secret-env <name>", "take the secret from this variable, in the place of a file")
     .option("--set <key=value>", "a setting of the sender, or a key of its mapping; may be repeated", collect, [])
     .option("--events <names>", "what it is to send, with commas between (default: what people do)")
+    .option("--credentials-file <file>", "Microsoft Graph, Gmail, Google Calendar: JSON by which access tokens are had")
+    .option("--resource <name>", "what these are to watch: a folder of mail, a topic, a calendar")
+    .option("--token-url <url>", "where these give access tokens, in another cloud")
+    .option("--state-dir <dir>", "where the gateway finds what it has to renew")
     .option("--replace", "Telegram: take the bot from another webhook; Stripe: make the endpoint once more")
     .action(async (name: string, options: AddOptions) => {
       const { addSender } = await import("../add-command.ts");
@@ -22,6 +26,7 @@ export function addConnectCommands(program: Command, io: CliIo, finish: (code: n
     });
   withToken(withGateway(program.command("remove"), io))
     .description("take a sender out of the configuration, with the secret that add wrote and the webhook it registered")
+    .option("--state-dir <dir>", "where the gateway finds what it has to renew")
     .argument("<sender>", "the name of its preset")
     .action(async (name: string, options: RemoveOptions) => {
       const { removeSender } = await import("../remove-command.ts");

@@ -1,11 +1,18 @@
 /** What the owner says about a sender's side: where, with which token, for which events. */
 import { readFileSync, statSync } from "node:fs";
+import { SUBSCRIPTION_KINDS } from "../../hosts/embedded/subscriptions/renewal.ts";
 import type { Preset } from "../../presets/preset.ts";
 import { CliError } from "../errors.ts";
 import type { CliIo } from "../io.ts";
 import { githubWebhooks } from "./github-webhooks.ts";
 import { gitlabWebhooks } from "./gitlab-webhooks.ts";
 import type { Place, PlaceKind, Registrar } from "./registrar.ts";
+import {
+  readSubscription,
+  subscriptionKind,
+  type SubscriptionConnection,
+  type SubscriptionOptions,
+} from "./subscribe.ts";
 import { stripeWebhooks } from "./stripe-webhooks.ts";
 import { telegramWebhook } from "./telegram-webhook.ts";
 
@@ -24,7 +31,7 @@ export interface PlaceOptions {
   readonly group?: string;
 }
 
-export interface ConnectionOptions extends TokenOptions, PlaceOptions {
+export interface ConnectionOptions extends TokenOptions, PlaceOptions, SubscriptionOptions {
   /** Base URL of the API. */
   readonly api?: string;
   /** Separated by commas. */
@@ -34,7 +41,9 @@ export interface ConnectionOptions extends TokenOptions, PlaceOptions {
 }
 
 /** The sender's side, as the owner wants it. */
-export interface Connection {
+export type Connection = WebhookConnection | SubscriptionConnection;
+
+export interface WebhookConnection {
   readonly registrar: Registrar;
   readonly base: string;
   readonly token: string;
@@ -52,12 +61,17 @@ export async function readConnection(
   options: ConnectionOptions,
   io: CliIo,
 ): Promise<Connection | undefined> {
-  const registrar = REGISTRARS.find(({ preset }) => preset === name);
   const isWished = isRegistrationWished(options);
+  const kind = subscriptionKind(name);
+  if (kind !== undefined) {
+    if (!isWished) return undefined;
+    return readSubscription(kind, options, { base: readBase(options.api ?? kind.api), events: readEvents(options) });
+  }
+  const registrar = REGISTRARS.find(({ preset }) => preset === name);
   if (registrar === undefined) {
     if (!isWished) return undefined;
     throw new CliError(
-      `${title} is registered by hand: leave out the options about its side, and follow the steps. These are registered: ${REGISTRARS.map(({ preset }) => preset).join(", ")}.`,
+      `${title} is registered by hand: leave out the options about its side, and follow the steps. These are registered: ${[...REGISTRARS, ...SUBSCRIPTION_KINDS].map(({ preset }) => preset).join(", ")}.`,
     );
   }
   const asked = options.json === true ? { ...io, ask: undefined } : io;
@@ -76,10 +90,7 @@ export async function readConnection(
       `Give the token for ${title} in a variable or a file: --token-env NAME or --token-file FILE. ${tokenText(registrar)}`,
     );
   }
-  const events = options.events?.split(",").map((event) => event.trim());
-  if (events?.some((event) => !EVENT.test(event)) === true) {
-    throw new CliError("Write the events with commas between them: --events issues,pull_request");
-  }
+  const events = readEvents(options);
   return {
     registrar,
     base: readBase(options.api ?? registrar.api),
@@ -90,10 +101,20 @@ export async function readConnection(
   };
 }
 
+function readEvents(options: ConnectionOptions): readonly string[] | undefined {
+  const events = options.events?.split(",").map((event) => event.trim());
+  if (events?.some((event) => !EVENT.test(event)) === true) {
+    throw new CliError("Write the events with commas between them: --events issues,pull_request");
+  }
+  return events;
+}
+
 /** True when an option speaks of the sender's side. */
 export function isRegistrationWished(options: ConnectionOptions): boolean {
   const { repo, org, project, group, tokenEnv, tokenFile, api, events, replace } = options;
-  return [repo, org, project, group, tokenEnv, tokenFile, api, events, replace].some((each) => each !== undefined);
+  const { credentialsFile, resource, tokenUrl } = options;
+  const ofWebhook = [repo, org, project, group, tokenEnv, tokenFile, api, events, replace];
+  return [...ofWebhook, credentialsFile, resource, tokenUrl].some((each) => each !== undefined);
 }
 
 function tokenText({ tokenKind }: Registrar): string {

@@ -9,7 +9,7 @@ import { listAt, textAt, valueAt } from "../../core/payload-text.ts";
 import { githubHooksPath } from "./github-webhooks.ts";
 import { MAX_LIST_PAGES, type MissedCall, type MissedCalls, type Redelivery, type TakeOutcome } from "./redelivery.ts";
 import { PAGE_SIZE, type Place } from "./registrar.ts";
-import type { SenderApi } from "./sender-api.ts";
+import type { SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 
 /** One try of GitHub at one call. */
 interface Attempt {

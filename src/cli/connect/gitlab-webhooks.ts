@@ -6,7 +6,8 @@
 import { listAt, textAt, valueAt } from "../../core/payload-text.ts";
 import { CliError } from "../errors.ts";
 import { MAX_PAGES, PAGE_SIZE, type Place, type Registered, type Registrar, type Wish } from "./registrar.ts";
-import { type SenderApi, SenderApiError } from "./sender-api.ts";
+import { SenderApiError } from "../../hosts/embedded/errors.ts";
+import type { SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 
 /** What people do, and no machine. */
 const EVENTS = ["issues", "merge_requests", "note"];

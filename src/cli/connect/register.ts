@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { MappingConfig } from "../../config/mapping/schema.ts";
 import { CliError } from "../errors.ts";
-import { type Connection, readToken, REGISTRARS, type TokenOptions } from "./connection.ts";
+import { readToken, REGISTRARS, type TokenOptions, type WebhookConnection } from "./connection.ts";
 import type { CliIo } from "../io.ts";
 import type { Registered } from "./registrar.ts";
 import type { KeptRegistration, Registrations } from "./registrations.ts";
-import { SenderApi } from "./sender-api.ts";
+import { SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 
 export interface Registering {
   readonly sender: string;
@@ -17,7 +17,7 @@ export interface Registering {
 }
 
 /** Registers the webhook, and keeps a record of it. Rejects with a {@link CliError}. */
-export async function register(connection: Connection, registering: Registering): Promise<Registered> {
+export async function register(connection: WebhookConnection, registering: Registering): Promise<Registered> {
   const { registrar, base, token, place, events, replace } = connection;
   const { sender, url, secret, kept } = registering;
   const api = new SenderApi(registrar, { base, token, secrets: secret === undefined ? [] : [secret] });

@@ -1,5 +1,5 @@
 /** How a sender registers a webhook by its API. */
-import type { ApiFacts, SenderApi } from "./sender-api.ts";
+import type { ApiFacts, SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 
 export type PlaceKind = "repo" | "org" | "project" | "group";
 

@@ -19,7 +19,7 @@ import {
 } from "./redelivery.ts";
 import { secretOf } from "./register.ts";
 import { PAGE_SIZE } from "./registrar.ts";
-import type { SenderApi } from "./sender-api.ts";
+import type { SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 import type { StripeEndpoint } from "./stripe-webhooks.ts";
 
 export interface StripeHook {

@@ -7,7 +7,7 @@ import { textAt, valueAt } from "../../core/payload-text.ts";
 import { CliError } from "../errors.ts";
 import { printable } from "../terminal-text.ts";
 import type { Registrar } from "./registrar.ts";
-import type { SenderApi } from "./sender-api.ts";
+import type { SenderApi } from "../../hosts/embedded/subscriptions/sender-api.ts";
 
 const TOKEN = /^(\d{1,20}):[\w-]{20,200}$/u;
 

@@ -18,6 +18,18 @@ export class StartError extends Error {
   override readonly name: string = "StartError";
 }
 
+/** Why the API of a sender did not do what it was asked to do, in words for the owner. */
+export class SenderApiError extends Error {
+  override readonly name = "SenderApiError";
+  /** Of the answer; `undefined`: there was none that can be read. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
 /**
  * A store that cannot be opened is a reason for the owner: hooks wrap what their taps throw. It is known by its name,
  * since every command loads this file and none needs a store for it.

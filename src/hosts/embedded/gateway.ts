@@ -20,6 +20,7 @@ import { metricsGuardConfig, metricsRoute } from "./server/metrics-route.ts";
 import { GatewayServer, localUrl } from "./server.ts";
 import type { TraceExport } from "../../telemetry/traces.ts";
 import { GatewayStatus } from "./status.ts";
+import { SubscriptionRenewal } from "./subscriptions/renewal.ts";
 import { hooksPathOf, hooksUrlOf } from "./config/snapshot.ts";
 import { PublicAddress } from "./tunnel/public-address.ts";
 import { CONSOLE_PATH, RoutingTable } from "./server/routing-table.ts";
@@ -33,6 +34,7 @@ interface OpenGateway {
   server?: GatewayServer;
   watch?: ConfigWatch;
   traces?: Pick<TraceExport, "close">;
+  renewal?: SubscriptionRenewal;
 }
 
 const systemClock: Clock = { now: () => Date.now() };
@@ -199,6 +201,14 @@ export class EmbeddedGateway {
       }),
     });
     parts.start();
+    this.#open.renewal = new SubscriptionRenewal({
+      stateDir,
+      clock: this.#clock,
+      logger: this.#logger,
+      env: this.#options.env ?? process.env,
+      outages: () => ingress.operations().outages,
+    });
+    this.#open.renewal.start();
     const { host, port } = this.#config.current.gateway;
     const routes = new RoutingTable();
     this.#fill(routes, plugins.current);
@@ -267,7 +277,7 @@ export class EmbeddedGateway {
   }
 
   async #stop(): Promise<void> {
-    const { parts, plugins, server, watch, traces } = this.#open;
+    const { parts, plugins, server, watch, traces, renewal } = this.#open;
     const deadlineMs = this.#clock.now() + this.#config.current.gateway.shutdownMs;
     const leftMs = (): number => Math.max(0, deadlineMs - this.#clock.now());
     server?.stopAccepting();
@@ -275,6 +285,7 @@ export class EmbeddedGateway {
     parts?.approvals.stop();
     this.#events.close();
     await watch?.close();
+    await renewal?.stop();
     await untilPluginsEnd(this.#reloading, leftMs(), this.#logger);
     if (plugins !== undefined) {
       await untilPluginsEnd(plugins.close(deadlineMs), leftMs() + PLUGIN_GRACE_MS, this.#logger);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { githubWebhooks } from "../../../../src/cli/connect/github-webhooks.ts";
 import { gitlabWebhooks } from "../../../../src/cli/connect/gitlab-webhooks.ts";
 import type { Place, Registrar, Wish } from "../../../../src/cli/connect/registrar.ts";
-import { SenderApi } from "../../../../src/cli/connect/sender-api.ts";
+import { SenderApi } from "../../../../src/hosts/embedded/subscriptions/sender-api.ts";
 import { stripeWebhooks } from "../../../../src/cli/connect/stripe-webhooks.ts";
 import { telegramWebhook } from "../../../../src/cli/connect/telegram-webhook.ts";
 import {

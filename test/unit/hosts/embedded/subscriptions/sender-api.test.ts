@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { githubWebhooks } from "../../../../src/cli/connect/github-webhooks.ts";
-import { SenderApi, SenderApiError } from "../../../../src/cli/connect/sender-api.ts";
-import { type FakeAnswer, FakeSender } from "./fake-sender.ts";
+import { githubWebhooks } from "../../../../../src/cli/connect/github-webhooks.ts";
+import { SenderApiError } from "../../../../../src/hosts/embedded/errors.ts";
+import { SenderApi } from "../../../../../src/hosts/embedded/subscriptions/sender-api.ts";
+import { type FakeAnswer, FakeSender } from "../../../cli/connect/fake-sender.ts";
 
 let fake: FakeSender | undefined;
 afterEach(async () => {

@@ -1,7 +1,6 @@
 /** The API of a sender, asked with a token of the owner: bounded, without redirects, each failure with what to do. */
-import { listAt, valueAt } from "../../core/payload-text.ts";
-import { CliError } from "../errors.ts";
-import { printable } from "../terminal-text.ts";
+import { listAt, valueAt } from "../../../core/payload-text.ts";
+import { SenderApiError } from "../errors.ts";
 
 /** What the messages and the requests of every call have in common. */
 export interface ApiFacts {
@@ -37,18 +36,8 @@ export interface SenderApiOptions {
   readonly secrets?: readonly string[];
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
-}
-
-/** A call that did not succeed. */
-export class SenderApiError extends CliError {
-  override readonly name = "SenderApiError";
-  /** Of the answer; `undefined`: there was none that can be read. */
-  readonly status: number | undefined;
-
-  constructor(message: string, status?: number) {
-    super(message);
-    this.status = status;
-  }
+  /** Ends a call that is in progress. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const TIMEOUT_MS = 15_000;
@@ -56,10 +45,18 @@ const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 16_777_216;
 const SAID_CHARS = 300;
 
+/** On one line, without what a terminal would obey. */
+function oneLine(text: string, maxChars: number): string {
+  return text
+    .slice(0, maxChars)
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
+}
+
 export class SenderApi {
   readonly token: string;
   readonly #facts: ApiFacts;
-  readonly #options: Required<SenderApiOptions>;
+  readonly #options: Required<Omit<SenderApiOptions, "signal">> & Pick<SenderApiOptions, "signal">;
 
   constructor(facts: ApiFacts, options: SenderApiOptions) {
     this.#facts = facts;
@@ -90,13 +87,14 @@ export class SenderApi {
 
   async #fetch(call: ApiCall): Promise<Response> {
     const { method, path, body } = call;
-    const { base, token, timeoutMs } = this.#options;
+    const { base, token, timeoutMs, signal } = this.#options;
+    const timeout = AbortSignal.timeout(timeoutMs);
     const form = body instanceof URLSearchParams;
     try {
       return await fetch(`${base}${path}`, {
         method,
         redirect: "manual",
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
         headers: {
           accept: "application/json",
           "user-agent": "reveille",
@@ -144,7 +142,7 @@ export class SenderApi {
   #said(body: unknown): string {
     const { token, secrets } = this.#options;
     const values = [
-      ...["message", "error.message", "error", "description"].map((path) => valueAt(body, path)),
+      ...["message", "error.message", "error", "error_description", "description"].map((path) => valueAt(body, path)),
       ...listAt(body, "errors").map((each) => (typeof each === "string" ? each : valueAt(each, "message"))),
     ];
     const texts = values.flatMap((value) => {
@@ -153,7 +151,7 @@ export class SenderApi {
     });
     const hidden = [token, ...secrets].filter((each) => each !== "");
     const said = hidden.reduce((text, each) => text.replaceAll(each, "***"), [...new Set(texts)].join("; "));
-    return printable(said, SAID_CHARS);
+    return oneLine(said, SAID_CHARS);
   }
 }
 
@@ -162,7 +160,7 @@ const REDIRECT_ADVICE =
 
 function targetOf(headers: Headers): string {
   const target = URL.parse(headers.get("location") ?? "");
-  return target === null ? "" : ` to ${printable(target.host, 100)}`;
+  return target === null ? "" : ` to ${oneLine(target.host, 100)}`;
 }
 
 function parse(text: string): unknown {
