@@ -38,9 +38,14 @@ export async function unsetConfig(path: string, options: ConfigOptions, io: CliI
 
 /** Prints the JSON Schema of the file, for editors. */
 export function printSchema(io: CliIo): void {
+  io.out(`${JSON.stringify(fileSchema(), undefined, 2)}\n`);
+}
+
+/** The JSON Schema of the whole file, the `hooks` block included. */
+export function fileSchema(): object {
   const { $schema, $defs, ...hooks } = manifestSchema() as Record<"$schema" | "$defs", unknown>;
   const { properties, ...file } = plain(GatewaySchema);
-  io.out(`${JSON.stringify({ $schema, ...file, properties: { ...properties, hooks }, $defs }, undefined, 2)}\n`);
+  return { $schema, ...file, properties: { ...properties, hooks }, $defs };
 }
 
 async function change(

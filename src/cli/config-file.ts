@@ -36,6 +36,11 @@ export class ConfigFile {
     }
   }
 
+  /** The file as it would be saved. */
+  get text(): string {
+    return this.#root.toString();
+  }
+
   /** The value there as it is written; `undefined`: none. */
   get(path: ConfigPath): unknown {
     return nodeAt(this.#root, path)?.toJSON();
@@ -135,7 +140,7 @@ export function parsePath(text: string): ConfigPath {
   return path;
 }
 
-function showPath(path: ConfigPath): string {
+export function showPath(path: ConfigPath): string {
   return path.map((part, at) => (typeof part === "number" ? `[${part}]` : `${at === 0 ? "" : "."}${part}`)).join("");
 }
 

@@ -20,6 +20,8 @@ import { addConnectCommands } from "./connect/commands.ts";
 import { addOpenClawCommands } from "./openclaw/commands.ts";
 import { readWhole, withConfig, withGateway } from "./options.ts";
 import type { ServeOptions } from "./serve-command.ts";
+import type { BackupOptions } from "./backup/backup-command.ts";
+import type { RestoreOptions } from "./backup/restore-command.ts";
 import type { ApprovalsOptions } from "./approvals-command.ts";
 import type { PageOptions } from "./sessions-command.ts";
 
@@ -108,6 +110,7 @@ export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: 
     });
   addConnectCommands(program, io, finish);
   addFileCommands(program, io);
+  addBackupCommands(program, io, finish);
   addSessions(program, io);
   addApprovals(program.command("approvals"), io);
   addOpenClawCommands(program, io, finish);
@@ -143,6 +146,30 @@ function addFileCommands(program: Command, io: CliIo): void {
     .action(async () => {
       const { printSchema } = await import("./config-command.ts");
       printSchema(io);
+    });
+}
+
+/** Adds `backup` and `restore`. */
+function addBackupCommands(program: Command, io: CliIo, finish: (code: number) => void): void {
+  withConfig(program.command("backup"), io, "where the database is")
+    .description("write database, configuration, transforms and presets into one file, also while the gateway runs")
+    .argument("<file>", "the backup: <name>.tar.gz")
+    .option("--with-secrets", "also the secrets: guard the file as you guard them")
+    .option("--force", "replace an existing file")
+    .option("--json", "as one JSON document")
+    .action(async (file: string, options: BackupOptions) => {
+      const { backUp } = await import("./backup/backup-command.ts");
+      finish(await backUp(file, options, io));
+    });
+  withConfig(program.command("restore"), io, "where the database is to be")
+    .description("prove a backup and put its files where a gateway that does not run looks for them")
+    .argument("<file>", "the backup")
+    .option("--verify", "only prove it, and write nothing")
+    .option("--force", "move aside what is there")
+    .option("--json", "as one JSON document")
+    .action(async (file: string, options: RestoreOptions) => {
+      const { restore } = await import("./backup/restore-command.ts");
+      finish(await restore(file, options, io));
     });
 }
 

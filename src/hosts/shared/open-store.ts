@@ -4,11 +4,12 @@ import { dirname, join } from "node:path";
 import type { Logger } from "../../core/host.ts";
 import { type DeliveryStore, StoreError } from "../../storage/delivery-store.ts";
 import { SqliteDeliveryStore, sqliteStoreModule } from "../../storage/sqlite/delivery-store.ts";
-import { SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
+import { markFile } from "../../storage/sqlite/engine/commit-mark.ts";
+import { FileLock, SqliteDatabase } from "../../storage/sqlite/engine/database.ts";
 import { describeOpenError, SqliteError } from "../../storage/sqlite/engine/errors.ts";
 
 /** Holds the deliveries and the host's own state. */
-const DATABASE_FILE = "reveille.sqlite";
+export const DATABASE_FILE = "reveille.sqlite";
 
 export interface HostStore {
   /** The host closes it; closing the delivery store leaves it open. */
@@ -40,6 +41,23 @@ export async function openHostStore(options: HostStoreOptions): Promise<HostStor
     compact,
   });
   return { database, openDeliveryStore: async () => SqliteDeliveryStore.open(database) };
+}
+
+/** Beside the database, of its last commit. */
+export const MARK_FILE = markFile(DATABASE_FILE);
+
+/**
+ * Keeps every host from starting on a state directory until it is released. Throws a `StoreError` while one runs there;
+ * `undefined` where nothing is stored.
+ */
+export function holdState(stateDir: string): Pick<FileLock, "release"> | undefined {
+  const file = join(stateDir, DATABASE_FILE);
+  if (!existsSync(file)) return undefined;
+  try {
+    return FileLock.acquire(file);
+  } catch (error) {
+    throw error instanceof SqliteError ? new StoreError("UNAVAILABLE", error.message, { cause: error }) : error;
+  }
 }
 
 /** The deliveries that a host has stored in its state directory. */

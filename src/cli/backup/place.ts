@@ -1,0 +1,72 @@
+/** Where restored files go, and what was there before them. */
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DATABASE_FILE, MARK_FILE } from "../../hosts/shared/open-store.ts";
+import type { FileLocations } from "../file-locations.ts";
+import type { Manifest, Target } from "./manifest.ts";
+
+/** Files that were read and proved, and wait in folders beside the places that they go to. */
+export interface Staged {
+  readonly manifest: Manifest;
+  readonly folders: Readonly<Record<Target["root"], string>>;
+  readonly targets: readonly Target[];
+}
+
+const MODULE_FOLDERS = [join("hooks", "transforms"), join("hooks", "presets")];
+const LOCK_FILE = `${DATABASE_FILE}.lock`;
+const STATE_FILE = /^(?:reveille\.sqlite.*|gateway\.key|sender-certificates\.json)$/u;
+
+/** The places that are not empty. */
+export function filledPlaces({ configFile, stateDir }: FileLocations): readonly string[] {
+  const configDir = dirname(configFile);
+  const folders = MODULE_FOLDERS.map((folder) => join(configDir, folder));
+  const modules = folders.filter((folder) => existsSync(folder) && readdirSync(folder).length > 0);
+  const state = stateFiles(stateDir).map((name) => join(stateDir, name));
+  return [...state, ...modules, ...[configFile].filter((file) => existsSync(file))];
+}
+
+/** The files of the state that a backup has, or that belong to its database; what agents have made there stays. */
+function stateFiles(stateDir: string): readonly string[] {
+  if (!existsSync(stateDir)) return [];
+  return readdirSync(stateDir).filter((name) => name !== LOCK_FILE && STATE_FILE.test(name));
+}
+
+/**
+ * Moves what is there aside and the files of the backup to their places. Killed in between, it leaves the old database
+ * beside its mark, or the new one beside the mark of the old, with which no gateway starts, or the new one alone.
+ * Returns the folders that hold what was moved aside.
+ */
+export function putInPlace({ folders, targets }: Staged, { configFile, stateDir }: FileLocations): readonly string[] {
+  const configDir = dirname(configFile);
+  const name = `before-${new Date().toISOString().replaceAll(/[:.]/gu, "-")}`;
+  const aside = { config: join(configDir, name), state: join(stateDir, name) };
+  const config = targets.filter(({ root }) => root === "config").map(({ path }) => path);
+  for (const path of [...MODULE_FOLDERS, ...config]) moveIfThere(configDir, path, aside.config);
+  for (const path of config) move(folders.config, path, configDir);
+  const state = targets.filter(({ root }) => root === "state").map(({ path }) => path);
+  // A key that the backup lacks stays.
+  const old = stateFiles(stateDir).filter((path) => path.startsWith(DATABASE_FILE) || state.includes(path));
+  for (const path of old) if (path !== MARK_FILE) move(stateDir, path, aside.state);
+  for (const path of state.toSorted((one) => (one === DATABASE_FILE ? 1 : -1))) move(folders.state, path, stateDir);
+  for (const folder of [configDir, stateDir]) syncFolder(folder);
+  moveIfThere(stateDir, MARK_FILE, aside.state);
+  return [...new Set([aside.config, aside.state])].filter((folder) => existsSync(folder));
+}
+
+function moveIfThere(from: string, path: string, to: string): void {
+  if (existsSync(join(from, path))) move(from, path, to);
+}
+
+function move(from: string, path: string, to: string): void {
+  mkdirSync(dirname(join(to, path)), { recursive: true, mode: 0o700 });
+  renameSync(join(from, path), join(to, path));
+}
+
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

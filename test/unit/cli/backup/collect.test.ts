@@ -1,0 +1,72 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { type Collected, collectFiles } from "../../../../src/cli/backup/collect.ts";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "reveille-collect-"));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function put(path: string, text = "x"): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
+
+function collect(config: object, withSecrets: boolean): Collected {
+  put("conf/own.json5", JSON.stringify(config));
+  const locations = { configFile: join(folder, "conf/own.json5"), stateDir: join(folder, "conf/state") };
+  return collectFiles(locations, withSecrets);
+}
+
+const names = ({ files }: Collected): string[] => files.map(({ name }) => name);
+
+it("takes the configuration and the modules, follows no link, and leaves the rest of the folders alone", () => {
+  put("conf/hooks/transforms/a/b.ts");
+  put("conf/hooks/presets/acme.ts");
+  put("conf/other.txt");
+  put("conf/state/gateway.key");
+  put("conf/state/sender-certificates.json");
+  put("conf/state/agents/main/notes.txt");
+  put("secret-elsewhere");
+  symlinkSync(join(folder, "secret-elsewhere"), join(folder, "conf/hooks/transforms/link.ts"));
+  symlinkSync(folder, join(folder, "conf/hooks/transforms/folder"));
+  expect(names(collect({}, false))).toEqual([
+    "config/reveille.json5",
+    "config/hooks/transforms/a/b.ts",
+    "config/hooks/presets/acme.ts",
+    "state/sender-certificates.json",
+  ]);
+  expect(names(collect({}, true))).toContain("state/gateway.key");
+});
+
+it("takes files with secrets only when asked, and never one outside of the configuration's folder", () => {
+  put("conf/hook-token");
+  put("elsewhere");
+  symlinkSync(join(folder, "elsewhere"), join(folder, "conf/linked"));
+  const files = ["hook-token", "../elsewhere", "linked", "missing"].map((file) => ({ file }));
+  const config = { gateway: { auth: { token: "written-secret" } }, hooks: { token: files } };
+  const without = collect(config, false);
+  expect(names(without)).toEqual(["config/reveille.json5"]);
+  expect(without.leftOut.map(({ path }) => path)).toEqual([
+    "gateway.auth.token",
+    ...files.map((_, at) => `hooks.token[${at}]`),
+  ]);
+  expect(Buffer.from(without.files[0]!.content).toString()).not.toContain("written-secret");
+  const withThem = collect(config, true);
+  expect(names(withThem)).toEqual(["config/reveille.json5", "config/hook-token"]);
+  expect(Buffer.from(withThem.files[0]!.content).toString()).toContain("written-secret");
+  expect(withThem.leftOut.map(({ from }) => from)).toEqual(
+    ["elsewhere", "conf/linked", "conf/missing"].map((path) => join(folder, path)),
+  );
+});
+
+it("says that deliveries in PostgreSQL are elsewhere", () => {
+  expect(collect({ hooks: { store: { url: "postgres://db/x" } } }, false).isOnPostgres).toBe(true);
+  expect(collect({ hooks: {} }, false).isOnPostgres).toBe(false);
+});
