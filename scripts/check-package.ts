@@ -27,7 +27,7 @@ const requiredFiles = [
   "dist/console/page/console.js",
 ];
 const allowedPaths =
-  /^(?:dist\/console\/page\/[a-z]+\.(?:html|css|svg)|dist\/.+\.(?:js|d\.ts|js\.map|txt)|dist\/cli\/reveille\.cjs|docs\/.+|LICENSE|README\.md|package\.json|(?:openclaw\.)?plugin\.json)$/;
+  /^(?:dist\/console\/page\/[a-z]+\.(?:html|css|svg)|dist\/.+\.(?:js|d\.ts|js\.map|txt)|dist\/cli\/reveille\.cjs|docs\/.+|CHANGELOG\.md|LICENSE|README\.md|package\.json|(?:openclaw\.)?plugin\.json)$/;
 /** What the archive may weigh. */
 const MAX_ARCHIVE_BYTES = 1_500_000;
 /** What an import may name besides Node's own modules: the bundle holds the rest. */
