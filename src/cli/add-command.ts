@@ -217,8 +217,10 @@ function report({ preset, url, configFile, ...added }: Added, options: AddOption
           `${preset.title} is in ${configFile}${secret?.path === undefined ? "" : `, and its ${preset.secret!.label} in ${secret.path}`}.`,
           GATEWAY_TEXTS[gateway],
         ]),
-    ...(isByHand ? [`At ${preset.title}:`, stepsOf(preset, url).trimEnd()] : []),
-    ...(isByHand && secret?.shown !== undefined ? [`The ${preset.secret!.label}: ${secret.shown}`] : []),
+    ...(isByHand ? [`At ${preset.title}:`, stepsOf(preset, url, secret?.shown).trimEnd()] : []),
+    ...(isByHand && secret?.shown !== undefined
+      ? [`The ${preset.secret!.label}, which is set here already, so do not choose another: ${secret.shown}`]
+      : []),
     ...(registered === undefined ? [] : [registeredText(preset, url, registered)]),
     ...(problem === undefined
       ? [`Try it: ${io.gateway.program} send ${preset.name} ${Object.keys(preset.samples)[0]}`]
@@ -246,8 +248,10 @@ function readSettings(pairs: readonly string[]): Record<string, string> {
   );
 }
 
-function stepsOf(preset: Preset, url: string): string {
-  return preset.setup.map((step, at) => `  ${at + 1}. ${fillIn(step, preset, url)}\n`).join("");
+/** `<{secret}>` stands where the secret itself is to be. */
+function stepsOf(preset: Preset, url: string, secret?: string): string {
+  const steps = preset.setup.map((step) => (secret === undefined ? step : step.replaceAll("<{secret}>", secret)));
+  return steps.map((step, at) => `  ${at + 1}. ${fillIn(step, preset, url)}\n`).join("");
 }
 
 type Taken = "took it" | "is not running" | "has not taken it";

@@ -27,7 +27,8 @@ export interface SecretSources {
   readonly secretPath: string;
 }
 
-const SECRET_BYTES = 32;
+/** 40 digits: more than anyone can guess, and as many as the strictest sender takes. */
+const SECRET_BYTES = 20;
 
 /** `undefined` for a sender without one. Rejects with a {@link CliError} when the sender makes it and it is not given. */
 export async function makeSecret(
@@ -43,8 +44,13 @@ export async function makeSecret(
     return { written: { secret: { file: secretFile(name) } }, path: secretPath, store() {}, discard() {} };
   }
   const given = await givenSecret(preset, piped, io);
-  const value = given ?? randomBytes(SECRET_BYTES).toString("hex");
+  const value = given ?? madeSecret(preset);
   return { ...storedSecret(name, secretPath, value), ...(given === undefined && { shown: value }) };
+}
+
+function madeSecret(preset: Preset): string {
+  const made = randomBytes(SECRET_BYTES).toString("hex");
+  return preset.auth({}).scheme === "basic" ? `reveille:${made}` : made;
 }
 
 /** A secret that is known, in a file of its own. */

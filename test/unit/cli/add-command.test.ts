@@ -37,7 +37,7 @@ describe("reveille add", () => {
     const before = text();
     const shown = await printed("add", "github");
     const secret = readFileSync(beside("github-secret"), "utf8").trim();
-    expect(secret).toMatch(/^[0-9a-f]{64}$/u);
+    expect(secret).toMatch(/^[0-9a-f]{40}$/u);
     expect(statSync(beside("github-secret")).mode & 0o777).toBe(0o600);
     expect(statSync(terminal.configFile).mode & 0o777).toBe(0o600);
     for (const line of before.split("\n").filter((each) => each.includes("//"))) expect(text()).toContain(line);
