@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import type { AuthConfig } from "./auth/schema.ts";
 import type { Findings } from "./errors.ts";
 import { secret } from "./schema-parts.ts";
 import { readSecrets, type SecretSources } from "./secrets.ts";
@@ -9,17 +10,26 @@ export const StoreSchema = Type.Object(
     url: secret(
       "The database: `postgresql://user:password@host:5432/name`, with `?sslmode=verify-full` over a network that is not yours. PostgreSQL 15 or later, without a pooler in between.",
     ),
+    several: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "Several gateways with the same configuration accept calls; one of them carries out the runs, and another takes its place when it is gone. Not in OpenClaw.",
+      }),
+    ),
   },
   {
     additionalProperties: false,
     description:
-      "Keeps the deliveries in PostgreSQL, which one gateway at a time can use; `reveille migrate` makes its tables. Absent: in the SQLite file of the state folder. Read at the start only.",
+      "Keeps the deliveries in PostgreSQL, which one gateway at a time can use, or several with `several`; `reveille migrate` makes its tables. Absent: in the SQLite file of the state folder. Read at the start only.",
   },
 );
 
 export interface StoreConfig {
   /** Has a password. */
   readonly url: string;
+  /** Other gateways accept beside this one. */
+  readonly several: boolean;
 }
 
 const WHERE = "hooks.store.url";
@@ -39,5 +49,21 @@ export function readStore(
     findings.refuse(WHERE, "is not the URL of a database; write postgresql://user:password@host:5432/name");
     return undefined;
   }
-  return { url: found.value };
+  return { url: found.value, several: input.several ?? false };
+}
+
+/** Refuses mappings of which several gateways do not have all: a key that a sender delivers, one of them keeps. */
+export function checkSeveral(
+  store: StoreConfig | undefined,
+  mappings: readonly { readonly where: string; readonly auth: AuthConfig | undefined }[],
+  findings: Findings,
+): void {
+  if (store?.several !== true) return;
+  for (const { where, auth } of mappings) {
+    if (auth === undefined || !("deliveredKey" in auth) || !auth.deliveredKey) continue;
+    findings.refuse(
+      `${where}.auth`,
+      "its sender delivers the key, which one gateway keeps; write the key as its secret, or leave out hooks.store.several",
+    );
+  }
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { OpenRun } from "../storage/open-run.ts";
 import { SCOPE_ALL } from "../storage/operational-state.ts";
 import type { Pause, Scope } from "../storage/operational-state.ts";
+import { Elsewhere } from "./elsewhere.ts";
 import { AgentQueue } from "./queue/agent-queue.ts";
 import type { DispatchContext, Runner, TakenRun, Withdrawal } from "./context.ts";
 import { DueRuns, Expiries, TrackedRun } from "./queue/timers.ts";
@@ -40,6 +41,8 @@ export class Dispatcher {
   readonly #expiries: Expiries;
   /** Recovered runs that wait for a time; the active configuration at the start bounds it. */
   readonly #recovered: TrackedRun[] = [];
+  /** What another gateway on the same store carries out. */
+  readonly elsewhere = new Elsewhere();
   #reserved = 0;
 
   constructor(options: DispatcherOptions) {
@@ -86,7 +89,8 @@ export class Dispatcher {
 
   /** Runs that wait or are active here, and those that are being accepted; a wake that its session has is neither. */
   get open(): number {
-    return this.#reserved + this.#runs.size + this.#agents.waiting - this.#wakes.handedOver;
+    const here = this.#runs.size + this.#agents.waiting - this.#wakes.handedOver;
+    return this.#reserved + here + this.elsewhere.open;
   }
 
   /** Keeps room for runs that are about to be stored; false when there would be more than `maxOpen`. */
@@ -103,14 +107,14 @@ export class Dispatcher {
 
   /**
    * Recovers what an earlier process left: pauses, used budgets, and runs in the order in which they were
-   * accepted. Called once, before {@link start} and before the first accept.
+   * accepted. Called before {@link start} and before the first accept, and again when it has failed.
    */
   async recover(): Promise<void> {
     await this.#gate.load();
     const { store, logger } = this.#options;
     const interrupted = { rerun: 0, held: 0 };
     for await (const run of store.openRuns()) {
-      if (run.state === "held") continue;
+      if (run.state === "held" || this.knows(run.runId)) continue;
       if (run.state === "running" && !run.replied) interrupted[await this.#afterInterruption(run)]++;
       if (this.#agents.pushQueued(run)) continue;
       const tracked = this.#track(run, run.lane);
@@ -145,6 +149,7 @@ export class Dispatcher {
 
   /** Takes runs whose delivery is on disk. */
   enqueue(runs: readonly OpenRun[]): void {
+    if (!this.elsewhere.isHere) return;
     for (const run of runs) {
       if (this.#agents.pushQueued(run)) continue;
       const tracked = this.#track(run, run.lane);
@@ -152,6 +157,16 @@ export class Dispatcher {
       else this.#due.add(tracked);
     }
     this.#agents.fill();
+  }
+
+  /** True while the run waits or is active here. */
+  knows(runId: string): boolean {
+    return this.#runs.has(runId) || this.#agents.hasQueued(runId);
+  }
+
+  /** Reads again what is paused. Rejects with a `StoreError`. */
+  async refresh(): Promise<void> {
+    if (await this.#gate.refresh()) this.#agents.fill();
   }
 
   /** A run coalesces calls until another time (milliseconds since the epoch); does nothing when it no longer does. */

@@ -65,11 +65,15 @@ function take(
   const { deliveryId } = outcome;
   if (outcome.kind === "skipped") return { deliveryId, runIds: [], specs: [], ended: "skipped", overlapped: true };
   if (outcome.kind === "coalesced") {
-    dispatcher.postpone(outcome.runId, outcome.dueAt);
+    if (outcome.isLeft !== true) dispatcher.postpone(outcome.runId, outcome.dueAt);
     return { deliveryId, runIds: [outcome.runId], specs, ended: "coalesced" };
   }
   const { runIds, dueAt = null, superseded } = outcome;
   if (held !== undefined) return { deliveryId, runIds, specs, ended: undefined };
+  if (outcome.isLeft === true) {
+    dispatcher.elsewhere.add(runIds.length);
+    return { deliveryId, runIds, specs, ended: ended?.state };
+  }
   if (superseded) dispatcher.withdraw({ ...superseded, state: "skipped" });
   const queued = runs.map(({ lane, spec, expiresAt = null }, at): OpenRun => ({
     runId: runIds[at]!,

@@ -50,7 +50,7 @@ interface Streak {
 }
 
 export interface HookWatchOptions {
-  readonly store: Pick<DeliveryStore, "stats">;
+  readonly store: Pick<DeliveryStore, "stats" | "list" | "shared">;
   readonly outages: Outages;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -112,6 +112,8 @@ export class HookWatch {
     const now = this.#options.clock.now();
     activity.acceptedAt = now;
     activity.refused.count = 0;
+    // The gateway that carries out the runs reports.
+    if (!this.#reports) return;
     if (activity.mayBeOut) this.#isWell(route, activity, isFiltered);
     if (!isFiltered) activity.filtered.count = 0;
     else if (prolong(activity.filtered, now) >= FILTERED && now - activity.filtered.since >= FILTERED_MS) {
@@ -134,7 +136,7 @@ export class HookWatch {
     activity.refusedAt = now;
     activity.refusedCode = code;
     activity.refusedReason = reason;
-    if (!SUSPICIOUS.has(code) || activity.acceptedAt === undefined) return;
+    if (!this.#reports || !SUSPICIOUS.has(code) || activity.acceptedAt === undefined) return;
     const { refused } = activity;
     if (prolong(refused, now) < REFUSED || now - refused.since < REFUSED_MS) return;
     activity.mayBeOut = true;
@@ -144,7 +146,7 @@ export class HookWatch {
   }
 
   #check(): void {
-    const { clock, outages, mappings } = this.#options;
+    const { clock, mappings } = this.#options;
     const now = clock.now();
     if (now >= this.#learnAt && this.#learning === undefined) {
       this.#learnAt = now + LEARN_EVERY_MS;
@@ -155,13 +157,41 @@ export class HookWatch {
       // While the gateway was down nothing could arrive.
       const lastAt = Math.max(activity?.acceptedAt ?? 0, this.#startedAt);
       if (now - lastAt <= everyMs) continue;
-      const known = activity ?? newActivity();
-      known.mayBeOut = true;
-      this.#routes.set(route, known);
-      const hours = (everyMs / HOUR_MS).toFixed(everyMs < 10 * HOUR_MS ? 1 : 0);
-      const text = `No call of ${route} has been accepted since ${new Date(lastAt).toISOString()}; at least one in ${hours} hours is expected. Look at the sender's own log of deliveries, and try it: reveille send ${route}`;
-      void outages.failed(subject(route, "silent"), text);
+      void this.#silent(route, lastAt, everyMs);
     }
+  }
+
+  /** Never rejects: what cannot be read is looked at again a minute later. */
+  async #silent(route: string, lastAt: number, everyMs: number): Promise<void> {
+    const { outages, logger } = this.#options;
+    const activity = this.#routes.get(route) ?? newActivity();
+    this.#routes.set(route, activity);
+    try {
+      const elsewhereAt = await this.#acceptedElsewhere(route, lastAt);
+      if (elsewhereAt !== undefined) {
+        activity.acceptedAt = elsewhereAt;
+        return;
+      }
+    } catch (error) {
+      if (!this.#stopped) logger.warn({ err: error }, "the latest call of a route could not be read");
+      return;
+    }
+    activity.mayBeOut = true;
+    const hours = (everyMs / HOUR_MS).toFixed(everyMs < 10 * HOUR_MS ? 1 : 0);
+    const text = `No call of ${route} has been accepted since ${new Date(lastAt).toISOString()}; at least one in ${hours} hours is expected. Look at the sender's own log of deliveries, and try it: reveille send ${route}`;
+    void outages.failed(subject(route, "silent"), text);
+  }
+
+  /** When another gateway accepted the latest call of a route after that time. */
+  async #acceptedElsewhere(route: string, lastAt: number): Promise<number | undefined> {
+    const { store } = this.#options;
+    if (store.shared === undefined) return undefined;
+    const { deliveries } = await store.list({ route, receivedFrom: lastAt + 1, limit: 1 });
+    return deliveries[0] && Date.parse(deliveries[0].receivedAt);
+  }
+
+  get #reports(): boolean {
+    return this.#options.store.shared?.leads !== false;
   }
 
   /** The longest silence of each route that is watched. */

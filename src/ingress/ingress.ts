@@ -5,6 +5,7 @@ import { openDeliveredKeys, SENDER_KEYS_FILE } from "../auth/keys/delivered-keys
 import { createRemoteKeys, REMOTE_KEY_BOUNDS } from "../auth/keys/remote-keys.ts";
 import { ConfigError, type ConfigIssue } from "../config/errors.ts";
 import type { HooksConfig } from "../config/hooks.ts";
+import type { StoreConfig } from "../config/store.ts";
 import type { ActiveConfig, ActiveConfigOptions } from "./active-config.ts";
 import { ConfigReload, SHUT_DOWN } from "./reload.ts";
 import type { IngressHooks } from "./hooks.ts";
@@ -44,10 +45,11 @@ export class Ingress {
   #keys: ActiveConfigOptions["keys"] | undefined;
   #running: Running | undefined;
   /** Of the store that is open. */
-  #storeUrl: string | undefined;
+  #storeConfig: StoreConfig | undefined;
   /** While the store of the first configuration is being opened. */
   #opening: Promise<void> | undefined;
   #hasStarted = false;
+  readonly #leading = Promise.withResolvers<void>();
   #closing = false;
   /** Aborted at the shutdown's deadline. */
   readonly #abandon = new AbortController();
@@ -81,6 +83,11 @@ export class Ingress {
     return this.#started.context.store;
   }
 
+  /** Resolves when this gateway carries out the runs. */
+  get leading(): Promise<void> {
+    return this.#leading.promise;
+  }
+
   /** An operator's actions; usable after the first configuration was loaded. */
   get operations(): Operations {
     return this.#started.operations;
@@ -95,7 +102,7 @@ export class Ingress {
   async load(snapshot: ConfigSnapshot, hooks: IngressHooks): Promise<void> {
     const { active, commit } = await this.#reload.prepare(snapshot, hooks);
     if (!this.#running) await this.#openOnce(active);
-    else if (active.config.enabled && active.config.store?.url !== this.#storeUrl) {
+    else if (active.config.enabled && !isSameStore(active.config.store, this.#storeConfig)) {
       throw new ConfigError([STORE_CHANGED]);
     }
     if (this.#closing) throw new Error(SHUT_DOWN);
@@ -128,7 +135,11 @@ export class Ingress {
     }
   }
 
-  async #close({ context, retention, hookWatch, probing, quarantine }: Running, deadlineMs: number): Promise<void> {
+  async #close(
+    { context, lead, retention, hookWatch, probing, quarantine }: Running,
+    deadlineMs: number,
+  ): Promise<void> {
+    lead.stop();
     // Requests that wait for a result are answered now: the call was accepted.
     context.watch.close();
     context.heldAnswers.close();
@@ -158,7 +169,7 @@ export class Ingress {
 
   async #open(first: ActiveConfig): Promise<Running> {
     const store = await this.#openStore(first.config);
-    this.#storeUrl = first.config.store?.url;
+    this.#storeConfig = first.config.store;
     try {
       const running = await this.#runOn(store, first);
       void store.shared?.replaced.then(() => this.#yield(running));
@@ -197,17 +208,25 @@ export class Ingress {
 
   #applyActive(): void {
     if (!this.#running || this.#closing) return;
-    const { context, retention, hookWatch, probing, quarantine } = this.#running;
+    const { context, lead } = this.#running;
     if (this.#hasStarted) {
       context.dispatcher.configure();
       return;
     }
     this.#hasStarted = true;
+    if (lead.isHere) this.#start(this.#running);
+    else void lead.taken.then(() => this.#running && this.#start(this.#running));
+  }
+
+  /** This gateway carries out the runs, and does what one gateway does for all. */
+  #start({ context, retention, hookWatch, probing, quarantine }: Running): void {
+    if (this.#closing) return;
     context.dispatcher.start();
     retention.start();
     hookWatch.start();
     probing.start();
     quarantine.start();
+    this.#leading.resolve();
   }
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -231,6 +250,10 @@ export class Ingress {
     countRequest(this.#shared.measurements, facts, { mappings: active?.mappings, clock: this.#host.clock });
     this.#running?.hookWatch.saw(facts, active?.mappings);
   }
+}
+
+function isSameStore(one: StoreConfig | undefined, other: StoreConfig | undefined): boolean {
+  return one?.url === other?.url && one?.several === other?.several;
 }
 
 /** A gateway that runs cannot take its open runs along. */

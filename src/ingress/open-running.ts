@@ -18,6 +18,7 @@ import { type ApprovalOptions, Approvals } from "./approve.ts";
 import { Chains } from "./chains.ts";
 import { type IngressContext, observe } from "./context.ts";
 import type { ConfigReload } from "./reload.ts";
+import { Lead } from "./lead.ts";
 import { HookWatch } from "./hook-watch.ts";
 import { DeliveryOperations } from "./operations/deliveries.ts";
 import { GaugeOperations } from "./operations/gauges.ts";
@@ -50,6 +51,7 @@ export interface Operations {
 /** The parts that live as long as the store is open. */
 export interface Running {
   readonly context: IngressContext;
+  readonly lead: Lead;
   readonly retention: Retention;
   readonly hookWatch: HookWatch;
   readonly probing: ProbeSchedule;
@@ -87,8 +89,8 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
   });
   host.sessions.checkOutgoing?.((given) => checkOutgoing(active().outgoing(null), { hasCanary: () => false, given }));
   const outages = new OutageRegistry({ store, notices, logger, clock, abandon });
-  await outages.load();
-  const key = await openGatewayKey(join(host.paths.stateDir, KEY_FILE));
+  const own = await openGatewayKey(join(host.paths.stateDir, KEY_FILE));
+  const key = (await store.shared?.keyOfAll(own)) ?? own;
   const dispatcher = new Dispatcher({
     store,
     host,
@@ -114,7 +116,8 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     concurrency: () => active().config.concurrency,
     isBusy: () => shared.inFlight.count >= BUSY_FROM,
   });
-  await dispatcher.recover();
+  const lead = new Lead({ store, dispatcher, outages, logger, abandon });
+  await lead.open();
   const chains = new Chains(key);
   const release: ApprovalOptions["release"] = (deliveryId, by) => operations.deliveries.release(deliveryId, by);
   const approvals = new Approvals({ store, logger, release });
@@ -135,5 +138,5 @@ export async function openRunning(options: RunningOptions): Promise<Running> {
     probes,
     outages,
   };
-  return { context, retention, hookWatch, probing, quarantine, operations };
+  return { context, lead, retention, hookWatch, probing, quarantine, operations };
 }

@@ -4,6 +4,8 @@ import { type DeliveryStore, StoreError } from "../storage/delivery-store.ts";
 
 /** What opens the store of the state folder. */
 export interface LocalStore {
+  /** False: the sessions of the host are in one process, and so several gateways cannot share the runs. */
+  readonly canShare: boolean;
   readonly openLocal: () => Promise<DeliveryStore>;
   readonly logger: Logger;
 }
@@ -14,8 +16,9 @@ export interface LocalStore {
  */
 export async function openConfiguredStore(
   config: StoreConfig | undefined,
-  { openLocal, logger }: LocalStore,
+  { openLocal, logger, canShare }: LocalStore,
 ): Promise<DeliveryStore> {
+  if (config?.several === true && !canShare) throw new StoreError("UNAVAILABLE", NOT_SHARED);
   const local = await openLocal();
   if (config === undefined) return local;
   try {
@@ -27,8 +30,10 @@ export async function openConfiguredStore(
   }
   // The client is loaded only where it is configured.
   const { PostgresDeliveryStore } = await import("../storage/postgres/delivery-store.ts");
-  return PostgresDeliveryStore.open({ url: config.url, logger });
+  return PostgresDeliveryStore.open({ url: config.url, logger, isBeside: config.several });
 }
+
+const NOT_SHARED = "hooks.store.several: the sessions of this host are in its one process; leave it out.";
 
 function runsLeft(open: number): string {
   const runs = open === 1 ? "one run is" : `${open} runs are`;

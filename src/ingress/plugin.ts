@@ -101,7 +101,11 @@ export class WebhookIngress implements GatewayPlugin {
     this.#hosts.add(host);
     this.#stateDir = host.paths.stateDir;
     const openStore = (config: HooksConfig): Promise<DeliveryStore> =>
-      openConfiguredStore(config.store, { openLocal: () => this.#openStore(host), logger: host.logger });
+      openConfiguredStore(config.store, {
+        openLocal: () => this.#openStore(host),
+        logger: host.logger,
+        canShare: host.name === "embedded",
+      });
     this.#ingress ??= new Ingress(host, { openStore, strict: this.#strict });
     return this.#ingress;
   }
@@ -109,6 +113,11 @@ export class WebhookIngress implements GatewayPlugin {
   /** Rejects while the store takes no write, and calls are refused; usable after the first configuration was loaded. */
   async tryStore(): Promise<void> {
     await this.#applied.store.addUsage([]);
+  }
+
+  /** Resolves when this gateway carries out runs: at once, unless another one does; usable as above. */
+  get leading(): Promise<void> {
+    return this.#applied.leading;
   }
 
   /** Reads deliveries; usable after the first configuration was loaded. */

@@ -12,6 +12,8 @@ export interface SharedStore {
    * effect, and what it was carrying out begins again there.
    */
   readonly replaced: Promise<Error>;
+  /** The key of all gateways on the store: the first one's own, which is kept there. */
+  keyOfAll(own: Uint8Array): Promise<Uint8Array>;
   /**
    * To be called by the gateway that leads, once it has what `openRuns` gave. From then on it is given what others
    * change: what was changed before a call of its own arrived here, before that call's `accept` resolves. Never twice

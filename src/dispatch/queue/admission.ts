@@ -31,6 +31,18 @@ class Pauses {
     for (const pause of await this.#context.store.pauses()) this.#paused.set(pause.scope, pause);
   }
 
+  /** Takes up what other gateways have paused and resumed; gives the scopes that changed. */
+  refresh(): Promise<{ readonly paused: readonly Scope[]; readonly resumed: readonly Scope[] }> {
+    return this.#inOrder(async () => {
+      const stored = new Map((await this.#context.store.pauses()).map((pause) => [pause.scope, pause]));
+      const paused = [...stored.keys()].filter((scope) => !this.#paused.has(scope));
+      const resumed = [...this.#paused.keys()].filter((scope) => !stored.has(scope));
+      for (const scope of paused) this.#paused.set(scope, stored.get(scope)!);
+      for (const scope of resumed) this.#paused.delete(scope);
+      return { paused, resumed };
+    });
+  }
+
   list(): readonly Pause[] {
     return [...this.#paused.values()];
   }
@@ -116,6 +128,14 @@ export class RunGate {
   async load(): Promise<void> {
     await this.#pauses.load();
     await this.#budgets.load();
+  }
+
+  /** Takes up what other gateways have paused and resumed; true when something was. Rejects with a `StoreError`. */
+  async refresh(): Promise<boolean> {
+    const { paused, resumed } = await this.#pauses.refresh();
+    for (const scope of resumed) this.#budgets.forget(scope);
+    for (const scope of [...paused, ...resumed]) this.#changed(scope);
+    return paused.length + resumed.length > 0;
   }
 
   /** Until then everything is closed and the rules are not asked for, since no configuration is active. */

@@ -86,6 +86,10 @@ export class AgentQueue {
     return true;
   }
 
+  hasQueued(runId: string): boolean {
+    return this.#waiting.find(runId) !== undefined;
+  }
+
   /** Takes out a run that {@link pushQueued} has added, and gives its mapping; `undefined` when it does not wait there. */
   removeQueued(runId: string): { readonly mappingId: string | null } | undefined {
     const place = this.#waiting.find(runId);

@@ -56,8 +56,9 @@ export class Budgets {
 
   /** Takes up what earlier processes have counted. */
   async load(): Promise<void> {
-    const minute = this.#minute();
-    for (const { scope, minute: at, ...amounts } of await this.#context.store.usageSince(minute - DAY)) {
+    const usage = await this.#context.store.usageSince(this.#minute() - DAY);
+    this.#counters.clear();
+    for (const { scope, minute: at, ...amounts } of usage) {
       const counters = this.#countersOf(scope);
       for (const measure of MEASURES) if (amounts[measure] !== 0) counters[measure].add(at, amounts[measure]);
     }

@@ -28,7 +28,7 @@ export interface GatewayParts {
   readonly approvals: Approvals;
   readonly channels: EmbeddedChannels;
   readonly heartbeat: EmbeddedHeartbeat;
-  /** Begins heartbeats, and the removal of what is old. */
+  /** Begins heartbeats, and the removal of what is old; does nothing once it was stopped. */
   readonly start: () => void;
   /** Ends them and every program of an agent; the database stays open. */
   readonly stop: (deadlineMs: number) => Promise<void>;
@@ -105,13 +105,16 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
   await removeLeftovers({ stateDir, logger });
   await approvals.start();
   let removal: NodeJS.Timeout | undefined;
+  let isStopped = false;
   const start = (): void => {
+    if (isStopped) return;
     heartbeat.start();
     retention.start();
     removeCopies();
     removal = setInterval(removeCopies, HOUR_MS).unref();
   };
   const stop = async (deadlineMs: number): Promise<void> => {
+    isStopped = true;
     clearInterval(removal);
     await heartbeat.stop(deadlineMs);
     await retention.stop();

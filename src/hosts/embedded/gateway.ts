@@ -200,7 +200,8 @@ export class EmbeddedGateway {
         hasToken: () => this.#config.current.telemetry.metricsTokens.length > 0,
       }),
     });
-    parts.start();
+    // The heartbeats are those of the gateway that carries out the runs.
+    void ingress.leading.then(parts.start);
     this.#open.renewal = new SubscriptionRenewal({
       stateDir,
       clock: this.#clock,

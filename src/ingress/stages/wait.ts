@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { RunDetail } from "../../core/run.ts";
 import { callerError } from "../../dispatch/run/caller-error.ts";
 import type { Watching } from "../../dispatch/run-watch.ts";
@@ -10,6 +11,9 @@ import { onClientGone } from "../client-gone.ts";
 import { release, type RequestContext } from "./edge.ts";
 import type { WantedWait } from "./render.ts";
 import type { Resolved } from "./resolve.ts";
+
+/** Between two looks for a result of another gateway. */
+const LOOK_MS = 250;
 
 /** A call whose delivery is on disk. */
 export interface AcceptedCall {
@@ -57,6 +61,7 @@ async function untilSettled(
     // The run may have been settled before the watch began; for a duplicate that is likely.
     const result = await resultOf(ingress, delivery, watching);
     if (result) return result;
+    if (!ingress.dispatcher.elsewhere.isHere) return await lookedUp(ingress, delivery, watching);
     return (await watching.settled) ? await resultOf(ingress, delivery, watching) : undefined;
   } catch (error) {
     // The call is on disk: it was accepted even if its result cannot be read now.
@@ -66,6 +71,18 @@ async function untilSettled(
     watching.end();
     stay();
   }
+}
+
+/** Another gateway carries the runs out: the store knows when they are settled. */
+async function lookedUp(ingress: IngressContext, delivery: Accepted, watching: Watching): Promise<Answer | undefined> {
+  const end = new AbortController();
+  const ended = watching.settled.then(() => end.abort());
+  while (!end.signal.aborted) {
+    await Promise.race([ended, sleep(LOOK_MS, undefined, { signal: end.signal }).catch(() => {})]);
+    const result = await resultOf(ingress, delivery, watching);
+    if (result) return result;
+  }
+  return undefined;
 }
 
 /** `undefined` while a run is open. A reply that was settled before the watch comes from the store. */

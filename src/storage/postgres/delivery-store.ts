@@ -131,7 +131,7 @@ export class PostgresDeliveryStore extends PostgresOperationalState implements D
   }
 
   postpone(runId: string, until: { dueAt: number; reason: string }): Promise<void> {
-    return this.#change(runs.postpone, runId, [until.dueAt, until.reason]);
+    return this.#change(this.shared.leaves ? runs.postponeAndLeave : runs.postpone, runId, [until.dueAt, until.reason]);
   }
 
   stopCoalescing(runId: string): Promise<void> {

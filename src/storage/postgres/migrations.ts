@@ -126,7 +126,13 @@ const first: readonly string[] = [
 /** Runs that a gateway has accepted, moved or ended and that another one carries out, which takes the rows away. */
 const arrivals: readonly string[] = [`CREATE TABLE reveille.arrivals (run bigint NOT NULL)`];
 
+/** What the runs of all gateways carry, so that one recognizes what those of another have caused. */
+const gatewayKey: readonly string[] = [
+  `CREATE TABLE reveille.gateway_key (one boolean PRIMARY KEY CHECK (one), key bytea NOT NULL)`,
+];
+
 export const MIGRATIONS: Readonly<Record<string, readonly string[]>> = {
   "0001-deliveries": first,
   "0002-arrivals": arrivals,
+  "0003-gateway-key": gatewayKey,
 };

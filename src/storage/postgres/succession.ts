@@ -4,6 +4,7 @@ import type { Writer } from "./engine/writer.ts";
 import { acceptAndLeave, acceptAndTake } from "./operations/accept.ts";
 import { take } from "./operations/arrivals.ts";
 import type { NewDeliveryRow } from "./operations/new-delivery-row.ts";
+import { keepKey } from "./operations/operational-state.ts";
 
 /** How often a gateway asks for the lead, and one that leads looks for what it was not told of. */
 const ASK_MS = 250;
@@ -42,6 +43,10 @@ export class Succession implements SharedStore {
     this.#listener = listener;
     this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
     this.look();
+  }
+
+  keyOfAll(own: Uint8Array): Promise<Uint8Array> {
+    return this.#writer.write(keepKey, own);
   }
 
   /** True while what changes here is left to the gateway that leads, or to the time when this one has all open runs. */

@@ -119,6 +119,20 @@ describe("a gateway beside another one on a database", () => {
     await expect(first.beginAttempt(runId, { number: 1, startedAt: 1 })).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
+  it("lets a held run go, and the gateway that carries it out hears of it", async () => {
+    const { runIds } = await accept(second, { held: "quarantine: " });
+    const [runId = ""] = runIds;
+    await second.accept(newDelivery());
+    await second.postpone(runId, { dueAt: 5, reason: "a person let its reply go" });
+    await expect.poll(() => given.filter((run) => run.runId === runId)).toMatchObject([{ state: "queued", dueAt: 5 }]);
+  });
+
+  it("has the key of the first one", async () => {
+    const keys = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)] as const;
+    expect(await first.shared.keyOfAll(keys[0])).toEqual(new Uint8Array(keys[0]));
+    expect(await second.shared.keyOfAll(keys[1])).toEqual(new Uint8Array(keys[0]));
+  });
+
   it("leads when the first one is gone, and has every run once", async () => {
     const before = await accept(second);
     await first.close();

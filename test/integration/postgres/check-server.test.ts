@@ -90,7 +90,7 @@ describe("a database that a gateway must not use", () => {
     const empty = await createDatabase({ isEmpty: true });
     expect(await refusal(empty.url)).toBe("The database has no tables yet. Run reveille migrate.");
     const applied = await Promise.all([migrate(empty.url), migrate(empty.url)]);
-    expect(applied.flat()).toEqual(["0001-deliveries", "0002-arrivals"]);
+    expect(applied.flat()).toEqual(["0001-deliveries", "0002-arrivals", "0003-gateway-key"]);
     expect(await migrate(empty.url)).toEqual([]);
     expect(await refusal(empty.url)).toBe("opened");
     await empty.drop();

@@ -27,7 +27,7 @@ describe("reveille migrate", () => {
   it("makes the tables of the configured database once, and says what it has applied", async () => {
     write({ store: { url: database.url } });
     expect(await terminal.run("migrate")).toBe(0);
-    expect(terminal.out).toBe("applied  0001-deliveries\napplied  0002-arrivals\n");
+    expect(terminal.out).toBe("applied  0001-deliveries\napplied  0002-arrivals\napplied  0003-gateway-key\n");
     terminal.out = "";
     expect(await terminal.run("migrate")).toBe(0);
     expect(terminal.out).toBe("The tables are those of this version.\n");

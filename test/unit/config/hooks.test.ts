@@ -115,6 +115,7 @@ describe("HooksSchema", () => {
   it.each(keys.filter(([, node]) => node.default !== undefined))("takes its own default of %s", (path, node) => {
     const [, ...steps] = path.split(".");
     const block = steps.reduceRight<unknown>((value, step) => {
+      if (step === "store") return { store: { url: "postgresql://owner@localhost/reveille", ...(value as object) } };
       if (step === "coalesce") return { coalesce: { windowSeconds: 1, ...(value as object) } };
       if (step === "mappings" && steps.length > 1)
         return { mappings: [{ preset: "github", secret: GOOD_SECRET, messageTemplate: "m", ...(value as object) }] };

@@ -5,7 +5,8 @@ describe("hooks.store", () => {
   it("is the SQLite file when absent, and the database at a URL", () => {
     expect(read({}).config.store).toBeUndefined();
     const url = "postgresql://reveille:secret@db.example.com:5432/reveille?sslmode=verify-full";
-    expect(read({ store: { url } }).config.store).toEqual({ url });
+    expect(read({ store: { url } }).config.store).toEqual({ url, several: false });
+    expect(read({ store: { url, several: true } }).config.store).toEqual({ url, several: true });
   });
 
   it.each(["", "mysql://u@h/name", "postgresql://user:hunter2@host", "host=db password=hunter2", "hunter2"])(
@@ -17,6 +18,20 @@ describe("hooks.store", () => {
       expect(line).not.toContain("hunter2");
     },
   );
+
+  it("refuses several gateways where a sender delivers a key, which one of them keeps", () => {
+    const url = "postgresql://reveille@db.example.com/reveille";
+    const keyed = { id: "pages", preset: "notion", messageTemplate: "m" };
+    const refused = (store: object, mapping: object) =>
+      refusalsOf({ store: { url, ...store }, mappings: [{ ...keyed, ...mapping }] }).filter((line) =>
+        line.includes("several"),
+      );
+    expect(refused({ several: true }, {})).toEqual([
+      expect.stringMatching(/^hooks\.mappings\[0\]\.auth: its sender delivers the key, which one gateway keeps;/u),
+    ]);
+    expect(refused({}, {})).toEqual([]);
+    expect(refused({ several: true }, { secret: "the-secret-of-the-sender" })).toEqual([]);
+  });
 
   it("refuses a variable that is not set, and a key it does not know", () => {
     expect(refusalsOf({ store: { url: { env: "NO_SUCH_DATABASE" } } })).toEqual([

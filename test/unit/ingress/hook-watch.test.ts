@@ -54,6 +54,25 @@ async function pass(ms: number): Promise<void> {
 }
 
 describe("HookWatch", () => {
+  it("reports no silence of a route whose calls another gateway accepts, and nothing while another one leads", async () => {
+    const { watch, store, notices, call } = watched([mapping("github", 2 * HOUR)]);
+    const shared = { leads: false };
+    Object.assign(store, { shared });
+    for (let refused = 0; refused < 30; refused++) {
+      call(refused === 0 ? { route: "github", state: "queued" } : { route: "github", code: "UNAUTHORIZED" });
+      await pass(MINUTE);
+    }
+    expect(notices).toEqual([]);
+    shared.leads = true;
+    watch.start();
+    await pass(HOUR);
+    await store.accept(newDelivery({ route: "github", receivedAt: Date.now() }));
+    await pass(HOUR + 30 * MINUTE);
+    expect(notices).toEqual([]);
+    await pass(HOUR);
+    expect(notices).toEqual([expect.stringContaining("No call of github has been accepted since")]);
+  });
+
   it("reports once that a route is silent for longer than expected, and once that calls arrive again", async () => {
     const { watch, notices, call } = watched([mapping("github", 2 * HOUR), mapping("quiet", 0)]);
     watch.start();

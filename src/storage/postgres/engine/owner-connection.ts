@@ -200,5 +200,5 @@ export class OwnerConnection {
 
 function heldBy(owner: { readonly host: string; readonly pid: number; readonly since: string } | undefined): string {
   const who = owner === undefined ? "" : ` (on ${owner.host}, process ${owner.pid}, since ${owner.since} UTC)`;
-  return `another gateway uses the database${who}; one gateway at a time can use it.`;
+  return `another gateway uses the database${who}; one gateway at a time carries out the runs.`;
 }

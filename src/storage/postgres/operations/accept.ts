@@ -5,7 +5,7 @@ import { ENDED_COALESCED, ENDED_FAILED, ENDED_SKIPPED, RUNS_PER_DELIVERY, SKIPPE
 import { deliveryId, runId, runIds } from "../../sqlite/public-id.ts";
 import { command, type Session, statement } from "../engine/statement.ts";
 import type { WriteOperation } from "../engine/write-group.ts";
-import { leaveRuns, takeRuns } from "./arrivals.ts";
+import { leaveRuns, readTaken, TAKE_ALL } from "./arrivals.ts";
 import { lockKeys } from "./key-locks.ts";
 import { type Holder, holdsUntil, readKeys, type Surroundings } from "./accept-surroundings.ts";
 import { columnsOf, insertAll, type Insertion } from "./insert.ts";
@@ -15,6 +15,12 @@ import { endSkipped } from "./run-ends.ts";
 const nextSeqs = statement(
   { seq: "integer" },
   "SELECT nextval('reveille.delivery_seq') AS seq FROM generate_series(1, $1)",
+);
+/** Both by one message: what another gateway has left is looked for with each batch. */
+const drawAndTake = statement(
+  { seq: "integer?", run: "integer?" },
+  `WITH taken AS (${TAKE_ALL}) SELECT nextval('reveille.delivery_seq') AS seq, NULL::bigint AS run
+  FROM generate_series(1, $1::int) UNION ALL SELECT NULL, run FROM taken`,
 );
 const claimKeys = command(`
   INSERT INTO reveille.claims (key, expires_at, seq) SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[])
@@ -52,23 +58,35 @@ function accepting(accept: WriteOperation<NewDeliveryRow, Acceptance>["run"]) {
 
 /** By the gateway that carries out the runs: it is given what others have accepted before. */
 export const acceptAndTake = accepting(async (session, rows) => {
-  const taken = await takeRuns(session);
-  const { outcomes } = await acceptAll(session, rows);
+  const drawn = await session.rows(drawAndTake, rows.length);
+  const taken = await readTaken(
+    session,
+    drawn.flatMap(({ run }) => run ?? []),
+  );
+  const { outcomes } = await acceptAll(
+    session,
+    rows,
+    drawn.flatMap(({ seq }) => seq ?? []),
+  );
   return outcomes.map((outcome, index) => (index === 0 ? { outcome, taken } : { outcome }));
 });
 
 /** By another gateway: the one that carries out the runs finds them. */
 export const acceptAndLeave = accepting(async (session, rows) => {
-  const { outcomes, changed } = await acceptAll(session, rows);
+  const drawn = await session.rows(nextSeqs, rows.length);
+  const { outcomes, changed } = await acceptAll(
+    session,
+    rows,
+    drawn.map(({ seq }) => seq),
+  );
   await leaveRuns(session, changed);
   return outcomes.map((outcome) => ({ outcome }));
 });
 
-async function acceptAll(session: Session, rows: readonly NewDeliveryRow[]) {
+async function acceptAll(session: Session, rows: readonly NewDeliveryRow[], seqs: readonly number[]) {
   await lockKeys(session, rows.flatMap(keysOf));
-  const seqs = await session.rows(nextSeqs, rows.length);
   const plan = new AcceptPlan(await readKeys(session, rows));
-  const outcomes = rows.map((row, index) => plan.accept(row, seqs[index]!.seq));
+  const outcomes = rows.map((row, index) => plan.accept(row, seqs[index]!));
   await plan.carryOut(session);
   return { outcomes, changed: plan.changed };
 }

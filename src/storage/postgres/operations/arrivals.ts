@@ -12,7 +12,8 @@ export const CHANNEL = "reveille_arrivals";
 const insert = command(`
   WITH arrived AS (INSERT INTO reveille.arrivals (run) SELECT unnest($1::bigint[]))
   SELECT pg_notify('${CHANNEL}', '')`);
-const takeAll = statement({ run: "integer" }, "DELETE FROM reveille.arrivals RETURNING run");
+export const TAKE_ALL = "DELETE FROM reveille.arrivals RETURNING run";
+const takeAll = statement({ run: "integer" }, TAKE_ALL);
 /** By the time of their acceptance: of two calls of which one was answered before the other began, it is first. */
 const readChanged = statement(
   { ...OPEN_RUN_ROW, reason: "text?" },
@@ -24,19 +25,19 @@ export async function leaveRuns(session: Session, runs: readonly number[]): Prom
   if (runs.length > 0) await session.run(insert, runs);
 }
 
-/** Takes what others have left so far, and reads it. */
-export async function takeRuns(session: Session): Promise<readonly ChangedRun[]> {
-  const taken = await session.rows(takeAll);
-  if (taken.length === 0) return [];
-  const runs = [...new Set(taken.map(({ run }) => run))];
-  const rows = await session.rows(readChanged, runs);
+/** Reads runs that were taken. */
+export async function readTaken(session: Session, runs: readonly number[]): Promise<readonly ChangedRun[]> {
+  if (runs.length === 0) return [];
+  const rows = await session.rows(readChanged, [...new Set(runs)]);
   return rows.map(({ reason, ...row }) => ({ ...openRunOf(row), state: runStateOf(row.state), reason }));
 }
 
+/** Takes what others have left so far, and reads it. */
 export const take: WriteOperation<undefined, readonly ChangedRun[]> = {
   keysOf: () => ["arrivals"],
   async run(session, items) {
-    const taken = await takeRuns(session);
+    const runs = (await session.rows(takeAll)).map(({ run }) => run);
+    const taken = await readTaken(session, runs);
     return items.map((_, index) => (index === 0 ? taken : []));
   },
 };

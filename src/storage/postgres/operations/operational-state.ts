@@ -84,6 +84,16 @@ export const closeOutage = single(
   "outages",
 );
 
+const insertKey = command(`
+  INSERT INTO reveille.gateway_key (one, key) VALUES (true, $1) ON CONFLICT (one) DO NOTHING`);
+const readKey = statement({ key: "blob" }, "SELECT key FROM reveille.gateway_key");
+
+/** The key that is there; else the one that is given. */
+export const keepKey = single(async (session, own: Uint8Array) => {
+  await session.run(insertKey, own);
+  return new Uint8Array((await session.first(readKey))!.key);
+}, "gateway key");
+
 const exists = statement({ seq: "integer" }, "SELECT seq FROM reveille.deliveries WHERE seq = $1 AND tag = $2");
 const resolveFailed = command(`
   UPDATE reveille.deliveries SET resolved_at = $2, resolved_note = $3 WHERE seq = $1 AND resolved_at IS NULL

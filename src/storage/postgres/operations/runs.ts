@@ -100,6 +100,18 @@ export const postpone = putBack(
   ["due_at", "bigint"],
   ["reason", "text"],
 );
+/** Of a run that was held: the gateway that carries it out finds it. */
+export const postponeAndLeave: WriteOperation<RunChange, boolean> = {
+  ...postpone,
+  async run(session, items) {
+    const changed = await postpone.run(session, items);
+    await leaveRuns(
+      session,
+      items.filter((_, index) => changed[index]).map(({ key }) => key.run),
+    );
+    return changed;
+  },
+};
 export const hold = putBack(`state = ${HELD}, reason = item.reason`, ["reason", "text"]);
 
 /** After a restart the run keeps its place in the queue; a run with a due time would be postponed instead. */

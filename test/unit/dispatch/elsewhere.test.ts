@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { reconcile } from "../../../src/dispatch/elsewhere.ts";
+import type { OpenRun } from "../../../src/storage/open-run.ts";
+import type { ChangedRun } from "../../../src/storage/shared-store.ts";
+import { DispatchBench, openRun, PATIENT } from "./dispatch-bench.ts";
+import { ENDED, ScriptedRunner } from "./scripted-runner.ts";
+
+describe("runs that other gateways accept", () => {
+  let runner: ScriptedRunner;
+  let bench: DispatchBench;
+
+  beforeEach(async () => {
+    runner = new ScriptedRunner();
+    bench = await DispatchBench.open({ agents: () => runner });
+    bench.dispatcher.start();
+  });
+  afterEach(async () => {
+    runner.finish();
+    await bench.close();
+  });
+
+  const changed = (run: OpenRun, changes: Partial<ChangedRun> = {}): ChangedRun => ({
+    ...run,
+    reason: null,
+    ...changes,
+  });
+  const give = (...runs: readonly ChangedRun[]): void => {
+    reconcile(bench.dispatcher, runs);
+  };
+
+  it("begin in their lane, and once, however often they are named", async () => {
+    const [first, second] = [openRun({ lane: "x" }), openRun({ lane: "x" })];
+    give(changed(first), changed(second));
+    give(changed(second), changed(first));
+    runner.end(first.runId);
+    await expect.poll(() => runner.ids, PATIENT).toEqual([first.runId, second.runId]);
+    expect(bench.dispatcher.open).toBe(1);
+  });
+
+  it("are aborted when they were canceled there, and nothing is said of one that has ended here", async () => {
+    const run = openRun();
+    give(changed(run));
+    await expect.poll(() => runner.ids, PATIENT).toEqual([run.runId]);
+    give(changed(run, { state: "canceled", reason: "canceled by the operator" }));
+    expect(runner.stopped).toEqual([run.runId]);
+    await expect.poll(() => bench.dispatcher.open, PATIENT).toBe(0);
+    give(
+      changed(run, { state: "canceled", reason: "canceled by the operator" }),
+      changed(openRun(), { state: "done" }),
+    );
+    expect(bench.settled).toHaveLength(1);
+  });
+
+  it("are left alone while they are carried out here or are held", () => {
+    give(changed(openRun(), { state: "running" }), changed(openRun(), { state: "held" }));
+    expect(bench.dispatcher.open).toBe(0);
+  });
+
+  it("wait with the others when they go on coalescing", async () => {
+    const run = openRun({ dueAt: bench.now() + 50 });
+    give(changed(run));
+    give(changed(run, { dueAt: bench.now() + 60_000 }));
+    const other = openRun();
+    give(changed(other, {}));
+    await expect.poll(() => runner.ids, PATIENT).toEqual([other.runId]);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(runner.ids).toEqual([other.runId]);
+  });
+});
+
+describe("a gateway that does not carry out the runs", () => {
+  it("takes no more calls than may wait, and begins none of them", async () => {
+    const runner = new ScriptedRunner();
+    runner.onRun = async () => ENDED;
+    const bench = await DispatchBench.open({ agents: () => runner });
+    const { dispatcher } = bench;
+    dispatcher.elsewhere.isHere = false;
+    dispatcher.start();
+    dispatcher.elsewhere.count(3);
+    expect(dispatcher.reserve(1, 4)).toBe(true);
+    dispatcher.enqueue([openRun()]);
+    dispatcher.elsewhere.add(1);
+    dispatcher.release(1);
+    expect(dispatcher.reserve(1, 4)).toBe(false);
+    dispatcher.elsewhere.isHere = true;
+    expect([dispatcher.open, runner.begun]).toEqual([0, []]);
+    await bench.close();
+  });
+
+  it("is told what is paused elsewhere, and a scope that was resumed there has its budget again", async () => {
+    const runner = new ScriptedRunner();
+    runner.onRun = async () => ENDED;
+    const bench = await DispatchBench.open({ agents: () => runner });
+    const { dispatcher, store } = bench;
+    bench.rules.set("mail", { budgets: [{ scope: "mail", measure: "runs", perHour: 1, perDay: undefined }] });
+    dispatcher.start();
+    await store.pause({ scope: "*", reason: "by another", since: 1 });
+    await dispatcher.refresh();
+    dispatcher.enqueue([openRun({ mappingId: "mail" }), openRun({ mappingId: "mail" })]);
+    expect(dispatcher.pausedScopes()).toMatchObject([{ scope: "*", reason: "by another" }]);
+    expect(runner.begun).toHaveLength(0);
+    await store.resume("*");
+    await dispatcher.refresh();
+    await expect.poll(() => dispatcher.pausedScopes(), PATIENT).toMatchObject([{ scope: "mail" }]);
+    expect(runner.begun).toHaveLength(1);
+    await expect.poll(() => store.resume("mail"), PATIENT).toBe(true);
+    await dispatcher.refresh();
+    await expect.poll(() => runner.begun.length, PATIENT).toBe(2);
+    await bench.close();
+  });
+});
