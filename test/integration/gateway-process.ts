@@ -82,6 +82,11 @@ export class GatewayProcess {
     return exited;
   }
 
+  /** Of the process that was started last. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   /** Freezes the process, or lets it go on. */
   freeze(signal: "SIGSTOP" | "SIGCONT"): void {
     this.#child?.kill(signal);

@@ -1,0 +1,194 @@
+/**
+ * Several gateways on one PostgreSQL under load, while one after the other is killed, frozen or cut off from the
+ * database, mostly the one that carries out the runs. Then it looks for every acknowledged call.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DeliverySummary } from "../../src/core/delivery.ts";
+import { DatabaseProxy } from "../fixtures/postgres/proxy.ts";
+import { runSql } from "../fixtures/postgres/run-sql.ts";
+import { GatewayProcess, HOOK_TOKEN } from "../integration/gateway-process.ts";
+import { ModelEndpoint } from "../integration/model-endpoint.ts";
+import { SeveralClients } from "./several-clients.ts";
+import { SeededRandom } from "./seeded-random.ts";
+
+export const FAULTS = ["SIGKILL", "SIGSTOP", "cut"] as const;
+export type Fault = (typeof FAULTS)[number];
+
+export interface SeveralOptions {
+  readonly databaseUrl: string;
+  readonly gateways: number;
+  /** In order. */
+  readonly faults: readonly Fault[];
+  readonly seed: number;
+  readonly onFault?: (hit: Hit) => void;
+}
+
+/** One fault; `begunMs`: until the next run began, where the gateway that carried out the runs was hit. */
+export interface Hit {
+  readonly fault: Fault;
+  readonly begunMs: number | undefined;
+}
+
+export interface SeveralResult {
+  readonly hits: readonly Hit[];
+  readonly acknowledged: number;
+  /** Calls that one gateway did not take, and another did. */
+  readonly elsewhere: number;
+  readonly violations: Readonly<Record<(typeof PROMISES)[number], readonly string[]>>;
+}
+
+const SESSIONS = 12;
+const MODEL_MS = 15;
+/** Longer than the server takes to end a silent session. */
+const SILENT_MS = 8_000;
+/** One fault in so many is not aimed at the gateway that carries out the runs. */
+const OTHERS = 5;
+const AGAIN = "may already have taken effect";
+
+/** A gateway with its own way to the database. */
+class Member {
+  readonly proxy: DatabaseProxy;
+  readonly process: GatewayProcess;
+
+  private constructor(proxy: DatabaseProxy, model: ModelEndpoint) {
+    this.proxy = proxy;
+    this.process = new GatewayProcess({
+      agents: { defaults: { model: "test/model", heartbeat: { every: "0m" } } },
+      models: { providers: { test: { baseUrl: model.baseUrl } } },
+      hooks: {
+        enabled: true,
+        token: HOOK_TOKEN,
+        concurrency: 8,
+        allowRequestSessionKey: true,
+        allowedSessionKeyPrefixes: ["hook:"],
+        store: { url: { env: "DATABASE_URL" }, several: true },
+      },
+    });
+  }
+
+  static async start(url: string, model: ModelEndpoint): Promise<Member> {
+    const member = new Member(await DatabaseProxy.listen(url), model);
+    await member.start();
+    return member;
+  }
+
+  start(): Promise<void> {
+    return this.process.start({ env: { DATABASE_URL: this.proxy.url } });
+  }
+
+  /** As a supervisor does with one that is not ready any more. */
+  async restart(): Promise<void> {
+    this.process.freeze("SIGCONT");
+    await this.process.end("SIGKILL");
+    await this.start();
+  }
+
+  async close(): Promise<void> {
+    this.process.freeze("SIGCONT");
+    await this.process.close();
+    await this.proxy[Symbol.asyncDispose]();
+  }
+}
+
+export async function tortureSeveral(options: SeveralOptions): Promise<SeveralResult> {
+  const { databaseUrl, faults, seed, onFault } = options;
+  const random = new SeededRandom(seed);
+  const model = await ModelEndpoint.listen();
+  model.reply = "NO_REPLY";
+  model.delayMs = MODEL_MS;
+  const members: Member[] = [];
+  for (let number = 0; number < options.gateways; number++) members.push(await Member.start(databaseUrl, model));
+  const clients = new SeveralClients({ sessions: SESSIONS, gateways: members.map(({ process }) => process) });
+  const hits: Hit[] = [];
+  try {
+    for (const fault of faults) {
+      await clients.progress();
+      const leadPid = await readLead(databaseUrl);
+      const lead = members.find(({ process }) => process.pid === leadPid);
+      const isLead = lead !== undefined && random.between(1, OTHERS) > 1;
+      const target = isLead ? lead : random.pick(members);
+      const hit = { fault, begunMs: await carryOut(fault, target, { databaseUrl, model, leadPid }) };
+      hits.push(hit);
+      onFault?.(hit);
+    }
+    await clients.progress();
+    await clients.end();
+    const [first] = members;
+    await first!.process.settled(120_000);
+    const violations = check(clients, await first!.process.deliveries(), model.prompts);
+    return { hits, acknowledged: clients.acknowledged.length, elsewhere: clients.elsewhere, violations };
+  } finally {
+    await clients.end();
+    for (const member of members) await member.close();
+    model.close();
+  }
+}
+
+interface Around {
+  readonly databaseUrl: string;
+  readonly model: ModelEndpoint;
+  readonly leadPid: number | undefined;
+}
+
+/** Milliseconds until another gateway has begun a run, if the one with the lead was hit. */
+async function carryOut(fault: Fault, target: Member, around: Around): Promise<number | undefined> {
+  const isLead = target.process.pid === around.leadPid;
+  const at = performance.now();
+  if (fault === "SIGKILL") await target.process.end("SIGKILL");
+  else if (fault === "SIGSTOP") target.process.freeze("SIGSTOP");
+  else target.proxy.freeze();
+  const begun = isLead ? await untilBegun(at, around) : undefined;
+  if (fault !== "SIGKILL") await sleep(Math.max(0, SILENT_MS - (performance.now() - at)));
+  if (fault === "cut") target.proxy.thaw();
+  await target.restart();
+  return begun;
+}
+
+async function untilBegun(at: number, { databaseUrl, model, leadPid }: Around): Promise<number> {
+  while ((await readLead(databaseUrl)) === leadPid) await sleep(10);
+  const asked = model.requests.length;
+  while (model.requests.length === asked) await sleep(1);
+  return performance.now() - at;
+}
+
+async function readLead(databaseUrl: string): Promise<number | undefined> {
+  const [row] = (await runSql(databaseUrl, "SELECT pid FROM reveille.owner")) as readonly { readonly pid: number }[];
+  return row?.pid;
+}
+
+/** What the gateways promise together. */
+export const PROMISES = [
+  "every acknowledged call is done",
+  "no call is accepted twice",
+  "the calls of a session keep their order",
+  "a run that began twice says so",
+] as const;
+
+/** The calls of which a promise was not kept. */
+function check(
+  { acknowledged }: SeveralClients,
+  deliveries: readonly DeliverySummary[],
+  prompts: readonly string[],
+): SeveralResult["violations"] {
+  const accepted = deliveries.filter(({ state }) => state !== "duplicate");
+  const byName = Map.groupBy(accepted, ({ name }) => name);
+  const askedOf = Map.groupBy(prompts, (prompt) => /call (\d+-\d+)\./u.exec(prompt)?.[1] ?? "");
+  const firstAsked = [...askedOf.keys()];
+  const isInOrder = (session: string): boolean => {
+    const numbers = firstAsked
+      .filter((call) => call.startsWith(`${session}-`))
+      .map((call) => Number(call.split("-")[1]));
+    return numbers.every((number, at) => at === 0 || number > numbers[at - 1]!);
+  };
+  const sessions = [...new Set(acknowledged.map((call) => call.split("-")[0]!))];
+  return {
+    "every acknowledged call is done": acknowledged.filter(
+      (call) => byName.get(call)?.some(({ state }) => state === "done") !== true,
+    ),
+    "no call is accepted twice": [...byName].filter(([, stored]) => stored.length > 1).map(([name]) => name),
+    "the calls of a session keep their order": sessions.filter((session) => !isInOrder(session)),
+    "a run that began twice says so": [...askedOf].flatMap(([call, asked]) =>
+      asked.slice(1).every((prompt) => prompt.includes(AGAIN)) ? [] : [call],
+    ),
+  };
+}
