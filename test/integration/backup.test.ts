@@ -15,6 +15,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type SubscriptionRecord, SubscriptionRecords } from "../../src/hosts/embedded/subscriptions/records.ts";
 import { GatewayProcess } from "./gateway-process.ts";
 
 const program = join(import.meta.dirname, "../../scripts/start.mjs");
@@ -85,6 +86,24 @@ function expectWhole(at: string): void {
   }
 }
 
+function subscribedFor(ms: number): SubscriptionRecord {
+  const begunAt = Date.now();
+  return {
+    sender: "gmail-push",
+    preset: "gmail-push",
+    api: "https://gmail.googleapis.com",
+    tokenUrl: "https://oauth2.googleapis.com/token",
+    credentials: "/credentials.json",
+    secret: null,
+    url: "https://gateway.example.com/hooks/gmail-push",
+    resource: "projects/acme/topics/gmail",
+    events: ["INBOX"],
+    id: "watch",
+    begunAt,
+    expiresAt: begunAt + ms,
+  };
+}
+
 describe("reveille backup", () => {
   it("holds every call that was accepted before it, while calls go on, and a gateway goes on from it", async () => {
     const calls = load();
@@ -92,9 +111,15 @@ describe("reveille backup", () => {
       while (calls.accepted.length < 50) await sleep(20);
       const before = [...calls.accepted];
       const file = join(folder, "b.tar.gz");
+      const subscription = subscribedFor(86_400_000);
+      new SubscriptionRecords(gateway.stateDir).save(subscription);
       const { code, out, err } = await run(["backup", file, "--with-secrets", "--json"]);
       expect([code, err]).toEqual([0, ""]);
-      expect(JSON.parse(out)).toMatchObject({ hasSecrets: true, isOnPostgres: false, leftOut: [] });
+      expect(JSON.parse(out)).toMatchObject({
+        hasSecrets: true,
+        isOnPostgres: false,
+        leftOut: [{ from: "/credentials.json" }],
+      });
       expect(statSync(file).mode & 0o777).toBe(0o600);
       expect(readdirSync(folder)).toEqual(["b.tar.gz"]);
       const during = calls.accepted.length;
@@ -107,6 +132,7 @@ describe("reveille backup", () => {
       for (const path of [configFile, join(stateDir, "reveille.sqlite"), join(stateDir, "gateway.key")]) {
         expect(statSync(path).mode & 0o777).toBe(0o600);
       }
+      expect(new SubscriptionRecords(stateDir).all()).toEqual([subscription]);
       const restored = new GatewayProcess({}, { stateDir });
       try {
         await restored.start();

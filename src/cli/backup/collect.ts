@@ -1,6 +1,7 @@
 /** The files that a backup holds besides the database. */
 import { lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
+import { SubscriptionRecords } from "../../hosts/embedded/subscriptions/records.ts";
 import { ConfigFile } from "../config-file.ts";
 import { CliError } from "../errors.ts";
 import type { FileLocations } from "../file-locations.ts";
@@ -23,7 +24,7 @@ const MAX_FILES = 10_000;
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
- * The configuration, transforms and presets; with `withSecrets` also the secrets in the file, the files that it names
+ * The configuration, transforms, presets, and what is registered at senders; with `withSecrets` also the secrets in the file, the files that it names
  * for one, and the key of the gateway. Throws a {@link CliError}.
  */
 export function collectFiles({ configFile, stateDir }: FileLocations, withSecrets: boolean): Collected {
@@ -43,6 +44,13 @@ export function collectFiles({ configFile, stateDir }: FileLocations, withSecret
     else missing.push({ path, from: file });
   }
   files.addIfThere("state/sender-certificates.json", join(stateDir, "sender-certificates.json"));
+  files.addIfThere("config/registrations.json", join(configDir, "registrations.json"));
+  const subscriptions = new SubscriptionRecords(stateDir);
+  for (const record of subscriptions.all()) {
+    const path = subscriptions.fileOf(record);
+    files.addIfThere(`state/${relative(stateDir, path).split(sep).join("/")}`, path);
+    missing.push({ path: `the credentials of ${record.sender}`, from: record.credentials });
+  }
   if (withSecrets) files.addIfThere("state/gateway.key", join(stateDir, "gateway.key"));
   return { files: files.all, leftOut: [...leftOut, ...missing], isOnPostgres: hasStore(written) };
 }

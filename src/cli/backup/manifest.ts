@@ -80,7 +80,8 @@ function isLeftOut(left: unknown): left is LeftOut {
 /** The name of the configuration file in a backup, whatever it is called on disk. */
 export const CONFIG_NAME = "config/reveille.json5";
 const CONFIG_PREFIX = "config/";
-const STATE_NAME = /^state\/(reveille\.sqlite|gateway\.key|sender-certificates\.json)$/u;
+const STATE_NAME =
+  /^state\/(reveille\.sqlite|gateway\.key|sender-certificates\.json|subscriptions\/[\da-f]{24}\.json)$/u;
 // eslint-disable-next-line no-control-regex -- these are what is looked for
 const SAFE_SEGMENT = /^(?!\.{1,2}$)[^\u0000-\u001F\u007F/\\:]{1,255}$/u;
 

@@ -47,6 +47,7 @@ export function putInPlace({ folders, targets }: Staged, { configFile, stateDir 
   // A key that the backup lacks stays.
   const old = stateFiles(stateDir).filter((path) => path.startsWith(DATABASE_FILE) || state.includes(path));
   for (const path of old) if (path !== MARK_FILE) move(stateDir, path, aside.state);
+  for (const path of state.filter((each) => each.includes("/"))) moveIfThere(stateDir, path, aside.state);
   for (const path of state.toSorted((one) => (one === DATABASE_FILE ? 1 : -1))) move(folders.state, path, stateDir);
   for (const folder of [configDir, stateDir]) syncFolder(folder);
   moveIfThere(stateDir, MARK_FILE, aside.state);

@@ -52,22 +52,23 @@ export class SubscriptionRecords {
   }
 
   has(record: SubscriptionRecord): boolean {
-    return existsSync(this.#fileOf(record));
+    return existsSync(this.fileOf(record));
   }
 
   /** In the place of the record of the same sender and resource. */
   save(record: SubscriptionRecord): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const file = this.#fileOf(record);
+    const file = this.fileOf(record);
     writeFileSync(`${file}.new`, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
     renameSync(`${file}.new`, file);
   }
 
   delete(record: SubscriptionRecord): void {
-    rmSync(this.#fileOf(record), { force: true });
+    rmSync(this.fileOf(record), { force: true });
   }
 
-  #fileOf({ sender, resource }: SubscriptionRecord): string {
+  /** Where it is kept. */
+  fileOf({ sender, resource }: SubscriptionRecord): string {
     const name = createHash("sha256")
       .update(JSON.stringify([sender, resource]))
       .digest("hex")

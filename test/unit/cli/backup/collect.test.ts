@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Collected, collectFiles } from "../../../../src/cli/backup/collect.ts";
+import { targetOf } from "../../../../src/cli/backup/manifest.ts";
+import { SubscriptionRecords } from "../../../../src/hosts/embedded/subscriptions/records.ts";
 
 let folder: string;
 
@@ -64,6 +66,34 @@ it("takes files with secrets only when asked, and never one outside of the confi
   expect(withThem.leftOut.map(({ from }) => from)).toEqual(
     ["elsewhere", "conf/linked", "conf/missing"].map((path) => join(folder, path)),
   );
+});
+
+it("takes what is registered at senders, and names the credentials that a renewal needs", () => {
+  put("conf/registrations.json", '{ "registrations": [] }');
+  const records = new SubscriptionRecords(join(folder, "conf/state"));
+  records.save({
+    sender: "gmail-push",
+    preset: "gmail-push",
+    api: "https://gmail.googleapis.com",
+    tokenUrl: "https://oauth2.googleapis.com/token",
+    credentials: "/home/ada/google.json",
+    secret: null,
+    url: "https://gateway.example.com/hooks/gmail-push",
+    resource: "projects/acme/topics/gmail",
+    events: ["INBOX"],
+    id: "watch",
+    begunAt: 0,
+    expiresAt: 1,
+  });
+  const collected = collect({}, false);
+  const kept = names(collected).filter((name) => name !== "config/reveille.json5");
+  expect(kept).toEqual([
+    "config/registrations.json",
+    expect.stringMatching(/^state\/subscriptions\/[\da-f]{24}\.json$/u),
+  ]);
+  expect(collected.leftOut).toEqual([{ path: "the credentials of gmail-push", from: "/home/ada/google.json" }]);
+  const locations = { configFile: join(folder, "conf/own.json5"), stateDir: join(folder, "conf/state") };
+  expect(kept.map((name) => targetOf(name, locations).root)).toEqual(["config", "state"]);
 });
 
 it("says that deliveries in PostgreSQL are elsewhere", () => {
