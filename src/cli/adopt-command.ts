@@ -19,6 +19,7 @@ import { printable } from "./terminal-text.ts";
 
 export interface EmbeddedAdoptOptions extends Pick<LocationOptions, "config"> {
   readonly dryRun?: boolean;
+  readonly json?: boolean;
   readonly skipBroken?: boolean;
   readonly transforms?: "process" | "none";
 }
@@ -62,7 +63,8 @@ export async function adoptIntoEmbedded(
     }
     if (made.outcome === "refused" || reasons.length > 0 || (broken.length > 0 && options.skipBroken !== true)) {
       const hint = broken.length > 0 && reasons.length === 0 ? ["To adopt the rest, add --skip-broken."] : [];
-      printLines(io, `${source}: nothing was written.`, [...broken, ...reasons, ...hint]);
+      if (options.json === true) report(io, { source, written: null, problems: [...broken, ...reasons], notes: [] });
+      else printLines(io, `${source}: nothing was written.`, [...broken, ...reasons, ...hint]);
       return 1;
     }
     if (options.dryRun !== true) writeNewFile(target, text);
@@ -70,9 +72,23 @@ export async function adoptIntoEmbedded(
     const left = broken.map((reason) => ({ kind: "lost" as const, text: `${reason} The mapping is left out.` }));
     const head =
       options.dryRun === true ? `${target}: nothing was written.` : `${target}: written. ${source} is as it was.`;
-    printLines(io, head, noteSections([...left, ...notes]), "");
+    const written = options.dryRun === true ? null : target;
+    if (options.json === true) report(io, { source, written, problems: [], notes: [...left, ...notes] });
+    else printLines(io, head, noteSections([...left, ...notes]), "");
     return 0;
   }
+}
+
+interface AdoptReport {
+  readonly source: string;
+  /** `null`: nothing was written. */
+  readonly written: string | null;
+  readonly problems: readonly string[];
+  readonly notes: readonly MigrationNote[];
+}
+
+function report(io: Pick<CliIo, "out">, adopted: AdoptReport): void {
+  io.out(`${JSON.stringify(adopted, undefined, 2)}\n`);
 }
 
 function printLines(io: Pick<CliIo, "out">, head: string, lines: readonly string[], mark = "  - "): void {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import type { ReadConfigOptions } from "../hosts/embedded/config/read.ts";
 import type {
   CliGateway,
@@ -23,6 +23,7 @@ import type { ServeOptions } from "./serve-command.ts";
 import type { BackupOptions } from "./backup/backup-command.ts";
 import type { RestoreOptions } from "./backup/restore-command.ts";
 import type { ApprovalsOptions } from "./approvals-command.ts";
+import type { Shell } from "./completion/scripts.ts";
 import type { PageOptions } from "./sessions-command.ts";
 
 /** The embedded gateway, which `reveille serve` runs. */
@@ -86,6 +87,7 @@ export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: 
     .option("--strict", "refuse a configuration with a part that misses something, and set none aside")
     .option("--accept-loss", "start also when the database lacks calls that were accepted")
     .option("--compact", "rewrite the database first, so that the file has no free space and can shrink")
+    .option("--json", "print the URLs as lines of JSON")
     .action(async (options: ServeOptions) => {
       const { serve } = await import("./serve-command.ts");
       finish(await serve(options, io));
@@ -104,6 +106,7 @@ export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: 
     .option("--transforms <isolation>", "process or none: where transforms are to run (default: process)")
     .option("--skip-broken", "leave out mappings that cannot be adopted, and adopt the rest")
     .option("--dry-run", "print the report and write nothing")
+    .option("--json", "as one JSON document")
     .action(async (file: string | undefined, options: EmbeddedAdoptOptions) => {
       const { adoptIntoEmbedded } = await import("./adopt-command.ts");
       finish(await adoptIntoEmbedded(file, options, io));
@@ -114,6 +117,15 @@ export function addEmbeddedCommands(program: Command, io: CliIo, finish: (code: 
   addSessions(program, io);
   addApprovals(program.command("approvals"), io);
   addOpenClawCommands(program, io, finish);
+  program
+    .command("completion")
+    .description("print the completion of commands and options for a shell")
+    .addArgument(new Argument("<shell>", "bash, zsh or fish").choices(["bash", "zsh", "fish"]))
+    .action(async (shell: Shell) => {
+      const { completionScript } = await import("./completion/scripts.ts");
+      const { commandTable } = await import("./completion/table.ts");
+      io.out(completionScript(shell, io.gateway.program, commandTable(program)));
+    });
 }
 
 /** Adds `config`, which edits the file of a gateway that has one of its own. */

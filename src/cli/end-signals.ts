@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { EXIT_CODES } from "./exit-codes.ts";
 import type { CliIo } from "./io.ts";
 
 export type EndSignal = "SIGINT" | "SIGTERM";
-
-/** Exit codes of a process that a signal ended: 128 and the signal's number. */
-export const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /** Time that interrupted work may take to end. */
 export const INTERRUPT_GRACE_MS = 2_000;
@@ -44,7 +42,7 @@ export async function untilSignal(io: CliIo, work: (interrupted: AbortSignal) =>
     if (typeof first === "number") return first;
     interrupted.abort(new Error("The command was interrupted."));
     await Promise.race([working.catch(() => 1), sleep(INTERRUPT_GRACE_MS)]);
-    return SIGNAL_CODES[first];
+    return EXIT_CODES[first];
   } finally {
     signals.forget();
   }

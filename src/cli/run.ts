@@ -7,6 +7,7 @@ import { CliError, isForOwner } from "./errors.ts";
 import type { CliIo } from "./io.ts";
 import { addConfigurationCommands } from "./commands.ts";
 import { addOperatorCommands } from "./commands.ts";
+import { EXIT_CODES, exitText } from "./exit-codes.ts";
 import { printableLines } from "./terminal-text.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { addTransformCommands } from "./commands.ts";
@@ -16,7 +17,7 @@ export type AddCommands = (program: Command, io: CliIo, finish: (code: number) =
 
 /** Runs a command line (without the program's name) and resolves with the exit code; never rejects. */
 export async function runCli(args: readonly string[], io: CliIo, addCommands: AddCommands): Promise<number> {
-  let code = 0;
+  let code: number = EXIT_CODES.success;
   const finish = (given: number): void => {
     code = given;
   };
@@ -32,7 +33,7 @@ export async function runCli(args: readonly string[], io: CliIo, addCommands: Ad
     const { qualifyKeys } = await import("../config/qualify-keys.ts");
     // Much of it may be someone else's words: a plugin's, a sender's, a file's.
     io.err(`${printableLines(qualifyKeys(explain(error), io.gateway.block))}\n`);
-    return 1;
+    return EXIT_CODES.failure;
   }
 }
 
@@ -62,6 +63,7 @@ function emptyProgram(io: CliIo): Command {
   return new Command(io.gateway.program)
     .description(io.gateway.description)
     .version(packageJson.version)
+    .addHelpText("after", exitText)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => {

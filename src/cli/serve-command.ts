@@ -1,6 +1,8 @@
 /** `reveille serve`. */
 import { existsSync } from "node:fs";
 import { EmbeddedGateway } from "../hosts/embedded/gateway.ts";
+import type { EndSignal } from "./end-signals.ts";
+import { EXIT_CODES } from "./exit-codes.ts";
 import type { CliIo } from "./io.ts";
 import type { LocationOptions } from "./file-locations.ts";
 import { curlLine, writeFirstConfig } from "./init-command.ts";
@@ -15,10 +17,8 @@ export interface ServeOptions extends LocationOptions {
   readonly strict?: boolean;
   readonly acceptLoss?: boolean;
   readonly compact?: boolean;
+  readonly json?: boolean;
 }
-
-/** Exit codes of a process that a signal ended: 128 and the signal's number. */
-const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
  * Ctrl-C under npm arrives twice, from the terminal and from npm: what follows so closely is the same one.
@@ -36,7 +36,8 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   const first = existsSync(configFile) ? undefined : writeFirstConfig(configFile);
   if (first !== undefined) io.err(`A configuration with fresh tokens was written to ${configFile}\n`);
   const logger = await io.createLogger();
-  const { host, port, strict, acceptLoss, compact } = options;
+  const { host, port, strict, acceptLoss, compact, json = false } = options;
+  const isForPeople = io.isTerminal && !json;
   const signals = new Signals(io, (error) => {
     logger.error({ err: error }, "the gateway failed and ends; accepted calls are on disk");
     void logger.flush().finally(() => {
@@ -44,7 +45,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
     });
   });
   const memory = new IdleMemory();
-  const hooksUrl = new HooksUrlLine(io);
+  const hooksUrl = new HooksUrlLine(io, json);
   try {
     const gateway = await EmbeddedGateway.start({
       configFile,
@@ -57,16 +58,16 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
       logger,
       env: io.env,
       onHooksUrl: (url) => hooksUrl.show(url),
-      print: io.isTerminal ? (message) => io.out(consoleText(message)) : undefined,
+      print: isForPeople ? (message) => io.out(consoleText(message)) : undefined,
     });
     if (first !== undefined) io.err(firstSteps(gateway.url, first));
-    io.out(`Reveille is listening on ${gateway.url}\n`);
+    io.out(json ? `${JSON.stringify({ url: gateway.url })}\n` : `Reveille is listening on ${gateway.url}\n`);
     hooksUrl.begin();
-    if (io.isTerminal) io.out(`Console, good for one sign-in within 60 seconds: ${gateway.createConsoleLink()}\n`);
+    if (isForPeople) io.out(`Console, good for one sign-in within 60 seconds: ${gateway.createConsoleLink()}\n`);
     await signals.untilStop(() => void gateway.reload());
     logger.info({}, "shutting down");
     await gateway.stop();
-    return 0;
+    return EXIT_CODES.success;
   } finally {
     memory.stop();
     signals.forget();
@@ -77,11 +78,13 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
 /** Says where senders reach the hooks, after the line that programs wait for. */
 class HooksUrlLine {
   readonly #io: CliIo;
+  readonly #isJson: boolean;
   #hasBegun = false;
   #url: string | undefined;
 
-  constructor(io: CliIo) {
+  constructor(io: CliIo, isJson: boolean) {
     this.#io = io;
+    this.#isJson = isJson;
   }
 
   begin(): void {
@@ -91,7 +94,8 @@ class HooksUrlLine {
 
   show(url: string): void {
     this.#url = url;
-    if (this.#hasBegun) this.#io.out(`Senders reach the hooks under ${url}\n`);
+    if (!this.#hasBegun) return;
+    this.#io.out(this.#isJson ? `${JSON.stringify({ hooksUrl: url })}\n` : `Senders reach the hooks under ${url}\n`);
   }
 }
 
@@ -162,10 +166,10 @@ class Signals {
     for (const [name, listener] of this.#listeners) this.#io.signals.off(name, listener);
   }
 
-  #stopOrExit(signal: keyof typeof signalCodes): void {
+  #stopOrExit(signal: EndSignal): void {
     const now = performance.now();
     this.#stoppingSince ??= now;
-    if (now - this.#stoppingSince > echoMs) this.#io.exit(signalCodes[signal]);
+    if (now - this.#stoppingSince > echoMs) this.#io.exit(EXIT_CODES[signal]);
     this.#stop.resolve();
   }
 }

@@ -5,7 +5,8 @@ import { configLines, ConfigError } from "../../config/errors.ts";
 import { watchFolder } from "../../transform/folder/watch.ts";
 import { CliError } from "../errors.ts";
 import type { CliIo } from "../io.ts";
-import { EndSignals, INTERRUPT_GRACE_MS, SIGNAL_CODES } from "../end-signals.ts";
+import { EndSignals, INTERRUPT_GRACE_MS } from "../end-signals.ts";
+import { EXIT_CODES } from "../exit-codes.ts";
 import type { EndSignal } from "../end-signals.ts";
 import { printableLines } from "../terminal-text.ts";
 import { TransformAttempts } from "./attempt.ts";
@@ -33,7 +34,7 @@ export async function testTransform(module: string, options: TransformTestOption
     if (typeof first === "number") return first;
     await attempts.close();
     await Promise.race([work.catch(() => 1), sleep(INTERRUPT_GRACE_MS)]);
-    return options.watch === true ? 0 : SIGNAL_CODES[first];
+    return options.watch === true ? 0 : EXIT_CODES[first];
   } finally {
     signals.forget();
     await attempts.close();

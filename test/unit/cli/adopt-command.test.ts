@@ -125,4 +125,14 @@ describe("reveille adopt", () => {
     expect(await run(config)).toBe(0);
     await expect(run(config)).rejects.toThrow("exists already");
   });
+
+  it("prints a document for programs with --json, written or refused", async () => {
+    expect(await run(config, { json: true })).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ source, written: target, problems: [] });
+    out = "";
+    const broken = { ...config, hooks: { ...config.hooks, mappings: [{ match: { path: "x" }, action: "fly" }] } };
+    rmSync(target);
+    expect(await run(broken, { json: true })).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({ written: null, problems: [expect.stringContaining("mappings")] });
+  });
 });

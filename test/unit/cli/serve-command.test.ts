@@ -70,6 +70,14 @@ describe("reveille serve", () => {
     await code;
   });
 
+  it("prints its URL as JSON when a program asks for that", async () => {
+    terminal.isTerminal = true;
+    const { code } = await terminal.serve("--json");
+    expect(JSON.parse(terminal.out)).toEqual({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/u) as string });
+    terminal.signals.emit("SIGTERM");
+    expect(await code).toBe(0);
+  });
+
   it("reads the configuration again on SIGHUP", async () => {
     const { code } = await terminal.serve();
     terminal.signals.emit("SIGHUP");

@@ -24,7 +24,7 @@ describe("a command that does not exist", () => {
       'There is no command "deliveries lst". Did you mean deliveries list?',
     );
     expect(await refused("hooks", "lst")).toContain("Did you mean hooks list?");
-    expect(await refused("completion")).toMatch(/^There is no command "completion"\. There are: .*serve.*deliveries/u);
+    expect(await refused("telemetry")).toMatch(/^There is no command "telemetry"\. There are: .*serve.*deliveries/u);
   });
 
   it("does not include presets list, --version and options of a default command", async () => {
