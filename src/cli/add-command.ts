@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { HookStates } from "../index.ts";
 import type { Preset } from "../presets/preset.ts";
 import { ConfigFile } from "./config-file.ts";
-import { isRegistrationWished, readConnection } from "./connect/connection.ts";
+import { isRegistrationWished, readConnection, registrationOptions } from "./connect/connection.ts";
 import type { Connection, ConnectionOptions, WebhookConnection } from "./connect/connection.ts";
 import { register, secretOf, unregister } from "./connect/register.ts";
 import type { Registered } from "./connect/registrar.ts";
@@ -209,6 +209,7 @@ function report({ preset, url, configFile, ...added }: Added, options: AddOption
     io.out(`${JSON.stringify(document, undefined, 2)}\n`);
     return;
   }
+  const canRegister = registrationOptions(preset.name);
   const isByHand = registered === undefined && problem === undefined && !isGuided;
   const lines = [
     ...(gateway === undefined
@@ -220,6 +221,9 @@ function report({ preset, url, configFile, ...added }: Added, options: AddOption
     ...(isByHand ? [`At ${preset.title}:`, stepsOf(preset, url, secret?.shown).trimEnd()] : []),
     ...(isByHand && secret?.shown !== undefined
       ? [`The ${preset.secret!.label}, which is set here already, so do not choose another: ${secret.shown}`]
+      : []),
+    ...(isByHand && canRegister !== undefined
+      ? [`Or let this command register it: ${io.gateway.program} add ${preset.name} ${canRegister}`]
       : []),
     ...(registered === undefined ? [] : [registeredText(preset, url, registered)]),
     ...(problem === undefined

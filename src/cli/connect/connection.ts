@@ -117,6 +117,17 @@ export function isRegistrationWished(options: ConnectionOptions): boolean {
   return [...ofWebhook, credentialsFile, resource, tokenUrl].some((each) => each !== undefined);
 }
 
+/** The options with which `add` registers a sender's webhook; `undefined`: it is registered by hand alone. */
+export function registrationOptions(preset: string): string | undefined {
+  const kind = subscriptionKind(preset);
+  if (kind !== undefined) {
+    return `--credentials-file FILE${kind.resource === undefined ? ` ${kind.resourceHint}` : ""}`;
+  }
+  const registrar = REGISTRARS.find((each) => each.preset === preset);
+  if (registrar === undefined) return undefined;
+  return [...registrar.places.slice(0, 1).map(flagOf), "--token-env NAME"].join(" ");
+}
+
 function tokenText({ tokenKind }: Registrar): string {
   return `It must be ${tokenKind}.`;
 }

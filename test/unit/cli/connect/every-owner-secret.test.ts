@@ -19,6 +19,14 @@ const OWNERS = BUILT_IN_PRESETS.filter(
   ({ secret, settings }) => secret?.madeBy === "owner" && !settings?.required?.length,
 );
 
+const HINTS: Readonly<Record<string, string>> = {
+  github: "--repo owner/name --token-env NAME",
+  gitlab: "--project group/name --token-env NAME",
+  telegram: "--token-env NAME",
+  "microsoft-graph": "--credentials-file FILE",
+  "google-calendar": "--credentials-file FILE",
+};
+
 describe("reveille add", () => {
   it.each(OWNERS.map(({ name }) => name))(
     "makes a secret that %s takes, and shows the steps with it and the URL",
@@ -30,6 +38,9 @@ describe("reveille add", () => {
       expect(secret.replace(/^reveille:/u, "")).toMatch(/^[0-9a-f]{40}$/u);
       expect(terminal.out).toContain(`https://gateway.example.com/hooks/${name}`);
       expect(terminal.out).toContain(`which is set here already, so do not choose another: ${secret}\n`);
+      const hint = HINTS[name];
+      if (hint === undefined) expect(terminal.out).not.toContain("Or let this command register it");
+      else expect(terminal.out).toContain(`Or let this command register it: reveille add ${name} ${hint}\n`);
       expect(terminal.out).not.toMatch(/\{(?:url|secret)\}|<the secret>/u);
     },
   );
