@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { PostgresDeliveryStore } from "../../../src/storage/postgres/delivery-store.ts";
 import { migrate } from "../../../src/storage/postgres/migrate.ts";
-import { newDelivery } from "../../conformance/store/new-delivery.ts";
+import { newDelivery, RECEIVED_AT } from "../../conformance/store/new-delivery.ts";
 import { accept } from "../../conformance/store/store-actions.ts";
 import { DatabaseProxy } from "../../fixtures/postgres/proxy.ts";
 import { runSql } from "../../fixtures/postgres/run-sql.ts";
@@ -25,6 +25,18 @@ describe("a server that fails", () => {
     server = await startServer();
   });
   afterAll(() => server.dispose());
+
+  it("has room for the locks of a burst of calls with many keys", async () => {
+    const small = await startServer(["max_connections = 12", "max_locks_per_transaction = 64"]);
+    onTestFinished(() => small.dispose());
+    await migrate(small.url);
+    const store = await open(small.url);
+    const replayKeys = () =>
+      Array.from({ length: 8 }, () => ({ key: randomBytes(32), expiresAt: RECEIVED_AT + 60_000 }));
+    const calls = Array.from({ length: 512 }, () => store.accept(newDelivery({ replayKeys: replayKeys() })));
+    expect(new Set((await Promise.all(calls)).map(({ kind }) => kind))).toEqual(new Set(["accepted"]));
+    await store.close();
+  });
 
   it("hands over to a standby: nothing acknowledged is lost, and the gateway goes on there by itself", async () => {
     const primary = await startServer();

@@ -13,6 +13,8 @@ export interface WriteOperation<Item, Result> {
 /** What waits in the queue of a writer. */
 export interface QueuedGroup {
   readonly size: number;
+  /** How many keys its writes have. */
+  readonly keys: number;
   readonly isFirst: boolean;
   has(key: string | number): boolean;
   run(session: Session): Promise<void>;
@@ -41,6 +43,10 @@ export class WriteGroup<Item, Result> implements QueuedGroup {
 
   get size(): number {
     return this.#waiting.length;
+  }
+
+  get keys(): number {
+    return this.#keys.size;
   }
 
   get isFirst(): boolean {

@@ -8,6 +8,8 @@ import { isGroupOf, type QueuedGroup, WriteGroup, type WriteOperation } from "./
 
 /** Writes that share one commit. */
 const MAX_BATCH = 256;
+/** Keys of such writes: each may be a lock, and the server has room for some thousands in all. */
+const MAX_KEYS = 512;
 const HEARTBEAT_MS = 1_000;
 const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 5_000;
@@ -97,9 +99,10 @@ export class Writer {
     keys: readonly (string | number)[],
   ): WriteGroup<Item, Result> {
     const open = this.#queue.findLast((group) => isGroupOf(group, operation));
-    const at = open === undefined ? -1 : this.#queue.indexOf(open);
-    const isFree = at !== -1 && this.#queue.slice(at).every((group) => !keys.some((key) => group.has(key)));
-    if (isFree && open !== undefined) return open;
+    const isApart = (group: QueuedGroup): boolean => !keys.some((key) => group.has(key));
+    const isFree =
+      open !== undefined && open.keys < MAX_KEYS && this.#queue.slice(this.#queue.indexOf(open)).every(isApart);
+    if (isFree) return open;
     const group = new WriteGroup(operation);
     this.#queue.push(group);
     return group;
@@ -119,10 +122,13 @@ export class Writer {
 
   #take(): QueuedGroup[] {
     let count = 0;
+    let keys = 0;
+    const fits = ({ size, keys: own }: QueuedGroup): boolean => count + size <= MAX_BATCH && keys + own <= MAX_KEYS;
     const groups: QueuedGroup[] = [];
-    while (this.#queue.length > 0 && (groups.length === 0 || count + this.#queue[0]!.size <= MAX_BATCH)) {
+    while (this.#queue.length > 0 && (groups.length === 0 || fits(this.#queue[0]!))) {
       const group = this.#queue.shift()!;
       count += group.size;
+      keys += group.keys;
       groups.push(group);
     }
     return [...groups.filter(({ isFirst }) => isFirst), ...groups.filter(({ isFirst }) => !isFirst)];

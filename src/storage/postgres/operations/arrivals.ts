@@ -34,7 +34,8 @@ export async function readTaken(session: Session, runs: readonly number[]): Prom
 
 /** Takes what others have left so far, and reads it. */
 export const take: WriteOperation<undefined, readonly ChangedRun[]> = {
-  keysOf: () => ["arrivals"],
+  // Those who look at the same time share one look.
+  keysOf: () => [],
   async run(session, items) {
     const runs = (await session.rows(takeAll)).map(({ run }) => run);
     const taken = await readTaken(session, runs);
