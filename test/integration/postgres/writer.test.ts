@@ -50,6 +50,18 @@ describe("the connection that writes", () => {
     expect(deliveries.map(({ name }) => name)).not.toContain("too early");
   });
 
+  it("fails a read whose connection breaks, and the process goes on", async () => {
+    await store.backlog();
+    proxy.hold();
+    const read = store.backlog();
+    // What fails is looked at later.
+    read.catch(() => {});
+    await sleep(50);
+    proxy.cut();
+    await expect(read).rejects.toMatchObject(unavailable);
+    await isBack();
+  });
+
   it("gives the right answer for a commit whose own answer was lost", async () => {
     proxy.loseAnswerOf("COMMIT");
     const { deliveryId, runId } = await accept(store, { name: "committed" });

@@ -40,6 +40,8 @@ export async function openPool(url: string): Promise<Pool> {
     allowExitOnIdle: true,
   });
   pool.on("error", () => {});
+  // One that breaks while it reads says so to the reader; unheard, it would end the process.
+  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 
