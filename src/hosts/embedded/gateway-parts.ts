@@ -28,8 +28,11 @@ export interface GatewayParts {
   readonly approvals: Approvals;
   readonly channels: EmbeddedChannels;
   readonly heartbeat: EmbeddedHeartbeat;
-  /** Begins heartbeats, and the removal of what is old; does nothing once it was stopped. */
-  readonly start: () => void;
+  /**
+   * Sends what the outbox has; begins heartbeats, and the removal of what is old, once this gateway carries out the
+   * runs: while another one on the same store does, the sessions are there.
+   */
+  readonly start: (leading: Promise<void>) => void;
   /** Ends them and every program of an agent; the database stays open. */
   readonly stop: (deadlineMs: number) => Promise<void>;
   /**
@@ -106,12 +109,16 @@ export async function openGatewayParts(options: GatewayPartsOptions): Promise<Ga
   await approvals.start();
   let removal: NodeJS.Timeout | undefined;
   let isStopped = false;
-  const start = (): void => {
+  const begin = (): void => {
     if (isStopped) return;
     heartbeat.start();
     retention.start();
     removeCopies();
     removal = setInterval(removeCopies, HOUR_MS).unref();
+  };
+  const start = (leading: Promise<void>): void => {
+    heartbeat.wakeSender();
+    void leading.then(begin);
   };
   const stop = async (deadlineMs: number): Promise<void> => {
     isStopped = true;

@@ -200,8 +200,7 @@ export class EmbeddedGateway {
         hasToken: () => this.#config.current.telemetry.metricsTokens.length > 0,
       }),
     });
-    // The heartbeats are those of the gateway that carries out the runs.
-    void ingress.leading.then(parts.start);
+    parts.start(ingress.leading);
     this.#open.renewal = new SubscriptionRenewal({
       stateDir,
       clock: this.#clock,
