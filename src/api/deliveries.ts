@@ -3,7 +3,7 @@ import type { DeliverySummary } from "../core/delivery.ts";
 import type { State } from "../core/run.ts";
 import { ERRORS, isRefusal, type Refusal } from "../core/errors.ts";
 import { type Answer, answerJson, answerRefusal } from "../http/answer.ts";
-import type { BulkOutcome, DeliveryOperations, Operation, OperationOutcome } from "../index.ts";
+import type { BulkOptions, BulkOutcome, DeliveryOperations, Operation, OperationOutcome, Target } from "../index.ts";
 import { FILTER_NAMES, noteSchema, readBulkRequest, readFilter } from "./selection.ts";
 import { type ApiCall, type ApiEndpoints, type ApiReply, type ApiSources, decodeSegment } from "./endpoint.ts";
 import { answerError } from "./errors.ts";
@@ -57,6 +57,11 @@ export class DeliveriesApi {
     const delivery = await this.#deliveries.get(id);
     if (delivery === undefined) throw new ApiQueryError(`There is no delivery ${JSON.stringify(id.slice(0, 100))}.`);
     return withSender(delivery);
+  }
+
+  /** Operates on many deliveries at once. */
+  async bulk(operation: Operation, target: Target, options: BulkOptions): Promise<object> {
+    return bulkJson(await this.#deliveries.bulk(operation, target, options), options);
   }
 
   /** Replays one delivery: `outcome` says whether it was. */
@@ -116,7 +121,7 @@ export class DeliveriesApi {
     readApiQuery(search, []);
     const now = this.#sources.clock.now();
     const { target, options } = await readBulkRequest(req, { operation, now });
-    return answerJson(200, bulkJson(await this.#deliveries.bulk(operation, target, options), options));
+    return answerJson(200, await this.bulk(operation, target, options));
   }
 }
 

@@ -2,7 +2,8 @@
 import { resolve } from "node:path";
 import type { Clock, GatewayPlugin, Logger } from "../../core/host.ts";
 import * as publicApi from "../../index.ts";
-import { ApiGuard, GatewayApi, gatewayEndpoints } from "./server/api.ts";
+import { GatewayApi, gatewayEndpoints } from "./server/api.ts";
+import { ApiGuard } from "./server/guard.ts";
 import { ConsoleRoutes } from "../../console/routes.ts";
 import { LiveEvents } from "../../console/live-events.ts";
 import { GatewayConfigReload, type ReloadOutcome } from "./config/reload.ts";
@@ -13,10 +14,10 @@ import type { GatewayOptions } from "./gateway-options.ts";
 import { createGatewayLogger } from "./logger.ts";
 import { openGatewayParts, type GatewayParts } from "./gateway-parts.ts";
 import { PLUGIN_GRACE_MS, untilPluginsEnd } from "./plugins/shutdown.ts";
-import { PluginReload } from "./plugins/reload.ts";
-import type { PluginSet } from "./plugins/reload.ts";
+import { PluginReload, type PluginSet } from "./plugins/reload.ts";
 import { loadPlugins } from "./plugins/load.ts";
-import { metricsGuardConfig, metricsRoute } from "./server/metrics-route.ts";
+import { McpRoute } from "./server/mcp-route.ts";
+import { MetricsRoute } from "./server/metrics-route.ts";
 import { GatewayServer, localUrl } from "./server.ts";
 import type { TraceExport } from "../../telemetry/traces.ts";
 import { GatewayStatus } from "./status.ts";
@@ -50,7 +51,6 @@ export class EmbeddedGateway {
   readonly #clock: Clock;
   readonly #config: GatewayConfigReload;
   readonly #guard: ApiGuard;
-  readonly #metricsGuard: ApiGuard;
   readonly #open: OpenGateway = {};
   readonly #events = new LiveEvents();
   readonly #publicAddress: PublicAddress;
@@ -98,7 +98,6 @@ export class EmbeddedGateway {
       strict,
     });
     this.#guard = new ApiGuard(this.#config.current.gateway, { clock });
-    this.#metricsGuard = new ApiGuard(metricsGuardConfig(this.#config.current), { clock });
   }
 
   /** Its URL on this machine: `http://127.0.0.1:18789`. */
@@ -178,10 +177,8 @@ export class EmbeddedGateway {
       clock: this.#clock,
       logger: this.#logger,
     });
-    const endpoints = gatewayEndpoints(
-      { ...parts, operations: () => ingress.operations(), clock: this.#clock },
-      status,
-    );
+    const sources = { ...parts, operations: () => ingress.operations(), clock: this.#clock };
+    const endpoints = gatewayEndpoints(sources, status);
     this.#console = new ConsoleRoutes({
       path: CONSOLE_PATH,
       guard: this.#guard,
@@ -190,15 +187,13 @@ export class EmbeddedGateway {
       clock: this.#clock,
       logger: this.#logger,
     });
+    const own = { config: this.#config.current, clock: this.#clock };
     this.#api = new GatewayApi({
       status,
       endpoints: { ...endpoints, ...this.#console.linkEndpoint() },
       guard: this.#guard,
-      metrics: metricsRoute({
-        endpoint: endpoints["metrics"] ?? {},
-        guard: this.#metricsGuard,
-        hasToken: () => this.#config.current.telemetry.metricsTokens.length > 0,
-      }),
+      metrics: new MetricsRoute({ ...own, endpoint: endpoints["metrics"] ?? {} }),
+      mcp: new McpRoute({ ...own, sources, logger: this.#logger }),
     });
     parts.start(ingress.leading);
     this.#open.renewal = new SubscriptionRenewal({
@@ -250,7 +245,7 @@ export class EmbeddedGateway {
       isAbandoned,
       activate: (inForce) => {
         this.#guard.configure(this.#config.current.gateway);
-        this.#metricsGuard.configure(metricsGuardConfig(this.#config.current));
+        this.#api?.configure(this.#config.current);
         parts.heartbeat.reschedule();
         const routes = new RoutingTable();
         // Of plugins that are gone nothing may be left; else the table before is the better one, when this cannot be filled.

@@ -4,6 +4,7 @@ import type { ProgramRuntime } from "./runtime.ts";
 import type { ToolsConfig } from "./tools.ts";
 import type { ChannelsConfig } from "./channels.ts";
 import type { ExposeConfig } from "./expose.ts";
+import type { McpConfig } from "./mcp.ts";
 import type { TelemetryConfig } from "./telemetry.ts";
 
 export interface GatewayConfig {
@@ -18,6 +19,7 @@ export interface GatewayConfig {
     readonly loopbackOnly: boolean;
     /** At least one; any of them is accepted (rotation). */
     readonly authTokens: readonly string[];
+    readonly mcp: McpConfig;
     readonly trustedProxies: readonly string[];
     /** The tool that gives the hooks a public URL; absent: none. */
     readonly expose?: ExposeConfig | undefined;

@@ -9,7 +9,7 @@ import { readSecrets } from "../../../config/secrets.ts";
 import { showValue } from "../../../config/show-value.ts";
 import { MIN_TOKEN_CHARACTERS } from "../../../config/token.ts";
 import type { GatewayConfig, PluginsConfig } from "./file.ts";
-import { API_PATH, CONSOLE_PATH, HEALTH_PATH, METRICS_PATH, READY_PATH } from "../server/routing-table.ts";
+import { API_PATH, CONSOLE_PATH, HEALTH_PATH, MCP_PATH, METRICS_PATH, READY_PATH } from "../server/routing-table.ts";
 import type { GatewayFile } from "./schema.ts";
 import { readAgents } from "./agents.ts";
 import { canAsk, NOBODY_TO_ASK } from "../../../config/permissions.ts";
@@ -17,6 +17,7 @@ import { listChannels } from "../channels.ts";
 import { keepUsable, readModels, type SetAsideParts } from "./models.ts";
 import { readChannels } from "./channels.ts";
 import { readExpose } from "./expose.ts";
+import { readMcp } from "./mcp.ts";
 import { readSession } from "./session.ts";
 import { readTelemetry } from "./telemetry.ts";
 import { hooksUrlOf } from "./snapshot.ts";
@@ -79,12 +80,16 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
   const expose = readExpose(written.gateway?.expose, findings);
   const hasStrangers = !bind.loopbackOnly || (expose?.also.length ?? 0) > 0;
   refuseGatewayPath(written.hooks, findings);
+  const authTokens = readTokens(written.gateway?.auth?.token, hasStrangers, options);
+  const telemetry = readTelemetry(written.telemetry, context);
+  const others = [...authTokens, ...telemetry.metricsTokens];
   const config: GatewayConfig = {
     file,
     gateway: {
       port: options.overrides.port ?? written.gateway?.port ?? defaultPort,
       ...bind,
-      authTokens: readTokens(written.gateway?.auth?.token, hasStrangers, options),
+      authTokens,
+      mcp: readMcp(written.gateway?.mcp, { sources: context.sources, findings, others }),
       trustedProxies: readProxies(written.gateway?.trustedProxies ?? [], findings),
       expose,
       shutdownMs: Math.round((written.gateway?.shutdownSeconds ?? defaultShutdownSeconds) * 1_000),
@@ -101,7 +106,7 @@ export function readSections(written: GatewayFile, options: SectionsOptions): Ga
       before: options.setAside?.before?.channels,
     }),
     plugins: readPlugins(written.plugins, file),
-    telemetry: readTelemetry(written.telemetry, context),
+    telemetry,
     hooks: written.hooks,
     secretFiles: secretFilesIn(written, dirname(file)),
   };
@@ -181,7 +186,7 @@ function refuseGatewayPath(hooks: unknown, findings: Findings): void {
   if (typeof path !== "string") return;
   const bare = `/${path.trim().replaceAll(/^\/+|\/+$/gu, "")}`;
   const isBelow = [API_PATH, CONSOLE_PATH].some((path) => bare === path || bare.startsWith(`${path}/`));
-  if (bare === HEALTH_PATH || bare === READY_PATH || bare === METRICS_PATH || isBelow) {
+  if ([HEALTH_PATH, READY_PATH, METRICS_PATH, MCP_PATH].includes(bare) || isBelow) {
     findings.refuse("hooks.path", `${showValue(path)} is a path of the gateway itself; write for example "/hooks"`);
   }
 }

@@ -18,6 +18,8 @@ export function knownSecrets(config: GatewayConfig, env: NodeJS.ProcessEnv = pro
   ];
   const found = [
     ...gateway.authTokens,
+    ...gateway.mcp.readTokens,
+    ...gateway.mcp.writeTokens,
     ...[...models.providers.values()].flatMap(({ apiKey, headers }) => [apiKey, ...ofHeaders(headers)]),
     channels.webhook?.secret,
     ...[...channels.own.values()].flatMap(ofChannel),

@@ -18,6 +18,7 @@ import {
 
 import { ChannelsSchema } from "./channels.ts";
 import { ExposeSchema } from "./expose.ts";
+import { McpSchema } from "./mcp.ts";
 import { PermissionsSchema } from "../../../config/permissions.ts";
 import { ToolsSchema } from "./tools.ts";
 import { RuntimeSchema } from "./runtime.ts";
@@ -49,6 +50,7 @@ const GatewaySection = Type.Object(
         strict({ description: "Who may use the gateway's API." }),
       ),
     ),
+    mcp: Type.Optional(McpSchema),
     trustedProxies: withDefault(
       Type.Array(text({ description: "An IP address or a CIDR block." }), {
         maxItems: 256,

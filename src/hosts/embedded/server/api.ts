@@ -2,132 +2,55 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { operatorEndpoints } from "../../../api/operator-endpoints.ts";
 import { ApiRouter, methodOf } from "../../../api/router.ts";
-import { type CheckToken, compileCheckToken } from "../../../auth/check-token.ts";
-import type { SignInGuard, SignInVerdict } from "../../../console/routes.ts";
-import { type ClientAddressResolver, compileClientAddress } from "../../../auth/client-address.ts";
-import { Lockout } from "../../../auth/lockout.ts";
-import { compileTokens, type TokenCarrier } from "../../../auth/token.ts";
 import type { ApiEndpoints } from "../../../api/endpoint.ts";
-import { isRefusal } from "../../../core/errors.ts";
-import type { Clock, HttpRoute, HttpRouter } from "../../../core/host.ts";
+import type { HttpRouter } from "../../../core/host.ts";
 import { answerJson } from "../../../http/answer.ts";
-import { tunnelClient } from "../../../http/tunnel-client.ts";
 import { sendAnswer } from "../../../http/send-answer.ts";
 import { sendError } from "../../../api/errors.ts";
 import { readApiQuery } from "../../../api/request.ts";
+import type { GatewayConfig } from "../config/file.ts";
 import type { GatewayStatus } from "../status.ts";
+import type { ApiGuard } from "./guard.ts";
+import type { McpRoute } from "./mcp-route.ts";
+import type { MetricsRoute } from "./metrics-route.ts";
 import { API_PATH, HEALTH_PATH, READY_PATH } from "./routing-table.ts";
 import { approvalEndpoints } from "./approvals-api.ts";
 import { type GatewaySources, SessionsApi } from "./sessions-api.ts";
-
-interface GuardConfig {
-  readonly authTokens: readonly string[];
-  readonly trustedProxies: readonly string[];
-}
-
-/** 20 failures from one address within a minute lock it for a minute, as on the hook endpoints. */
-const LOCKOUT = { failures: 20, windowMs: 60_000, lockMs: 60_000, maxClients: 10_000 };
-
-/** No second carrier: the gateway token travels in `Authorization` alone. */
-const noTokenHeader = "";
-
-/** Compares the gateway token in constant time and slows down addresses that guess. */
-export class ApiGuard implements SignInGuard {
-  readonly #lockout: Lockout;
-  #authenticate: CheckToken;
-  #clientAddress: ClientAddressResolver;
-  #config: GuardConfig;
-  #generation = 0;
-
-  constructor(config: GuardConfig, options: { clock: Clock }) {
-    this.#lockout = new Lockout(LOCKOUT, options);
-    this.#authenticate = this.#compile(config);
-    this.#clientAddress = compileClientAddress(config.trustedProxies);
-    this.#config = config;
-  }
-
-  get generation(): number {
-    return this.#generation;
-  }
-
-  get behindProxy(): boolean {
-    return this.#config.trustedProxies.length > 0;
-  }
-
-  /** Takes new tokens and proxies into use; failures stay counted. */
-  configure(config: GuardConfig): void {
-    if (config.authTokens.join("\n") !== this.#config.authTokens.join("\n")) this.#generation++;
-    this.#config = config;
-    this.#authenticate = this.#compile(config);
-    this.#clientAddress = compileClientAddress(config.trustedProxies);
-  }
-
-  check(req: IncomingMessage): SignInVerdict {
-    return this.#check(req, req);
-  }
-
-  checkToken(req: IncomingMessage, token: string): SignInVerdict {
-    // Node hands over the bytes of a header as one character each.
-    const wire = Buffer.from(token.trim(), "utf8").toString("latin1");
-    return this.#check(req, { headers: { authorization: `Bearer ${wire}` }, rawHeaders: [] });
-  }
-
-  refuse(req: IncomingMessage): SignInVerdict {
-    return this.#check(req, { headers: {}, rawHeaders: [] });
-  }
-
-  /** False when the caller has been turned away. */
-  admit(req: IncomingMessage, res: ServerResponse): boolean {
-    const verdict = this.check(req);
-    if (verdict === "ok") return true;
-    if (verdict === "unauthorized") {
-      sendError(res, "UNAUTHORIZED", { headers: { "www-authenticate": "Bearer" } });
-    } else {
-      sendError(res, "TOO_MANY_FAILURES", { headers: { "retry-after": verdict.lockedForSeconds } });
-    }
-    return false;
-  }
-
-  #check(req: IncomingMessage, carrier: TokenCarrier): SignInVerdict {
-    const forwarded = req.headers["x-forwarded-for"];
-    const address =
-      tunnelClient(req) ??
-      this.#clientAddress(req.socket.remoteAddress, Array.isArray(forwarded) ? forwarded.join(",") : forwarded);
-    const outcome = this.#authenticate(carrier, address);
-    if (!isRefusal(outcome)) return "ok";
-    return outcome.retryAfterSeconds === undefined ? "unauthorized" : { lockedForSeconds: outcome.retryAfterSeconds };
-  }
-
-  #compile({ authTokens }: GuardConfig): CheckToken {
-    const tokens = compileTokens(authTokens, { tokenHeader: noTokenHeader });
-    return compileCheckToken({ tokens, lockout: this.#lockout });
-  }
-}
 
 export interface GatewayApiOptions {
   readonly endpoints: ApiEndpoints;
   readonly guard: ApiGuard;
   readonly status: GatewayStatus;
-  readonly metrics: HttpRoute;
+  readonly metrics: MetricsRoute;
+  readonly mcp: McpRoute;
 }
 
-/** `GET /health`, `GET /ready`, `GET /metrics` and everything under `/api/v1`, which takes the gateway token as bearer. */
+/** `GET /health`, `GET /ready`, `GET /metrics`, `/mcp` and everything under `/api/v1`, which takes the gateway token as bearer. */
 export class GatewayApi {
   readonly #api: ApiRouter;
   readonly #status: GatewayStatus;
-  readonly #metrics: HttpRoute;
+  readonly #metrics: MetricsRoute;
+  readonly #mcp: McpRoute;
 
-  constructor({ endpoints, guard, status, metrics }: GatewayApiOptions) {
+  constructor({ endpoints, guard, status, metrics, mcp }: GatewayApiOptions) {
+    this.#mcp = mcp;
     this.#metrics = metrics;
     this.#status = status;
     this.#api = new ApiRouter({ prefix: API_PATH, endpoints, admit: (req, res) => guard.admit(req, res) });
+  }
+
+  /** Takes the tokens of a new configuration into use. */
+  configure(config: GatewayConfig): void {
+    this.#metrics.configure(config);
+    this.#mcp.configure(config);
   }
 
   /** Registers the routes of the gateway itself. */
   route(router: HttpRouter): void {
     router.register({ path: HEALTH_PATH, match: "exact", handler: answerHealth });
     router.register({ path: READY_PATH, match: "exact", handler: (req, res) => this.#answerReady(req, res) });
-    router.register(this.#metrics);
+    router.register(this.#metrics.route());
+    router.register(this.#mcp.route());
     router.register({ path: API_PATH, match: "prefix", handler: (req, res) => this.#api.handle(req, res) });
   }
 

@@ -33,6 +33,8 @@ export const HEALTH_PATH = "/health";
 export const READY_PATH = "/ready";
 /** What is measured, for Prometheus. */
 export const METRICS_PATH = "/metrics";
+/** The gateway as an MCP server. */
+export const MCP_PATH = "/mcp";
 /** The page for a browser. */
 export const CONSOLE_PATH = "/console";
 

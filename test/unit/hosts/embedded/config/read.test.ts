@@ -65,6 +65,7 @@ describe("readGatewayConfig", () => {
         host: "127.0.0.1",
         loopbackOnly: true,
         authTokens: [token],
+        mcp: { readTokens: [], writeTokens: [] },
         trustedProxies: [],
         shutdownMs: 25_000,
       },
@@ -94,7 +95,7 @@ describe("readGatewayConfig", () => {
       `{
         // Comments, single quotes and trailing commas are JSON5.
         $schema: 'x',
-        gateway: { port: 0, bind: 'lan', auth: { token: ['\${TOKEN}', { env: 'OLD' }] }, trustedProxies: ['10.0.0.0/8'], shutdownSeconds: 1.5 },
+        gateway: { port: 0, bind: 'lan', auth: { token: ['\${TOKEN}', { env: 'OLD' }] }, mcp: { read: 'read-token-of-this-test-case' }, trustedProxies: ['10.0.0.0/8'], shutdownSeconds: 1.5 },
         agents: {
           defaults: {
             model: { primary: 'fast' }, models: { 'a/one': { alias: 'fast' }, 'b/two/three': {} },
@@ -121,6 +122,7 @@ describe("readGatewayConfig", () => {
         host: "0.0.0.0",
         loopbackOnly: false,
         authTokens: [token, "old-token-of-this-test-case"],
+        mcp: { readTokens: ["read-token-of-this-test-case"], writeTokens: [] },
         trustedProxies: ["10.0.0.0/8"],
         shutdownMs: 1_500,
       },
@@ -251,6 +253,18 @@ describe("readGatewayConfig", () => {
         /^gateway\.auth\.token: has fewer than 24 characters, and more than this machine reaches the gateway/u,
       );
     }
+  });
+
+  it("wants a long token of its own for each kind of MCP client", () => {
+    const refused = (mcp: object): readonly string[] => refusal({ gateway: { auth, mcp } });
+    const own = "a-token-of-its-own-for-clients";
+    expect(refused({ read: "short" })).toEqual([
+      "gateway.mcp.read: has fewer than 24 characters; make a longer one with: openssl rand -hex 24",
+    ]);
+    expect(refused({ read: own, write: own })).toEqual([
+      "gateway.mcp.write: opens something else as well; make one of its own",
+    ]);
+    expect(refused({ read: token })[0]).toBe("gateway.mcp.read: opens something else as well; make one of its own");
   });
 
   it("refuses a tool for a public URL with keys that are not its own", () => {

@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { ApiGuard } from "../../../../../src/hosts/embedded/server/api.ts";
+import { McpRoute } from "../../../../../src/hosts/embedded/server/mcp-route.ts";
+import { MetricsRoute } from "../../../../../src/hosts/embedded/server/metrics-route.ts";
+import { gatewayConfig } from "../state/temporary-gateway.ts";
+import { ApiGuard } from "../../../../../src/hosts/embedded/server/guard.ts";
 import { GatewayApi, gatewayEndpoints } from "../../../../../src/hosts/embedded/server/api.ts";
 import type { GatewaySources } from "../../../../../src/hosts/embedded/server/sessions-api.ts";
 import type { GatewayStatus } from "../../../../../src/hosts/embedded/status.ts";
@@ -31,8 +34,10 @@ async function readFrom(error: Error, method = "GET", path = "deliveries"): Prom
   const guard = new ApiGuard({ authTokens: [token], trustedProxies: [] }, { clock: { now: () => Date.now() } });
   const routes = new RoutingTable();
   const status = {} as GatewayStatus;
-  const metrics = { path: "/metrics", match: "exact", handler: fail } as const;
-  new GatewayApi({ endpoints: gatewayEndpoints(sources, status), guard, status, metrics }).route(routes);
+  const own = { config: gatewayConfig(), clock: { now: () => Date.now() } };
+  const metrics = new MetricsRoute({ ...own, endpoint: {} });
+  const mcp = new McpRoute({ ...own, sources, logger });
+  new GatewayApi({ endpoints: gatewayEndpoints(sources, status), guard, status, metrics, mcp }).route(routes);
   server = await GatewayServer.listen({ host: "127.0.0.1", port: 0, routes, logger });
   const headers = { Authorization: `Bearer ${token}` };
   return await fetch(`http://127.0.0.1:${server.port}/api/v1/${path}`, { method, headers });

@@ -25,6 +25,7 @@ export function gatewayConfig(overrides: Overrides = {}): GatewayConfig {
       host: "127.0.0.1",
       loopbackOnly: true,
       authTokens: ["gateway-token"],
+      mcp: { readTokens: [], writeTokens: [] },
       trustedProxies: [],
       shutdownMs: 1_000,
     },
