@@ -2,6 +2,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type * as McpLibrary from "@modelcontextprotocol/server";
 import packageJson from "../../package.json" with { type: "json" };
+import { configLines } from "../config/errors.ts";
+import { compileSchemaCheck } from "../config/schema-check.ts";
 import { wrapUntrusted } from "../core/boundary/wrap-untrusted.ts";
 import { isRefusal } from "../core/errors.ts";
 import type { Logger } from "../core/host.ts";
@@ -86,7 +88,7 @@ export class McpEndpoint {
     const server = new McpServer({ name: "reveille", version: packageJson.version }, { instructions: INSTRUCTIONS });
     for (const { name, description, scope: needed, input, call } of tools) {
       if (needed === "write" && scope !== "write") continue;
-      const inputSchema = fromJsonSchema<never>(JSON.parse(JSON.stringify(input)) as object);
+      const inputSchema = fromJsonSchema<never>(JSON.parse(JSON.stringify(input)) as object, VALIDATOR);
       const annotations = { readOnlyHint: needed === "read", openWorldHint: false };
       server.registerTool(name, { description, inputSchema, annotations }, async (given: never) => {
         try {
@@ -103,6 +105,18 @@ export class McpEndpoint {
     return server;
   }
 }
+
+const VALIDATOR: McpLibrary.jsonSchemaValidator = {
+  getValidator<Input>(schema: object): (input: unknown) => McpLibrary.JsonSchemaValidatorResult<Input> {
+    const check = compileSchemaCheck(schema);
+    return (input) => {
+      const issues = check(input);
+      return issues.length === 0
+        ? { valid: true as const, data: input as Input, errorMessage: undefined }
+        : { valid: false as const, data: undefined, errorMessage: configLines(issues).join("; ") };
+    };
+  },
+};
 
 /** Who wrote its texts may be anyone: names and routes of deliveries as well as what they hold. */
 function behindBoundary(result: object): string {
