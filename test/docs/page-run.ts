@@ -10,7 +10,7 @@ import { PageHome } from "./page-home.ts";
 import type { ShellResult } from "./page-home.ts";
 
 /** Languages of blocks that may be files. */
-const FILES: ReadonlySet<string> = new Set(["json", "ts"]);
+const FILES: ReadonlySet<string> = new Set(["json", "ts", "nginx", "caddyfile", "yaml"]);
 const PATIENCE_MS = 30_000;
 
 const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8")) as {
