@@ -6,6 +6,15 @@ const PAUSE_MS = 20;
 const ANSWER_MS = 1_500;
 /** Calls that are acknowledged between two faults. */
 const BETWEEN = 40;
+/** Calls that wait for their run: the senders call no faster than they are carried out. */
+const MAX_WAITING = 100;
+
+export interface SeveralClientsOptions {
+  readonly sessions: number;
+  readonly gateways: readonly GatewayProcess[];
+  /** How often the model was asked so far. */
+  readonly asked: () => number;
+}
 
 /**
  * Senders behind a load balancer: each calls for its session, one call after the other, at one gateway after the other.
@@ -16,12 +25,14 @@ export class SeveralClients {
   readonly acknowledged: string[] = [];
   elsewhere = 0;
   readonly #gateways: readonly GatewayProcess[];
+  readonly #asked: () => number;
   readonly #ending = new AbortController();
   readonly #senders: readonly Promise<void>[];
   #next = 0;
 
-  constructor({ sessions, gateways }: { readonly sessions: number; readonly gateways: readonly GatewayProcess[] }) {
+  constructor({ sessions, gateways, asked }: SeveralClientsOptions) {
     this.#gateways = gateways;
+    this.#asked = asked;
     this.#senders = Array.from({ length: sessions }, (_, session) => this.#send(session));
   }
 
@@ -39,6 +50,8 @@ export class SeveralClients {
 
   async #send(session: number): Promise<void> {
     for (let number = 0; !this.#ending.signal.aborted; number++) {
+      while (this.acknowledged.length - this.#asked() > MAX_WAITING && !this.#ending.signal.aborted)
+        await sleep(PAUSE_MS);
       const call = `${session}-${number}`;
       while (!(await this.#isTaken(call, session))) this.elsewhere++;
       this.acknowledged.push(call);

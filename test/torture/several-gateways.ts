@@ -98,7 +98,11 @@ export async function tortureSeveral(options: SeveralOptions): Promise<SeveralRe
   model.delayMs = MODEL_MS;
   const members: Member[] = [];
   for (let number = 0; number < options.gateways; number++) members.push(await Member.start(databaseUrl, model));
-  const clients = new SeveralClients({ sessions: SESSIONS, gateways: members.map(({ process }) => process) });
+  const clients = new SeveralClients({
+    sessions: SESSIONS,
+    gateways: members.map(({ process }) => process),
+    asked: () => model.requests.length,
+  });
   const hits: Hit[] = [];
   try {
     for (const fault of faults) {
