@@ -219,10 +219,11 @@ describe("deploy/compose.yaml", () => {
     });
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("is valid");
+    expect(configs["reveille"]!.content).toContain("several: true");
     for (const name of Object.keys(tokens)) expect(services["gateway-a"]?.["environment"]).toHaveProperty(name);
   });
 
-  it("lets calls of hooks in and nothing else, and asks /ready which gateway has the database", () => {
+  it("lets calls of hooks in and nothing else, and asks /ready which gateway accepts calls", () => {
     const caddy = configs["caddy"]!.content;
     expect(caddy).toMatch(/handle \/hooks\/\* \{\s+reverse_proxy gateway-a:18789 gateway-b:18789 \{/u);
     expect(caddy).toContain("health_uri /ready");
