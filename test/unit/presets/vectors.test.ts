@@ -19,7 +19,13 @@ const { packages: installed } = JSON.parse(readFileSync(join(root, "test/oracles
   packages: Readonly<Record<string, { readonly version?: string; readonly devDependencies?: Record<string, string> }>>;
 };
 /** Packages of the oracles that judge no request. */
-const OTHERS = ["@noble/curves", "@octokit/webhooks-examples", "@sinclair/typebox", "@types/sns-validator"];
+const OTHERS = [
+  "@modelcontextprotocol/client",
+  "@noble/curves",
+  "@octokit/webhooks-examples",
+  "@sinclair/typebox",
+  "@types/sns-validator",
+];
 
 describe.each(files)("the vectors of $file, as $sdk.name judged them,", ({ preset: name, sdk, fetched, vectors }) => {
   const preset = BUILT_IN_PRESETS.find((each) => each.name === name)!;
