@@ -7,6 +7,7 @@ import { CliError } from "./errors.ts";
 import { askGateway, reachGateway } from "./gateway-client.ts";
 import type { GatewayCommandOptions } from "./gateway.ts";
 import type { CliIo } from "./io.ts";
+import { ProgressBar } from "./progress-bar.ts";
 import { printable } from "./terminal-text.ts";
 import { textTable } from "./text-table.ts";
 
@@ -30,18 +31,22 @@ const CELL_CHARS = 60;
 export async function backtest({ since, edited, ...options }: BacktestOptions, io: CliIo): Promise<void> {
   const edit = edited === undefined ? undefined : readFileText(edited);
   const access = await reachGateway(options, io);
+  const { mappings } = await askGateway<StatsAnswer>(
+    access,
+    `/deliveries/stats?${new URLSearchParams({ since }).toString()}`,
+  );
+  const total = mappings.reduce((sum, { deliveries }) => sum + deliveries, 0);
+  const bar = new ProgressBar(io, options.json === true);
   const all: Backtested[] = [];
   let cursor: string | null = null;
   do {
+    bar.show({ done: all.length, total: Math.max(total, all.length), what: "deliveries are judged" });
     const body = { filter: { since }, limit: 200, edit, ...(cursor === null ? {} : { cursor }) };
     const page: BacktestPage = await askGateway(access, "/deliveries/backtest", { method: "POST", body });
     all.push(...page.deliveries);
     cursor = page.nextCursor;
   } while (cursor !== null);
-  const { mappings } = await askGateway<StatsAnswer>(
-    access,
-    `/deliveries/stats?${new URLSearchParams({ since }).toString()}`,
-  );
+  bar.end();
   const forecast = forecastRuns(all, mappings);
   if (options.json === true) {
     io.out(`${JSON.stringify({ deliveries: all, forecast }, undefined, 2)}\n`);

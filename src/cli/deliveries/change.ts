@@ -4,6 +4,7 @@ import { CliError } from "../errors.ts";
 import type { GatewayAccess, GatewayCommandOptions } from "../gateway.ts";
 import type { CliIo } from "../io.ts";
 import { askGateway, reachGateway } from "../gateway-client.ts";
+import { ProgressBar } from "../progress-bar.ts";
 import { printable } from "../terminal-text.ts";
 import { textTable } from "../text-table.ts";
 import { type FilterOptions, filtersOf, secondOf } from "./list.ts";
@@ -121,6 +122,8 @@ const FAILING: ReadonlySet<string> = new Set(["refused", "unknown"]);
 
 /** Ids that the API takes at once. */
 const MAX_IDS = 1_000;
+/** Ids of one request where a person watches: it is answered soon. */
+const WATCHED_IDS = 25;
 const DETAIL_CHARS = 200;
 
 /** Changes the deliveries that are named, or all that fit; resolves with the exit code. */
@@ -137,7 +140,9 @@ export async function changeDeliveries(
     throw new CliError("This changes every delivery that fits. Look at them with --dry-run first, then add --yes.");
   }
   const access = await reachGateway(options, io);
-  const ask = (which: DeliverySelection, dryRun: boolean) => askFor(access, change, which, { ...options, dryRun });
+  const bar = new ProgressBar(io, options.json === true);
+  const ask = (which: DeliverySelection, dryRun: boolean) =>
+    askFor(access, change, which, { ...options, dryRun, bar }).finally(() => bar.end());
   if (!mustAsk || io.confirm === undefined) return printOutcomes(change, await ask(which, dryRun), ids, options, io);
 
   const planned = await ask(which, true);
@@ -163,12 +168,17 @@ function readSelection(ids: readonly string[], options: ChangeOptions): Delivery
   return { filter, ...(options.limit === undefined ? {} : { limit: options.limit }) };
 }
 
+interface AskOptions extends Pick<ChangeOptions, "asAccepted" | "note"> {
+  readonly dryRun: boolean;
+  readonly bar: ProgressBar;
+}
+
 /** Ids that are more than the API takes at once go in several requests, until one is stopped. */
 async function askFor(
   access: GatewayAccess,
   change: DeliveryChange,
   which: DeliverySelection,
-  { dryRun, asAccepted, note }: Pick<ChangeOptions, "asAccepted" | "note"> & { readonly dryRun: boolean },
+  { dryRun, asAccepted, note, bar }: AskOptions,
 ): Promise<ChangeAnswer> {
   const common = {
     dryRun,
@@ -178,9 +188,11 @@ async function askFor(
   const post = (part: DeliverySelection) =>
     askGateway<ChangeAnswer>(access, `/deliveries/${change}`, { method: "POST", body: { ...part, ...common } });
   if ("filter" in which) return post(which);
+  const atOnce = bar.isShown ? WATCHED_IDS : MAX_IDS;
   let sum: ChangeAnswer | undefined;
-  for (let at = 0; at < which.ids.length && sum?.ok !== false; at += MAX_IDS) {
-    const next = await post({ ids: which.ids.slice(at, at + MAX_IDS) });
+  for (let at = 0; at < which.ids.length && sum?.ok !== false; at += atOnce) {
+    if (which.ids.length > atOnce) bar.show({ done: at, total: which.ids.length, what: "deliveries" });
+    const next = await post({ ids: which.ids.slice(at, at + atOnce) });
     sum = sum === undefined ? next : { ...next, deliveries: [...sum.deliveries, ...next.deliveries] };
   }
   return { ...sum!, matched: which.ids.length };

@@ -306,6 +306,20 @@ describe("reveille deliveries cancel and purge", () => {
     expect([code, matched, deliveries.length]).toEqual([1, 1_001, 1_001]);
     expect(new Set(deliveries.map(({ outcome }) => outcome))).toEqual(new Set(["unknown"]));
   });
+
+  it("shows on a terminal how far it is", async () => {
+    const ids = Array.from({ length: 60 }, (_, at) => `dlv_${at}`);
+    terminal.isTerminal = true;
+    const { code, out } = await run("deliveries", "cancel", ...ids);
+    expect(code).toBe(1);
+    expect(out.match(/\d+ of 60 deliveries/gu)).toEqual([
+      "0 of 60 deliveries",
+      "25 of 60 deliveries",
+      "50 of 60 deliveries",
+    ]);
+    expect(out.match(/there is no such delivery/gu)).toHaveLength(60);
+    expect((await run("deliveries", "cancel", "dlv_0")).out).not.toContain("[");
+  });
 });
 
 describe("reveille hooks", () => {
