@@ -4,7 +4,7 @@
  * the bare server again, and ratios are taken within the round, because the machine's speed drifts.
  *
  * The result is printed and written to bench/RESULTS.md, whatever it is, and a row of it to bench/HISTORY.md.
- * `npm run bench -- full` measures that part alone (`weight`, `calls`, `signed`, `watched`, `full`, `transforms`, `postgres`, `strangers`)
+ * `npm run bench -- full` measures that part alone (`weight`, `calls`, `signed`, `watched`, `full`, `transforms`, `postgres`, `strangers`, `first-hour`)
  * and leaves the others as they are written there. `--quick` measures shortly and writes nothing. `npm run bench -- profile`
  * prints where the main thread spends a call (see profile.ts); `npm run bench -- scale` simulates many gateways; `npm run bench -- openclaw` is another benchmark,
  * inside the real OpenClaw (see openclaw/run-openclaw-bench.ts).
@@ -14,6 +14,7 @@ import { cpus } from "node:os";
 import { callBody } from "./call-body.ts";
 import { reportCalls } from "./calls.ts";
 import type { CallFigures, Timing } from "./calls.ts";
+import { reportFirstHour } from "./first-hour.ts";
 import { reportFullStore } from "./full-store.ts";
 import { recordHistory } from "./history.ts";
 import { runOpenClawBench } from "./openclaw/run-openclaw-bench.ts";
@@ -70,6 +71,7 @@ const parts: Readonly<Record<string, () => Promise<string>>> = {
   transforms: () => reportTransformCalls(timing),
   postgres: () => reportPostgres(timing),
   strangers: () => reportSlowStrangers({ rounds: timing.rounds, durationMs: 2 * timing.durationMs }),
+  "first-hour": reportFirstHour,
 };
 
 const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
@@ -82,8 +84,11 @@ const results = new URL("RESULTS.md", import.meta.url);
 const today = new Date().toISOString().slice(0, 10);
 const machine = `Node ${process.versions.node}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`;
 const sections = quick ? [] : sectionsOf(await readFile(results, "utf8"));
-for (const [name, report] of Object.entries(parts)) {
-  if (chosen.length > 0 && !chosen.includes(name)) continue;
+const wanted = Object.entries(parts).filter(([name]) => chosen.length === 0 || chosen.includes(name));
+for (const [at, [name, report]] of wanted.entries()) {
+  console.error(
+    `[${"#".repeat(at)}${"-".repeat(wanted.length - at)}] ${at} of ${wanted.length} parts are measured; now ${name}`,
+  );
   const section = `${(await report()).trim()}\n\nMeasured ${today}, ${machine}.`;
   const before = sections.findIndex((each) => headingOf(each) === headingOf(section));
   if (before !== -1) sections[before] = section;
