@@ -100,7 +100,7 @@ const ownerMessages: Migration = [
 const sessionRights: Migration = ["ALTER TABLE embedded_session ADD COLUMN rights TEXT"];
 
 /** The migrations of the module, in order of their names. */
-const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {
+export const STATE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-tables": createTables,
   "0002-transcript-bytes": countTranscriptBytes,
   "0003-approvals": approvalTable,
