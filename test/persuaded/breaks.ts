@@ -64,8 +64,8 @@ export const BREAKS: readonly Break[] = [
   {
     name: "rights travel with a persistent conversation",
     file: "hosts/embedded/agents.ts",
-    find: "read: isKept ? this.#sessions.rights(sessionKey) : [],",
-    put: "read: [],",
+    find: "const read = isKept ? await this.#sessions.rights(sessionKey) : [];",
+    put: "const read = [] as const;",
     settings: ["persistent"],
   },
   {
